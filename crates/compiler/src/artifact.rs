@@ -1,8 +1,8 @@
 //! Artifacts: compiled programs, in memory and in files.
 //!
-//! A file is an ONNX model like any other: the typed IR, with the types of the program's exports as a bundle in the model's
-//! metadata. Loading it trusts nothing: the IR is type-checked again, what it exports has to be what the bundle says, and
-//! the components that it is loaded against have to provide what its slots need.
+//! A file is an ONNX model: the typed IR, with the types of the program's exports as a bundle in its
+//! metadata. Loading does not trust the file: it checks the IR again, compares the exports with the bundle,
+//! and compares the components with the needs of the slots.
 
 use std::collections::BTreeMap;
 
@@ -30,33 +30,33 @@ use crate::unit::Unit;
 #[derive(Clone)]
 pub struct Artifact {
     pub model: ModelProto,
-    /// Which component runs which node.
+    /// The method of each node on a slot.
     pub dispatch: Vec<Dispatch>,
     pub interface: TypedModule,
-    /// What the compilation did; empty for one that was loaded.
+    /// The effects of the passes; empty for a loaded artifact.
     pub report: CompileReport,
 }
 
-/// Why a file is not loaded.
+/// Error of loading a file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LoadError {
-    /// The bytes are no compiled program.
+    /// The bytes are not a compiled program.
     #[error("{message}")]
     NotAnArtifact { message: String },
-    /// Its IR does not type-check.
+    /// The IR does not type-check.
     #[error(transparent)]
     IllTyped(#[from] BuildError),
-    /// Its IR has another interface than it says.
+    /// The interface of the IR differs from the recorded one.
     #[error("the program is not what its interface says: {differences}")]
     InterfaceDiffers {
         /// The path to each difference.
         differences: String,
     },
-    /// A slot needs something else than its component provides.
+    /// A component does not provide what its slot needs.
     #[error("slot `{slot}` needs {needs}, and what is bound to it is {found}{}", path(.differences))]
     Component {
         slot: String,
-        /// What the program was compiled for.
+        /// The type that the program was compiled for.
         needs: String,
         found: String,
         /// The path to each difference.
@@ -74,7 +74,7 @@ impl Artifact {
         Self { model, dispatch, interface, report }
     }
 
-    /// The node of the type tree that a value of the main graph is stamped with, by id.
+    /// Returns the id of the type node that a value of the main graph is stamped with.
     #[must_use]
     pub fn type_of(&self, value: &str) -> Option<&'static str> {
         let graph = self.model.graph.as_ref()?;
@@ -83,7 +83,8 @@ impl Artifact {
         typeloom_types::lattice::lookup_denotation(ty.denotation.as_deref()?).map(|node| node.id)
     }
 
-    /// The parts of a program with sends: a typed function for each class of peers, the module's own side first.
+    /// The parts of a program with sends: a typed function for each class of peers, the module's own side
+    /// first.
     pub fn parts(&self) -> impl Iterator<Item = &FunctionProto> {
         self.model.functions.iter().filter(|function| function.domain() == PARTITION_DOMAIN)
     }
@@ -95,10 +96,10 @@ impl Artifact {
         typeloom_onnx::text::print_model(&self.model, &options).text
     }
 
-    /// The file.
+    /// Encodes the artifact as a file.
     ///
     /// # Errors
-    /// Where the types of the exports cannot be written.
+    /// [`BuildError::Interface`] if the types of the exports cannot be encoded.
     pub fn to_bytes(&self) -> Result<Vec<u8>, BuildError> {
         let failed = |message: String| BuildError::Interface { message };
         let mut pool = Pool::new();
@@ -111,7 +112,7 @@ impl Artifact {
         Ok(model.encode_to_vec())
     }
 
-    /// That components provide what the program's slots need: those slots that are asked for.
+    /// Checks that components provide what the program's slots need, for the slots that `asked` selects.
     ///
     /// # Errors
     /// [`LoadError::Component`] with the path to each difference.
@@ -130,10 +131,11 @@ impl Artifact {
         check_components(&mut pool, &recorded, components)
     }
 
-    /// Reads a file, to be run with these components.
+    /// Reads a file that is to run with these components.
     ///
     /// # Errors
-    /// [`LoadError`]. Components that do not provide what the program's slots need are refused with the path to each difference.
+    /// [`LoadError`]. A component that does not provide what its slot needs is reported with the path to each
+    /// difference.
     pub fn load(bytes: &[u8], components: &Bindings) -> Result<Self, LoadError> {
         let not = |message: String| LoadError::NotAnArtifact { message };
         let mut model: ModelProto = typeloom_onnx::messages::read(Bytes::copy_from_slice(bytes))
@@ -157,7 +159,7 @@ impl Artifact {
     }
 }
 
-/// The bundle in which a compiled program says what it exports; nothing for a model that was not compiled.
+/// Returns the bundle of exported types of a compiled program; `None` for other models.
 #[must_use]
 pub fn recorded_interface(file: &[u8]) -> Option<Vec<u8>> {
     let model = typeloom_onnx::view::ModelView::new(file).ok()?;
@@ -166,7 +168,7 @@ pub fn recorded_interface(file: &[u8]) -> Option<Vec<u8>> {
     from_hex(found.value().ok()?)
 }
 
-/// That every slot's component provides what the program was compiled for.
+/// Checks that the component of every slot provides what the program was compiled for.
 fn check_components(
     pool: &mut Pool,
     recorded: &BTreeMap<String, Idx>,
@@ -195,7 +197,7 @@ fn difference(difference: &typeloom_pool::compat::Difference) -> String {
     format!("{path}: {old} to {new}")
 }
 
-/// That the IR type-checks, and exports what the bundle says.
+/// Checks the types of the IR and compares its exports with the bundle.
 fn check_interface(
     pool: &mut Pool,
     recorded: &BTreeMap<String, Idx>,
@@ -237,7 +239,7 @@ fn check_interface(
     Err(LoadError::InterfaceDiffers { differences })
 }
 
-/// The dispatch table, out of the stamps.
+/// Reads the dispatch table from the metadata of nodes.
 fn dispatch_of(model: &ModelProto) -> Vec<Dispatch> {
     let mut dispatch = Vec::new();
     let Some(graph) = &model.graph else { return dispatch };

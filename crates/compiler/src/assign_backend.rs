@@ -1,4 +1,4 @@
-//! Putting the nodes of a model on a slot.
+//! Assignment of the nodes of a model to a slot.
 
 use typeloom_contracts::role::Role;
 use typeloom_module::bindings::Bindings;
@@ -16,7 +16,8 @@ use crate::passes::lower::VisibleTypes;
 use crate::program_operators::data_variable;
 use crate::solve_program::solve;
 
-/// Operators whose values are no tensors of numbers, that run graphs, or that read no element and so need no backend.
+/// Operators that do not run on backends: they run graphs, read no elements, or their values are not tensors
+/// of numbers.
 const ELSEWHERE: [&str; 12] = [
     "Shape",
     "Size",
@@ -32,8 +33,9 @@ const ELSEWHERE: [&str; 12] = [
     "TfIdfVectorizer",
 ];
 
-/// Puts every operator of ONNX's that stands on no slot on that of a backend. Where the backend stores one element type, these
-/// are the nodes whose data has it; the others, which compute indices and shapes, stay with the session.
+/// Assigns every ONNX operator without a slot to the slot of a backend. If the backend stores a single
+/// element type, only nodes whose data has this type are assigned; the others, which compute indices and
+/// shapes, are run by the session.
 pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings) -> Result<(), BuildError> {
     let stored =
         bindings.get(slot).and_then(|bound| bound.stores("Tensor")).filter(|node| node.is_concrete());

@@ -88,7 +88,7 @@ macro_rules! binds {
     ($($method:ident $contract:ident $doc:literal;)*) => {
         impl Compiler {
             $(
-                #[doc = concat!("Puts ", $doc, " behind a slot.")]
+                #[doc = concat!("Binds ", $doc, " to a slot.")]
                 #[must_use]
                 pub fn $method<T: $contract>(mut self, slot: &str) -> Self {
                     self.bindings = self.bindings.$method::<T>(slot);
@@ -111,65 +111,66 @@ binds! {
 }
 
 impl Compiler {
-    /// A compiler that is strict: every value needs a type, every slot a component, and nothing is cast.
+    /// Returns a strict compiler: every value needs a type, every slot a component, and no casts are
+    /// inserted.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With values whose type nothing settles, and slots without a component.
+    /// Accepts values of unresolved types, and slots without a component.
     #[must_use]
     pub fn with_permissive_types(mut self) -> Self {
         self.mode = Mode::Permissive;
         self
     }
 
-    /// With a backend behind a slot, and on it every operator of ONNX's that stands on no slot: so a model as it is becomes a
-    /// program for this backend. Branches and loops stay where they are, and what is in them runs on the backend; sequences,
-    /// optionals and strings are no tensors that a backend stores. A backend that stores one element type gets the nodes whose data
-    /// has it.
+    /// Binds a backend to `slot` and assigns every ONNX operator without a slot to it, so that an unmodified
+    /// model compiles for this backend. The session runs branches and loops, with their bodies on the
+    /// backend, and operators on sequences, optionals and strings. A backend that stores a single element
+    /// type gets the nodes whose data has this type.
     #[must_use]
     pub fn run_on_backend<T: Backend>(mut self, slot: &str) -> Self {
         self.default_slot = Some(slot.to_owned());
         self.bind_backend::<T>(slot)
     }
 
-    /// With casts on edges whose two ends are declared and differ.
+    /// Sets the policy for edges whose two ends are declared and differ.
     #[must_use]
     pub fn with_coercion(mut self, coercion: Coercion) -> Self {
         self.coercion = coercion;
         self
     }
 
-    /// With these components behind slots, and no others.
+    /// Replaces all bindings.
     #[must_use]
     pub fn with_bindings(mut self, bindings: Bindings) -> Self {
         self.bindings = bindings;
         self
     }
 
-    /// Without a pass. That there is one of this name is checked when something is compiled.
+    /// Leaves a pass out. Compiling reports a name that no pass has, and a pass that later ones rely on.
     #[must_use]
     pub fn without_pass(mut self, name: &str) -> Self {
         self.without.push(name.to_owned());
         self
     }
 
-    /// With a pass of one's own before another.
+    /// Adds a pass before another.
     #[must_use]
     pub fn with_pass_before(mut self, name: &str, pass: impl Pass + 'static) -> Self {
         self.inserted.push((Side::Before, name.to_owned(), Rc::new(pass)));
         self
     }
 
-    /// With a pass of one's own after another.
+    /// Adds a pass after another.
     #[must_use]
     pub fn with_pass_after(mut self, name: &str, pass: impl Pass + 'static) -> Self {
         self.inserted.push((Side::After, name.to_owned(), Rc::new(pass)));
         self
     }
 
-    /// With the IR after a pass in the report, in ONNX's textual syntax.
+    /// Prints the IR after a pass, in ONNX's textual syntax, into the report.
     #[must_use]
     pub fn print_after(mut self, name: &str) -> Self {
         self.printed.push(name.to_owned());
@@ -224,7 +225,7 @@ impl Compiler {
             slots.entry(slot.clone()).or_insert(SlotInfo { role: Role::Backend, location: None });
             assign_backend::to_backend(&mut model, slot, &self.bindings)?;
         }
-        // Without the pass that inserts them, casts are no way to resolve a conflict.
+        // Casts resolve a conflict only if the pass that inserts them runs.
         let is_skipped = |pass: StandardPass| self.without.iter().any(|name| name == pass.name());
         let coercion = if is_skipped(StandardPass::InsertCastOps) { Coercion::Never } else { self.coercion };
         let mut stage = Stage::Parsed(Parsed {

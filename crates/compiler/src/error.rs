@@ -1,4 +1,4 @@
-//! Why a program does not compile.
+//! Errors of compilations.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use typeloom_solver::diagnostic::Diagnostic;
 
 use crate::report::CastReport;
 
-/// Why a program does not compile.
+/// Error of a compilation.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BuildError {
-    /// The recording of the module has mistakes.
+    /// The recording of the module has errors.
     #[error("{}", list(.0))]
     Authoring(Vec<AuthoringError>),
-    /// Nothing settles the type of a value, and nothing else is wrong.
+    /// The only errors are values of unresolved types.
     #[error("{}", Listed(.0))]
     UnresolvedType(Vec<Diagnostic>),
     /// Types contradict each other.
@@ -26,13 +26,13 @@ pub enum BuildError {
     /// The bytes or messages are not a program.
     #[error("{message}")]
     InvalidProgram { message: String },
-    /// Nothing is bound to a slot.
+    /// A slot has no component.
     #[error("nothing is bound to slot `{slot}`, which asks for {role}{}; bind one with `{}::<..>(\"{slot}\")`", at(location), role.bind_method())]
     UnboundSlot {
         slot: String,
-        /// The contract that it asks for.
+        /// The contract that the slot requires.
         role: Role,
-        /// Where the module uses it first.
+        /// The first use in the module.
         location: Option<SourceLocation>,
     },
     /// A component of another role is bound to a slot.
@@ -42,12 +42,12 @@ pub enum BuildError {
     )]
     SlotRole {
         slot: String,
-        /// The contract that it asks for.
+        /// The contract that the slot requires.
         asks: Role,
-        /// The contract of what is bound to it.
+        /// The contract of the component.
         bound: Role,
         component: String,
-        /// Where the module uses it first.
+        /// The first use in the module.
         location: Option<SourceLocation>,
     },
     /// Two components are bound to one slot.
@@ -56,10 +56,10 @@ pub enum BuildError {
     /// A component is bound to a slot that the program does not have.
     #[error("the program has no slot `{slot}`{}", near(known))]
     NoSuchSlot { slot: String, known: Vec<String> },
-    /// There is no pass of this name.
+    /// No pass has this name.
     #[error("there is no pass `{name}`; the passes are {}", known.join(", "))]
     UnknownPass { name: String, known: Vec<String> },
-    /// A pass that others rely on was to be left out.
+    /// A pass that later ones rely on was left out.
     #[error("pass `{name}` cannot be left out: later passes rely on it")]
     RequiredPass {
         /// Its name in [`Compiler::pass_names`](crate::compiler::Compiler::pass_names).
@@ -68,7 +68,7 @@ pub enum BuildError {
     /// A pass ran at a stage that it does not take.
     #[error("pass `{pass}` does not take a program that is {stage}")]
     WrongStage { pass: String, stage: &'static str },
-    /// Casts would lose something, and the policy does not allow that.
+    /// Casts would lose values, and the policy does not allow it.
     #[error("{}", .0.iter().map(lossy).collect::<Vec<_>>().join("\n"))]
     LossyCast(Vec<CastReport>),
     /// A value crosses from one class of peers to another without a send.
@@ -84,44 +84,44 @@ pub enum BuildError {
         left_class: String,
         right: String,
         right_class: String,
-        /// The line of the author's program.
+        /// The source location of the node.
         source_line: String,
     },
     /// A component cannot run a node.
     #[error("{message}{}", at_text(source_line))]
     NotDispatchable {
         message: String,
-        /// The line of the author's program.
+        /// The source location of the node.
         source_line: String,
     },
-    /// Functions grow beyond all bounds when they are expanded.
+    /// The program has too many nodes after the expansion of functions.
     #[error("the program has more than {limit} nodes when its functions are expanded")]
     TooLarge { limit: usize },
-    /// Calls of functions that are too large when they are expanded.
+    /// The expanded functions are too large.
     #[error("the functions of the program have more than {limit} bytes when they are expanded")]
     TooLong { limit: usize },
-    /// Graphs inside graphs, once functions are expanded.
+    /// Graphs are nested too deeply after the expansion of functions.
     #[error("graphs are nested more than {limit} deep when functions are expanded")]
     NestingTooDeep { limit: usize },
     /// A function that calls itself, directly or through others.
     #[error("error[recursive-function]: function `{}` calls itself: {}", escape(path.first().map_or("", String::as_str)), arrows(path))]
     RecursiveFunction {
-        /// The functions on the way, from one back to itself.
+        /// The functions of the cycle; the first is repeated at the end.
         path: Vec<String>,
     },
     /// The interface cannot be described.
     #[error("the interface of the program cannot be described: {message}")]
     Interface { message: String },
-    /// A pass of somebody else's says no.
+    /// A pass of a user failed.
     #[error("pass `{pass}`: {message}")]
     Pass { pass: String, message: String },
-    /// Several of these.
+    /// Several independent errors.
     #[error("{}", list(.0))]
     Several(Vec<BuildError>),
 }
 
 impl BuildError {
-    /// One error out of several; nothing where there are none.
+    /// Combines errors; `Ok` if there are none.
     pub(crate) fn of(mut errors: Vec<Self>) -> Result<(), Self> {
         match errors.len() {
             0 => Ok(()),
@@ -130,7 +130,7 @@ impl BuildError {
         }
     }
 
-    /// The message, one line for each independent part, without control characters or other unsafe text of the model.
+    /// The message, one line for each independent error, with unsafe characters of the model escaped.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let line = |text: String| escape(&text).into_owned();
@@ -138,7 +138,7 @@ impl BuildError {
             Self::Authoring(errors) => errors.iter().map(|error| line(error.to_string())).collect(),
             Self::LossyCast(casts) => casts.iter().map(|cast| line(lossy(cast))).collect(),
             Self::Several(errors) => errors.iter().flat_map(Self::lines).collect(),
-            // The solver escapes what it puts into a sentence.
+            // The solver escapes names in its messages.
             Self::UnresolvedType(_) | Self::TypeConstraintFailed(_) => {
                 escape_lines(&self.to_string()).lines().map(str::to_owned).collect()
             }
@@ -161,7 +161,7 @@ impl BuildError {
         }
     }
 
-    /// The diagnostics of the solver in it, for a renderer.
+    /// The diagnostics of the solver, for a renderer.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
@@ -225,7 +225,7 @@ fn lossy(cast: &CastReport) -> String {
     )
 }
 
-/// The most functions of a cycle that are named, from each of its ends.
+/// Maximum number of functions that are named at each end of a cycle.
 const MAX_ENDS: usize = 4;
 
 fn arrows(path: &[String]) -> String {
@@ -239,7 +239,7 @@ fn arrows(path: &[String]) -> String {
     [head, vec![hidden], tail].concat().join(" -> ")
 }
 
-/// Diagnostics, each in full but without the printed graph.
+/// Prints diagnostics in full, without the graph.
 struct Listed<'d>(&'d [Diagnostic]);
 
 impl fmt::Display for Listed<'_> {

@@ -1,19 +1,17 @@
-//! From programs to typed programs: authored modules and ONNX models go through one pipeline of passes and come
-//! out as artifacts in which every value is stamped with its type.
+//! From programs to typed programs: modules and ONNX models pass through one pipeline and become artifacts in which every value is
+//! stamped with its type.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
-//! | [`module`], [`graph`] | modules as their authors write them, and the graphs that they record |
-//! | [`authoring`], [`place`] | mistakes in a recording, with their lines in the author's program |
-//! | [`bindings`] | which Rust component stands behind which slot |
 //! | [`compiler`] | bindings, policies and the pipeline |
-//! | [`mod@unit`], [`stage`], [`passes`], [`pass`] | the IR, its stages, the passes between them, passes that users add |
-//! | [`operators`] | the operators of contracts, of the wire, of types |
+//! | [`mod@unit`], [`stage`] | the IR, and its stages with what is known at each |
+//! | [`passes`], [`pass`] | the standard passes, and passes that users add |
 //! | [`artifact`] | compiled programs, in memory and in files |
-//! | [`error`], [`report`] | why a program does not compile; what a compilation did |
-//! | [`names`] | names in the IR: domains of operators, keys of stamps |
+//! | [`error`], [`report`] | errors and reports of compilations |
 //!
-//! **Invariant:** nothing that is not proved is written into a model.
+//! The recording of modules is the crate [`typeloom_module`].
+//!
+//! **Invariant:** the type of every stamp is proved by the solver.
 
 pub mod artifact;
 pub mod compiler;

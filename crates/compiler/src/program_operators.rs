@@ -1,11 +1,12 @@
-//! The operators of one program: ONNX's, those of contracts and the wire, those of protocols, with what the program's
-//! bindings add.
+//! The operators of one program: those of ONNX, of contracts, of the wire and of protocols, extended by the
+//! program's bindings.
 //!
-//! Two things are added to ONNX's operators where nodes of a backend's slot use them. The rule `slot.storage` holds
-//! their data to what the backend stores. And where a backend stores a leaf that ONNX does not know, operators on
-//! floats take that leaf as well: whether the backend computes them on it is the backend's business.
+//! ONNX operators on the slot of a backend are extended in two ways. The rule `slot.storage` narrows their
+//! data to the storage type of the backend. If a backend stores a leaf that ONNX does not define, operators
+//! on floats accept this leaf too; the backend is responsible for computing them.
 //!
-//! *Data* is what stands at the first type variable that can be a float: an index, a condition or a shape is not data.
+//! *Data* are the ports of the first type variable that can be a float. Indices, conditions and shapes are
+//! not data.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +23,10 @@ use typeloom_solver::rule::{Control, Failure, Port, Rule, RuleCx};
 use typeloom_solver::signature::{FormalType, Schema};
 use typeloom_solver::universe::Universe;
 
-/// What backends store, in the stamp of their nodes.
+/// The metadata key of a backend's storage type.
 const TENSOR_KEY: &str = "ai.bytesandbrains.binding.Tensor";
 
-/// An operator of ONNX's as nodes on slots use it.
+/// An ONNX operator, extended for nodes on slots.
 struct Prepared {
     schema: Schema,
     rules: Vec<Rule>,
@@ -38,7 +39,7 @@ pub(crate) struct Operators {
 }
 
 impl Operators {
-    /// The operators of a program with these bindings.
+    /// Returns the operators of a program with these bindings.
     pub(crate) fn of(model: &ModelProto, bindings: &Bindings, universe: &Universe) -> Self {
         let custom = custom_leaves(bindings, universe);
         let version = ir::imported(model, "").unwrap_or(i64::MAX);
@@ -58,7 +59,7 @@ impl Operators {
     }
 }
 
-/// The leaves that bound backends store and ONNX does not know.
+/// Returns the leaves that bound backends store and ONNX does not define.
 fn custom_leaves(bindings: &Bindings, universe: &Universe) -> ElemSet {
     let mut custom = ElemSet::EMPTY;
     for (_, binding) in bindings.iter() {
@@ -86,18 +87,18 @@ fn prepare(operator: Operator<'_>, custom: ElemSet) -> Prepared {
     Prepared { schema, rules, control: operator.control.copied() }
 }
 
-/// The type variable of an operator's data.
+/// Returns the type variable of an operator's data.
 pub(crate) fn data_variable(schema: &Schema) -> Option<u8> {
     let float = schema.type_vars.iter().position(|variable| variable.allowed.tensor.contains(Elem::FLOAT))?;
     u8::try_from(float).ok()
 }
 
-/// Data is what the slot's backend stores.
+/// Narrows data to the storage type of the slot's backend.
 fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(id) = cx.metadata(TENSOR_KEY) else { return Ok(()) };
     let Some(schema) = cx.schema() else { return Ok(()) };
     let Some(variable) = data_variable(schema) else { return Ok(()) };
-    // Words are made where they are needed.
+    // The message is only built for an error.
     let hold = |cx: &mut RuleCx<'_, '_>, port: Port| {
         cx.refine_to_node(port, id, "").map_err(|mut failure| {
             if let Failure::Relation(failed) = &mut failure {

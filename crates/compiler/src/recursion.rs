@@ -1,7 +1,8 @@
-//! Functions that call themselves, directly, through others, or from the branches and bodies of their nodes.
+//! Detection of functions that call themselves, directly, through others, or from nested graphs.
 //!
-//! Expanding such a function does not end. [`cycle`] is a depth-first search over the calls, started at the model's graph,
-//! with a stack of its own; it is linear in the size of the model. Functions that the graph does not reach are not searched.
+//! The expansion of such a function does not terminate. [`cycle`] is a depth-first search over the calls with
+//! an explicit stack, starting at the model's graph. It is linear in the size of the model and ignores
+//! functions that the graph does not reach.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto};
 use typeloom_onnx::inline::{Key, key};
 use typeloom_onnx::nested;
 
-/// Functions that were entered: those on the path to the current one, and those that lead to no cycle.
+/// The state of a function in the search: `Open` on the current path, `Done` if it reaches no cycle.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     New,
@@ -18,7 +19,7 @@ enum State {
     Done,
 }
 
-/// The names of the functions on a cycle of calls, from one function back to itself.
+/// Returns the names of the functions on a cycle of calls, with the first repeated at the end.
 pub(crate) fn cycle(model: &ModelProto) -> Option<Vec<String>> {
     if model.functions.is_empty() {
         return None;
@@ -40,7 +41,7 @@ pub(crate) fn cycle(model: &ModelProto) -> Option<Vec<String>> {
     };
     let mut states = vec![State::New; model.functions.len()];
     let mut path: Vec<usize> = Vec::new();
-    // The calls that are left to follow, for the graph and for each function of the path.
+    // Calls that remain to be followed, for the graph and for each function on the path.
     let mut left = vec![calls(&model.graph.as_ref()?.node)];
     while let Some(callees) = left.last_mut() {
         match callees.pop() {

@@ -1,8 +1,8 @@
-//! What a compilation did.
+//! Reports of compilations.
 
 use std::fmt;
 
-/// What a compilation did, pass by pass.
+/// The effects of a compilation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CompileReport {
     /// The passes that ran, in order.
@@ -11,22 +11,22 @@ pub struct CompileReport {
     pub casts: Vec<CastReport>,
     /// The receives that were made.
     pub receives: Vec<ReceiveReport>,
-    /// Operators that were written in terms of primitives: the node's slot, and how often.
+    /// Number of operators that were lowered to primitives, by slot.
     pub lowered: Vec<(String, usize)>,
-    /// The IR in ONNX's textual syntax after the passes for which it was asked, by pass.
+    /// The requested prints of the IR, by pass.
     pub printed: Vec<(String, String)>,
 }
 
-/// A cast that was inserted, or would have to be.
+/// A cast that was inserted or would be needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CastReport {
     pub value: String,
-    /// Its type: a node of the type tree.
+    /// The id of its type node.
     pub from: String,
     pub to: String,
-    /// Whether every value survives.
+    /// Whether the cast keeps every value.
     pub lossless: bool,
-    /// Why: which two ends are declared.
+    /// The declaration that requires the cast.
     pub reason: String,
 }
 
@@ -38,10 +38,10 @@ impl fmt::Display for CastReport {
     }
 }
 
-/// A receive that the compiler made.
+/// A receive that the compiler inserted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiveReport {
-    /// The class of peers that receive.
+    /// The class of the receiving peers.
     pub peer_class: String,
     pub value: String,
 }

@@ -1,4 +1,4 @@
-//! The solver on the IR.
+//! Solving the types of the IR.
 //!
 //! The IR is encoded and checked as every ONNX model is, with the operators of modules in addition to ONNX's. The result is a
 //! type for every value, or diagnostics.
@@ -42,7 +42,7 @@ pub(crate) fn solve(model: &ModelProto, bindings: &Bindings, mode: Mode) -> Resu
     Ok(Solution { types: ValueTypes::of_program(&mut checked), diagnostics, interface })
 }
 
-/// What is wrong, as the error of a compilation, with the author's lines put in.
+/// Converts diagnostics to the error of a compilation and adds source locations.
 pub(crate) fn failed(unit: &Unit, mut diagnostics: Vec<Diagnostic>) -> BuildError {
     diagnostics.retain(Diagnostic::is_error);
     for diagnostic in &mut diagnostics {

@@ -1,7 +1,8 @@
-//! What would settle the type of a value that nothing determines: a declaration, or a binding.
+//! Help for a value of an unresolved type: the declaration or binding that would determine it.
 //!
-//! The values around it are searched, nearest first, for a port of a slot whose component stores an abstract type, or
-//! that has no component: a binding to something concrete would say what the value is.
+//! A breadth-first search from the value finds the nearest node on a slot that has no component, or whose
+//! component stores an abstract type. Binding a component of a concrete storage type would determine the
+//! type.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -13,10 +14,10 @@ use typeloom_types::lattice::lookup_by_id;
 
 use crate::unit::Unit;
 
-/// How many nodes are looked at.
+/// Maximum number of visited nodes.
 const SEARCHED: usize = 256;
 
-/// The help of a diagnostic about an unresolved value.
+/// Returns the help for a diagnostic about an unresolved value.
 pub(crate) fn help(unit: &Unit, diagnostic: &Diagnostic) -> Option<String> {
     let graph = unit.graph();
     let value = match (&diagnostic.location.value, &diagnostic.location.node) {
@@ -39,12 +40,12 @@ pub(crate) fn help(unit: &Unit, diagnostic: &Diagnostic) -> Option<String> {
     })
 }
 
-/// The first name in backticks.
+/// Returns the first name in backticks.
 fn quoted(message: &str) -> Option<String> {
     message.split('`').nth(1).map(str::to_owned)
 }
 
-/// The nearest slot whose binding leaves the type open.
+/// Returns the nearest slot whose binding leaves the type unresolved.
 fn open_slot(unit: &Unit, value: &str) -> Option<(String, &'static str)> {
     let graph = unit.graph();
     let mut around: HashMap<&str, Vec<&NodeProto>> = HashMap::new();

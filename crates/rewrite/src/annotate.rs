@@ -24,11 +24,11 @@ use typeloom_onnx::messages::{ModelProto, StringStringEntryProto, TypeProto, Val
 use typeloom_onnx::splice::{Records, Splice, SpliceError, Spliced};
 use typeloom_onnx::view::{GraphView, ValueInfoView};
 use typeloom_onnx::wire::{Field, WireValue};
-use typeloom_solver::message;
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::functions::FunctionTypes;
 use typeloom_solver::program::{Body, BodySource, GraphId, Origin, StepId, ValueId};
 use typeloom_solver::solution::Type;
+use typeloom_solver::value_type::ValueType;
 
 pub use strip::{Stripped, strip};
 
@@ -182,7 +182,7 @@ impl<'a> Writer<'a> {
             for value in made_in(body, graph) {
                 let name = body.value_name(value);
                 if declared.insert(name)
-                    && let Some(ty) = message::of(&function.types[value.index()], checked.dims())
+                    && let Some(ty) = message_of(checked, &function.types[value.index()])
                 {
                     self.append(message, field, name, ty);
                 }
@@ -207,12 +207,13 @@ impl<'a> Writer<'a> {
         if self.marks == Marks::Solved && !is_input {
             return self.replace(checked, graph, field, info, &ty);
         }
-        if message::of(&ty, checked.dims()).is_none() {
+        if message_of(checked, &ty).is_none() {
             return Ok(());
         }
         let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
         let mut new = old.clone();
-        message::fill(&mut new.r#type.get_or_insert_default().value, &ty, checked.dims());
+        let ty = ValueType::of(&ty, checked.universe(), checked.dims());
+        ty.fill(&mut new.r#type.get_or_insert_default().value);
         if new == old {
             return Ok(());
         }
@@ -238,7 +239,7 @@ impl<'a> Writer<'a> {
         let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
         // A denotation is not part of what a solve proves.
         let denotation = old.r#type.as_ref().and_then(|ty| ty.denotation.clone());
-        let mut ty = message::of(ty, checked.dims());
+        let mut ty = message_of(checked, ty);
         if let (Some(ty), Some(denotation)) = (&mut ty, denotation) {
             ty.denotation.get_or_insert(denotation);
         }
@@ -253,7 +254,7 @@ impl<'a> Writer<'a> {
     /// Adds an entry for a value that is not declared.
     fn add(&mut self, checked: &mut Checked<'a>, graph: usize, value: ValueId) {
         let ty = checked.proven_type_of(value);
-        if let Some(ty) = message::of(&ty, checked.dims()) {
+        if let Some(ty) = message_of(checked, &ty) {
             self.append(graph, VALUE_INFO, checked.body().value_name(value), ty);
         }
     }
@@ -267,6 +268,11 @@ impl<'a> Writer<'a> {
         self.splice.append(message, &Records::new().message(field, &info));
         self.added += 1;
     }
+}
+
+/// The type as ONNX writes it; `None` if ONNX cannot express it.
+fn message_of(checked: &Checked<'_>, ty: &Type) -> Option<TypeProto> {
+    ValueType::of(ty, checked.universe(), checked.dims()).to_onnx()
 }
 
 /// The values that the nodes of a graph make, in order.

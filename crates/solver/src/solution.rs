@@ -1,4 +1,7 @@
-//! What a solve knows at its end, as plain data: a type for every value, and what could not be decided.
+//! The result of a solve, as plain data: a type for every value, and undecided conditions.
+//!
+//! These types refer to the dim arena and the type tree of their solve. [`ValueType`](crate::value_type::ValueType) is the form that is
+//! independent of it.
 
 use typeloom_types::lattice::NodeNo;
 
@@ -8,97 +11,88 @@ use crate::program::{StepId, ValueId};
 use crate::rule::port::Extent;
 use crate::universe::Universe;
 
-/// What is known of a value's type.
+/// The type of a value, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
-    /// Nothing, or that it lies below a node of the type tree.
+    /// Unknown, or known to be below a node of the type tree.
     Unknown(Option<NodeNo>),
     /// A dense tensor.
     Tensor(TensorType),
     /// A sparse tensor.
     Sparse(TensorType),
-    /// A single element of one of these types.
+    /// A scalar of one of these element types.
     Scalar(ElemSet),
-    /// A sequence.
     Sequence(Box<Type>),
-    /// An optional.
     Optional(Box<Type>),
-    /// A map.
+    /// A map from keys to values.
     Map(Elem, Box<Type>),
     /// A concrete leaf of the tree that is neither a tensor nor a scalar.
     Leaf(NodeNo),
-    /// In error; why is in a diagnostic.
+    /// A type error, which a diagnostic reports.
     Error,
 }
 
 /// A tensor's element type and shape.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TensorType {
-    /// The element types that are possible; one of them when it is solved.
+    /// Possible element types; a single one when the type is solved.
     pub elem: ElemSet,
-    /// Its extents; `None` while the rank is unknown.
+    /// The dims; `None` while the rank is unknown.
     pub shape: Option<Box<[DimId]>>,
 }
 
-/// What an operator needs of two dims and nothing decides.
+/// A relation between two dims that an operator requires and the solve did not decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Equation {
-    /// One side.
     pub left: DimId,
-    /// The other.
     pub right: DimId,
-    /// The relation that is needed.
     pub need: Relation,
-    /// The node that needs it.
+    /// The node that requires it.
     pub step: StepId,
-    /// The rule that says so; empty for a declaration.
+    /// The rule that requires it; empty for a declaration.
     pub rule: &'static str,
-    /// Where the two sides stand.
+    /// The origin of the two sides.
     pub source: EquationSource,
 }
 
 /// A condition that the graph places on the symbols of its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirement {
-    /// The condition, in its simplest form where it is decided.
+    /// The condition; simplified if it is decided.
     pub condition: Condition,
-    /// The equation that it comes from.
+    /// The equation that implies it.
     pub equation: Equation,
-    /// Whether some binding is known to violate it; otherwise it may hold always, but no proof was found.
+    /// Whether a binding is known to violate it. Otherwise it may always hold, but no proof was found.
     pub is_decided: bool,
 }
 
-/// Where the two sides of an [`Equation`] stand.
+/// The origin of the two sides of an [`Equation`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EquationSource {
-    /// At ports of the node.
+    /// Ports of the node.
     Ports {
-        /// The left side.
         left: Extent,
-        /// The right side.
         right: Extent,
-        /// What relates them, in words that complete "these dims ...".
+        /// The relation, as the end of a sentence that starts with "these dims".
         relation: &'static str,
     },
-    /// At a node inside the function that the node calls.
+    /// A node in the function that the node calls.
     Call,
-    /// On an axis of a value that the node makes: inferred on the left, declared on the right.
+    /// An axis of a value of the node: inferred on the left, declared on the right.
     Declared(ValueId),
 }
 
 /// A constructor around one type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Constructor {
-    /// A sequence of it.
     Sequence,
-    /// An optional of it.
     Optional,
-    /// A map from a key to it.
+    /// A map from a key type.
     Map(Elem),
 }
 
 impl Constructor {
-    /// The type with this constructor around `inner`.
+    /// Wraps a type in this constructor.
     #[must_use]
     pub fn of(self, inner: Type) -> Type {
         let inner = Box::new(inner);
@@ -111,7 +105,7 @@ impl Constructor {
 }
 
 impl Type {
-    /// The constructors of a type, the outermost first, and the type inside all of them.
+    /// Splits a type into its constructors, the outermost first, and the type inside.
     #[must_use]
     pub fn split(&self) -> (Vec<Constructor>, &Self) {
         let (mut constructors, mut ty) = (Vec::new(), self);
@@ -132,7 +126,7 @@ impl Type {
         }
     }
 
-    /// Whether it is known down to one concrete leaf (its shape may be unknown).
+    /// Whether the type is known down to one concrete leaf. Its shape may be unknown.
     #[must_use]
     pub fn is_concrete(&self) -> bool {
         let mut ty = self;
@@ -147,7 +141,7 @@ impl Type {
         }
     }
 
-    /// The tensor inside every constructor, if there is one.
+    /// Returns the tensor inside all constructors.
     #[must_use]
     pub fn tensor(&self) -> Option<&TensorType> {
         let mut ty = self;
@@ -160,7 +154,7 @@ impl Type {
         }
     }
 
-    /// The type as ONNX writes it: `float[batch, 3, 224, 224]`, `seq(int64)`, `?`.
+    /// Prints the type in ONNX's textual syntax: `float[batch, 3, 224, 224]`, `seq(int64)`, `?`.
     #[must_use]
     pub fn display<'t>(&'t self, universe: &'t Universe, dims: &'t Dims) -> impl std::fmt::Display + 't {
         DisplayType { ty: self, universe, dims }
@@ -174,7 +168,7 @@ struct DisplayType<'t> {
 }
 
 impl DisplayType<'_> {
-    /// Whether a scalar can still have every element type that scalars have.
+    /// Whether a scalar can have every element type of scalars.
     fn is_any_scalar(&self, set: ElemSet) -> bool {
         let any = self.universe.scalar_node().and_then(|node| self.universe.scalar_elems(node));
         set.len() > 1 && any == Some(set)
@@ -197,7 +191,7 @@ impl DisplayType<'_> {
     fn tensor(&self, f: &mut std::fmt::Formatter<'_>, tensor: &TensorType) -> std::fmt::Result {
         self.elems(f, tensor.elem)?;
         match tensor.shape.as_deref() {
-            // As in ONNX's textual syntax: nothing behind the element type is no axis, `[]` is any rank.
+            // As in ONNX's textual syntax: rank 0 has no brackets, `[]` is an unknown rank.
             Some([]) => Ok(()),
             Some(shape) => write!(f, "{}", crate::dim::shape::display(self.dims, shape)),
             None => f.write_str("[]"),

@@ -1,7 +1,9 @@
-//! `bind_slots`: every slot has a component of its role, and every node on a slot carries what that component stores.
+//! `bind_slots`: checks that every slot has a component of its role, and writes the storage types of
+//! components onto the nodes.
 //!
-//! This is where aliases are normalised: the solver finds `<compute as Backend>::Tensor` as a stamp on the nodes of
-//! the slot. Only ports that stand for stored tensors take it; an index's ids and triggers have types of their own.
+//! This pass normalises aliases: the solver reads `<compute as Backend>::Tensor` from the metadata of the
+//! nodes on `compute`. It applies to ports of stored tensors only; the ids of an index and triggers have
+//! fixed types.
 
 use typeloom_module::bindings::Alias;
 use typeloom_module::ir::{self, Map};

@@ -1,12 +1,13 @@
-//! `expand`: functions become the nodes that they stand for, and bundles that are taken apart again their children.
+//! `expand`: replaces calls of functions by their nodes, and bundles that are unbundled by their children.
 //!
-//! After this pass the program is one graph, with those that branches and loops hold, so that every value has one
-//! type to be stamped with. A function is kept where its operators are of other versions than the program's: putting its
-//! nodes into the program would change what they mean.
+//! After this pass every value has one type, since the program is one graph with the nested graphs of
+//! branches and loops. A function that imports other versions of operators than the program is kept: its
+//! nodes would change their meaning.
 //!
-//! Algorithm: a stack of open calls, each with its own names; a node of a call is copied with its names put in. The
-//! cost is that of the result, which is bounded by [`MAX_NODES`], [`MAX_TIMES`] and [`MAX_COPIED`], and by [`MAX_NESTING`]
-//! where functions call each other in branches. Functions that call themselves are refused before that.
+//! Algorithm: a stack of open calls, each with a map of names; the nodes of a call are copied with the names
+//! substituted. The cost is linear in the result, which is bounded by [`MAX_NODES`], [`MAX_GROWTH`] and
+//! [`MAX_COPIED`], and by [`MAX_NESTING`] where functions call each other in branches. Functions that call
+//! themselves are an error.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,16 +28,16 @@ use crate::solve_program::{failed, solve};
 use crate::stage::{Expanded, Parsed};
 use crate::unit::Unit;
 
-/// The most nodes that any program may expand to.
+/// Maximum number of nodes of an expanded program that grows by more than [`MAX_GROWTH`].
 pub const MAX_NODES: usize = 1 << 16;
 
-/// How many times as many nodes as are written down a larger program may expand to.
-pub const MAX_TIMES: usize = 64;
+/// Maximum growth of the number of nodes for larger programs.
+pub const MAX_GROWTH: usize = 64;
 
-/// The most bytes of nodes that are copied out of functions, encoded.
+/// Maximum encoded size of the nodes that are copied from functions, in bytes.
 pub const MAX_COPIED: usize = 1 << 26;
 
-/// Expands the calls of functions, and takes bundles apart.
+/// Expands calls of functions and unbundles bundles.
 pub(crate) fn run(parsed: Parsed) -> Result<Expanded, BuildError> {
     let Parsed { mut unit } = parsed;
     if let Some(path) = recursion::cycle(&unit.model) {
@@ -49,7 +50,7 @@ pub(crate) fn run(parsed: Parsed) -> Result<Expanded, BuildError> {
         let mut nodes = 0;
         nested::each_graph(graph, |graph, _| nodes += graph.node.len());
         let written = nodes + inlined.values().map(|function| function.node.len()).sum::<usize>();
-        let limit = MAX_NODES.max(written.saturating_mul(MAX_TIMES));
+        let limit = MAX_NODES.max(written.saturating_mul(MAX_GROWTH));
         let heads = heads(graph);
         let mut expansion = Expansion { functions: &inlined, heads, nodes, limit, copied: 0, calls: 0 };
         let mut result = Ok(());
@@ -73,7 +74,8 @@ pub(crate) fn run(parsed: Parsed) -> Result<Expanded, BuildError> {
     result.map(|()| Expanded { unit })
 }
 
-/// The error of functions that call themselves: the solver's diagnostics, which show the nodes, where it reaches the call.
+/// Returns the error of functions that call themselves: the solver's diagnostics, which show the nodes, if it
+/// reaches the call.
 fn recursive(unit: &Unit, path: Vec<String>) -> BuildError {
     let found = solve(&unit.model, &unit.bindings, unit.mode).map(|solution| solution.diagnostics);
     let mut diagnostics = found.unwrap_or_default();
@@ -84,7 +86,7 @@ fn recursive(unit: &Unit, path: Vec<String>) -> BuildError {
     failed(unit, diagnostics)
 }
 
-/// The functions whose operators mean the same in the program, and the others.
+/// Separates the functions whose operators have the versions of the program from the others.
 fn inlinable(
     functions: Vec<FunctionProto>,
     model: &ModelProto,
@@ -106,7 +108,7 @@ fn inlinable(
     (inlined, kept)
 }
 
-/// What stands before the first slash of the names of values.
+/// Returns the prefixes of value names, up to the first slash.
 fn heads(graph: &GraphProto) -> HashSet<String> {
     let names = nested::value_names(graph);
     names.iter().filter_map(|name| name.split_once('/')).map(|(head, _)| head.to_owned()).collect()
@@ -114,12 +116,12 @@ fn heads(graph: &GraphProto) -> HashSet<String> {
 
 struct Expansion<'f> {
     functions: &'f HashMap<Key, FunctionProto>,
-    /// What stands before the first slash of a name: no call may be called so.
+    /// Prefixes of value names up to the first slash, which no call may use.
     heads: HashSet<String>,
-    /// The nodes of the program so far.
+    /// Number of nodes of the program so far.
     nodes: usize,
     limit: usize,
-    /// The bytes of the copies made of nodes of functions.
+    /// Encoded size of the copied nodes.
     copied: usize,
     calls: usize,
 }
@@ -148,7 +150,7 @@ impl<'f> Expansion<'f> {
         Ok(())
     }
 
-    /// Counts what is about to be added to the program.
+    /// Counts an addition to the program.
     fn count(&mut self, nodes: usize, bytes: usize) -> Result<(), BuildError> {
         self.nodes = self.nodes.saturating_add(nodes);
         self.copied = self.copied.saturating_add(bytes);
@@ -166,7 +168,7 @@ impl<'f> Expansion<'f> {
         self.functions.get(&inline::key(node.domain(), node.op_type(), node.overload()))
     }
 
-    /// Puts the nodes of a call, and of the calls in it, in the place of the node.
+    /// Replaces a call by the nodes of its function, recursively.
     fn call(
         &mut self,
         node: NodeProto,
@@ -195,7 +197,7 @@ impl<'f> Expansion<'f> {
         Ok(())
     }
 
-    /// Begins a call: its formal names stand for actual ones, all other names get a prefix of their own.
+    /// Begins a call: maps formal names to actual ones, and all other names to names with a new prefix.
     fn open(
         &mut self,
         node: NodeProto,
@@ -220,7 +222,7 @@ impl<'f> Expansion<'f> {
                 None => {
                     names.insert(formal.clone(), actual.clone());
                 }
-                // What goes through unchanged, or comes out twice.
+                // An input that is returned, or a value that is returned twice.
                 Some(from) => expanded.push(NodeProto {
                     op_type: Some("Identity".to_owned()),
                     domain: Some(TYPES_DOMAIN.to_owned()),
@@ -231,7 +233,7 @@ impl<'f> Expansion<'f> {
                 }),
             }
         }
-        // What the call itself keeps, and the types declared in the function.
+        // The stored attributes of the call, and the types declared in the function.
         let lengths = [&function.attribute_proto, &node.attribute].into_iter().flatten();
         let attributes: usize = lengths.map(AttributeProto::encoded_len).sum();
         let declared: usize = function.value_info.iter().map(|info| info.encoded_len() + prefix.len()).sum();
@@ -247,7 +249,7 @@ impl<'f> Expansion<'f> {
     }
 }
 
-/// Takes bundles apart that are made in the same graph.
+/// Replaces `Unbundle` by the children of a bundle in the same graph.
 fn unbundle(graph: &mut GraphProto) -> Result<(), BuildError> {
     let is = |node: &NodeProto, op: &str| node.domain() == COMPOSITE_DOMAIN && node.op_type() == op;
     if !graph.node.iter().any(|node| is(node, "Unbundle")) {

@@ -1,8 +1,9 @@
-//! `export_interface`: the types of what the program exports, and of what it needs of its slots.
+//! `export_interface`: computes the types of the exports and of the needs of slots.
 //!
-//! The main function is exported under the module's name, each part of a partitioned program under its class. What a
-//! slot needs is exported as well, under [`SLOTS`] and the slot's name: a structure of the contract's name with a field for
-//! each associated type. So one digest covers both what callers and what components have to know.
+//! The main function is exported under the module's name, each part of a partitioned program under its class.
+//! The need of a slot is exported under [`SLOTS`] and the slot's name, as a structure with the name of the
+//! contract and a field for each associated type. One digest covers the requirements on callers and on
+//! components.
 
 use std::sync::Arc;
 
@@ -15,9 +16,9 @@ use crate::error::BuildError;
 use crate::passes::partition::PARTITION_DOMAIN;
 use crate::stage::{Dispatched, Exported};
 
-/// What stands before the name of a slot in the exports.
+/// Prefix of slots in the exports.
 pub const SLOTS: &str = "slot:";
-/// What stands before the class of a part in the exports.
+/// Prefix of parts in the exports.
 pub const PARTS: &str = "part:";
 
 /// Computes the types of the exports.
@@ -47,7 +48,7 @@ fn encode(interface: &Interface, pool: &mut Pool) -> Result<Idx, BuildError> {
     interface.to_pool(pool).map_err(|error| BuildError::Interface { message: error.to_string() })
 }
 
-/// The part of the program's inputs and outputs that one class has.
+/// Returns the interface of one part.
 fn interface_of_part(whole: &Interface, part: &FunctionProto) -> Interface {
     let mut own = whole.clone();
     own.inputs.retain(|parameter| part.input.contains(&parameter.name));
@@ -56,7 +57,7 @@ fn interface_of_part(whole: &Interface, part: &FunctionProto) -> Interface {
     own
 }
 
-/// What a slot's component has to be, as a type.
+/// Returns the type that the component of a slot has to have.
 fn slot_type(pool: &mut Pool, bound: &Binding) -> Result<Idx, BuildError> {
     let failed = |error: typeloom_pool::TypeError| BuildError::Interface { message: error.to_string() };
     let mut fields = Vec::new();
@@ -74,7 +75,7 @@ fn slot_type(pool: &mut Pool, bound: &Binding) -> Result<Idx, BuildError> {
     pool.structure(role, &fields).map_err(failed)
 }
 
-/// The types of what components provide, by slot, in the form in which a program exports what it needs.
+/// Returns the types of components by slot, in the form of exported needs.
 pub(crate) fn provided(pool: &mut Pool, bindings: &Bindings) -> Result<Vec<(String, Idx)>, BuildError> {
     let slots = bindings.iter().map(|(slot, bound)| Ok((slot.to_owned(), slot_type(pool, bound)?)));
     slots.collect()

@@ -1,13 +1,13 @@
-//! `infer_peer_classes`: on which peers everything runs, and the receives at the other ends of sends.
+//! `infer_peer_classes`: assigns nodes and values to classes of peers, and inserts the receives of sends.
 //!
-//! The *class* of a send is the name of the graph input that feeds its peer port, directly or through `Identity`,
-//! `Slice`, `Gather`, `Concat`, `Squeeze` or `Unsqueeze`; where peers come from a selector, it is the name of its slot, and
-//! from a receive's sender the class that was received from. What is computed from what arrives is on that class; what
-//! is computed from the module's own inputs is on the module's own side, which has no name. Constants are wherever
-//! they are read.
+//! The *class* of a send is the name of the graph input that feeds its peer port, directly or through
+//! `Identity`, `Slice`, `Gather`, `Concat`, `Squeeze` or `Unsqueeze`. If the peers come from a selector, it
+//! is the name of its slot; if they are the sender of a receive, it is the class of that sender. Values
+//! computed from a received value are on the class of the receive. Values computed from the module's inputs
+//! are on the module's own side, whose name is empty. Constants are on every class that reads them.
 //!
-//! A value is on one class. A node that reads values of two classes would have to be on both: that is an error, as
-//! values cross by sends alone.
+//! **Invariant:** a value is on one class. A node that reads values of two classes is an error, since values
+//! change their class only by sends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -58,7 +58,7 @@ pub(crate) fn is_wire(node: &NodeProto, op: &str) -> bool {
     node.domain() == WIRE_DOMAIN && node.op_type() == op
 }
 
-/// That sends and receives stand where they mean something: in the main graph, a receive behind a send.
+/// Checks that sends and receives are in the main graph, and that every receive follows a send.
 fn check_places(graph: &GraphProto) -> Result<(), BuildError> {
     let invalid = |message: &str, node: &NodeProto| {
         let location = ir::metadata(node, names::SOURCE_LOCATION)
@@ -92,7 +92,7 @@ fn check_places(graph: &GraphProto) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Why nothing is sent inside of a node, and what to write instead.
+/// Returns the reason why a nested graph cannot send, and the code to write instead.
 fn instead(op: &str) -> String {
     let gives = match op {
         "If" => "let both branches give the value, and send what the branch or the other gave",
@@ -122,8 +122,8 @@ fn wire_identity(from: &str, to: &str, beside: &NodeProto) -> NodeProto {
     }
 }
 
-/// Puts a receive behind every send; what was sent, and what arrives. A receive of the author's is another name for
-/// what the one behind its send gives.
+/// Inserts a receive after every send and returns the sent and received values. A receive of the author
+/// becomes an alias of the inserted one.
 fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
     let graph = unit.model.graph.get_or_insert_default();
     let mut taken = nested::value_names(graph);
@@ -147,7 +147,7 @@ fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
             nodes.push(node);
             continue;
         };
-        // What arrives keeps the name, so that outputs keep theirs; what is on the wire gets another.
+        // The received value keeps the name, so that outputs keep theirs; the value on the wire gets another.
         let sent = ir::fresh(&mut taken, &format!("{data}.sent"));
         let sender = ir::fresh(&mut taken, &format!("{data}.sender"));
         node.output[0].clone_from(&sent);
@@ -189,14 +189,14 @@ fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
     made
 }
 
-/// On which class everything is; an empty name is the module's own side.
+/// Classes of nodes and values. An empty name is the module's own side.
 #[derive(Default)]
 pub(crate) struct Classes {
-    /// By value; a constant has none.
+    /// Classes of values; constants have none.
     pub(crate) values: HashMap<String, String>,
-    /// By position; a node that reads nothing but constants has none.
+    /// Classes of nodes, by position; nodes that read only constants have none.
     pub(crate) nodes: Vec<Option<String>>,
-    /// The class that a send goes to, by the value on the wire.
+    /// Target classes of sends, by the value on the wire.
     pub(crate) targets: HashMap<String, String>,
     /// Graph inputs that feed peer ports.
     pub(crate) peers: HashSet<String>,
@@ -237,7 +237,7 @@ impl Classes {
         Ok(classes)
     }
 
-    /// The class that a node is on: that of all that it reads.
+    /// Returns the class of all values that a node reads.
     fn class_of(&self, node: &NodeProto) -> Result<Option<String>, BuildError> {
         let mut found: Option<(&str, &String)> = None;
         for value in reads(node) {
@@ -262,7 +262,7 @@ impl Classes {
         Ok(found.map(|(_, class)| class.clone()))
     }
 
-    /// The class that a send goes to.
+    /// Returns the target class of a send.
     fn target(
         &mut self,
         send: &NodeProto,
@@ -283,7 +283,7 @@ impl Classes {
                 continue;
             }
             if is_wire(node, "Recv") {
-                // An answer goes to whoever sent: the class of the send's own side.
+                // An answer goes to the class of the sender.
                 let sent = node.input.first().map(String::as_str).and_then(|sent| producers.get(sent));
                 let own = sent.and_then(|send| send.input.first()).and_then(|value| self.values.get(value));
                 return own.cloned().unwrap_or_default();
@@ -296,7 +296,7 @@ impl Classes {
     }
 }
 
-/// What a node reads: its inputs, and values of this graph that graphs in it read.
+/// Returns the values that a node reads: its inputs, and the values that its nested graphs read.
 pub(crate) fn reads(node: &NodeProto) -> impl Iterator<Item = &str> {
     let mut all: Vec<&str> = node.input.iter().filter(|name| !name.is_empty()).map(String::as_str).collect();
     for graph in nested::graphs(node) {

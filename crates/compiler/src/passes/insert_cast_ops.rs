@@ -1,7 +1,7 @@
-//! `insert_cast_ops`: the casts that the solver planned become nodes.
+//! `insert_cast_ops`: inserts the casts that the solver planned.
 //!
-//! A cast is `ai.bytesandbrains.types.Cast` with the attributes `from` and `to`, nodes of the type tree by id. One cast
-//! of a value to a type serves every port of its graph that needs it.
+//! A cast is `ai.bytesandbrains.types.Cast` with the ids of type nodes as attributes `from` and `to`. All
+//! ports of a graph that need the same cast of a value share one node.
 
 use std::collections::HashMap;
 

@@ -1,21 +1,22 @@
-//! `lower`: operators that a slot's backend does not compute itself become the primitives that it does.
+//! `lower`: rewrites operators that the backend of a slot does not compute as primitives.
 //!
-//! Every backend computes the thirty primitives, and declares what it computes besides: operators by name, with the types that
-//! their ports take. What is neither is written in terms of primitives here, on the same slot. There is one rule for each
-//! operator, in the file of its family; it sees the solved types of the node's ports. What the rules make is typed by the
-//! solver again, so a form that would change a type is an error. What has no form stays, and `resolve_dispatch` says why.
+//! Every backend computes the thirty primitives and declares further operators, by name and with the types of
+//! their ports. Other operators are rewritten as primitives on the same slot. Each operator has one rule, in
+//! the file of its family, which sees the solved types of the node's ports. The solver types the rewritten
+//! program again, so a rule that would change a type is an error. A node without a form is kept, and
+//! `resolve_dispatch` reports the reason.
 //!
 //! | file | operators |
 //! |---|---|
-//! | `activation` | functions of one element, softmax and its kin |
+//! | `activation` | activation functions, softmax |
 //! | `arithmetic` | variadic arithmetic, signs, logic, hyperbolic functions |
 //! | `periodic` | rounding, sines |
-//! | `reduction` | norms, products, positions of the greatest, running sums |
-//! | `shape` | moving elements, constants out of shapes |
+//! | `reduction` | norms, products, positions of maxima, running sums |
+//! | `shape` | movement of elements, constants derived from shapes |
 //! | `matrix` | `Gemm`, `Einsum` |
 //! | `normalization` | means and variances |
 //! | `window` | convolution and pooling |
-//! | `select` | elements by indices |
+//! | `select` | selection by indices |
 //! | `loss` | losses |
 
 use typeloom_module::bindings::{Binding, Bindings};
@@ -52,7 +53,7 @@ mod window;
 use constants::Constants;
 use form::{Form, Operand};
 
-/// How one operator is written in primitives.
+/// The rewriting of one operator.
 struct LoweringRule {
     operator: &'static str,
     run: fn(&mut Form<'_>) -> form::Lowered,
@@ -75,12 +76,12 @@ const FAMILIES: [&[LoweringRule]; 10] = [
     loss::RULES,
 ];
 
-/// The operators that have a form in primitives, for some types at least.
+/// Returns the operators that have a form in primitives for at least some types.
 pub fn lowered_operators() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().copied().flatten().map(|rule| rule.operator)
 }
 
-/// Writes operators in primitives where a backend does not compute them.
+/// Rewrites the operators that backends do not compute.
 pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
     let Solved { mut unit, mut types, interface, casts: _ } = solved;
     if !any_needed(unit.graph(), &unit.bindings) {
@@ -106,9 +107,9 @@ pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
                 nodes.push(node);
                 continue;
             }
-            let held = bound.stores("Tensor").and_then(|node| Dtype::from_node_id(node.id));
+            let storage = bound.stores("Tensor").and_then(|node| Dtype::from_node_id(node.id));
             let typed = |value: &str| Operand::of_value(value, visible.get(value)?);
-            let mut form = Form::new(&node, version, held, typed, &constants, &mut taken);
+            let mut form = Form::new(&node, version, storage, typed, &constants, &mut taken);
             match write(&mut form) {
                 Ok(()) => {
                     match lowered.iter_mut().find(|(known, _)| known == slot) {
@@ -159,13 +160,13 @@ impl<'t> VisibleTypes<'t> {
         if value.is_empty() { None } else { self.types.visible_from(self.graph, value) }
     }
 
-    /// The leaf of the type tree that a value has, if it is known.
+    /// Returns the type node of a value, if it is a leaf.
     pub(crate) fn leaf(&self, value: &str) -> Option<&'static TypeNode> {
         self.get(value)?.leaf()
     }
 }
 
-/// Whether any node runs on a backend that may not compute it. Most programs have many nodes of few operators.
+/// Whether a backend may not compute one of its nodes. Each operator is tested once per slot.
 fn any_needed(graph: &GraphProto, bindings: &Bindings) -> bool {
     let mut known: Map<&str, Set<&str>> = Map::default();
     let mut any = false;
@@ -180,7 +181,7 @@ fn any_needed(graph: &GraphProto, bindings: &Bindings) -> bool {
     any
 }
 
-/// The slot and the backend that a node of ONNX's own runs on.
+/// Returns the slot and the backend of an ONNX operator.
 fn on_backend<'n, 'b>(node: &'n NodeProto, bindings: &'b Bindings) -> Option<(&'n str, &'b Binding)> {
     if !matches!(node.domain(), "" | "ai.onnx") {
         return None;
@@ -189,12 +190,13 @@ fn on_backend<'n, 'b>(node: &'n NodeProto, bindings: &'b Bindings) -> Option<(&'
     Some((slot, bindings.get(slot)?))
 }
 
-/// Whether a node is one of the thirty.
+/// Whether a node is one of the thirty primitives.
 pub(crate) fn is_primitive(node: &NodeProto) -> bool {
     matches!(node.domain(), "" | "ai.onnx") && TENSOR_PRIMITIVES.op(node.op_type()).is_some()
 }
 
-/// Whether a backend computes a node: a primitive, or one of its own operators on types that its ports take.
+/// Whether a backend computes a node: a primitive, or a declared operator on types within the bounds of its
+/// ports.
 pub(crate) fn computes(
     bound: &Binding,
     node: &NodeProto,
@@ -208,7 +210,7 @@ pub(crate) fn computes(
     own.filter_map(|opset| opset.op(node.op_type())).any(|decl| takes(decl, node, &leaf_of))
 }
 
-/// Whether all inputs have types that a declaration bounds its ports by; what is not settled is left to the backend.
+/// Whether all inputs are within the bounds of a declaration. Unresolved types are left to the backend.
 fn takes(decl: &AtomicOpDecl, node: &NodeProto, leaf_of: impl Fn(&str) -> Option<&'static TypeNode>) -> bool {
     node.input.iter().enumerate().all(|(at, value)| {
         let Some(port) = decl.inputs.get(at).or(decl.inputs.last()) else { return false };

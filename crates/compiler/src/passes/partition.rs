@@ -1,10 +1,10 @@
-//! `partition`: the program in parts, one typed function for each class of peers.
+//! `partition`: splits the program into one typed function for each class of peers.
 //!
-//! A part holds the nodes that run on its class, in order. Its inputs are the program's inputs that it reads; what it
-//! receives comes out of its `Recv` nodes, what it sends goes into its `Send` nodes, and the two are matched by the name of
-//! the value on the wire, which both keep as an attribute (`wire`). Constants are copied to wherever they are read.
+//! A part contains the nodes of its class, in order. Its inputs are the program's inputs that it reads.
+//! `Recv` nodes have no input, and are matched with `Send` nodes by the name of the value on the wire, which
+//! both have as the attribute `wire`. Constants are copied to every part that reads them.
 //!
-//! **Invariant:** the parts together have every node of the program that is on a class, each once.
+//! **Invariant:** every node of the program that has a class is in exactly one part.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,7 @@ use crate::stage::Dispatched;
 /// The domain of the functions.
 pub const PARTITION_DOMAIN: &str = "ai.bytesandbrains.partition";
 
-/// What the part on the module's own side is called.
+/// The name of the part on the module's own side.
 pub const OWN: &str = "self";
 
 /// Adds a function for each class of peers, if the program has sends.
@@ -64,7 +64,7 @@ fn part(
     infos: &HashMap<&str, &ValueInfoProto>,
 ) -> FunctionProto {
     let mut taken: Vec<bool> = classes.nodes.iter().map(|of| of.as_deref() == Some(class)).collect();
-    // Constants that are read here, and what they are made of.
+    // Constants that this part reads, and the nodes that compute them.
     let mut needed: HashSet<&str> = HashSet::new();
     for (at, node) in graph.node.iter().enumerate().rev() {
         let constant =

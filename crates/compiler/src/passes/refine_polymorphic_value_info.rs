@@ -1,8 +1,9 @@
-//! `refine_polymorphic_value_info`: operators that lists of peers go through on their way to a send are those of lists.
+//! `refine_polymorphic_value_info`: replaces structural operators on lists of peers by those of the domain of
+//! lists.
 //!
-//! `Slice`, `Gather`, `Concat`, `Squeeze`, `Unsqueeze` and `Identity` are ONNX's names for structural operators, which ONNX
-//! has for tensors alone. On the way from a graph input to the peer port of a `wire.Send` they are the same
-//! operators on lists of peers, and a declared type (a tensor of ids, say) settles it otherwise.
+//! ONNX defines `Slice`, `Gather`, `Concat`, `Squeeze`, `Unsqueeze` and `Identity` for tensors only. Between
+//! a graph input and the peer port of a `wire.Send` they are operators on lists of peers, unless a value is
+//! declared as a tensor.
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,7 +33,7 @@ pub(crate) fn is_structural(node: &NodeProto) -> bool {
         && STRUCTURAL.contains(&node.op_type())
 }
 
-/// The structural nodes between values without a tensor type and peer ports.
+/// Returns the structural nodes that peer ports read, up to values that are declared as tensors.
 fn to_peer_ports(graph: &GraphProto) -> Vec<usize> {
     let sends = graph.node.iter().filter(|node| node.domain() == WIRE_DOMAIN && node.op_type() == "Send");
     let mut open: Vec<&str> = sends.filter_map(|send| send.input.get(1)).map(String::as_str).collect();

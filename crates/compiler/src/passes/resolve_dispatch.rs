@@ -1,4 +1,4 @@
-//! `resolve_dispatch`: which component runs which node, and by which method of its contract.
+//! `resolve_dispatch`: assigns every node on a slot to a method of its component.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ pub(crate) fn run(lowered: Lowered) -> Result<Dispatched, BuildError> {
     let Unit { model, bindings, .. } = &mut unit;
     let mut dispatch = Vec::new();
     let mut errors = Vec::new();
-    // Nodes of one operator on one slot share their words, and neighbours are often of few operators.
+    // Nodes of one operator on one slot share their texts.
     let mut known: Map<[Arc<str>; 3], (Role, Arc<str>, SharedText)> = Map::default();
-    let mut words: Map<String, Arc<str>> = Map::default();
+    let mut texts: Map<String, Arc<str>> = Map::default();
     let mut number = 0;
     let mut resolve = |node: &mut NodeProto, types: &VisibleTypes<'_>| {
         let Some(slot) = ir::metadata(node, names::SLOT_ID) else { return };
-        let slot = shared(&mut words, slot);
-        let operator = shared(&mut words, node.op_type());
+        let slot = shared(&mut texts, slot);
+        let operator = shared(&mut texts, node.op_type());
         let first = || node.output.iter().find(|output| !output.is_empty()).cloned().unwrap_or_default();
-        let domain = shared(&mut words, node.domain());
+        let domain = shared(&mut texts, node.domain());
         let key = [Arc::clone(&slot), domain, Arc::clone(&operator)];
         if let Some((role, method, stamp)) = known.get(&key) {
             let (role, method) = (*role, Arc::clone(method));
@@ -40,7 +40,7 @@ pub(crate) fn run(lowered: Lowered) -> Result<Dispatched, BuildError> {
             return;
         }
         let role = ir::metadata(node, names::REQUIRED_TRAIT).and_then(Role::from_trait_name);
-        // A slot that nothing is bound to is there in permissive mode alone.
+        // Slots without a component exist in permissive mode only.
         let (Some(role), Some(bound)) = (role, bindings.get(&slot)) else { return };
         let fits = match role {
             Role::Backend => computes(bound, node, |value| types.leaf(value)),
@@ -73,7 +73,7 @@ pub(crate) fn run(lowered: Lowered) -> Result<Dispatched, BuildError> {
         let stamp = SharedText::from(format!("{slot}.{method}"));
         dispatch.push(Dispatch { node: first(), slot, role, method: Arc::clone(&method), operator });
         ir::set(&mut node.metadata_props, &*names::keys::DISPATCH, &stamp);
-        // What a backend computes besides the primitives may depend on types.
+        // Whether a backend computes an operator that is not a primitive can depend on types.
         if role != Role::Backend || is_primitive(node) {
             known.insert(key, (role, method, stamp));
         }
@@ -87,7 +87,7 @@ pub(crate) fn run(lowered: Lowered) -> Result<Dispatched, BuildError> {
     BuildError::of(errors).map(|()| Dispatched { unit, interface, dispatch })
 }
 
-/// Why a node is neither computed nor written in primitives: its operator, its element types and what is missing.
+/// Returns the reason why a backend cannot run a node: its element types, and the obstacle to lowering it.
 fn no_form(node: &NodeProto, types: &VisibleTypes<'_>, why: Option<&String>) -> String {
     let mut found: Vec<&str> = node.input.iter().filter_map(|value| Some(types.leaf(value)?.id)).collect();
     found.dedup();
@@ -96,14 +96,14 @@ fn no_form(node: &NodeProto, types: &VisibleTypes<'_>, why: Option<&String>) -> 
     format!("{on}, which is no primitive and has no form in primitives here{why}")
 }
 
-fn shared(words: &mut Map<String, Arc<str>>, word: &str) -> Arc<str> {
-    match words.get(word) {
+fn shared(texts: &mut Map<String, Arc<str>>, text: &str) -> Arc<str> {
+    match texts.get(text) {
         Some(shared) => Arc::clone(shared),
-        None => Arc::clone(words.entry(word.to_owned()).or_insert_with(|| word.into())),
+        None => Arc::clone(texts.entry(text.to_owned()).or_insert_with(|| text.into())),
     }
 }
 
-/// The method of a contract that runs a node.
+/// Returns the method of a contract that runs a node.
 fn method(role: Role, node: &NodeProto) -> String {
     let op = node.op_type();
     match role {

@@ -1,4 +1,4 @@
-//! `stamp`: every value carries its denotation and ONNX type.
+//! `stamp`: writes the solved type of every value into the IR, as its denotation and ONNX type.
 
 use typeloom_module::ir::Set;
 use typeloom_module::ir::value_info;
@@ -15,7 +15,7 @@ pub(crate) fn run(solved: &mut Solved) {
     stamp_all(unit, types);
 }
 
-/// Stamps the values of all graphs with their solved types.
+/// Stamps the values of all graphs.
 pub(crate) fn stamp_all(unit: &mut Unit, types: &ValueTypes) {
     let message = |ty: &ValueType| ty.is_concrete().then(|| ty.to_message());
     let messages: Vec<Option<TypeProto>> = types.distinct().iter().map(message).collect();
@@ -54,7 +54,7 @@ fn stamp_graph<'t>(graph: &mut GraphProto, type_of: impl Fn(&str) -> Option<&'t 
     }
 }
 
-/// A declared type with what the solver found besides.
+/// Fills in what a declared type leaves open.
 fn filled(mut declared: TypeProto, found: &TypeProto) -> TypeProto {
     if found.denotation.is_some() {
         declared.denotation.clone_from(&found.denotation);

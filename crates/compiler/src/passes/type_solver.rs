@@ -1,13 +1,13 @@
-//! `type_solver`: the type of every value, or every reason why there is none.
+//! `type_solver`: solves the types of all values, or reports all type errors.
 //!
-//! The program is solved as it stands. Where it contradicts itself and casts are allowed, every *declared edge* is cut
-//! open: an edge into a port that says its own type (of a slot whose component stores something concrete, of an imported
-//! function), and the edge from a node to a value whose type the author declares. The two ends of a cut edge are solved
-//! apart; where both come out concrete and differ, a cast is planned. Everything else is an edge again, and the program
-//! with the planned casts is solved as it would have been.
+//! A program without errors is solved once. If it has errors and casts are allowed, every *declared edge* is
+//! cut: an edge to a port of a known type (of a slot whose component stores a concrete type, or of an
+//! imported function), and the edge from a node to a value of a declared type. The ends of a cut edge are
+//! solved independently; if both are concrete and differ, a cast is planned. All other edges are restored,
+//! and the program with the planned casts is solved again.
 //!
-//! **Invariant:** a program that type-checks as it stands gets no casts, and a cast stands only where both ends are
-//! declared, directly or through what follows from declarations.
+//! **Invariant:** a program without type errors gets no casts. The types of both ends of a cast follow from
+//! declarations.
 
 use std::collections::{HashMap, HashSet};
 
@@ -63,15 +63,15 @@ fn solved(unit: Unit, solution: Solution, casts: Vec<PlannedCast>) -> Solved {
     Solved { unit, types, interface, casts }
 }
 
-/// An edge that is cut open.
+/// A cut edge.
 struct Cut {
     site: CastSite,
-    /// The value at the producer's end and that at the consumer's.
+    /// The values at the ends of the producer and of the consumer.
     ends: (String, String),
     reason: String,
 }
 
-/// The casts that settle the program's declared edges.
+/// Plans the casts on declared edges.
 fn plan(unit: &Unit) -> Result<Vec<PlannedCast>, BuildError> {
     let mut model = unit.model.clone();
     let version = ir::imported(&model, "").unwrap_or(i64::MAX);
@@ -101,13 +101,13 @@ fn plan(unit: &Unit) -> Result<Vec<PlannedCast>, BuildError> {
     Ok(planned)
 }
 
-/// Cuts the declared edges of one graph open.
+/// Cuts the declared edges of one graph.
 fn cut(graph: &mut GraphProto, version: i64, taken: &mut HashSet<String>) -> Vec<Cut> {
     let declared: HashMap<String, String> = graph
         .value_info
         .iter()
         .chain(&graph.output)
-        .filter(|info| info.r#type.as_ref().is_some_and(says_element))
+        .filter(|info| info.r#type.as_ref().is_some_and(has_element))
         .filter_map(|info| {
             let ty = info.r#type.as_ref()?;
             Some((info.name().to_owned(), ir::show_type(ty)))
@@ -153,8 +153,8 @@ fn cut(graph: &mut GraphProto, version: i64, taken: &mut HashSet<String>) -> Vec
     cuts
 }
 
-/// Whether a declared type says more than a shape.
-fn says_element(ty: &typeloom_onnx::messages::TypeProto) -> bool {
+/// Whether a declared type is more than a shape.
+fn has_element(ty: &typeloom_onnx::messages::TypeProto) -> bool {
     ty.denotation.as_deref().is_some_and(|denotation| !denotation.is_empty())
         || matches!(&ty.value, Some(type_proto::Value::TensorType(tensor)) if tensor.elem_type() != 0)
 }
@@ -170,7 +170,7 @@ fn edge(from: &str, to: &str, beside: &NodeProto) -> NodeProto {
     }
 }
 
-/// The inputs of a node that say their own type, with who says it.
+/// Returns the inputs of a node that have a known type, with the source of the type.
 fn declared_ports(node: &NodeProto, version: i64) -> Vec<(usize, String)> {
     if node.domain() == names::IMPORT_DOMAIN {
         return (0..node.input.len())
@@ -189,11 +189,11 @@ fn declared_ports(node: &NodeProto, version: i64) -> Vec<(usize, String)> {
         if !of_storage {
             return Vec::new();
         }
-        // Only ports that stand for what the component stores are open in their declaration.
+        // Ports of stored tensors are declared as `any`.
         let open = op.inputs.iter().enumerate().filter(|(_, port)| port.bound.id == "any");
-        let said = assocs.iter().filter_map(|assoc| Some(reason(assoc, stores(assoc)?)));
-        let said = said.collect::<Vec<_>>().join(", ");
-        return open.map(|(at, _)| (at, said.clone())).collect();
+        let reasons = assocs.iter().filter_map(|assoc| Some(reason(assoc, stores(assoc)?)));
+        let reasons = reasons.collect::<Vec<_>>().join(", ");
+        return open.map(|(at, _)| (at, reasons.clone())).collect();
     }
     let Some(id) = stores("Tensor") else { return Vec::new() };
     let Lookup::Found(operator) = Standard.lookup(node.domain(), node.op_type(), version) else {

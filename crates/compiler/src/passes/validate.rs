@@ -1,7 +1,8 @@
-//! `validate`: the program has a graph, its nesting is bounded, its slots are used as one contract each.
+//! `validate`: checks that the program has a graph of bounded nesting, and that each slot is used with one
+//! contract.
 //!
-//! What is wrong with names and types is the solver's to say; this pass makes sure that the others can rely on
-//! what they read.
+//! Errors of names and types are reported by the solver. This pass checks the properties that other passes
+//! rely on.
 
 use std::collections::HashSet;
 
@@ -79,7 +80,7 @@ pub(crate) fn run(parsed: &mut Parsed) -> Result<(), BuildError> {
     BuildError::of(errors)
 }
 
-/// The slot of a node and the contract that the node asks for; nothing for a node without a slot.
+/// Returns the slot of a node and the contract that the node requires; `None` for a node without a slot.
 fn slot_of(node: &NodeProto) -> Result<Option<(&str, Role)>, String> {
     let op = node.op_type();
     let domain = node.domain();

@@ -7,5 +7,5 @@ mod lowering;
 mod peers;
 mod pipeline;
 mod recording;
-mod refused;
 mod slots;
+mod strict_errors;

@@ -13,11 +13,11 @@ use typeloom_onnx::wire::WireValue;
 use typeloom_solver::catalogue::Catalogue;
 use typeloom_solver::diagnostic::{Code, graph_path};
 use typeloom_solver::dim::is_placeholder;
-use typeloom_solver::message;
 use typeloom_solver::model::{Checked, Options, check};
 use typeloom_solver::program::{GraphId, Origin, ValueId};
 use typeloom_solver::solve_error::SolveErrorKind;
 use typeloom_solver::universe::Universe;
+use typeloom_solver::value_type::ValueType;
 
 use super::{Repairs, Reshaped, write_error};
 use crate::coerce::RepairError;
@@ -95,7 +95,7 @@ pub(super) fn correct(
         let mut checked = check(&dropped, catalogue, universe, options)?;
         for output in checked.body().graph(checked.body().root()).outputs.clone() {
             let ty = checked.type_of(output);
-            if let Some(ty) = message::of(&ty, checked.dims()) {
+            if let Some(ty) = ValueType::of(&ty, checked.universe(), checked.dims()).to_onnx() {
                 proved.insert(checked.body().value_name(output).to_owned(), ty);
             }
         }

@@ -18,7 +18,7 @@ use crate::universe::Universe;
 /// It holds every value of the outermost graph, in the order inputs, constants, results of nodes.
 #[derive(Clone)]
 pub struct TypeSolution {
-    universe: Arc<Universe>,
+    pub(super) universe: Arc<Universe>,
     dims: Dims,
     values: Vec<SolvedValue>,
     by_name: Map<String, usize>,

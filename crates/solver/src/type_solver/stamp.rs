@@ -5,6 +5,7 @@ use typeloom_types::lattice::NodeRef;
 
 use super::solution::{SolvedValue, TypeSolution};
 use crate::map::Set;
+use crate::value_type::ValueType;
 
 /// Stamps the inputs, values and outputs of a graph with the types that were found.
 ///
@@ -49,5 +50,5 @@ fn stamp(ty: &mut Option<TypeProto>, value: &SolvedValue, solution: &TypeSolutio
     if let Some(denotation) = denotation.filter(|denotation| !denotation.is_empty()) {
         ty.denotation = Some(denotation.into());
     }
-    crate::message::fill(&mut ty.value, &value.ty, solution.dims());
+    ValueType::of(&value.ty, &solution.universe, solution.dims()).fill(&mut ty.value);
 }

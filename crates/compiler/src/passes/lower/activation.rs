@@ -1,4 +1,4 @@
-//! Activations: functions of one element, and those that normalise along axes.
+//! Activations: elementwise functions, and functions that normalise along axes.
 
 use typeloom_types::dtype::Dtype;
 
@@ -85,7 +85,7 @@ fn thresholded_relu(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// `exp(x) - 1`, by its series near 0, where the difference cancels.
+/// `exp(x) - 1`. Near 0, where the difference cancels, its series is used.
 pub(super) fn expm1(f: &mut Form<'_>, x: &Operand) -> Operand {
     let one = f.number(x, 1.0);
     let mut series = one.clone();
@@ -101,7 +101,7 @@ pub(super) fn expm1(f: &mut Form<'_>, x: &Operand) -> Operand {
     near_zero(f, x, 0.25, &near, &far)
 }
 
-/// `log(1 + x)`: what rounding adds to `1 + x` is divided out again (Kahan).
+/// `log(1 + x)` with Kahan's correction for the rounding of `1 + x`.
 pub(super) fn log1p(f: &mut Form<'_>, x: &Operand) -> Operand {
     let one = f.number(x, 1.0);
     let sum = f.add(&one, x);
@@ -116,7 +116,7 @@ pub(super) fn log1p(f: &mut Form<'_>, x: &Operand) -> Operand {
     let safe = f.select(&lost, &one, &rounded);
     let ratio = f.div(x, &safe);
     let corrected = f.mul(&log, &ratio);
-    // Beyond what a float holds the correction is a quotient of infinities.
+    // For an infinite sum the correction would be a quotient of infinities.
     let large = f.number(x, 1e4);
     let is_large = f.greater(x, &large);
     let far = f.select(&is_large, &log, &corrected);
@@ -137,8 +137,8 @@ pub(super) fn sigmoid(f: &mut Form<'_>, x: &Operand) -> Operand {
     f.div(&one, &sum)
 }
 
-/// `1 - 2 / (exp(2 x) + 1)`, which neither overflows to a quotient of infinities nor to NaN, and its series near 0, where the
-/// difference cancels.
+/// `1 - 2 / (exp(2 x) + 1)`, which does not overflow to NaN. Near 0, where the difference cancels, its series
+/// is used.
 pub(super) fn tanh(f: &mut Form<'_>, x: &Operand) -> Operand {
     const SERIES: [f64; 8] = [
         -929_569.0 / 638_512_875.0,
@@ -179,7 +179,7 @@ pub(super) fn softplus(f: &mut Form<'_>, x: &Operand) -> Operand {
     f.add(&part, &log)
 }
 
-/// Right to 2e-7: the series of Maclaurin up to 1, and above it formula 7.1.26 of Abramowitz and Stegun.
+/// Accurate to 2e-7: the Maclaurin series up to 1, and formula 7.1.26 of Abramowitz and Stegun above it.
 pub(super) fn erf(f: &mut Form<'_>, x: &Operand) -> Lowered<Operand> {
     const FAR: [f64; 5] = [1.061_405_429, -1.453_152_027, 1.421_413_741, -0.284_496_736, 0.254_829_592];
     if x.dtype() == Dtype::F64 {
@@ -381,7 +381,7 @@ fn clip(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// Outside training, the input itself.
+/// Outside of training, the input.
 fn dropout(f: &mut Form<'_>) -> Lowered {
     if f.version < 7 && f.int("is_test", 0) == 0 {
         return refuse("it drops elements at random");
@@ -390,7 +390,7 @@ fn dropout(f: &mut Form<'_>) -> Lowered {
     if !ratio && f.constant(2)?.is_some_and(|training| training != [0.0]) {
         return refuse("it drops elements at random");
     }
-    // How many are dropped, and which.
+    // The ratio and the seed of the dropped elements.
     f.pass_over(&["ratio", "seed"]);
     let x = f.input(0)?;
     f.result(0, &x);
@@ -404,7 +404,7 @@ fn dropout(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// The axes that are one row: one axis, or before version 13 everything from the axis on.
+/// The axes of one row: one axis, or before version 13 all axes from the given one on.
 fn row(f: &Form<'_>, x: &Operand) -> Lowered<Vec<usize>> {
     let rank = x.rank()?;
     let last = rank as i64 - 1;
@@ -434,7 +434,7 @@ fn softmax(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// The logarithm of what [`softmax`] gives, along axes.
+/// The logarithm of [`softmax`], along axes.
 pub(super) fn log_softmax_of(f: &mut Form<'_>, x: &Operand, axes: &[usize]) -> Operand {
     let from = from_greatest(f, x, axes);
     let power = f.exp(&from);
@@ -451,7 +451,7 @@ fn log_softmax(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// 1 at the first greatest element of a row: the one with the least number.
+/// 1 at the first maximum of a row, and 0 elsewhere.
 fn hardmax(f: &mut Form<'_>) -> Lowered {
     let x = f.real(0)?;
     let axes = row(f, &x)?;
@@ -465,7 +465,7 @@ fn hardmax(f: &mut Form<'_>) -> Lowered {
     let numbers = f.tensor(x.dtype(), &dims, &numbers);
     let behind = f.number(&x, count as f64);
     let most = f.reduce("ReduceMax", &x, &axes, true);
-    // `x >= most` without equality of floats, which old versions do not have.
+    // `x >= most` without equality of floats, which old versions lack.
     let less = f.less(&x, &most);
     let candidates = f.select(&less, &behind, &numbers);
     let first = f.reduce("ReduceMin", &candidates, &axes, true);

@@ -69,7 +69,7 @@ fn reciprocal(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// 1 and -1, and whatever is neither above nor below 0 as it is.
+/// 1 above 0, -1 below 0, and any other value unchanged.
 fn sign(f: &mut Form<'_>) -> Lowered {
     let x = f.input(0)?;
     let (zero, one) = (f.number(&x, 0.0), f.number(&x, 1.0));
@@ -123,7 +123,7 @@ fn xor(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// A comparison or equality; no number is at most NaN.
+/// Comparison or equality. Comparisons with NaN are false.
 fn at_most(f: &mut Form<'_>, turned: bool) -> Lowered {
     let (a, b) = (f.input(0)?, f.input(1)?);
     let strict = if turned { f.greater(&a, &b) } else { f.less(&a, &b) };
@@ -165,12 +165,12 @@ fn is_inf(f: &mut Form<'_>) -> Lowered {
 
 fn cast_like(f: &mut Form<'_>) -> Lowered {
     let (x, like) = (f.input(0)?, f.input(1)?);
-    let y = f.cast_as_said(&x, like.dtype());
+    let y = f.cast_with_rounding(&x, like.dtype());
     f.result(0, &y);
     Ok(())
 }
 
-/// Of whole numbers, with the sign of the divisor.
+/// The remainder of integers has the sign of the divisor.
 fn modulo(f: &mut Form<'_>) -> Lowered {
     let (a, b) = (f.input(0)?, f.input(1)?);
     if !matches!(a.dtype().class(), DtypeClass::SignedInt | DtypeClass::UnsignedInt) {
@@ -235,7 +235,7 @@ fn asinh(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// With `t = x - 1` the logarithm of `1 + t + sqrt(2 t + t^2)`.
+/// The logarithm of `1 + t + sqrt(2 t + t^2)` with `t = x - 1`.
 fn acosh(f: &mut Form<'_>) -> Lowered {
     let x = f.real(0)?;
     let (one, two) = (f.number(&x, 1.0), f.number(&x, 2.0));
@@ -250,7 +250,7 @@ fn acosh(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// The logarithm of `2 x` where the square of `x` may be too large, and what is given elsewhere.
+/// The logarithm of `2 x` where the square of `x` may overflow, and `near` elsewhere.
 fn of_large(f: &mut Form<'_>, x: &Operand, near: &Operand) -> Operand {
     let (bound, two) = (f.number(x, 1e9), f.number(x, std::f64::consts::LN_2));
     let log = f.log(x);

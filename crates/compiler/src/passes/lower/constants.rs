@@ -1,4 +1,4 @@
-//! Constants that rules read, and constants that they write.
+//! Constants that rules read and write.
 
 use half::{bf16, f16};
 use typeloom_module::ir::Map;
@@ -6,10 +6,10 @@ use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto};
 use typeloom_onnx::nested;
 use typeloom_types::dtype::Dtype;
 
-/// Larger tensors are data and not worth a copy.
-const MOST: usize = 4096;
+/// Larger tensors are not copied; rules do not read them.
+const MAX_NUMBERS: usize = 4096;
 
-/// The small constants of a program by name; a name that two graphs use is none.
+/// The small constants of a program by name. A name that two graphs use is ambiguous and has no entry.
 #[derive(Default)]
 pub(super) struct Constants {
     known: Map<String, Option<Vec<f64>>>,
@@ -55,13 +55,13 @@ fn of_node(node: &NodeProto) -> Option<Vec<f64>> {
     }
 }
 
-/// The numbers of a small tensor; whole numbers that a double does not hold are none.
+/// Returns the numbers of a small tensor; `None` if an integer is not exact as a double.
 pub(super) fn numbers_of(tensor: &TensorProto) -> Option<Vec<f64>> {
     let count = tensor
         .dims
         .iter()
         .try_fold(1_usize, |count, extent| count.checked_mul(usize::try_from(*extent).ok()?))?;
-    if count > MOST || !tensor.external_data.is_empty() {
+    if count > MAX_NUMBERS || !tensor.external_data.is_empty() {
         return None;
     }
     let dtype = Dtype::from_onnx_number(tensor.data_type())?;
@@ -106,7 +106,7 @@ fn chunks<const N: usize>(raw: &[u8]) -> impl Iterator<Item = [u8; N]> {
     raw.chunks_exact(N).filter_map(|chunk| chunk.try_into().ok())
 }
 
-/// Numbers as the bytes of a tensor; nothing for element types that no rule makes constants of.
+/// Encodes numbers as the bytes of a tensor; `None` for element types that no rule uses.
 pub(super) fn bytes_of(dtype: Dtype, values: &[f64]) -> Option<Vec<u8>> {
     fn all<const N: usize>(values: &[f64], bytes: impl Fn(f64) -> [u8; N]) -> Vec<u8> {
         values.iter().flat_map(|value| bytes(*value)).collect()

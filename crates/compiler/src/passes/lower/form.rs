@@ -1,8 +1,8 @@
-//! One node being written in primitives: what is known of its operands, and a builder of primitives.
+//! The rewriting of one node: its operands, and a builder of primitives.
 //!
-//! A rule asks for operands, attributes and constants, makes values by the methods named after primitives, and says which of
-//! them are the node's results. What it makes carries an element type and the extents that are known; the solver types it
-//! again afterwards, so a mistake of this bookkeeping is an error and never a wrong type.
+//! A rule reads operands, attributes and constants, builds values by the methods named after primitives, and
+//! declares the node's results. Each built value has an element type and the known extents. The solver types
+//! the result again, so an error in this bookkeeping cannot lead to a wrong type.
 //!
 //! **Invariant:** the nodes of a form are primitives on the node's own slot. Axes, shapes, indices and masks are initializers.
 
@@ -20,19 +20,19 @@ use super::constants::{Constants, bytes_of};
 
 mod attributes;
 
-/// Why a node has no form in primitives here.
+/// The reason why a node has no form in primitives.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal(pub(super) String);
 
-/// What a rule gives.
+/// The result of a rule.
 pub(super) type Lowered<T = ()> = Result<T, Refusal>;
 
-/// No form, for this reason.
+/// Refuses a node for a reason.
 pub(super) fn refuse<T>(reason: impl Into<String>) -> Lowered<T> {
     Err(Refusal(reason.into()))
 }
 
-/// Extents as far as they are numbers.
+/// Extents; `None` where they are not numbers.
 pub(super) type Extents = Vec<Option<i64>>;
 
 /// A tensor of a known element type in a form.
@@ -44,7 +44,7 @@ pub(super) struct Operand {
 }
 
 impl Operand {
-    /// A value of a program, if it is a tensor or scalar of a known element type.
+    /// Converts a value of a program, if it is a tensor or scalar of a known element type.
     pub(super) fn of_value(name: &str, ty: &ValueType) -> Option<Self> {
         let (Element::Tensor(dtype) | Element::Scalar(dtype)) = ty.element else { return None };
         Some(Self { name: name.to_owned(), ty: ty.clone(), dtype: dtype? })
@@ -65,7 +65,7 @@ impl Operand {
         self.dtype
     }
 
-    /// The extents as far as they are numbers; `None` if the rank is unknown.
+    /// The extents; `None` if the rank is unknown.
     pub(super) fn shape(&self) -> Option<Extents> {
         let extent = |dim: &Dim| dim.fixed().and_then(|extent| i64::try_from(extent).ok());
         Some(self.ty.shape.as_ref()?.iter().map(extent).collect())
@@ -79,7 +79,7 @@ impl Operand {
         }
     }
 
-    /// The extents, where they are all numbers.
+    /// The extents, if all are numbers.
     pub(super) fn extents(&self) -> Lowered<Vec<i64>> {
         let all = self.shape().and_then(|shape| shape.into_iter().collect());
         let all: Vec<i64> =
@@ -106,8 +106,8 @@ pub(super) struct Form<'a> {
     pub(super) node: &'a NodeProto,
     /// The version of ONNX's operators that the program imports.
     pub(super) version: i64,
-    /// What the slot's backend stores, where that is one element type.
-    held: Option<Dtype>,
+    /// The storage type of the slot's backend, if it is a single element type.
+    storage: Option<Dtype>,
     inputs: Vec<Option<Operand>>,
     pub(super) outputs: Vec<Option<Operand>>,
     constants: &'a Constants,
@@ -118,7 +118,7 @@ pub(super) struct Form<'a> {
     /// The first version that has all operators of the form.
     since: i64,
     literals: Vec<(Dtype, u64, Operand)>,
-    /// Which attributes of the node the rule read: a bit each, by their positions.
+    /// A bit for each attribute of the node that the rule read, by position.
     read: Cell<u64>,
     pub(super) nodes: Vec<NodeProto>,
     pub(super) initializers: Vec<TensorProto>,
@@ -128,7 +128,7 @@ impl<'a> Form<'a> {
     pub(super) fn new(
         node: &'a NodeProto,
         version: i64,
-        held: Option<Dtype>,
+        storage: Option<Dtype>,
         typed: impl Fn(&str) -> Option<Operand>,
         constants: &'a Constants,
         taken: &'a mut HashSet<String>,
@@ -138,7 +138,7 @@ impl<'a> Form<'a> {
         Self {
             node,
             version,
-            held,
+            storage,
             inputs: ports(&node.input),
             outputs: ports(&node.output),
             constants,
@@ -154,7 +154,7 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// Gives the results their names.
+    /// Renames the results to the node's outputs and checks the form.
     pub(super) fn finish(&mut self) -> Lowered {
         let mut renamed: Vec<(String, String)> = Vec::new();
         for (at, value) in std::mem::take(&mut self.results) {
@@ -203,9 +203,9 @@ impl<'a> Form<'a> {
         }
     }
 
-    // --- what the node says
+    // --- inputs, attributes and constants of the node
 
-    /// An input that has to be there.
+    /// Returns a required input.
     pub(super) fn input(&self, at: usize) -> Lowered<Operand> {
         match self.inputs.get(at) {
             Some(Some(operand)) => Ok(operand.clone()),
@@ -213,7 +213,7 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// An input that may be left out.
+    /// Returns an optional input.
     pub(super) fn optional(&self, at: usize) -> Lowered<Option<Operand>> {
         match self.node.input.get(at) {
             None => Ok(None),
@@ -222,18 +222,19 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// All inputs.
+    /// Returns all inputs.
     pub(super) fn all(&self) -> Lowered<Vec<Operand>> {
         (0..self.node.input.len()).map(|at| self.input(at)).collect()
     }
 
-    /// An input of floats to compute with: 16-bit floats are widened to 32 bits where the backend stores both.
+    /// Returns an input of floats for computations: 16-bit floats are widened to 32 bits if the backend
+    /// stores both.
     pub(super) fn real(&mut self, at: usize) -> Lowered<Operand> {
         let operand = self.input(at)?;
         self.widened(operand)
     }
 
-    /// An input of floats, computed with as it is: for forms that are the operator's own definition.
+    /// Returns an input of floats without widening, for forms that are the definition of the operator.
     pub(super) fn floats(&self, at: usize) -> Lowered<Operand> {
         let operand = self.input(at)?;
         match operand.dtype() {
@@ -242,7 +243,7 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// As [`real`](Self::real), of an input that may be left out.
+    /// As [`real`](Self::real), for an optional input.
     pub(super) fn optional_real(&mut self, at: usize) -> Lowered<Option<Operand>> {
         match self.optional(at)? {
             Some(operand) => self.widened(operand).map(Some),
@@ -253,18 +254,18 @@ impl<'a> Form<'a> {
     fn widened(&mut self, operand: Operand) -> Lowered<Operand> {
         match operand.dtype() {
             Dtype::F32 | Dtype::F64 => Ok(operand),
-            Dtype::F16 | Dtype::BF16 if self.held.is_none() => Ok(self.cast(&operand, Dtype::F32)),
+            Dtype::F16 | Dtype::BF16 if self.storage.is_none() => Ok(self.cast(&operand, Dtype::F32)),
             Dtype::F16 | Dtype::BF16 => Ok(operand),
             other => refuse(format!("there is no form for {}", other.type_node().id)),
         }
     }
 
-    /// Whether an output is asked for.
+    /// Whether an output is used.
     pub(super) fn wants(&self, at: usize) -> bool {
         self.node.output.get(at).is_some_and(|name| !name.is_empty())
     }
 
-    /// The numbers of an input that is a constant.
+    /// Returns the numbers of a constant input.
     pub(super) fn constant(&self, at: usize) -> Lowered<Option<Vec<f64>>> {
         let Some(name) = self.node.input.get(at).filter(|name| !name.is_empty()) else { return Ok(None) };
         match self.constants.numbers(name) {
@@ -273,17 +274,17 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// As [`constant`](Self::constant), of whole numbers.
+    /// As [`constant`](Self::constant), for integers.
     pub(super) fn constant_ints(&self, at: usize) -> Lowered<Option<Vec<i64>>> {
         Ok(self.constant(at)?.map(|numbers| numbers.iter().map(|number| clamped(*number as i64)).collect()))
     }
 
-    /// Says what an output is.
+    /// Declares the value of an output.
     pub(super) fn result(&mut self, at: usize, value: &Operand) {
         self.results.push((at, value.clone()));
     }
 
-    // --- making nodes
+    // --- nodes and initializers
 
     fn fresh(&mut self, op: &str) -> String {
         ir::fresh(self.taken, &format!("{}.{}", self.stem, op.to_lowercase()))
@@ -313,9 +314,9 @@ impl<'a> Form<'a> {
         Operand::new(name, dtype, shape)
     }
 
-    /// Data on the slot is what its backend stores.
-    fn holds(&mut self, dtype: Dtype) {
-        if self.held.is_some_and(|held| held != dtype) {
+    /// Notes that the form computes on an element type, which the backend has to store.
+    fn needs_storage(&mut self, dtype: Dtype) {
+        if self.storage.is_some_and(|storage| storage != dtype) {
             self.misfit.get_or_insert(dtype);
         }
     }
@@ -332,7 +333,7 @@ impl<'a> Form<'a> {
         Operand::new(name, dtype, Some(dims.iter().copied().map(Some).collect()))
     }
 
-    /// A constant list or tensor of 64-bit integers: axes, a shape, indices.
+    /// A constant tensor of 64-bit integers: axes, a shape, indices.
     pub(super) fn whole(&mut self, dims: &[i64], values: &[i64]) -> Operand {
         self.initializer(Dtype::I64, dims, values.iter().flat_map(|value| value.to_le_bytes()).collect())
     }
@@ -348,7 +349,7 @@ impl<'a> Form<'a> {
 
     /// Constant data.
     pub(super) fn tensor(&mut self, dtype: Dtype, dims: &[i64], values: &[f64]) -> Operand {
-        self.holds(dtype);
+        self.needs_storage(dtype);
         let Some(bytes) = bytes_of(dtype, values) else {
             self.misfit.get_or_insert(dtype);
             return Operand::new(String::new(), dtype, None);
@@ -363,11 +364,11 @@ impl<'a> Form<'a> {
         self.make("Constant", &[], vec![tensor.into_attribute("value")], dtype, shape)
     }
 
-    /// A constant that is no data of the backend: it stands on no slot.
+    /// A constant that is not data of the backend and has no slot.
     pub(super) fn host(&mut self, dtype: Dtype, dims: &[i64], values: &[f64]) -> Operand {
-        let held = self.held.take();
+        let storage = self.storage.take();
         let constant = self.tensor(dtype, dims, values);
-        self.held = held;
+        self.storage = storage;
         if let Some(node) = self.nodes.last_mut() {
             node.metadata_props.retain(|entry| entry.key() == typeloom_module::names::SOURCE_LOCATION);
         }
@@ -392,13 +393,13 @@ impl<'a> Form<'a> {
     // --- primitives
 
     pub(super) fn unary(&mut self, op: &str, x: &Operand) -> Operand {
-        self.holds(x.dtype());
+        self.needs_storage(x.dtype());
         self.make(op, &[&x.name], Vec::new(), x.dtype(), x.shape())
     }
 
     pub(super) fn binary(&mut self, op: &str, a: &Operand, b: &Operand) -> Operand {
-        self.holds(a.dtype());
-        self.holds(b.dtype());
+        self.needs_storage(a.dtype());
+        self.needs_storage(b.dtype());
         self.make(op, &[&a.name, &b.name], Vec::new(), a.dtype(), broadcast(&a.shape(), &b.shape()))
     }
 
@@ -457,15 +458,15 @@ impl<'a> Form<'a> {
     }
 
     pub(super) fn select(&mut self, condition: &Operand, a: &Operand, b: &Operand) -> Operand {
-        self.holds(a.dtype());
-        self.holds(b.dtype());
+        self.needs_storage(a.dtype());
+        self.needs_storage(b.dtype());
         self.since = self.since.max(9);
         let shape = broadcast(&condition.shape(), &broadcast(&a.shape(), &b.shape()));
         self.make("Where", &[&condition.name, &a.name, &b.name], Vec::new(), a.dtype(), shape)
     }
 
     pub(super) fn cast(&mut self, x: &Operand, to: Dtype) -> Operand {
-        self.holds(x.dtype());
+        self.needs_storage(x.dtype());
         if x.dtype() == to {
             return x.clone();
         }
@@ -473,9 +474,9 @@ impl<'a> Form<'a> {
         self.make("Cast", &[&x.name], vec![to.into_attribute("to")], to, x.shape())
     }
 
-    /// A cast that rounds as the node's own attributes say.
-    pub(super) fn cast_as_said(&mut self, x: &Operand, to: Dtype) -> Operand {
-        self.holds(x.dtype());
+    /// A cast with the rounding attributes of the node.
+    pub(super) fn cast_with_rounding(&mut self, x: &Operand, to: Dtype) -> Operand {
+        self.needs_storage(x.dtype());
         let mut attributes = vec![to.into_attribute("to")];
         let rounding =
             self.node.attribute.iter().filter(|it| ["saturate", "round_mode"].contains(&it.name()));
@@ -485,7 +486,7 @@ impl<'a> Form<'a> {
     }
 
     pub(super) fn matmul(&mut self, a: &Operand, b: &Operand) -> Operand {
-        self.holds(a.dtype());
+        self.needs_storage(a.dtype());
         let shape = match (a.shape(), b.shape()) {
             (Some(left), Some(right)) if left.len() >= 2 && right.len() >= 2 => {
                 let (rows, columns) = (left[left.len() - 2], right[right.len() - 1]);
@@ -505,7 +506,7 @@ impl<'a> Form<'a> {
 
     /// A reduction over these axes.
     pub(super) fn reduce(&mut self, op: &str, x: &Operand, axes: &[usize], keep: bool) -> Operand {
-        self.holds(x.dtype());
+        self.needs_storage(x.dtype());
         let shape = x.shape().map(|shape| {
             let kept = shape.iter().enumerate().filter_map(|(axis, extent)| match axes.contains(&axis) {
                 true => keep.then_some(Some(1)),
@@ -527,16 +528,16 @@ impl<'a> Form<'a> {
         self.make(op, &[&x.name], attributes, x.dtype(), shape)
     }
 
-    /// A sum over axes that are found when it runs.
+    /// A sum over axes that are known at run time only.
     pub(super) fn sum_over(&mut self, x: &Operand, axes: &Operand, keep: bool) -> Operand {
-        self.holds(x.dtype());
+        self.needs_storage(x.dtype());
         let attributes = vec![i64::from(keep).into_attribute("keepdims")];
         self.make("ReduceSum", &[&x.name, &axes.name], attributes, x.dtype(), None)
     }
 
-    /// The same elements in another shape: 0 copies an extent, -1 is what is left.
+    /// The same elements in another shape, with 0 and -1 as in `Reshape`.
     pub(super) fn reshape(&mut self, x: &Operand, shape: &[i64]) -> Operand {
-        self.holds(x.dtype());
+        self.needs_storage(x.dtype());
         let found = shape.iter().enumerate().map(|(axis, extent)| match extent {
             0 => x.shape().and_then(|shape| *shape.get(axis)?),
             -1 => {
@@ -551,8 +552,8 @@ impl<'a> Form<'a> {
         self.make("Reshape", &[&x.name, &target.name], Vec::new(), x.dtype(), Some(found))
     }
 
-    /// A shape as `Reshape` takes it: extents that are numbers, 0 where the operand's own axis at that position is meant,
-    /// and at most one -1.
+    /// Reshapes to extents that may be unknown: an unknown extent becomes 0, if it is that of the operand's
+    /// axis at this position, or else the one -1.
     pub(super) fn reshape_to(&mut self, x: &Operand, wanted: &[Option<i64>]) -> Lowered<Operand> {
         let own = x.shape().unwrap_or_default();
         let mut open = 0;
@@ -561,7 +562,7 @@ impl<'a> Form<'a> {
             target.push(match extent {
                 Some(0) => return refuse("a reshape of a tensor without elements"),
                 Some(extent) => *extent,
-                // The only extent that both leave open at this position is one that no rule changes.
+                // No rule changes an unknown extent at this position, so both are equal.
                 None if own.get(axis) == Some(&None) && own[..axis] == wanted[..axis] => 0,
                 None => {
                     open += 1;
@@ -576,7 +577,7 @@ impl<'a> Form<'a> {
     }
 
     pub(super) fn transpose(&mut self, x: &Operand, perm: &[usize]) -> Operand {
-        self.holds(x.dtype());
+        self.needs_storage(x.dtype());
         if perm.iter().enumerate().all(|(at, axis)| at == *axis) {
             return x.clone();
         }
@@ -589,7 +590,7 @@ impl<'a> Form<'a> {
         let Some(first) = parts.first() else {
             return Operand::new(String::new(), Dtype::F32, None);
         };
-        self.holds(first.dtype());
+        self.needs_storage(first.dtype());
         let mut shape = first.shape();
         if let Some(shape) = &mut shape {
             shape[axis] = parts.iter().map(|part| part.shape().and_then(|shape| shape[axis])).sum();
@@ -600,7 +601,7 @@ impl<'a> Form<'a> {
 
     /// The positions `from..to` of one axis.
     pub(super) fn slice(&mut self, x: &Operand, axis: usize, from: i64, to: i64) -> Operand {
-        self.holds(x.dtype());
+        self.needs_storage(x.dtype());
         let mut shape = x.shape();
         if let Some(shape) = &mut shape {
             shape[axis] = Some(to - from);
@@ -618,9 +619,9 @@ impl<'a> Form<'a> {
         self.make("Slice", &[&x.name, &starts.name, &ends.name, &axes.name], Vec::new(), x.dtype(), shape)
     }
 
-    /// With axes of extent 1 at these positions of the result.
+    /// Inserts axes of extent 1 at these positions of the result.
     pub(super) fn unsqueeze(&mut self, x: &Operand, axes: &[usize]) -> Operand {
-        self.holds(x.dtype());
+        self.needs_storage(x.dtype());
         let shape = x.shape().map(|shape| {
             let mut rest = shape.iter();
             (0..shape.len() + axes.len())
@@ -641,52 +642,52 @@ impl<'a> Form<'a> {
         self.gather_at(x, axis, &indices)
     }
 
-    /// The entries along an axis that indices name.
+    /// The entries along an axis at computed indices.
     pub(super) fn gather_at(&mut self, x: &Operand, axis: usize, indices: &Operand) -> Operand {
-        self.holds(x.dtype());
+        self.needs_storage(x.dtype());
         let shape = x.shape().zip(indices.shape());
         let shape = shape.map(|(shape, dims)| [&shape[..axis], &dims[..], &shape[axis + 1..]].concat());
         let attributes = vec![(axis as i64).into_attribute("axis")];
         self.make("Gather", &[&x.name, &indices.name], attributes, x.dtype(), shape)
     }
 
-    // --- what many rules need
+    // --- shared computations
 
-    /// An element type to say truth in: what the backend stores, or 32-bit floats.
-    pub(super) fn carrier(&self) -> Dtype {
-        self.held.unwrap_or(Dtype::F32)
+    /// The element type of truth values: the storage type of the backend, or 32-bit floats.
+    pub(super) fn truth_dtype(&self) -> Dtype {
+        self.storage.unwrap_or(Dtype::F32)
     }
 
     /// A condition as 1 and 0.
     pub(super) fn truth(&mut self, condition: &Operand) -> Operand {
-        let dtype = self.carrier();
-        if self.held.is_none() {
+        let dtype = self.truth_dtype();
+        if self.storage.is_none() {
             return self.cast(condition, dtype);
         }
         let (one, zero) = (self.literal(dtype, 1.0), self.literal(dtype, 0.0));
         self.select(condition, &one, &zero)
     }
 
-    /// Where a number is above zero.
+    /// Whether numbers are above 0.
     pub(super) fn is_positive(&mut self, x: &Operand) -> Operand {
         let zero = self.number(x, 0.0);
         self.greater(x, &zero)
     }
 
-    /// The other way round.
+    /// The negation of a condition.
     pub(super) fn not(&mut self, condition: &Operand) -> Operand {
         let truth = self.truth(condition);
         let one = self.number(&truth, 1.0);
         self.less(&truth, &one)
     }
 
-    /// The greater of two; NaN where either is.
+    /// The maximum; NaN if either operand is.
     pub(super) fn max(&mut self, a: &Operand, b: &Operand) -> Operand {
         let first = self.greater(a, b);
         self.either(&first, a, b)
     }
 
-    /// The less of two; NaN where either is.
+    /// The minimum; NaN if either operand is.
     pub(super) fn min(&mut self, a: &Operand, b: &Operand) -> Operand {
         let first = self.less(a, b);
         self.either(&first, a, b)
@@ -694,7 +695,7 @@ impl<'a> Form<'a> {
 
     fn either(&mut self, first: &Operand, a: &Operand, b: &Operand) -> Operand {
         let floats = matches!(a.dtype().class(), DtypeClass::Float);
-        // Floats are compared for equality as of version 11.
+        // Equality of floats exists since version 11.
         let other = if floats && self.version >= 11 {
             let is_number = self.equal(a, a);
             self.select(&is_number, b, a)
@@ -704,7 +705,7 @@ impl<'a> Form<'a> {
         self.select(first, a, &other)
     }
 
-    /// Axes that may count from the end, as positions in order.
+    /// Returns sorted positions of axes that may count from the end.
     pub(super) fn axes(&self, given: &[i64], rank: usize) -> Lowered<Vec<usize>> {
         let mut axes = given.iter().map(|axis| self.axis(*axis, rank)).collect::<Lowered<Vec<_>>>()?;
         axes.sort_unstable();
@@ -720,7 +721,7 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// With the extents that a value has to have, by copies along axes of extent 1.
+    /// Broadcasts a value to the target extents.
     pub(super) fn expand(&mut self, x: &Operand, target: &[Option<i64>]) -> Lowered<Operand> {
         let rank = x.rank()?;
         let mut x = x.clone();
@@ -745,8 +746,8 @@ impl<'a> Form<'a> {
     }
 }
 
-/// The largest extent and attribute that rules compute with, so that sums and products of two fit. No tensor that can be had is
-/// larger, and what attributes say beyond any extent they say at this number as well.
+/// The largest extent and attribute in computations of rules, so that sums and products of two fit into an
+/// `i64`. No tensor is larger, and larger attributes have the same effect as this number.
 const LARGEST: i64 = 1 << 30;
 
 fn clamped(value: i64) -> i64 {
@@ -759,16 +760,16 @@ pub(super) fn total(extents: impl IntoIterator<Item = i64>) -> Lowered<i64> {
     product.filter(|total| *total <= 1 << 48).ok_or_else(|| Refusal("a tensor is too large".to_owned()))
 }
 
-/// The product of extents that are all numbers.
+/// The product of extents, if all are numbers.
 pub(super) fn known_total(extents: &[Option<i64>]) -> Option<i64> {
     let known: Option<Vec<i64>> = extents.iter().copied().collect();
     total(known?).ok()
 }
 
-/// The most elements of a constant that a form makes.
+/// Maximum number of elements of a constant in a form.
 const MAX_ELEMENTS: i64 = 1 << 22;
 
-/// A count that is small enough for a constant.
+/// Checks that a count is small enough for a constant.
 pub(super) fn bounded(count: i64) -> Lowered<usize> {
     match usize::try_from(count) {
         Ok(fits) if count <= MAX_ELEMENTS => Ok(fits),
@@ -776,7 +777,7 @@ pub(super) fn bounded(count: i64) -> Lowered<usize> {
     }
 }
 
-/// The extents of two operands together.
+/// The extents of two broadcast operands.
 pub(super) fn broadcast(a: &Option<Extents>, b: &Option<Extents>) -> Option<Extents> {
     let (a, b) = (a.as_ref()?, b.as_ref()?);
     let rank = a.len().max(b.len());

@@ -24,7 +24,7 @@ fn cross_entropy(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// What the target names along axis 1, weighted; nothing for the class that is ignored.
+/// The weighted entries of the target classes along axis 1; 0 for the ignored class.
 fn loss(f: &mut Form<'_>, x: &Operand) -> Lowered<Operand> {
     let target = f.input(1)?;
     let (rank, classes) = (x.rank()?, x.extent(1)?);

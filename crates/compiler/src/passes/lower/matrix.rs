@@ -6,7 +6,7 @@ use super::{LoweringRule, rule};
 pub(super) const RULES: &[LoweringRule] = &[rule("Gemm", gemm), rule("Einsum", einsum)];
 
 fn gemm(f: &mut Form<'_>) -> Lowered {
-    // Whether the third input may be spread, which its shape says.
+    // Whether the third input is broadcast depends on its shape.
     f.pass_over(&["broadcast"]);
     let (mut a, mut b) = (f.input(0)?, f.input(1)?);
     if [&a, &b].iter().any(|side| side.shape().is_some_and(|shape| shape.len() != 2)) {
@@ -37,7 +37,7 @@ fn gemm(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// The labels of one operand; those of an ellipsis are numbers, counted from the last.
+/// The labels of one operand. Axes of an ellipsis are numbered from the last.
 fn labels(term: &str, rank: usize) -> Lowered<Vec<char>> {
     let named = term.chars().filter(|c| c.is_alphabetic()).count();
     let mut labels = Vec::with_capacity(rank);
@@ -62,7 +62,7 @@ fn labels(term: &str, rank: usize) -> Lowered<Vec<char>> {
     Ok(labels)
 }
 
-/// The diagonal along labels that an operand has twice.
+/// Takes the diagonal along repeated labels of an operand.
 fn diagonal(f: &mut Form<'_>, x: Operand, mut labels: Vec<char>) -> Lowered<(Operand, Vec<char>)> {
     let mut x = x;
     while let Some((first, second)) = repeated(&labels) {
@@ -87,7 +87,8 @@ fn repeated(labels: &[char]) -> Option<(usize, usize)> {
     Some((first, second))
 }
 
-/// Operands are joined one after the other; what neither the result nor a later operand has is summed away as soon as it can.
+/// Contracts the operands one after the other. Labels that neither the result nor a later operand has are
+/// summed as early as possible.
 fn einsum(f: &mut Form<'_>) -> Lowered {
     let equation: String = f.text("equation", "").chars().filter(|c| !c.is_whitespace()).collect();
     let (terms, result) = match equation.split_once("->") {
@@ -117,7 +118,7 @@ fn einsum(f: &mut Form<'_>) -> Lowered {
             labels(&result, rank)?
         }
         None => {
-            // Labels that stand once, in the order of the alphabet, behind those of an ellipsis.
+            // Labels that occur once, in alphabetical order, after those of an ellipsis.
             let every: String = terms.concat();
             let mut once: Vec<char> = every.chars().filter(|c| c.is_alphabetic()).collect();
             once.sort_unstable();
@@ -146,7 +147,7 @@ fn einsum(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// Two operands as a batch of products of matrices.
+/// Contracts two operands by a batch of matrix products.
 fn join(
     f: &mut Form<'_>,
     (x, left): (&Operand, &[char]),
@@ -184,7 +185,7 @@ fn join(
         let of = |label: &char| match left.iter().position(|it| it == label) {
             Some(at) => {
                 let own = x.extent(at)?;
-                // An extent of 1 under an ellipsis is repeated.
+                // An extent of 1 in an ellipsis is broadcast.
                 match right.iter().position(|it| it == label) {
                     Some(other) => Ok(own.max(y.extent(other)?)),
                     None => Ok(own),

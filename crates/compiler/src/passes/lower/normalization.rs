@@ -14,7 +14,7 @@ pub(super) const RULES: &[LoweringRule] = &[
     rule("LRN", lrn),
 ];
 
-/// A value for each channel, as axis 1 of so many axes.
+/// Reshapes a value per channel to `rank` axes, with the channels on axis 1.
 pub(super) fn per_channel(f: &mut Form<'_>, x: &Operand, rank: usize) -> Operand {
     let mut shape = vec![-1];
     shape.extend(vec![1; rank.saturating_sub(2)]);
@@ -25,7 +25,7 @@ fn batch(f: &mut Form<'_>) -> Lowered {
     if f.int("training_mode", 0) != 0 || f.wants(1) || f.int("spatial", 1) == 0 {
         return refuse("it computes the statistics of the batch");
     }
-    // They are about training.
+    // These attributes concern training only.
     f.pass_over(&["momentum", "is_test"]);
     let x = f.real(0)?;
     let rank = x.rank()?;
@@ -48,7 +48,7 @@ fn batch(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// What is left of the mean, the mean, and one over the deviation.
+/// Returns the deviations from the mean, the mean, and the inverse standard deviation.
 struct Normal {
     y: Operand,
     mean: Operand,
@@ -85,7 +85,7 @@ fn instance(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// Statistics are taken in `f32`, unless the node wants another type.
+/// Statistics are computed in `f32`, unless the node specifies another type.
 fn in_single(f: &Form<'_>) -> Lowered {
     match f.int("stash_type", 1) {
         1 => Ok(()),
@@ -93,7 +93,7 @@ fn in_single(f: &Form<'_>) -> Lowered {
     }
 }
 
-/// The axes from the attribute on.
+/// The axes from the attribute `axis` on.
 fn last_axes(f: &Form<'_>, x: &Operand) -> Lowered<Vec<usize>> {
     let rank = x.rank()?;
     Ok((f.axis(f.int("axis", -1), rank)?..rank).collect())
@@ -159,7 +159,7 @@ fn group(f: &mut Form<'_>) -> Lowered {
         let scaled = f.mul(y, &scale);
         f.add(&scaled, &bias)
     };
-    // Up to version 20 there is a scale for each group, later for each channel.
+    // Up to version 20 the scale is per group, later per channel.
     let y = if f.version < 21 {
         let y = apply(f, &y, 3);
         f.reshape_to(&y, &shape)?
@@ -186,7 +186,7 @@ fn mean_variance(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// A row of zeros stays one.
+/// A row of zeros is unchanged.
 fn lp(f: &mut Form<'_>) -> Lowered {
     let x = f.real(0)?;
     let axis = f.axis(f.int("axis", -1), x.rank()?)?;
@@ -210,7 +210,7 @@ fn lp(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// Squares of the channels around each channel, summed.
+/// The sum of squares of the channels around each channel.
 fn lrn(f: &mut Form<'_>) -> Lowered {
     let x = f.real(0)?;
     let (rank, channels, size) = (x.rank()?, x.extent(1)?, f.int("size", 1));

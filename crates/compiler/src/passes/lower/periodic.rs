@@ -1,11 +1,11 @@
-//! Rounding, and the periodic functions, which round to find the quadrant of their argument.
+//! Rounding, and periodic functions, which round to find the quadrant of their argument.
 //!
-//! A number below `2^p`, where a float has `p` bits behind its first, is rounded by adding `2^p` and taking it away again: the sum
-//! has no room for a fraction, and rounds to the nearest, of two to the even. So no other element type is needed.
+//! A number below `2^p`, for floats with `p` fraction bits, is rounded by adding and subtracting `2^p`: the
+//! sum has no fraction and rounds to the nearest integer, ties to even. No other element type is needed.
 //!
-//! Sines are those of the argument less a multiple of a quarter turn, which is taken away in three parts so that the products are
-//! exact (Cody and Waite). They are right to 1e-6 for 32 bits and arguments up to 1e4; the error grows with the argument,
-//! and where floats have no fraction any more the answer is NaN.
+//! The argument of a sine is reduced by a multiple of a quarter turn in three exact products (Cody and
+//! Waite). The result is accurate to 1e-6 for 32 bits and arguments up to 1e4. The error grows with the
+//! argument; for arguments without a fraction the result is NaN.
 
 use typeloom_types::dtype::Dtype;
 
@@ -26,7 +26,7 @@ pub(super) const RULES: &[LoweringRule] = &[
     }),
 ];
 
-/// The least number without a fraction that all greater ones share.
+/// The smallest number from which on all floats are integers.
 fn whole_from(x: &Operand) -> f64 {
     if x.dtype() == Dtype::F64 { 4_503_599_627_370_496.0 } else { 8_388_608.0 }
 }
@@ -39,7 +39,7 @@ fn exact(f: &mut Form<'_>) -> Lowered<Operand> {
     refuse(format!("there is no form for {}", x.dtype().type_node().id))
 }
 
-/// Rounded where a number is small enough to have a fraction; the others, infinities and NaN are whole as they are.
+/// Rounds numbers that are small enough to have a fraction; others, infinities and NaN are unchanged.
 fn rounded(f: &mut Form<'_>, round: impl Fn(&mut Form<'_>, &Operand) -> Operand) -> Lowered {
     let x = exact(f)?;
     let whole = f.number(&x, whole_from(&x));
@@ -51,7 +51,7 @@ fn rounded(f: &mut Form<'_>, round: impl Fn(&mut Form<'_>, &Operand) -> Operand)
     Ok(())
 }
 
-/// The nearest whole number, of two the even one.
+/// The nearest integer, ties to even.
 fn nearest(f: &mut Form<'_>, x: &Operand) -> Operand {
     let (zero, whole) = (f.number(x, 0.0), f.number(x, whole_from(x)));
     let size = f.abs(x);
@@ -75,7 +75,7 @@ fn ceil(f: &mut Form<'_>, x: &Operand) -> Operand {
     f.neg(&floor)
 }
 
-/// What is left of an argument: its quadrant, and sine and cosine within it.
+/// A reduced argument: its quadrant, and sine and cosine within it.
 struct Turn {
     quadrant: Operand,
     sine: Operand,
@@ -131,7 +131,7 @@ impl Turn {
 
 /// A quarter turn in three parts: the first two are so short that a multiple of them is exact.
 fn parts(dtype: Dtype) -> [f64; 3] {
-    /// What a double leaves of a quarter turn.
+    /// The rest of a quarter turn beyond a double.
     const REST: f64 = 6.123_233_995_736_766e-17;
     let quarter = std::f64::consts::FRAC_PI_2;
     let short = |value: f64, scale: f64| (value * scale).trunc() / scale;
@@ -166,8 +166,8 @@ fn periodic(f: &mut Form<'_>, result: impl Fn(&mut Form<'_>, &Turn) -> Operand) 
     let x = exact(f)?;
     let turn = Turn::of(f, &x);
     let value = result(f, &turn);
-    // Beyond, neighbouring floats are whole turns apart, and what is left of one is not to be had in three parts: no number
-    // is an answer that nobody takes for one.
+    // Beyond this, neighbouring floats differ by whole periods, and three parts do not suffice for the
+    // reduction. NaN is an explicit result.
     let (limit, unknown) = (f.number(&x, whole_from(&x)), f.number(&x, f64::NAN));
     let size = f.abs(&x);
     let near = f.less(&size, &limit);

@@ -1,4 +1,4 @@
-//! Reductions, and what runs along one axis.
+//! Reductions and cumulative operators.
 
 use typeloom_types::dtype::Dtype;
 
@@ -17,7 +17,7 @@ pub(super) const RULES: &[LoweringRule] = &[
     rule("CumSum", cum_sum),
 ];
 
-/// The most nodes that a loop over an axis is written out to.
+/// Maximum number of nodes of an unrolled loop over an axis.
 const MAX_UNROLLED: i64 = 256;
 
 fn size(f: &mut Form<'_>, x: &Operand) -> Operand {
@@ -28,14 +28,15 @@ fn square(f: &mut Form<'_>, x: &Operand) -> Operand {
     f.mul(x, x)
 }
 
-/// What a reduction goes over.
+/// The axes of a reduction.
 enum Over {
     Axes(Vec<usize>),
-    /// Axes that are found when it runs.
+    /// Axes that are known at run time only.
     Found(Operand),
 }
 
-/// The attribute, the input, or all axes; an empty list means nothing where the node says so.
+/// Reads the axes from the attribute or input, or takes all axes. For an empty list the node's attribute
+/// decides.
 fn over(f: &Form<'_>, x: &Operand) -> Lowered<Over> {
     let nothing_if_empty = f.int("noop_with_empty_axes", 0) != 0;
     let given = match f.ints("axes") {
@@ -68,7 +69,7 @@ fn reduce(
     let terms = before(f, &x);
     let sum = match &over {
         Over::Axes(axes) => f.reduce(op, &terms, axes, keep),
-        // All axes where the list is empty when it runs: as the sum does.
+        // An empty list at run time means all axes, as for the sum.
         Over::Found(axes) if f.int("noop_with_empty_axes", 0) == 0 && f.version >= 13 => {
             f.sum_over(&terms, axes, keep)
         }
@@ -79,7 +80,7 @@ fn reduce(
     Ok(())
 }
 
-/// With the greatest taken out, so that no power overflows.
+/// The maximum is subtracted first, so that no power overflows.
 fn log_sum_exp(f: &mut Form<'_>) -> Lowered {
     let x = f.real(0)?;
     let keep = f.int("keepdims", 1) != 0;
@@ -104,7 +105,7 @@ fn log_sum_exp(f: &mut Form<'_>) -> Lowered {
     let sum = f.reduce("ReduceSum", &power, &axes, true);
     let log = f.log(&sum);
     let whole = f.add(&log, &most);
-    // A single element is its own sum, so this takes the axes away.
+    // The sum of one element removes the axes.
     let y = if keep { whole } else { f.reduce("ReduceSum", &whole, &axes, false) };
     f.result(0, &y);
     Ok(())
@@ -134,13 +135,13 @@ fn product(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// Positions where the greatest element stands, and of these the first or last.
+/// The first or last position of the maximum.
 fn arg(f: &mut Form<'_>, greatest: bool) -> Lowered {
     let x = f.input(0)?;
     let axis = f.axis(f.int("axis", 0), x.rank()?)?;
     let extent = x.extent(axis)?;
     let (keep, last) = (f.int("keepdims", 1) != 0, f.int("select_last_index", 0) != 0);
-    let carrier = f.carrier();
+    let carrier = f.truth_dtype();
     let mut dims = vec![1; x.rank()?];
     dims[axis] = extent;
     let numbers: Vec<f64> = (0..bounded(extent)?).map(|at| at as f64).collect();

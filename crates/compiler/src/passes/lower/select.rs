@@ -1,4 +1,4 @@
-//! Selecting elements by indices.
+//! Selection of elements by indices.
 
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
@@ -8,7 +8,7 @@ use super::{LoweringRule, rule};
 pub(super) const RULES: &[LoweringRule] =
     &[rule("OneHot", one_hot), rule("GatherElements", gather_elements), rule("GatherND", gather_nd)];
 
-/// Whole numbers below 0 count from the end.
+/// Negative indices count from the end.
 fn from_start(f: &mut Form<'_>, indices: &Operand, extent: i64) -> Operand {
     let (zero, extent) = (f.number(indices, 0.0), f.number(indices, extent as f64));
     let below = f.less(indices, &zero);
@@ -16,7 +16,7 @@ fn from_start(f: &mut Form<'_>, indices: &Operand, extent: i64) -> Operand {
     f.select(&below, &raised, indices)
 }
 
-/// The numbers below an extent, along one axis of so many.
+/// The numbers `0..extent` along one of `rank` axes.
 pub(super) fn counted(
     f: &mut Form<'_>,
     like: &Operand,
@@ -60,7 +60,7 @@ fn one_hot(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// Every entry along the axis is compared with the index, and the one that it names is kept.
+/// Compares each position along the axis with the index and keeps the selected entry.
 fn gather_elements(f: &mut Form<'_>) -> Lowered {
     let (data, indices) = (f.input(0)?, f.input(1)?);
     if !matches!(
@@ -96,7 +96,7 @@ fn gather_elements(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// Indices of several axes become one index of the axes together.
+/// Combines the indices of several axes into one of the flattened axes.
 fn gather_nd(f: &mut Form<'_>) -> Lowered {
     let (data, indices) = (f.input(0)?, f.input(1)?);
     let (own, given) = (data.extents()?, indices.extents()?);

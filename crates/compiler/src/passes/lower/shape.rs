@@ -1,4 +1,4 @@
-//! Operators that move elements, and those that make them out of shapes.
+//! Operators that move elements, and operators that derive constants from shapes.
 
 use typeloom_types::dtype::Dtype;
 
@@ -189,7 +189,7 @@ fn eye_like(f: &mut Form<'_>) -> Lowered {
     let numbers: Vec<f64> = (0..rows)
         .flat_map(|row| (0..columns).map(move |column| if column == row + k { 1.0 } else { 0.0 }))
         .collect();
-    // The solved type of the result says it too, and what it is where the attribute is left out.
+    // The solved type of the result has the element type, with the default of the attribute.
     f.pass_over(&["dtype"]);
     let dtype = result_dtype(f)?;
     let y = f.tensor(dtype, &[rows, columns], &numbers);
@@ -197,7 +197,7 @@ fn eye_like(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// The start, and so many steps more.
+/// The values `start + i * step`.
 fn range(f: &mut Form<'_>) -> Lowered {
     let (start, delta) = (f.input(0)?, f.input(2)?);
     let [Some(count)] = wanted(f)?[..] else { return refuse("the extent of its result is not a number") };
@@ -209,7 +209,7 @@ fn range(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-/// The batch, which no rule changes, and the three other extents of a picture.
+/// The batch, which no rule changes, and the three other extents of an image.
 fn picture(x: &Operand) -> Lowered<(Option<i64>, [i64; 3])> {
     if x.rank()? != 4 {
         return refuse("its input has not four axes");
@@ -275,7 +275,7 @@ fn trilu(f: &mut Form<'_>) -> Lowered {
         (None, _) => 0,
         (Some(_), Ok(Some(k))) if k.len() == 1 => k[0],
         (Some(k), Ok(_) | Err(_)) => {
-            // How far a column is from the diagonal, held against a number that is found when it runs.
+            // Compares the distance of a column from the diagonal with a number that is known at run time.
             let from: Vec<f64> =
                 (0..rows).flat_map(|row| (0..columns).map(move |column| (column - row) as f64)).collect();
             let from = f.tensor(k.dtype(), &[rows, columns], &from);

@@ -1,7 +1,8 @@
 //! Convolutions and pooling: windows are gathered along each axis, and reduced or multiplied.
 //!
-//! `Gather` with a matrix of indices turns an axis into one of windows and one of taps in them. What lies outside the input
-//! is gathered from its edge and masked. So the batch and the channels need not be numbers, and no padding is made.
+//! `Gather` with a matrix of indices splits an axis into windows and the taps in each window. Taps outside of
+//! the input are gathered from its edge and masked. So the batch and the channels need not be numbers, and no
+//! padding is inserted.
 
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
@@ -54,14 +55,14 @@ fn global_lp(f: &mut Form<'_>) -> Lowered {
 struct Windows {
     kernel: Vec<i64>,
     output: Vec<i64>,
-    /// For each axis, window and tap in it the position in the input, where it lies inside.
+    /// The position in the input by axis, window and tap; `None` outside of the input.
     positions: Vec<Vec<Option<i64>>>,
-    /// The same, whether it lies inside the padded input.
+    /// Whether a tap is inside the padded input, by axis, window and tap.
     padded: Vec<Vec<bool>>,
 }
 
 impl Windows {
-    /// Those of a convolution or pooling whose result has these extents.
+    /// The windows of a convolution or pooling whose result has these extents.
     fn of(f: &Form<'_>, input: &[i64], kernel: Vec<i64>, output: Vec<i64>) -> Lowered<Self> {
         let rank = input.len();
         let (strides, dilations) = (per_axis(f, "strides", rank)?, per_axis(f, "dilations", rank)?);
@@ -95,7 +96,7 @@ impl Windows {
         Ok(Self { kernel, output, positions, padded })
     }
 
-    /// Extents in which windows and taps in them take turns.
+    /// The extents `[O1, K1, O2, K2, ..]` of windows and taps.
     fn dims(&self) -> Vec<i64> {
         self.output.iter().zip(&self.kernel).flat_map(|(windows, taps)| [*windows, *taps]).collect()
     }
@@ -111,7 +112,7 @@ impl Windows {
         x
     }
 
-    /// The same with a value where a tap lies outside of the input, axis by axis.
+    /// The windows with a value at taps outside of the input.
     fn masked(&self, f: &mut Form<'_>, x: &Operand, outside: f64) -> Operand {
         let mut x = self.gathered(f, x);
         let rank = self.kernel.len();
@@ -145,7 +146,7 @@ fn per_axis(f: &Form<'_>, name: &str, rank: usize) -> Lowered<Vec<i64>> {
     Ok(given)
 }
 
-/// The spatial extents of the result, as they were solved.
+/// The spatial extents of the result, from its solved type.
 fn output_extents(f: &Form<'_>) -> Lowered<Vec<i64>> {
     let output = f.outputs.first().and_then(Option::as_ref);
     let shape = output.and_then(Operand::shape).unwrap_or_default();
@@ -166,7 +167,7 @@ fn pooling(f: &mut Form<'_>, x: &Operand) -> Lowered<Windows> {
         return refuse("a tensor without elements");
     }
     let kernel = per_axis(f, "kernel_shape", input.len())?;
-    // It decides the extents of the result, which are solved.
+    // This attribute determines the extents of the result, which are solved.
     f.pass_over(&["ceil_mode"]);
     Windows::of(f, &input, kernel, output_extents(f)?)
 }
@@ -175,7 +176,7 @@ fn max_pool(f: &mut Form<'_>) -> Lowered {
     if f.wants(1) {
         return refuse("its indices have no form");
     }
-    // How indices are numbered.
+    // The order of indices.
     f.pass_over(&["storage_order"]);
     let x = f.input(0)?;
     let floats = matches!(x.dtype().class(), DtypeClass::Float);
@@ -198,7 +199,7 @@ fn average_pool(f: &mut Form<'_>) -> Lowered {
     let windows = pooling(f, &x)?;
     let all = windows.masked(f, &x, 0.0);
     let sum = f.reduce("ReduceSum", &all, &windows.taps(), false);
-    // How many taps count is a product over the axes.
+    // The number of taps inside the input is a product over the axes.
     let padded = f.int("count_include_pad", 0) != 0;
     let rank = windows.kernel.len();
     let mut y = sum;
@@ -280,7 +281,7 @@ fn conv(f: &mut Form<'_>) -> Lowered {
     if input.contains(&0) {
         return refuse("a tensor without elements");
     }
-    // What the weights say; the operator's rule holds the attribute against them.
+    // The attribute repeats the extents of the weights, which the operator's rule checks.
     f.pass_over(&["kernel_shape"]);
     let kernel = weights[2..].to_vec();
     let depth = total(weights[1..].iter().copied())?;
@@ -290,7 +291,7 @@ fn conv(f: &mut Form<'_>) -> Lowered {
     multiplied(f, &x, &w, (groups, inputs, outputs), &windows)
 }
 
-/// A window gathers from where the input would have been spread to.
+/// A window gathers from the positions to which the input is spread.
 fn conv_transpose(f: &mut Form<'_>) -> Lowered {
     let (x, w) = (f.real(0)?, f.real(1)?);
     let input = spatial_extents(&x)?;

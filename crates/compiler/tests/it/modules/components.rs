@@ -1,4 +1,4 @@
-//! Components that modules of these tests are bound to: what they store matters, not what they do.
+//! Components for the tests. Only their storage types matter.
 
 use std::marker::PhantomData;
 
@@ -16,7 +16,7 @@ use typeloom_types::storage::{ElementStorage, Storage};
 use typeloom_types::tree::builtin::TYPE_ANY;
 use typeloom_types::tree::{TypeKind, TypeNode};
 
-/// A module out of a closure.
+/// A module from a closure.
 pub(super) struct Of<F>(pub(super) &'static str, pub(super) F);
 
 impl<F: Fn(&mut Graph)> Module for Of<F> {
@@ -40,7 +40,7 @@ impl std::fmt::Display for Never {
 
 impl std::error::Error for Never {}
 
-/// Runs graphs on tensors that are stored as `T`, as far as these tests need.
+/// A backend with the storage type `T`.
 pub(super) struct Stores<T>(PhantomData<fn() -> T>);
 
 impl<T: Storage + Clone> GraphExecutor for Stores<T> {
@@ -57,7 +57,7 @@ pub(super) type F64 = ByExecution<Stores<Vec<f64>>>;
 pub(super) type Any = ByExecution<Stores<AnyTensor>>;
 pub(super) type Posits = ByExecution<Stores<Vec<Posit16>>>;
 
-/// An element type of somebody's own.
+/// A custom element type.
 #[derive(Clone, Copy)]
 pub(super) struct Posit16(#[expect(dead_code, reason = "only the type matters here")] u16);
 
@@ -75,7 +75,7 @@ impl ElementStorage for Posit16 {
     const SLICE: &'static TypeNode = &TYPE_TENSOR_POSIT16;
 }
 
-/// A backend that computes `Gelu` itself.
+/// A backend that computes `Gelu`.
 pub(super) struct WithGelu;
 
 static GELU: AtomicOpsetDecl = AtomicOpsetDecl {
@@ -108,7 +108,7 @@ impl GraphExecutor for WithGelu {
     }
 }
 
-/// An index of vectors that are stored as `V`.
+/// An index with the storage type `V`.
 pub(super) struct Flat<V: ?Sized>(PhantomData<fn() -> Box<V>>);
 
 impl<V: ?Sized + Storage> Index for Flat<V> {

@@ -1,5 +1,4 @@
-//! Programs that nobody would write: none of them makes the compiler panic or hang, and what does compile holds what
-//! an artifact promises.
+//! Hostile programs: none makes the compiler panic or hang, and every artifact is sound.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -15,7 +14,7 @@ use typeloom_onnx::prost::Message as _;
 
 use super::components::{Any, F32, F64, Flat, Of, Quantizer};
 
-/// Recorded with a fixed seed: the same programs every time.
+/// A fixed seed gives the same programs in each run.
 fn runner(cases: u32) -> TestRunner {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]))
@@ -30,7 +29,7 @@ fn components() -> Bindings {
         .bind_codec::<Quantizer>("codec")
 }
 
-/// Records one of many steps on values picked from those there are.
+/// Records a random step on random values.
 fn step(g: &Graph, values: &mut Vec<ValueRef>, (op, left, right): (u8, u8, u8)) {
     let pick = |at: u8| values[usize::from(at) % values.len()].clone();
     let (a, b) = (pick(left), pick(right));
@@ -120,7 +119,7 @@ fn is_stamped(graph: &GraphProto) -> Result<(), String> {
 }
 
 #[test]
-fn random_modules_compile_into_sound_artifacts_or_say_why_not() {
+fn random_modules_compile_into_sound_artifacts_or_are_errors() {
     let policies = [Coercion::Never, Coercion::Lossless, Coercion::AsDeclared];
     let steps = prop::collection::vec(any::<(u8, u8, u8)>(), 0..12);
     let compiled = std::cell::Cell::new(0);

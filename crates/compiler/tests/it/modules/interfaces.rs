@@ -1,4 +1,4 @@
-//! Artifacts in files, and what they are loaded against.
+//! Artifacts in files, and the components that they are loaded with.
 
 use typeloom_compiler::artifact::{Artifact, LoadError};
 use typeloom_compiler::compiler::Compiler;
@@ -46,7 +46,7 @@ fn an_artifact_is_loaded_as_it_was_saved() {
 }
 
 #[test]
-fn components_that_store_something_else_are_refused_with_the_path() {
+fn components_of_another_storage_type_are_rejected_with_the_path() {
     let other = Bindings::new().bind_backend::<F64>("compute").bind_index::<Flat<[f32]>>("near");
     let error = Artifact::load(&file(), &other).err().expect("another storage");
     let LoadError::Component { slot, differences, .. } = &error else { panic!("{error}") };
@@ -57,7 +57,7 @@ fn components_that_store_something_else_are_refused_with_the_path() {
 }
 
 #[test]
-fn a_component_of_another_role_or_none_is_refused() {
+fn a_component_of_another_role_or_none_is_rejected() {
     let other = Bindings::new().bind_index::<Flat<[f32]>>("compute").bind_index::<Flat<[f32]>>("near");
     assert!(matches!(Artifact::load(&file(), &other), Err(LoadError::Component { .. })));
     let none = Bindings::new().bind_backend::<F32>("compute");
@@ -66,7 +66,7 @@ fn a_component_of_another_role_or_none_is_refused() {
 }
 
 #[test]
-fn a_program_that_is_not_what_it_says_is_refused() {
+fn a_program_that_differs_from_its_interface_is_rejected() {
     let mut model = ModelProto::decode(&file()[..]).expect("it is a model");
     let graph = model.graph.as_mut().expect("it has a graph");
     graph.output.pop();
@@ -94,7 +94,7 @@ fn broken_files_are_errors() {
 }
 
 #[test]
-fn the_interface_does_not_depend_on_names_inside() {
+fn the_interface_does_not_depend_on_inner_names() {
     let module = |extra: bool| {
         Of("m", move |g: &mut Graph| {
             let x = g.input("x").of("float[N]");
@@ -127,7 +127,7 @@ fn caller(imported: Imported, x: &'static str, bias: &'static str) -> Of<impl Fn
 }
 
 #[test]
-fn an_imported_function_types_its_call_with_symbols_as_they_are_there() {
+fn an_imported_function_types_its_call_with_the_symbols_of_the_call() {
     let artifact =
         Compiler::new().compile(caller(imported(), "float[batch, 8]", "float[]")).expect("it compiles");
     assert!(
@@ -138,7 +138,7 @@ fn an_imported_function_types_its_call_with_symbols_as_they_are_there() {
 }
 
 #[test]
-fn an_argument_of_another_type_is_refused_with_both_sides() {
+fn an_argument_of_another_type_is_rejected_with_both_sides() {
     let error = Compiler::new().compile(caller(imported(), "double[batch, 8]", "float[5]")).err();
     let text = error.expect("a double is no float").to_string();
     assert!(
@@ -148,7 +148,7 @@ fn an_argument_of_another_type_is_refused_with_both_sides() {
 }
 
 #[test]
-fn extents_that_the_signature_ties_together_are_tied_at_the_call() {
+fn extents_that_are_equal_in_the_signature_are_equal_at_the_call() {
     let axis = Compiler::new().compile(caller(imported(), "float[batch, 9]", "float[5]")).err();
     assert!(axis.expect("9 is not 8").to_string().contains("import.signature"));
     let tied = Compiler::new().compile(caller(imported(), "float[batch, 8]", "float[6]")).err();
@@ -156,7 +156,7 @@ fn extents_that_the_signature_ties_together_are_tied_at_the_call() {
 }
 
 #[test]
-fn an_argument_is_cast_to_what_the_signature_declares_where_that_is_allowed() {
+fn an_argument_is_cast_to_the_type_of_the_signature_if_allowed() {
     let module = caller(imported(), "float16[batch, 8]", "float[5]");
     let compiler = Compiler::new().with_coercion(typeloom_compiler::unit::Coercion::Lossless);
     let artifact = compiler.compile(module).expect("it is lossless");
@@ -165,7 +165,7 @@ fn an_argument_is_cast_to_what_the_signature_declares_where_that_is_allowed() {
 }
 
 #[test]
-fn a_call_of_what_is_not_exported_is_a_mistake_of_the_author() {
+fn a_call_of_an_unknown_export_is_an_authoring_error() {
     let module = Of("caller", |g: &mut Graph| {
         let x = g.input("x").of("float[2, 8]");
         let scores = g.call_import(&imported(), "score", &[&x]);
@@ -202,7 +202,7 @@ fn real_models_compile_and_load() {
 }
 
 #[test]
-fn symbols_of_a_loops_body_are_not_written_down_as_symbols_of_the_program() {
+fn symbols_of_a_loop_body_are_not_stamped() {
     let text = r#"<ir_version: 10, opset_import: ["" : 21]>
         g (float[N] x, int64 m, bool c) => (l, s) {
             l, s = Loop (m, c, x) <body = body (int64 i, bool k, float[P] p) => (bool k2, float[] q, float[] o) {
@@ -246,7 +246,7 @@ fn an_imported_call_types_containers() {
 }
 
 #[test]
-fn an_imported_call_refuses_a_container_of_something_else() {
+fn an_imported_call_rejects_a_container_of_another_type() {
     let error = Compiler::new().compile(caller_of_sequence("int64[n]", "seq(float)", "seq(float)")).err();
     let Some(BuildError::TypeConstraintFailed(diagnostics)) = error else { panic!("{error:?}") };
     let text = BuildError::TypeConstraintFailed(diagnostics).to_string();

@@ -1,4 +1,4 @@
-//! Operators that backends do not compute, in primitives or refused.
+//! Operators that backends do not compute, lowered to primitives or rejected.
 
 use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
@@ -59,7 +59,7 @@ fn operators(artifact: &Artifact) -> Vec<&str> {
 }
 
 #[test]
-fn an_operator_becomes_primitives_with_the_type_that_was_solved() {
+fn an_operator_is_lowered_to_primitives_of_the_solved_type() {
     let compiler = Compiler::new().run_on_backend::<ByExecution<Any>>("compute");
     let artifact = compiler.compile(model("m (double[n, 3] x) => (double[n, 3] y) { y = Relu(x) }")).unwrap();
     assert_eq!(operators(&artifact), ["Constant", "Less", "Where"]);
@@ -72,7 +72,7 @@ fn an_operator_becomes_primitives_with_the_type_that_was_solved() {
 }
 
 #[test]
-fn a_convolution_needs_no_number_for_the_batch() {
+fn a_convolution_is_lowered_with_a_symbolic_batch() {
     let compiler = Compiler::new().run_on_backend::<ByExecution<F32>>("compute");
     let text = "m (float[n, 2, 8, 8] x, float[4, 2, 3, 3] w) => (float[n, 4, 8, 8] y) \
                 { y = Conv <auto_pad = \"SAME_UPPER\"> (x, w) }";
@@ -84,7 +84,7 @@ fn a_convolution_needs_no_number_for_the_batch() {
 }
 
 #[test]
-fn what_a_backend_declares_is_taken_on_the_types_that_its_ports_take() {
+fn a_declared_operator_is_used_within_the_bounds_of_its_ports() {
     let compiler = Compiler::new().run_on_backend::<ByExecution<OwnRelu>>("compute");
     let own = compiler.compile(model("m (float[n] x) => (float[n] y) { y = Relu(x) }")).unwrap();
     assert_eq!(operators(&own), ["Relu"]);
@@ -94,7 +94,7 @@ fn what_a_backend_declares_is_taken_on_the_types_that_its_ports_take() {
 }
 
 #[test]
-fn what_has_no_form_is_an_error_with_operator_type_and_reason() {
+fn a_node_without_a_form_is_an_error_with_operator_type_and_reason() {
     let compiler = Compiler::new().run_on_backend::<ByExecution<F32>>("compute");
     let refused = compiler.compile(model("m (float[n] x, int64[k] s) => (y) { y = Expand(x, s) }")).err();
     let Some(BuildError::NotDispatchable { message, .. }) = refused else { panic!("{refused:?}") };
@@ -114,9 +114,9 @@ fn a_backend_of_one_element_type_gets_the_nodes_that_compute_on_it() {
     assert_eq!(on, ["Exp"]);
 }
 
-/// Attributes and extents without measure, in programs whose types are not checked against them or that are refused before.
+/// Huge attributes and extents, in programs whose types do not depend on them or that are rejected first.
 #[test]
-fn numbers_without_measure_are_refused_without_a_panic() {
+fn huge_numbers_are_rejected_without_a_panic() {
     let huge = i64::MAX;
     let low = i64::MIN;
     let texts = [
@@ -164,7 +164,7 @@ fn numbers_without_measure_are_refused_without_a_panic() {
 }
 
 #[test]
-fn the_documents_say_how_many_operators_have_a_form() {
+fn the_documents_state_the_number_of_lowered_operators() {
     let operators: Vec<&str> = typeloom_compiler::passes::lower::lowered_operators().collect();
     let distinct: std::collections::BTreeSet<&str> = operators.iter().copied().collect();
     assert_eq!(distinct.len(), operators.len(), "one rule for each operator");

@@ -44,7 +44,7 @@ fn a_send_has_the_class_of_the_input_that_feeds_its_peers() {
 }
 
 #[test]
-fn receives_are_made_by_the_compiler_and_stamped() {
+fn receives_are_inserted_and_stamped() {
     let module = Of("m", |g: &mut Graph| {
         let x = g.input("x").of("float[N]");
         let workers = g.input("workers").of("peer_id_vec");
@@ -65,7 +65,7 @@ fn receives_are_made_by_the_compiler_and_stamped() {
 }
 
 #[test]
-fn peers_that_nothing_constrains_are_an_error() {
+fn unconstrained_peers_are_an_error() {
     let error = Compiler::new().compile(sends()).err().expect("one peer, or several?");
     assert!(matches!(error, BuildError::UnresolvedType(_)), "{error}");
     assert!(error.to_string().contains("workers"), "{error}");
@@ -85,7 +85,7 @@ fn declared() -> Of<impl Fn(&mut Graph)> {
 }
 
 #[test]
-fn a_program_is_parted_at_its_wire_edges_into_typed_functions() {
+fn a_program_is_split_at_its_sends_into_typed_functions() {
     let artifact = Compiler::new().compile(declared()).expect("it compiles");
     let parts: Vec<_> = artifact.parts().collect();
     let names: Vec<_> = parts.iter().map(|part| part.name()).collect();
@@ -127,7 +127,7 @@ fn a_value_that_crosses_without_a_send_is_an_error_that_names_both_classes() {
 }
 
 #[test]
-fn an_answer_goes_to_the_side_that_it_was_sent_from() {
+fn an_answer_goes_to_the_class_of_the_sender() {
     let module = Of("m", |g: &mut Graph| {
         let x = g.input("x").of("float[N]");
         let workers = g.input("workers").of("peer_id_vec");
@@ -154,7 +154,7 @@ fn received() -> Of<impl Fn(&mut Graph)> {
 }
 
 #[test]
-fn a_received_value_is_cast_where_it_is_declared_otherwise() {
+fn a_received_value_is_cast_to_another_declared_type() {
     let error = Compiler::new().compile(received()).err().expect("nothing is cast unless asked for");
     assert!(error.to_string().contains("double"), "{error}");
     let artifact =
@@ -168,7 +168,7 @@ fn a_received_value_is_cast_where_it_is_declared_otherwise() {
 }
 
 #[test]
-fn what_is_received_was_sent() {
+fn a_receive_without_a_send_is_an_error() {
     let module = Of("m", |g: &mut Graph| {
         let x = g.input("x").of("float[N]");
         let (payload, _) = g.receive(&x);
@@ -179,7 +179,7 @@ fn what_is_received_was_sent() {
 }
 
 #[test]
-fn nothing_is_sent_inside_a_branch() {
+fn a_send_in_a_branch_is_an_error() {
     let module = Of("m", |g: &mut Graph| {
         let x = g.input("x").of("float[N]");
         let c = g.input("c").of("bool");
@@ -194,7 +194,7 @@ fn nothing_is_sent_inside_a_branch() {
 }
 
 #[test]
-fn what_a_branch_gives_is_sent_as_the_message_says() {
+fn the_result_of_a_branch_is_sent_as_the_message_suggests() {
     let module = Of("m", |g: &mut Graph| {
         let x = g.input("x").of("float[N]");
         let c = g.input("c").of("bool");
@@ -208,7 +208,7 @@ fn what_a_branch_gives_is_sent_as_the_message_says() {
 }
 
 #[test]
-fn a_received_value_can_be_read_beside_its_receive() {
+fn a_received_value_can_be_read_next_to_its_receive() {
     let module = Of("m", |g: &mut Graph| {
         let x = g.input("x").of("float[N]");
         let workers = g.input("workers").of("peer_id_vec");

@@ -1,4 +1,4 @@
-//! The passes: their names, leaving them out, adding to them, seeing between them.
+//! The passes: names, skipping, insertion, and printing of the IR between them.
 
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
@@ -69,7 +69,7 @@ fn passes_that_others_rely_on_cannot_be_left_out() {
 }
 
 #[test]
-fn a_pass_of_ones_own_runs_where_it_was_put() {
+fn a_user_pass_runs_at_its_position() {
     struct Refuses;
     impl Pass for Refuses {
         fn name(&self) -> &str {
@@ -113,7 +113,7 @@ fn the_ir_is_printed_after_a_pass() {
 }
 
 #[test]
-fn the_ir_can_be_had_at_any_point() {
+fn compilation_can_stop_at_any_pass() {
     let stage = Compiler::new().compile_until(relu(), "type_solver").expect("it compiles so far");
     let Stage::Solved(solved) = stage else { panic!("the program is {}", stage.name()) };
     assert_eq!(solved.types.get(0, "y").and_then(ValueType::leaf), Some(&TYPE_TENSOR_F32));
@@ -126,7 +126,7 @@ fn the_ir_can_be_had_at_any_point() {
 }
 
 #[test]
-fn every_value_of_the_ir_is_stamped_also_in_branches_and_those_that_passes_make() {
+fn every_value_is_stamped_also_in_branches_and_lowered_nodes() {
     let module = Of("m", |g: &mut Graph| {
         let (x, c) = (g.input("x"), g.input("c"));
         let compute = g.backend("compute");
@@ -189,7 +189,7 @@ fn operators_on_a_slot_carry_their_contract_slot_and_dispatch() {
 }
 
 #[test]
-fn permissive_mode_leaves_what_nothing_settles() {
+fn permissive_mode_keeps_unresolved_types() {
     let module = || {
         Of("m", |g: &mut Graph| {
             let x = g.input("x");

@@ -1,4 +1,4 @@
-//! What can go wrong in the recording of a module.
+//! The recording of modules and its errors.
 
 use typeloom_module::authoring::AuthoringErrorKind;
 use typeloom_module::graph::Graph;
@@ -39,7 +39,7 @@ fn operators_are_recorded_with_inputs_attributes_and_gaps() {
 }
 
 #[test]
-fn two_outputs_of_one_name_are_a_mistake_at_the_second() {
+fn two_outputs_of_one_name_are_an_error_at_the_second() {
     let found = mistakes(Of("m", |g: &mut Graph| {
         let x = g.input("x");
         g.output("y", &x.relu());
@@ -52,7 +52,7 @@ fn two_outputs_of_one_name_are_a_mistake_at_the_second() {
 }
 
 #[test]
-fn two_inputs_of_one_name_are_a_mistake() {
+fn two_inputs_of_one_name_are_an_error() {
     let found = mistakes(Of("m", |g: &mut Graph| {
         let (a, b) = (g.input("x"), g.input("x"));
         g.output("y", &(&a + &b));
@@ -61,7 +61,7 @@ fn two_inputs_of_one_name_are_a_mistake() {
 }
 
 #[test]
-fn a_value_of_another_graph_is_a_mistake_and_what_follows_from_it_is_not() {
+fn a_value_of_another_graph_is_one_error_without_consequences() {
     let found = mistakes(Of("outer", |g: &mut Graph| {
         let x = g.input("x");
         let stolen = std::cell::RefCell::new(None);
@@ -83,7 +83,7 @@ fn a_value_of_another_graph_is_a_mistake_and_what_follows_from_it_is_not() {
 }
 
 #[test]
-fn a_value_of_a_branch_cannot_be_used_behind_it() {
+fn a_value_of_a_branch_cannot_be_used_after_it() {
     let found = mistakes(Of("m", |g: &mut Graph| {
         let (x, c) = (g.input("x"), g.input("c"));
         let mut escaped = None;
@@ -111,7 +111,7 @@ fn a_module_without_outputs_is_empty() {
 }
 
 #[test]
-fn an_input_that_nothing_reads_is_a_mistake() {
+fn an_unread_input_is_an_error() {
     let found = mistakes(Of("m", |g: &mut Graph| {
         let x = g.input("x");
         let _ = g.input("unused");
@@ -137,7 +137,7 @@ fn a_slot_has_one_role() {
 }
 
 #[test]
-fn a_module_that_calls_itself_is_a_mistake() {
+fn a_module_that_calls_itself_is_an_error() {
     struct Endless;
     impl typeloom_module::module::Module for Endless {
         fn name(&self) -> &str {
@@ -174,7 +174,7 @@ fn an_output_can_be_an_input_and_a_value_two_outputs() {
 }
 
 #[test]
-fn a_wrong_type_is_a_mistake_where_it_is_written() {
+fn a_malformed_type_is_an_error_at_its_declaration() {
     let found = mistakes(Of("m", |g: &mut Graph| {
         let x = g.input("x").of("flaot[3]");
         g.output("y", &x.relu());

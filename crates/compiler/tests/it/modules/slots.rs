@@ -12,7 +12,7 @@ use typeloom_types::tree::builtin::{TYPE_PEER_ID_VEC, TYPE_TENSOR_F32, TYPE_TENS
 
 use super::components::{Any, F32, F64, Flat, Of, Posits, Quantizer};
 
-/// No type anywhere: everything comes from what is bound to `compute`.
+/// A module without declared types: all follow from the component of `compute`.
 fn scores() -> Of<impl Fn(&mut Graph)> {
     Of("scores", |g: &mut Graph| {
         let (query, weights) = (g.input("query"), g.input("weights"));
@@ -25,7 +25,7 @@ fn scores() -> Of<impl Fn(&mut Graph)> {
 }
 
 #[test]
-fn a_backend_slot_takes_the_type_of_whatever_is_bound_to_it() {
+fn a_backend_slot_has_the_storage_type_of_its_component() {
     let f32s = Compiler::new().bind_backend::<F32>("compute").compile(scores()).expect("it compiles");
     let f64s = Compiler::new().bind_backend::<F64>("compute").compile(scores()).expect("it compiles");
     for (artifact, leaf) in [(&f32s, "tensor.f32"), (&f64s, "tensor.f64")] {
@@ -54,7 +54,7 @@ fn a_backend_of_a_custom_leaf_compiles_and_every_value_is_stamped_with_it() {
 }
 
 #[test]
-fn a_custom_leaf_means_nothing_to_nodes_that_run_on_no_slot() {
+fn a_custom_leaf_is_an_error_for_nodes_without_a_slot() {
     let module = Of("m", |g: &mut Graph| {
         let (a, b) = (g.input("a"), g.input("b"));
         let compute = g.backend("compute");
@@ -102,7 +102,7 @@ fn an_index_takes_its_storage_for_vectors_and_not_for_ids() {
 }
 
 #[test]
-fn what_stores_any_tensor_takes_the_type_that_is_connected() {
+fn a_backend_of_any_tensor_takes_the_connected_type() {
     let module = || {
         Of("m", |g: &mut Graph| {
             let query = g.input("query").of(&TYPE_TENSOR_F64);
@@ -119,7 +119,7 @@ fn what_stores_any_tensor_takes_the_type_that_is_connected() {
 }
 
 #[test]
-fn a_codec_gives_and_takes_two_types() {
+fn a_codec_has_two_storage_types() {
     let module = Of("m", |g: &mut Graph| {
         let x = g.input("x");
         let codec = g.codec("codec");
@@ -165,7 +165,7 @@ fn an_edge_between_slots_that_store_different_types_is_cast_once_and_reported() 
 }
 
 #[test]
-fn a_lossy_cast_is_refused_unless_asked_for() {
+fn a_lossy_cast_is_rejected_by_default() {
     let module = || {
         Of("m", |g: &mut Graph| {
             let x = g.input("x").of(&TYPE_TENSOR_F64);

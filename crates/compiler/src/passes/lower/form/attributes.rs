@@ -1,7 +1,7 @@
-//! What a node says in its attributes.
+//! The attributes of a node.
 //!
-//! **Invariant:** a form is made only of a node all of whose attributes its rule read, or passed over with a reason. So an
-//! attribute that a newer version of an operator brings is refused, never left out.
+//! **Invariant:** the rule of a form reads every attribute of its node or skips it explicitly. So an
+//! attribute of a newer version of the operator is refused and not ignored.
 
 use typeloom_onnx::messages::AttributeProto;
 
@@ -15,15 +15,16 @@ impl Form<'_> {
         self.node.attribute.get(at)
     }
 
-    /// Attributes that change nothing of what this node computes.
+    /// Skips attributes that do not change the result of this node.
     pub(in super::super) fn pass_over(&self, names: &[&str]) {
         for name in names {
             self.attribute(name);
         }
     }
 
-    /// An attribute that the rule did not read: a newer version of the operator may mean something by it. The first
-    /// operators could be told which inputs they may overwrite, which is no part of what they compute.
+    /// Returns an attribute that the rule did not read: it may have a meaning in a newer version of the
+    /// operator. `consumed_inputs` of the first versions permits overwriting of inputs and does not affect
+    /// results.
     pub(super) fn unread(&self) -> Option<&str> {
         self.pass_over(&["consumed_inputs"]);
         let unread = |at: usize| self.read.get().checked_shr(at as u32).unwrap_or(0) & 1 == 0;

@@ -1,4 +1,4 @@
-//! What strict mode refuses, each with both sides and where they come from.
+//! Errors of strict mode, each with both sides and their origins.
 
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
@@ -17,7 +17,7 @@ fn says(error: &BuildError, words: &[&str]) {
     for word in words {
         assert!(text.contains(word), "`{word}` is not in\n{text}");
     }
-    assert!(text.contains("refused.rs:"), "the author's line is not in\n{text}");
+    assert!(text.contains("strict_errors.rs:"), "the author's line is not in\n{text}");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn two_types_for_one_port_across_a_wire() {
 }
 
 #[test]
-fn an_input_that_nothing_constrains_says_what_would_settle_it() {
+fn an_unconstrained_input_has_help_that_would_resolve_it() {
     let error = refused(
         Compiler::new().bind_index::<Flat<typeloom_types::any_tensor::AnyTensor>>("near"),
         Of("m", |g: &mut Graph| {
@@ -144,7 +144,7 @@ fn an_input_that_nothing_constrains_says_what_would_settle_it() {
 }
 
 #[test]
-fn all_independent_mistakes_are_reported_at_once() {
+fn all_independent_errors_are_reported_at_once() {
     let error = refused(
         Compiler::new(),
         Of("m", |g: &mut Graph| {
