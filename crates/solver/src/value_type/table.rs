@@ -1,9 +1,11 @@
 //! The types of all values of a program, by graph and name.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher as _;
 use std::ops::Index;
 
 use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 
 use super::{Converter, ValueType};
 use crate::model::Checked;
@@ -17,7 +19,44 @@ use crate::solution::Type;
 #[derive(Clone, Debug, Default)]
 pub struct ValueTypes {
     types: Vec<ValueType>,
-    graphs: Vec<HashMap<Box<str>, TypeNo, RandomState>>,
+    graphs: Vec<GraphTypes>,
+}
+
+/// The values of one graph. Names are stored in one text: a table has as many names as its program.
+#[derive(Clone, Debug, Default)]
+struct GraphTypes {
+    names: String,
+    /// The end of each name in `names`, and the type.
+    entries: Vec<(usize, TypeNo)>,
+    /// Positions in `entries`, by name.
+    index: HashTable<usize>,
+    hasher: RandomState,
+}
+
+impl GraphTypes {
+    fn reserve(&mut self, values: usize) {
+        self.entries.reserve_exact(values);
+        self.index.reserve(values, |_| 0);
+    }
+
+    fn name<'n>(names: &'n str, entries: &[(usize, TypeNo)], position: usize) -> &'n str {
+        let start = position.checked_sub(1).map_or(0, |previous| entries[previous].0);
+        &names[start..entries[position].0]
+    }
+
+    fn insert(&mut self, name: &str, ty: TypeNo) {
+        self.names.push_str(name);
+        self.entries.push((self.names.len(), ty));
+        let Self { names, entries, index, hasher } = self;
+        let hash = |position: &usize| hasher.hash_one(Self::name(names, entries, *position));
+        index.insert_unique(hasher.hash_one(name), entries.len() - 1, hash);
+    }
+
+    fn get(&self, name: &str) -> Option<TypeNo> {
+        let Self { names, entries, index, hasher } = self;
+        let found = index.find(hasher.hash_one(name), |at| Self::name(names, entries, *at) == name)?;
+        Some(entries[*found].1)
+    }
 }
 
 /// The position of a type in [`ValueTypes::distinct`].
@@ -63,7 +102,7 @@ impl ValueTypes {
         type_of: fn(&mut Checked<'a>, ValueId) -> Type,
         adapt: impl Fn(ValueType, usize) -> ValueType,
     ) -> Self {
-        let mut found = Self { types: Vec::new(), graphs: vec![HashMap::default(); order.len()] };
+        let mut found = Self { types: Vec::new(), graphs: vec![GraphTypes::default(); order.len()] };
         found.graphs[0].reserve(checked.value_count());
         let numbers: HashMap<GraphId, usize, RandomState> =
             order.iter().enumerate().map(|(number, graph)| (*graph, number)).collect();
@@ -82,7 +121,7 @@ impl ValueTypes {
                     number
                 }
             };
-            found.graphs[graph].insert(checked.body().value_name(value).into(), number);
+            found.graphs[graph].insert(checked.body().value_name(value), number);
         }
         found
     }
@@ -96,7 +135,7 @@ impl ValueTypes {
     /// The number of the type of a value of a graph.
     #[must_use]
     pub fn number_of(&self, graph: usize, name: &str) -> Option<TypeNo> {
-        self.graphs.get(graph)?.get(name).copied()
+        self.graphs.get(graph)?.get(name)
     }
 
     /// The type of a value of a graph.
