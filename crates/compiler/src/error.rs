@@ -253,6 +253,7 @@ impl fmt::Display for Listed<'_> {
                 severity,
                 message,
                 location,
+                value: _,
                 also: _,
                 snippets,
                 notes,

@@ -20,17 +20,13 @@ const SEARCHED: usize = 256;
 /// Returns the help for a diagnostic about an unresolved value.
 pub(crate) fn help(unit: &Unit, diagnostic: &Diagnostic) -> Option<String> {
     let graph = unit.graph();
-    let value = match (&diagnostic.location.value, &diagnostic.location.node) {
-        (Some(value), _) => value.name.clone(),
-        (None, Some(_)) => quoted(&diagnostic.message)?,
-        (None, None) => return None,
-    };
+    let value = diagnostic.value.as_deref()?;
     let declare = if graph.input.iter().any(|info| info.name() == value) {
         format!("declare the type of the input: g.input(\"{value}\").of(\"float[..]\") or another type")
     } else {
         format!("declare the type of `{value}` where the module makes it, with `.of(..)`")
     };
-    Some(match open_slot(unit, &value) {
+    Some(match open_slot(unit, value) {
         Some((slot, method)) => {
             format!(
                 "{declare}; or bind slot `{slot}` to a component that stores a concrete type, with `{method}`"
@@ -38,11 +34,6 @@ pub(crate) fn help(unit: &Unit, diagnostic: &Diagnostic) -> Option<String> {
         }
         None => declare,
     })
-}
-
-/// Returns the first name in backticks.
-fn quoted(message: &str) -> Option<String> {
-    message.split('`').nth(1).map(str::to_owned)
 }
 
 /// Returns the nearest slot whose binding leaves the type unresolved.

@@ -14,7 +14,7 @@ pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
     let parts = [
         Some(file.to_owned()),
         function.clone(),
-        Some(graph.clone()).filter(|graph| !graph.is_empty()),
+        Some(graph.to_string()).filter(|graph| !graph.is_empty()),
         node.as_ref().map(|node| node.index.to_string()),
         offset.map(|offset| offset.to_string()),
     ];

@@ -9,8 +9,19 @@ use typeloom_solver::diagnostic::{Diagnostic, Severity, Snippet};
 /// One problem of a file as a command, without line break.
 #[must_use]
 pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
-    let Diagnostic { code, severity, message, location, also: _, snippets, notes, help, fix: _, source } =
-        diagnostic;
+    let Diagnostic {
+        code,
+        severity,
+        message,
+        location,
+        also: _,
+        value: _,
+        snippets,
+        notes,
+        help,
+        fix: _,
+        source,
+    } = diagnostic;
     let command = match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",

@@ -40,8 +40,19 @@ pub enum Color {
 /// One problem of a file, ending in a line break.
 #[must_use]
 pub fn diagnostic(file: &str, diagnostic: &Diagnostic, color: Color) -> String {
-    let Diagnostic { code, severity, message, location, also: _, snippets, notes, help, fix: _, source } =
-        diagnostic;
+    let Diagnostic {
+        code,
+        severity,
+        message,
+        location,
+        also: _,
+        value: _,
+        snippets,
+        notes,
+        help,
+        fix: _,
+        source,
+    } = diagnostic;
     let mut group = Group::with_title(level(*severity).primary_title(message.as_str()).id(code.name()));
     if snippets.is_empty() && !file.is_empty() {
         group = group.element(Origin::path(at(file, location)));

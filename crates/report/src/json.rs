@@ -52,7 +52,7 @@ pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
 /// One problem of a file.
 #[must_use]
 pub fn value(file: &str, diagnostic: &Diagnostic) -> Value {
-    let Diagnostic { code, severity, message, location, also, snippets, notes, help, fix, source } =
+    let Diagnostic { code, severity, message, location, value: _, also, snippets, notes, help, fix, source } =
         diagnostic;
     object([
         ("file", Some(json!(file))),
@@ -103,7 +103,7 @@ fn location(location: &Location) -> Value {
     let Location { function, graph, node, value, offset } = location;
     object([
         ("function", function.as_ref().map(|function| json!(function))),
-        ("graph", Some(json!(graph))),
+        ("graph", Some(json!(graph.to_string()))),
         (
             "node",
             node.as_ref().map(|NodeLocation { index, name, operator }| {

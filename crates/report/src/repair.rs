@@ -111,9 +111,9 @@ pub fn count(repair: &Repair) -> String {
 /// A repair as JSON, without the names of files.
 #[must_use]
 pub fn value(repair: &Repair) -> Value {
-    let reading = |Reading { graph, node, operator, at }: &Reading| match node {
-        Some(node) => json!({"graph": graph, "node": node, "operator": operator, "input": at}),
-        None => json!({"graph": graph, "output": at}),
+    let reading = |reading @ Reading { function: _, graph: _, node, operator, at }: &Reading| match node {
+        Some(node) => json!({"graph": reading.graph_text(), "node": node, "operator": operator, "input": at}),
+        None => json!({"graph": reading.graph_text(), "output": at}),
     };
     let cast = |cast: &Cast| {
         let Cast { graph, before, name, input, output, from, to, like, readings } = cast;

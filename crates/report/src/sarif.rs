@@ -53,8 +53,19 @@ fn level(severity: Severity) -> &'static str {
 }
 
 fn result(file: &str, diagnostic: &Diagnostic) -> Value {
-    let Diagnostic { code, severity, message, location, also: _, snippets, notes, help, fix: _, source } =
-        diagnostic;
+    let Diagnostic {
+        code,
+        severity,
+        message,
+        location,
+        also: _,
+        value: _,
+        snippets,
+        notes,
+        help,
+        fix: _,
+        source,
+    } = diagnostic;
     let mut text = message.clone();
     for line in notes.iter().chain(help) {
         text.push('\n');

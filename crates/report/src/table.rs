@@ -75,7 +75,7 @@ fn graphs(checked: &Checked<'_>) -> Vec<(GraphId, String)> {
         let mut inner: Vec<GraphId> = body.children(graph).collect();
         inner.reverse();
         open.extend(inner);
-        found.push((graph, graph_path(body, graph)));
+        found.push((graph, graph_path(body, graph).to_string()));
     }
     found
 }

@@ -27,7 +27,7 @@ use typeloom_solver::diagnostic::{Code, Diagnostic, Fix, Location, NodeLocation,
 use typeloom_solver::model::{Options, check};
 use typeloom_solver::universe::Universe;
 
-use crate::coerce::{Cast, Policy, repair};
+use crate::coerce::{Cast, Policy, Reading, repair};
 use crate::mend::{Repairs, mend};
 
 /// For how many diagnostics fixes are tried.
@@ -196,20 +196,23 @@ fn planned(diagnostic: &Diagnostic, casts: &[Cast]) -> Option<Fix> {
     if !is_of_types || location.function.is_some() {
         return None;
     }
-    let here = |cast: &&Cast| {
-        cast.like.is_none()
-            && cast.readings.iter().any(|it| it.graph == location.graph && it.node == Some(node))
-    };
+    let is_own = |it: &&Reading| it.function.is_none() && it.graph == location.graph && it.node == Some(node);
+    let here = |cast: &&Cast| cast.like.is_none() && cast.readings.iter().any(|it| is_own(&it));
     let mut found = casts.iter().filter(here);
     let cast = found.next()?;
     // A diagnostic that needs several fixes is not resolved by one of them.
     if found.next().is_some() || cast.readings.iter().any(|it| it.node.is_none()) {
         return None;
     }
-    let own = cast.readings.iter().find(|it| it.graph == location.graph && it.node == Some(node))?;
+    let own = cast.readings.iter().find(is_own)?;
     let others = cast.readings.iter().filter(|it| *it != own).filter_map(|it| {
         let node = NodeLocation { index: it.node?, name: String::new(), operator: it.operator.clone() };
-        let location = Location { graph: it.graph.clone(), node: Some(node), ..Location::default() };
+        let location = Location {
+            function: it.function.clone(),
+            graph: it.graph.clone(),
+            node: Some(node),
+            ..Location::default()
+        };
         Some(Reader { location, input: it.at })
     });
     Some(Fix::InsertCast {

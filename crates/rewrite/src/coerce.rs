@@ -35,6 +35,7 @@ use std::sync::Arc;
 
 use typeloom_onnx::view::ModelView;
 use typeloom_solver::catalogue::{Catalogue, Lookup};
+use typeloom_solver::diagnostic::GraphPath;
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::{CheckError, Checked, Options, check};
 use typeloom_solver::program::ValueId;
@@ -89,14 +90,32 @@ impl Cast {
 /// A place that reads a conversion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reading {
+    /// The function that contains the graph; `None` for the model itself.
+    pub function: Option<String>,
     /// The path of the graph.
-    pub graph: String,
+    pub graph: GraphPath,
     /// The node's position in the graph as it was; `None` for an output of the graph.
     pub node: Option<usize>,
     /// The node's operator.
     pub operator: String,
     /// The position of the input or output.
     pub at: usize,
+}
+
+impl Reading {
+    /// The function and the path of the graph as text; empty for the main graph.
+    #[must_use]
+    pub fn graph_text(&self) -> String {
+        graph_text(self.function.as_deref(), &self.graph)
+    }
+}
+
+fn graph_text(function: Option<&str>, graph: &GraphPath) -> String {
+    match function {
+        None => graph.to_string(),
+        Some(name) if graph.is_empty() => format!("function {name}"),
+        Some(name) => format!("function {name} {graph}"),
+    }
 }
 
 /// A declared element type that was corrected.

@@ -49,7 +49,7 @@ pub use collect::{MAX_EXPLAINED, MAX_LISTED, diagnose};
 pub use describe::diagnose_error;
 pub use explain::{Explanation, Reason, explain_value};
 pub use fix::{Fix, Reader};
-pub use location::{Location, NodeLocation, Role, ValueLocation, graph_path};
+pub use location::{GraphPath, GraphPathStep, Location, NodeLocation, Role, ValueLocation, graph_path};
 pub use source::SourceLine;
 
 // The vocabulary of the files below.
@@ -71,6 +71,8 @@ pub struct Diagnostic {
     /// The problem in one sentence.
     pub message: String,
     pub location: Location,
+    /// The value that the problem concerns, where it concerns one; of a node's problem, an output of the node.
+    pub value: Option<String>,
     /// Other locations of the same problem with the same cause.
     pub also: Vec<Location>,
     /// The nodes and declarations that show the problem; the first is the one at `location`.

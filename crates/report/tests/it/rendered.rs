@@ -212,7 +212,7 @@ fn a_fault_inside_a_branch_says_which() {
     }"#;
     let found = check_text(text, &Seeds::new());
     assert_eq!(found.len(), 1, "{}", human::diagnostics("m", &found, Color::Never));
-    assert_eq!(found[0].location.graph, "/0:If.then_branch");
+    assert_eq!(found[0].location.graph.to_string(), "/0:If.then_branch");
     assert!(concise::diagnostic("m", &found[0]).starts_with("m:/0:If.then_branch:0: error["));
 }
 

@@ -2,7 +2,7 @@
 
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
-use typeloom_solver::diagnostic::{Fix, Location};
+use typeloom_solver::diagnostic::{Fix, GraphPath, GraphPathStep, Location};
 use typeloom_solver::elem::Elem;
 
 /// Makes a fix at the place of its diagnostic; nothing where the place is not found. Fixes of a whole model are not made
@@ -13,7 +13,7 @@ pub(super) fn apply(model: &mut ModelProto, location: &Location, fix: &Fix) -> O
             let to = Elem::from_onnx_name(to)?;
             let mut sites: Vec<(&Location, usize)> = vec![(location, *input)];
             sites.extend(readers.iter().map(|reader| (&reader.location, reader.input)));
-            let graph = |location: &Location| (location.function.clone(), location.graph.clone());
+            let graph = |location: &Location| (location.function.clone(), location.graph.to_string());
             sites.sort_by_cached_key(|(location, input)| {
                 (graph(location), location.node.as_ref().map(|node| node.index), *input)
             });
@@ -21,7 +21,7 @@ pub(super) fn apply(model: &mut ModelProto, location: &Location, fix: &Fix) -> O
             // Paths hold the positions of nodes, so inner graphs come before those around them.
             let mut graphs: Vec<&[(&Location, usize)]> =
                 sites.chunk_by(|(a, _), (b, _)| graph(a) == graph(b)).collect();
-            graphs.sort_by_key(|sites| std::cmp::Reverse(sites[0].0.graph.len()));
+            graphs.sort_by_key(|sites| std::cmp::Reverse(graph(sites[0].0).1.len()));
             for sites in graphs {
                 casts(model, sites, to, &mut number)?;
             }
@@ -60,8 +60,8 @@ pub(super) fn apply(model: &mut ModelProto, location: &Location, fix: &Fix) -> O
         }
         Fix::RenameOutput { from, to } => {
             let output = |name: &mut String| to.clone_into(name);
-            match (&location.function, location.graph.as_str()) {
-                (Some(name), "") => {
+            match (&location.function, location.graph.is_empty()) {
+                (Some(name), true) => {
                     let outputs = &mut function(model, name)?.output;
                     outputs.iter_mut().find(|name| *name == from).map(output)
                 }
@@ -135,42 +135,31 @@ fn function<'m>(
 
 /// The nodes of the graph or function at a place.
 fn nodes<'m>(model: &'m mut ModelProto, location: &Location) -> Option<&'m mut Vec<NodeProto>> {
-    if let (Some(name), "") = (&location.function, location.graph.as_str()) {
+    if let (Some(name), true) = (&location.function, location.graph.is_empty()) {
         return Some(&mut function(model, name)?.node);
     }
     Some(&mut graph(model, location)?.node)
 }
 
-/// The graph at a place, by the path that diagnostics print.
+/// The graph at a location.
 fn graph<'m>(model: &'m mut ModelProto, location: &Location) -> Option<&'m mut GraphProto> {
-    let mut rest = location.graph.as_str();
-    if rest.is_empty() && location.function.is_none() {
-        return model.graph.as_mut();
-    }
-    let mut nodes = match &location.function {
-        Some(name) => &mut function(model, name)?.node,
-        None => &mut model.graph.as_mut()?.node,
+    let GraphPath(path) = &location.graph;
+    let (mut nodes, path) = match (&location.function, path.split_first()) {
+        (None, None) => return model.graph.as_mut(),
+        (Some(_), None) => return None,
+        (Some(name), Some(path)) => (&mut function(model, name)?.node, path),
+        (None, Some(path)) => (&mut model.graph.as_mut()?.node, path),
     };
+    let (mut step, mut rest) = path;
     loop {
-        let (index, after) = rest.strip_prefix('/')?.split_once(':')?;
-        let index: usize = index.parse().ok()?;
-        let node = nodes.get_mut(index)?;
-        let operator = node.op_type().to_owned();
-        let after = after.strip_prefix(operator.as_str())?.strip_prefix('.')?;
-        let (segment, next) = match after.find('/') {
-            Some(at) => after.split_at(at),
-            None => (after, ""),
-        };
-        let (attribute, at) = match segment.strip_suffix(']').and_then(|it| it.rsplit_once('[')) {
-            Some((attribute, at)) => (attribute, at.parse().ok()?),
-            None => (segment, 0),
-        };
-        let attribute = node.attribute.iter_mut().find(|own| own.name() == attribute)?;
-        let found = attribute.g.as_deref_mut().into_iter().chain(&mut attribute.graphs).nth(at)?;
-        if next.is_empty() {
-            return Some(found);
+        let GraphPathStep { node, operator: _, attribute, index } = step;
+        let attribute = nodes.get_mut(*node)?.attribute.iter_mut().find(|own| own.name() == attribute)?;
+        let mut graphs = attribute.g.as_deref_mut().into_iter().chain(&mut attribute.graphs);
+        let found = graphs.nth(index.unwrap_or(0))?;
+        match rest.split_first() {
+            None => return Some(found),
+            Some(next) => (step, rest) = next,
         }
-        rest = next;
         nodes = &mut found.node;
     }
 }

@@ -10,11 +10,12 @@ use typeloom_onnx::messages::{
 };
 use typeloom_onnx::splice::{Records, Splice};
 use typeloom_onnx::view::ModelView;
+use typeloom_solver::diagnostic::{GraphPath, GraphPathStep};
 use typeloom_solver::elem::Elem;
 
 use super::flatten::Flat;
 use super::write::{Attribute, OPSET_IMPORT, Target, WriteError, cast_node, like_node, printed, retype};
-use super::{Cast, Copied, Declaration, Hunk, NUMBERED, Reading};
+use super::{Cast, Copied, Declaration, Hunk, NUMBERED, Reading, graph_text};
 use typeloom_onnx::nested;
 
 /// The fields of a model that hold its graph and its functions.
@@ -139,21 +140,20 @@ struct Copy {
     name: String,
 }
 
-/// The place of a graph in words: nothing for the main graph.
-fn path(flat: &Flat, place: usize, name: &str, graph: usize) -> String {
+/// The path of a graph in its body.
+fn nested_path(flat: &Flat, place: usize, graph: usize) -> GraphPath {
     let it = &flat.places[place];
     let mut parts = Vec::new();
     let mut at = graph;
     while let Some((parent, node)) = it.parents.get(at).copied().flatten() {
-        // Which of the node's graphs it is, by how many came before.
+        // The graphs of one node are numbered in order.
         let before = (0..at).filter(|other| it.parents[*other] == Some((parent, node))).count();
         parts.push((parent, node, before));
         at = parent;
     }
-    parts.reverse();
-    let mut text = String::new();
+    let mut path = Vec::new();
     let mut graphs = vec![&it.graph];
-    for (_, node, nth) in parts {
+    for (_, node, nth) in parts.into_iter().rev() {
         let Some(found) = graphs.last().and_then(|graph| graph.node.get(node)) else { break };
         let named = found.attribute.iter().flat_map(|attribute| {
             let own = attribute.g.as_deref().into_iter().map(move |graph| (attribute.name(), None, graph));
@@ -161,15 +161,20 @@ fn path(flat: &Flat, place: usize, name: &str, graph: usize) -> String {
             own.chain(many.map(move |(at, graph)| (attribute.name(), Some(at), graph)))
         });
         let Some((attribute, index, inner)) = named.into_iter().nth(nth) else { break };
-        let index = index.map(|index| format!("[{index}]")).unwrap_or_default();
-        text.push_str(&format!("/{node}:{}.{attribute}{index}", found.op_type()));
+        path.push(GraphPathStep {
+            node,
+            operator: found.op_type().to_owned(),
+            attribute: attribute.to_owned(),
+            index,
+        });
         graphs.push(inner);
     }
-    match (place, text.is_empty()) {
-        (0, _) => text,
-        (_, true) => format!("function {name}"),
-        (_, false) => format!("function {name} {text}"),
-    }
+    GraphPath(path)
+}
+
+/// The path of a graph as text, with the name of its function; empty for the main graph.
+fn path(flat: &Flat, place: usize, name: &str, graph: usize) -> String {
+    graph_text((place != 0).then_some(name), &nested_path(flat, place, graph))
 }
 
 /// A call in words.
@@ -452,7 +457,8 @@ impl Editing<'_> {
                     }
                 }
                 readings.push(Reading {
-                    graph: self.path(site.graph),
+                    function: (self.copy.place != 0).then(|| self.copy.name.clone()),
+                    graph: nested_path(self.flat, self.copy.place, site.graph),
                     node: site.node,
                     operator: operator(site),
                     at: site.at,

@@ -197,19 +197,24 @@ impl<'a> Writer<'_, 'a> {
                 Reader::Input { step, at } => {
                     let it = self.body.step(step);
                     Reading {
+                        function: None,
                         graph: graph_path(self.body, it.graph),
                         node: Some(it.position as usize),
                         operator: self.body.op_name(step).to_owned(),
                         at,
                     }
                 }
-                Reader::Output { graph, at } => {
-                    Reading { graph: graph_path(self.body, graph), node: None, operator: String::new(), at }
-                }
+                Reader::Output { graph, at } => Reading {
+                    function: None,
+                    graph: graph_path(self.body, graph),
+                    node: None,
+                    operator: String::new(),
+                    at,
+                },
             });
         }
         Cast {
-            graph: graph_path(self.body, planned.graph),
+            graph: graph_path(self.body, planned.graph).to_string(),
             before: planned.before,
             name: name.to_owned(),
             input: input.to_owned(),
@@ -433,7 +438,7 @@ impl<'a> Writer<'_, 'a> {
         }
         if let (Some(from), Some(to)) = (old, elem) {
             self.declarations.push(Declaration {
-                graph: graph_path(self.body, graph),
+                graph: graph_path(self.body, graph).to_string(),
                 name: info.name().to_owned(),
                 from,
                 to,
@@ -447,7 +452,7 @@ impl<'a> Writer<'_, 'a> {
     }
 
     fn hunk(&mut self, graph: GraphId, position: usize, before: Option<String>, after: Vec<String>) {
-        let graph = graph_path(self.body, graph);
+        let graph = graph_path(self.body, graph).to_string();
         self.hunks.push(Hunk { graph, position, before, after });
     }
 }

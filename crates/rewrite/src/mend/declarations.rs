@@ -152,7 +152,7 @@ fn edit(
             }
             let text = |info: &ValueInfoProto| info.r#type.as_ref().map(print_type).unwrap_or_default();
             reshaped.push(Reshaped {
-                graph: graph_path(checked.body(), graph),
+                graph: graph_path(checked.body(), graph).to_string(),
                 name: old.name().to_owned(),
                 from: text(&old),
                 to: text(&new),

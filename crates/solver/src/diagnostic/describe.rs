@@ -120,6 +120,11 @@ impl<'a> Scope<'_, 'a> {
             Diagnostic::new(code, code.summary().to_owned(), self.location(*site))
         });
         diagnostic.severity = kind.severity(mode);
+        let value = match kind {
+            SolveErrorKind::Unresolved { value, .. } => Some(*value),
+            _ => value,
+        };
+        diagnostic.value = value.map(|value| self.body().value_name(value).to_owned());
         if let ErrorSite::Step(step) = site {
             diagnostic.source = source::of_node(self.body().step(*step).node);
         }

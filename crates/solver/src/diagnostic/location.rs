@@ -13,14 +13,51 @@ const MAX_CHARS: usize = 160;
 pub struct Location {
     /// The function, with its domain, if it is not the model's graph.
     pub function: Option<String>,
-    /// The way to a nested graph: node position, operator, attribute (`/3:If.then_branch`).
-    pub graph: String,
+    /// The graph; the outermost one where the path is empty.
+    pub graph: GraphPath,
     /// The node.
     pub node: Option<NodeLocation>,
     /// The value, where the problem is about one.
     pub value: Option<ValueLocation>,
     /// The byte of the file.
     pub offset: Option<usize>,
+}
+
+/// The nodes that own a nested graph, from the outermost graph inwards. It is displayed as `/3:If.then_branch`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GraphPath(pub Vec<GraphPathStep>);
+
+impl GraphPath {
+    /// Whether it is the path of the outermost graph.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// One nesting of graphs: an attribute of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GraphPathStep {
+    /// The node's position in its graph.
+    pub node: usize,
+    /// The node's operator.
+    pub operator: String,
+    /// The attribute that holds the graph.
+    pub attribute: String,
+    /// The position in an attribute that holds several graphs.
+    pub index: Option<usize>,
+}
+
+impl fmt::Display for GraphPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for GraphPathStep { node, operator, attribute, index } in &self.0 {
+            write!(f, "/{node}:{operator}.{attribute}")?;
+            if let Some(index) = index {
+                write!(f, "[{index}]")?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A node, by position and names.
@@ -92,7 +129,7 @@ impl fmt::Display for Location {
             parts.push(format!("byte {offset}"));
         }
         if !graph.is_empty() {
-            parts.push(format!("in {}", clip(graph, MAX_CHARS)));
+            parts.push(format!("in {}", clip(&graph.to_string(), MAX_CHARS)));
         }
         if let Some(function) = function {
             parts.push(format!("in function {}", quote(function)));
@@ -101,17 +138,21 @@ impl fmt::Display for Location {
     }
 }
 
-/// The way to a nested graph (`/3:If.then_branch`); empty for the outermost.
+/// The path from the outermost graph of a body to a nested graph.
 #[must_use]
-pub fn graph_path(body: &Body<'_>, graph: GraphId) -> String {
-    let mut parts = Vec::new();
+pub fn graph_path(body: &Body<'_>, graph: GraphId) -> GraphPath {
+    let mut path = Vec::new();
     let mut at = graph;
     while let Some(owner) = body.graph(at).owner {
         let step = body.step(owner.step);
-        let index = owner.position.map(|index| format!("[{index}]")).unwrap_or_default();
-        parts.push(format!("/{}:{}.{}{index}", step.position, body.op_name(owner.step), owner.attribute));
+        path.push(GraphPathStep {
+            node: step.position as usize,
+            operator: body.op_name(owner.step).to_owned(),
+            attribute: owner.attribute.to_owned(),
+            index: owner.position.map(|at| at as usize),
+        });
         at = step.graph;
     }
-    parts.reverse();
-    parts.concat()
+    path.reverse();
+    GraphPath(path)
 }

@@ -336,6 +336,7 @@ impl Diagnostic {
             // Types hold symbols with any name.
             message: escaped(message),
             location,
+            value: None,
             also: Vec::new(),
             snippets: Vec::new(),
             notes: Vec::new(),
