@@ -217,7 +217,7 @@ impl TypeSolver {
         let options = Options { mode, seeds, ..Options::default() };
         let catalogue = Declared(self.fragment.declarations());
         let checked =
-            model::check_believing(bytes, &catalogue, &universe, &options, model::Believed::Neither)?;
+            model::check_with(bytes, &catalogue, &universe, &options, model::SeedConflict::ReportNode)?;
         if checked.errors().is_empty() {
             return Ok(finish(checked));
         }

@@ -29,7 +29,7 @@ use crate::state::cases::{Asked, Literal, Question};
 pub(crate) use blame::{judge, open_claims, prune};
 pub(crate) use display::display_union;
 pub(crate) use merge::{Alternatives, merge};
-pub(crate) use split::{Leaf, Run, Start, Tracing, split, trace};
+pub(crate) use split::{Leaf, split, trace};
 
 use crate::dim::DimId;
 use crate::state::Core;

@@ -152,7 +152,7 @@ fn read(core: &mut Core<'_>, name: &str, seed: &Seed) -> Result<(Option<Ty>, Opt
 }
 
 /// The seeds of values that nodes make, by position.
-pub(crate) fn of_made_values(body: &Body<'_>, seeds: &[(String, Seed)]) -> Vec<usize> {
+pub(crate) fn of_computed_values(body: &Body<'_>, seeds: &[(String, Seed)]) -> Vec<usize> {
     if seeds.is_empty() {
         return Vec::new();
     }
@@ -164,7 +164,7 @@ pub(crate) fn of_made_values(body: &Body<'_>, seeds: &[(String, Seed)]) -> Vec<u
 }
 
 /// The error of a seed that contradicts what was solved without it.
-pub(crate) fn against<'a>(
+pub(crate) fn contradiction<'a>(
     core: &mut Core<'a>,
     frame: &Frame<'a>,
     (name, seed): &(String, Seed),

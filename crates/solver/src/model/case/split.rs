@@ -9,36 +9,12 @@ use super::{Asked, Literal, MAX_CASES, MAX_DEPTH, Question};
 use crate::dim::{Decision, DimId, Dims, Domain, Facts, Solved, Verdict};
 use crate::engine::call::{Calls, Instance};
 use crate::model::CheckError;
+use crate::model::solve::{Pass, PassResult, Passes};
 use crate::solve_error::{SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::assumptions::Assumptions;
 use crate::state::frame::Frame;
 use crate::state::limit::Limit;
-
-/// With what a run starts.
-pub(crate) struct Start {
-    pub(crate) tracing: Tracing,
-    pub(crate) dims: Dims,
-    pub(crate) assumptions: Assumptions,
-    pub(crate) literals: Vec<Literal>,
-}
-
-/// Whether a run records causes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Tracing {
-    /// It does.
-    On,
-    /// It does not.
-    Off,
-}
-
-/// A finished run.
-pub(crate) struct Run<'a> {
-    pub(crate) core: Core<'a>,
-    pub(crate) frame: Frame<'a>,
-    pub(crate) calls: Calls<'a>,
-    pub(crate) errors: Vec<SolveError<'a>>,
-}
 
 /// One case, solved. The dims of its core are empty: all cases share those of the model.
 pub(crate) struct Leaf<'a> {
@@ -68,17 +44,14 @@ impl Leaf<'_> {
 }
 
 /// Solves the cases of a model whose plain run asked questions; nothing where there is only one case.
-pub(crate) fn split<'a>(
-    core: &mut Core<'a>,
-    run: &mut dyn FnMut(Start) -> Result<Run<'a>, CheckError>,
-) -> Result<Vec<Leaf<'a>>, CheckError> {
+pub(crate) fn split<'a>(core: &mut Core<'a>, passes: &Passes<'_, 'a>) -> Result<Vec<Leaf<'a>>, CheckError> {
     let Some(first) = core.cases.next() else { return Ok(Vec::new()) };
     let base = core.assumptions.clone();
     let mut leaves: Vec<Leaf<'a>> = Vec::new();
     let mut open: Vec<Vec<Literal>> = both(&[], first);
     while let Some(literals) = open.pop() {
         let Some((assumptions, facts)) = settle(&mut core.dims, &base, &literals) else { continue };
-        let leaf = solve(core, run, Tracing::Off, literals, assumptions, facts)?;
+        let leaf = solve(core, passes, Pass { literals, ..Pass::default() }, assumptions, facts)?;
         if leaf.core.cases.impossible {
             continue;
         }
@@ -97,30 +70,32 @@ pub(crate) fn trace<'a>(
     core: &mut Core<'a>,
     base: &Assumptions,
     leaf: &mut Leaf<'a>,
-    run: &mut dyn FnMut(Start) -> Result<Run<'a>, CheckError>,
+    passes: &Passes<'_, 'a>,
 ) -> Result<(), CheckError> {
     if leaf.core.trace.is_some() {
         return Ok(());
     }
     if let Some((assumptions, facts)) = settle(&mut core.dims, base, &leaf.literals) {
-        *leaf = solve(core, run, Tracing::On, leaf.literals.clone(), assumptions, facts)?;
+        let pass = Pass { trace: true, literals: leaf.literals.clone(), ..Pass::default() };
+        *leaf = solve(core, passes, pass, assumptions, facts)?;
     }
     Ok(())
 }
 
+/// Runs a pass under the assumptions and facts of a case.
 fn solve<'a>(
     core: &mut Core<'a>,
-    run: &mut dyn FnMut(Start) -> Result<Run<'a>, CheckError>,
-    tracing: Tracing,
-    literals: Vec<Literal>,
+    passes: &Passes<'_, 'a>,
+    pass: Pass,
     assumptions: Assumptions,
     facts: Facts,
 ) -> Result<Leaf<'a>, CheckError> {
+    let literals = pass.literals.clone();
     let mut dims = std::mem::take(&mut core.dims);
     dims.forget_unknowns();
     dims.set_facts(facts);
-    let Run { core: mut solved, mut frame, calls, errors } =
-        run(Start { tracing, dims, assumptions, literals: literals.clone() })?;
+    let PassResult { core: mut solved, mut frame, calls, mut errors, .. } =
+        passes.run(Pass { shared: Some((dims, assumptions)), ..pass })?;
     core.dims = std::mem::take(&mut solved.dims);
     core.dims.forget_unknowns();
     let facts = core.dims.set_facts(Facts::default());
@@ -130,7 +105,6 @@ fn solve<'a>(
         frame.limited.extend(frame.asking.iter().map(|step| (*step, limit)));
     }
     let Calls { erroneous, has_open_claims, .. } = calls;
-    let mut errors = errors;
     errors.retain(|error| is_in_case(&mut core.dims, &facts, error));
     let needs_empty = needs_empty(&mut core.dims, &literals);
     let leaves_little = leaves_little(&mut core.dims, &literals);

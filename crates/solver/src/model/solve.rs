@@ -1,0 +1,393 @@
+//! The passes over a body.
+//!
+//! A pass solves the body once under a fixed configuration. Most models need one pass. Further passes run where
+//!
+//! - errors remain and a declared empty shape may be false: one pass without each suspect declaration;
+//! - symbols are merged: passes until the equations imply no further equality;
+//! - a seed of a computed value may contradict the model: one pass without the seeds of computed values;
+//! - branches differ in shape: one pass for each case, see [`super::case`];
+//! - a declared shape can neither be confirmed nor refuted: one pass that assumes it;
+//! - errors remain: one pass with a trace, which records the causes of types.
+//!
+//! Passes share the arena of dims, so that the symbols of an earlier pass keep their ids.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use typeloom_onnx::view::ModelView;
+
+use super::case::{self, Alternatives, Leaf};
+use super::{CheckError, Checked, Options, SeedConflict, assume, load, seeds};
+use crate::analysis::{conditions, false_shapes, limits};
+use crate::catalogue::Operators;
+use crate::dim::Dims;
+use crate::engine::call::{self, Bodies, Calls};
+use crate::engine::{Engine, initial};
+use crate::map::Set;
+use crate::model::Mode;
+use crate::program::{Body, Origin, StepId, ValueId};
+use crate::solution::{Requirement, Type};
+use crate::solve_error::{SolveError, SolveErrorKind};
+use crate::state::assumptions::Assumptions;
+use crate::state::cases::{Cases, Literal};
+use crate::state::claim::Trust;
+use crate::state::frame::Frame;
+use crate::state::trace::Trace;
+use crate::state::{Core, Payloads};
+use crate::ty::Types;
+use crate::universe::Universe;
+
+/// The configuration of one pass.
+#[derive(Default)]
+pub(crate) struct Pass {
+    /// Whether to record the causes of types.
+    pub(super) trace: bool,
+    pub(super) trust: Trust,
+    /// The dims and assumptions of an earlier pass; without them the assumptions of the options are read.
+    pub(super) shared: Option<(Dims, Assumptions)>,
+    /// The conditions that the pass assumes.
+    pub(super) literals: Vec<Literal>,
+}
+
+/// A finished pass.
+pub(crate) struct PassResult<'a> {
+    pub(super) core: Core<'a>,
+    pub(super) frame: Frame<'a>,
+    pub(super) calls: Calls<'a>,
+    pub(super) errors: Vec<SolveError<'a>>,
+    requirements: Vec<Requirement>,
+}
+
+impl PassResult<'_> {
+    /// Takes the dims and assumptions for another pass that replaces this one.
+    fn take_shared(&mut self) -> Option<(Dims, Assumptions)> {
+        Some((std::mem::take(&mut self.core.dims), self.core.assumptions.clone()))
+    }
+
+    /// Whether the report of an error shows causes of types, which a pass has to record.
+    fn needs_trace(&self) -> bool {
+        let mut instances = self.calls.erroneous.iter();
+        self.errors.iter().any(shows_causes)
+            || instances.any(|instance| instance.frame.all_errors().any(shows_causes))
+    }
+}
+
+/// The inputs of all passes over a body.
+pub(crate) struct Passes<'s, 'a> {
+    body: Arc<Body<'a>>,
+    functions: Bodies<'a>,
+    operators: &'s Operators<'a>,
+    universe: &'s Arc<Universe>,
+    options: &'s Options,
+    conflict: SeedConflict,
+    /// Positions of the seeds that the passes leave out.
+    rejected_seeds: Vec<usize>,
+    /// Values whose declared empty shape is false, each with a node that shows it.
+    false_shapes: Vec<(ValueId, StepId)>,
+}
+
+/// Solves a body in as many passes as it needs.
+pub(crate) fn solve<'a>(
+    model: Option<ModelView<'a>>,
+    body: Arc<Body<'a>>,
+    mut operators: Operators<'a>,
+    universe: &Arc<Universe>,
+    options: &Options,
+    conflict: SeedConflict,
+) -> Result<Checked<'a>, CheckError> {
+    let (functions, function_errors) = call::build_bodies(&mut operators);
+    let mut passes = Passes {
+        body,
+        functions,
+        operators: &operators,
+        universe,
+        options,
+        conflict,
+        rejected_seeds: Vec::new(),
+        false_shapes: Vec::new(),
+    };
+    let mut solved = passes.run(Pass { trace: options.trace, ..Pass::default() })?;
+    passes.reject_false_shapes(&mut solved)?;
+    passes.merge_symbols(&mut solved)?;
+    let mut value_errors = passes.reject_seeds(&mut solved)?;
+    let mut leaves = case::split(&mut solved.core, &passes)?;
+    let proven = passes.assume_declared(&mut solved, &mut leaves)?;
+    passes.trace_errors(&mut solved, proven.is_some() || !leaves.is_empty())?;
+    value_errors.extend(false_shapes::errors(&solved.frame));
+    let (mut alternatives, mut shown) = (Alternatives::new(), BTreeSet::new());
+    if !leaves.is_empty() {
+        (alternatives, shown) = passes.join_cases(&mut solved, &mut leaves)?;
+    }
+    // Later stages need only the cases that are shown.
+    let cases = leaves.into_iter().enumerate().filter(|(at, _)| shown.contains(at)).collect();
+    let PassResult { core, mut frame, calls, mut errors, requirements } = solved;
+    for (value, error) in value_errors {
+        frame.value_errors.entry(value).or_insert_with(|| error.clone());
+        errors.push(error);
+    }
+    errors.sort_by_key(|error| error.site);
+    Ok(Checked {
+        model,
+        core,
+        frame,
+        instances: calls.erroneous,
+        erroneous_callers: calls.erroneous_callers,
+        kept: calls.kept,
+        function_errors,
+        mode: options.mode,
+        errors,
+        proven,
+        requirements,
+        cases,
+        alternatives,
+        operators,
+    })
+}
+
+impl<'a> Passes<'_, 'a> {
+    pub(super) fn run(&self, pass: Pass) -> Result<PassResult<'a>, CheckError> {
+        let Pass { trace, trust, shared, literals } = pass;
+        let Self { body, options, rejected_seeds, .. } = self;
+        let mut core = Core::new(Arc::clone(self.universe));
+        core.trust = trust;
+        core.trace = trace.then(Trace::default);
+        core.payloads = match self.conflict {
+            SeedConflict::RejectSeed => Payloads::Required,
+            SeedConflict::ReportNode => Payloads::Optional,
+        };
+        core.cases = Cases::new(literals);
+        match shared {
+            Some((dims, assumptions)) => {
+                core.dims = dims;
+                core.assumptions = assumptions;
+            }
+            None => core.assumptions = assume::read(&mut core, body, &options.assume)?,
+        }
+        seeds::bind_symbols(&mut core, body, &options.seeds, rejected_seeds)?;
+        let mut frame = Frame::new(0, Arc::clone(body));
+        frame.shapeless.clone_from(&self.false_shapes);
+        seeds::give(&mut core, &mut frame, &options.seeds, rejected_seeds)?;
+        initial::start(&mut core, &mut frame);
+        case::seed_conditions(&mut core, &mut frame);
+        let mut calls = Calls::new(self.functions.clone());
+        calls.keep = options.functions;
+        let mut engine = Engine::new(core, self.operators, calls, options.mode);
+        let frame = engine.run(frame);
+        let Engine { mut core, calls, .. } = engine;
+        let (errors, requirements) = collect(&mut core, &frame, options.mode);
+        Ok(PassResult { core, frame, calls, errors, requirements })
+    }
+
+    /// Replaces a pass by one under the dims and assumptions of its own end.
+    fn run_again(&self, solved: &mut PassResult<'a>, trust: Trust) -> Result<(), CheckError> {
+        let shared = solved.take_shared();
+        *solved = self.run(Pass { trace: self.options.trace, trust, shared, ..Pass::default() })?;
+        Ok(())
+    }
+
+    /// Leaves out each declared empty shape without which fewer errors remain.
+    fn reject_false_shapes(&mut self, solved: &mut PassResult<'a>) -> Result<(), CheckError> {
+        if !solved.errors.iter().any(shows_causes) {
+            return Ok(());
+        }
+        for suspect in false_shapes::suspects(&solved.core, &solved.frame) {
+            self.false_shapes.push(suspect);
+            let without = self.run(Pass { trace: self.options.trace, ..Pass::default() })?;
+            if without.errors.len() < solved.errors.len() {
+                *solved = without;
+            } else {
+                self.false_shapes.pop();
+            }
+        }
+        Ok(())
+    }
+
+    /// Assumes the equalities of symbols that the equations imply, if the caller wants that.
+    fn merge_symbols(&self, solved: &mut PassResult<'a>) -> Result<(), CheckError> {
+        if !self.options.merge_symbols {
+            return Ok(());
+        }
+        for _ in 0..assume::MAX_ROUNDS {
+            let mut assumptions = solved.core.assumptions.clone();
+            let mut has_changed = false;
+            for (symbol, value) in conditions::merged(&mut solved.core, &solved.frame) {
+                has_changed |= assumptions.add(&mut solved.core.dims, symbol, value).unwrap_or(false);
+            }
+            if !has_changed {
+                break;
+            }
+            solved.core.assumptions = assumptions;
+            self.run_again(solved, Trust::Derived)?;
+        }
+        Ok(())
+    }
+
+    /// Compares the seeds of computed values with the types that the model gives without them, and leaves out those that
+    /// contradict the model. Returns their errors.
+    fn reject_seeds(
+        &mut self,
+        solved: &mut PassResult<'a>,
+    ) -> Result<Vec<(ValueId, SolveError<'a>)>, CheckError> {
+        let has_errors = !solved.errors.is_empty() || !solved.calls.erroneous.is_empty();
+        let computed = seeds::of_computed_values(&self.body, &self.options.seeds);
+        if !has_errors || self.conflict == SeedConflict::ReportNode || computed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let shared = Some((solved.core.dims.clone(), solved.core.assumptions.clone()));
+        self.rejected_seeds.clone_from(&computed);
+        let mut without = self.run(Pass { shared, ..Pass::default() })?;
+        self.rejected_seeds.clear();
+        let mut errors = Vec::new();
+        for at in computed {
+            let seed = &self.options.seeds[at];
+            if let Some(error) = seeds::contradiction(&mut without.core, &without.frame, seed) {
+                errors.push(error);
+                self.rejected_seeds.push(at);
+            }
+        }
+        if !errors.is_empty() {
+            *solved = without;
+            self.run_again(solved, Trust::Derived)?;
+        }
+        Ok(errors)
+    }
+
+    /// Assumes the declared shapes that the model neither confirms nor refutes. Returns the types without them, which are
+    /// the proof; `None` if there are no such shapes.
+    fn assume_declared(
+        &self,
+        solved: &mut PassResult<'a>,
+        leaves: &mut [Leaf<'a>],
+    ) -> Result<Option<Vec<Type>>, CheckError> {
+        // A declaration that every case confirms is not open.
+        let is_open = match leaves.is_empty() {
+            true => solved.calls.has_open_claims || !solved.frame.open_claims.is_empty(),
+            false => leaves.iter().any(|leaf| leaf.has_open_claims) || !case::open_claims(leaves).is_empty(),
+        };
+        if !is_open {
+            return Ok(None);
+        }
+        let PassResult { core, frame, .. } = solved;
+        if !leaves.is_empty() {
+            let _ = case::merge(core, frame, &mut leaves.iter_mut().collect::<Vec<_>>());
+        }
+        let proven = self.body.values().map(|value| core.snapshot(frame, value)).collect();
+        self.run_again(solved, Trust::Assumed)?;
+        Ok(Some(proven))
+    }
+
+    /// Solves a body with errors again and records causes. `keep_dims` is whether other results refer to the dims.
+    fn trace_errors(&self, solved: &mut PassResult<'a>, keep_dims: bool) -> Result<(), CheckError> {
+        if self.options.trace || !solved.needs_trace() {
+            return Ok(());
+        }
+        let keep = keep_dims || !solved.core.assumptions.is_empty() || !self.rejected_seeds.is_empty();
+        let trust = solved.core.trust;
+        let shared = if keep { solved.take_shared() } else { None };
+        *solved = self.run(Pass { trace: true, trust, shared, ..Pass::default() })?;
+        Ok(())
+    }
+
+    /// Joins the results of the cases. Returns the alternative types of values, and the cases that errors refer to.
+    fn join_cases(
+        &self,
+        solved: &mut PassResult<'a>,
+        leaves: &mut [Leaf<'a>],
+    ) -> Result<(Alternatives, BTreeSet<usize>), CheckError> {
+        let PassResult { core, frame, calls, errors, .. } = solved;
+        let base = core.assumptions.clone();
+        let mut verdict = case::judge(frame, &calls.erroneous, errors, leaves);
+        if !verdict.shown.is_empty() {
+            for at in &verdict.shown {
+                case::trace(core, &base, &mut leaves[*at], self)?;
+            }
+            // The ids in the errors of a case are those of its last pass.
+            verdict = case::judge(frame, &calls.erroneous, errors, leaves);
+        }
+        case::prune(frame, leaves);
+        let mut at = 0..;
+        calls.erroneous.retain(|_| at.next().is_some_and(|at| verdict.instances.contains(&at)));
+        if calls.erroneous.is_empty() {
+            calls.erroneous_callers.clear();
+        }
+        let counted = leaves.iter_mut().enumerate().filter(|(at, _)| verdict.counted.contains(at));
+        let mut counted: Vec<&mut Leaf<'a>> = counted.map(|(_, leaf)| leaf).collect();
+        let alternatives = case::merge(core, frame, &mut counted);
+        *errors = verdict.errors;
+        frame.limited.extend(leaves.iter().flat_map(|leaf| leaf.frame.limited.iter().copied()));
+        errors.extend(limits::errors(core, frame));
+        Ok((alternatives, verdict.shown))
+    }
+}
+
+/// Whether the report of an error shows causes of types.
+fn shows_causes(error: &SolveError<'_>) -> bool {
+    !matches!(error.kind, SolveErrorKind::Assumed { .. } | SolveErrorKind::LimitReached { .. })
+}
+
+/// The errors of a finished frame in graph order, and the conditions on its symbols.
+fn collect<'a>(
+    core: &mut Core<'a>,
+    frame: &Frame<'a>,
+    mode: Mode,
+) -> (Vec<SolveError<'a>>, Vec<Requirement>) {
+    let mut errors: Vec<SolveError<'a>> = frame.all_errors().cloned().collect();
+    load::overflows(core, frame, &mut errors);
+    errors.extend(limits::errors(core, frame));
+    let judged = conditions::judge(core, frame);
+    errors.extend(judged.errors);
+    errors.extend(false_shapes::placeholders(core, frame));
+    if core.trust == Trust::Assumed {
+        errors.extend(assumed(core, frame));
+    }
+    if mode == Mode::Strict {
+        unresolved(core, frame, &mut errors);
+    }
+    errors.sort_by_key(|error| error.site);
+    (errors, judged.requirements)
+}
+
+/// One error for each declared shape that the pass assumed, without the outputs of nodes in error.
+fn assumed<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {
+    let in_error = |value: ValueId| match frame.body.value(value).origin {
+        Origin::Step(step) => frame.errors.contains_key(&frame.body.first_step(step)),
+        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => false,
+    };
+    let open = frame.open_claims.iter().copied().filter(|value| !in_error(*value));
+    let open: Vec<ValueId> = open.filter(|value| !frame.value_errors.contains_key(value)).collect();
+    let error = |value: ValueId| {
+        let slot = frame.slots[value.index()];
+        let derived = core.type_of(slot.ty, slot.shape);
+        let kind = SolveErrorKind::Assumed { value, declared: core.snapshot(frame, value), derived };
+        SolveError { site: frame.site_of(value), kind }
+    };
+    open.into_iter().map(error).collect()
+}
+
+/// One error for each class of values with one unsettled type.
+fn unresolved<'a>(core: &mut Core<'a>, frame: &Frame<'a>, errors: &mut Vec<SolveError<'a>>) {
+    let mut seen = Set::default();
+    for value in (0..frame.body.values.len()).map(ValueId::new) {
+        let slot = frame.slots[value.index()];
+        let Some(ty) = slot.ty else {
+            if frame.body.value(value).origin != Origin::Undefined {
+                let kind = SolveErrorKind::Unresolved { value, known: Type::Unknown(None), possible: None };
+                errors.push(SolveError { site: frame.site_of(value), kind });
+            }
+            continue;
+        };
+        if ty.constant_elem().is_some() {
+            continue;
+        }
+        let inner = core.types.innermost(ty);
+        if inner == Types::ERROR || core.types.is_concrete(inner) || !seen.insert(core.types.class(inner)) {
+            continue;
+        }
+        let known = core.snapshot(frame, value);
+        let possible = core.types.elems(inner);
+        errors.push(SolveError {
+            site: frame.site_of(value),
+            kind: SolveErrorKind::Unresolved { value, known, possible },
+        });
+    }
+}
