@@ -19,7 +19,7 @@ use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
 use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::rule::{Control, Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{Control, RuleError, Port, Rule, RuleCx};
 use typeloom_solver::signature::{FormalType, Schema};
 use typeloom_solver::universe::Universe;
 
@@ -94,14 +94,14 @@ pub(crate) fn data_variable(schema: &Schema) -> Option<u8> {
 }
 
 /// Narrows data to the storage type of the slot's backend.
-fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(id) = cx.metadata(TENSOR_KEY) else { return Ok(()) };
     let Some(schema) = cx.schema() else { return Ok(()) };
     let Some(variable) = data_variable(schema) else { return Ok(()) };
     // The message is only built for an error.
     let hold = |cx: &mut RuleCx<'_, '_>, port: Port| {
         cx.refine_to_node(port, id, "").map_err(|mut failure| {
-            if let Failure::Relation(failed) = &mut failure {
+            if let RuleError::Relation(failed) = &mut failure {
                 let slot = cx.metadata(names::SLOT_ID).unwrap_or_default();
                 let role = cx.metadata(names::REQUIRED_TRAIT).unwrap_or_default();
                 failed.message = operators::demand(slot, role, "Tensor", id);

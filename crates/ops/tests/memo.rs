@@ -1,34 +1,24 @@
-//! What nodes like this one came to before is copied; a node that is unlike them in what a rule reads has its own answer.
+//! The memo of rule applications: an application is reused only where it reads what an earlier one read.
 
+use prost::Message as _;
 use typeloom_onnx::messages::{
-    GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
+    GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto,
+    ValueInfoProto,
 };
 use typeloom_onnx::text::parse_value_info;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
 use typeloom_solver::model::{Options, check};
-use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleFn};
 use typeloom_solver::universe::Universe;
 
-use prost::Message as _;
-
-/// `refuse.metadata`: a node whose metadata says so is refused.
-fn refuse(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
-    match cx.metadata("refuse") {
-        Some(_) => Err(Failure::value(Port::In(0), "is refused")),
-        None => Ok(()),
-    }
-}
-
-const RULES: &[Rule] = &[Rule { name: "refuse.metadata", run: refuse }];
-
-/// ONNX's operators, each with the rule.
-struct Refusing;
+/// ONNX's operators with one rule instead of their own.
+struct Refusing([Rule; 1]);
 
 impl Catalogue for Refusing {
     fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
         match Standard.lookup(domain, name, version) {
-            Lookup::Found(operator) => Lookup::Found(Operator { rules: RULES, ..operator }),
+            Lookup::Found(operator) => Lookup::Found(Operator { rules: &self.0, ..operator }),
             other => other,
         }
     }
@@ -38,38 +28,100 @@ impl Catalogue for Refusing {
     }
 }
 
+fn refuse(is_refused: bool) -> Result<(), RuleError> {
+    if is_refused { Err(RuleError::value(Port::In(0), "is refused")) } else { Ok(()) }
+}
+
+fn node(op_type: &str, inputs: &[&str], output: &str) -> NodeProto {
+    NodeProto {
+        op_type: Some(op_type.into()),
+        input: inputs.iter().map(|input| (*input).into()).collect(),
+        output: vec![output.into()],
+        ..NodeProto::default()
+    }
+}
+
+fn graph(nodes: Vec<NodeProto>) -> GraphProto {
+    let declaration = |text| parse_value_info(text).expect("a declaration");
+    GraphProto {
+        name: Some("g".into()),
+        node: nodes,
+        input: vec![declaration("float[2] x"), declaration("float[2] y")],
+        ..GraphProto::default()
+    }
+}
+
+/// The number of nodes that a rule refuses.
+fn refusals(rule: RuleFn, graph: GraphProto) -> usize {
+    let model = ModelProto {
+        ir_version: Some(8),
+        graph: Some(graph),
+        opset_import: vec![OperatorSetIdProto { version: Some(17), ..OperatorSetIdProto::default() }],
+        ..ModelProto::default()
+    };
+    let bytes = model.encode_to_vec();
+    let universe = Universe::of_default_lattice().expect("the tree is small");
+    let catalogue = Refusing([Rule { name: "refuse.some", run: rule }]);
+    let checked = check(&bytes, &catalogue, &universe, &Options::default()).expect("it is a model");
+    checked.errors().len()
+}
+
 #[test]
 fn a_rule_that_reads_metadata_runs_for_every_node() {
-    let node = |input: &str, output: &str, refused: bool| NodeProto {
-        op_type: Some("Abs".into()),
-        input: vec![input.into()],
-        output: vec![output.into()],
-        metadata_props: refused
-            .then(|| StringStringEntryProto {
-                key: Some("refuse".into()),
-                value: Some("yes".into()),
-                ..StringStringEntryProto::default()
-            })
-            .into_iter()
-            .collect(),
-        ..NodeProto::default()
+    let marked = |mut node: NodeProto, is_marked: bool| {
+        let entry = StringStringEntryProto {
+            key: Some("refuse".into()),
+            value: Some("yes".into()),
+            ..StringStringEntryProto::default()
+        };
+        node.metadata_props = is_marked.then_some(entry).into_iter().collect();
+        node
     };
-    for refused in [[false, false, true], [true, false, false], [false, false, false]] {
-        let graph = GraphProto {
-            name: Some("g".into()),
-            node: vec![node("x", "a", refused[0]), node("a", "b", refused[1]), node("b", "c", refused[2])],
-            input: vec![parse_value_info("float[2] x").expect("a declaration")],
-            ..GraphProto::default()
-        };
-        let model = ModelProto {
-            ir_version: Some(8),
-            graph: Some(graph),
-            opset_import: vec![OperatorSetIdProto { version: Some(17), ..OperatorSetIdProto::default() }],
-            ..ModelProto::default()
-        };
-        let bytes = model.encode_to_vec();
-        let universe = Universe::of_default_lattice().expect("the tree is small");
-        let checked = check(&bytes, &Refusing, &universe, &Options::default()).expect("it is a model");
-        assert_eq!(checked.is_ok(), !refused.contains(&true), "{refused:?}");
+    for marks in [[false, false, true], [true, false, false], [false, false, false]] {
+        let nodes = [("x", "a"), ("a", "b"), ("b", "c")];
+        let nodes =
+            nodes.iter().zip(marks).map(|((input, output), is)| marked(node("Abs", &[input], output), is));
+        let refused = refusals(|cx| refuse(cx.metadata("refuse").is_some()), graph(nodes.collect()));
+        assert_eq!(refused > 0, marks.contains(&true), "{marks:?}");
     }
+}
+
+#[test]
+fn a_rule_that_reads_a_constant_runs_for_every_constant() {
+    let constant = |name: &str, value: i64| TensorProto {
+        name: Some(name.into()),
+        data_type: Some(7),
+        int64_data: vec![value],
+        ..TensorProto::default()
+    };
+    let nodes = ["one", "two", "three", "two"].iter().enumerate();
+    let nodes = nodes.map(|(at, input)| node("Neg", &[input], &format!("v{at}"))).collect();
+    let initializer = vec![constant("one", 1), constant("two", 2), constant("three", 3)];
+    let graph = GraphProto { initializer, ..graph(nodes) };
+    assert_eq!(refusals(|cx| refuse(cx.const_int(Port::In(0)) == Some(2)), graph), 2);
+}
+
+#[test]
+fn a_rule_that_reads_a_declaration_runs_for_every_node() {
+    let nodes = vec![node("Abs", &["x"], "a"), node("Abs", &["y"], "b")];
+    let value_info: Vec<ValueInfoProto> = vec![parse_value_info("float[2] b").expect("a declaration")];
+    let graph = GraphProto { value_info, ..graph(nodes) };
+    assert_eq!(refusals(|cx| refuse(cx.declares_shape(Port::Out(0))), graph), 1);
+}
+
+#[test]
+fn a_rule_that_compares_values_runs_for_every_node() {
+    let nodes = vec![
+        node("Identity", &["x"], "copy"),
+        node("Identity", &["y"], "other"),
+        node("Add", &["x", "other"], "different"),
+        node("Add", &["x", "copy"], "equal"),
+    ];
+    fn rule(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+        if cx.input_count() == 1 {
+            return cx.same_shape(Port::In(0), Port::Out(0));
+        }
+        refuse(cx.is_same_value(Port::In(0), Port::In(1)))
+    }
+    assert_eq!(refusals(rule, graph(nodes)), 1);
 }

@@ -12,7 +12,7 @@ use typeloom_onnx::view::FunctionView;
 use typeloom_types::op::AtomicOpDecl;
 
 use crate::map::{Map, Set};
-use crate::program::OpId;
+use crate::program::{OpId, id};
 use crate::rule::{Control, Rule, ShapeRule};
 use crate::signature::Schema;
 use crate::solve_error::SolveErrorKind;
@@ -72,19 +72,14 @@ pub trait Catalogue: Sync {
     }
 }
 
-/// The operator set imports of a model or function, by number.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct ImportsId(u32);
-
-/// A model-local function, by position in the model.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct FunctionId(pub(crate) u32);
-
-impl FunctionId {
-    pub(crate) fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+id!(
+    /// The operator set imports of a model or function.
+    ImportsId
+);
+id!(
+    /// A model-local function, by position in the model.
+    FunctionId
+);
 
 /// What a name turned out to mean.
 #[derive(Clone, Debug)]
@@ -154,7 +149,7 @@ impl<'a> Operators<'a> {
     }
 
     pub(crate) fn add_function(&mut self, function: Function<'a>) {
-        let id = FunctionId(u32::try_from(self.functions.len()).unwrap_or(u32::MAX));
+        let id = FunctionId::new(self.functions.len());
         let name = [canonical(function.domain), function.name, function.overload];
         self.by_name.entry(name).or_insert(id);
         self.domains.insert(name[0]);
@@ -167,7 +162,7 @@ impl<'a> Operators<'a> {
         if let Some(known) = self.known_imports.get(&imports) {
             return *known;
         }
-        let id = ImportsId(u32::try_from(self.imports.len()).unwrap_or(u32::MAX));
+        let id = ImportsId::new(self.imports.len());
         self.imports.push(imports.clone());
         self.known_imports.insert(imports, id);
         id
@@ -179,7 +174,7 @@ impl<'a> Operators<'a> {
 
     /// The version of the operator's domain that its model or function imports.
     pub(crate) fn imported(&self, op: &Op<'a>) -> Option<i64> {
-        let imports = &self.imports[op.imports.0 as usize];
+        let imports = &self.imports[op.imports.index()];
         imports.iter().find(|(known, _)| *known == op.domain).map(|(_, version)| *version)
     }
 
@@ -232,7 +227,7 @@ impl<'a> Operators<'a> {
         if let Some(function) = self.by_name.get(&[domain, name, overload]) {
             return OpKind::Function(*function);
         }
-        let imports = &self.imports[imports.0 as usize];
+        let imports = &self.imports[imports.index()];
         let imported = imports.iter().find(|(known, _)| *known == domain).map(|(_, version)| *version);
         let catalogue = self.catalogue;
         let version = imported.or_else(|| catalogue.assumed_version(domain));

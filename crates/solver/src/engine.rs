@@ -197,9 +197,7 @@ impl<'a, 'p> Engine<'a, 'p> {
             return Ok(());
         }
         if !matches!(kind, StepKind::Exit(_)) {
-            if let Some(error) = schema::arity(frame, step, schema) {
-                return Err(error);
-            }
+            schema::arity(frame, step, schema)?;
             match schema::attributes(frame, step, schema) {
                 Ok(None) => {}
                 Ok(Some(error)) => return Err(error),

@@ -30,6 +30,7 @@ use typeloom_onnx::view::{FunctionView, GraphView, NodeView, SparseTensorView, T
 
 use crate::solve_error::SolveError;
 
+/// Defines the id of an item in a table: a position in 32 bits, with a niche for `Option`.
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -41,7 +42,7 @@ macro_rules! id {
             #[must_use]
             pub fn new(index: usize) -> Self {
                 let number = u32::try_from(index + 1).ok().and_then(std::num::NonZeroU32::new);
-                Self(number.expect("memory ends before 2^32 of these"))
+                Self(number.expect("a table has fewer than 2^32 items"))
             }
 
             /// The position.
@@ -53,6 +54,8 @@ macro_rules! id {
         }
     };
 }
+
+pub(crate) use id;
 
 id!(
     /// A value of a body.
@@ -89,8 +92,8 @@ pub struct Body<'a> {
     pub(crate) source: BodySource<'a>,
     /// Each is UTF-8.
     pub(crate) names: Vec<&'a [u8]>,
-    pub(crate) values: Vec<Value>,
-    pub(crate) steps: Vec<Step<'a>>,
+    pub(crate) values: Vec<ProgramValue>,
+    pub(crate) steps: Vec<ProgramStep<'a>>,
     pub(crate) ports: Vec<Option<ValueId>>,
     pub(crate) graphs: Vec<Graph<'a>>,
     pub(crate) declarations: Vec<Declaration<'a>>,
@@ -112,7 +115,7 @@ pub enum BodySource<'a> {
 
 /// A value: a name in a scope, made in one place.
 #[derive(Clone, Copy, Debug)]
-pub struct Value {
+pub struct ProgramValue {
     /// Its name.
     pub name: NameId,
     /// The graph that it belongs to.
@@ -140,7 +143,7 @@ pub enum Origin {
 
 /// One node, or one end of a node that has nested graphs.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<'a> {
+pub struct ProgramStep<'a> {
     /// The node's bytes.
     pub node: NodeView<'a>,
     /// Its operator.
@@ -232,7 +235,7 @@ pub struct Consumers {
     steps: Vec<StepId>,
 }
 
-impl Step<'_> {
+impl ProgramStep<'_> {
     /// Where its inputs start in [`Body::ports`].
     pub(crate) fn first_input(&self) -> usize {
         self.inputs.0 as usize
@@ -251,7 +254,7 @@ impl Consumers {
     }
 }
 
-impl<'a> Step<'a> {
+impl<'a> ProgramStep<'a> {
     /// The part of the node that holds its attributes, as a view of its own: empty where there are none.
     #[inline]
     pub(crate) fn attribute_part(&self) -> NodeView<'a> {
@@ -282,7 +285,7 @@ impl<'a> Body<'a> {
     /// The same steps over other values.
     pub(crate) fn with_parts(
         &self,
-        values: Vec<Value>,
+        values: Vec<ProgramValue>,
         ports: Vec<Option<ValueId>>,
         graphs: Vec<Graph<'a>>,
     ) -> Self {
@@ -349,7 +352,7 @@ impl<'a> Body<'a> {
 
     /// A value.
     #[must_use]
-    pub fn value(&self, value: ValueId) -> Value {
+    pub fn value(&self, value: ValueId) -> ProgramValue {
         self.values[value.index()]
     }
 
@@ -378,7 +381,7 @@ impl<'a> Body<'a> {
 
     /// A step.
     #[must_use]
-    pub fn step(&self, step: StepId) -> &Step<'a> {
+    pub fn step(&self, step: StepId) -> &ProgramStep<'a> {
         &self.steps[step.index()]
     }
 
@@ -432,7 +435,7 @@ impl<'a> Body<'a> {
     pub fn children(&self, graph: GraphId) -> impl Iterator<Item = GraphId> {
         let (from, to) = self.graph(graph).steps;
         let direct = move |step: &StepId| {
-            let Step { graph: of, kind, .. } = self.step(*step);
+            let ProgramStep { graph: of, kind, .. } = self.step(*step);
             *of == graph && matches!(kind, StepKind::Enter(_))
         };
         (from..to).map(StepId::new).filter(direct).flat_map(|step| self.graphs_of(step).map(|(id, _)| id))

@@ -12,10 +12,10 @@
 //!   data, the extent is [`fresh`](RuleCx::fresh); where even the rank does, nothing is written.
 //!
 //! ```
-//! use typeloom_solver::rule::{Failure, Port::{In, Out}, RuleCx};
+//! use typeloom_solver::rule::{RuleError, Port::{In, Out}, RuleCx};
 //!
 //! /// `squeeze_last.shape`: the output drops the last axis, which must have extent 1.
-//! fn squeeze_last(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+//! fn squeeze_last(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 //!     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
 //!     let Some(last) = shape.pop() else { return Err(cx.wrong_rank(In(0), 1..)) };
 //!     let one = cx.dims().constant(1);
@@ -41,7 +41,7 @@ pub use crate::dim::shape::DimVec;
 pub use crate::state::constants::{Counting, Floats, Ints, MAX_ELEMENTS, Order};
 pub use cases::Comparison;
 pub use cx::RuleCx;
-pub use error::Failure;
+pub use error::RuleError;
 pub use loops::{Knowledge, Trips};
 pub use port::{Extent, Port};
 pub use types::Kind;
@@ -57,7 +57,7 @@ pub struct Rule {
 }
 
 /// What a rule does.
-pub type RuleFn = fn(&mut RuleCx<'_, '_>) -> Result<(), Failure>;
+pub type RuleFn = fn(&mut RuleCx<'_, '_>) -> Result<(), RuleError>;
 
 /// A rule that is data, such as what a file says about the shapes of an operator.
 pub trait ShapeRule: Send + Sync + std::fmt::Debug {
@@ -68,7 +68,7 @@ pub trait ShapeRule: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// What is wrong with the node.
-    fn run(&self, cx: &mut RuleCx<'_, '_>) -> Result<(), Failure>;
+    fn run(&self, cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError>;
 }
 
 /// The rules of an operator that has nested graphs.
@@ -86,7 +86,7 @@ pub struct ExitRule {
     /// Its name.
     pub name: &'static str,
     /// What it does.
-    pub run: fn(&mut RuleCx<'_, '_>) -> Result<Exit, Failure>,
+    pub run: fn(&mut RuleCx<'_, '_>) -> Result<Exit, RuleError>,
 }
 
 /// What the end of a node with nested graphs decides.

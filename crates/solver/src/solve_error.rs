@@ -11,7 +11,7 @@ use crate::dim::{Condition, DimId};
 use crate::elem::ElemSet;
 use crate::model::Mode;
 use crate::program::{DeclarationKind, GraphId, StepId, ValueId};
-use crate::rule::error::Failure;
+use crate::rule::error::RuleError;
 use crate::rule::port::Port;
 use crate::signature::{AllowedTypes, AttributeKind, Choices};
 use crate::solution::{Equation, Type};
@@ -36,9 +36,9 @@ impl SolveError<'_> {
 
 impl<'a> SolveErrorKind<'a> {
     /// The error of the rule or relation with this name.
-    pub(crate) fn of_rule(rule: &'a str, failure: Failure) -> Self {
+    pub(crate) fn of_rule(rule: &'a str, failure: RuleError) -> Self {
         match failure {
-            Failure::Malformed(error) => Self::Malformed(error),
+            RuleError::Malformed(error) => Self::Malformed(error),
             failure => Self::Rule { rule, failure },
         }
     }
@@ -191,7 +191,7 @@ pub enum SolveErrorKind<'a> {
         /// The rule's name.
         rule: &'a str,
         /// Why.
-        failure: Failure,
+        failure: RuleError,
     },
     /// A custom relation of a plainly declared operator says no, or a declaration makes no sense here.
     Relation {

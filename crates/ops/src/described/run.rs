@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::Out;
-use typeloom_solver::rule::{DimVec, Extent, Failure, Port, RuleCx, ShapeRule};
+use typeloom_solver::rule::{DimVec, Extent, Port, RuleCx, RuleError, ShapeRule};
 
 use super::expr::{Clause, Comparison, Condition, Expr, Item, Mention, NameNo, Operation, RunNo};
 use crate::catalogue::Standard;
@@ -58,7 +58,7 @@ impl ShapeRule for Shapes {
         self.name
     }
 
-    fn run(&self, cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    fn run(&self, cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         let mut env = Env { extents: vec![None; self.extents], runs: vec![None; self.runs] };
         let mut first = None;
         // The clauses of this pass and of the next one, by line.
@@ -139,7 +139,7 @@ impl Env {
         }
     }
 
-    fn clause(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> Result<Step, Failure> {
+    fn clause(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> Result<Step, RuleError> {
         let mut clause = clause;
         while let Clause::When(condition, inner) = clause {
             match self.holds(cx, condition)? {
@@ -183,7 +183,7 @@ impl Env {
     }
 
     /// Matches the shape of an input.
-    fn input(&mut self, cx: &mut RuleCx<'_, '_>, port: Port, items: &[Item]) -> Result<Step, Failure> {
+    fn input(&mut self, cx: &mut RuleCx<'_, '_>, port: Port, items: &[Item]) -> Result<Step, RuleError> {
         if !cx.has(port) {
             return Ok(Step::Done);
         }
@@ -219,7 +219,7 @@ impl Env {
     }
 
     /// An extent of an input against what describes it: the one unknown name in it gets a value.
-    fn extent(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr, at: Extent) -> Result<Step, Failure> {
+    fn extent(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr, at: Extent) -> Result<Step, RuleError> {
         if let Expr::Name(name) = expr {
             let extent = match self.extents[name.0] {
                 None => at,
@@ -243,7 +243,7 @@ impl Env {
         cx: &mut RuleCx<'_, '_>,
         expr: &Expr,
         target: DimId,
-    ) -> Result<Option<(NameNo, DimId)>, Failure> {
+    ) -> Result<Option<(NameNo, DimId)>, RuleError> {
         match expr {
             Expr::Name(name) => Ok(self.extents[name.0].is_none().then_some((*name, target))),
             Expr::Binary(operation, left, right) => {
@@ -288,14 +288,14 @@ impl Env {
         run: RunNo,
         (port, from): (Port, usize),
         dims: &[DimId],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RuleError> {
         let Some((other, other_from, known)) = self.runs[run.0].clone() else {
             self.runs[run.0] = Some((port, from, dims.into()));
             return Ok(());
         };
         if known.len() != dims.len() {
             let message = format!("{} axes are needed where there are {}", known.len(), dims.len());
-            return Err(Failure::shapes(&[other, port], message));
+            return Err(RuleError::shapes(&[other, port], message));
         }
         let mut better = known.clone();
         for (axis, (a, b)) in known.iter().zip(dims).enumerate() {
@@ -307,7 +307,7 @@ impl Env {
     }
 
     /// Gives an output its shape.
-    fn output(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> Result<(), Failure> {
+    fn output(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> Result<(), RuleError> {
         let mut clause = clause;
         while let Clause::When(condition, inner) = clause {
             if self.holds(cx, condition)? != Some(true) {
@@ -358,7 +358,7 @@ impl Env {
         cx.set_shape(*port, &shape)
     }
 
-    fn broadcast(&self, cx: &mut RuleCx<'_, '_>, runs: &[RunNo]) -> Result<Option<DimVec>, Failure> {
+    fn broadcast(&self, cx: &mut RuleCx<'_, '_>, runs: &[RunNo]) -> Result<Option<DimVec>, RuleError> {
         let mut wide: Vec<Extent> = Vec::new();
         for run in runs {
             let Some((port, from, dims)) = &self.runs[run.0] else { return Ok(None) };
@@ -378,7 +378,7 @@ impl Env {
     }
 
     /// An expression with a place to blame, where it is a name.
-    fn placed(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr) -> Result<Option<Extent>, Failure> {
+    fn placed(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr) -> Result<Option<Extent>, RuleError> {
         if let Expr::Name(name) = expr {
             return Ok(self.extents[name.0]);
         }
@@ -392,7 +392,7 @@ impl Env {
     }
 
     /// What an expression is, where everything in it is known.
-    fn value(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr) -> Result<Option<DimId>, Failure> {
+    fn value(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr) -> Result<Option<DimId>, RuleError> {
         Ok(match expr {
             Expr::Integer(number) => Some(cx.dims().constant(*number)),
             Expr::Name(name) => self.extents[name.0].map(|extent| extent.dim),
@@ -442,7 +442,7 @@ impl Env {
     }
 
     /// Whether a condition holds, where that is decided.
-    fn holds(&mut self, cx: &mut RuleCx<'_, '_>, condition: &Condition) -> Result<Option<bool>, Failure> {
+    fn holds(&mut self, cx: &mut RuleCx<'_, '_>, condition: &Condition) -> Result<Option<bool>, RuleError> {
         Ok(match condition {
             Condition::Has(port) => Some(cx.has(*port)),
             Condition::HasAttribute(name) => Some(cx.has_attr(name)?),

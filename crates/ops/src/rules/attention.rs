@@ -5,7 +5,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{Deferred, Shared, require_at_most, require_multiple};
@@ -72,7 +72,7 @@ const KEYS: &str = "are the keys, which have a value each";
 const PAST: &str = "are the past keys, which have a value each";
 const SIZE: &str = "are the size of a head";
 
-fn attention(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn attention(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let rank = rank(cx)?;
     let counts = match rank {
         Some(3) => Some(head_counts(cx)?),
@@ -95,26 +95,29 @@ fn attention(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// Past keys come with past values, and a cache of its own excludes the operator's.
-fn used_together(cx: &RuleCx<'_, '_>) -> Result<(), Failure> {
+fn used_together(cx: &RuleCx<'_, '_>) -> Result<(), RuleError> {
     let past = [PAST_KEY, PAST_VALUE].map(|port| cx.has(port));
     let present = [PRESENT_KEY, PRESENT_VALUE].map(|port| cx.has(port));
     if past[0] != past[1] {
         let given = if past[0] { PAST_KEY } else { PAST_VALUE };
-        return Err(Failure::shapes(&[given], "past keys and past values must be given together"));
+        return Err(RuleError::shapes(&[given], "past keys and past values must be given together"));
     }
     if cx.since_version() >= 25 && present[0] != present[1] {
         let given = if present[0] { PRESENT_KEY } else { PRESENT_VALUE };
-        return Err(Failure::shapes(&[given], "present keys and present values must be asked for together"));
+        return Err(RuleError::shapes(
+            &[given],
+            "present keys and present values must be asked for together",
+        ));
     }
     if cx.has(VALID_KEYS) && (past[0] || cx.since_version() >= 25 && present[0]) {
         let message = "a cache outside of the operator excludes past and present keys";
-        return Err(Failure::shapes(&[VALID_KEYS], message));
+        return Err(RuleError::shapes(&[VALID_KEYS], message));
     }
     Ok(())
 }
 
 /// The number of axes of query, key and value, 3 or 4.
-fn rank(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
+fn rank(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, RuleError> {
     let mut rank = None;
     for port in [QUERY, KEY, VALUE] {
         let found = cx.require_rank(port, 3..=4)?;
@@ -122,7 +125,7 @@ fn rank(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
             && known != found
         {
             let message = format!("one has its heads packed and the other has not: {known} axes and {found}");
-            return Err(Failure::shapes(&[first, port], message));
+            return Err(RuleError::shapes(&[first, port], message));
         }
         rank = rank.or(found.map(|found| (port, found)));
     }
@@ -130,7 +133,7 @@ fn rank(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
     if rank == Some(4) && cx.since_version() >= 25 {
         for name in ["q_num_heads", "kv_num_heads"] {
             if cx.has_attr(name)? {
-                return Err(Failure::attribute(name, "is for operands with 3 axes, but these have 4"));
+                return Err(RuleError::attribute(name, "is for operands with 3 axes, but these have 4"));
             }
         }
     }
@@ -138,16 +141,16 @@ fn rank(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
 }
 
 /// The heads of the queries and those of keys and values, for packed operands.
-fn head_counts(cx: &RuleCx<'_, '_>) -> Result<[i64; 2], Failure> {
+fn head_counts(cx: &RuleCx<'_, '_>) -> Result<[i64; 2], RuleError> {
     Ok([positive(cx, "q_num_heads")?, positive(cx, "kv_num_heads")?])
 }
 
 /// An attribute that must be there and positive.
-fn positive(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<i64, Failure> {
+fn positive(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<i64, RuleError> {
     match cx.attr_int(name)? {
-        None => Err(Failure::attribute(name, "must be given for operands with 3 axes")),
+        None => Err(RuleError::attribute(name, "must be given for operands with 3 axes")),
         Some(count) if count < 1 => {
-            Err(Failure::attribute(name, format!("is {count}, but must be at least 1")))
+            Err(RuleError::attribute(name, format!("is {count}, but must be at least 1")))
         }
         Some(count) => Ok(count),
     }
@@ -177,7 +180,7 @@ fn packed(
     counts: [i64; 2],
     extents: &mut Extents,
     faults: &mut Deferred,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     let Extents { batch, query_heads, heads, queries, keys, size, value_size, past: _ } = extents;
     let [query_count, count] = counts;
     for (shared, count) in [(query_heads, query_count), (heads, count)] {
@@ -203,12 +206,17 @@ fn packed(
 }
 
 /// What one of `count` heads has of the last axis of a port; `None` where nobody can tell.
-fn share(cx: &mut RuleCx<'_, '_>, port: Port, packed: DimId, count: i64) -> Result<Option<Extent>, Failure> {
+fn share(
+    cx: &mut RuleCx<'_, '_>,
+    port: Port,
+    packed: DimId,
+    count: i64,
+) -> Result<Option<Extent>, RuleError> {
     if let Some(packed) = cx.const_dim(packed)
         && packed.checked_rem(count) != Some(0)
     {
         let message = format!("the last axis has {packed} elements, which {count} heads cannot share");
-        return Err(Failure::shapes(&[port], message));
+        return Err(RuleError::shapes(&[port], message));
     }
     let count = cx.dims().constant(count);
     let share = match cx.dims().div_exact(packed, count) {
@@ -225,7 +233,7 @@ fn share(cx: &mut RuleCx<'_, '_>, port: Port, packed: DimId, count: i64) -> Resu
 }
 
 /// Past keys and values are never packed.
-fn past(cx: &mut RuleCx<'_, '_>, extents: &mut Extents, faults: &mut Deferred) -> Result<(), Failure> {
+fn past(cx: &mut RuleCx<'_, '_>, extents: &mut Extents, faults: &mut Deferred) -> Result<(), RuleError> {
     let Extents { batch, heads, past, size, value_size, .. } = extents;
     for (port, size) in [(PAST_KEY, size), (PAST_VALUE, value_size)] {
         cx.require_rank(port, 4..=4)?;
@@ -243,12 +251,12 @@ fn past(cx: &mut RuleCx<'_, '_>, extents: &mut Extents, faults: &mut Deferred) -
 }
 
 /// Needs the query heads to be a multiple of the heads of keys and values.
-fn grouped(cx: &mut RuleCx<'_, '_>, port: Port, queries: Shared, keys: Shared) -> Result<(), Failure> {
+fn grouped(cx: &mut RuleCx<'_, '_>, port: Port, queries: Shared, keys: Shared) -> Result<(), RuleError> {
     let (Some(queries), Some(keys)) = (queries.get(), keys.get()) else { return Ok(()) };
     match (cx.const_dim(queries), cx.const_dim(keys)) {
         (Some(queries), Some(keys)) if queries != keys && queries.checked_rem(keys) != Some(0) => {
             let message = format!("{queries} heads of queries cannot share {keys} heads of keys evenly");
-            Err(Failure::shapes(&[port], message))
+            Err(RuleError::shapes(&[port], message))
         }
         (Some(_) | None, _) => Ok(()),
     }
@@ -265,7 +273,7 @@ fn total(cx: &mut RuleCx<'_, '_>, extents: &Extents) -> Option<DimId> {
 }
 
 /// The mask broadcasts to `[batch, query heads, queries, keys]`; since version 24 it may have fewer keys.
-fn mask(cx: &mut RuleCx<'_, '_>, extents: &Extents, total: Option<DimId>) -> Result<(), Failure> {
+fn mask(cx: &mut RuleCx<'_, '_>, extents: &Extents, total: Option<DimId>) -> Result<(), RuleError> {
     cx.require_rank(MASK, ..=4)?;
     let Some(mask) = cx.shape(MASK) else { return Ok(()) };
     let full = [extents.batch.get(), extents.query_heads.get(), extents.queries.get(), total];
@@ -290,7 +298,7 @@ fn outputs(
     counts: Option<[i64; 2]>,
     extents: &Extents,
     total: Option<DimId>,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     match (rank, counts) {
         (Some(3), Some([query_heads, _])) => {
             let hidden = match extents.value_size.get() {
@@ -322,7 +330,7 @@ fn outputs(
 }
 
 /// Shapes an output, if it is there, by extents that may be unknown.
-fn set(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[Shared]) -> Result<(), Failure> {
+fn set(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[Shared]) -> Result<(), RuleError> {
     if !cx.has(port) {
         return Ok(());
     }
@@ -330,10 +338,10 @@ fn set(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[Shared]) -> Result<(), Fa
     cx.set_shape(port, &shape)
 }
 
-fn ranges(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn ranges(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let mode = cx.attr_int("qk_matmul_output_mode")?.unwrap_or(0);
     if !(0..=3).contains(&mode) {
-        return Err(Failure::attribute(
+        return Err(RuleError::attribute(
             "qk_matmul_output_mode",
             format!("is {mode}, but must be 0, 1, 2 or 3"),
         ));
@@ -343,20 +351,20 @@ fn ranges(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         if let Some(size) = cx.attr_int(name)?
             && size < -1
         {
-            return Err(Failure::attribute(name, format!("is {size}, but must be -1 or at least 0")));
+            return Err(RuleError::attribute(name, format!("is {size}, but must be -1 or at least 0")));
         }
     }
     Ok(())
 }
 
 /// The element type of the softmax, where the attribute names one.
-fn softmax_precision(cx: &RuleCx<'_, '_>) -> Result<Option<typeloom_solver::elem::Elem>, Failure> {
+fn softmax_precision(cx: &RuleCx<'_, '_>) -> Result<Option<typeloom_solver::elem::Elem>, RuleError> {
     const FLOATS: [i64; 4] = [1, 10, 11, 16];
     match cx.attr_int("softmax_precision")? {
         Some(number) if !FLOATS.contains(&number) => {
             let message =
                 format!("is {number}, but must be 1 (float), 10 (float16), 11 (double) or 16 (bfloat16)");
-            Err(Failure::attribute("softmax_precision", message))
+            Err(RuleError::attribute("softmax_precision", message))
         }
         Some(_) | None => super::common::dtype_attr(cx, "softmax_precision"),
     }

@@ -3,7 +3,7 @@
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
+use typeloom_solver::rule::{Floats, Ints, Rule, RuleCx, RuleError};
 use typeloom_types::dtype::DtypeClass;
 
 use super::Entry;
@@ -31,20 +31,20 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("CastLike", &[SAME_SHAPE, VALUE]),
 ];
 
-fn named(cx: &RuleCx<'_, '_>) -> Result<Elem, Failure> {
-    dtype_attr(cx, "to")?.ok_or_else(|| Failure::attribute("to", "names no element type"))
+fn named(cx: &RuleCx<'_, '_>) -> Result<Elem, RuleError> {
+    dtype_attr(cx, "to")?.ok_or_else(|| RuleError::attribute("to", "names no element type"))
 }
 
-fn to(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn to(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let elem = named(cx)?;
     set_named_elem(cx, Out(0), "to", elem)
 }
 
-fn to_word(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn to_word(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(word) = cx.attr_str("to")? else { return Ok(()) };
     match Elem::from_onnx_name(&word.to_ascii_lowercase()) {
         Some(elem) => set_named_elem(cx, Out(0), "to", elem),
-        None => Err(Failure::attribute("to", format!("is \"{word}\", which is no element type"))),
+        None => Err(RuleError::attribute("to", format!("is \"{word}\", which is no element type"))),
     }
 }
 
@@ -53,7 +53,7 @@ fn width(elem: Elem) -> Option<u32> {
     elem.dtype()?.size_bits()
 }
 
-fn bit_cast(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn bit_cast(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let elem = named(cx)?;
     set_named_elem(cx, Out(0), "to", elem)?;
     let Some(wide) = width(elem) else { return Ok(()) };
@@ -63,7 +63,7 @@ fn bit_cast(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
                 let (to, from) = (elem.onnx_name().unwrap_or("?"), given.onnx_name().unwrap_or("?"));
                 let message =
                     format!("is {to} of {wide} bits, but the elements of the input are {from} of {bits}");
-                Err(Failure::attribute("to", message))
+                Err(RuleError::attribute("to", message))
             }
             Some(_) | None => Ok(()),
         };
@@ -95,7 +95,7 @@ pub(super) fn significand(elem: Elem) -> Option<u32> {
     }
 }
 
-fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let (Some(from), Some(to)) = (cx.elem(In(0)), cx.elem(Out(0))) else { return Ok(()) };
     match Items::at(cx, In(0)) {
         Some(Items::Ints(ints)) => {

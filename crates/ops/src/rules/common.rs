@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{DimVec, Extent, Failure, MAX_ELEMENTS, Port, RuleCx};
+use typeloom_solver::rule::{DimVec, Extent, MAX_ELEMENTS, Port, RuleCx, RuleError};
 use typeloom_solver::signature::FormalType;
 
 /// The extents of a broadcast result, and for each of its elements a position in every operand.
@@ -54,12 +54,12 @@ pub(super) fn broadcast_positions(shapes: &[&[usize]]) -> Option<Positions> {
 }
 
 /// The element type that an attribute names by its `TensorProto.DataType` number; 0 and absence name none.
-pub(super) fn dtype_attr(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Option<Elem>, Failure> {
+pub(super) fn dtype_attr(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Option<Elem>, RuleError> {
     match cx.attr_int(name)? {
         None | Some(0) => Ok(None),
         Some(number) => match i32::try_from(number).ok().and_then(Elem::from_onnx) {
             Some(elem) => Ok(Some(elem)),
-            None => Err(Failure::attribute(name, format!("is {number}, which is no element type"))),
+            None => Err(RuleError::attribute(name, format!("is {number}, which is no element type"))),
         },
     }
 }
@@ -79,7 +79,7 @@ impl Shared {
         cx: &mut RuleCx<'_, '_>,
         extent: impl Into<Extent>,
         relation: &'static str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RuleError> {
         let extent = extent.into();
         self.0 = Some(match self.0 {
             None => extent,
@@ -102,11 +102,11 @@ impl Shared {
 /// The first of several failures, kept until the outputs are shaped: a node whose inputs contradict each
 /// other in one place says as much about its outputs as any other.
 #[derive(Debug, Default)]
-pub(super) struct Deferred(Option<Failure>);
+pub(super) struct Deferred(Option<RuleError>);
 
 impl Deferred {
     /// Keeps a failure, and gives what there is without it.
-    pub(super) fn note<T>(&mut self, result: Result<T, Failure>) -> Option<T> {
+    pub(super) fn note<T>(&mut self, result: Result<T, RuleError>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(failure) => {
@@ -117,7 +117,7 @@ impl Deferred {
     }
 
     /// The failure, if there was one.
-    pub(super) fn finish(self) -> Result<(), Failure> {
+    pub(super) fn finish(self) -> Result<(), RuleError> {
         self.0.map_or(Ok(()), Err)
     }
 }
@@ -129,13 +129,13 @@ pub(super) fn set_named_elem(
     port: Port,
     name: &'static str,
     elem: Elem,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     if let (Some(schema), Port::Out(at)) = (cx.schema(), port)
         && let Some(FormalType::Var(variable)) = schema.output(at).map(|formal| formal.ty)
         && !schema.type_vars[usize::from(variable)].allowed.tensor.contains(elem)
     {
         let word = elem.onnx_name().unwrap_or("a custom type");
-        return Err(Failure::attribute(name, format!("is {word}, which the output cannot have")));
+        return Err(RuleError::attribute(name, format!("is {word}, which the output cannot have")));
     }
     cx.set_elem(port, elem)
 }
@@ -146,7 +146,7 @@ pub(crate) fn require_at_most(
     left: impl Into<Extent>,
     right: impl Into<Extent>,
     relation: &'static str,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     let (left, right) = (left.into(), right.into());
     let is_one = cx.const_dim(left.dim).is_some_and(|left| left <= 1);
     if is_one && cx.const_dim(right.dim).is_none() {
@@ -161,7 +161,7 @@ pub(crate) fn require_multiple(
     extent: impl Into<Extent>,
     of: DimId,
     relation: &'static str,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     let extent: Extent = extent.into();
     let dims = cx.dims();
     if dims.div_exact(extent.dim, of).is_some() || dims.is_anonymous(extent.dim) || dims.is_anonymous(of) {
@@ -178,7 +178,7 @@ pub(super) fn require_indices(
     port: Port,
     indices: impl Iterator<Item = i64>,
     axis: Extent,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     // An axis is long enough for all indices if it is for the farthest in either direction.
     let (mut least, mut most) = (0, -1);
     for index in indices {
@@ -191,7 +191,7 @@ pub(super) fn require_indices(
             Some(index) => {
                 let at = axis.axis.unwrap_or(0);
                 let message = format!("has the index {index}, outside [-{extent}, {extent}) for axis {at}");
-                Err(Failure::value(port, message))
+                Err(RuleError::value(port, message))
             }
             None => Ok(()),
         };
@@ -218,15 +218,15 @@ pub(super) enum Source {
 
 impl Source {
     /// The failure that says what is wrong with the list, in words that follow its name.
-    pub(super) fn fault(self, message: impl Into<String>) -> Failure {
+    pub(super) fn fault(self, message: impl Into<String>) -> RuleError {
         match self {
-            Self::Attribute(name) => Failure::attribute(name, message),
-            Self::Input(port) => Failure::value(port, message),
+            Self::Attribute(name) => RuleError::attribute(name, message),
+            Self::Input(port) => RuleError::value(port, message),
         }
     }
 
     /// An axis as a position, counting negative ones from the end.
-    pub(super) fn axis(self, axis: i64, rank: usize) -> Result<usize, Failure> {
+    pub(super) fn axis(self, axis: i64, rank: usize) -> Result<usize, RuleError> {
         let limit = i64::try_from(rank).unwrap_or(i64::MAX);
         let at = if axis < 0 { axis.saturating_add(limit) } else { axis };
         usize::try_from(at).ok().filter(|at| *at < rank).ok_or_else(|| {
@@ -235,7 +235,7 @@ impl Source {
     }
 
     /// Distinct axes, as positions.
-    pub(super) fn axes(self, axes: &[i64], rank: usize) -> Result<Vec<usize>, Failure> {
+    pub(super) fn axes(self, axes: &[i64], rank: usize) -> Result<Vec<usize>, RuleError> {
         let mut positions = Vec::with_capacity(axes.len());
         for axis in axes {
             positions.push(self.axis(*axis, rank)?);
@@ -288,7 +288,11 @@ impl List {
 }
 
 /// The list in the attribute `name`, or else in the input `at`, which must have one axis; `None` where both are left out.
-pub(super) fn list(cx: &mut RuleCx<'_, '_>, name: &'static str, at: usize) -> Result<Option<List>, Failure> {
+pub(super) fn list(
+    cx: &mut RuleCx<'_, '_>,
+    name: &'static str,
+    at: usize,
+) -> Result<Option<List>, RuleError> {
     let list = list_or_single(cx, name, at)?;
     if let Some(List { source: Source::Input(port), .. }) = list {
         cx.require_rank(port, 1..=1)?;
@@ -301,7 +305,7 @@ pub(super) fn list_or_single(
     cx: &mut RuleCx<'_, '_>,
     name: &'static str,
     at: usize,
-) -> Result<Option<List>, Failure> {
+) -> Result<Option<List>, RuleError> {
     if let Some(values) = cx.attr_ints(name)? {
         let len = Some(values.len());
         let items = values.into_iter().map(|value| cx.dims().constant(value)).collect();
@@ -325,20 +329,20 @@ pub(super) fn list_or_single(
 ///
 /// # Errors
 /// When it is known to hold another number of them.
-pub(super) fn single(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<DimId>, Failure> {
+pub(super) fn single(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<DimId>, RuleError> {
     require_single(cx, port)?;
     Ok(cx.ints(port).and_then(|ints| ints.items.first().copied()))
 }
 
 /// Needs an input to be a single number: without axes, or with one element.
-pub(super) fn require_single(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), Failure> {
+pub(super) fn require_single(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), RuleError> {
     cx.require_rank(port, ..=1)?;
     if let Some(shape) = cx.shape(port)
         && let [only] = shape[..]
         && let Some(extent) = cx.const_dim(only)
         && extent != 1
     {
-        return Err(Failure::shapes(&[port], format!("one number is needed, but there are {extent}")));
+        return Err(RuleError::shapes(&[port], format!("one number is needed, but there are {extent}")));
     }
     Ok(())
 }
@@ -348,7 +352,7 @@ pub(super) fn require_extent(
     cx: &mut RuleCx<'_, '_>,
     source: Source,
     extent: DimId,
-) -> Result<DimId, Failure> {
+) -> Result<DimId, RuleError> {
     match cx.const_dim(extent) {
         Some(extent) if extent < 0 => Err(source.fault(format!("has the negative extent {extent}"))),
         Some(_) | None => Ok(extent),
@@ -356,13 +360,18 @@ pub(super) fn require_extent(
 }
 
 /// The sum of two extents; where both are constants it must be one, too.
-pub(super) fn sum(cx: &mut RuleCx<'_, '_>, source: Source, a: DimId, b: DimId) -> Result<DimId, Failure> {
+pub(super) fn sum(cx: &mut RuleCx<'_, '_>, source: Source, a: DimId, b: DimId) -> Result<DimId, RuleError> {
     let sum = cx.dims().add(a, b);
     within_range(cx, source, [a, b, sum])
 }
 
 /// The product of two extents; where both are constants it must be one, too.
-pub(super) fn product(cx: &mut RuleCx<'_, '_>, source: Source, a: DimId, b: DimId) -> Result<DimId, Failure> {
+pub(super) fn product(
+    cx: &mut RuleCx<'_, '_>,
+    source: Source,
+    a: DimId,
+    b: DimId,
+) -> Result<DimId, RuleError> {
     let product = cx.dims().mul(a, b);
     within_range(cx, source, [a, b, product])
 }
@@ -371,7 +380,7 @@ fn within_range(
     cx: &mut RuleCx<'_, '_>,
     source: Source,
     [a, b, result]: [DimId; 3],
-) -> Result<DimId, Failure> {
+) -> Result<DimId, RuleError> {
     if let (Some(_), Some(_), None) = (cx.const_dim(a), cx.const_dim(b), cx.const_dim(result)) {
         return Err(source.fault("makes an axis longer than any tensor can be"));
     }

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Ints, Port, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Ints, Port, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{Source, list, require_multiple, unknown_extent};
@@ -26,18 +26,18 @@ pub(super) const OPERATORS: &[Entry] =
     &[Entry::of("Concat", &[CONCAT, CONCAT_VALUE]), Entry::of("Split", &[SPLIT])];
 
 /// `axis` of version 1 has no default in the table, but one in the text: 1.
-fn concat_axis(cx: &RuleCx<'_, '_>, rank: usize) -> Result<usize, Failure> {
+fn concat_axis(cx: &RuleCx<'_, '_>, rank: usize) -> Result<usize, RuleError> {
     let axis = cx.attr_int("axis")?.unwrap_or(1);
     cx.axis("axis", axis, rank)
 }
 
-fn concat(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn concat(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let ports: SmallVec<[Port; 8]> = (0..cx.input_count()).map(In).collect();
     concat_ports(cx, &ports)
 }
 
 /// Joins the tensors at some of the inputs.
-pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<(), Failure> {
+pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<(), RuleError> {
     let mut result: Option<(Port, DimVec)> = None;
     let mut along: Option<DimVec> = Some(DimVec::new());
     for port in ports.iter().copied() {
@@ -58,7 +58,7 @@ pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<()
         };
         if joined.len() != shape.len() {
             let message = format!("tensors of {} and of {} axes are joined", joined.len(), shape.len());
-            return Err(Failure::shapes(&[*first, port], message));
+            return Err(RuleError::shapes(&[*first, port], message));
         }
         for (at, (known, dim)) in joined.iter_mut().zip(&shape).enumerate() {
             if at != axis && *known != *dim {
@@ -87,7 +87,7 @@ fn is_integral(elem: Elem) -> bool {
     [Elem::INT64, Elem::INT32, Elem::BOOL].contains(&elem)
 }
 
-fn concat_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn concat_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let inputs: Vec<Port> = (0..cx.input_count()).map(In).filter(|port| cx.has(*port)).collect();
     if let [only] = inputs[..] {
         cx.copy_data(only, Out(0));
@@ -187,7 +187,7 @@ fn end_to_end(parts: &[Items]) -> Option<Items> {
     }
 }
 
-fn split(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn split(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let outputs = cx.output_count();
     let parts = split_parts(cx, outputs)?;
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
@@ -218,7 +218,7 @@ fn split(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         let least = i64::from(is_uneven && at + 1 == outputs);
         if cx.const_dim(*extent).is_some_and(|extent| extent < least) {
             let message = format!("nothing of axis {axis} is left for part {at}");
-            return Err(Failure::shapes(&[In(0)], message));
+            return Err(RuleError::shapes(&[In(0)], message));
         }
         let mut part = shape.clone();
         part[axis] = *extent;
@@ -238,14 +238,14 @@ enum Parts {
     Unknown,
 }
 
-fn split_parts(cx: &mut RuleCx<'_, '_>, outputs: usize) -> Result<Parts, Failure> {
+fn split_parts(cx: &mut RuleCx<'_, '_>, outputs: usize) -> Result<Parts, RuleError> {
     let count = cx.attr_int("num_outputs")?;
     let Some(given) = list(cx, "split", 1)? else {
         return match count {
             None if cx.since_version() >= 18 => {
-                Err(Failure::attribute("num_outputs", "must be given where the input split is left out"))
+                Err(RuleError::attribute("num_outputs", "must be given where the input split is left out"))
             }
-            Some(count) if usize::try_from(count) != Ok(outputs) => Err(Failure::attribute(
+            Some(count) if usize::try_from(count) != Ok(outputs) => Err(RuleError::attribute(
                 "num_outputs",
                 format!("is {count}, but the node has {outputs} outputs"),
             )),
@@ -254,7 +254,7 @@ fn split_parts(cx: &mut RuleCx<'_, '_>, outputs: usize) -> Result<Parts, Failure
         };
     };
     if count.is_some() {
-        return Err(Failure::attribute(
+        return Err(RuleError::attribute(
             "num_outputs",
             "is given beside the input split, and only one of them may be",
         ));
@@ -276,7 +276,7 @@ fn listed_parts(
     source: Source,
     extents: &[DimId],
     (axis, whole): (usize, DimId),
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     for extent in extents {
         super::common::require_extent(cx, source, *extent)?;
     }
@@ -293,7 +293,7 @@ fn equal_parts(
     (axis, whole): (usize, DimId),
     outputs: usize,
     uneven: bool,
-) -> Result<DimVec, Failure> {
+) -> Result<DimVec, RuleError> {
     if uneven {
         return Ok(chunks(cx, whole, outputs));
     }
@@ -303,7 +303,7 @@ fn equal_parts(
         let whole = cx.dims().display(whole).to_string();
         let message =
             format!("axis {axis} of extent {whole} cannot be split into {outputs} parts of one size");
-        return Err(Failure::shapes(&[In(0)], message));
+        return Err(RuleError::shapes(&[In(0)], message));
     }
     require_multiple(
         cx,

@@ -3,7 +3,7 @@
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Floats, Ints, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Floats, Ints, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{Source, dtype_attr, require_extent, set_named_elem};
@@ -39,7 +39,7 @@ const CONSTANT_FORMS: [&str; 8] = [
     "value_strings",
 ];
 
-fn constant(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn constant(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let mut given = None;
     for form in cx.attr_names()? {
         let Some(form) = CONSTANT_FORMS.into_iter().find(|known| *known == form) else { continue };
@@ -49,7 +49,7 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         }
         if let Some(other) = given {
             let message = format!("is given beside {other}, and only one of them may be");
-            return Err(Failure::attribute(form, message));
+            return Err(RuleError::attribute(form, message));
         }
         given = Some(form);
     }
@@ -57,7 +57,7 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         Some("value") => match cx.attr_tensor("value")? {
             Some(tensor) => {
                 if let Some(extent) = tensor.header()?.dims.iter().find(|extent| **extent < 0) {
-                    return Err(Failure::attribute("value", format!("has the negative extent {extent}")));
+                    return Err(RuleError::attribute("value", format!("has the negative extent {extent}")));
                 }
                 cx.set_tensor(Out(0), tensor)
             }
@@ -92,11 +92,11 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             cx.set_elem(Out(0), Elem::STRING)?;
             cx.set_shape(Out(0), &[count])
         }
-        Some(_) | None => Err(Failure::attribute("value", "or another form of the constant must be given")),
+        Some(_) | None => Err(RuleError::attribute("value", "or another form of the constant must be given")),
     }
 }
 
-fn floats(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[f32]) -> Result<(), Failure> {
+fn floats(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[f32]) -> Result<(), RuleError> {
     cx.set_elem(Out(0), Elem::FLOAT)?;
     cx.set_shape(Out(0), &shape)?;
     let extents = shape.iter().map(|_| items.len()).collect();
@@ -104,7 +104,7 @@ fn floats(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[f32]) -> Result<(), F
     Ok(())
 }
 
-fn ints(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[i64]) -> Result<(), Failure> {
+fn ints(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[i64]) -> Result<(), RuleError> {
     cx.set_elem(Out(0), Elem::INT64)?;
     cx.set_shape(Out(0), &shape)?;
     let extents = shape.iter().map(|_| items.len()).collect();
@@ -114,7 +114,7 @@ fn ints(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[i64]) -> Result<(), Fai
 }
 
 /// A dense tensor that is written down by its elements that are not zero.
-fn sparse(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn sparse(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(tensor) = cx.attr_sparse_tensor("sparse_value")? else { return Ok(()) };
     let parts = tensor.parse()?;
     if let Some(values) = parts.values
@@ -134,18 +134,18 @@ fn length(cx: &mut RuleCx<'_, '_>, count: usize) -> DimId {
     cx.dims().constant(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
-fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let value = cx.attr_tensor("value")?;
     let mut elem = Elem::FLOAT;
     if let Some(tensor) = value {
         let header = tensor.header()?;
         let count = header.element_count()?;
         if count != 1 {
-            return Err(Failure::attribute("value", format!("has {count} elements, and must have one")));
+            return Err(RuleError::attribute("value", format!("has {count} elements, and must have one")));
         }
         // What is left out is float; a tensor that is there and has no type is none.
         elem = Elem::from_onnx(header.data_type)
-            .ok_or_else(|| Failure::attribute("value", "has no element type"))?;
+            .ok_or_else(|| RuleError::attribute("value", "has no element type"))?;
     }
     set_named_elem(cx, Out(0), "value", elem)?;
     cx.require_rank(In(0), 1..=1)?;
@@ -191,7 +191,7 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn eye_like(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn eye_like(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 2..=2)?;
     cx.set_rank(Out(0), 2)?;
     match dtype_attr(cx, "dtype")? {

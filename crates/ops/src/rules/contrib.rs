@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{MAX_AXES, require_at_most, unknown_extent};
@@ -123,7 +123,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 /// Windows over data whose last axis is the channels. The weights have theirs on axis 1, as in `Conv`.
-fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> Result<(), Failure> {
+fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 3..=MAX_AXES)?;
     let Some(input) = cx.shape(In(0)) else { return Ok(()) };
     let spatial = input.len() - 2;
@@ -182,7 +182,7 @@ fn operand(
     cx: &mut RuleCx<'_, '_>,
     port: Port,
     [transposed, batch_transposed]: [&str; 2],
-) -> Result<Option<Vec<Extent>>, Failure> {
+) -> Result<Option<Vec<Extent>>, RuleError> {
     cx.require_rank(port, 1..)?;
     let Some(shape) = cx.shape(port) else { return Ok(None) };
     let mut axes: Vec<Extent> =
@@ -200,7 +200,7 @@ fn operand(
     Ok(Some(axes))
 }
 
-fn fused_matmul(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn fused_matmul(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let left = operand(cx, In(0), ["transA", "transBatchA"])?;
     let right = operand(cx, In(1), ["transB", "transBatchB"])?;
     let (Some(left), Some(right)) = (left, right) else { return Ok(()) };
@@ -228,14 +228,14 @@ fn fused_matmul(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// As `Gather`; several numbers of fewer than 8 bits share a byte along the last axis.
-fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..)?;
     let (Some(mut data), Some(elem)) = (cx.shape(In(0)), cx.elem(In(0))) else { return Ok(()) };
     let axis = cx.attr_int("gather_axis")?.unwrap_or(0);
     let axis = cx.axis("gather_axis", axis, data.len())?;
     let bits = cx.attr_int("bits")?.unwrap_or(4);
     if ![2, 4, 8].contains(&bits) {
-        return Err(Failure::attribute("bits", format!("is {bits}, but must be 2, 4 or 8")));
+        return Err(RuleError::attribute("bits", format!("is {bits}, but must be 2, 4 or 8")));
     }
     if elem == Elem::UINT8
         && let Some(last) = data.last_mut()
@@ -249,7 +249,7 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// The axis becomes the places of the window, whose elements are a new last axis.
-fn unfold(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn unfold(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..)?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
     let axis = cx.attr_int("dim")?.unwrap_or(-1);
@@ -257,7 +257,7 @@ fn unfold(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let (Some(size), step) = (cx.attr_int("size")?, cx.attr_int("step")?.unwrap_or(1)) else { return Ok(()) };
     for (name, value) in [("size", size), ("step", step)] {
         if value < 1 {
-            return Err(Failure::attribute(name, format!("is {value}, but must be at least 1")));
+            return Err(RuleError::attribute(name, format!("is {value}, but must be at least 1")));
         }
     }
     let (size, step) = (cx.dims().constant(size), cx.dims().constant(step));

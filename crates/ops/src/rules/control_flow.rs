@@ -11,7 +11,7 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
 use typeloom_solver::rule::{
-    Control, DimVec, Exit, ExitRule, Failure, Ints, Kind, Knowledge, Port, Rule, RuleCx, Trips, Unroll,
+    Control, DimVec, Exit, ExitRule, Ints, Kind, Knowledge, Port, Rule, RuleCx, RuleError, Trips, Unroll,
 };
 
 use super::Entry;
@@ -42,8 +42,8 @@ const SEQUENCE_MAP: Control = Control {
 };
 
 /// The graph in an attribute, which the signature has checked to be there.
-fn graph(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<GraphId, Failure> {
-    cx.body(name).ok_or_else(|| Failure::attribute(name, "must be a graph"))
+fn graph(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<GraphId, RuleError> {
+    cx.body(name).ok_or_else(|| RuleError::attribute(name, "must be a graph"))
 }
 
 /// Needs a graph to have a certain number of inputs or outputs.
@@ -52,16 +52,16 @@ pub(super) fn require_count(
     what: &str,
     found: usize,
     expected: usize,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     if found == expected {
         return Ok(());
     }
     let message = format!("the graph has {found} {what}, but the node needs {expected}");
-    Err(Failure::Body { graph, message })
+    Err(RuleError::Body { graph, message })
 }
 
 /// `if.branches`: both branches take nothing and give as many values as the node. Source: If, `then_branch`.
-fn if_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn if_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     for name in ["then_branch", "else_branch"] {
         let branch = graph(cx, name)?;
         require_count(branch, "inputs", cx.body_inputs(branch), 0)?;
@@ -72,7 +72,7 @@ fn if_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 
 /// `if.join`: each output has the type that both branches give, and the dims on which they agree.
 /// Source: If, `outputs`.
-fn if_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
+fn if_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
     let (then, other) = (graph(cx, "then_branch")?, graph(cx, "else_branch")?);
     // A condition that is a constant leaves one branch, whose shapes are the node's.
     let live = match cx.truth(In(0)) {
@@ -126,7 +126,7 @@ struct LoopPorts {
     scans: usize,
 }
 
-fn loop_ports(cx: &RuleCx<'_, '_>) -> Result<LoopPorts, Failure> {
+fn loop_ports(cx: &RuleCx<'_, '_>) -> Result<LoopPorts, RuleError> {
     let body = graph(cx, "body")?;
     let state = cx.input_count().saturating_sub(2);
     require_count(body, "inputs", cx.body_inputs(body), state + 2)?;
@@ -136,7 +136,7 @@ fn loop_ports(cx: &RuleCx<'_, '_>) -> Result<LoopPorts, Failure> {
             "the graph has {outputs} outputs, but the condition and {state} carried values are {}",
             state + 1
         );
-        return Err(Failure::Body { graph: body, message });
+        return Err(RuleError::Body { graph: body, message });
     }
     let scans = outputs - 1 - state;
     if cx.output_count() > state + scans {
@@ -145,14 +145,14 @@ fn loop_ports(cx: &RuleCx<'_, '_>) -> Result<LoopPorts, Failure> {
             state + scans,
             cx.output_count()
         );
-        return Err(Failure::Body { graph: body, message });
+        return Err(RuleError::Body { graph: body, message });
     }
     Ok(LoopPorts { body, state, scans })
 }
 
 /// `loop.state`: the body takes the turn's number, the condition and the carried values, and gives the
 /// next condition, the carried values and what is collected. Source: Loop, "Inputs" and `body`.
-fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let LoopPorts { body, state, .. } = loop_ports(cx)?;
     for (port, elem) in
         [(BodyIn(body, 0), Elem::INT64), (BodyIn(body, 1), Elem::BOOL), (BodyOut(body, 0), Elem::BOOL)]
@@ -190,7 +190,7 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 
 /// `loop.turns`: what is carried keeps its type; what is collected gets a leading axis, one element for each
 /// iteration. Source: Loop, "Outputs".
-fn loop_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
+fn loop_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
     let LoopPorts { body, state, scans } = loop_ports(cx)?;
     // Only now, so that a body which changes the type of a carried value is not blamed on a node in it.
     for at in 0..state {
@@ -290,7 +290,7 @@ fn is_unwrapped(cx: &mut RuleCx<'_, '_>, before: Port, next: Port) -> bool {
 }
 
 /// Gives an output its shape. An extent that is unknown now and was before stays the same unknown.
-pub(super) fn set_last(cx: &mut RuleCx<'_, '_>, port: Port, shape: &[DimId]) -> Result<(), Failure> {
+pub(super) fn set_last(cx: &mut RuleCx<'_, '_>, port: Port, shape: &[DimId]) -> Result<(), RuleError> {
     let known = cx.shape(port).filter(|known| known.len() == shape.len());
     let dims: DimVec = shape
         .iter()
@@ -319,7 +319,7 @@ fn iterations_begun(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
 }
 
 /// The number of iterations, where the trip count is known and the condition never ends the loop early.
-fn trip_count(cx: &mut RuleCx<'_, '_>, body: GraphId) -> Result<Option<DimId>, Failure> {
+fn trip_count(cx: &mut RuleCx<'_, '_>, body: GraphId) -> Result<Option<DimId>, RuleError> {
     let zero = cx.dims().constant(0);
     let starts = if cx.has(In(1)) { cx.truth(In(1)) } else { Some(true) };
     if starts == Some(false) {
@@ -341,7 +341,7 @@ fn trip_count(cx: &mut RuleCx<'_, '_>, body: GraphId) -> Result<Option<DimId>, F
 
 /// `sequencemap.elements`: the body takes one element of each sequence, and other inputs as they are.
 /// Source: SequenceMap, "Inputs" and `body`.
-fn sequence_map_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn sequence_map_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let body = graph(cx, "body")?;
     cx.repeats(body);
     require_count(body, "inputs", cx.body_inputs(body), cx.input_count())?;
@@ -367,7 +367,7 @@ fn sequence_map_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// `sequencemap.collect`: each output is the sequence of what the body gives. Source: SequenceMap, "Outputs".
-fn sequence_map_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
+fn sequence_map_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
     let body = graph(cx, "body")?;
     for at in 0..cx.output_count() {
         cx.sequence_of(Out(at), BodyOut(body, at))?;

@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{MAX_AXES, require_single, unknown_extent};
@@ -94,7 +94,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     ),
 ];
 
-fn convolve(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+fn convolve(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
     let windows = Windows::read(cx, spatial)?;
     let kernel = sliding::kernel(cx, ports.weights, spatial)?;
@@ -110,7 +110,7 @@ fn convolve(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
 }
 
 /// The number of spatial axes, from the input, the weights or `kernel_shape`, which must agree.
-fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<usize>, Failure> {
+fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<usize>, RuleError> {
     let input = cx.require_rank(ports.input, 3..)?;
     let weights = cx.require_rank(ports.weights, 3..)?;
     let given = cx.attr_ints("kernel_shape")?.map(|kernel| kernel.len() + 2);
@@ -119,12 +119,12 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<usize>, 
     {
         let message =
             format!("the input has {} spatial axes and the weights have {}", input - 2, weights - 2);
-        return Err(Failure::shapes(&[ports.input, ports.weights], message));
+        return Err(RuleError::shapes(&[ports.input, ports.weights], message));
     }
     Ok(input.or(weights).or(given).filter(|rank| (3..=MAX_AXES).contains(rank)).map(|rank| rank - 2))
 }
 
-fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     let group = group(cx)?;
     let Some(weights) = cx.shape(ports.weights) else { return Ok(()) };
     if let Some(input) = cx.shape(ports.input) {
@@ -142,31 +142,33 @@ fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
 }
 
 /// The attribute `group`.
-fn group(cx: &RuleCx<'_, '_>) -> Result<i64, Failure> {
+fn group(cx: &RuleCx<'_, '_>) -> Result<i64, RuleError> {
     match cx.attr_int("group")?.unwrap_or(1) {
-        group if group < 1 => Err(Failure::attribute("group", format!("is {group}, but must be at least 1"))),
+        group if group < 1 => {
+            Err(RuleError::attribute("group", format!("is {group}, but must be at least 1")))
+        }
         group => Ok(group),
     }
 }
 
 /// Needs `group` to divide a number of channels.
-fn divides(cx: &mut RuleCx<'_, '_>, group: i64, channels: DimId, which: &str) -> Result<(), Failure> {
+fn divides(cx: &mut RuleCx<'_, '_>, group: i64, channels: DimId, which: &str) -> Result<(), RuleError> {
     match cx.const_dim(channels) {
         Some(channels) if channels.checked_rem(group) != Some(0) => {
             let message = format!("is {group}, which does not divide the {channels} {which} channels");
-            Err(Failure::attribute("group", message))
+            Err(RuleError::attribute("group", message))
         }
         Some(_) | None => Ok(()),
     }
 }
 
-fn bias(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+fn bias(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     let channels = cx.shape(ports.weights).map(|weights| (ports.weights, 0, weights[0]).into());
     bias_fits(cx, ports, channels)
 }
 
 /// Needs the bias to be a vector with one element for each output channel.
-fn bias_fits(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<Extent>) -> Result<(), Failure> {
+fn bias_fits(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<Extent>) -> Result<(), RuleError> {
     let Some(bias) = ports.bias else { return Ok(()) };
     cx.require_rank(bias, 1..=1)?;
     if let (Some(shape), Some(channels)) = (cx.shape(bias), channels) {
@@ -176,7 +178,7 @@ fn bias_fits(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<Extent>) ->
 }
 
 /// Needs the spatial axes of the weights to have the extents in `kernel_shape`.
-fn kernel(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+fn kernel(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     let Some(weights) = cx.shape(ports.weights) else { return Ok(()) };
     let Some(given) = sliding::kernel_shape(cx, weights.len().saturating_sub(2))? else { return Ok(()) };
     for ((axis, dim), given) in weights.iter().enumerate().skip(2).zip(given) {
@@ -187,7 +189,7 @@ fn kernel(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
 }
 
 /// Needs a tensor to hold one number, or one for each output channel.
-fn single_or_per_channel(cx: &mut RuleCx<'_, '_>, port: Port, weights: Port) -> Result<(), Failure> {
+fn single_or_per_channel(cx: &mut RuleCx<'_, '_>, port: Port, weights: Port) -> Result<(), RuleError> {
     cx.require_rank(port, ..=1)?;
     let (Some(shape), Some(weights_shape)) = (cx.shape(port), cx.shape(weights)) else { return Ok(()) };
     let ([len], [channels, ..]) = (&shape[..], &weights_shape[..]) else { return Ok(()) };
@@ -212,7 +214,7 @@ fn spatial_extents(
     windows: &Windows,
     kernel: Option<&[DimId]>,
     spatial: usize,
-) -> Result<SmallVec<[DimId; 6]>, Failure> {
+) -> Result<SmallVec<[DimId; 6]>, RuleError> {
     let shape = cx.shape(input);
     let mut extents = SmallVec::new();
     for axis in 0..spatial {

@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
 
 use super::Entry;
 
@@ -128,11 +128,11 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Xor", &[BROADCAST, XOR]).since(7),
 ];
 
-fn same_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn same_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.same_shape(In(0), Out(0))
 }
 
-fn broadcast(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn broadcast(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let inputs: SmallVec<[Port; 4]> = (0..cx.input_count()).map(In).filter(|port| cx.has(*port)).collect();
     if let [first, rest @ ..] = &inputs[..]
         && rest.iter().all(|other| cx.shares_shape(*first, *other))
@@ -145,7 +145,7 @@ fn broadcast(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
 }
 
-fn broadcast_to_first(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn broadcast_to_first(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.same_shape(In(0), Out(0))?;
     let (Some(wide), Some(narrow)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
     let Some(missing) = wide.len().checked_sub(narrow.len()) else {
@@ -160,7 +160,7 @@ fn broadcast_to_first(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn broadcast_at_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn broadcast_at_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if !cx.attr_flag("broadcast")? {
         // The specification asks for equal shapes here; runtimes and the reference broadcast all the same.
         return broadcast_to_first(cx);
@@ -176,7 +176,7 @@ fn broadcast_at_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     };
     if start + narrow.len() > wide.len() {
         let message = format!("is {start}, which leaves {} axes for {}", wide.len() - start, narrow.len());
-        return Err(Failure::attribute("axis", message));
+        return Err(RuleError::attribute("axis", message));
     }
     for (axis, dim) in narrow.iter().enumerate() {
         if cx.const_dim(*dim) != Some(1) {
@@ -190,17 +190,17 @@ fn broadcast_at_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn all_same_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn all_same_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     (0..cx.input_count()).try_for_each(|at| cx.same_shape(In(at), Out(0)))
 }
 
-fn clip_bounds(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn clip_bounds(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     for bound in [In(1), In(2)] {
         // A tensor of one element is what exporters write for a scalar; runtimes take it.
         if let Some(shape) = cx.shape(bound)
             && shape.iter().any(|dim| cx.const_dim(*dim).is_some_and(|extent| extent != 1))
         {
-            return Err(Failure::shapes(&[bound], "a bound must be a single number"));
+            return Err(RuleError::shapes(&[bound], "a bound must be a single number"));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{list, product, require_extent, single, unknown_extent};
@@ -29,7 +29,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Tile", &[TILE, TILE_VALUE]).since(6),
 ];
 
-fn expand(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn expand(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(1), 1..=1)?;
     let Some(target) = list(cx, "shape", 1)? else { return Ok(()) };
     if let Some(items) = &target.items {
@@ -60,7 +60,7 @@ fn is_never_one(cx: &mut RuleCx<'_, '_>, dim: DimId) -> bool {
     cx.dims().compare(dim, one) == Decision::Different
 }
 
-fn expand_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn expand_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if let Some(counting) = cx.counting(In(0)) {
         cx.set_counting(Out(0), counting.shuffled());
         return Ok(());
@@ -89,7 +89,7 @@ fn expand_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn tile(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn tile(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(1), 1..=1)?;
     let Some(repeats) = list(cx, "repeats", 1)? else { return Ok(()) };
     let Some(mut shape) = cx.shape(In(0)) else {
@@ -113,7 +113,7 @@ fn tile(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &shape)
 }
 
-fn tile_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn tile_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let (count, axis) = (tile_number(cx, 1)?, tile_number(cx, 2)?);
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
     let Some(axis) = axis.and_then(|axis| cx.const_dim(axis)) else {
@@ -128,7 +128,7 @@ fn tile_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// A number of Tile version 1, whose numbers have the type of the data.
-fn tile_number(cx: &mut RuleCx<'_, '_>, at: usize) -> Result<Option<DimId>, Failure> {
+fn tile_number(cx: &mut RuleCx<'_, '_>, at: usize) -> Result<Option<DimId>, RuleError> {
     if let Some(item) = single(cx, In(at))? {
         return Ok(Some(item));
     }
@@ -139,7 +139,7 @@ fn tile_number(cx: &mut RuleCx<'_, '_>, at: usize) -> Result<Option<DimId>, Fail
     Ok(whole.map(|number| cx.dims().constant(number)))
 }
 
-fn tile_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn tile_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let (Some(items), Some(shape)) = (Items::at(cx, In(0)), constant_shape(cx, Out(0))) else {
         return Ok(());
     };

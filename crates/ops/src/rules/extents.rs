@@ -1,7 +1,7 @@
 //! Operators that read shapes: Shape and Size. With them, extents become values.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Ints, Rule, RuleCx};
+use typeloom_solver::rule::{Ints, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::unknown_extent;
@@ -15,7 +15,7 @@ const SIZE: Rule = Rule { name: "size.count", run: size };
 
 pub(super) const OPERATORS: &[Entry] = &[Entry::of("Shape", &[SHAPE]), Entry::of("Size", &[SIZE])];
 
-fn shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn shape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let start = cx.attr_int("start")?.unwrap_or(0);
     let end = cx.attr_int("end")?;
     let Some(extents) = cx.shape(In(0)) else {
@@ -35,7 +35,7 @@ fn shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn size(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn size(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &[])?;
     if let Some(extents) = cx.shape(In(0)) {
         let count = cx.dims().product(&extents);

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Counting, DimVec, Extent, Failure, Ints, Order, Rule, RuleCx};
+use typeloom_solver::rule::{Counting, DimVec, Extent, Ints, Order, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{require_at_most, require_indices};
@@ -32,7 +32,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("GatherND", &[GATHER_ND]),
 ];
 
-fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..)?;
     let Some(data) = cx.shape(In(0)) else { return Ok(()) };
     let axis = cx.attr_int("axis")?.unwrap_or(0);
@@ -44,7 +44,7 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// The constants among the indices lie within the axis, counted from either end, and so do positions that a `Range` counts.
-fn require_all_indices(cx: &mut RuleCx<'_, '_>, axis: Extent) -> Result<(), Failure> {
+fn require_all_indices(cx: &mut RuleCx<'_, '_>, axis: Extent) -> Result<(), RuleError> {
     if let Some(Counting { least, greatest, .. }) = cx.counting(In(1))
         && cx.dims().is_non_negative(least)
         && !cx.dims().is_anonymous(greatest)
@@ -71,7 +71,7 @@ pub(super) fn require_tuples(
     cx: &mut RuleCx<'_, '_>,
     data: &[DimId],
     (batch, tuple): (usize, usize),
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     let Some(indices) = cx.ints(In(1)) else { return Ok(()) };
     for at in 0..tuple {
         let column = indices.items.iter().skip(at).step_by(tuple);
@@ -103,7 +103,7 @@ fn indices(cx: &mut RuleCx<'_, '_>) -> Option<(Vec<usize>, Vec<Option<i64>>)> {
     (count == 1).then(|| (shape, vec![None]))
 }
 
-fn gather_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn gather_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if let Some(counting) = cx.counting(In(0)) {
         counted_value(cx, counting);
         return Ok(());
@@ -156,7 +156,7 @@ fn counted_value(cx: &mut RuleCx<'_, '_>, Counting { least, greatest, order }: C
     put_whole(cx, Out(0), Ints { shape: indices.shape.clone(), items: items.into() });
 }
 
-fn gather_elements(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn gather_elements(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.same_shape(In(1), Out(0))?;
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     require_inside(cx, axis)
@@ -164,7 +164,7 @@ fn gather_elements(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 
 /// Indices that stand beside the elements they pick: as many axes as the data, and, but for the axis they
 /// count along, nowhere longer. Source: GatherElements and ScatterElements, `indices`.
-pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>, axis: i64) -> Result<(), Failure> {
+pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>, axis: i64) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..)?;
     let (Some(data), Some(indices)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
     let axis = cx.axis("axis", axis, data.len())?;
@@ -180,7 +180,7 @@ pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>, axis: i64) -> Result<(), F
         {
             let message =
                 format!("the indices have {picked} elements along axis {at}, but the data has {extent}");
-            return Err(Failure::shapes(&[In(0), In(1)], message));
+            return Err(RuleError::shapes(&[In(0), In(1)], message));
         }
         require_at_most(
             cx,
@@ -192,7 +192,7 @@ pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>, axis: i64) -> Result<(), F
     require_all_indices(cx, (In(0), axis, data[axis]).into())
 }
 
-fn gather_elements_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn gather_elements_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let (Some(items), Some(indices)) = (Items::at(cx, In(0)), cx.ints(In(1))) else { return Ok(()) };
     let data = items.shape().to_vec();
     if data.is_empty() || data.len() != indices.shape.len() || indices.items.len() > MAX_ITEMS {
@@ -214,14 +214,14 @@ fn gather_elements_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn gather_nd(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn gather_nd(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..)?;
     cx.require_rank(In(1), 1..)?;
     let batch = cx.attr_int("batch_dims")?.unwrap_or(0);
     let (Some(data), Some(indices)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
     let most = data.len().min(indices.len());
     let Some(batch) = usize::try_from(batch).ok().filter(|batch| *batch < most) else {
-        return Err(Failure::attribute("batch_dims", format!("is {batch}, and must be in [0, {most})")));
+        return Err(RuleError::attribute("batch_dims", format!("is {batch}, and must be in [0, {most})")));
     };
     for axis in 0..batch {
         cx.require_equal((In(0), axis, data[axis]), (In(1), axis, indices[axis]), "are a batch axis")?;
@@ -231,7 +231,7 @@ fn gather_nd(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(tuple) = usize::try_from(tuple).ok().filter(|tuple| (1..=data.len() - batch).contains(tuple))
     else {
         let message = format!("the indices are {tuple} numbers each, for {} axes", data.len() - batch);
-        return Err(Failure::shapes(&[In(0), In(1)], message));
+        return Err(RuleError::shapes(&[In(0), In(1)], message));
     };
     require_tuples(cx, &data, (batch, tuple))?;
     let shape: DimVec = indices[..last].iter().chain(&data[batch + tuple..]).copied().collect();

@@ -1,7 +1,7 @@
 //! Products of matrices: MatMul and its quantised forms, Gemm, Einsum, Det.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::unknown_extent;
@@ -34,7 +34,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("QLinearMatMul", &[QLINEAR_MATMUL, QLINEAR_SCALES]),
 ];
 
-fn contract(cx: &mut RuleCx<'_, '_>, left: Port, right: Port) -> Result<(), Failure> {
+fn contract(cx: &mut RuleCx<'_, '_>, left: Port, right: Port) -> Result<(), RuleError> {
     cx.require_rank(left, 1..)?;
     cx.require_rank(right, 1..)?;
     let (Some(a), Some(b)) = (cx.shape(left), cx.shape(right)) else { return Ok(()) };
@@ -62,12 +62,12 @@ fn contract(cx: &mut RuleCx<'_, '_>, left: Port, right: Port) -> Result<(), Fail
     cx.set_shape(Out(0), &shape)
 }
 
-fn qlinear_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn qlinear_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     for (scale, zero_point) in [(1, 2), (4, 5), (6, 7)] {
         let (Some(a), Some(b)) = (cx.shape(In(scale)), cx.shape(In(zero_point))) else { continue };
         if a.len() != b.len() {
             let message = "a scale and its zero point must have one shape";
-            return Err(Failure::shapes(&[In(scale), In(zero_point)], message));
+            return Err(RuleError::shapes(&[In(scale), In(zero_point)], message));
         }
         for (axis, (x, y)) in a.iter().zip(&b).enumerate() {
             cx.require_equal((In(scale), axis, *x), (In(zero_point), axis, *y), "belong together")?;
@@ -76,7 +76,7 @@ fn qlinear_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn gemm(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn gemm(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 2..=2)?;
     cx.require_rank(In(1), 2..=2)?;
     let (flip_a, flip_b) = (cx.attr_flag("transA")?, cx.attr_flag("transB")?);
@@ -122,7 +122,7 @@ fn gemm(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn det(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn det(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 2..)?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
     let rank = shape.len();

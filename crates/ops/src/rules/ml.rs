@@ -3,7 +3,7 @@
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{require_at_most, unknown_extent};
@@ -75,14 +75,14 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 /// The rows of a table: its first axis, or one for a single row.
-fn rows(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
+fn rows(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, RuleError> {
     cx.require_rank(In(0), 1..=2)?;
     let Some(shape) = cx.shape(In(0)) else { return Ok(None) };
     Ok(Some(if shape.len() == 1 { cx.dims().constant(1) } else { shape[0] }))
 }
 
 /// The last axis of `X` has an extent for each index, however many axes the indices have; a vector becomes a row.
-fn extract(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn extract(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..)?;
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
     let last = shape.len() - 1;
@@ -105,9 +105,12 @@ fn index_below(
     index: i64,
     port: Port,
     (data, axis, extent): (Port, usize, DimId),
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     if index < 0 {
-        return Err(Failure::value(port, format!("holds the index {index}, but indices cannot be negative")));
+        return Err(RuleError::value(
+            port,
+            format!("holds the index {index}, but indices cannot be negative"),
+        ));
     }
     let needed = cx.dims().constant(index.saturating_add(1));
     require_at_most(
@@ -118,14 +121,14 @@ fn index_below(
     )
 }
 
-fn cast_map(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn cast_map(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let elem = match cx.attr_str("cast_to")? {
         Some("TO_FLOAT") | None => Elem::FLOAT,
         Some("TO_STRING") => Elem::STRING,
         Some("TO_INT64") => Elem::INT64,
         Some(other) => {
             let message = format!("is `{other}`, but must be TO_FLOAT, TO_STRING or TO_INT64");
-            return Err(Failure::attribute("cast_to", message));
+            return Err(RuleError::attribute("cast_to", message));
         }
     };
     cx.set_elem(Out(0), elem)?;
@@ -133,7 +136,7 @@ fn cast_map(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         Some("SPARSE") => {
             let width = cx.attr_int("max_map")?.unwrap_or(1);
             if width < 1 {
-                return Err(Failure::attribute("max_map", format!("is {width}, but must be at least 1")));
+                return Err(RuleError::attribute("max_map", format!("is {width}, but must be at least 1")));
             }
             cx.dims().constant(width)
         }
@@ -143,13 +146,13 @@ fn cast_map(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &[DimId::ONE, width])
 }
 
-fn category(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn category(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let ints = cx.attr_ints("cats_int64s")?.unwrap_or_default().len();
     let strings = cx.attr_strings("cats_strings")?.unwrap_or_default().len();
     if ints == 0 || ints != strings {
         let message =
             format!("has {ints} items, but must have as many as `cats_strings` ({strings}), at least one");
-        return Err(Failure::attribute("cats_int64s", message));
+        return Err(RuleError::attribute("cats_int64s", message));
     }
     for (from, to) in [(In(0), Out(0)), (Out(0), In(0))] {
         match cx.elem(from) {
@@ -161,9 +164,9 @@ fn category(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn dictionary(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn dictionary(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if cx.has_attr("string_vocabulary")? == cx.has_attr("int64_vocabulary")? {
-        return Err(Failure::attribute(
+        return Err(RuleError::attribute(
             "string_vocabulary",
             "or `int64_vocabulary` must be given, but not both",
         ));
@@ -179,7 +182,7 @@ fn dictionary(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// A row has the columns of all inputs, as many of each as the attribute says.
-fn features(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn features(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let mut rows: Option<(Port, usize, DimId)> = None;
     for port in (0..cx.input_count()).map(In) {
         let Some(shape) = cx.shape(port) else { continue };
@@ -195,7 +198,7 @@ fn features(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let columns = match cx.attr_ints("inputdimensions")? {
         Some(dims) if dims.len() != cx.input_count() => {
             let message = format!("has {} items for {} inputs", dims.len(), cx.input_count());
-            return Err(Failure::attribute("inputdimensions", message));
+            return Err(RuleError::attribute("inputdimensions", message));
         }
         Some(dims) => dims.iter().try_fold(0_i64, |sum, dim| sum.checked_add(*dim)),
         None => None,
@@ -212,7 +215,7 @@ fn features(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// The element type of the one list of values, keys or default among those that can be given.
-fn labels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn labels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if cx.since_version() < 2 {
         return category_labels(cx);
     }
@@ -239,9 +242,12 @@ fn labels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         match given[..] {
             [(_, Some(elem))] => cx.set_elem(port, elem)?,
             [(_, None)] => {}
-            [] => return Err(Failure::attribute(prefix[0], "or another of its kind must be given")),
+            [] => return Err(RuleError::attribute(prefix[0], "or another of its kind must be given")),
             [(name, _), ..] => {
-                return Err(Failure::attribute(name, "is one of several lists where only one can be given"));
+                return Err(RuleError::attribute(
+                    name,
+                    "is one of several lists where only one can be given",
+                ));
             }
         }
     }
@@ -249,22 +255,22 @@ fn labels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         && keys != values
     {
         let message = format!("or its kind has {keys} items, but there are {values} values");
-        return Err(Failure::attribute("keys_strings", message));
+        return Err(RuleError::attribute("keys_strings", message));
     }
     if let Some(default) = cx.attr_tensor("default_tensor")? {
         let header = default.header()?;
         if Elem::from_onnx(header.data_type) != cx.elem(Out(0)) {
-            return Err(Failure::attribute("default_tensor", "must have the element type of the values"));
+            return Err(RuleError::attribute("default_tensor", "must have the element type of the values"));
         }
         if header.dims.iter().any(|dim| *dim != 1) || header.dims.len() > 1 {
-            return Err(Failure::attribute("default_tensor", "must hold a single value"));
+            return Err(RuleError::attribute("default_tensor", "must hold a single value"));
         }
     }
     Ok(())
 }
 
 /// How many items the list in an attribute has; the end of its name says what they are.
-fn list_length(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Option<usize>, Failure> {
+fn list_length(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Option<usize>, RuleError> {
     let kind = name.rsplit('_').next();
     Ok(match kind {
         Some("strings") => cx.attr_strings(name)?.map(|items| items.len()),
@@ -281,7 +287,7 @@ fn list_length(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Option<usize>,
 }
 
 /// Version 1 maps strings to integers and back.
-fn category_labels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn category_labels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     match cx.elem(In(0)) {
         Some(Elem::STRING) => cx.set_elem(Out(0), Elem::INT64),
         Some(Elem::INT64) => cx.set_elem(Out(0), Elem::STRING),
@@ -290,18 +296,18 @@ fn category_labels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// How many class labels there are; they are the elements of the first output.
-fn classes(cx: &mut RuleCx<'_, '_>, strings: &'static str, ints: &'static str) -> Result<usize, Failure> {
+fn classes(cx: &mut RuleCx<'_, '_>, strings: &'static str, ints: &'static str) -> Result<usize, RuleError> {
     let of_strings = cx.attr_strings(strings)?.unwrap_or_default().len();
     let of_ints = cx.attr_ints(ints)?.unwrap_or_default().len();
     if of_strings > 0 && of_ints > 0 {
-        return Err(Failure::attribute(strings, format!("and `{ints}` cannot both be given")));
+        return Err(RuleError::attribute(strings, format!("and `{ints}` cannot both be given")));
     }
     cx.set_elem(Out(0), if of_strings > 0 { Elem::STRING } else { Elem::INT64 })?;
     Ok(of_strings.max(of_ints))
 }
 
 /// Shapes the label and the scores of each row.
-fn scores(cx: &mut RuleCx<'_, '_>, rows: Option<DimId>, columns: Option<usize>) -> Result<(), Failure> {
+fn scores(cx: &mut RuleCx<'_, '_>, rows: Option<DimId>, columns: Option<usize>) -> Result<(), RuleError> {
     let rows = match rows {
         Some(rows) => rows,
         None => unknown_extent(cx, Out(0), 0),
@@ -319,7 +325,7 @@ fn count(cx: &mut RuleCx<'_, '_>, items: usize) -> DimId {
 }
 
 /// One score for each intercept; with a single one, the other of two classes has the rest.
-fn linear_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn linear_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let labels = classes(cx, "classlabels_strings", "classlabels_ints")?;
     let rows = rows(cx)?;
     let intercepts = cx.attr_floats("intercepts")?.unwrap_or_default().len();
@@ -330,7 +336,7 @@ fn linear_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         (1, 2) => Some(2),
         (1, labels) => {
             let message = format!("has one item for {labels} labels, but separates two classes");
-            return Err(Failure::attribute("intercepts", message));
+            return Err(RuleError::attribute("intercepts", message));
         }
         (many, _) => Some(many),
     };
@@ -342,7 +348,7 @@ fn linear_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 
 /// Needs a coefficient for each feature and class (or target) of a row. The specification does not say what the features
 /// of a vector are.
-fn coefficients(cx: &mut RuleCx<'_, '_>, classes: usize) -> Result<(), Failure> {
+fn coefficients(cx: &mut RuleCx<'_, '_>, classes: usize) -> Result<(), RuleError> {
     let Some(given) = cx.attr_floats("coefficients")? else { return Ok(()) };
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
     let [_, features] = shape[..] else { return Ok(()) };
@@ -352,7 +358,7 @@ fn coefficients(cx: &mut RuleCx<'_, '_>, classes: usize) -> Result<(), Failure> 
 }
 
 /// Without probabilities, a machine with support vectors has a score for each pair of classes.
-fn svm_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn svm_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let labels = classes(cx, "classlabels_strings", "classlabels_ints")?;
     let rows = rows(cx)?;
     let vectors: i64 =
@@ -375,9 +381,9 @@ fn svm_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     scores(cx, rows, columns)
 }
 
-fn targets_per_row(cx: &mut RuleCx<'_, '_>, name: &'static str, targets: i64) -> Result<(), Failure> {
+fn targets_per_row(cx: &mut RuleCx<'_, '_>, name: &'static str, targets: i64) -> Result<(), RuleError> {
     if targets < 0 {
-        return Err(Failure::attribute(name, format!("is {targets}, but cannot be negative")));
+        return Err(RuleError::attribute(name, format!("is {targets}, but cannot be negative")));
     }
     let targets = cx.dims().constant(targets);
     match rows(cx)? {
@@ -386,7 +392,7 @@ fn targets_per_row(cx: &mut RuleCx<'_, '_>, name: &'static str, targets: i64) ->
     }
 }
 
-fn linear_regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn linear_regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let targets = cx.attr_int("targets")?.unwrap_or(1);
     if let Ok(targets) = usize::try_from(targets) {
         coefficients(cx, targets)?;
@@ -394,7 +400,7 @@ fn linear_regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     targets_per_row(cx, "targets", targets)
 }
 
-fn svm_regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn svm_regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let numbers = cx.attr_floats("support_vectors")?.unwrap_or_default().len();
     let vectors = cx.attr_int("n_supports")?.and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
     svm_features(cx, numbers, vectors)?;
@@ -402,7 +408,7 @@ fn svm_regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// Needs as many features as there are numbers in one of so many vectors.
-fn svm_features(cx: &mut RuleCx<'_, '_>, numbers: usize, vectors: usize) -> Result<(), Failure> {
+fn svm_features(cx: &mut RuleCx<'_, '_>, numbers: usize, vectors: usize) -> Result<(), RuleError> {
     if vectors > 0
         && numbers.is_multiple_of(vectors)
         && let Some(shape) = cx.shape(In(0))
@@ -416,7 +422,7 @@ fn svm_features(cx: &mut RuleCx<'_, '_>, numbers: usize, vectors: usize) -> Resu
 }
 
 /// There is one value for each feature, or one for all; ONNX Runtime also takes other numbers of them.
-fn imputer(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn imputer(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let floats = cx.attr_floats("imputed_value_floats")?.is_some_and(|values| !values.is_empty());
     let ints = cx.attr_ints("imputed_value_int64s")?.is_some_and(|values| !values.is_empty());
     let (name, other, is_given) = match cx.elem(In(0)) {
@@ -425,24 +431,24 @@ fn imputer(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         None => return Ok(()),
     };
     if floats && ints {
-        return Err(Failure::attribute(name, format!("and `{other}` cannot both be given")));
+        return Err(RuleError::attribute(name, format!("and `{other}` cannot both be given")));
     }
     if !is_given {
-        return Err(Failure::attribute(name, "must be given for this element type"));
+        return Err(RuleError::attribute(name, "must be given for this element type"));
     }
     Ok(())
 }
 
-fn normalizer(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn normalizer(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     rows(cx).map(|_| ())
 }
 
-fn scaler(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn scaler(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let (offset, scale) = (cx.attr_floats("offset")?, cx.attr_floats("scale")?);
     let (Some(offset), Some(scale)) = (offset, scale) else { return Ok(()) };
     if offset.len() != scale.len() {
         let message = format!("has {} items, but `scale` has {}", offset.len(), scale.len());
-        return Err(Failure::attribute("offset", message));
+        return Err(RuleError::attribute("offset", message));
     }
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
     let axis = usize::from(shape.len() > 1);
@@ -455,11 +461,11 @@ fn scaler(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let ints = cx.attr_ints("cats_int64s")?.unwrap_or_default().len();
     let strings = cx.attr_strings("cats_strings")?.unwrap_or_default().len();
     if (ints > 0) == (strings > 0) {
-        return Err(Failure::attribute("cats_int64s", "or `cats_strings` must be given, but not both"));
+        return Err(RuleError::attribute("cats_int64s", "or `cats_strings` must be given, but not both"));
     }
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
     let count = i64::try_from(ints.max(strings)).unwrap_or(i64::MAX);
@@ -467,7 +473,7 @@ fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &shape)
 }
 
-fn zip_map(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn zip_map(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..=2)?;
     let strings = cx.attr_strings("classlabels_strings")?.unwrap_or_default().len();
     let ints = cx.attr_ints("classlabels_int64s")?.unwrap_or_default().len();
@@ -475,7 +481,7 @@ fn zip_map(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         (true, false) => Elem::STRING,
         (false, true) => Elem::INT64,
         _ => {
-            return Err(Failure::attribute(
+            return Err(RuleError::attribute(
                 "classlabels_strings",
                 "or `classlabels_int64s` must be given, but not both",
             ));

@@ -2,7 +2,7 @@
 
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Rule, RuleCx};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{dtype_attr, require_multiple};
@@ -51,7 +51,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 /// Needs the vectors at some inputs to have as many elements as the data has channels.
-fn channel_vectors(cx: &mut RuleCx<'_, '_>, vectors: std::ops::Range<usize>) -> Result<(), Failure> {
+fn channel_vectors(cx: &mut RuleCx<'_, '_>, vectors: std::ops::Range<usize>) -> Result<(), RuleError> {
     let data = cx.shape(In(0));
     for at in vectors {
         cx.require_rank(In(at), 1..=1)?;
@@ -63,7 +63,7 @@ fn channel_vectors(cx: &mut RuleCx<'_, '_>, vectors: std::ops::Range<usize>) -> 
     Ok(())
 }
 
-fn batch_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn batch_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..)?;
     // Before version 9, `spatial = 0` gave every activation its own parameters.
     if cx.attr_int("spatial")? == Some(0) {
@@ -74,16 +74,16 @@ fn batch_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     (1..cx.output_count()).try_for_each(|at| cx.set_shape(Out(at), &channels))
 }
 
-fn instance_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn instance_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 2..)?;
     channel_vectors(cx, 1..3)
 }
 
-fn group_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn group_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 2..)?;
     let groups = cx.attr_int("num_groups")?.unwrap_or(1);
     if groups < 1 {
-        return Err(Failure::attribute(
+        return Err(RuleError::attribute(
             "num_groups",
             format!("is {groups}, but there must be at least one group"),
         ));
@@ -92,7 +92,7 @@ fn group_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         && channels % groups != 0
     {
         let message = format!("is {groups}, which does not divide the {channels} channels");
-        return Err(Failure::attribute("num_groups", message));
+        return Err(RuleError::attribute("num_groups", message));
     }
     if let Some(channels) = cx.shape(In(0)).map(|shape| shape[1]) {
         let groups = cx.dims().constant(groups);
@@ -112,12 +112,12 @@ fn group_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// The position of the first normalised axis.
-fn first_axis(cx: &RuleCx<'_, '_>, rank: usize) -> Result<usize, Failure> {
+fn first_axis(cx: &RuleCx<'_, '_>, rank: usize) -> Result<usize, RuleError> {
     let axis = cx.attr_int("axis")?.unwrap_or(-1);
     cx.axis("axis", axis, rank)
 }
 
-fn layer_scale(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn layer_scale(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(data) = cx.shape(In(0)) else { return Ok(()) };
     let first = first_axis(cx, data.len())?;
     let normalised = &data[first..];
@@ -143,7 +143,7 @@ fn layer_scale(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn layer_statistics(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn layer_statistics(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if cx.output_count() < 2 {
         return Ok(());
     }
@@ -166,7 +166,7 @@ fn layer_statistics(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn axes(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn axes(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let (Some(rank), Some(axes)) = (cx.rank(In(0)), cx.attr_ints("axes")?) else { return Ok(()) };
     // The default names axes of a four-dimensional input; only axes that a node gives are checked.
     if cx.has_attr("axes")? {
@@ -177,12 +177,12 @@ fn axes(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn dropout_mask(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn dropout_mask(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.same_shape(In(0), Out(1))?;
     for port in [In(1), In(2)] {
         let Some(shape) = cx.shape(port) else { continue };
         if shape.iter().any(|dim| cx.const_dim(*dim).is_some_and(|extent| extent != 1)) {
-            return Err(Failure::shapes(&[port], "must be a single number"));
+            return Err(RuleError::shapes(&[port], "must be a single number"));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Rule, RuleCx};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{
@@ -25,7 +25,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Pad", &[PAD]).since(2),
 ];
 
-fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> Result<(), Failure> {
+fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> Result<(), RuleError> {
     require_single(cx, In(2))?;
     let (Some(pads), axes) = (list(cx, name, 1)?, list(cx, "axes", 3)?) else { return Ok(()) };
     let Some(mut shape) = cx.shape(In(0)) else {
@@ -72,7 +72,7 @@ fn require_room(
     (axis, extent): (usize, DimId),
     [front, back]: [i64; 2],
     is_reflected: bool,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     let cut = front.min(0).saturating_add(back.min(0)).saturating_neg();
     let widest = front.max(back);
     let needed = if is_reflected && widest > 0 {
@@ -97,7 +97,7 @@ fn padded_axes(
     cx: &mut RuleCx<'_, '_>,
     axes: Option<List>,
     rank: usize,
-) -> Result<Option<Vec<usize>>, Failure> {
+) -> Result<Option<Vec<usize>>, RuleError> {
     let Some(axes) = axes else { return Ok(Some((0..rank).collect())) };
     match axes.constants(cx) {
         Some(known) => axes.source.axes(&known, rank).map(Some),
@@ -105,7 +105,7 @@ fn padded_axes(
     }
 }
 
-fn center_crop_pad(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn center_crop_pad(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(1), 1..=1)?;
     let axes = match cx.attr_ints("axes")? {
         Some(_) => list(cx, "axes", usize::MAX)?,

@@ -1,7 +1,7 @@
 //! Pooling: over sliding windows, over whole channels, over regions; and what undoes it.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{MAX_AXES, Shared, unknown_extent};
@@ -37,7 +37,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 /// The number of spatial axes, from the input or else from `kernel_shape`.
-fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
+fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, RuleError> {
     if let Some(rank) = cx.require_rank(In(0), 3..)? {
         return Ok((rank <= MAX_AXES).then(|| rank - 2));
     }
@@ -47,7 +47,7 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
         .filter(|spatial| (1..MAX_AXES).contains(spatial)))
 }
 
-fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
     let kernel = sliding::kernel_shape(cx, spatial)?;
     let windows = Windows::read(cx, spatial)?;
@@ -85,7 +85,7 @@ fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.same_shape(Out(0), Out(1))
 }
 
-fn global(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn global(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 2..)?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
     let one = cx.dims().constant(1);
@@ -93,12 +93,12 @@ fn global(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &shape)
 }
 
-fn unpool(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn unpool(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     unpooled(cx)?;
     cx.same_shape(In(0), In(1))
 }
 
-fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
     let rank = spatial + 2;
     let windows = Windows::read(cx, spatial)?;
@@ -108,7 +108,7 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         if let Some(length) = cx.vector_len(In(2))
             && length != rank
         {
-            return Err(Failure::value(
+            return Err(RuleError::value(
                 In(2),
                 format!("has {length} extents for the {rank} axes of the input"),
             ));
@@ -136,7 +136,7 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         let padding = dims.add(before, after);
         let extent = dims.sub(reach, padding);
         if dims.bounds(extent).1.is_some_and(|most| most < 0) {
-            return Err(Failure::attribute(
+            return Err(RuleError::attribute(
                 "pads",
                 format!("takes more from axis {} than there is", axis + 2),
             ));
@@ -147,7 +147,7 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// Shapes `[regions, channels, height, width]`.
-fn regions_shape(cx: &mut RuleCx<'_, '_>, regions: Shared, height: i64, width: i64) -> Result<(), Failure> {
+fn regions_shape(cx: &mut RuleCx<'_, '_>, regions: Shared, height: i64, width: i64) -> Result<(), RuleError> {
     let channels = match cx.shape(In(0)) {
         Some(input) => input[1],
         None => unknown_extent(cx, Out(0), 1),

@@ -3,7 +3,7 @@
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::dtype_attr;
@@ -31,14 +31,14 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("QuantizeLinear", &[SAME_SHAPE, SCALE, QUANTIZE_TYPE]),
 ];
 
-fn quantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn quantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let asked = dtype_attr(cx, "output_dtype")?;
     if cx.has(In(2)) {
         // The signature ties the output to the zero point.
         if let (Some(asked), Some(given)) = (asked, cx.elem(In(2)))
             && asked != given
         {
-            return Err(Failure::attribute(
+            return Err(RuleError::attribute(
                 "output_dtype",
                 "asks for another element type than that of the zero point",
             ));
@@ -48,13 +48,13 @@ fn quantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_elem(Out(0), asked.unwrap_or(Elem::UINT8))
 }
 
-fn dequantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn dequantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     match dtype_attr(cx, "output_dtype")? {
         Some(asked) => cx.set_elem(Out(0), asked),
         // A scale that is only an exponent says nothing about the result.
         None => match cx.elem(In(1)) {
             Some(Elem::FLOAT8E8M0) => {
-                Err(Failure::attribute("output_dtype", "must be given where the scale is float8e8m0"))
+                Err(RuleError::attribute("output_dtype", "must be given where the scale is float8e8m0"))
             }
             Some(scale) => cx.set_elem(Out(0), scale),
             None => cx.same_elem(In(1), Out(0)),
@@ -62,11 +62,11 @@ fn dequantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
 }
 
-fn scale(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn scale(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let axis = cx.attr_int("axis")?.unwrap_or(1);
     let block = cx.attr_int("block_size")?.unwrap_or(0);
     if block < 0 {
-        return Err(Failure::attribute(
+        return Err(RuleError::attribute(
             "block_size",
             format!("is {block}, but a block has at least one element"),
         ));
@@ -88,7 +88,7 @@ fn scale(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         rank if rank == data.len() => blocked(cx, &data, &scale, axis, block),
         _ => {
             let message = "a scale has no axis, one axis, or as many axes as the data";
-            Err(Failure::shapes(&[In(0), In(1)], message))
+            Err(RuleError::shapes(&[In(0), In(1)], message))
         }
     }
 }
@@ -99,7 +99,7 @@ fn blocked(
     scale: &[DimId],
     axis: i64,
     block: i64,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     let axis = cx.axis("axis", axis, data.len())?;
     for (at, (dim, scale)) in data.iter().zip(scale).enumerate() {
         if at != axis {
@@ -118,13 +118,13 @@ fn same_parameters(
     cx: &mut RuleCx<'_, '_>,
     (scale_port, scale): (Port, &[DimId]),
     (zero_port, zero): (Port, &[DimId]),
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     let single = |cx: &mut RuleCx<'_, '_>, shape: &[_]| shape.iter().all(|dim| cx.const_dim(*dim) == Some(1));
     if single(cx, scale) && single(cx, zero) {
         return Ok(());
     }
     if scale.len() != zero.len() {
-        return Err(Failure::shapes(
+        return Err(RuleError::shapes(
             &[scale_port, zero_port],
             "a scale and its zero point must have one shape",
         ));
@@ -135,7 +135,7 @@ fn same_parameters(
     Ok(())
 }
 
-fn dynamic(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn dynamic(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(1), &[])?;
     cx.set_shape(Out(2), &[])
 }

@@ -1,7 +1,7 @@
 //! Operators that draw random numbers.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{Source, dtype_attr, require_extent, set_named_elem};
@@ -25,7 +25,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("RandomUniformLike", &[SAME_SHAPE, LIKE]),
 ];
 
-fn shaped(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn shaped(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if let Some(elem) = dtype_attr(cx, "dtype")? {
         set_named_elem(cx, Out(0), "dtype", elem)?;
     }
@@ -38,14 +38,14 @@ fn shaped(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &shape)
 }
 
-fn like(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn like(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     match dtype_attr(cx, "dtype")? {
         Some(elem) => set_named_elem(cx, Out(0), "dtype", elem),
         None => cx.same_elem(In(0), Out(0)),
     }
 }
 
-fn multinomial(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn multinomial(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if let Some(elem) = dtype_attr(cx, "dtype")? {
         set_named_elem(cx, Out(0), "dtype", elem)?;
     }

@@ -5,7 +5,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Counting, Failure, Floats, Ints, Order, Rule, RuleCx};
+use typeloom_solver::rule::{Counting, Floats, Ints, Order, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{require_single, unknown_extent};
@@ -17,7 +17,7 @@ const RANGE: Rule = Rule { name: "range.length", run: range };
 
 pub(super) const OPERATORS: &[Entry] = &[Entry::of("Range", &[RANGE])];
 
-fn range(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn range(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     for port in [In(0), In(1), In(2)] {
         require_single(cx, port)?;
     }
@@ -33,7 +33,7 @@ fn range(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// The range of integers, or of floats that are whole but not all constants.
-fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
+fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, RuleError> {
     if [0, 1, 2].into_iter().all(|at| !cx.has(In(at)) || cx.floats(In(at)).is_some()) {
         return Ok(None);
     }
@@ -45,7 +45,7 @@ fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
         return Ok(None);
     };
     if cx.const_dim(delta) == Some(0) {
-        return Err(Failure::value(In(2), "is 0, so the limit is never reached"));
+        return Err(RuleError::value(In(2), "is 0, so the limit is never reached"));
     }
     let (least, most) = cx.dims().bounds(delta);
     let span = cx.dims().sub(limit, start);
@@ -93,7 +93,7 @@ fn is_filled(cx: &mut RuleCx<'_, '_>, start: DimId, span: DimId) -> bool {
     !cx.dims().is_anonymous(span) && (start == DimId::ZERO || cx.is_positive_in_runs(span))
 }
 
-fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
+fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, RuleError> {
     let item =
         |cx: &mut RuleCx<'_, '_>, at| cx.floats(In(at)).and_then(|floats| floats.items.first().copied());
     let delta = if cx.has(In(2)) { item(cx, 2) } else { Some(1.0) };
@@ -101,7 +101,7 @@ fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
         return Ok(None);
     };
     if delta == 0.0 {
-        return Err(Failure::value(In(2), "is 0, so the limit is never reached"));
+        return Err(RuleError::value(In(2), "is 0, so the limit is never reached"));
     }
     let count = ((limit - start) / delta).ceil().max(0.0);
     // Beyond this, neighbouring doubles are not neighbouring integers.

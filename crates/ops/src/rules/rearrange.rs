@@ -3,7 +3,7 @@
 
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{Source, require_at_most, require_multiple, require_single};
@@ -35,14 +35,14 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Trilu", &[SAME_SHAPE, TRILU]),
 ];
 
-fn transpose(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn transpose(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let given = cx.attr_ints("perm")?;
     let positions = match &given {
         Some(perm) => {
             let rank = perm.len();
             // Positions, not axes: they do not count from the end.
             if let Some(axis) = perm.iter().find(|axis| **axis < 0) {
-                return Err(Failure::attribute("perm", format!("names axis {axis}, and axes start at 0")));
+                return Err(RuleError::attribute("perm", format!("names axis {axis}, and axes start at 0")));
             }
             Some(Source::Attribute("perm").axes(perm, rank)?)
         }
@@ -64,7 +64,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let positions = positions.unwrap_or_else(|| (0..shape.len()).rev().collect());
     if positions.len() != shape.len() {
         let message = format!("orders {} axes, but the input has {}", positions.len(), shape.len());
-        return Err(Failure::attribute("perm", message));
+        return Err(RuleError::attribute("perm", message));
     }
     let moved: DimVec = positions.iter().map(|axis| shape[*axis]).collect();
     cx.set_shape(Out(0), &moved)?;
@@ -84,7 +84,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// What is known of the output's axes is known of the input's.
-fn move_back(cx: &mut RuleCx<'_, '_>, positions: &[usize], moved: &[DimId]) -> Result<(), Failure> {
+fn move_back(cx: &mut RuleCx<'_, '_>, positions: &[usize], moved: &[DimId]) -> Result<(), RuleError> {
     let mut shape: DimVec = moved.into();
     for (axis, dim) in positions.iter().zip(moved) {
         shape[*axis] = *dim;
@@ -92,30 +92,30 @@ fn move_back(cx: &mut RuleCx<'_, '_>, positions: &[usize], moved: &[DimId]) -> R
     cx.set_shape(In(0), &shape)
 }
 
-fn block_size(cx: &RuleCx<'_, '_>) -> Result<i64, Failure> {
+fn block_size(cx: &RuleCx<'_, '_>) -> Result<i64, RuleError> {
     match cx.attr_int("blocksize")? {
         // Its square is a number of channels.
         Some(size @ 1..=0x7fff_ffff) => Ok(size),
-        Some(size) => Err(Failure::attribute("blocksize", format!("is {size}, and must be at least 1"))),
-        None => Err(Failure::attribute("blocksize", "must be given")),
+        Some(size) => Err(RuleError::attribute("blocksize", format!("is {size}, and must be at least 1"))),
+        None => Err(RuleError::attribute("blocksize", "must be given")),
     }
 }
 
 /// An extent divided by a number that must divide it.
-fn divided(cx: &mut RuleCx<'_, '_>, axis: usize, extent: DimId, by: i64) -> Result<DimId, Failure> {
+fn divided(cx: &mut RuleCx<'_, '_>, axis: usize, extent: DimId, by: i64) -> Result<DimId, RuleError> {
     let divisor = cx.dims().constant(by);
     let remainder = cx.dims().modulo(extent, divisor);
     let zero = cx.dims().constant(0);
     if cx.dims().compare(remainder, zero) == Decision::Different {
         let extent = cx.dims().display(extent).to_string();
         let message = format!("axis {axis} has extent {extent}, which is not a multiple of {by}");
-        return Err(Failure::shapes(&[In(0)], message));
+        return Err(RuleError::shapes(&[In(0)], message));
     }
     require_multiple(cx, (In(0), axis, extent), divisor, "are an extent and the blocks that divide it")?;
     Ok(cx.dims().floor_div(extent, divisor))
 }
 
-fn depth_to_space(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn depth_to_space(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let size = block_size(cx)?;
     cx.require_rank(In(0), 4..=4)?;
     let Some(shape) = cx.shape(In(0)) else { return cx.set_rank(Out(0), 4) };
@@ -125,7 +125,7 @@ fn depth_to_space(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &[shape[0], channels, height, width])
 }
 
-fn space_to_depth(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn space_to_depth(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let size = block_size(cx)?;
     cx.require_rank(In(0), 4..=4)?;
     let Some(shape) = cx.shape(In(0)) else { return cx.set_rank(Out(0), 4) };
@@ -135,16 +135,16 @@ fn space_to_depth(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &[shape[0], channels, height, width])
 }
 
-fn reverse(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn reverse(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let axis =
         |cx: &RuleCx<'_, '_>, name: &'static str, default: i64| match cx.attr_int(name)?.unwrap_or(default) {
             0 => Ok(0),
             1 => Ok(1),
-            other => Err(Failure::attribute(name, format!("is {other}, and must be 0 or 1"))),
+            other => Err(RuleError::attribute(name, format!("is {other}, and must be 0 or 1"))),
         };
     let (batch, time) = (axis(cx, "batch_axis", 1)?, axis(cx, "time_axis", 0)?);
     if batch == time {
-        return Err(Failure::attribute("time_axis", format!("is {time}, and so is batch_axis")));
+        return Err(RuleError::attribute("time_axis", format!("is {time}, and so is batch_axis")));
     }
     cx.require_rank(In(0), 2..)?;
     cx.require_rank(In(1), 1..=1)?;
@@ -161,7 +161,7 @@ fn reverse(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn trilu(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn trilu(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 2..)?;
     require_single(cx, In(1))
 }

@@ -14,7 +14,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{Deferred, Shared};
@@ -55,7 +55,7 @@ struct Layout {
 const STEPS_FIRST: Layout = Layout { steps: 0, batch: 1, state: [0, 1], all: [0, 1, 2] };
 const BATCH_FIRST: Layout = Layout { steps: 1, batch: 0, state: [1, 0], all: [1, 2, 0] };
 
-fn recurrent(cx: &mut RuleCx<'_, '_>, gates: i64) -> Result<(), Failure> {
+fn recurrent(cx: &mut RuleCx<'_, '_>, gates: i64) -> Result<(), RuleError> {
     let layout = layout(cx)?;
     let directions = directions(cx)?;
     let mut extents = Extents::default();
@@ -68,23 +68,23 @@ fn recurrent(cx: &mut RuleCx<'_, '_>, gates: i64) -> Result<(), Failure> {
     faults.finish()
 }
 
-fn layout(cx: &RuleCx<'_, '_>) -> Result<Layout, Failure> {
+fn layout(cx: &RuleCx<'_, '_>) -> Result<Layout, RuleError> {
     match cx.attr_int("layout")? {
         None | Some(0) => Ok(STEPS_FIRST),
         Some(1) => Ok(BATCH_FIRST),
-        Some(other) => Err(Failure::attribute("layout", format!("is {other}, but must be 0 or 1"))),
+        Some(other) => Err(RuleError::attribute("layout", format!("is {other}, but must be 0 or 1"))),
     }
 }
 
 /// The number of directions. The default is not asked for: version 1 of GRU misspells it.
-fn directions(cx: &mut RuleCx<'_, '_>) -> Result<DimId, Failure> {
+fn directions(cx: &mut RuleCx<'_, '_>) -> Result<DimId, RuleError> {
     let count = if cx.has_attr("direction")? {
         match cx.attr_str("direction")?.unwrap_or_default() {
             "forward" | "reverse" => 1,
             "bidirectional" => 2,
             other => {
                 let message = format!("is `{other}`, but must be forward, reverse or bidirectional");
-                return Err(Failure::attribute("direction", message));
+                return Err(RuleError::attribute("direction", message));
             }
         }
     } else {
@@ -94,10 +94,10 @@ fn directions(cx: &mut RuleCx<'_, '_>) -> Result<DimId, Failure> {
 }
 
 /// The hidden size: the attribute's, or that of the recurrence weights.
-fn hidden_size(cx: &mut RuleCx<'_, '_>, gates: i64, extents: &mut Extents) -> Result<(), Failure> {
+fn hidden_size(cx: &mut RuleCx<'_, '_>, gates: i64, extents: &mut Extents) -> Result<(), RuleError> {
     if let Some(size) = cx.attr_int("hidden_size")? {
         if size < 1 {
-            return Err(Failure::attribute("hidden_size", format!("is {size}, but must be at least 1")));
+            return Err(RuleError::attribute("hidden_size", format!("is {size}, but must be at least 1")));
         }
         let size = cx.dims().constant(size);
         extents.hidden.meet(cx, (Out(0), size), HIDDEN)?;
@@ -123,7 +123,7 @@ const GATES: &str = "are the gates, as many numbers each as the hidden size";
 const DIRECTIONS: &str = "are the directions";
 const BATCH: &str = "are the batch";
 
-fn inputs(cx: &mut RuleCx<'_, '_>, layout: Layout, extents: &mut Extents) -> Result<(), Failure> {
+fn inputs(cx: &mut RuleCx<'_, '_>, layout: Layout, extents: &mut Extents) -> Result<(), RuleError> {
     cx.require_rank(In(0), 3..=3)?;
     if let Some(input) = cx.shape(In(0)) {
         extents.steps.meet(cx, (In(0), layout.steps, input[layout.steps]), "are the steps")?;
@@ -142,7 +142,7 @@ fn weights(
     gates: i64,
     directions: DimId,
     extents: &mut Extents,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     for (port, rank, times) in [(In(1), 3, gates), (In(2), 3, gates), (In(3), 2, 2 * gates)] {
         cx.require_rank(port, rank..=rank)?;
         let Some(shape) = cx.shape(port) else { continue };
@@ -162,7 +162,7 @@ fn gate_values(
     dim: DimId,
     times: i64,
     extents: &Extents,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     let Some(hidden) = extents.hidden.get() else { return Ok(()) };
     let times = cx.dims().constant(times);
     let expected = cx.dims().mul(hidden, times);
@@ -175,7 +175,7 @@ fn states(
     gates: i64,
     directions: DimId,
     extents: &mut Extents,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     // Only LSTM has a cell and peepholes.
     let cell = (gates == 4).then_some(In(6));
     let [at_directions, at_batch] = layout.state;
@@ -201,7 +201,7 @@ fn outputs(
     layout: Layout,
     directions: DimId,
     extents: &Extents,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     let [steps, at_directions, batch] = layout.all;
     if cx.has(Out(0)) {
         let mut shape = [directions; 4];

@@ -1,7 +1,7 @@
 //! Operators that reduce, search or accumulate along axes.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::require_at_most;
@@ -60,7 +60,7 @@ enum Axes {
     Unknown,
 }
 
-fn axes(cx: &mut RuleCx<'_, '_>) -> Result<Axes, Failure> {
+fn axes(cx: &mut RuleCx<'_, '_>) -> Result<Axes, RuleError> {
     let all_or_nothing = |nothing: bool| if nothing { Axes::Nothing } else { Axes::All };
     if let Some(axes) = cx.attr_ints("axes")? {
         return Ok(if axes.is_empty() { Axes::All } else { Axes::These(axes) });
@@ -77,7 +77,7 @@ fn axes(cx: &mut RuleCx<'_, '_>) -> Result<Axes, Failure> {
     })
 }
 
-fn reduce(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn reduce(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
     let axes = axes(cx)?;
     let Some(shape) = cx.shape(In(0)) else {
@@ -120,7 +120,7 @@ fn reduce(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &shape)
 }
 
-fn arg(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn arg(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
@@ -136,7 +136,7 @@ fn arg(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &shape)
 }
 
-fn top_k(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn top_k(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let axis = cx.attr_int("axis")?.unwrap_or(-1);
     cx.require_rank(In(1), 1..=1)?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
@@ -155,7 +155,7 @@ fn top_k(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             {
                 let extent = cx.dims().display(extent).to_string();
                 let message = format!("asks for {count} of the {extent} elements of axis {axis}");
-                return Err(Failure::value(port, message));
+                return Err(RuleError::value(port, message));
             }
             let relation = "are the number of elements to find and those of the axis";
             require_at_most(cx, (port, count), (In(0), axis, extent), relation)?;
@@ -174,16 +174,16 @@ fn top_k(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.same_shape(Out(0), Out(1))
 }
 
-fn cumulate(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn cumulate(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let (Some(rank), Some(axis)) = (cx.rank(In(0)), cx.const_int(In(1))) else { return Ok(()) };
     let limit = i64::try_from(rank).unwrap_or(i64::MAX);
     if (-limit..limit).contains(&axis) {
         return Ok(());
     }
-    Err(Failure::value(In(1), format!("is axis {axis}, outside [-{limit}, {limit}) for {rank} axes")))
+    Err(RuleError::value(In(1), format!("is axis {axis}, outside [-{limit}, {limit}) for {rank} axes")))
 }
 
-fn axis(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn axis(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..)?;
     let (Some(rank), Some(axis)) = (cx.rank(In(0)), cx.attr_int("axis")?) else { return Ok(()) };
     if !(axis == i64::try_from(rank).unwrap_or(-1) && cx.since_version() < 13) {

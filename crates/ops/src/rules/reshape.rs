@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{List, Source, list, list_or_single, members, require_multiple, unknown_extent};
@@ -31,7 +31,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Unsqueeze", &[UNSQUEEZE, VALUE]),
 ];
 
-fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     relabel(cx, In(0), Out(0));
     Ok(())
 }
@@ -48,7 +48,7 @@ enum Item {
     Unknown,
 }
 
-fn reshape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn reshape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(target) = list(cx, "shape", 1)? else { return Ok(()) };
     if cx.has(In(1)) {
         cx.require_rank(In(1), 1..=1)?;
@@ -87,7 +87,7 @@ fn reshape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// The rank is all that is known of the target; a single axis takes all elements.
-fn reshape_to_rank(cx: &mut RuleCx<'_, '_>, rank: usize) -> Result<(), Failure> {
+fn reshape_to_rank(cx: &mut RuleCx<'_, '_>, rank: usize) -> Result<(), RuleError> {
     match cx.shape(In(0)) {
         Some(shape) if rank == 1 => {
             let count = cx.dims().product(&shape);
@@ -103,7 +103,7 @@ fn read_target(
     items: &[DimId],
     input: Option<&[DimId]>,
     count: Option<DimId>,
-) -> Result<Vec<Item>, Failure> {
+) -> Result<Vec<Item>, RuleError> {
     let copies_zero = !cx.attr_flag("allowzero")?;
     let (mut rests, mut zeros) = (0, 0);
     let mut read = Vec::with_capacity(items.len());
@@ -186,7 +186,7 @@ fn same_count(
     count: DimId,
     known: DimId,
     extents: &[DimId],
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     if cx.dims().compare(count, known) == Decision::Different {
         let has = cx.dims().display(count).to_string();
         let (asks, total) = (shape_words(cx, extents), cx.dims().display(known).to_string());
@@ -201,7 +201,7 @@ fn rest_of(
     target: &List,
     count: DimId,
     known: DimId,
-) -> Result<Option<DimId>, Failure> {
+) -> Result<Option<DimId>, RuleError> {
     if cx.const_dim(known) == Some(0) {
         return Ok(None);
     }
@@ -226,14 +226,14 @@ fn shape_words(cx: &mut RuleCx<'_, '_>, extents: &[DimId]) -> String {
     typeloom_solver::dim::shape::display(cx.dims(), extents).to_string()
 }
 
-fn flatten(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn flatten(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let axis = cx.attr_int("axis")?.unwrap_or(1);
     let Some(shape) = cx.shape(In(0)) else { return cx.set_rank(Out(0), 2) };
     let rank = i64::try_from(shape.len()).unwrap_or(i64::MAX);
     // Counting from the end came with version 11.
     let least = if cx.since_version() < 11 { 0 } else { -rank };
     if !(least..=rank).contains(&axis) {
-        return Err(Failure::attribute(
+        return Err(RuleError::attribute(
             "axis",
             format!("is {axis}, outside [{least}, {rank}] for {rank} axes"),
         ));
@@ -244,7 +244,7 @@ fn flatten(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &[outer, inner])
 }
 
-fn squeeze(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn squeeze(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(axes) = list(cx, "axes", 1)? else { return squeeze_ones(cx) };
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
     let Some(known) = axes.constants(cx) else {
@@ -266,7 +266,7 @@ fn squeeze(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// Without axes, every axis of extent 1 vanishes: whether one is must be known of each.
-fn squeeze_ones(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn squeeze_ones(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
     let one = cx.dims().constant(1);
     let mut left = DimVec::new();
@@ -280,7 +280,7 @@ fn squeeze_ones(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &left)
 }
 
-fn unsqueeze(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn unsqueeze(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     // ONNX Runtime takes a scalar here, and in no other list.
     let Some(axes) = list_or_single(cx, "axes", 1)? else { return Ok(()) };
     let (Some(shape), Some(added)) = (cx.shape(In(0)), axes.len) else { return Ok(()) };

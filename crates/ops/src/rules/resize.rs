@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{MAX_AXES, repeated, unknown_extent};
@@ -37,7 +37,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 /// Scales that stand in an input, one for each axis.
-fn by_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn by_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let scales = In(1);
     cx.require_rank(scales, 1..=1)?;
     let count = cx.vector_len(scales);
@@ -48,30 +48,30 @@ fn by_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     scaled(cx, rank, &axes, scales.as_deref())
 }
 
-fn by_attribute(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn by_attribute(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(scales) = cx.attr_floats("scales")? else { return Ok(()) };
     let rank = cx.rank(In(0)).unwrap_or(scales.len());
     if rank > MAX_AXES {
         return Ok(());
     }
     if scales.len() != rank {
-        return Err(Failure::attribute("scales", format!("has {} numbers for {rank} axes", scales.len())));
+        return Err(RuleError::attribute("scales", format!("has {} numbers for {rank} axes", scales.len())));
     }
     let scales: Vec<f64> = scales.into_iter().map(f64::from).collect();
     if let Some(bad) = scales.iter().find(|scale| not_positive(**scale)) {
-        return Err(Failure::attribute("scales", format!("must be positive, but holds {bad}")));
+        return Err(RuleError::attribute("scales", format!("must be positive, but holds {bad}")));
     }
     let axes: Axes = (0..rank).collect();
     scaled(cx, rank, &axes, Some(&scales))
 }
 
-fn by_height_and_width(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn by_height_and_width(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 4..=4)?;
     let mut scales = [1.0; 2];
     for (scale, name) in scales.iter_mut().zip(["height_scale", "width_scale"]) {
         *scale = f64::from(cx.attr_float(name)?.unwrap_or(1.0));
         if not_positive(*scale) {
-            return Err(Failure::attribute(name, format!("is {scale}, but must be positive")));
+            return Err(RuleError::attribute(name, format!("is {scale}, but must be positive")));
         }
     }
     scaled(cx, 4, &[2, 3], Some(&scales))
@@ -83,17 +83,17 @@ type Axes = SmallVec<[usize; 6]>;
 const SCALES: Port = In(2);
 const SIZES: Port = In(3);
 
-fn resize(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn resize(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let (scales, sizes) = (list(cx, SCALES)?, list(cx, SIZES)?);
     let policy = policy::read(cx)?;
     if matches!((scales, sizes), (List::Absent, List::Absent)) {
         let message = "the output's extents follow from `scales` or `sizes`, and neither is given";
-        return Err(Failure::shapes(&[In(0)], message));
+        return Err(RuleError::shapes(&[In(0)], message));
     }
     let by_sizes = matches!(scales, List::Absent) || matches!(sizes, List::Given(_));
     let by_scales = matches!(sizes, List::Absent) || matches!(scales, List::Given(_)) && !by_sizes;
     if by_scales && policy != policy::Policy::Stretch {
-        return Err(Failure::attribute(
+        return Err(RuleError::attribute(
             "keep_aspect_ratio_policy",
             "applies to `sizes`, but `scales` are given",
         ));
@@ -124,7 +124,7 @@ fn resize(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     };
     set_extents(cx, rank, &axes, &extents)?;
     match (scales, sizes) {
-        (List::Given(_), List::Given(_)) => Err(Failure::value(SIZES, "is given as well as `scales`")),
+        (List::Given(_), List::Given(_)) => Err(RuleError::value(SIZES, "is given as well as `scales`")),
         (List::Given(_) | List::Absent | List::Unknown, _) => Ok(()),
     }
 }
@@ -139,7 +139,7 @@ enum List {
     Unknown,
 }
 
-fn list(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<List, Failure> {
+fn list(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<List, RuleError> {
     if !cx.has(port) {
         return Ok(List::Absent);
     }
@@ -151,32 +151,32 @@ fn list(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<List, Failure> {
     })
 }
 
-fn require_one_each(port: Port, count: Option<usize>, axes: usize) -> Result<(), Failure> {
+fn require_one_each(port: Port, count: Option<usize>, axes: usize) -> Result<(), RuleError> {
     match count {
         Some(count) if count != axes => {
-            Err(Failure::value(port, format!("has {count} numbers for {axes} axes")))
+            Err(RuleError::value(port, format!("has {count} numbers for {axes} axes")))
         }
         Some(_) | None => Ok(()),
     }
 }
 
 /// The axes that are resized; all of them where the attribute is left out.
-fn axes(cx: &RuleCx<'_, '_>, rank: usize) -> Result<Axes, Failure> {
+fn axes(cx: &RuleCx<'_, '_>, rank: usize) -> Result<Axes, RuleError> {
     let Some(given) = cx.attr_ints("axes")? else { return Ok((0..rank).collect()) };
     let mut axes = Axes::new();
     for axis in given {
         axes.push(cx.axis("axes", axis, rank)?);
     }
     match repeated(&axes) {
-        Some(axis) => Err(Failure::attribute("axes", format!("names axis {axis} twice"))),
+        Some(axis) => Err(RuleError::attribute("axes", format!("names axis {axis} twice"))),
         None => Ok(axes),
     }
 }
 
-fn scale_values(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<Vec<f64>>, Failure> {
+fn scale_values(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<Vec<f64>>, RuleError> {
     let Some(scales) = cx.floats(port) else { return Ok(None) };
     match scales.items.iter().find(|scale| not_positive(**scale)) {
-        Some(bad) => Err(Failure::value(port, format!("must be positive, but holds {bad}"))),
+        Some(bad) => Err(RuleError::value(port, format!("must be positive, but holds {bad}"))),
         None => Ok(Some(scales.items.to_vec())),
     }
 }
@@ -191,7 +191,7 @@ fn scaled(
     rank: usize,
     axes: &[usize],
     scales: Option<&[f64]>,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     let input = cx.shape(In(0));
     let mut extents: Extents = SmallVec::from_elem(None, axes.len());
     if let (Some(input), Some(scales)) = (&input, scales) {
@@ -210,7 +210,7 @@ fn set_extents(
     rank: usize,
     axes: &[usize],
     extents: &[Option<DimId>],
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     let input = cx.shape(In(0));
     let mut known: SmallVec<[Option<DimId>; 6]> =
         (0..rank).map(|axis| input.as_ref().map(|input| input[axis])).collect();

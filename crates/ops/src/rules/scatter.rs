@@ -2,7 +2,7 @@
 //! TensorScatter.
 
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::require_at_most;
@@ -28,7 +28,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("TensorScatter", &[SAME_SHAPE, TENSOR]),
 ];
 
-fn elements(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn elements(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     require_inside(cx, axis)?;
     let (Some(indices), Some(updates)) = (cx.shape(In(1)), cx.shape(In(2))) else { return Ok(()) };
@@ -41,7 +41,7 @@ fn elements(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn nd(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn nd(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     for port in [In(0), In(1)] {
         cx.require_rank(port, 1..)?;
     }
@@ -50,7 +50,7 @@ fn nd(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(tuple) = cx.const_dim(indices[last]) else { return Ok(()) };
     let Some(tuple) = usize::try_from(tuple).ok().filter(|tuple| *tuple <= data.len()) else {
         let message = format!("the indices are {tuple} numbers each, for {} axes", data.len());
-        return Err(Failure::shapes(&[In(0), In(1)], message));
+        return Err(RuleError::shapes(&[In(0), In(1)], message));
     };
     require_tuples(cx, &data, (0, tuple))?;
     let Some(updates) = cx.shape(In(2)) else { return Ok(()) };
@@ -66,12 +66,12 @@ fn nd(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn tensor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn tensor(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let axis = cx.attr_int("axis")?.unwrap_or(-2);
     let Some(cache) = cx.shape(In(0)) else { return Ok(()) };
     let axis = cx.axis("axis", axis, cache.len())?;
     if axis == 0 {
-        return Err(Failure::attribute("axis", "is the batch axis"));
+        return Err(RuleError::attribute("axis", "is the batch axis"));
     }
     if let Some(update) = cx.shape(In(1)) {
         if update.len() != cache.len() {
@@ -89,7 +89,7 @@ fn tensor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         {
             let message =
                 format!("the update has {written} elements along axis {axis}, but the cache has {most}");
-            return Err(Failure::shapes(&[In(0), In(1)], message));
+            return Err(RuleError::shapes(&[In(0), In(1)], message));
         }
         let relation = "are what is written and the cache that it is written to";
         require_at_most(cx, (In(1), axis, update[axis]), (In(0), axis, cache[axis]), relation)?;

@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Ints, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Ints, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{Source, require_extent, require_single, unknown_extent};
@@ -49,7 +49,7 @@ fn nonzero_elements(cx: &mut RuleCx<'_, '_>, items: &Items) -> Option<Vec<usize>
     Some(found)
 }
 
-fn non_zero(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn non_zero(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(rank) = cx.rank(In(0)) else { return cx.set_rank(Out(0), 2) };
     let rows = cx.dims().constant(i64::try_from(rank).unwrap_or(i64::MAX));
     let known = Items::at(cx, In(0)).and_then(|items| Some((nonzero_elements(cx, &items)?, items)));
@@ -88,7 +88,7 @@ fn filled_columns(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
     })
 }
 
-fn compress(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn compress(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..)?;
     cx.require_rank(In(1), 1..=1)?;
     let picked = Items::at(cx, In(1)).and_then(|condition| nonzero_elements(cx, &condition));
@@ -103,7 +103,7 @@ fn compress(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         && usize::try_from(extent).is_ok_and(|extent| *last >= extent)
     {
         let message = format!("picks element {last} of axis {axis}, which has {extent}");
-        return Err(Failure::value(In(1), message));
+        return Err(RuleError::value(In(1), message));
     }
     // Where the axis may be shorter than the condition, ONNX Runtime ignores the rest of the condition.
     let needed = picked.as_ref().and_then(|picked| picked.last()).map_or(0, |last| last + 1);
@@ -120,11 +120,11 @@ fn picked_count(cx: &mut RuleCx<'_, '_>, picked: Option<&[usize]>, axis: usize) 
     }
 }
 
-fn unique(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn unique(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if let Some(sorted) = cx.attr_int("sorted")?
         && !(0..=1).contains(&sorted)
     {
-        return Err(Failure::attribute("sorted", format!("is {sorted}, and must be 0 or 1")));
+        return Err(RuleError::attribute("sorted", format!("is {sorted}, and must be 0 or 1")));
     }
     let input = cx.shape(In(0));
     let Some(axis) = cx.attr_int("axis")? else {
@@ -174,13 +174,13 @@ fn unique_count(cx: &mut RuleCx<'_, '_>, axis: usize, all: DimId) -> DimId {
     cx.fresh()
 }
 
-fn unique_indices(cx: &mut RuleCx<'_, '_>, count: DimId, all: DimId) -> Result<(), Failure> {
+fn unique_indices(cx: &mut RuleCx<'_, '_>, count: DimId, all: DimId) -> Result<(), RuleError> {
     cx.set_shape(Out(1), &[count])?;
     cx.set_shape(Out(2), &[all])?;
     cx.set_shape(Out(3), &[count])
 }
 
-fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     // ONNX's own inference rejects a single index without axes.
     cx.require_rank(In(0), 1..)?;
     if let Some(indices) = cx.shape(In(0)) {
@@ -203,7 +203,7 @@ fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     match negative {
         Some(index) if cx.since_version() < 11 => {
             let message = format!("has the index {index}, and none may be negative before version 11");
-            Err(Failure::value(In(0), message))
+            Err(RuleError::value(In(0), message))
         }
         Some(_) | None => Ok(()),
     }

@@ -8,7 +8,7 @@
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Ints, Kind, Port, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Ints, Kind, Port, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{dtype_attr, require_at_most};
@@ -67,7 +67,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("SplitToSequence", &[SPLIT]),
 ];
 
-fn optional_has_element(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn optional_has_element(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &[])?;
     let has_element = match cx.kind(In(0)) {
         _ if !cx.has(In(0)) => false,
@@ -106,7 +106,7 @@ fn set_length(cx: &mut RuleCx<'_, '_>, length: Option<DimId>) {
     }
 }
 
-fn sequence_empty(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn sequence_empty(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let elem = dtype_attr(cx, "dtype")?.unwrap_or(Elem::FLOAT);
     let element = cx.types().tensor_of(typeloom_solver::elem::ElemSet::of(elem));
     let sequence = cx.types().sequence(element);
@@ -115,7 +115,7 @@ fn sequence_empty(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_ty(Out(0), sequence, "a sequence")
 }
 
-fn sequence_construct(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn sequence_construct(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let inputs: Vec<Port> = (0..cx.input_count()).map(In).collect();
     for input in &inputs {
         cx.sequence_of(Out(0), *input)?;
@@ -128,7 +128,7 @@ fn sequence_construct(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
 }
 
-fn sequence_at(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn sequence_at(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.sequence_of(In(0), Out(0))?;
     match element_shape(cx, In(0), Out(0)) {
         Some(shape) => cx.set_shape(Out(0), &shape),
@@ -136,7 +136,7 @@ fn sequence_at(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
 }
 
-fn sequence_insert(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn sequence_insert(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.sequence_of(In(0), In(1))?;
     cx.same_type(In(0), Out(0))?;
     let before = length(cx, In(0));
@@ -154,12 +154,12 @@ fn sequence_insert(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
 }
 
-fn position(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn position(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let inserts = cx.schema().is_some_and(|schema| &*schema.name == "SequenceInsert");
     let at = if inserts { In(2) } else { In(1) };
     let Some(shape) = cx.shape(at) else { return Ok(()) };
     if shape.iter().any(|dim| cx.const_dim(*dim).is_some_and(|extent| extent != 1)) {
-        return Err(Failure::shapes(&[at], "a position must be a single number"));
+        return Err(RuleError::shapes(&[at], "a position must be a single number"));
     }
     let (Some(position), Some(length)) = (cx.const_int(at), length(cx, In(0))) else { return Ok(()) };
     let needed = match position {
@@ -176,7 +176,7 @@ fn position(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     )
 }
 
-fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.sequence_of(Out(0), In(0))?;
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
@@ -225,11 +225,11 @@ fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// The extent that all parts have, if they have one.
-fn part_extent(cx: &mut RuleCx<'_, '_>, parts: &Ints, extent: Option<i64>) -> Result<DimId, Failure> {
+fn part_extent(cx: &mut RuleCx<'_, '_>, parts: &Ints, extent: Option<i64>) -> Result<DimId, RuleError> {
     let constants: Option<Vec<i64>> = parts.items.iter().map(|part| cx.const_dim(*part)).collect();
     let Some(constants) = constants else { return Ok(cx.fresh()) };
     if constants.iter().any(|part| *part < 0 || (parts.shape.is_empty() && *part == 0)) {
-        return Err(Failure::value(In(1), "holds the length of a part that cannot be"));
+        return Err(RuleError::value(In(1), "holds the length of a part that cannot be"));
     }
     match (parts.shape.len(), &constants[..], extent) {
         // One number: the length of every part but, possibly, the last.
@@ -241,7 +241,7 @@ fn part_extent(cx: &mut RuleCx<'_, '_>, parts: &Ints, extent: Option<i64>) -> Re
                 && sum != extent
             {
                 let message = format!("holds parts of {sum} in all, but the axis has {extent}");
-                return Err(Failure::value(In(1), message));
+                return Err(RuleError::value(In(1), message));
             }
             match parts {
                 [first, rest @ ..] if rest.iter().all(|part| part == first) => Ok(cx.dims().constant(*first)),
@@ -251,7 +251,7 @@ fn part_extent(cx: &mut RuleCx<'_, '_>, parts: &Ints, extent: Option<i64>) -> Re
     }
 }
 
-fn concat_from_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn concat_from_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.sequence_of(In(0), Out(0))?;
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     let new_axis = cx.attr_flag("new_axis")?;
@@ -275,18 +275,18 @@ fn concat_from_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &shape)
 }
 
-fn optional(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn optional(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if cx.has(In(0)) {
         cx.optional_of(Out(0), In(0))?;
         return cx.same_shape(In(0), Out(0));
     }
     match cx.attr_type("type")? {
         Some(ty) => cx.set_optional_type(Out(0), ty),
-        None => Err(Failure::attribute("type", "must be given where there is no input")),
+        None => Err(RuleError::attribute("type", "must be given where there is no input")),
     }
 }
 
-fn optional_get_element(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn optional_get_element(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     match cx.kind(In(0)) {
         Kind::Unknown if cx.since_version() < 18 => cx.optional_of(In(0), Out(0))?,
         Kind::Unknown | Kind::Error => return Ok(()),

@@ -4,7 +4,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{MAX_AXES, require_at_most, require_single, unknown_extent};
@@ -28,7 +28,7 @@ enum Axis {
     Unknown,
 }
 
-fn dft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn dft(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let (onesided, inverse) = (cx.attr_flag("onesided")?, cx.attr_flag("inverse")?);
     cx.require_rank(In(0), 2..)?;
     let length = scalar(cx, In(1), 1)?;
@@ -68,7 +68,7 @@ fn dft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         (_, _, None) => return require_numbers(cx, (In(0), last, input[last]), onesided, inverse),
         (_, _, Some(_)) => "the last axis must be 1 for real or 2 for complex numbers",
     };
-    Err(Failure::shapes(&[In(0)], message))
+    Err(RuleError::shapes(&[In(0)], message))
 }
 
 /// The conditions on a last axis whose extent is a symbol.
@@ -77,7 +77,7 @@ fn require_numbers(
     axis: (Port, usize, DimId),
     onesided: bool,
     inverse: bool,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     let reason = "are the last axis and the numbers that make up one element";
     let two = cx.dims().constant(2);
     match (onesided, inverse) {
@@ -88,7 +88,7 @@ fn require_numbers(
 }
 
 /// The axis, an attribute before version 20 and an input since; never the last one.
-fn axis(cx: &mut RuleCx<'_, '_>, rank: usize) -> Result<Axis, Failure> {
+fn axis(cx: &mut RuleCx<'_, '_>, rank: usize) -> Result<Axis, RuleError> {
     let axis = if cx.since_version() < 20 {
         cx.attr_int("axis")?.unwrap_or(1)
     } else if cx.has(In(2)) {
@@ -102,24 +102,24 @@ fn axis(cx: &mut RuleCx<'_, '_>, rank: usize) -> Result<Axis, Failure> {
     };
     let at = cx.axis("axis", axis, rank)?;
     if at == rank - 1 {
-        return Err(Failure::attribute("axis", format!("is {axis}, the axis of real and imaginary parts")));
+        return Err(RuleError::attribute("axis", format!("is {axis}, the axis of real and imaginary parts")));
     }
     Ok(Axis::At(at))
 }
 
 /// The number in an input without axes, at least `least`.
-fn scalar(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> Result<Option<DimId>, Failure> {
+fn scalar(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> Result<Option<DimId>, RuleError> {
     cx.require_rank(port, 0..=0)?;
     number(cx, port, least)
 }
 
 /// The number in an input that holds a single one, however it is wrapped.
-fn number(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> Result<Option<DimId>, Failure> {
+fn number(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> Result<Option<DimId>, RuleError> {
     let Some(ints) = cx.ints(port) else { return Ok(None) };
     let [only] = ints.items[..] else { return Ok(None) };
     match cx.const_dim(only) {
         Some(number) if number < least => {
-            Err(Failure::value(port, format!("is {number}, but must be at least {least}")))
+            Err(RuleError::value(port, format!("is {number}, but must be at least {least}")))
         }
         Some(_) | None => Ok(Some(only)),
     }
@@ -142,7 +142,7 @@ fn doubled(cx: &mut RuleCx<'_, '_>, bins: DimId) -> DimId {
     cx.dims().mul(half, two)
 }
 
-fn stft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn stft(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     // A real signal may come without its last axis: every implementation takes it.
     cx.require_rank(In(0), 2..=3)?;
     cx.require_rank(In(2), 1..=1)?;
@@ -168,17 +168,17 @@ fn stft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &[batch, frames, bins, two])?;
     match signal_parts(cx) {
         Some(2) if cx.has_attr("onesided")? && cx.attr_flag("onesided")? => {
-            Err(Failure::attribute("onesided", "is 1, which a complex signal does not allow"))
+            Err(RuleError::attribute("onesided", "is 1, which a complex signal does not allow"))
         }
         None | Some(1 | 2) => Ok(()),
         Some(_) => {
-            Err(Failure::shapes(&[In(0)], "the last axis must be 1 for real or 2 for complex numbers"))
+            Err(RuleError::shapes(&[In(0)], "the last axis must be 1 for real or 2 for complex numbers"))
         }
     }
 }
 
 /// The length of a frame: the one given, else that of the window, else the whole signal.
-fn frame_length(cx: &mut RuleCx<'_, '_>, signal: Option<DimId>) -> Result<Option<DimId>, Failure> {
+fn frame_length(cx: &mut RuleCx<'_, '_>, signal: Option<DimId>) -> Result<Option<DimId>, RuleError> {
     let given = scalar(cx, In(3), 1)?;
     let window = cx.shape(In(2)).map(|window| window[0]);
     Ok(match (given, window) {
@@ -193,10 +193,10 @@ fn frame_length(cx: &mut RuleCx<'_, '_>, signal: Option<DimId>) -> Result<Option
 }
 
 /// `(signal - frame) // step + 1`.
-fn frames(cx: &mut RuleCx<'_, '_>, signal: DimId, length: DimId, step: DimId) -> Result<DimId, Failure> {
+fn frames(cx: &mut RuleCx<'_, '_>, signal: DimId, length: DimId, step: DimId) -> Result<DimId, RuleError> {
     let room = cx.dims().sub(signal, length);
     if cx.dims().bounds(room).1.is_some_and(|most| most < 0) {
-        return Err(Failure::shapes(&[In(0)], "a frame is longer than the signal"));
+        return Err(RuleError::shapes(&[In(0)], "a frame is longer than the signal"));
     }
     require_at_most(cx, (In(2), length), (In(0), 1, signal), "are a frame and the signal")?;
     let one = cx.dims().constant(1);
@@ -205,7 +205,7 @@ fn frames(cx: &mut RuleCx<'_, '_>, signal: DimId, length: DimId, step: DimId) ->
 }
 
 /// Whether only half of each transform is kept; where the node does not say it, only a real signal tells.
-fn onesided(cx: &mut RuleCx<'_, '_>) -> Result<Option<bool>, Failure> {
+fn onesided(cx: &mut RuleCx<'_, '_>) -> Result<Option<bool>, RuleError> {
     let asked = cx.attr_flag("onesided")?;
     Ok((cx.has_attr("onesided")? || signal_parts(cx) == Some(1)).then_some(asked))
 }

@@ -8,7 +8,7 @@
 
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Rule, RuleCx};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{List, list, unknown_extent};
@@ -30,7 +30,7 @@ struct Range {
     step: Option<i64>,
 }
 
-fn slice(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn slice(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let (Some(starts), Some(ends)) = (list(cx, "starts", 1)?, list(cx, "ends", 2)?) else { return Ok(()) };
     let (axes, steps) = (list(cx, "axes", 3)?, list(cx, "steps", 4)?);
     let count = lengths(&[Some(&starts), Some(&ends), axes.as_ref(), steps.as_ref()])?;
@@ -77,7 +77,7 @@ fn slice(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// The lists have one length, which is given where one of them knows it.
-fn lengths(lists: &[Option<&List>]) -> Result<Option<usize>, Failure> {
+fn lengths(lists: &[Option<&List>]) -> Result<Option<usize>, RuleError> {
     let mut count = None;
     for list in lists.iter().flatten() {
         match (count, list.len) {
@@ -91,7 +91,7 @@ fn lengths(lists: &[Option<&List>]) -> Result<Option<usize>, Failure> {
     Ok(count)
 }
 
-fn steps_of(cx: &mut RuleCx<'_, '_>, steps: &List) -> Result<Option<Vec<Option<i64>>>, Failure> {
+fn steps_of(cx: &mut RuleCx<'_, '_>, steps: &List) -> Result<Option<Vec<Option<i64>>>, RuleError> {
     let Some(items) = &steps.items else { return Ok(None) };
     let known: Vec<Option<i64>> = items.iter().map(|item| cx.const_dim(*item)).collect();
     if known.contains(&Some(0)) {

@@ -13,7 +13,7 @@
 
 use smallvec::SmallVec;
 use typeloom_solver::dim::{Decision, DimId};
-use typeloom_solver::rule::{Extent, Failure, Port, RuleCx};
+use typeloom_solver::rule::{Extent, Port, RuleCx, RuleError};
 
 use super::common::require_at_most;
 
@@ -53,7 +53,7 @@ pub(super) struct Windows {
 
 impl Windows {
     /// Reads and checks the attributes of a node with `spatial` spatial axes.
-    pub(super) fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Self, Failure> {
+    pub(super) fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Self, RuleError> {
         let ones = || PerAxis::from_elem(1, spatial);
         let pads = numbers(cx, "pads", 2 * spatial, 0)?;
         Ok(Self {
@@ -70,7 +70,7 @@ impl Windows {
         cx: &mut RuleCx<'_, '_>,
         axis: usize,
         kernel: DimId,
-    ) -> Result<DimId, Failure> {
+    ) -> Result<DimId, RuleError> {
         let dilation = self.dilations[axis];
         if let Some(kernel) = cx.const_dim(kernel) {
             let reach = kernel
@@ -79,7 +79,7 @@ impl Windows {
                 .and_then(|reach| reach.checked_add(1));
             return match reach {
                 Some(reach) => Ok(cx.dims().constant(reach)),
-                None => Err(Failure::attribute(
+                None => Err(RuleError::attribute(
                     "dilations",
                     format!("is {dilation} on spatial axis {axis}, too far apart for any tensor"),
                 )),
@@ -102,7 +102,7 @@ impl Windows {
         input: Extent,
         kernel: DimId,
         spare: i64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RuleError> {
         if self.auto_pad == AutoPad::Same {
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl Windows {
         input: Extent,
         kernel: DimId,
         rounding: Rounding,
-    ) -> Result<Option<DimId>, Failure> {
+    ) -> Result<Option<DimId>, RuleError> {
         let reach = self.reach(cx, axis, kernel)?;
         let stride = self.strides[axis];
         let explicit = match &self.pads {
@@ -153,7 +153,7 @@ impl Windows {
             None => Ok(automatic),
             // The two exclude each other, and implementations differ in which one they heed.
             Some(explicit) => agreed(cx, automatic, explicit)
-                .ok_or_else(|| Failure::attribute("auto_pad", "asks for another padding than `pads`")),
+                .ok_or_else(|| RuleError::attribute("auto_pad", "asks for another padding than `pads`")),
         }
     }
 }
@@ -176,9 +176,9 @@ fn slide(
     reach: DimId,
     stride: i64,
     rounding: Rounding,
-) -> Result<Option<DimId>, Failure> {
+) -> Result<Option<DimId>, RuleError> {
     let Some(padding) = before.checked_add(after) else {
-        return Err(Failure::attribute(
+        return Err(RuleError::attribute(
             "pads",
             format!("are {before} and {after}, more than any tensor has"),
         ));
@@ -229,17 +229,17 @@ fn slide(
 }
 
 /// The failure that says that a window is larger than the padded axis.
-fn too_small(cx: &mut RuleCx<'_, '_>, input: Extent, padded: DimId, reach: DimId) -> Failure {
+fn too_small(cx: &mut RuleCx<'_, '_>, input: Extent, padded: DimId, reach: DimId) -> RuleError {
     let axis = input.axis.unwrap_or(0);
     let (padded, reach) = (cx.dims().display(padded).to_string(), cx.dims().display(reach).to_string());
     let message = format!(
         "a window over {reach} elements does not fit into axis {axis}, which has {padded} with its padding"
     );
-    Failure::shapes(&[input.port], message)
+    RuleError::shapes(&[input.port], message)
 }
 
 /// The kernel's extents in the attribute `kernel_shape`, if it is there.
-pub(super) fn kernel_shape(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Option<PerAxis>, Failure> {
+pub(super) fn kernel_shape(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Option<PerAxis>, RuleError> {
     numbers(cx, "kernel_shape", spatial, 1)
 }
 
@@ -249,27 +249,27 @@ pub(super) fn numbers(
     name: &'static str,
     count: usize,
     least: i64,
-) -> Result<Option<PerAxis>, Failure> {
+) -> Result<Option<PerAxis>, RuleError> {
     let Some(numbers) = cx.attr_ints(name)? else { return Ok(None) };
     if numbers.len() != count {
         let message = format!("must have {count} entries for these axes, but has {}", numbers.len());
-        return Err(Failure::attribute(name, message));
+        return Err(RuleError::attribute(name, message));
     }
     match numbers.iter().find(|number| **number < least) {
-        Some(bad) => Err(Failure::attribute(name, format!("must not go below {least}, but holds {bad}"))),
+        Some(bad) => Err(RuleError::attribute(name, format!("must not go below {least}, but holds {bad}"))),
         None => Ok(Some(numbers.into())),
     }
 }
 
 /// The attribute `auto_pad`.
-pub(super) fn auto_pad(cx: &RuleCx<'_, '_>) -> Result<AutoPad, Failure> {
+pub(super) fn auto_pad(cx: &RuleCx<'_, '_>) -> Result<AutoPad, RuleError> {
     match cx.attr_str("auto_pad")? {
         None | Some("NOTSET") => Ok(AutoPad::NotSet),
         Some("SAME_UPPER" | "SAME_LOWER") => Ok(AutoPad::Same),
         Some("VALID") => Ok(AutoPad::Valid),
         Some(other) => {
             let message = format!("is `{other}`, but must be NOTSET, SAME_UPPER, SAME_LOWER or VALID");
-            Err(Failure::attribute("auto_pad", message))
+            Err(RuleError::attribute("auto_pad", message))
         }
     }
 }
@@ -279,23 +279,27 @@ pub(super) fn kernel(
     cx: &mut RuleCx<'_, '_>,
     weights: Port,
     spatial: usize,
-) -> Result<Option<SmallVec<[DimId; 6]>>, Failure> {
+) -> Result<Option<SmallVec<[DimId; 6]>>, RuleError> {
     if let Some(given) = kernel_shape(cx, spatial)? {
         return Ok(Some(given.into_iter().map(|extent| cx.dims().constant(extent)).collect()));
     }
     let Some(shape) = cx.shape(weights) else { return Ok(None) };
     match shape.iter().skip(2).position(|extent| cx.const_dim(*extent) == Some(0)) {
         Some(empty) => {
-            Err(Failure::shapes(&[weights], format!("the kernel is empty along axis {}", empty + 2)))
+            Err(RuleError::shapes(&[weights], format!("the kernel is empty along axis {}", empty + 2)))
         }
         None => Ok(Some(shape.iter().skip(2).copied().collect())),
     }
 }
 
 /// Needs the numbers in the value of an input to be extents.
-pub(super) fn require_extents(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[DimId]) -> Result<(), Failure> {
+pub(super) fn require_extents(
+    cx: &mut RuleCx<'_, '_>,
+    port: Port,
+    extents: &[DimId],
+) -> Result<(), RuleError> {
     match extents.iter().find_map(|extent| cx.const_dim(*extent).filter(|extent| *extent < 0)) {
-        Some(bad) => Err(Failure::value(port, format!("holds {bad}, which is no extent"))),
+        Some(bad) => Err(RuleError::value(port, format!("holds {bad}, which is no extent"))),
         None => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ use prost::Message;
 use typeloom_solver::dim::Condition;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::program::ValueId;
-use typeloom_solver::rule::Failure;
+use typeloom_solver::rule::RuleError;
 use typeloom_solver::solution::Equation;
 use typeloom_solver::solve_error::SolveErrorKind;
 use typeloom_solver::universe::Universe;
@@ -82,27 +82,27 @@ pub(super) fn fault(opset: u32, graph: &str) -> String {
     found.into_iter().next().unwrap()
 }
 
-fn failure_words(failure: &Failure) -> String {
+fn failure_words(failure: &RuleError) -> String {
     match failure {
-        Failure::Attribute { name, message } => format!("{name} {message}"),
-        Failure::Value { port, message } => format!("{port:?} {message}"),
-        Failure::Shapes { message, .. }
-        | Failure::Contradiction { message, .. }
-        | Failure::Body { message, .. } => message.clone(),
-        Failure::Dims { left, right, relation } => {
+        RuleError::Attribute { name, message } => format!("{name} {message}"),
+        RuleError::Value { port, message } => format!("{port:?} {message}"),
+        RuleError::Shapes { message, .. }
+        | RuleError::Contradiction { message, .. }
+        | RuleError::Body { message, .. } => message.clone(),
+        RuleError::Dims { left, right, relation } => {
             format!(
                 "{:?} axis {:?} and {:?} axis {:?} {relation}",
                 left.port, left.axis, right.port, right.axis
             )
         }
-        Failure::Rank { port, found, least, most } => {
+        RuleError::Rank { port, found, least, most } => {
             format!("{port:?} has rank {found}, not {least}..={most:?}")
         }
-        Failure::Types { .. }
-        | Failure::Element { .. }
-        | Failure::Kind { .. }
-        | Failure::Relation(_)
-        | Failure::Malformed(_) => {
+        RuleError::Types { .. }
+        | RuleError::Element { .. }
+        | RuleError::Kind { .. }
+        | RuleError::Relation(_)
+        | RuleError::Malformed(_) => {
             format!("{failure:?}")
         }
     }

@@ -1,7 +1,7 @@
 //! Operators on strings.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Rule, RuleCx};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::elementwise::{BROADCAST, SAME_SHAPE};
@@ -25,7 +25,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("TfIdfVectorizer", &[NGRAMS]),
 ];
 
-fn normalize(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn normalize(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(rank) = cx.require_rank(In(0), 1..=2)? else { return Ok(()) };
     if rank == 2
         && let Some(shape) = cx.shape(In(0))
@@ -49,7 +49,7 @@ fn normalize(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
 }
 
-fn split(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn split(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.same_shape(In(0), Out(1))?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
     let parts = match cx.shape(Out(0)).and_then(|known| known.last().copied()) {
@@ -60,14 +60,14 @@ fn split(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &shape)
 }
 
-fn ngrams(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn ngrams(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..=2)?;
     let indexes = cx.attr_ints("ngram_indexes")?.unwrap_or_default();
     let Some(largest) = indexes.iter().copied().max() else {
-        return Err(Failure::attribute("ngram_indexes", "must name at least one n-gram"));
+        return Err(RuleError::attribute("ngram_indexes", "must name at least one n-gram"));
     };
     if indexes.iter().any(|index| *index < 0) {
-        return Err(Failure::attribute("ngram_indexes", "has an index below 0"));
+        return Err(RuleError::attribute("ngram_indexes", "has an index below 0"));
     }
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
     let columns = cx.dims().constant(largest.saturating_add(1));

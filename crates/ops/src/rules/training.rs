@@ -1,7 +1,7 @@
 //! Optimisers and gradients, domain `ai.onnx.preview.training`.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Rule, RuleCx};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError};
 
 use super::Entry;
 
@@ -29,7 +29,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 
 /// The learning rate and the step count come first; then the parameters, their gradients, and
 /// `histories` groups of tensors that are carried from step to step.
-fn optimizer(cx: &mut RuleCx<'_, '_>, histories: usize) -> Result<(), Failure> {
+fn optimizer(cx: &mut RuleCx<'_, '_>, histories: usize) -> Result<(), RuleError> {
     let groups = 2 + histories;
     let given = cx.input_count().saturating_sub(2);
     if !given.is_multiple_of(groups) || cx.output_count() != given / groups * (1 + histories) {
@@ -37,7 +37,7 @@ fn optimizer(cx: &mut RuleCx<'_, '_>, histories: usize) -> Result<(), Failure> {
             "{given} tensors in and {} out do not divide into parameters, gradients and histories",
             cx.output_count()
         );
-        return Err(Failure::shapes(&[In(2), Out(0)], message));
+        return Err(RuleError::shapes(&[In(2), Out(0)], message));
     }
     let count = given / groups;
     for at in 0..count {
@@ -56,7 +56,7 @@ fn optimizer(cx: &mut RuleCx<'_, '_>, histories: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-fn gradient(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn gradient(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let count = cx.attr_strings("xs")?.unwrap_or_default().len();
     if cx.output_count() > count || cx.input_count() < count {
         let message = format!(
@@ -64,7 +64,7 @@ fn gradient(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             cx.input_count(),
             cx.output_count()
         );
-        return Err(Failure::attribute("xs", message));
+        return Err(RuleError::attribute("xs", message));
     }
     for at in 0..cx.output_count() {
         cx.same_type(In(at), Out(at))?;

@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{Deferred, MAX_AXES, Shared, require_single, unknown_extent};
@@ -31,7 +31,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("NonMaxSuppression", &[SUPPRESS]),
 ];
 
-fn grid_sample(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn grid_sample(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     // Version 16 knew only images.
     let most = if cx.since_version() < 20 { 4 } else { usize::MAX };
     let least = if cx.since_version() < 20 { 4 } else { 3 };
@@ -43,7 +43,7 @@ fn grid_sample(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     {
         let message =
             format!("the grid must have as many axes as the image, {}, but has {}", image.len(), grid.len());
-        return Err(Failure::shapes(&[In(0), In(1)], message));
+        return Err(RuleError::shapes(&[In(0), In(1)], message));
     }
     let Some(rank) = image.as_ref().or(grid.as_ref()).map(DimVec::len).filter(|rank| *rank <= MAX_AXES)
     else {
@@ -69,13 +69,13 @@ fn grid_sample(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &shape)
 }
 
-fn affine_grid(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn affine_grid(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 3..=3)?;
     cx.require_rank(In(1), 1..=1)?;
     let by_size = match cx.vector_len(In(1)) {
         Some(length @ (4 | 5)) => Some(length - 2),
         Some(length) => {
-            return Err(Failure::value(In(1), format!("has {length} extents, but must have 4 or 5")));
+            return Err(RuleError::value(In(1), format!("has {length} extents, but must have 4 or 5")));
         }
         None => None,
     };
@@ -108,25 +108,25 @@ fn affine_grid(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     match by_theta {
         Some(found) if found != spatial => {
             let message = format!("transformations of {found} axes do not fit a size of {spatial}");
-            Err(Failure::shapes(&[In(0), In(1)], message))
+            Err(RuleError::shapes(&[In(0), In(1)], message))
         }
         Some(_) | None => Ok(()),
     }
 }
 
 /// The number of spatial axes that `[N, 2, 3]` or `[N, 3, 4]` transforms.
-fn transformed_axes(cx: &mut RuleCx<'_, '_>, theta: &[DimId]) -> Result<Option<usize>, Failure> {
+fn transformed_axes(cx: &mut RuleCx<'_, '_>, theta: &[DimId]) -> Result<Option<usize>, RuleError> {
     match (cx.const_dim(theta[1]), cx.const_dim(theta[2])) {
         (Some(2), Some(3) | None) | (None, Some(3)) => Ok(Some(2)),
         (Some(3), Some(4) | None) | (None, Some(4)) => Ok(Some(3)),
         (None, None) => Ok(None),
         (Some(_), _) | (_, Some(_)) => {
-            Err(Failure::shapes(&[In(0)], "a transformation must be 2 by 3 or 3 by 4"))
+            Err(RuleError::shapes(&[In(0)], "a transformation must be 2 by 3 or 3 by 4"))
         }
     }
 }
 
-fn suppress(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn suppress(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let three = cx.dims().constant(3);
     let selected = unknown_extent(cx, Out(0), 0);
     cx.set_shape(Out(0), &[selected, three])?;
@@ -149,14 +149,14 @@ fn suppress(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn decode(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn decode(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..=1)?;
     let channels = match cx.attr_str("pixel_format")? {
         None | Some("RGB" | "BGR") => 3,
         Some("Grayscale") => 1,
         Some(other) => {
             let message = format!("is `{other}`, but must be RGB, BGR or Grayscale");
-            return Err(Failure::attribute("pixel_format", message));
+            return Err(RuleError::attribute("pixel_format", message));
         }
     };
     let (height, width) = (unknown_extent(cx, Out(0), 0), unknown_extent(cx, Out(0), 1));

@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Rule, RuleCx};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{Source, dtype_attr, require_extent, set_named_elem, single, unknown_extent};
@@ -20,22 +20,22 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("MelWeightMatrix", &[MEL]),
 ];
 
-fn output_type(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn output_type(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     match dtype_attr(cx, "output_datatype")? {
         Some(elem) => set_named_elem(cx, Out(0), "output_datatype", elem),
-        None => Err(Failure::attribute("output_datatype", "names no element type")),
+        None => Err(RuleError::attribute("output_datatype", "names no element type")),
     }
 }
 
 /// An extent that an input gives, or an unknown one at this axis of the output.
-fn extent(cx: &mut RuleCx<'_, '_>, at: usize) -> Result<Option<DimId>, Failure> {
+fn extent(cx: &mut RuleCx<'_, '_>, at: usize) -> Result<Option<DimId>, RuleError> {
     match single(cx, In(at))? {
         Some(extent) => require_extent(cx, Source::Input(In(at)), extent).map(Some),
         None => Ok(None),
     }
 }
 
-fn window(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn window(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     output_type(cx)?;
     let size = match extent(cx, 0)? {
         Some(size) => size,
@@ -44,7 +44,7 @@ fn window(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &[size])
 }
 
-fn mel(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn mel(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     output_type(cx)?;
     let bins = match extent(cx, 1)? {
         Some(length) => {

@@ -35,7 +35,7 @@ use origin::is_baked;
 
 use crate::dim::{Condition, Decision, DimId, Domain, Relation, Verdict, symbols_of};
 use crate::program::{Origin, ValueId};
-use crate::rule::{Extent, Failure};
+use crate::rule::{Extent, RuleError};
 use crate::solution::{Equation, EquationSource, Requirement};
 use crate::solve_error::{ErrorSite, RefutedClaim, SolveError, SolveErrorKind};
 use crate::state::Core;
@@ -313,7 +313,7 @@ impl<'a> Facts<'a> {
             EquationSource::Ports { left: at, right: other, relation } => {
                 let (left, right) =
                     (Extent { dim: equation.left, ..at }, Extent { dim: equation.right, ..other });
-                Failure::Dims { left, right, relation }
+                RuleError::Dims { left, right, relation }
             }
             EquationSource::Call | EquationSource::Declared(_) => return,
         };

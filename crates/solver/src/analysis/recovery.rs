@@ -21,7 +21,7 @@ use crate::catalogue::{OpKind, Operators};
 use crate::elem::{Elem, ElemSet};
 use crate::map::Map;
 use crate::program::{Body, DeclarationKind, Origin, StepId, StepKind, ValueId};
-use crate::rule::{Failure, Port};
+use crate::rule::{Port, RuleError};
 use crate::signature::{FormalType, Schema};
 use crate::solution::Type;
 use crate::solve_error::SolveErrorKind;
@@ -38,7 +38,7 @@ pub(crate) fn concerns_elements(kind: &SolveErrorKind<'_>) -> bool {
     match kind {
         SolveErrorKind::Disagree { left, right, .. } => is_tensor(&left.1) && is_tensor(&right.1),
         SolveErrorKind::NotAllowed { found, allowed, .. } => is_tensor(found) && !allowed.tensor.is_empty(),
-        SolveErrorKind::Rule { failure, .. } => matches!(failure, Failure::Element { .. }),
+        SolveErrorKind::Rule { failure, .. } => matches!(failure, RuleError::Element { .. }),
         _ => false,
     }
 }
@@ -52,18 +52,18 @@ pub(crate) fn is_doubtful(kind: &SolveErrorKind<'_>) -> bool {
 pub(crate) fn is_independent(kind: &SolveErrorKind<'_>) -> bool {
     match kind {
         SolveErrorKind::Rule { failure, .. } => match failure {
-            Failure::Rank { .. }
-            | Failure::Dims { .. }
-            | Failure::Attribute { .. }
-            | Failure::Value { .. }
-            | Failure::Shapes { .. } => true,
-            Failure::Types { .. }
-            | Failure::Element { .. }
-            | Failure::Kind { .. }
-            | Failure::Contradiction { .. }
-            | Failure::Body { .. }
-            | Failure::Relation(_)
-            | Failure::Malformed(_) => false,
+            RuleError::Rank { .. }
+            | RuleError::Dims { .. }
+            | RuleError::Attribute { .. }
+            | RuleError::Value { .. }
+            | RuleError::Shapes { .. } => true,
+            RuleError::Types { .. }
+            | RuleError::Element { .. }
+            | RuleError::Kind { .. }
+            | RuleError::Contradiction { .. }
+            | RuleError::Body { .. }
+            | RuleError::Relation(_)
+            | RuleError::Malformed(_) => false,
         },
         _ => false,
     }

@@ -10,7 +10,7 @@ use super::codes::newer_opset::newer_opset;
 use super::{Code, Diagnostic, Location, Scope, Severity, source};
 use crate::model::{CheckError, Mode};
 use crate::program::{StepId, ValueId};
-use crate::rule::{Failure, Port};
+use crate::rule::{Port, RuleError};
 use crate::solve_error::{ErrorSite, Reach, SolveError, SolveErrorKind};
 
 impl SolveErrorKind<'_> {
@@ -45,17 +45,17 @@ impl SolveErrorKind<'_> {
             Self::Disagree { .. } => Code::ElementTypeMismatch,
             Self::NotAllowed { .. } => Code::ElementTypeNotAllowed,
             Self::Rule { failure, .. } => match failure {
-                Failure::Types { .. } => Code::ElementTypeMismatch,
-                Failure::Element { .. } => Code::ElementTypeNotAllowed,
-                Failure::Kind { .. } => Code::TypeMismatch,
-                Failure::Rank { .. } => Code::WrongRank,
-                Failure::Dims { .. } => Code::DimMismatch,
-                Failure::Attribute { .. } => Code::AttributeValue,
-                Failure::Value { .. } => Code::InputValue,
-                Failure::Shapes { .. } | Failure::Contradiction { .. } => Code::ShapeMismatch,
-                Failure::Body { .. } => Code::BodyMismatch,
-                Failure::Relation(_) => Code::RelationFailed,
-                Failure::Malformed(error) => code_of_bytes(error),
+                RuleError::Types { .. } => Code::ElementTypeMismatch,
+                RuleError::Element { .. } => Code::ElementTypeNotAllowed,
+                RuleError::Kind { .. } => Code::TypeMismatch,
+                RuleError::Rank { .. } => Code::WrongRank,
+                RuleError::Dims { .. } => Code::DimMismatch,
+                RuleError::Attribute { .. } => Code::AttributeValue,
+                RuleError::Value { .. } => Code::InputValue,
+                RuleError::Shapes { .. } | RuleError::Contradiction { .. } => Code::ShapeMismatch,
+                RuleError::Body { .. } => Code::BodyMismatch,
+                RuleError::Relation(_) => Code::RelationFailed,
+                RuleError::Malformed(error) => code_of_bytes(error),
             },
             Self::Relation { .. } => Code::RelationFailed,
             Self::Contradiction { .. } | Self::RefutedClaim(_) => Code::DeclaredTypeContradiction,
@@ -257,35 +257,35 @@ impl<'a> Scope<'_, 'a> {
     }
 
     /// A rule does not hold.
-    fn rule_failed(&mut self, step: StepId, rule: &str, failure: &Failure) -> Diagnostic {
+    fn rule_failed(&mut self, step: StepId, rule: &str, failure: &RuleError) -> Diagnostic {
         let notes = self.rule_note(step, rule);
         match failure {
-            Failure::Types { left, right } => match self.branches(step, *left, *right) {
+            RuleError::Types { left, right } => match self.branches(step, *left, *right) {
                 Some(ports) => self.branches_differ(step, ports, notes),
                 None => {
                     let types = [*left, *right].map(|port: Port| self.port_type(step, port));
                     self.types_differ(step, (*left, &types[0]), (*right, &types[1]), notes)
                 }
             },
-            Failure::Element { port, allowed } => self.wrong_element(step, *port, *allowed, notes),
-            Failure::Kind { port, expected } => self.wrong_kind(step, *port, expected, notes),
-            Failure::Rank { port, found, least, most } => {
+            RuleError::Element { port, allowed } => self.wrong_element(step, *port, *allowed, notes),
+            RuleError::Kind { port, expected } => self.wrong_kind(step, *port, expected, notes),
+            RuleError::Rank { port, found, least, most } => {
                 self.wrong_rank(step, *port, (*found, *least, *most), notes)
             }
-            Failure::Dims { left, right, relation } => self.dims_differ(step, left, right, relation, notes),
+            RuleError::Dims { left, right, relation } => self.dims_differ(step, left, right, relation, notes),
             // What was an attribute in older operator sets can be an input in this one.
-            Failure::Attribute { name, message } => match self.input_named(step, name) {
+            RuleError::Attribute { name, message } => match self.input_named(step, name) {
                 Some(port) => self.input_value(step, port, message, notes),
                 None => self.attribute_value(step, name, message, notes),
             },
-            Failure::Value { port, message } => self.input_value(step, *port, message, notes),
-            Failure::Shapes { ports, message } => self.shapes_differ(step, ports, message, notes),
-            Failure::Contradiction { port, known, computed, message } => {
+            RuleError::Value { port, message } => self.input_value(step, *port, message, notes),
+            RuleError::Shapes { ports, message } => self.shapes_differ(step, ports, message, notes),
+            RuleError::Contradiction { port, known, computed, message } => {
                 self.shape_contradicts(step, *port, (known, computed), message, notes)
             }
-            Failure::Body { graph, message } => self.body_differs(step, *graph, message, notes),
-            Failure::Relation(failure) => self.relation_failed(step, rule, failure),
-            Failure::Malformed(error) => malformed(error, self.location_of_step(step)),
+            RuleError::Body { graph, message } => self.body_differs(step, *graph, message, notes),
+            RuleError::Relation(failure) => self.relation_failed(step, rule, failure),
+            RuleError::Malformed(error) => malformed(error, self.location_of_step(step)),
         }
     }
 }

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::{Code, Diagnostic, Fix, MAX_LISTED, Reader, Scope, count};
 use crate::program::{Body, StepId, ValueId};
-use crate::rule::{Failure, Port};
+use crate::rule::{Port, RuleError};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::frame::Frame;
 
@@ -129,18 +129,18 @@ fn candidates(frame: &Frame<'_>, error: &SolveError<'_>) -> SmallVec<[ValueId; 4
         SolveErrorKind::Disagree { left, right, .. } => SmallVec::from_slice(&[left.0, right.0]),
         SolveErrorKind::NotAllowed { port, .. } => SmallVec::from_slice(&[*port]),
         SolveErrorKind::Rule { failure, .. } => match failure {
-            Failure::Types { left, right } => SmallVec::from_slice(&[*left, *right]),
-            Failure::Element { port, .. }
-            | Failure::Kind { port, .. }
-            | Failure::Rank { port, .. }
-            | Failure::Value { port, .. } => SmallVec::from_slice(&[*port]),
-            Failure::Dims { left, right, .. } => SmallVec::from_slice(&[left.port, right.port]),
-            Failure::Shapes { ports, .. } => ports.clone(),
-            Failure::Attribute { .. }
-            | Failure::Contradiction { .. }
-            | Failure::Body { .. }
-            | Failure::Relation(_)
-            | Failure::Malformed(_) => SmallVec::new(),
+            RuleError::Types { left, right } => SmallVec::from_slice(&[*left, *right]),
+            RuleError::Element { port, .. }
+            | RuleError::Kind { port, .. }
+            | RuleError::Rank { port, .. }
+            | RuleError::Value { port, .. } => SmallVec::from_slice(&[*port]),
+            RuleError::Dims { left, right, .. } => SmallVec::from_slice(&[left.port, right.port]),
+            RuleError::Shapes { ports, .. } => ports.clone(),
+            RuleError::Attribute { .. }
+            | RuleError::Contradiction { .. }
+            | RuleError::Body { .. }
+            | RuleError::Relation(_)
+            | RuleError::Malformed(_) => SmallVec::new(),
         },
         _ => SmallVec::new(),
     };

@@ -26,7 +26,7 @@ use crate::dim::shape::DimVec;
 use crate::dim::shape::ShapeId;
 use crate::engine::initial;
 use crate::map::{Map, Set};
-use crate::program::{Body, Initializer, Origin, Step, StepId, ValueId, build};
+use crate::program::{Body, Initializer, Origin, ProgramStep, StepId, ValueId, build};
 use crate::signature::Arity;
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{Side, SolveErrorKind};
@@ -265,7 +265,7 @@ impl<'a> Calls<'a> {
             }
         }
         self.summaries.insert(key.clone(), None);
-        let Step { position, node, .. } = *caller.body.step(step);
+        let ProgramStep { position, node, .. } = *caller.body.step(step);
         let caller = Caller { function: self.running.last().map(|running| running.function), position, node };
         self.running.push(Running { function, key, caller, is_noted: false });
         self.open.insert(function);
@@ -582,7 +582,7 @@ pub(crate) fn build_bodies<'a>(
         match built {
             Ok(body) => Some(Arc::new(body)),
             Err(error) => {
-                errors.push((FunctionId(u32::try_from(at).unwrap_or(u32::MAX)), error));
+                errors.push((FunctionId::new(at), error));
                 None
             }
         }

@@ -26,9 +26,11 @@ use smallvec::SmallVec;
 use typeloom_types::op::{AtomicOpDecl, PortArity, PortDecl};
 use typeloom_types::relation::{PortRef, RelationError, TypeRelation};
 
+use crate::engine::schema::side_arity;
 use crate::program::StepId;
 use crate::rule::tree::port_ref;
-use crate::rule::{Failure, Port, RuleCx};
+use crate::rule::{Port, RuleCx, RuleError};
+use crate::signature::Arity;
 use crate::solve_error::{Side, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
@@ -49,9 +51,7 @@ pub(crate) fn run<'a>(
     step: StepId,
     decl: &'static AtomicOpDecl,
 ) -> Result<(), SolveErrorKind<'a>> {
-    if let Some(error) = arity(frame, step, decl) {
-        return Err(error);
-    }
+    arity(frame, step, decl)?;
     let mut cx = RuleCx::new(core, frame, step, None, PORT_BOUND);
     let result = bounds(&mut cx, decl).and_then(|()| settle(&mut cx, decl.type_relations));
     let own = cx.waiter();
@@ -59,32 +59,19 @@ pub(crate) fn run<'a>(
     result
 }
 
-/// How many inputs and outputs there are, and that none is missing.
-fn arity<'a>(frame: &Frame<'a>, step: StepId, decl: &'static AtomicOpDecl) -> Option<SolveErrorKind<'a>> {
-    let body = &frame.body;
-    let sides = [
-        (Side::Inputs, body.inputs(step), decl.inputs),
-        (Side::Outputs, body.outputs(body.last_step(step)), decl.outputs),
-    ];
-    for (side, given, declared) in sides {
-        let variadic = declared.last().is_some_and(|last| last.arity == PortArity::Variadic);
-        if given.len() > declared.len() && !variadic {
-            return Some(SolveErrorKind::SurplusPorts { side, given: given.len(), most: declared.len() });
-        }
-        for (at, port) in declared.iter().enumerate() {
-            let missing = match port.arity {
-                // An output that nobody wants may be left out by an empty name, an input may not.
-                PortArity::Required if side == Side::Outputs => at >= given.len(),
-                PortArity::Required => given.get(at).is_none_or(Option::is_none),
-                PortArity::Optional | PortArity::Variadic => false,
-            };
-            if missing {
-                let at = if side == Side::Inputs { Port::In(at) } else { Port::Out(at) };
-                return Some(SolveErrorKind::MissingPort { port: at, name: port.name });
-            }
-        }
-    }
-    None
+/// Checks the number of inputs and outputs against the declaration.
+fn arity<'a>(frame: &Frame<'a>, step: StepId, decl: &'static AtomicOpDecl) -> Result<(), SolveErrorKind<'a>> {
+    let port = |port: &'static PortDecl| {
+        let arity = match port.arity {
+            PortArity::Required => Arity::Required,
+            PortArity::Optional => Arity::Optional,
+            PortArity::Variadic => Arity::Variadic { min: 0, homogeneous: false },
+        };
+        (port.name, arity)
+    };
+    side_arity(Side::Inputs, frame.body.inputs(step), decl.inputs.iter().map(port))?;
+    let outputs = frame.body.outputs(frame.body.last_step(step));
+    side_arity(Side::Outputs, outputs, decl.outputs.iter().map(port))
 }
 
 /// Keeps every port under the node of the tree that its declaration names.
@@ -122,7 +109,7 @@ fn bound<'a>(
         return Err(SolveErrorKind::Relation { relation: PORT_BOUND, failure });
     };
     cx.narrow_to_node(port, node).map(drop).map_err(|Clash| {
-        SolveErrorKind::of_rule(PORT_BOUND, Failure::Kind { port, expected: declared.bound.id })
+        SolveErrorKind::of_rule(PORT_BOUND, RuleError::Kind { port, expected: declared.bound.id })
     })
 }
 
@@ -161,7 +148,7 @@ fn settle<'a>(cx: &mut RuleCx<'_, 'a>, relations: &'static [TypeRelation]) -> Re
 }
 
 /// All ports have one type, shape included.
-fn same_type(cx: &mut RuleCx<'_, '_>, ports: &[PortRef]) -> Result<bool, Failure> {
+fn same_type(cx: &mut RuleCx<'_, '_>, ports: &[PortRef]) -> Result<bool, RuleError> {
     let ports = expand(cx, ports);
     let types = unify(cx, &ports)?;
     let shapes = shapes::same(cx, &ports)?;
@@ -169,7 +156,7 @@ fn same_type(cx: &mut RuleCx<'_, '_>, ports: &[PortRef]) -> Result<bool, Failure
 }
 
 /// As [`same_type`], of something that has elements.
-fn elementwise(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, Failure> {
+fn elementwise(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleError> {
     let types = unify(cx, ports)?;
     let Some(first) = ports.first() else { return Ok(false) };
     element::require(cx, *first)?;
@@ -178,14 +165,14 @@ fn elementwise(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, Failure>
 }
 
 /// The element type of the input, in a shape without the reduced axes.
-fn reduce_over(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<bool, Failure> {
+fn reduce_over(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<bool, RuleError> {
     let ports: Ports = [input, output].into_iter().filter(|port| cx.has(*port)).collect();
     let types = element::same_element(cx, &ports)?;
     let shapes = shapes::reduce(cx, input, output)?;
     Ok(types || shapes)
 }
 
-fn unify(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, Failure> {
+fn unify(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleError> {
     let Some((first, rest)) = ports.split_first() else { return Ok(false) };
     let mut changed = false;
     for port in rest {

@@ -27,33 +27,46 @@ struct Bound {
     value: ValueId,
 }
 
-/// How many inputs and outputs there are, and that none is missing.
-pub(crate) fn arity<'a>(frame: &Frame<'a>, step: StepId, schema: &'a Schema) -> Option<SolveErrorKind<'a>> {
-    let body = &frame.body;
-    let sides = [
-        (Side::Inputs, body.inputs(step), &schema.inputs),
-        (Side::Outputs, body.outputs(body.last_step(step)), &schema.outputs),
-    ];
-    for (side, given, formals) in sides {
-        let variadic = formals.last().is_some_and(|last| matches!(last.arity, Arity::Variadic { .. }));
-        if given.len() > formals.len() && !variadic {
-            return Some(SolveErrorKind::SurplusPorts { side, given: given.len(), most: formals.len() });
-        }
-        for (at, formal) in formals.iter().enumerate() {
-            let missing = match formal.arity {
-                // An output that nobody wants may be left out by an empty name, an input may not.
-                Arity::Required if side == Side::Outputs => at >= given.len(),
-                Arity::Required => given.get(at).is_none_or(Option::is_none),
-                Arity::Optional => false,
-                Arity::Variadic { min, .. } => given.len() < at + min as usize,
-            };
-            if missing {
-                let port = if side == Side::Inputs { Port::In(at) } else { Port::Out(at) };
-                return Some(SolveErrorKind::MissingPort { port, name: &formal.name });
-            }
+/// Checks the number of inputs and outputs against the schema of the operator.
+pub(crate) fn arity<'a>(
+    frame: &Frame<'a>,
+    step: StepId,
+    schema: &'a Schema,
+) -> Result<(), SolveErrorKind<'a>> {
+    let port = |formal: &'a Formal| (&*formal.name, formal.arity);
+    side_arity(Side::Inputs, frame.body.inputs(step), schema.inputs.iter().map(port))?;
+    let outputs = frame.body.outputs(frame.body.last_step(step));
+    side_arity(Side::Outputs, outputs, schema.outputs.iter().map(port))
+}
+
+/// Checks the ports on one side of a node: that there are not too many, and that no required one is missing.
+pub(super) fn side_arity<'a>(
+    side: Side,
+    given: &[Option<ValueId>],
+    declared: impl ExactSizeIterator<Item = (&'a str, Arity)>,
+) -> Result<(), SolveErrorKind<'a>> {
+    let most = declared.len();
+    let mut is_variadic = false;
+    let mut missing = None;
+    for (at, (name, arity)) in declared.enumerate() {
+        is_variadic = matches!(arity, Arity::Variadic { .. });
+        let is_missing = match arity {
+            // An unused output may be omitted by an empty name, an input may not.
+            Arity::Required if side == Side::Outputs => at >= given.len(),
+            Arity::Required => given.get(at).is_none_or(Option::is_none),
+            Arity::Optional => false,
+            Arity::Variadic { min, .. } => given.len() < at + min as usize,
+        };
+        if is_missing && missing.is_none() {
+            missing = Some((at, name));
         }
     }
-    None
+    if given.len() > most && !is_variadic {
+        return Err(SolveErrorKind::SurplusPorts { side, given: given.len(), most });
+    }
+    let Some((at, name)) = missing else { return Ok(()) };
+    let port = if side == Side::Inputs { Port::In(at) } else { Port::Out(at) };
+    Err(SolveErrorKind::MissingPort { port, name })
 }
 
 /// Names and kinds of attributes, and that none is missing.

@@ -21,7 +21,8 @@ use crate::engine::call::{self, Calls};
 use crate::engine::initial;
 use crate::model::{Checked, Mode};
 use crate::program::{
-    Body, Declaration, DeclarationId, DeclarationKind, GraphId, Origin, StepId, StepKind, Value, ValueId,
+    Body, Declaration, DeclarationId, DeclarationKind, GraphId, Origin, ProgramValue, StepId, StepKind,
+    ValueId,
 };
 use crate::solution::Type;
 use crate::state::Core;
@@ -248,9 +249,9 @@ fn apart<'a>(body: &Body<'a>) -> Apart<'a> {
         value.declaration = next;
     }
     let mut reads = Vec::new();
-    let mut copy = |values: &mut Vec<Value>, value: ValueId, by: Reader| {
+    let mut copy = |values: &mut Vec<ProgramValue>, value: ValueId, by: Reader| {
         let id = ValueId::new(values.len());
-        values.push(Value { origin: Origin::Input, declaration: None, ..body.value(value) });
+        values.push(ProgramValue { origin: Origin::Input, declaration: None, ..body.value(value) });
         reads.push((id, (value, by)));
         id
     };

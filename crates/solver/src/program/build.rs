@@ -17,7 +17,7 @@ use super::names::Names;
 use super::order;
 use super::{
     Body, BodySource, Declaration, DeclarationId, DeclarationKind, Graph, GraphId, GraphOwner, Initializer,
-    InitializerId, NameId, OpId, Origin, Step, StepId, StepKind, Value, ValueId,
+    InitializerId, NameId, OpId, Origin, ProgramStep, ProgramValue, StepId, StepKind, ValueId,
 };
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 
@@ -66,15 +66,52 @@ type Recent<'a> = ([&'a [u8]; 3], OpId);
 
 const RECENT_OPERATORS: usize = 64;
 
+// Field numbers of `NodeProto`.
+const INPUT: u32 = 1;
+const OUTPUT: u32 = 2;
+const OP_TYPE: u32 = 4;
+const ATTRIBUTE: u32 = 5;
+const DOMAIN: u32 = 7;
+const OVERLOAD: u32 = 8;
+
 /// A string that may not be UTF-8, and where it is in the file.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Text<'a> {
     bytes: &'a [u8],
     offset: usize,
 }
 
-impl Text<'_> {
-    const EMPTY: Self = Self { bytes: &[], offset: 0 };
+type NestedGraphs<'a> = smallvec::SmallVec<[(GraphOwner<'a>, GraphView<'a>); 1]>;
+
+/// The fields of a node, except for its inputs.
+#[derive(Default)]
+struct NodeParts<'a> {
+    op_type: Text<'a>,
+    domain: Text<'a>,
+    overload: Text<'a>,
+    outputs: Vec<Text<'a>>,
+    /// Start and end of its attributes, relative to the node.
+    attributes: Option<(usize, usize)>,
+    bodies: NestedGraphs<'a>,
+}
+
+impl<'a> NodeParts<'a> {
+    /// Adds the graphs in an attribute of the node with the first step `step`.
+    #[inline]
+    fn add_graphs(&mut self, attribute: AttributeView<'a>, step: StepId) -> Result<(), DecodeError> {
+        if !holds_graphs(attribute)? {
+            return Ok(());
+        }
+        let attribute = attribute.parse()?;
+        let owner = |position| GraphOwner { step, attribute: attribute.name, position };
+        if let Some(graph) = attribute.g() {
+            self.bodies.push((owner(None), graph));
+        }
+        for (at, graph) in attribute.graphs().enumerate() {
+            self.bodies.push((owner(u32::try_from(at).ok()), graph?));
+        }
+        Ok(())
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -272,36 +309,69 @@ impl<'a, 'r> Builder<'a, 'r> {
         position: usize,
         depth: usize,
     ) -> Result<(), BuildError> {
-        const INPUT: u32 = 1;
-        const OUTPUT: u32 = 2;
-        const OP_TYPE: u32 = 4;
-        const ATTRIBUTE: u32 = 5;
-        const DOMAIN: u32 = 7;
-        const OVERLOAD: u32 = 8;
         let step = StepId::new(self.body.steps.len());
         let first_port = self.body.ports.len();
-        let (mut op_type, mut domain, mut overload) = (Text::EMPTY, Text::EMPTY, Text::EMPTY);
-        let mut outputs = std::mem::take(&mut self.outputs);
-        let mut bodies = smallvec::SmallVec::<[(GraphOwner<'a>, GraphView<'a>); 1]>::new();
+        let mut parts = NodeParts { outputs: std::mem::take(&mut self.outputs), ..NodeParts::default() };
+        self.node_fields(node, (graph, step, depth), &mut parts)?;
+        let op = self.operator(parts.domain, parts.op_type, parts.overload)?;
+        let range = |(from, to): (usize, usize)| match (u32::try_from(from), u32::try_from(to - from)) {
+            (Ok(from), Ok(len)) => (from, len),
+            // The whole node.
+            (Ok(_) | Err(_), Ok(_) | Err(_)) => (0, u32::MAX),
+        };
+        let attributes = parts.attributes.map_or((0, 0), range);
+        let inputs = (index32(first_port), index32(self.body.ports.len() - first_port));
+        self.body.steps.push(ProgramStep {
+            node,
+            op,
+            kind: StepKind::Node,
+            graph,
+            position: index32(position),
+            inputs,
+            outputs: (0, 0),
+            first_graph: None,
+            attributes,
+        });
+        let maker = match parts.bodies.is_empty() {
+            true => step,
+            false => self.nested_graphs(step, parts.bodies, depth)?,
+        };
+        let first_port = self.body.ports.len();
+        for (at, Text { bytes, offset }) in parts.outputs.drain(..).enumerate() {
+            let value = match bytes.is_empty() {
+                true => None,
+                false => {
+                    let name = self.names.intern_bytes(bytes);
+                    let name = name.map_err(|error| not_utf8(offset, "output", error))?;
+                    Some(self.define(name, graph, Origin::Step(maker), Some(at)))
+                }
+            };
+            self.body.ports.push(value);
+        }
+        let count = self.body.ports.len() - first_port;
+        self.body.steps[maker.index()].outputs = (index32(first_port), index32(count));
+        self.outputs = parts.outputs;
+        Ok(())
+    }
+
+    /// Reads the fields of a node and resolves its inputs.
+    #[inline]
+    fn node_fields(
+        &mut self,
+        node: NodeView<'a>,
+        (graph, step, depth): (GraphId, StepId, usize),
+        parts: &mut NodeParts<'a>,
+    ) -> Result<(), BuildError> {
         let mut input = 0;
-        let mut attributes: Option<(usize, usize)> = None;
         let mut fields = node.wire_fields();
         loop {
             let start = fields.offset();
             let (number, bytes, offset) = match fields.next_bytes() {
                 Some((number, bytes)) => (number, bytes, fields.offset() - bytes.len()),
                 None => {
-                    let Some(field) = fields.next() else { break };
+                    let Some(field) = fields.next() else { return Ok(()) };
                     let field = field?;
-                    let name = match field.number {
-                        INPUT => name("input"),
-                        OUTPUT => name("output"),
-                        OP_TYPE => name("op_type"),
-                        ATTRIBUTE => name("attribute"),
-                        DOMAIN => name("domain"),
-                        OVERLOAD => name("overload"),
-                        _ => continue,
-                    };
+                    let Some(name) = field_name(field.number) else { continue };
                     let (bytes, offset) = field.bytes(name)?;
                     (field.number, bytes, offset)
                 }
@@ -319,81 +389,42 @@ impl<'a, 'r> Builder<'a, 'r> {
                     self.body.ports.push(value);
                     input += 1;
                 }
-                OUTPUT => outputs.push(Text { bytes, offset }),
-                OP_TYPE => op_type = Text { bytes, offset },
-                DOMAIN => domain = Text { bytes, offset },
-                OVERLOAD => overload = Text { bytes, offset },
+                OUTPUT => parts.outputs.push(Text { bytes, offset }),
+                OP_TYPE => parts.op_type = Text { bytes, offset },
+                DOMAIN => parts.domain = Text { bytes, offset },
+                OVERLOAD => parts.overload = Text { bytes, offset },
                 ATTRIBUTE => {
-                    let from = attributes.map_or(start - node.offset(), |(from, _)| from);
-                    attributes = Some((from, fields.offset() - node.offset()));
-                    let attribute = AttributeView::from_body(bytes, offset);
-                    if holds_graphs(attribute)? {
-                        let attribute = attribute.parse()?;
-                        let owner = |position| GraphOwner { step, attribute: attribute.name, position };
-                        if let Some(graph) = attribute.g() {
-                            bodies.push((owner(None), graph));
-                        }
-                        for (at, graph) in attribute.graphs().enumerate() {
-                            bodies.push((owner(u32::try_from(at).ok()), graph?));
-                        }
-                    }
+                    let from = parts.attributes.map_or(start - node.offset(), |(from, _)| from);
+                    parts.attributes = Some((from, fields.offset() - node.offset()));
+                    parts.add_graphs(AttributeView::from_body(bytes, offset), step)?;
                 }
                 _ => {}
             }
         }
-        let op = self.operator(domain, op_type, overload)?;
-        let attributes =
-            attributes.map_or((0, 0), |(from, to)| match (u32::try_from(from), u32::try_from(to - from)) {
-                (Ok(from), Ok(len)) => (from, len),
-                (Ok(_) | Err(_), Ok(_) | Err(_)) => (0, u32::MAX),
-            });
-        let position = u32::try_from(position).unwrap_or(u32::MAX);
-        let inputs = (index32(first_port), index32(self.body.ports.len() - first_port));
-        let step_record = Step {
-            node,
-            op,
-            kind: StepKind::Node,
-            graph,
-            position,
-            inputs,
-            outputs: (0, 0),
-            first_graph: None,
-            attributes,
-        };
-        self.body.steps.push(step_record);
-        let mut maker = step;
-        if !bodies.is_empty() {
-            let mut last: Option<GraphId> = None;
-            for (owner, view) in bodies {
-                let mark = self.names.enter();
-                let child = self.graph(view, Some(owner), depth + 1)?;
-                self.names.leave(mark);
-                match last.replace(child) {
-                    Some(before) => self.body.graphs[before.index()].next_sibling = Some(child),
-                    None => self.body.steps[step.index()].first_graph = Some(child),
-                }
+    }
+
+    /// Builds the graphs nested in a node between its two steps; returns the second one.
+    fn nested_graphs(
+        &mut self,
+        step: StepId,
+        bodies: NestedGraphs<'a>,
+        depth: usize,
+    ) -> Result<StepId, BuildError> {
+        let mut last: Option<GraphId> = None;
+        for (owner, view) in bodies {
+            let mark = self.names.enter();
+            let child = self.graph(view, Some(owner), depth + 1)?;
+            self.names.leave(mark);
+            match last.replace(child) {
+                Some(before) => self.body.graphs[before.index()].next_sibling = Some(child),
+                None => self.body.steps[step.index()].first_graph = Some(child),
             }
-            maker = StepId::new(self.body.steps.len());
-            self.body.steps[step.index()].kind = StepKind::Enter(maker);
-            let enter = *self.body.step(step);
-            self.body.steps.push(Step { kind: StepKind::Exit(step), ..enter });
         }
-        let first_port = self.body.ports.len();
-        for (at, Text { bytes, offset }) in outputs.drain(..).enumerate() {
-            let value = match bytes.is_empty() {
-                true => None,
-                false => {
-                    let name = self.names.intern_bytes(bytes);
-                    let name = name.map_err(|error| not_utf8(offset, "output", error))?;
-                    Some(self.define(name, graph, Origin::Step(maker), Some(at)))
-                }
-            };
-            self.body.ports.push(value);
-        }
-        let count = self.body.ports.len() - first_port;
-        self.body.steps[maker.index()].outputs = (index32(first_port), index32(count));
-        self.outputs = outputs;
-        Ok(())
+        let exit = StepId::new(self.body.steps.len());
+        self.body.steps[step.index()].kind = StepKind::Enter(exit);
+        let enter = *self.body.step(step);
+        self.body.steps.push(ProgramStep { kind: StepKind::Exit(step), ..enter });
+        Ok(exit)
     }
 
     /// The operator that a node means. Nodes of one operator tend to be many, so the last answers are kept
@@ -427,7 +458,7 @@ impl<'a, 'r> Builder<'a, 'r> {
 
     fn new_value(&mut self, name: NameId, graph: GraphId, origin: Origin) -> ValueId {
         let value = ValueId::new(self.body.values.len());
-        self.body.values.push(Value { name, graph, origin, declaration: None });
+        self.body.values.push(ProgramValue { name, graph, origin, declaration: None });
         value
     }
 
@@ -550,6 +581,19 @@ fn holds_graphs(attribute: AttributeView<'_>) -> Result<bool, DecodeError> {
             return Ok(true);
         }
     }
+}
+
+/// The name of a field of nodes that the builder reads.
+fn field_name(number: u32) -> Option<&'static FieldName> {
+    Some(match number {
+        INPUT => name("input"),
+        OUTPUT => name("output"),
+        OP_TYPE => name("op_type"),
+        ATTRIBUTE => name("attribute"),
+        DOMAIN => name("domain"),
+        OVERLOAD => name("overload"),
+        _ => return None,
+    })
 }
 
 /// The name of a field of nodes, for errors.

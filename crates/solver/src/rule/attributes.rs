@@ -8,15 +8,15 @@
 use smallvec::SmallVec;
 use typeloom_onnx::view::{Attribute, AttributeView, SparseTensorView, TensorView, TypeView};
 
-use super::{Failure, RuleCx};
+use super::{RuleCx, RuleError};
 use crate::signature::{AttributeDefault, AttributeKind};
 
 impl<'a> RuleCx<'_, 'a> {
     /// The attribute as the node (or, for a reference, the caller of the function) gives it.
     ///
     /// # Errors
-    /// [`Failure::Malformed`].
-    pub fn attr(&self, name: &str) -> Result<Option<Attribute<'a>>, Failure> {
+    /// [`RuleError::Malformed`].
+    pub fn attr(&self, name: &str) -> Result<Option<Attribute<'a>>, RuleError> {
         let Some(part) = self.attribute_part() else { return Ok(None) };
         for attribute in part.attributes() {
             let attribute = attribute?.parse()?;
@@ -34,8 +34,8 @@ impl<'a> RuleCx<'_, 'a> {
     /// The names of the attributes that the node lists, in its order.
     ///
     /// # Errors
-    /// [`Failure::Malformed`].
-    pub fn attr_names(&self) -> Result<SmallVec<[&'a str; 4]>, Failure> {
+    /// [`RuleError::Malformed`].
+    pub fn attr_names(&self) -> Result<SmallVec<[&'a str; 4]>, RuleError> {
         let name = |attribute: Result<AttributeView<'a>, _>| Ok(attribute?.parse()?.name);
         self.attribute_part().into_iter().flat_map(|part| part.attributes()).map(name).collect()
     }
@@ -47,16 +47,16 @@ impl<'a> RuleCx<'_, 'a> {
     /// Whether the node gives the attribute itself.
     ///
     /// # Errors
-    /// [`Failure::Malformed`].
-    pub fn has_attr(&self, name: &str) -> Result<bool, Failure> {
+    /// [`RuleError::Malformed`].
+    pub fn has_attr(&self, name: &str) -> Result<bool, RuleError> {
         Ok(self.attr(name)?.is_some())
     }
 
     /// An integer.
     ///
     /// # Errors
-    /// [`Failure::Malformed`].
-    pub fn attr_int(&self, name: &str) -> Result<Option<i64>, Failure> {
+    /// [`RuleError::Malformed`].
+    pub fn attr_int(&self, name: &str) -> Result<Option<i64>, RuleError> {
         Ok(match self.attr(name)? {
             // A writer may leave out a field that holds its default.
             Some(attribute) => {
@@ -72,16 +72,16 @@ impl<'a> RuleCx<'_, 'a> {
     /// An integer used as a truth value.
     ///
     /// # Errors
-    /// [`Failure::Malformed`].
-    pub fn attr_flag(&self, name: &str) -> Result<bool, Failure> {
+    /// [`RuleError::Malformed`].
+    pub fn attr_flag(&self, name: &str) -> Result<bool, RuleError> {
         Ok(self.attr_int(name)?.unwrap_or(0) != 0)
     }
 
     /// A float.
     ///
     /// # Errors
-    /// [`Failure::Malformed`].
-    pub fn attr_float(&self, name: &str) -> Result<Option<f32>, Failure> {
+    /// [`RuleError::Malformed`].
+    pub fn attr_float(&self, name: &str) -> Result<Option<f32>, RuleError> {
         Ok(match self.attr(name)? {
             Some(attribute) => {
                 attribute.f().or_else(|| (attribute.kind == AttributeKind::Float as i32).then_some(0.0))
@@ -96,8 +96,8 @@ impl<'a> RuleCx<'_, 'a> {
     /// A string; bytes that are not UTF-8 are no string that any operator knows.
     ///
     /// # Errors
-    /// [`Failure::Malformed`].
-    pub fn attr_str(&self, name: &str) -> Result<Option<&'a str>, Failure> {
+    /// [`RuleError::Malformed`].
+    pub fn attr_str(&self, name: &str) -> Result<Option<&'a str>, RuleError> {
         Ok(match self.attr(name)? {
             Some(attribute) => {
                 let empty = (attribute.kind == AttributeKind::String as i32).then_some(&b""[..]);
@@ -113,8 +113,8 @@ impl<'a> RuleCx<'_, 'a> {
     /// A list of integers.
     ///
     /// # Errors
-    /// [`Failure::Malformed`].
-    pub fn attr_ints(&self, name: &str) -> Result<Option<Vec<i64>>, Failure> {
+    /// [`RuleError::Malformed`].
+    pub fn attr_ints(&self, name: &str) -> Result<Option<Vec<i64>>, RuleError> {
         Ok(match self.attr(name)? {
             Some(attribute) => Some(attribute.ints().collect::<Result<_, _>>()?),
             None => match self.default(name) {
@@ -127,8 +127,8 @@ impl<'a> RuleCx<'_, 'a> {
     /// A list of floats.
     ///
     /// # Errors
-    /// [`Failure::Malformed`].
-    pub fn attr_floats(&self, name: &str) -> Result<Option<Vec<f32>>, Failure> {
+    /// [`RuleError::Malformed`].
+    pub fn attr_floats(&self, name: &str) -> Result<Option<Vec<f32>>, RuleError> {
         Ok(match self.attr(name)? {
             Some(attribute) => Some(attribute.floats().collect::<Result<_, _>>()?),
             None => match self.default(name) {
@@ -141,8 +141,8 @@ impl<'a> RuleCx<'_, 'a> {
     /// A list of strings, as bytes.
     ///
     /// # Errors
-    /// [`Failure::Malformed`].
-    pub fn attr_strings(&self, name: &str) -> Result<Option<Vec<&'a [u8]>>, Failure> {
+    /// [`RuleError::Malformed`].
+    pub fn attr_strings(&self, name: &str) -> Result<Option<Vec<&'a [u8]>>, RuleError> {
         Ok(match self.attr(name)? {
             Some(attribute) => Some(attribute.strings().collect::<Result<_, _>>()?),
             None => match self.default(name) {
@@ -157,24 +157,24 @@ impl<'a> RuleCx<'_, 'a> {
     /// A tensor.
     ///
     /// # Errors
-    /// [`Failure::Malformed`].
-    pub fn attr_tensor(&self, name: &str) -> Result<Option<TensorView<'a>>, Failure> {
+    /// [`RuleError::Malformed`].
+    pub fn attr_tensor(&self, name: &str) -> Result<Option<TensorView<'a>>, RuleError> {
         Ok(self.attr(name)?.and_then(|attribute| attribute.t()))
     }
 
     /// A sparse tensor.
     ///
     /// # Errors
-    /// [`Failure::Malformed`].
-    pub fn attr_sparse_tensor(&self, name: &str) -> Result<Option<SparseTensorView<'a>>, Failure> {
+    /// [`RuleError::Malformed`].
+    pub fn attr_sparse_tensor(&self, name: &str) -> Result<Option<SparseTensorView<'a>>, RuleError> {
         Ok(self.attr(name)?.and_then(|attribute| attribute.sparse_tensor()))
     }
 
     /// A type.
     ///
     /// # Errors
-    /// [`Failure::Malformed`].
-    pub fn attr_type(&self, name: &str) -> Result<Option<TypeView<'a>>, Failure> {
+    /// [`RuleError::Malformed`].
+    pub fn attr_type(&self, name: &str) -> Result<Option<TypeView<'a>>, RuleError> {
         Ok(self.attr(name)?.and_then(|attribute| attribute.tp()))
     }
 }

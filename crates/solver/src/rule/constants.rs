@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::{DimVec, Failure, Port, RuleCx};
+use super::{DimVec, Port, RuleCx, RuleError};
 use crate::dim::DimId;
 use crate::elem::Elem;
 use crate::state::constants::Data;
@@ -142,7 +142,7 @@ impl RuleCx<'_, '_> {
         &mut self,
         port: Port,
         tensor: typeloom_onnx::view::TensorView<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RuleError> {
         let header = tensor.header()?;
         if let Some(elem) = Elem::from_onnx(header.data_type) {
             self.set_elem(port, elem)?;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, NodeView};
 
-use super::{Extent, Failure, Port, Rule};
+use super::{Extent, Port, Rule, RuleError};
 use crate::dim::shape::ShapeId;
 use crate::dim::{DimId, Dims, Relation};
 use crate::elem::ElemSet;
@@ -73,7 +73,7 @@ impl<'r, 'a> RuleCx<'r, 'a> {
     ///
     /// # Errors
     /// The first error of those rules.
-    pub fn run_rules(&mut self, schema: &'static Schema, rules: &[Rule]) -> Result<(), Failure> {
+    pub fn run_rules(&mut self, schema: &'static Schema, rules: &[Rule]) -> Result<(), RuleError> {
         rules.iter().try_for_each(|rule| {
             let mut cx = RuleCx::new(self.core, self.frame, self.step, Some(schema), rule.name);
             (rule.run)(&mut cx)
@@ -354,7 +354,7 @@ impl RuleCx<'_, '_> {
 
     /// The error of a port with the wrong number of axes, for ranks that are known.
     #[must_use]
-    pub fn wrong_rank(&self, port: Port, expected: impl RangeBounds<usize>) -> Failure {
+    pub fn wrong_rank(&self, port: Port, expected: impl RangeBounds<usize>) -> RuleError {
         let found = self.rank(port).unwrap_or(0);
         let least = match expected.start_bound() {
             Bound::Included(least) => *least,
@@ -366,7 +366,7 @@ impl RuleCx<'_, '_> {
             Bound::Excluded(above) => Some(above.saturating_sub(1)),
             Bound::Unbounded => None,
         };
-        Failure::Rank { port, found, least, most }
+        RuleError::Rank { port, found, least, most }
     }
 }
 

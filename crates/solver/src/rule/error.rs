@@ -11,7 +11,7 @@ use crate::program::GraphId;
 
 /// Why a rule says no.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Failure {
+pub enum RuleError {
     /// Two ports must have one type, or one element type, and cannot.
     Types {
         /// One.
@@ -98,13 +98,13 @@ pub enum Failure {
     Malformed(DecodeError),
 }
 
-impl From<DecodeError> for Failure {
+impl From<DecodeError> for RuleError {
     fn from(error: DecodeError) -> Self {
         Self::Malformed(error)
     }
 }
 
-impl Failure {
+impl RuleError {
     /// An attribute whose value cannot be used.
     pub fn attribute(name: &'static str, message: impl Into<String>) -> Self {
         Self::Attribute { name, message: message.into() }

@@ -1,6 +1,6 @@
 //! Recovery from errors in shapes, see [`crate::analysis::recovery`].
 
-use super::{Extent, Failure, Port, RuleCx};
+use super::{Extent, Port, RuleCx, RuleError};
 use crate::dim::DimId;
 use crate::state::Core;
 use crate::state::recovery::Purpose;
@@ -12,9 +12,9 @@ impl RuleCx<'_, '_> {
         left: Extent,
         right: Extent,
         relation: &'static str,
-    ) -> Result<DimId, Failure> {
+    ) -> Result<DimId, RuleError> {
         if self.core().recovery.purpose == Purpose::Check {
-            return Err(Failure::Dims { left, right, relation });
+            return Err(RuleError::Dims { left, right, relation });
         }
         if let Some(swapped) = self.transposed(left, right) {
             self.core().recovery.swapped = Some(swapped);
@@ -66,7 +66,7 @@ impl RuleCx<'_, '_> {
         left: Extent,
         right: Extent,
         relation: &'static str,
-    ) -> Option<Result<DimId, Failure>> {
+    ) -> Option<Result<DimId, RuleError>> {
         if self.core().recovery.candidates.is_empty() {
             return None;
         }

@@ -5,7 +5,7 @@
 
 use std::ops::RangeBounds;
 
-use super::{DimVec, Extent, Failure, Port, RuleCx};
+use super::{DimVec, Extent, Port, RuleCx, RuleError};
 use crate::dim::{Bind, Condition, Decision, DimId, DimView, Dims, Domain, Relation, Solved, Verdict};
 use crate::state::recovery::Purpose;
 
@@ -29,8 +29,8 @@ impl RuleCx<'_, '_> {
     /// Narrows the shape at a port by `dims`. Nothing happens at a port that is left out.
     ///
     /// # Errors
-    /// [`Failure::Contradiction`] when the known shape contradicts it.
-    pub fn set_shape(&mut self, port: Port, dims: &[DimId]) -> Result<(), Failure> {
+    /// [`RuleError::Contradiction`] when the known shape contradicts it.
+    pub fn set_shape(&mut self, port: Port, dims: &[DimId]) -> Result<(), RuleError> {
         if !self.can_narrow_shape(port) {
             return Ok(());
         }
@@ -52,14 +52,14 @@ impl RuleCx<'_, '_> {
         Ok(())
     }
 
-    fn meet_dims(&mut self, port: Port, known: &[DimId], dims: &[DimId]) -> Result<DimVec, Failure> {
+    fn meet_dims(&mut self, port: Port, known: &[DimId], dims: &[DimId]) -> Result<DimVec, RuleError> {
         let contradiction = |cx: &mut Self| {
             let table = cx.dims();
             let known: DimVec = known.iter().map(|dim| table.resolve(*dim)).collect();
             let computed: DimVec = dims.iter().map(|dim| table.resolve(*dim)).collect();
             let shown = |shape: &[DimId]| crate::dim::shape::display(table, shape).to_string();
             let message = format!("the shape is {}, but {} is needed", shown(&known), shown(&computed));
-            Failure::Contradiction { port, known, computed, message }
+            RuleError::Contradiction { port, known, computed, message }
         };
         if known.len() != dims.len() {
             return Err(contradiction(self));
@@ -82,8 +82,8 @@ impl RuleCx<'_, '_> {
     /// Says that the value at a port has `rank` axes, of extents nobody knows yet.
     ///
     /// # Errors
-    /// [`Failure::Contradiction`] when the rank is known to be another.
-    pub fn set_rank(&mut self, port: Port, rank: usize) -> Result<(), Failure> {
+    /// [`RuleError::Contradiction`] when the rank is known to be another.
+    pub fn set_rank(&mut self, port: Port, rank: usize) -> Result<(), RuleError> {
         if self.rank(port) == Some(rank) || !self.has(port) {
             return Ok(());
         }
@@ -94,8 +94,8 @@ impl RuleCx<'_, '_> {
     /// Makes two ports have one shape; knowledge flows both ways.
     ///
     /// # Errors
-    /// [`Failure::Contradiction`] when they cannot.
-    pub fn same_shape(&mut self, a: Port, b: Port) -> Result<(), Failure> {
+    /// [`RuleError::Contradiction`] when they cannot.
+    pub fn same_shape(&mut self, a: Port, b: Port) -> Result<(), RuleError> {
         if !self.has(a) || !self.has(b) {
             return Ok(());
         }
@@ -123,12 +123,12 @@ impl RuleCx<'_, '_> {
     /// Checks the number of axes at a port, where it is known, and gives it.
     ///
     /// # Errors
-    /// [`Failure::Rank`] when it is outside `expected`.
+    /// [`RuleError::Rank`] when it is outside `expected`.
     pub fn require_rank(
         &mut self,
         port: Port,
         expected: impl RangeBounds<usize>,
-    ) -> Result<Option<usize>, Failure> {
+    ) -> Result<Option<usize>, RuleError> {
         match self.rank(port) {
             Some(rank) if !expected.contains(&rank) => Err(self.wrong_rank(port, expected)),
             known => Ok(known),
@@ -141,13 +141,13 @@ impl RuleCx<'_, '_> {
     /// named is set to the other; what cannot be decided is kept as an equation and shown.
     ///
     /// # Errors
-    /// [`Failure::Dims`] when they are never equal.
+    /// [`RuleError::Dims`] when they are never equal.
     pub fn require_equal(
         &mut self,
         left: impl Into<Extent>,
         right: impl IntoExtent,
         relation: &'static str,
-    ) -> Result<DimId, Failure> {
+    ) -> Result<DimId, RuleError> {
         let left: Extent = left.into();
         let right = right.into_extent(left);
         let (a, b) = (self.dims().resolve(left.dim), self.dims().resolve(right.dim));
@@ -182,13 +182,13 @@ impl RuleCx<'_, '_> {
     /// `relation` completes the sentence "these dims ...". What cannot be decided is kept as a condition of the model.
     ///
     /// # Errors
-    /// [`Failure::Dims`] when the left one is always more.
+    /// [`RuleError::Dims`] when the left one is always more.
     pub fn require_at_most(
         &mut self,
         left: impl Into<Extent>,
         right: impl IntoExtent,
         relation: &'static str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RuleError> {
         let left: Extent = left.into();
         let right = right.into_extent(left);
         let (a, b) = (self.dims().resolve(left.dim), self.dims().resolve(right.dim));
@@ -196,7 +196,7 @@ impl RuleCx<'_, '_> {
         let (least, most) = self.dims().bounds(gap);
         let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
         if most.is_some_and(|most| most < 0) {
-            return Err(Failure::Dims { left, right, relation });
+            return Err(RuleError::Dims { left, right, relation });
         }
         if least.is_none_or(|least| least < 0) {
             self.add_equation(Relation::AtMost, left, right, relation);
@@ -235,8 +235,8 @@ impl RuleCx<'_, '_> {
     /// The extent of one axis after broadcasting `a` against `b` by ONNX's (NumPy's) rule.
     ///
     /// # Errors
-    /// [`Failure::Dims`] when both are constants that differ and neither is 1.
-    pub fn broadcast_dim(&mut self, a: impl Into<Extent>, b: impl Into<Extent>) -> Result<DimId, Failure> {
+    /// [`RuleError::Dims`] when both are constants that differ and neither is 1.
+    pub fn broadcast_dim(&mut self, a: impl Into<Extent>, b: impl Into<Extent>) -> Result<DimId, RuleError> {
         let (left, right): (Extent, Extent) = (a.into(), b.into());
         let (a, b) = (self.dims().resolve(left.dim), self.dims().resolve(right.dim));
         if a == b {
@@ -335,7 +335,7 @@ impl RuleCx<'_, '_> {
     }
 
     /// Broadcasts an extent against a constant that is not 1.
-    fn broadcast_to_constant(&mut self, narrow: Extent, wide: Extent) -> Result<DimId, Failure> {
+    fn broadcast_to_constant(&mut self, narrow: Extent, wide: Extent) -> Result<DimId, RuleError> {
         let dim = self.dims().resolve(narrow.dim);
         if let Some(known) = self.after_error(Extent { dim, ..narrow }, wide, "are broadcast") {
             return known;
@@ -379,13 +379,13 @@ impl RuleCx<'_, '_> {
     /// `relation` completes the sentence "these dims ...". What cannot be decided is kept as a condition of the model.
     ///
     /// # Errors
-    /// [`Failure::Dims`] when it is never so.
+    /// [`RuleError::Dims`] when it is never so.
     pub fn require_one_or_equal(
         &mut self,
         narrow: impl Into<Extent>,
         wide: impl Into<Extent>,
         relation: &'static str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RuleError> {
         let (narrow, wide): (Extent, Extent) = (narrow.into(), wide.into());
         let dims = self.dims();
         let (a, b) = (dims.resolve(narrow.dim), dims.resolve(wide.dim));
@@ -393,7 +393,7 @@ impl RuleCx<'_, '_> {
         match dims.compare(a, b) {
             Decision::Equal => {}
             Decision::Different if !dims.is_one_possible(a) => {
-                return Err(Failure::Dims { left: narrow, right: wide, relation });
+                return Err(RuleError::Dims { left: narrow, right: wide, relation });
             }
             Decision::Different | Decision::Undecided if a == DimId::ONE => {}
             Decision::Different | Decision::Undecided => {
@@ -407,7 +407,7 @@ impl RuleCx<'_, '_> {
     ///
     /// # Errors
     /// As [`RuleCx::broadcast_dim`].
-    pub fn broadcast(&mut self, ports: &[Port]) -> Result<Option<DimVec>, Failure> {
+    pub fn broadcast(&mut self, ports: &[Port]) -> Result<Option<DimVec>, RuleError> {
         let mut result: Option<DimVec> = None;
         let mut from: smallvec::SmallVec<[(Port, usize); 6]> = smallvec::SmallVec::new();
         for port in ports.iter().copied() {
@@ -442,11 +442,11 @@ impl RuleCx<'_, '_> {
     /// Turns an axis attribute or value into a position, counting negative axes from the end.
     ///
     /// # Errors
-    /// [`Failure::Attribute`] named `name` when it is outside `-rank..rank`.
-    pub fn axis(&self, name: &'static str, axis: i64, rank: usize) -> Result<usize, Failure> {
+    /// [`RuleError::Attribute`] named `name` when it is outside `-rank..rank`.
+    pub fn axis(&self, name: &'static str, axis: i64, rank: usize) -> Result<usize, RuleError> {
         normalize_axis(axis, rank).ok_or_else(|| {
             let limit = rank.to_string();
-            Failure::attribute(name, format!("is {axis}, outside [-{limit}, {limit}) for {rank} axes"))
+            RuleError::attribute(name, format!("is {axis}, outside [-{limit}, {limit}) for {rank} axes"))
         })
     }
 
@@ -455,7 +455,7 @@ impl RuleCx<'_, '_> {
     ///
     /// # Errors
     /// As [`RuleCx::set_shape`].
-    pub fn set_element_shape(&mut self, port: Port, dims: &[DimId]) -> Result<(), Failure> {
+    pub fn set_element_shape(&mut self, port: Port, dims: &[DimId]) -> Result<(), RuleError> {
         self.set_shape(port, dims)
     }
 

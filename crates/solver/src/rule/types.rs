@@ -6,7 +6,7 @@ use typeloom_types::lattice::NodeNo;
 use typeloom_types::relation::RelationError;
 
 use super::tree::{port_ref, tree_name};
-use super::{DimVec, Failure, Port, RuleCx};
+use super::{DimVec, Port, RuleCx, RuleError};
 use crate::elem::{Elem, ElemSet};
 use crate::ty::{Clash, Head, Narrowed, Ty, Types};
 
@@ -71,16 +71,16 @@ impl RuleCx<'_, '_> {
     /// Makes the port a tensor of this element type.
     ///
     /// # Errors
-    /// [`Failure::Element`] when it is something else.
-    pub fn set_elem(&mut self, port: Port, elem: Elem) -> Result<(), Failure> {
+    /// [`RuleError::Element`] when it is something else.
+    pub fn set_elem(&mut self, port: Port, elem: Elem) -> Result<(), RuleError> {
         self.set_elems(port, ElemSet::of(elem))
     }
 
     /// Makes the port a tensor of one of these element types (a sparse tensor or scalar stays one).
     ///
     /// # Errors
-    /// [`Failure::Element`] when it is something else.
-    pub fn set_elems(&mut self, port: Port, set: ElemSet) -> Result<(), Failure> {
+    /// [`RuleError::Element`] when it is something else.
+    pub fn set_elems(&mut self, port: Port, set: ElemSet) -> Result<(), RuleError> {
         self.trace_fixed(port);
         match self.known_ty(port) {
             None => {
@@ -90,7 +90,7 @@ impl RuleCx<'_, '_> {
             }
             Some(ty) => match self.types().narrow_tensor(ty, set) {
                 Ok(Narrowed::Already | Narrowed::Changed | Narrowed::Pending) => Ok(()),
-                Err(Clash) => Err(Failure::Element { port, allowed: set }),
+                Err(Clash) => Err(RuleError::Element { port, allowed: set }),
             },
         }
     }
@@ -98,23 +98,23 @@ impl RuleCx<'_, '_> {
     /// Makes two ports have one type (their shapes stay apart, see [`RuleCx::same_shape`]).
     ///
     /// # Errors
-    /// [`Failure::Types`] when they cannot.
-    pub fn same_type(&mut self, left: Port, right: Port) -> Result<(), Failure> {
+    /// [`RuleError::Types`] when they cannot.
+    pub fn same_type(&mut self, left: Port, right: Port) -> Result<(), RuleError> {
         self.unify(left, right).map(drop)
     }
 
     /// As [`RuleCx::same_type`]; returns whether a type was narrowed.
-    pub(crate) fn unify(&mut self, left: Port, right: Port) -> Result<bool, Failure> {
+    pub(crate) fn unify(&mut self, left: Port, right: Port) -> Result<bool, RuleError> {
         let (Some(a), Some(b)) = (self.ty(left), self.ty(right)) else { return Ok(false) };
         self.trace_equal(left, right);
-        self.types().unify(a, b).map_err(|Clash| Failure::Types { left, right })
+        self.types().unify(a, b).map_err(|Clash| RuleError::Types { left, right })
     }
 
     /// Makes two ports have one element type, each in its own kind: a scalar and a tensor can share it.
     ///
     /// # Errors
-    /// [`Failure::Types`] when they cannot.
-    pub fn same_elem(&mut self, left: Port, right: Port) -> Result<(), Failure> {
+    /// [`RuleError::Types`] when they cannot.
+    pub fn same_elem(&mut self, left: Port, right: Port) -> Result<(), RuleError> {
         let (Some(a), Some(b)) = (self.ty(left), self.ty(right)) else { return Ok(()) };
         self.wait_for(a);
         self.wait_for(b);
@@ -122,19 +122,19 @@ impl RuleCx<'_, '_> {
     }
 
     /// Makes two ports have one element type; returns whether a type was narrowed.
-    pub(crate) fn unify_element(&mut self, left: Port, right: Port) -> Result<bool, Failure> {
+    pub(crate) fn unify_element(&mut self, left: Port, right: Port) -> Result<bool, RuleError> {
         let (Some(a), Some(b)) = (self.ty(left), self.ty(right)) else { return Ok(false) };
         self.trace_equal(left, right);
         let types = self.types();
         let (a, b) = (types.innermost(a), types.innermost(b));
-        types.unify_element(a, b).map_err(|Clash| Failure::Types { left, right })
+        types.unify_element(a, b).map_err(|Clash| RuleError::Types { left, right })
     }
 
     /// Makes `outer` a sequence of what `inner` is.
     ///
     /// # Errors
-    /// [`Failure::Kind`] or [`Failure::Types`] when it cannot be one.
-    pub fn sequence_of(&mut self, outer: Port, inner: Port) -> Result<(), Failure> {
+    /// [`RuleError::Kind`] or [`RuleError::Types`] when it cannot be one.
+    pub fn sequence_of(&mut self, outer: Port, inner: Port) -> Result<(), RuleError> {
         self.wrap(outer, inner, "a sequence", Types::sequence, |head| match head {
             Head::Sequence(_) | Head::Unknown(_) | Head::Error => true,
             Head::Tensor
@@ -149,8 +149,8 @@ impl RuleCx<'_, '_> {
     /// Makes `outer` an optional of what `inner` is.
     ///
     /// # Errors
-    /// [`Failure::Kind`] or [`Failure::Types`] when it cannot be one.
-    pub fn optional_of(&mut self, outer: Port, inner: Port) -> Result<(), Failure> {
+    /// [`RuleError::Kind`] or [`RuleError::Types`] when it cannot be one.
+    pub fn optional_of(&mut self, outer: Port, inner: Port) -> Result<(), RuleError> {
         self.wrap(outer, inner, "an optional", Types::optional, |head| match head {
             Head::Optional(_) | Head::Unknown(_) | Head::Error => true,
             Head::Tensor
@@ -169,26 +169,26 @@ impl RuleCx<'_, '_> {
         expected: &'static str,
         constructor: fn(&mut Types, Ty) -> Ty,
         fits: fn(Head) -> bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RuleError> {
         let (Some(a), Some(b)) = (self.ty(outer), self.ty(inner)) else { return Ok(()) };
         if !fits(self.types().head(a)) {
-            return Err(Failure::Kind { port: outer, expected });
+            return Err(RuleError::Kind { port: outer, expected });
         }
         self.trace_equal(outer, inner);
         let wrapped = constructor(self.types(), b);
         let unified = self.types().unify(a, wrapped);
-        unified.map(drop).map_err(|Clash| Failure::Types { left: outer, right: inner })
+        unified.map(drop).map_err(|Clash| RuleError::Types { left: outer, right: inner })
     }
 
     /// Makes a port an optional of a type that the model spells out; the type may itself be an optional.
     ///
     /// # Errors
-    /// [`Failure::Kind`] when it cannot be one, [`Failure::Malformed`].
+    /// [`RuleError::Kind`] when it cannot be one, [`RuleError::Malformed`].
     pub fn set_optional_type(
         &mut self,
         port: Port,
         ty: typeloom_onnx::view::TypeView<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RuleError> {
         let read = self.core().read_type(ty)?;
         let Some(inner) = read.ty else { return Ok(()) };
         let optional = match self.types().head(inner) {
@@ -216,12 +216,12 @@ impl RuleCx<'_, '_> {
     /// `demand` is the message of the error.
     ///
     /// # Errors
-    /// [`Failure::Relation`] when the type is not under the node.
-    pub fn refine_to_node(&mut self, port: Port, id: &str, demand: &str) -> Result<(), Failure> {
+    /// [`RuleError::Relation`] when the type is not under the node.
+    pub fn refine_to_node(&mut self, port: Port, id: &str, demand: &str) -> Result<(), RuleError> {
         let universe = Arc::clone(self.tables().types.universe());
         let Some(node) = universe.lattice().lookup(id) else { return Ok(()) };
         let Err(Clash) = self.narrow_to_node(port, node.no) else { return Ok(()) };
-        Err(Failure::Relation(Box::new(self.not_under(port, id, demand.to_owned()))))
+        Err(RuleError::Relation(Box::new(self.not_under(port, id, demand.to_owned()))))
     }
 
     /// Narrows the type at a port to a node of the type tree; returns whether that changed the type.
@@ -248,8 +248,8 @@ impl RuleCx<'_, '_> {
     /// Makes the type at a port one with `ty`.
     ///
     /// # Errors
-    /// [`Failure::Kind`] with `expected` when it cannot be.
-    pub fn set_ty(&mut self, port: Port, ty: Ty, expected: &'static str) -> Result<(), Failure> {
+    /// [`RuleError::Kind`] with `expected` when it cannot be.
+    pub fn set_ty(&mut self, port: Port, ty: Ty, expected: &'static str) -> Result<(), RuleError> {
         self.trace_fixed(port);
         match self.known_ty(port) {
             None => {
@@ -257,7 +257,7 @@ impl RuleCx<'_, '_> {
                 Ok(())
             }
             Some(known) => {
-                self.types().unify(known, ty).map(drop).map_err(|Clash| Failure::Kind { port, expected })
+                self.types().unify(known, ty).map(drop).map_err(|Clash| RuleError::Kind { port, expected })
             }
         }
     }

@@ -23,7 +23,7 @@ use super::constants::DataId;
 use super::frame::{Frame, Slot};
 use crate::dim::Dims;
 use crate::dim::shape::ShapeId;
-use crate::program::{Body, GraphId, Origin, Step, StepId, ValueId};
+use crate::program::{Body, GraphId, Origin, ProgramStep, StepId, ValueId};
 use crate::ty::{Ty, Types};
 
 /// Longer attributes are rarely equal and cost more to compare than to read.
@@ -216,7 +216,7 @@ impl<'a> Memo<'a> {
         types: &mut Types,
         dims: &Dims,
         frame: &mut Frame<'a>,
-        record: &Step<'a>,
+        record: &ProgramStep<'a>,
         inputs: &[Option<ValueId>],
         outputs: &[Option<ValueId>],
     ) -> Option<u64> {

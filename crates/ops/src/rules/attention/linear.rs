@@ -1,7 +1,7 @@
 //! Layers with a state instead of a cache: LinearAttention, CausalConvWithState.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
 
 use super::{BATCH, HEADS, SIZE, grouped, positive, set, share};
 use crate::rules::common::Shared;
@@ -19,7 +19,7 @@ const DECAY: Port = In(4);
 const BETA: Port = In(5);
 const PRESENT_STATE: Port = Out(1);
 
-fn linear_attention(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn linear_attention(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     gates(cx)?;
     // The type of the state follows from the past one, and in the first step from the query.
     if !cx.has(PAST_STATE) {
@@ -66,7 +66,7 @@ fn linear_attention(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// Which of decay and update rate a rule takes.
-fn gates(cx: &RuleCx<'_, '_>) -> Result<(), Failure> {
+fn gates(cx: &RuleCx<'_, '_>) -> Result<(), RuleError> {
     let rule = cx.attr_str("update_rule")?.unwrap_or("gated_delta");
     let (decay, beta) = match rule {
         "linear" => (false, false),
@@ -75,21 +75,21 @@ fn gates(cx: &RuleCx<'_, '_>) -> Result<(), Failure> {
         "gated_delta" => (true, true),
         other => {
             let message = format!("is `{other}`, but must be linear, gated, delta or gated_delta");
-            return Err(Failure::attribute("update_rule", message));
+            return Err(RuleError::attribute("update_rule", message));
         }
     };
     for (port, takes, name) in [(DECAY, decay, "a decay"), (BETA, beta, "an update rate")] {
         if cx.has(port) != takes {
             let verb = if takes { "needs" } else { "takes no" };
             let name = if takes { name } else { name.trim_start_matches("a ").trim_start_matches("an ") };
-            return Err(Failure::attribute("update_rule", format!("is `{rule}`, which {verb} {name}")));
+            return Err(RuleError::attribute("update_rule", format!("is `{rule}`, which {verb} {name}")));
         }
     }
     Ok(())
 }
 
 /// The decay is for each head, or for each number of its keys; the update rate is one, or for each head.
-fn gate_extents(cx: &mut RuleCx<'_, '_>, heads: i64, size: Shared) -> Result<(), Failure> {
+fn gate_extents(cx: &mut RuleCx<'_, '_>, heads: i64, size: Shared) -> Result<(), RuleError> {
     let last = |cx: &mut RuleCx<'_, '_>, port| cx.shape(port).and_then(|shape| cx.const_dim(shape[2]));
     if let Some(decay) = last(cx, DECAY) {
         let size = size.get().and_then(|size| cx.const_dim(size));
@@ -99,22 +99,22 @@ fn gate_extents(cx: &mut RuleCx<'_, '_>, heads: i64, size: Shared) -> Result<(),
         };
         if decay != heads && !fits {
             let message = format!("the last axis must be the {heads} heads, or all numbers of their keys");
-            return Err(Failure::shapes(&[DECAY], message));
+            return Err(RuleError::shapes(&[DECAY], message));
         }
     }
     match last(cx, BETA) {
         Some(beta) if beta != 1 && beta != heads => {
-            Err(Failure::shapes(&[BETA], format!("the last axis must be 1 or the {heads} heads")))
+            Err(RuleError::shapes(&[BETA], format!("the last axis must be 1 or the {heads} heads")))
         }
         Some(_) | None => Ok(()),
     }
 }
 
-fn causal_conv(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn causal_conv(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if let Some(other) = cx.attr_str("activation")?
         && !["none", "silu", "swish"].contains(&other)
     {
-        return Err(Failure::attribute(
+        return Err(RuleError::attribute(
             "activation",
             format!("is `{other}`, but must be none, silu or swish"),
         ));
@@ -132,7 +132,7 @@ fn causal_conv(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         let one = cx.dims().constant(1);
         cx.require_equal((In(1), 1, kernel[1]), one, "are the channels of a depthwise kernel")?;
         if cx.const_dim(kernel[2]) == Some(0) {
-            return Err(Failure::shapes(&[In(1)], "the kernel is empty"));
+            return Err(RuleError::shapes(&[In(1)], "the kernel is empty"));
         }
         let seen = cx.dims().sub(kernel[2], one);
         state.meet(cx, (In(1), seen), STATE)?;

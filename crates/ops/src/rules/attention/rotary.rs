@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
 
 use super::share;
 use crate::rules::common::{Shared, require_indices};
@@ -15,7 +15,7 @@ const INPUT: Port = In(0);
 const CACHES: [Port; 2] = [In(1), In(2)];
 const POSITIONS: Port = In(3);
 
-fn rotate(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn rotate(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.same_shape(INPUT, Out(0))?;
     cx.require_rank(INPUT, 3..=4)?;
     let (mut batch, mut sequence, mut pairs) = (Shared::default(), Shared::default(), Shared::default());
@@ -56,14 +56,14 @@ fn rotate(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// How many elements of a head are turned.
-fn turned(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> Result<Option<DimId>, Failure> {
+fn turned(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> Result<Option<DimId>, RuleError> {
     let size = match input {
         [_, _, packed] => match cx.attr_int("num_heads")? {
             Some(count) if count > 0 => share(cx, INPUT, *packed, count)?.map(|share| share.dim),
             Some(count) => {
-                return Err(Failure::attribute("num_heads", format!("is {count}, but must be at least 1")));
+                return Err(RuleError::attribute("num_heads", format!("is {count}, but must be at least 1")));
             }
-            None => return Err(Failure::attribute("num_heads", "must be given for an input with 3 axes")),
+            None => return Err(RuleError::attribute("num_heads", "must be given for an input with 3 axes")),
         },
         [.., size] => Some(*size),
         [] => None,
@@ -71,10 +71,10 @@ fn turned(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> Result<Option<DimId>, Fai
     match cx.attr_int("rotary_embedding_dim")?.unwrap_or(0) {
         0 => Ok(size),
         dim if dim < 0 => {
-            Err(Failure::attribute("rotary_embedding_dim", format!("is {dim}, but must be at least 0")))
+            Err(RuleError::attribute("rotary_embedding_dim", format!("is {dim}, but must be at least 0")))
         }
         dim => match size.and_then(|size| cx.const_dim(size)) {
-            Some(size) if dim > size => Err(Failure::attribute(
+            Some(size) if dim > size => Err(RuleError::attribute(
                 "rotary_embedding_dim",
                 format!("is {dim}, but a head has only {size} elements"),
             )),
@@ -83,11 +83,11 @@ fn turned(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> Result<Option<DimId>, Fai
     }
 }
 
-fn half(cx: &mut RuleCx<'_, '_>, turned: DimId) -> Result<DimId, Failure> {
+fn half(cx: &mut RuleCx<'_, '_>, turned: DimId) -> Result<DimId, RuleError> {
     if let Some(turned) = cx.const_dim(turned)
         && turned % 2 != 0
     {
-        return Err(Failure::shapes(&[INPUT], format!("{turned} elements of a head are no pairs")));
+        return Err(RuleError::shapes(&[INPUT], format!("{turned} elements of a head are no pairs")));
     }
     let two = cx.dims().constant(2);
     Ok(match cx.dims().div_exact(turned, two) {

@@ -4,7 +4,7 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
-use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Failure, Knowledge, Rule, RuleCx, Trips};
+use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Knowledge, Rule, RuleCx, RuleError, Trips};
 
 use super::{graph, last_value, require_count, set_last};
 
@@ -54,14 +54,14 @@ struct Ports {
     collected: usize,
 }
 
-fn ports(cx: &RuleCx<'_, '_>, form: Form) -> Result<Ports, Failure> {
+fn ports(cx: &RuleCx<'_, '_>, form: Form) -> Result<Ports, RuleError> {
     let body = graph(cx, "body")?;
     let given = cx.input_count().saturating_sub(form.skipped_inputs());
     let scanned = cx.attr_int("num_scan_inputs")?.unwrap_or(0);
     let in_range = usize::try_from(scanned).ok().filter(|scanned| (1..=given).contains(scanned));
     let Some(scanned) = in_range else {
         let message = format!("is {scanned}, but the node has {given} inputs for carried and scanned values");
-        return Err(Failure::attribute("num_scan_inputs", message));
+        return Err(RuleError::attribute("num_scan_inputs", message));
     };
     let state = given - scanned;
     require_count(body, "inputs", cx.body_inputs(body), given)?;
@@ -69,23 +69,23 @@ fn ports(cx: &RuleCx<'_, '_>, form: Form) -> Result<Ports, Failure> {
     let outputs = cx.output_count();
     if outputs < state {
         let message = format!("the graph gives {outputs} values, but {state} are carried from turn to turn");
-        return Err(Failure::Body { graph: body, message });
+        return Err(RuleError::Body { graph: body, message });
     }
     Ok(Ports { body, state, scanned, collected: outputs - state })
 }
 
 /// The scanned axis of each scanned input, or of each collected output.
-fn axes(cx: &RuleCx<'_, '_>, name: &'static str, count: usize) -> Result<Vec<i64>, Failure> {
+fn axes(cx: &RuleCx<'_, '_>, name: &'static str, count: usize) -> Result<Vec<i64>, RuleError> {
     let axes = cx.attr_ints(name)?.unwrap_or_else(|| vec![0; count]);
     if axes.len() != count {
-        return Err(Failure::attribute(name, format!("has {} items, but {count} are needed", axes.len())));
+        return Err(RuleError::attribute(name, format!("has {} items, but {count} are needed", axes.len())));
     }
     Ok(axes)
 }
 
 /// `scan.state`: the body takes the carried values and one element of each scanned input.
 /// Source: Scan, "Inputs", `body` and `scan_input_axes`.
-fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<(), Failure> {
+fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<(), RuleError> {
     let Ports { body, state, scanned, .. } = ports(cx, form)?;
     let (skip, batch) = (form.skipped_inputs(), form.batch_axes());
     cx.repeats(body);
@@ -121,7 +121,7 @@ fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<(), Failure> {
 
 /// `scan.turns`: what is carried keeps its type; what is collected gets an axis as long as the scanned one.
 /// Source: Scan, "Outputs" and `scan_output_axes`.
-fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<Exit, Failure> {
+fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<Exit, RuleError> {
     let Ports { body, state, scanned, collected } = ports(cx, form)?;
     let skip = form.skipped_inputs();
     let inner = |cx: &mut RuleCx<'_, '_>, at: usize| {
@@ -187,7 +187,7 @@ fn turns(
     form: Form,
     state: usize,
     scanned: usize,
-) -> Result<Option<DimId>, Failure> {
+) -> Result<Option<DimId>, RuleError> {
     let axes = match form {
         Form::Plain => axes(cx, "scan_input_axes", scanned)?,
         Form::Batched => vec![1; scanned],

@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
 
 use super::{PLAIN, Ports, bias, channels, convolve, kernel, spatial_axes};
 use crate::rules::sliding;
@@ -25,7 +25,7 @@ const PORTS: Ports = Ports { bias: Some(In(3)), ..PLAIN };
 const OFFSET: Port = In(2);
 const MASK: Port = In(4);
 
-fn offsets(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn offsets(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(spatial) = spatial_axes(cx, PORTS)? else { return Ok(()) };
     let groups = offset_groups(cx)?;
     let kernel = sliding::kernel(cx, PORTS.weights, spatial)?;
@@ -53,17 +53,17 @@ fn offsets(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn offset_groups(cx: &mut RuleCx<'_, '_>) -> Result<i64, Failure> {
+fn offset_groups(cx: &mut RuleCx<'_, '_>) -> Result<i64, RuleError> {
     let groups = cx.attr_int("offset_group")?.unwrap_or(1);
     if groups < 1 {
-        return Err(Failure::attribute("offset_group", format!("is {groups}, but must be at least 1")));
+        return Err(RuleError::attribute("offset_group", format!("is {groups}, but must be at least 1")));
     }
     if let Some(input) = cx.shape(PORTS.input)
         && let Some(channels) = cx.const_dim(input[1])
         && channels % groups != 0
     {
         let message = format!("is {groups}, which does not divide the {channels} input channels");
-        return Err(Failure::attribute("offset_group", message));
+        return Err(RuleError::attribute("offset_group", message));
     }
     Ok(groups)
 }

@@ -8,7 +8,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Extent, Failure, Rule, RuleCx};
+use typeloom_solver::rule::{Extent, Rule, RuleCx, RuleError};
 
 use super::{PLAIN, Ports, bias_fits, divides, group, kernel, leading, spatial_axes};
 use crate::rules::common::unknown_extent;
@@ -34,7 +34,7 @@ struct Widening {
     output_shape: Option<PerAxis>,
 }
 
-fn transpose(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+fn transpose(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
     let widening = read(cx, spatial)?;
     widen(cx, ports, spatial, &widening)
@@ -44,7 +44,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
 pub(in super::super) const DYNAMIC_PADS: Rule =
     Rule { name: "convtransposewithdynamicpads.windows", run: dynamic_pads };
 
-fn dynamic_pads(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn dynamic_pads(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let ports = Ports { input: In(0), weights: In(1), bias: Some(In(3)) };
     let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
     channels(cx, ports)?;
@@ -52,14 +52,19 @@ fn dynamic_pads(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(pads) = cx.const_ints(In(2)) else { return Ok(()) };
     if pads.len() != 2 * spatial {
         let message = format!("must have {} numbers for these axes, but has {}", 2 * spatial, pads.len());
-        return Err(Failure::value(In(2), message));
+        return Err(RuleError::value(In(2), message));
     }
     let mut widening = read(cx, spatial)?;
     widening.windows.pads = Some((0..spatial).map(|axis| (pads[axis], pads[axis + spatial])).collect());
     widen(cx, ports, spatial, &widening)
 }
 
-fn widen(cx: &mut RuleCx<'_, '_>, ports: Ports, spatial: usize, widening: &Widening) -> Result<(), Failure> {
+fn widen(
+    cx: &mut RuleCx<'_, '_>,
+    ports: Ports,
+    spatial: usize,
+    widening: &Widening,
+) -> Result<(), RuleError> {
     let channels = out_channels(cx, ports)?.map(|channels| channels.dim);
     let kernel = sliding::kernel(cx, ports.weights, spatial)?;
     let input = cx.shape(ports.input);
@@ -81,7 +86,7 @@ fn widen(cx: &mut RuleCx<'_, '_>, ports: Ports, spatial: usize, widening: &Widen
     cx.set_shape(Out(0), &shape)
 }
 
-fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Widening, Failure> {
+fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Widening, RuleError> {
     let output_padding = sliding::numbers(cx, "output_padding", spatial, 0)?;
     Ok(Widening {
         windows: Windows::read(cx, spatial)?,
@@ -91,11 +96,11 @@ fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Widening, Failure> {
 }
 
 /// Padding that is given excludes automatic padding, and the output's is less than a step.
-fn padding(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+fn padding(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
     let Widening { windows, output_padding, .. } = read(cx, spatial)?;
     if windows.auto_pad != AutoPad::NotSet && windows.pads.iter().flatten().any(|pads| *pads != (0, 0)) {
-        return Err(Failure::attribute("auto_pad", "excludes `pads`"));
+        return Err(RuleError::attribute("auto_pad", "excludes `pads`"));
     }
     for (axis, padding) in output_padding.into_iter().enumerate() {
         let (stride, dilation) = (windows.strides[axis], windows.dilations[axis]);
@@ -103,14 +108,14 @@ fn padding(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
             let message = format!(
                 "is {padding} on spatial axis {axis}, but must be less than the stride {stride} or the dilation {dilation}"
             );
-            return Err(Failure::attribute("output_padding", message));
+            return Err(RuleError::attribute("output_padding", message));
         }
     }
     Ok(())
 }
 
 /// The output channels: those of the weights for all groups.
-fn out_channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<Extent>, Failure> {
+fn out_channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<Extent>, RuleError> {
     let group = group(cx)?;
     let Some(weights) = cx.shape(ports.weights) else {
         let bias = ports.bias.and_then(|bias| {
@@ -121,7 +126,7 @@ fn out_channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<Extent>,
     if let Some(of_group) = cx.const_dim(weights[1])
         && of_group.checked_mul(group).is_none()
     {
-        return Err(Failure::attribute(
+        return Err(RuleError::attribute(
             "group",
             format!("is {group}, which makes more channels than any tensor has"),
         ));
@@ -131,7 +136,7 @@ fn out_channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<Extent>,
     Ok(Some((ports.weights, channels).into()))
 }
 
-fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     let group = group(cx)?;
     let (input, weights) = (cx.shape(ports.input), cx.shape(ports.weights));
     for channels in [input.as_ref().map(|input| input[1]), weights.as_ref().map(|weights| weights[0])]
@@ -150,7 +155,7 @@ fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
     Ok(())
 }
 
-fn bias(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+fn bias(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     let channels = out_channels(cx, ports)?;
     bias_fits(cx, ports, channels)
 }
@@ -162,7 +167,7 @@ fn widened(
     axis: usize,
     input: Extent,
     kernel: DimId,
-) -> Result<Option<DimId>, Failure> {
+) -> Result<Option<DimId>, RuleError> {
     let Widening { windows, output_padding, .. } = widening;
     let reach = windows.reach(cx, axis, kernel)?;
     let (stride, extra) = (windows.strides[axis], output_padding[axis]);
@@ -184,7 +189,7 @@ fn widened(
     let extent = dims.sub(full, padding);
     if dims.bounds(extent).1.is_some_and(|most| most < 0) {
         let axis = axis + 2;
-        return Err(Failure::attribute("pads", format!("takes more from axis {axis} than there is")));
+        return Err(RuleError::attribute("pads", format!("takes more from axis {axis} than there is")));
     }
     Ok(Some(extent))
 }

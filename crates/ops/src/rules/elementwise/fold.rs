@@ -11,7 +11,7 @@ use std::sync::Arc;
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Comparison, Counting, Failure, Floats, Ints, Order, Rule, RuleCx};
+use typeloom_solver::rule::{Comparison, Counting, Floats, Ints, Order, Rule, RuleCx, RuleError};
 
 use crate::rules::cast::{rounded, significand};
 use crate::rules::common::{Positions, broadcast_positions, is_unsigned};
@@ -80,7 +80,7 @@ fn round(
     cx: &mut RuleCx<'_, '_>,
     divide: fn(&mut Dims, DimId, DimId) -> DimId,
     float: fn(f64) -> f64,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     let Some((numerators, divisor)) = cx.ratios(In(0)) else { return unary(cx, |_, x| x, float) };
     let divisor = cx.dims().constant(divisor);
     let items = numerators.items.iter().map(|item| divide(cx.dims(), *item, divisor)).collect();
@@ -90,7 +90,7 @@ fn round(
 
 type Binary = fn(&mut RuleCx<'_, '_>, DimId, DimId) -> DimId;
 
-fn unary(cx: &mut RuleCx<'_, '_>, int: Unary, float: fn(f64) -> f64) -> Result<(), Failure> {
+fn unary(cx: &mut RuleCx<'_, '_>, int: Unary, float: fn(f64) -> f64) -> Result<(), RuleError> {
     if let Some(x) = cx.ints(In(0)) {
         let items = x.items.iter().map(|item| int(cx, *item)).collect();
         put_whole(cx, Out(0), Ints { shape: x.shape.clone(), items });
@@ -101,7 +101,7 @@ fn unary(cx: &mut RuleCx<'_, '_>, int: Unary, float: fn(f64) -> f64) -> Result<(
     Ok(())
 }
 
-fn binary(cx: &mut RuleCx<'_, '_>, int: Binary, float: fn(f64, f64) -> f64) -> Result<(), Failure> {
+fn binary(cx: &mut RuleCx<'_, '_>, int: Binary, float: fn(f64, f64) -> f64) -> Result<(), RuleError> {
     if let Some((a, b)) = both_ints(cx) {
         if let Some(result) = map_ints(cx, &a, &b, int) {
             put_whole(cx, Out(0), result);
@@ -147,7 +147,7 @@ const MAX_DIVISOR: i64 = 1 << 16;
 
 /// Integers are divided element by element. Quotients of floats are followed where all of them are whole, or
 /// as ratios where the divisor is one constant.
-fn quotient(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn quotient(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if !cx.elem(Out(0)).is_some_and(follows_whole) {
         return binary(cx, divide, |a, b| a / b);
     }
@@ -197,7 +197,7 @@ fn map_ints(cx: &mut RuleCx<'_, '_>, a: &Ints, b: &Ints, int: Binary) -> Option<
     Some(Ints { shape, items })
 }
 
-fn variadic(cx: &mut RuleCx<'_, '_>, int: Binary) -> Result<(), Failure> {
+fn variadic(cx: &mut RuleCx<'_, '_>, int: Binary) -> Result<(), RuleError> {
     let Some(first) = whole_items(cx, In(0)) else { return Ok(()) };
     let mut result = Ints::clone(&first);
     for at in 1..cx.input_count() {
@@ -240,7 +240,7 @@ fn divide(cx: &mut RuleCx<'_, '_>, a: DimId, b: DimId) -> DimId {
 }
 
 /// The sign of the result is the divisor's, or with `fmod` the dividend's.
-fn modulo(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn modulo(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let truncating = cx.attr_flag("fmod")?;
     let (Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1))) else { return Ok(()) };
     let remainder: Binary = if truncating {
@@ -292,7 +292,7 @@ fn power(cx: &mut RuleCx<'_, '_>, base: DimId, exponent: DimId) -> DimId {
 const MAX_QUESTIONS: usize = 4;
 
 /// Compares element by element; what the dims do not decide is unknown.
-fn compare(cx: &mut RuleCx<'_, '_>, comparison: Comparison) -> Result<(), Failure> {
+fn compare(cx: &mut RuleCx<'_, '_>, comparison: Comparison) -> Result<(), RuleError> {
     if let (Some(a), Some(b)) = (cx.floats(In(0)), cx.floats(In(1))) {
         if let Some((shape, positions)) = positions_of(cx, &[&a.shape, &b.shape]) {
             let items = positions.iter().map(|at| {
@@ -322,7 +322,7 @@ fn compare(cx: &mut RuleCx<'_, '_>, comparison: Comparison) -> Result<(), Failur
 }
 
 /// Takes each element from the side that the condition names, where the condition is known.
-fn choose(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn choose(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let (Some(condition), Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1)), cx.ints(In(2))) else {
         return Ok(());
     };
@@ -344,7 +344,7 @@ fn choose(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// Source: Clip version 11: a bound that is left out does not bind.
-fn clip(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn clip(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(x) = cx.ints(In(0)) else { return Ok(()) };
     if cx.elem(In(0)).is_none_or(|elem| is_unsigned(elem) || elem == Elem::BOOL) {
         return Ok(());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError};
 
 /// Every letter is one extent in all operands, or 1: the reference and ONNX Runtime broadcast as NumPy does, which the text
 /// of the operator does not mention. A letter that an operand repeats selects a diagonal of equal extents. Source: Einsum,
@@ -42,10 +42,10 @@ impl Term {
     }
 }
 
-fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(equation) = cx.attr_str("equation")? else { return Ok(()) };
     let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
-    let malformed = || Failure::attribute("equation", "is not of the form `ij,jk->ik`");
+    let malformed = || RuleError::attribute("equation", "is not of the form `ij,jk->ik`");
     let (left, right) = match equation.split_once("->") {
         Some((left, right)) => (left, Some(Term::parse(right).ok_or_else(malformed)?)),
         None => (equation.as_str(), None),
@@ -53,12 +53,12 @@ fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let terms: Vec<Term> = left.split(',').map(Term::parse).collect::<Option<_>>().ok_or_else(malformed)?;
     if terms.len() != cx.input_count() {
         let message = format!("names {} operands, but the node has {}", terms.len(), cx.input_count());
-        return Err(Failure::attribute("equation", message));
+        return Err(RuleError::attribute("equation", message));
     }
     let result = right.unwrap_or_else(|| implicit(&terms));
     let known: Vec<char> = terms.iter().flat_map(Term::letters).collect();
     if let Some(unknown) = result.letters().find(|letter| !known.contains(letter)) {
-        return Err(Failure::attribute("equation", format!("gives `{unknown}`, which no operand has")));
+        return Err(RuleError::attribute("equation", format!("gives `{unknown}`, which no operand has")));
     }
     let mut extents: BTreeMap<char, (usize, Extent)> = BTreeMap::new();
     let mut ellipsis: Option<DimVec> = Some(DimVec::new());
@@ -72,7 +72,7 @@ fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         };
         let fits = if term.after.is_some() { shape.len() >= term.len() } else { shape.len() == term.len() };
         if !fits {
-            return Err(Failure::shapes(
+            return Err(RuleError::shapes(
                 &[port],
                 format!("the equation gives it {} axes, but it has {}", term.len(), shape.len()),
             ));
@@ -84,7 +84,7 @@ fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
                 && before != covered
             {
                 let message = format!("its ellipsis covers {covered} axes, but another covers {before}");
-                return Err(Failure::shapes(&[port], message));
+                return Err(RuleError::shapes(&[port], message));
             }
             ellipsis = broadcast_ellipsis(
                 cx,
@@ -156,7 +156,7 @@ fn broadcast_ellipsis(
     port: Port,
     first: usize,
     covered: &[typeloom_solver::dim::DimId],
-) -> Result<Option<DimVec>, Failure> {
+) -> Result<Option<DimVec>, RuleError> {
     let Some(sofar) = sofar else { return Ok(None) };
     let rank = sofar.len().max(covered.len());
     let mut shape = DimVec::with_capacity(rank);

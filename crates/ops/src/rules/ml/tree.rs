@@ -2,7 +2,7 @@
 
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Rule, RuleCx};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError};
 
 use super::super::common::require_at_most;
 use super::{classes, scores, targets_per_row};
@@ -20,7 +20,7 @@ pub(super) const REGRESSOR: Rule = Rule { name: "treeensembleregressor.targets",
 /// Source: TreeEnsembleClassifier version 3, the attributes that end in `_as_tensor`.
 pub(super) const WEIGHTS: Rule = Rule { name: "treeensemble.weights", run: weights };
 
-fn classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let labels = classes(cx, "classlabels_strings", "classlabels_int64s")?;
     features(cx, branches(cx)?)?;
     let rows = cx.shape(In(0)).map(|shape| shape[0]);
@@ -28,7 +28,7 @@ fn classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// The largest feature that a node with branches looks at; leaves have a number there that means nothing.
-fn branches(cx: &RuleCx<'_, '_>) -> Result<Option<i64>, Failure> {
+fn branches(cx: &RuleCx<'_, '_>) -> Result<Option<i64>, RuleError> {
     let features = cx.attr_ints("nodes_featureids")?.unwrap_or_default();
     let modes = cx.attr_strings("nodes_modes")?.unwrap_or_default();
     if features.len() != modes.len() {
@@ -38,7 +38,7 @@ fn branches(cx: &RuleCx<'_, '_>) -> Result<Option<i64>, Failure> {
 }
 
 /// Needs rows of features, with as many as the trees look at.
-fn features(cx: &mut RuleCx<'_, '_>, largest: Option<i64>) -> Result<(), Failure> {
+fn features(cx: &mut RuleCx<'_, '_>, largest: Option<i64>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 2..=2)?;
     let (Some(shape), Some(largest)) = (cx.shape(In(0)), largest) else { return Ok(()) };
     let needed = cx.dims().constant(largest.saturating_add(1));
@@ -46,7 +46,7 @@ fn features(cx: &mut RuleCx<'_, '_>, largest: Option<i64>) -> Result<(), Failure
     require_at_most(cx, (In(0), needed), (In(0), 1, shape[1]), relation)
 }
 
-fn regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     features(cx, branches(cx)?)?;
     match cx.attr_int("n_targets")? {
         Some(targets) => targets_per_row(cx, "n_targets", targets),
@@ -54,7 +54,7 @@ fn regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
 }
 
-fn weights(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn weights(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     const PAIRS: [(&str, &str); 5] = [
         ("nodes_values", "nodes_values_as_tensor"),
         ("nodes_hitrates", "nodes_hitrates_as_tensor"),
@@ -64,13 +64,13 @@ fn weights(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     ];
     for (list, tensor) in PAIRS {
         if cx.has_attr(list)? && cx.has_attr(tensor)? {
-            return Err(Failure::attribute(tensor, format!("and `{list}` cannot both be given")));
+            return Err(RuleError::attribute(tensor, format!("and `{list}` cannot both be given")));
         }
     }
     Ok(())
 }
 
-fn ensemble(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn ensemble(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     const VECTORS: [&str; 5] =
         ["nodes_splits", "nodes_hitrates", "leaf_weights", "membership_values", "nodes_modes"];
     let input = cx.elem(In(0));
@@ -78,7 +78,7 @@ fn ensemble(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         let Some(tensor) = cx.attr_tensor(name)? else { continue };
         let header = tensor.header()?;
         if header.dims.len() != 1 {
-            return Err(Failure::attribute(
+            return Err(RuleError::attribute(
                 name,
                 format!("must have one axis, but has {}", header.dims.len()),
             ));
@@ -88,7 +88,7 @@ fn ensemble(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         if expected.is_some() && elem != expected {
             let expected = expected.and_then(Elem::onnx_name).unwrap_or("?");
             let found = elem.and_then(Elem::onnx_name).unwrap_or("undefined");
-            return Err(Failure::attribute(
+            return Err(RuleError::attribute(
                 name,
                 format!("has {found} elements, but must have {expected} ones"),
             ));
@@ -112,7 +112,7 @@ fn ensemble(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// Needs lists and vectors that describe the same things to be equally long.
-fn same_length(cx: &RuleCx<'_, '_>, names: &[&'static str]) -> Result<(), Failure> {
+fn same_length(cx: &RuleCx<'_, '_>, names: &[&'static str]) -> Result<(), RuleError> {
     let mut first: Option<(&str, usize)> = None;
     for name in names {
         let length = match (cx.attr_tensor(name)?, cx.attr_ints(name)?) {
@@ -122,7 +122,7 @@ fn same_length(cx: &RuleCx<'_, '_>, names: &[&'static str]) -> Result<(), Failur
         };
         match (first, length) {
             (Some((other, before)), Some(length)) if before != length => {
-                return Err(Failure::attribute(
+                return Err(RuleError::attribute(
                     name,
                     format!("has {length} items, but `{other}` has {before}"),
                 ));

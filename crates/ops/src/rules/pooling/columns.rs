@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError};
 
 use crate::rules::common::{MAX_AXES, require_multiple, unknown_extent};
 use crate::rules::sliding::{self, Rounding, Windows};
@@ -15,7 +15,7 @@ const INPUT: Port = In(0);
 const IMAGE: Port = In(1);
 const BLOCK: Port = In(2);
 
-fn col2im(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn col2im(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(INPUT, 3..=3)?;
     let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
     let windows = Windows::read(cx, spatial)?;
@@ -23,7 +23,7 @@ fn col2im(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     if let Some(block) = &block
         && block.iter().any(|extent| cx.const_dim(*extent) == Some(0))
     {
-        return Err(Failure::value(BLOCK, "must not be empty"));
+        return Err(RuleError::value(BLOCK, "must not be empty"));
     }
     let input = cx.shape(INPUT);
     let batch = input.as_ref().map(|input| input[0]);
@@ -58,7 +58,7 @@ fn col2im(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// The number of spatial axes, of which inputs and attributes must have the same opinion.
-fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
+fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, RuleError> {
     let mut known: Option<usize> = None;
     for port in [IMAGE, BLOCK] {
         cx.require_rank(port, 1..=1)?;
@@ -67,7 +67,7 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
             && known != length
         {
             let message = format!("the image has {known} spatial axes, but a block has {length}");
-            return Err(Failure::shapes(&[IMAGE, BLOCK], message));
+            return Err(RuleError::shapes(&[IMAGE, BLOCK], message));
         }
         known = Some(length);
     }
@@ -78,7 +78,7 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
 }
 
 /// The extents that an input spells.
-fn extents(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<DimVec>, Failure> {
+fn extents(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<DimVec>, RuleError> {
     let value = cx.shape_value(port);
     if let Some(value) = &value {
         sliding::require_extents(cx, port, value)?;
@@ -87,14 +87,14 @@ fn extents(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<DimVec>, Failur
 }
 
 /// The channels: a column holds the elements of a block for each of them.
-fn channels(cx: &mut RuleCx<'_, '_>, column: DimId, block: &[DimId]) -> Result<DimId, Failure> {
+fn channels(cx: &mut RuleCx<'_, '_>, column: DimId, block: &[DimId]) -> Result<DimId, RuleError> {
     let elements = cx.dims().product(block);
     if let (Some(column), Some(elements)) = (cx.const_dim(column), cx.const_dim(elements))
         && column.checked_rem(elements) != Some(0)
     {
         let message =
             format!("a column has {column} elements, which is no multiple of the {elements} of a block");
-        return Err(Failure::shapes(&[INPUT], message));
+        return Err(RuleError::shapes(&[INPUT], message));
     }
     require_multiple(cx, (INPUT, 1, column), elements, "are a column and the blocks in it")?;
     Ok(match cx.dims().div_exact(column, elements) {

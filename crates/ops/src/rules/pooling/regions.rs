@@ -1,7 +1,7 @@
 //! Pooling over regions of interest: MaxRoiPool, RoiAlign.
 
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{Failure, Rule, RuleCx};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError};
 
 use super::regions_shape;
 use crate::rules::common::Shared;
@@ -14,14 +14,14 @@ pub(super) const MAX_ROI_POOL: Rule = Rule { name: "maxroipool.regions", run: ma
 /// Source: RoiAlign, `rois`, `batch_indices`, `output_height`.
 pub(super) const ROI_ALIGN: Rule = Rule { name: "roialign.regions", run: roi_align };
 
-fn max_roi_pool(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn max_roi_pool(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 4..=4)?;
     let regions = rows(cx, 5)?;
     let Some(pooled) = sliding::numbers(cx, "pooled_shape", 2, 1)? else { return Ok(()) };
     regions_shape(cx, regions, pooled[0], pooled[1])
 }
 
-fn roi_align(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+fn roi_align(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 4..=4)?;
     let mut regions = rows(cx, 4)?;
     cx.require_rank(In(2), 1..=1)?;
@@ -32,14 +32,14 @@ fn roi_align(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     for (extent, name) in extents.iter_mut().zip(["output_height", "output_width"]) {
         *extent = cx.attr_int(name)?.unwrap_or(1);
         if *extent < 1 {
-            return Err(Failure::attribute(name, format!("is {extent}, but must be at least 1")));
+            return Err(RuleError::attribute(name, format!("is {extent}, but must be at least 1")));
         }
     }
     regions_shape(cx, regions, extents[0], extents[1])
 }
 
 /// The number of regions: a row of `width` numbers each.
-fn rows(cx: &mut RuleCx<'_, '_>, width: i64) -> Result<Shared, Failure> {
+fn rows(cx: &mut RuleCx<'_, '_>, width: i64) -> Result<Shared, RuleError> {
     cx.require_rank(In(1), 2..=2)?;
     let mut regions = Shared::default();
     if let Some(rois) = cx.shape(In(1)) {

@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{Failure, RuleCx};
+use typeloom_solver::rule::{RuleCx, RuleError};
 
 use super::Extents;
 
@@ -22,14 +22,14 @@ pub(super) enum Policy {
 }
 
 /// The policy of the node; versions before 18 only stretch.
-pub(super) fn read(cx: &RuleCx<'_, '_>) -> Result<Policy, Failure> {
+pub(super) fn read(cx: &RuleCx<'_, '_>) -> Result<Policy, RuleError> {
     match cx.attr_str("keep_aspect_ratio_policy")? {
         None | Some("stretch") => Ok(Policy::Stretch),
         Some("not_larger") => Ok(Policy::NotLarger),
         Some("not_smaller") => Ok(Policy::NotSmaller),
         Some(other) => {
             let message = format!("is `{other}`, but must be stretch, not_larger or not_smaller");
-            Err(Failure::attribute("keep_aspect_ratio_policy", message))
+            Err(RuleError::attribute("keep_aspect_ratio_policy", message))
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::dim::DimId;
 use crate::dim::shape::DimVec;
 use crate::elem::Elem;
 use crate::rule::tree::node_of;
-use crate::rule::{Failure, Port, RuleCx};
+use crate::rule::{Port, RuleCx, RuleError};
 use crate::signature::AttributeKind;
 use crate::solve_error::SolveErrorKind;
 use crate::ty::{Clash, Head};
@@ -67,11 +67,11 @@ struct Node<'n, 'r, 'a> {
 
 impl<'a> Node<'_, '_, 'a> {
     /// What an attribute is; one that cannot be read is absent, and remembered.
-    fn attribute<T>(&self, read: impl FnOnce(&RuleCx<'_, 'a>) -> Result<Option<T>, Failure>) -> Option<T> {
+    fn attribute<T>(&self, read: impl FnOnce(&RuleCx<'_, 'a>) -> Result<Option<T>, RuleError>) -> Option<T> {
         match read(&self.cx.borrow()) {
             Ok(value) => value,
             Err(failure) => {
-                if let Failure::Malformed(error) = failure {
+                if let RuleError::Malformed(error) = failure {
                     self.malformed.borrow_mut().get_or_insert(error);
                 }
                 None
@@ -86,7 +86,7 @@ impl<'a> Node<'_, '_, 'a> {
         &self,
         name: &str,
         kind: AttributeKind,
-        read: impl FnOnce(&RuleCx<'_, 'a>) -> Result<Option<T>, Failure>,
+        read: impl FnOnce(&RuleCx<'_, 'a>) -> Result<Option<T>, RuleError>,
     ) -> Option<T> {
         self.attribute(|cx| {
             let found = cx.attr(name)?.and_then(|attribute| AttributeKind::from_onnx(attribute.kind));

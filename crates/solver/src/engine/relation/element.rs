@@ -21,7 +21,7 @@ use crate::catalogue::{OpKind, Operators};
 use crate::elem::ElemSet;
 use crate::program::{StepId, ValueId};
 use crate::rule::cx::Uncached;
-use crate::rule::{Failure, Port, RuleCx};
+use crate::rule::{Port, RuleCx, RuleError};
 use crate::state::frame::Frame;
 use crate::state::{Assumed, Core};
 use crate::ty::{Clash, Head, Ty};
@@ -63,7 +63,7 @@ impl Kinds {
 }
 
 /// Gives ports one element type; true when that is news.
-pub(super) fn same_element(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, Failure> {
+pub(super) fn same_element(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleError> {
     let mut changed = false;
     let mut kinds = Kinds::default();
     let mut centre: Option<Port> = None;
@@ -85,7 +85,7 @@ pub(super) fn same_element(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bo
         && kinds.settled_by(cx.tables().assumed)
     {
         for (port, ty) in unknown {
-            assume(cx, ty, kinds).map_err(|Clash| Failure::Kind { port, expected: ELEMENTS })?;
+            assume(cx, ty, kinds).map_err(|Clash| RuleError::Kind { port, expected: ELEMENTS })?;
             cx.unify_element(centre, port)?;
         }
         return Ok(true);
@@ -104,7 +104,7 @@ fn assume(cx: &mut RuleCx<'_, '_>, ty: Ty, kinds: Kinds) -> Result<bool, Clash> 
 }
 
 /// The type at a port, which must have elements; an unknown one is looked at again when it is known.
-pub(super) fn require(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<Ty>, Failure> {
+pub(super) fn require(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<Ty>, RuleError> {
     let Some(ty) = cx.ty(port) else { return Ok(None) };
     match cx.types().head(ty) {
         Head::Error => Ok(None),
@@ -113,13 +113,13 @@ pub(super) fn require(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<Ty>,
             let universe = cx.tables().types.universe();
             let above = |kind| bound.is_none_or(|bound| universe.lattice().is_subtype(kind, bound));
             if ![universe.tensor_node(), universe.scalar_node()].into_iter().flatten().any(above) {
-                return Err(Failure::Kind { port, expected: ELEMENTS });
+                return Err(RuleError::Kind { port, expected: ELEMENTS });
             }
             cx.wait_for(ty);
             Ok(Some(ty))
         }
         Head::Sequence(_) | Head::Optional(_) | Head::Map(..) | Head::Leaf(_) => {
-            Err(Failure::Kind { port, expected: ELEMENTS })
+            Err(RuleError::Kind { port, expected: ELEMENTS })
         }
     }
 }

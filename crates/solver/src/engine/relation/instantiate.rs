@@ -13,7 +13,7 @@ use crate::dim::DimId;
 use crate::dim::shape::DimVec;
 use crate::elem::{Elem, ElemSet};
 use crate::rule::tree::{port_ref, tree_name};
-use crate::rule::{Failure, Port, RuleCx};
+use crate::rule::{Port, RuleCx, RuleError};
 use crate::ty::Clash;
 use crate::universe::Universe;
 
@@ -117,7 +117,7 @@ fn extents(
     cx.set_shape(port, &dims).map_err(|failure| {
         let show = |dims: &[DimId]| crate::dim::shape::display(&cx.tables().dims, dims).to_string();
         let message = match failure {
-            Failure::Shapes { message, .. } | Failure::Contradiction { message, .. } => message,
+            RuleError::Shapes { message, .. } | RuleError::Contradiction { message, .. } => message,
             _ => "the imported signature says so".to_owned(),
         };
         RelationError {

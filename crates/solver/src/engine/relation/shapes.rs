@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::Ports;
 use crate::dim::shape::DimVec;
-use crate::rule::{Failure, Port, RuleCx};
+use crate::rule::{Port, RuleCx, RuleError};
 use crate::ty::Head;
 
 /// What is known of the shapes of some ports, to see whether a relation found out more.
@@ -19,7 +19,7 @@ fn known(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Known {
 }
 
 /// Gives a scalar its shape; a port of unknown kind is looked at again when it is known.
-fn look(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), Failure> {
+fn look(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), RuleError> {
     let Some(ty) = cx.ty(port) else { return Ok(()) };
     match cx.types().head(ty) {
         Head::Scalar => cx.set_shape(port, &[]),
@@ -38,7 +38,7 @@ fn look(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), Failure> {
 }
 
 /// All ports have one shape.
-pub(super) fn same(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, Failure> {
+pub(super) fn same(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleError> {
     let Some((first, rest)) = ports.split_first() else { return Ok(false) };
     let before = known(cx, ports);
     for port in rest {
@@ -56,7 +56,7 @@ pub(super) fn same(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, Fail
 }
 
 /// The shape of `out` is that of the inputs, broadcast.
-pub(super) fn broadcast(cx: &mut RuleCx<'_, '_>, in0: Port, in1: Port, out: Port) -> Result<bool, Failure> {
+pub(super) fn broadcast(cx: &mut RuleCx<'_, '_>, in0: Port, in1: Port, out: Port) -> Result<bool, RuleError> {
     let ports = [in0, in1, out];
     let before = known(cx, &ports);
     for port in ports {
@@ -74,7 +74,7 @@ pub(super) fn broadcast(cx: &mut RuleCx<'_, '_>, in0: Port, in1: Port, out: Port
 }
 
 /// What the result and one operand say about the other operand.
-fn broadcast_back(cx: &mut RuleCx<'_, '_>, port: Port, other: Port, out: Port) -> Result<(), Failure> {
+fn broadcast_back(cx: &mut RuleCx<'_, '_>, port: Port, other: Port, out: Port) -> Result<(), RuleError> {
     let Some(result) = cx.shape(out) else { return Ok(()) };
     let beside = cx.shape(other);
     let rank = result.len();
@@ -90,7 +90,7 @@ fn broadcast_back(cx: &mut RuleCx<'_, '_>, port: Port, other: Port, out: Port) -
     };
     if own.len() > rank {
         let message = format!("{} axes cannot broadcast to {rank}", own.len());
-        return Err(Failure::shapes(&[port, out], message));
+        return Err(RuleError::shapes(&[port, out], message));
     }
     let (mut own, mut result) = (own, result);
     for from_end in 1..=own.len() {
@@ -124,7 +124,7 @@ enum Axes {
 }
 
 /// Where a node says which axes are reduced: its second input, or else an attribute.
-fn axes(cx: &mut RuleCx<'_, '_>, second: Port) -> Result<Axes, Failure> {
+fn axes(cx: &mut RuleCx<'_, '_>, second: Port) -> Result<Axes, RuleError> {
     let given = if cx.has(second) {
         match cx.const_ints(second) {
             Some(axes) => axes,
@@ -145,7 +145,7 @@ fn axes(cx: &mut RuleCx<'_, '_>, second: Port) -> Result<Axes, Failure> {
 }
 
 /// The output is the input without the reduced axes, or with extent 1 there.
-pub(super) fn reduce(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<bool, Failure> {
+pub(super) fn reduce(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<bool, RuleError> {
     const SECOND: Port = Port::In(1);
     let ports = [input, output];
     let before = known(cx, &ports);
@@ -193,7 +193,7 @@ fn reduced(
     axes: &Axes,
     rank: usize,
     second: Port,
-) -> Result<Option<Vec<bool>>, Failure> {
+) -> Result<Option<Vec<bool>>, RuleError> {
     match axes {
         Axes::None => Ok(Some(vec![false; rank])),
         Axes::All => Ok(Some(vec![true; rank])),
@@ -202,7 +202,9 @@ fn reduced(
             let mut reduced = vec![false; rank];
             for axis in axes {
                 let at = cx.axis("axes", *axis, rank).map_err(|failure| match failure {
-                    Failure::Attribute { message, .. } if cx.has(second) => Failure::value(second, message),
+                    RuleError::Attribute { message, .. } if cx.has(second) => {
+                        RuleError::value(second, message)
+                    }
                     failure => failure,
                 })?;
                 reduced[at] = true;
@@ -219,7 +221,7 @@ fn input_rank(
     output: Port,
     keep: bool,
     axes: &Axes,
-) -> Result<(), Failure> {
+) -> Result<(), RuleError> {
     let Some(rank) = cx.rank(output) else { return Ok(()) };
     let rank = match axes {
         _ if keep => rank,

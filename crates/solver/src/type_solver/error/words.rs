@@ -10,7 +10,7 @@ use super::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError, 
 use crate::model::Checked;
 use crate::program::{StepId, ValueId};
 use crate::rule::tree::{port_ref, tree_name};
-use crate::rule::{Extent, Failure, Port};
+use crate::rule::{Extent, Port, RuleError};
 use crate::solution::Type;
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::trace::Cause;
@@ -88,58 +88,58 @@ impl Words<'_, '_> {
         }
     }
 
-    fn rule(&mut self, node: NodeLabel, step: StepId, rule: &str, failure: Failure) -> TypeError {
+    fn rule(&mut self, node: NodeLabel, step: StepId, rule: &str, failure: RuleError) -> TypeError {
         let mut ports = SmallVec::<[Port; 4]>::new();
         let message = match failure {
-            Failure::Types { left, right } => {
+            RuleError::Types { left, right } => {
                 ports.extend([left, right]);
                 let (left, right) = (port_name(left), port_name(right));
                 let what = if rule == "same-type" { "type" } else { "element type" };
                 format!("{left} and {right} have one {what}")
             }
-            Failure::Element { port, allowed } => {
+            RuleError::Element { port, allowed } => {
                 ports.push(port);
                 let universe = self.checked.universe();
                 let names: Vec<_> = allowed.iter().map(|elem| universe.elem_name(elem)).collect();
                 format!("the element type of {} is {}", port_name(port), names.join(" or "))
             }
-            Failure::Kind { port, expected } => {
+            RuleError::Kind { port, expected } => {
                 ports.push(port);
                 format!("{} is {expected}", port_name(port))
             }
-            Failure::Rank { port, found, least, most } => {
+            RuleError::Rank { port, found, least, most } => {
                 ports.push(port);
                 let most = most.map_or_else(|| "more".to_owned(), |most| most.to_string());
                 format!("{} has {least} to {most} axes, not {found}", port_name(port))
             }
-            Failure::Dims { left, right, relation } => {
+            RuleError::Dims { left, right, relation } => {
                 ports.extend([left.port, right.port]);
                 ports.dedup();
                 let (left, right) = (self.extent(left), self.extent(right));
                 format!("{left} and {right} {relation}")
             }
-            Failure::Attribute { name, message } => format!("attribute `{name}` {message}"),
-            Failure::Value { port, message } => {
+            RuleError::Attribute { name, message } => format!("attribute `{name}` {message}"),
+            RuleError::Value { port, message } => {
                 ports.push(port);
                 format!("the value at {} {message}", port_name(port))
             }
-            Failure::Shapes { ports: all, message } => {
+            RuleError::Shapes { ports: all, message } => {
                 ports.extend(all);
                 message
             }
-            Failure::Contradiction { port, message, .. } => {
+            RuleError::Contradiction { port, message, .. } => {
                 ports.push(port);
                 message
             }
-            Failure::Body { graph: _, message } => message,
-            Failure::Relation(failure) => {
+            RuleError::Body { graph: _, message } => message,
+            RuleError::Relation(failure) => {
                 ports.extend(failure.ports.iter().map(|port| match port {
                     PortRef::Input(at) | PortRef::InputsFrom(at) => Port::In(*at),
                     PortRef::Output(at) | PortRef::OutputsFrom(at) => Port::Out(*at),
                 }));
                 failure.message
             }
-            Failure::Malformed(error) => error.to_string(),
+            RuleError::Malformed(error) => error.to_string(),
         };
         let sides = ports.into_iter().filter_map(|port| self.side(step, port)).collect();
         constraint(node, rule, message, sides)
