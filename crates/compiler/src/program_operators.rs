@@ -19,7 +19,7 @@ use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
 use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::rule::{Control, RuleError, Port, Rule, RuleCx};
+use typeloom_solver::rule::{Control, Port, Rule, RuleCx, RuleError};
 use typeloom_solver::signature::{FormalType, Schema};
 use typeloom_solver::universe::Universe;
 
