@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use baseline::{Baseline, Plain};
-use typeloom_pool::{Idx, Name, Pool, Tag};
+use typeloom_pool::{Idx, NameId, Pool, Tag};
 
 /// One type to build; children are numbers of earlier steps.
 enum Step {
@@ -120,7 +120,7 @@ const WELL_FORMED: &str = "the plan is well formed";
 
 impl Interner for Pool {
     type Id = Idx;
-    type Name = Name;
+    type Name = NameId;
 
     fn primitive(&mut self, tag: Tag) -> Idx {
         self.primitive(tag).expect(WELL_FORMED)
@@ -142,7 +142,7 @@ impl Interner for Pool {
         self.tuple(elements).expect(WELL_FORMED)
     }
 
-    fn structure(&mut self, name: Name, fields: &[(Name, Idx)]) -> Idx {
+    fn structure(&mut self, name: NameId, fields: &[(NameId, Idx)]) -> Idx {
         self.structure(name, fields).expect(WELL_FORMED)
     }
 }
@@ -321,7 +321,7 @@ impl Promises {
     }
 }
 
-fn names_in(plan: &Plan, pool: &mut Pool) -> Vec<Name> {
+fn names_in(plan: &Plan, pool: &mut Pool) -> Vec<NameId> {
     plan.names.iter().map(|name| pool.name(name).expect("a name")).collect()
 }
 

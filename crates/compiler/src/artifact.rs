@@ -15,7 +15,7 @@ use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto};
 use typeloom_onnx::nested;
 use typeloom_onnx::prost::Message as _;
 use typeloom_pool::compat::Direction;
-use typeloom_pool::{Idx, Item, Pool, TypedModule, Visibility};
+use typeloom_pool::{Idx, ModuleItem, Pool, TypedModule, Visibility};
 use typeloom_solver::model::Mode;
 
 use crate::error::BuildError;
@@ -149,9 +149,9 @@ impl Artifact {
         let recorded: BTreeMap<String, Idx> = roots.into_iter().map(|root| (root.label, root.ty)).collect();
         check_components(&mut pool, &recorded, components)?;
         check_interface(&mut pool, &recorded, &model, components)?;
-        let items: Vec<Item<'_>> = recorded
+        let items: Vec<ModuleItem<'_>> = recorded
             .iter()
-            .map(|(name, ty)| Item { name, ty: *ty, visibility: Visibility::Public })
+            .map(|(name, ty)| ModuleItem { name, ty: *ty, visibility: Visibility::Public })
             .collect();
         let interface = TypedModule::new(&mut pool, &items).map_err(|error| not(error.to_string()))?;
         let dispatch = dispatch_of(&model);

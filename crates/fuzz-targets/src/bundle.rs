@@ -1,6 +1,6 @@
 //! Bundles of types, as bytes and as JSON.
 
-use typeloom_pool::{Bundle, Limits, Pool};
+use typeloom_pool::{Bundle, ImportLimits, Pool};
 use typeloom_term::{Boxed, Symbols};
 
 /// Imports the bytes as a bundle, makes terms of its types, takes it to JSON and back, and reads the bytes as JSON.
@@ -8,7 +8,7 @@ use typeloom_term::{Boxed, Symbols};
 /// # Panics
 /// Where a bundle that can be imported is another after JSON, or one from JSON cannot be exported again as it was.
 pub fn bundle(bytes: &[u8]) {
-    let limits = Limits { bytes: 1 << 20, types: 1 << 16, work: 1 << 22, ..Limits::default() };
+    let limits = ImportLimits { bytes: 1 << 20, types: 1 << 16, work: 1 << 22, ..ImportLimits::default() };
     let mut pool = Pool::new();
     if let Ok(roots) = pool.import_within(bytes, &limits) {
         for root in &roots {
@@ -23,7 +23,7 @@ pub fn bundle(bytes: &[u8]) {
         let _ = pool.export(&named);
     }
     if let Ok(json) = Bundle::from_bytes(bytes.to_vec()).to_json() {
-        let again = Bundle::from_json(&json, &Limits::default()).expect("a bundle's JSON is a bundle");
+        let again = Bundle::from_json(&json, &ImportLimits::default()).expect("a bundle's JSON is a bundle");
         assert_eq!(again.to_json().as_deref(), Ok(json.as_str()), "JSON is stable");
     }
     if let Ok(text) = std::str::from_utf8(bytes)

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use typeloom_pool::{Idx, Pool, Sort, Tag, TypeError};
+use typeloom_pool::{Idx, Pool, PoolError, Sort, Tag};
 use typeloom_solver::dim::{Condition, DimId, DimView, Dims, Relation};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{Constructor, TensorType, Type};
@@ -64,11 +64,11 @@ pub enum EncodeError {
         /// The name of the input or output.
         parameter: String,
         /// Why.
-        error: TypeError,
+        error: PoolError,
     },
     /// The pool refuses the whole.
     #[error("the interface has no portable type: {0}")]
-    Whole(#[from] TypeError),
+    Whole(#[from] PoolError),
 }
 
 struct Encoder<'i, 'p> {
@@ -148,7 +148,7 @@ impl Encoder<'_, '_> {
         Ok(self.pool.structure(name, &fields)?)
     }
 
-    fn parameter(&mut self, parameter: &Parameter) -> Result<(typeloom_pool::Name, Idx), TypeError> {
+    fn parameter(&mut self, parameter: &Parameter) -> Result<(typeloom_pool::NameId, Idx), PoolError> {
         let mut ty = self.ty(&parameter.ty)?;
         if parameter.optional {
             let default = self.pool.name(DEFAULT)?;
@@ -158,7 +158,10 @@ impl Encoder<'_, '_> {
     }
 
     /// Each condition as a field named by its number: the relation applied to a tensor type with both sides as extents.
-    fn conditions(&mut self, conditions: &[Condition]) -> Result<Vec<(typeloom_pool::Name, Idx)>, TypeError> {
+    fn conditions(
+        &mut self,
+        conditions: &[Condition],
+    ) -> Result<Vec<(typeloom_pool::NameId, Idx)>, PoolError> {
         let mut fields = Vec::with_capacity(conditions.len());
         for (at, Condition { relation, left, right }) in conditions.iter().enumerate() {
             let sides = [self.dim(*left)?, self.dim(*right)?];
@@ -171,7 +174,7 @@ impl Encoder<'_, '_> {
         Ok(fields)
     }
 
-    fn ty(&mut self, ty: &Type) -> Result<Idx, TypeError> {
+    fn ty(&mut self, ty: &Type) -> Result<Idx, PoolError> {
         let (constructors, inner) = ty.split();
         let mut made = match inner {
             Type::Tensor(tensor) => self.tensor(tensor)?,
@@ -203,7 +206,7 @@ impl Encoder<'_, '_> {
         Ok(made)
     }
 
-    fn element(&mut self, set: ElemSet) -> Result<Idx, TypeError> {
+    fn element(&mut self, set: ElemSet) -> Result<Idx, PoolError> {
         let Some(elem) = set.single() else { return self.pool.primitive(Tag::Any) };
         match ELEMENTS.iter().find(|(known, _)| *known == elem) {
             Some((_, tag)) => self.pool.primitive(*tag),
@@ -214,7 +217,7 @@ impl Encoder<'_, '_> {
         }
     }
 
-    fn tensor(&mut self, tensor: &TensorType) -> Result<Idx, TypeError> {
+    fn tensor(&mut self, tensor: &TensorType) -> Result<Idx, PoolError> {
         let element = self.element(tensor.elem)?;
         match &tensor.shape {
             None => self.pool.tensor_unranked(element),
@@ -226,7 +229,7 @@ impl Encoder<'_, '_> {
     }
 
     /// Dims nest by a bounded number of levels, see [`typeloom_solver::dim`].
-    fn dim(&mut self, dim: DimId) -> Result<Idx, TypeError> {
+    fn dim(&mut self, dim: DimId) -> Result<Idx, PoolError> {
         match self.interface.dims.view(dim) {
             DimView::Constant(value) => self.pool.dim_const(value),
             DimView::Symbol | DimView::Variable if self.leaves.is_idle(dim) => self.pool.dim_unknown(),

@@ -1,47 +1,52 @@
-//! Variables and their binders: scopes, and the order of a scheme's variables.
+//! Bound variables: scopes, and the normal form of schemes.
 //!
-//! Variables are de Bruijn pairs: how many binders further out, and which place of that binder. A scheme is in normal
-//! form when its places are in the order of first use and each is used, so that alpha-equivalent schemes are one type.
+//! Variables are de Bruijn pairs: the number of binders between the variable and its own binder, and the
+//! index among that binder's variables. A scheme is in normal form if its variables are numbered by first use
+//! and all of them are used, so that alpha-equivalent schemes are one type.
 //!
-//! First use is in preorder, or level by level where the open part of the body is infinite: what comes first in preorder
-//! then depends on where the recursion was written down, what is nearest does not. The operands of sums, products, minima
-//! and maxima have no order, so variables are first numbered by their other occurrences; a single variable left over comes
-//! last; several left over are numbered in the way that makes the text of those operands smallest, which is found by
-//! trying (hence the bound on how many). Variables of binders in between are not told apart in that text, since their own
-//! order may depend on it; what is then left undecided is refused.
+//! First use is in preorder, or in breadth-first order if the open part of the body is infinite, because then
+//! the preorder depends on the node at which the recursion was written down. Operands of sums, products,
+//! minima and maxima have no order. Variables are therefore numbered by their other occurrences first; a
+//! single remaining variable comes last; several remaining variables get the numbers that minimize the text
+//! of those operands, found by trying all permutations (hence the limit on their number). The text does not
+//! distinguish variables of binders in between, because their order may depend on it; ties that result from
+//! that are an error.
 //!
-//! **Invariant:** only open parts are walked, each once per depth, so a closed type of any size costs nothing.
+//! **Invariant:** only open parts are visited, each once per depth, so a closed type of any size costs
+//! nothing.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::dim::int_of;
-use crate::error::TypeError;
+use crate::error::PoolError;
 use crate::layout::{self, Role};
 use crate::pool::Pool;
 use crate::tag::{Sort, Tag};
 
-/// The most variables of one scheme that may occur in commutative positions only.
+/// Maximum number of variables of one scheme that occur only in commutative positions.
 pub(crate) const MAX_AMBIGUOUS: usize = 5;
 
-/// The deepest nesting of constants that is searched for variables.
+/// Maximum nesting of constants in a search for variables.
 const MAX_CONST_DEPTH: u32 = 64;
 
-/// The most constants, and bytes of symbols, that are compared for telling apart variables in commutative positions.
+/// Maximum number of constants and bytes of symbols compared to order variables in commutative positions.
 const MAX_TEXT: usize = 1 << 16;
 
-/// What entering one type costs of what the caller allows: it takes longer than a step of minimising a group.
+/// Cost of visiting one type, in units of the caller's work limit. Visiting takes longer than a step of
+/// minimizing a group.
 const ENTERING: usize = 16;
 
-/// Takes steps off what the caller allows.
-fn spend(work: &mut u64, steps: usize) -> Result<(), TypeError> {
-    *work = work.checked_sub(steps as u64).ok_or(TypeError::SchemeTooHard)?;
+/// Subtracts steps from the caller's work limit.
+fn spend(work: &mut u64, steps: usize) -> Result<(), PoolError> {
+    *work = work.checked_sub(steps as u64).ok_or(PoolError::SchemeTooHard)?;
     Ok(())
 }
 
-/// Types by reference: those of a pool, or those of a pool together with a graph that is not in it yet.
+/// Read access to types by reference: those of a pool, or those of a pool and of a graph that is not interned
+/// yet.
 pub(crate) trait View {
-    /// Tag, words and number of free binders.
+    /// Returns tag, words and number of free binders.
     fn node(&self, reference: u32) -> (Tag, &[u32], u8);
     fn name(&self, name: u32) -> &str;
 }
@@ -58,32 +63,32 @@ impl View for Pool {
     }
 }
 
-/// One use of a place of the binder in question.
+/// A variable of the binder in question that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Use {
     pub(crate) index: u32,
     pub(crate) sort: u32,
 }
 
-/// In which order the open part of a body is walked.
+/// WalkOrder of visiting the open part of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    /// A type, then its children in turn.
+enum WalkOrder {
+    /// A type, then its children one after the other.
     Preorder,
-    /// Level by level. Schemes are no level of their own, so that one that binds nothing counts for nothing.
+    /// Breadth-first. Schemes do not count as a level, so a scheme without variables has no effect.
     Levels,
 }
 
-/// A walk through the open part of a body, every node once for each number of binders around it.
+/// A walk through the open part of a body that visits every node once for each number of binders around it.
 struct Walk {
     /// Reference and number of binders between the body and the node.
     seen: HashSet<(u32, u32)>,
-    /// The uses of the binder's places, each place once, in order.
+    /// Used variables of the binder, each once, in order.
     uses: Vec<Use>,
     known: HashSet<Use>,
-    /// Commutative nodes, if those are not to be entered.
+    /// Commutative nodes, if they are not to be entered.
     deferred: Option<Vec<(u32, u32)>>,
-    /// Whether a node that has children was met again.
+    /// Whether a node with children was visited again.
     met_again: bool,
 }
 
@@ -96,14 +101,14 @@ impl Walk {
         &mut self,
         view: &impl View,
         start: (u32, u32),
-        order: Order,
+        order: WalkOrder,
         work: &mut u64,
-    ) -> Result<(), TypeError> {
+    ) -> Result<(), PoolError> {
         let mut waiting = VecDeque::from([start]);
         let mut next = Vec::new();
         while let Some((mut reference, mut level)) = waiting.pop_front() {
             spend(work, ENTERING)?;
-            if order == Order::Levels {
+            if order == WalkOrder::Levels {
                 while let (Tag::Scheme, words, free) = view.node(reference)
                     && u32::from(free) > level
                     && self.seen.insert((reference, level))
@@ -134,15 +139,15 @@ impl Walk {
             }
             open_children(view, reference, level, &mut next);
             match order {
-                Order::Preorder => next.drain(..).rev().for_each(|child| waiting.push_front(child)),
-                Order::Levels => waiting.extend(next.drain(..)),
+                WalkOrder::Preorder => next.drain(..).rev().for_each(|child| waiting.push_front(child)),
+                WalkOrder::Levels => waiting.extend(next.drain(..)),
             }
         }
         Ok(())
     }
 }
 
-/// The children of a node, with the number of binders around each.
+/// Appends the children of a node with the number of binders around each.
 fn open_children(view: &impl View, reference: u32, level: u32, children: &mut Vec<(u32, u32)>) {
     let (tag, words, _) = view.node(reference);
     let body = layout::binder_body(tag);
@@ -153,8 +158,9 @@ fn open_children(view: &impl View, reference: u32, level: u32, children: &mut Ve
     });
 }
 
-/// Whether the open part of a body unfolds to an infinite tree: depth first, a node that is still being walked is met.
-fn is_infinite(view: &impl View, body: u32, work: &mut u64) -> Result<bool, TypeError> {
+/// Whether the open part of a body unfolds to an infinite tree: a depth-first search meets a node on its
+/// current path.
+fn is_infinite(view: &impl View, body: u32, work: &mut u64) -> Result<bool, PoolError> {
     let mut entered: HashMap<(u32, u32), bool> = HashMap::new();
     let mut stack = vec![(body, 0, false)];
     let mut children = Vec::new();
@@ -187,20 +193,20 @@ fn is_unordered(tag: Tag, words: &[u32]) -> bool {
     }
 }
 
-/// The places of a binder that are used, in no particular order.
-pub(crate) fn used_places(view: &impl View, body: u32, work: &mut u64) -> Result<Vec<Use>, TypeError> {
+/// Returns the used variables of a binder in unspecified order.
+pub(crate) fn used_variables(view: &impl View, body: u32, work: &mut u64) -> Result<Vec<Use>, PoolError> {
     let mut walk = Walk::new(None);
-    walk.run(view, (body, 0), Order::Preorder, work)?;
+    walk.run(view, (body, 0), WalkOrder::Preorder, work)?;
     Ok(walk.uses)
 }
 
-/// The uses of a scheme's places in the order that the normal form gives them.
-pub(crate) fn uses(view: &impl View, body: u32, work: &mut u64) -> Result<Vec<Use>, TypeError> {
+/// Returns the used variables of a scheme in the order of the normal form.
+pub(crate) fn uses(view: &impl View, body: u32, work: &mut u64) -> Result<Vec<Use>, PoolError> {
     let mut walk = Walk::new(Some(Vec::new()));
-    walk.run(view, (body, 0), Order::Preorder, work)?;
+    walk.run(view, (body, 0), WalkOrder::Preorder, work)?;
     if walk.met_again && is_infinite(view, body, work)? {
         walk = Walk::new(Some(Vec::new()));
-        walk.run(view, (body, 0), Order::Levels, work)?;
+        walk.run(view, (body, 0), WalkOrder::Levels, work)?;
     }
     let deferred = walk.deferred.unwrap_or_default();
     let ordered = walk.uses;
@@ -209,7 +215,7 @@ pub(crate) fn uses(view: &impl View, body: u32, work: &mut u64) -> Result<Vec<Us
     }
     let mut walk = Walk { known: walk.known, uses: ordered.clone(), ..Walk::new(None) };
     for &start in &deferred {
-        walk.run(view, start, Order::Preorder, work)?;
+        walk.run(view, start, WalkOrder::Preorder, work)?;
     }
     let mut all = walk.uses;
     let left = &mut all[ordered.len()..];
@@ -217,22 +223,23 @@ pub(crate) fn uses(view: &impl View, body: u32, work: &mut u64) -> Result<Vec<Us
         [] => return Ok(ordered),
         [_] => return Ok(all),
         _ if left.len() > MAX_AMBIGUOUS => {
-            return Err(TypeError::AmbiguousVariables { count: left.len(), max: MAX_AMBIGUOUS });
+            return Err(PoolError::AmbiguousVariables { count: left.len(), max: MAX_AMBIGUOUS });
         }
-        // The order that is taken where several give the same text is the one that the places have.
+        // Among orders with equal text, that of the existing numbers is used.
         _ => left.sort_unstable_by_key(|used| used.index),
     }
     let count = left.len();
     let mut best: Option<(String, Vec<u32>)> = None;
-    let (mut tied, mut hides) = (false, false);
+    let (mut tied, mut ambiguous) = (false, false);
     let mut failed = None;
     permutations(left, &mut |candidate| {
         if failed.is_some() {
             return;
         }
         let order: Vec<u32> = ordered.iter().chain(candidate).map(|used| used.index).collect();
-        let places = order.iter().zip(0..).map(|(&index, place)| (index, place)).collect();
-        let mut text = Text { view, level: 0, places, first_left: ordered.len(), steps: 0, hides: false };
+        let positions = order.iter().zip(0..).map(|(&index, position)| (index, position)).collect();
+        let mut text =
+            OperandText { view, level: 0, positions, first_left: ordered.len(), steps: 0, ambiguous: false };
         let key = match text.of_all(&deferred) {
             Ok(key) => key,
             Err(error) => return failed = Some(error),
@@ -240,7 +247,7 @@ pub(crate) fn uses(view: &impl View, body: u32, work: &mut u64) -> Result<Vec<Us
         if let Err(error) = spend(work, ENTERING * text.steps) {
             return failed = Some(error);
         }
-        hides |= text.hides;
+        ambiguous |= text.ambiguous;
         match best.as_mut().map(|(smallest, known)| (key.cmp(smallest), known)) {
             Some((Ordering::Greater, _)) => {}
             Some((Ordering::Equal, known)) => {
@@ -257,18 +264,18 @@ pub(crate) fn uses(view: &impl View, body: u32, work: &mut u64) -> Result<Vec<Us
     });
     match (failed, best) {
         (Some(error), _) => Err(error),
-        // Nothing tells these variables apart but variables whose own order may depend on theirs.
-        (None, Some(_)) if tied && hides => Err(TypeError::EntangledVariables { count }),
+        // Only variables whose order may depend on these distinguish them.
+        (None, Some(_)) if tied && ambiguous => Err(PoolError::EntangledVariables { count }),
         (None, Some((_, order))) => {
-            let places: HashMap<u32, usize> = order.into_iter().zip(0..).collect();
-            all.sort_unstable_by_key(|used| places[&used.index]);
+            let positions: HashMap<u32, usize> = order.into_iter().zip(0..).collect();
+            all.sort_unstable_by_key(|used| positions[&used.index]);
             Ok(all)
         }
         (None, None) => Ok(all),
     }
 }
 
-/// Calls `f` with every order of `items` (Heap's algorithm, on at most [`MAX_AMBIGUOUS`] items).
+/// Calls `f` with every permutation of `items` (Heap's algorithm, at most [`MAX_AMBIGUOUS`] items).
 fn permutations(items: &mut [Use], f: &mut impl FnMut(&[Use])) {
     let mut counters = vec![0; items.len()];
     f(items);
@@ -286,45 +293,45 @@ fn permutations(items: &mut [Use], f: &mut impl FnMut(&[Use])) {
     }
 }
 
-/// Text of constants that depends neither on the order of operands nor on ids nor on how the binders between the scheme and
-/// a constant number their variables, with the scheme's own places renumbered.
-struct Text<'v, V> {
+/// OperandText of constants that is independent of the order of operands, of ids, and of the numbers of
+/// variables of binders in between, with the scheme's own variables renumbered.
+struct OperandText<'v, V> {
     view: &'v V,
-    /// The number of binders between the scheme and the constant at hand.
+    /// Number of binders between the scheme and the current constant.
     level: u32,
-    places: HashMap<u32, usize>,
-    /// The first place of the variables that are being ordered.
+    positions: HashMap<u32, usize>,
+    /// First position of the variables that are being ordered.
     first_left: usize,
-    /// Constants and bytes of symbols so far.
+    /// Number of constants and bytes of symbols so far.
     steps: usize,
-    /// Whether a variable that is being ordered stands beside one of a binder in between.
-    hides: bool,
+    /// Whether a variable that is being ordered occurs together with one of a binder in between.
+    ambiguous: bool,
 }
 
-/// What variables a constant mentions.
+/// Variables that occur in a constant.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mentions {
     left: bool,
     between: bool,
 }
 
-impl<V: View> Text<'_, V> {
-    fn of_all(&mut self, constants: &[(u32, u32)]) -> Result<String, TypeError> {
+impl<V: View> OperandText<'_, V> {
+    fn of_all(&mut self, constants: &[(u32, u32)]) -> Result<String, PoolError> {
         let mut all = String::new();
         for &(reference, level) in constants {
             self.level = level;
             let mut mentions = Mentions::default();
             all.push_str(&self.of(reference, 0, &mut mentions)?);
             all.push(';');
-            self.hides |= mentions.left && mentions.between;
+            self.ambiguous |= mentions.left && mentions.between;
         }
         Ok(all)
     }
 
-    fn of(&mut self, reference: u32, depth: u32, mentions: &mut Mentions) -> Result<String, TypeError> {
+    fn of(&mut self, reference: u32, depth: u32, mentions: &mut Mentions) -> Result<String, PoolError> {
         self.steps += 1;
         if depth > MAX_CONST_DEPTH || self.steps > MAX_TEXT {
-            return Err(TypeError::ConstTooLarge);
+            return Err(PoolError::ConstTooLarge);
         }
         let view = self.view;
         let (tag, words, _) = view.node(reference);
@@ -363,9 +370,9 @@ impl<V: View> Text<'_, V> {
         let (depth, index) = (words[0], words[1]);
         match depth.cmp(&self.level) {
             Ordering::Equal => {
-                let place = self.places.get(&index).copied().unwrap_or(self.places.len());
-                mentions.left |= place >= self.first_left;
-                format!("v{place}")
+                let position = self.positions.get(&index).copied().unwrap_or(self.positions.len());
+                mentions.left |= position >= self.first_left;
+                format!("v{position}")
             }
             Ordering::Less => {
                 mentions.between = true;
@@ -376,23 +383,23 @@ impl<V: View> Text<'_, V> {
     }
 }
 
-/// Checks every use of a binder's places against their sorts.
-pub(crate) fn check_uses(uses: &[Use], sorts: &[u32]) -> Result<(), TypeError> {
+/// Checks the used variables of a binder against their sorts.
+pub(crate) fn check_uses(uses: &[Use], sorts: &[u32]) -> Result<(), PoolError> {
     for used in uses {
         let Some(&bound) = sorts.get(used.index as usize) else {
-            return Err(TypeError::VariableOutOfScope { index: used.index, count: sorts.len() as u32 });
+            return Err(PoolError::VariableOutOfScope { index: used.index, count: sorts.len() as u32 });
         };
         if bound != used.sort {
             let name = |sort| Sort::from_number(sort).unwrap_or(Sort::Type);
-            return Err(TypeError::VariableSort { expected: name(bound), found: name(used.sort) });
+            return Err(PoolError::VariableSort { expected: name(bound), found: name(used.sort) });
         }
     }
     Ok(())
 }
 
-/// Whether a scheme with these uses and this many places is in normal form.
-pub(crate) fn is_normal(uses: &[Use], places: usize) -> bool {
-    uses.len() == places && uses.iter().enumerate().all(|(at, used)| used.index as usize == at)
+/// Whether a scheme with these used variables and this many declared ones is in normal form.
+pub(crate) fn is_normal(uses: &[Use], positions: usize) -> bool {
+    uses.len() == positions && uses.iter().enumerate().all(|(at, used)| used.index as usize == at)
 }
 
 impl Pool {
@@ -403,15 +410,15 @@ impl Pool {
         body: u32,
         sorts: &[u32],
         work: &mut u64,
-    ) -> Result<(), TypeError> {
+    ) -> Result<(), PoolError> {
         let found = match tag {
             _ if self.nodes[body as usize].free == 0 => Vec::new(),
             Tag::Scheme => uses(self, body, work)?,
-            _ => used_places(self, body, work)?,
+            _ => used_variables(self, body, work)?,
         };
         check_uses(&found, sorts)?;
         if tag == Tag::Scheme && !is_normal(&found, sorts.len()) {
-            return Err(TypeError::Layout { tag });
+            return Err(PoolError::Layout { tag });
         }
         Ok(())
     }

@@ -1,45 +1,45 @@
-//! Building types: one method for each kind, and graphs for recursive ones.
+//! Construction of types: one method for each kind, and graphs for recursive types.
 
-use crate::binder::{check_uses, used_places};
+use crate::binder::{check_uses, used_variables};
 use crate::descriptor::{Descriptor, FromWords, GraphRef, ToWords, Variable};
 use crate::digest::Digest;
-use crate::error::TypeError;
+use crate::error::PoolError;
 use crate::graph::{LOCAL, Local, MAX_WORK};
-use crate::name::Name;
+use crate::name::NameId;
 use crate::pool::{ID_LIMIT, Idx, Pool};
-use crate::tag::{Class, Sort, Tag};
+use crate::tag::{Sort, Tag, TagClass};
 
 struct PoolWords<'p>(&'p mut Pool);
 
 impl ToWords<Idx> for PoolWords<'_> {
-    type Error = TypeError;
+    type Error = PoolError;
 
-    fn child(&mut self, reference: &Idx) -> Result<u32, TypeError> {
+    fn child(&mut self, reference: &Idx) -> Result<u32, PoolError> {
         if self.0.contains(*reference) {
             Ok(reference.number())
         } else {
-            Err(TypeError::UnknownType(*reference))
+            Err(PoolError::UnknownType(*reference))
         }
     }
 
-    fn name(&mut self, name: &str) -> Result<u32, TypeError> {
+    fn name(&mut self, name: &str) -> Result<u32, PoolError> {
         Ok(self.0.name(name)?.0)
     }
 }
 
 impl ToWords<GraphRef<Idx>> for PoolWords<'_> {
-    type Error = TypeError;
+    type Error = PoolError;
 
-    fn child(&mut self, reference: &GraphRef<Idx>) -> Result<u32, TypeError> {
+    fn child(&mut self, reference: &GraphRef<Idx>) -> Result<u32, PoolError> {
         match *reference {
             GraphRef::Outer(ty) if self.0.contains(ty) => Ok(ty.number()),
-            GraphRef::Outer(ty) => Err(TypeError::UnknownType(ty)),
+            GraphRef::Outer(ty) => Err(PoolError::UnknownType(ty)),
             GraphRef::Member(node) if node < ID_LIMIT => Ok(LOCAL | node),
-            GraphRef::Member(node) => Err(TypeError::UnknownNode { node }),
+            GraphRef::Member(node) => Err(PoolError::UnknownNode { node }),
         }
     }
 
-    fn name(&mut self, name: &str) -> Result<u32, TypeError> {
+    fn name(&mut self, name: &str) -> Result<u32, PoolError> {
         Ok(self.0.name(name)?.0)
     }
 }
@@ -57,7 +57,7 @@ impl FromWords<Idx> for PoolDescriptors<'_> {
 }
 
 impl Pool {
-    /// The type, one level deep.
+    /// Returns a type, one level deep.
     ///
     /// # Panics
     /// If the id is not of this pool.
@@ -66,29 +66,29 @@ impl Pool {
         Descriptor::from_words(self.tag(ty), self.words(ty.number()), &mut PoolDescriptors(self))
     }
 
-    /// Interns a type that is given one level deep. Constants and schemes are brought into normal form.
+    /// Interns a type given one level deep. Constants and schemes are normalized.
     ///
     /// # Errors
-    /// If the type is not well formed; nothing but names may have been added then.
-    pub fn intern(&mut self, ty: &Descriptor<Idx>) -> Result<Idx, TypeError> {
+    /// If the type is not well formed. The pool is then unchanged except for new names.
+    pub fn intern(&mut self, ty: &Descriptor<Idx>) -> Result<Idx, PoolError> {
         let (tag, words) = ty.to_words(&mut PoolWords(self))?;
         self.intern_any(tag, words)
     }
 
-    pub(crate) fn intern_any(&mut self, tag: Tag, words: Vec<u32>) -> Result<Idx, TypeError> {
+    pub(crate) fn intern_any(&mut self, tag: Tag, words: Vec<u32>) -> Result<Idx, PoolError> {
         let id = match (tag, tag.class()) {
             (Tag::Scheme, _) => match self.lookup(tag, &words) {
                 Some(id) => id,
                 None => self.intern_locals(vec![Local { tag, words }])?.ids[0],
             },
-            (_, Class::Const) => self.intern_dim(tag, &words)?,
+            (_, TagClass::Const) => self.intern_dim(tag, &words)?,
             _ => self.intern_words(tag, &words)?,
         };
         Ok(Idx::from_raw(id))
     }
 
-    /// Interns all nodes of a graph, whose references may form cycles, or none. Gives the type of each node; nodes that
-    /// unfold to the same type get the same id.
+    /// Interns all nodes of a graph, whose references may form cycles, or none on an error. Returns the type
+    /// of each node; nodes that unfold to the same tree get the same id.
     ///
     /// ```
     /// use typeloom_pool::{Descriptor, GraphRef, Pool, Tag};
@@ -100,14 +100,14 @@ impl Pool {
     ///     Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) },
     /// ])?;
     /// assert_eq!(long, [short[0], short[0]]);
-    /// # Ok::<(), typeloom_pool::TypeError>(())
+    /// # Ok::<(), typeloom_pool::PoolError>(())
     /// ```
     ///
     /// # Errors
     /// If a node is not well formed, or a group is too large or takes too long to minimise.
-    pub fn intern_graph(&mut self, nodes: &[Descriptor<GraphRef<Idx>>]) -> Result<Vec<Idx>, TypeError> {
+    pub fn intern_graph(&mut self, nodes: &[Descriptor<GraphRef<Idx>>]) -> Result<Vec<Idx>, PoolError> {
         let checkpoint = self.checkpoint();
-        let locals: Result<Vec<Local>, TypeError> = nodes
+        let locals: Result<Vec<Local>, PoolError> = nodes
             .iter()
             .map(|node| {
                 let (tag, words) = node.to_words(&mut PoolWords(self))?;
@@ -124,126 +124,126 @@ impl Pool {
         }
     }
 
-    /// A primitive.
+    /// Interns a primitive type.
     ///
     /// # Errors
     /// If the tag is not that of a primitive.
-    pub fn primitive(&mut self, tag: Tag) -> Result<Idx, TypeError> {
-        if tag.class() != Class::Primitive {
-            return Err(TypeError::WrongTag { tag, wanted: "primitive" });
+    pub fn primitive(&mut self, tag: Tag) -> Result<Idx, PoolError> {
+        if tag.class() != TagClass::Primitive {
+            return Err(PoolError::WrongTag { tag, wanted: "primitive" });
         }
         Ok(Idx::from_raw(self.intern_words(tag, &[])?))
     }
 
-    /// A container of a child.
+    /// Interns a container type, such as an option or a list.
     ///
     /// # Errors
     /// If the tag is not that of a container or the child is not a type.
     #[inline]
-    pub fn container(&mut self, tag: Tag, child: Idx) -> Result<Idx, TypeError> {
-        if tag.class() != Class::Container {
-            return Err(TypeError::WrongTag { tag, wanted: "container" });
+    pub fn container(&mut self, tag: Tag, child: Idx) -> Result<Idx, PoolError> {
+        if tag.class() != TagClass::Container {
+            return Err(PoolError::WrongTag { tag, wanted: "container" });
         }
         Ok(Idx::from_raw(self.intern_short(tag, 1, [child.number(), 0, 0])?))
     }
 
-    /// A list.
+    /// Interns a list type.
     ///
     /// # Errors
     /// If the child is not a type.
     #[inline]
-    pub fn list(&mut self, child: Idx) -> Result<Idx, TypeError> {
+    pub fn list(&mut self, child: Idx) -> Result<Idx, PoolError> {
         self.container(Tag::List, child)
     }
 
-    /// A value that may be absent.
+    /// Interns an optional type.
     ///
     /// # Errors
     /// If the child is not a type.
     #[inline]
-    pub fn option(&mut self, child: Idx) -> Result<Idx, TypeError> {
+    pub fn option(&mut self, child: Idx) -> Result<Idx, PoolError> {
         self.container(Tag::Option, child)
     }
 
-    /// A map.
+    /// Interns a map type.
     ///
     /// # Errors
     /// If a child is not a type.
     #[inline]
-    pub fn map(&mut self, key: Idx, value: Idx) -> Result<Idx, TypeError> {
+    pub fn map(&mut self, key: Idx, value: Idx) -> Result<Idx, PoolError> {
         self.two_children(Tag::Map, key, value)
     }
 
-    /// A value or an error.
+    /// Interns a result type.
     ///
     /// # Errors
     /// If a child is not a type.
     #[inline]
-    pub fn result(&mut self, ok: Idx, error: Idx) -> Result<Idx, TypeError> {
+    pub fn result(&mut self, ok: Idx, error: Idx) -> Result<Idx, PoolError> {
         self.two_children(Tag::Result, ok, error)
     }
 
-    /// A borrowed value.
+    /// Interns a borrowed type.
     ///
     /// # Errors
     /// If the children are not a type and a lifetime.
-    pub fn borrowed(&mut self, inner: Idx, lifetime: Idx) -> Result<Idx, TypeError> {
+    pub fn borrowed(&mut self, inner: Idx, lifetime: Idx) -> Result<Idx, PoolError> {
         Ok(Idx::from_raw(self.intern_words(Tag::Borrowed, &[inner.number(), lifetime.number()])?))
     }
 
-    /// A lifetime known by name, which is written without an apostrophe: `a` for `'a`.
+    /// Interns a lifetime by its name, without apostrophe: `a` for `'a`.
     ///
     /// # Errors
     /// If the string is not a name.
-    pub fn lifetime(&mut self, name: &str) -> Result<Idx, TypeError> {
+    pub fn lifetime(&mut self, name: &str) -> Result<Idx, PoolError> {
         let name = self.name(name)?;
         Ok(Idx::from_raw(self.intern_words(Tag::Lifetime, &[name.0])?))
     }
 
     #[inline(always)]
-    fn two_children(&mut self, tag: Tag, first: Idx, second: Idx) -> Result<Idx, TypeError> {
+    fn two_children(&mut self, tag: Tag, first: Idx, second: Idx) -> Result<Idx, PoolError> {
         let words = [first.number(), second.number(), 0];
         Ok(Idx::from_raw(self.intern_short(tag, 2, words)?))
     }
 
-    /// A word, if there is one, and children after it.
+    /// Interns a type of one word, if there is a first one, and children after it.
     #[inline(always)]
-    fn with_children(&mut self, tag: Tag, first: Option<u32>, rest: &[Idx]) -> Result<Idx, TypeError> {
+    fn with_children(&mut self, tag: Tag, first: Option<u32>, rest: &[Idx]) -> Result<Idx, PoolError> {
         Ok(Idx::from_raw(self.intern_children(tag, first, rest)?))
     }
 
-    /// A function.
+    /// Interns a function type.
     ///
     /// # Errors
     /// If a child is not a type.
     #[inline]
-    pub fn function(&mut self, params: &[Idx], returns: Idx) -> Result<Idx, TypeError> {
+    pub fn function(&mut self, params: &[Idx], returns: Idx) -> Result<Idx, PoolError> {
         self.with_children(Tag::Function, Some(returns.number()), params)
     }
 
-    /// A tuple.
+    /// Interns a tuple type.
     ///
     /// # Errors
     /// If a child is not a type.
     #[inline]
-    pub fn tuple(&mut self, elements: &[Idx]) -> Result<Idx, TypeError> {
+    pub fn tuple(&mut self, elements: &[Idx]) -> Result<Idx, PoolError> {
         self.with_children(Tag::Tuple, None, elements)
     }
 
-    /// A struct with named fields; for positional ones, see [`Pool::intern`].
+    /// Interns a struct with named fields. [`Pool::intern`] also accepts positional fields.
     ///
     /// # Errors
     /// If a child is not a type or a field name occurs twice.
     #[inline]
-    pub fn structure(&mut self, name: Name, fields: &[(Name, Idx)]) -> Result<Idx, TypeError> {
+    pub fn structure(&mut self, name: NameId, fields: &[(NameId, Idx)]) -> Result<Idx, PoolError> {
         Ok(Idx::from_raw(self.intern_struct(name, fields)?))
     }
 
-    /// An enum whose variants have positional fields; for named ones, see [`Pool::intern`].
+    /// Interns an enum whose variants have positional fields. [`Pool::intern`] also accepts named fields.
     ///
     /// # Errors
     /// If a child is not a type or a variant name occurs twice.
-    pub fn enumeration(&mut self, name: Name, variants: &[(Name, &[Idx])]) -> Result<Idx, TypeError> {
+    pub fn enumeration(&mut self, name: NameId, variants: &[(NameId, &[Idx])]) -> Result<Idx, PoolError> {
         let mut words = vec![name.0];
         for (name, fields) in variants {
             words.extend([name.0, (fields.len() as u32) << 1]);
@@ -252,62 +252,63 @@ impl Pool {
         Ok(Idx::from_raw(self.intern_words(Tag::Enum, &words)?))
     }
 
-    /// A constructor known by name only, applied to arguments.
+    /// Interns an application of a constructor known only by its name.
     ///
     /// # Errors
     /// If an argument is not of this pool.
-    pub fn applied(&mut self, name: Name, args: &[Idx]) -> Result<Idx, TypeError> {
+    pub fn applied(&mut self, name: NameId, args: &[Idx]) -> Result<Idx, PoolError> {
         self.with_children(Tag::Applied, Some(name.0), args)
     }
 
-    /// A nominal type whose definition is hidden on purpose.
+    /// Interns a nominal type with a hidden definition.
     ///
     /// # Errors
     /// If the name is not of this pool.
-    pub fn opaque(&mut self, name: Name) -> Result<Idx, TypeError> {
+    pub fn opaque(&mut self, name: NameId) -> Result<Idx, PoolError> {
         Ok(Idx::from_raw(self.intern_words(Tag::Opaque, &[name.0])?))
     }
 
-    /// A name that has not been resolved.
+    /// Interns an unresolved name.
     ///
     /// # Errors
     /// If the name is not of this pool.
-    pub fn named(&mut self, name: Name) -> Result<Idx, TypeError> {
+    pub fn named(&mut self, name: NameId) -> Result<Idx, PoolError> {
         Ok(Idx::from_raw(self.intern_words(Tag::Named, &[name.0])?))
     }
 
-    /// A nominal declaration. Its parameters are bound in its definition.
+    /// Interns a nominal declaration, whose parameters are bound in its body.
     ///
     /// # Errors
-    /// If the body is not a type, or uses a parameter that is not there or is of another sort.
-    pub fn declared(&mut self, name: Name, params: &[Sort], body: Idx) -> Result<Idx, TypeError> {
+    /// If the body is not a type, or uses a parameter out of range or at a different sort.
+    pub fn declared(&mut self, name: NameId, params: &[Sort], body: Idx) -> Result<Idx, PoolError> {
         let mut words = vec![name.0, body.number()];
         words.extend(params.iter().map(|&sort| sort as u32));
         Ok(Idx::from_raw(self.intern_words(Tag::Declared, &words)?))
     }
 
-    /// A declaration applied to arguments.
+    /// Interns a declaration applied to arguments.
     ///
     /// # Errors
-    /// If it is not a declaration, or the arguments do not fit its parameters.
-    pub fn instance(&mut self, declaration: Idx, args: &[Idx]) -> Result<Idx, TypeError> {
+    /// If `declaration` is not a declaration, or the arguments do not match its parameters.
+    pub fn instance(&mut self, declaration: Idx, args: &[Idx]) -> Result<Idx, PoolError> {
         self.with_children(Tag::Instance, Some(declaration.number()), args)
     }
 
-    /// A type that is generic over variables, in normal form: variables are renumbered by first use, and those that are
-    /// not used are dropped. If none is used, this is the body, whose variables of binders further out come one nearer.
+    /// Interns a type that is generic over variables, in normal form: variables are renumbered by first use
+    /// and unused ones removed. Without used variables the result is the body; the depth of variables of
+    /// outer binders then decreases by one.
     ///
     /// # Errors
-    /// If the body is not a type, or uses a variable that is not there or is of another sort.
-    pub fn scheme(&mut self, vars: &[Sort], body: Idx) -> Result<Idx, TypeError> {
+    /// If the body is not a type, or uses a variable out of range or at a different sort.
+    pub fn scheme(&mut self, vars: &[Sort], body: Idx) -> Result<Idx, PoolError> {
         if !self.contains(body) {
-            return Err(TypeError::UnknownType(body));
+            return Err(PoolError::UnknownType(body));
         }
         let vars = match vars {
             [] => {
                 let mut work = MAX_WORK;
-                check_uses(&used_places(self, body.number(), &mut work)?, &[])?;
-                // A variable that is not used makes no difference.
+                check_uses(&used_variables(self, body.number(), &mut work)?, &[])?;
+                // An unused variable changes nothing.
                 &[Sort::Type]
             }
             _ => vars,
@@ -316,55 +317,55 @@ impl Pool {
         self.intern_any(Tag::Scheme, words)
     }
 
-    /// A variable of a binder: of the scheme or declaration that has `depth` others between itself and the variable, the one
-    /// at place `index`.
+    /// Interns a bound variable: the variable `index` of the scheme or declaration that is separated from it
+    /// by `depth` other binders.
     ///
     /// # Errors
-    /// If there are too many binders between.
-    pub fn bound(&mut self, depth: u32, index: u32, sort: Sort) -> Result<Idx, TypeError> {
+    /// If `depth` exceeds the limit of nested binders.
+    pub fn bound(&mut self, depth: u32, index: u32, sort: Sort) -> Result<Idx, PoolError> {
         self.intern(&Descriptor::Variable(Variable::Bound { depth, index, sort }))
     }
 
-    /// A variable of an unfinished inference.
+    /// Interns a variable of an unfinished inference.
     ///
     /// # Errors
     /// If the pool is full.
-    pub fn infer(&mut self, number: u32, sort: Sort) -> Result<Idx, TypeError> {
+    pub fn infer(&mut self, number: u32, sort: Sort) -> Result<Idx, PoolError> {
         self.intern(&Descriptor::Variable(Variable::Infer { number, sort }))
     }
 
-    /// A tensor of known rank. Its extents are constants: [`Pool::dim_const`], [`Pool::dim_symbol`] and what is computed of
-    /// them.
+    /// Interns a tensor of known rank. Its dims are constants: [`Pool::dim_const`], [`Pool::dim_symbol`] and
+    /// expressions over them.
     ///
     /// # Errors
-    /// If the element is not a type or an extent is not a constant.
-    pub fn tensor(&mut self, element: Idx, dims: &[Idx]) -> Result<Idx, TypeError> {
+    /// If the element is not a type or a dim is not a constant.
+    pub fn tensor(&mut self, element: Idx, dims: &[Idx]) -> Result<Idx, PoolError> {
         self.with_children(Tag::Tensor, Some(element.number()), dims)
     }
 
-    /// A tensor of unknown rank.
+    /// Interns a tensor of unknown rank.
     ///
     /// # Errors
     /// If the element is not a type.
-    pub fn tensor_unranked(&mut self, element: Idx) -> Result<Idx, TypeError> {
+    pub fn tensor_unranked(&mut self, element: Idx) -> Result<Idx, PoolError> {
         Ok(Idx::from_raw(self.intern_words(Tag::TensorUnranked, &[element.number()])?))
     }
 
-    /// The digest of a type if it has been computed already; see [`Pool::digest`].
+    /// Returns the digest of a type if it was computed before; see [`Pool::digest`].
     #[must_use]
     pub fn known_digest(&self, ty: Idx) -> Option<Digest> {
         self.digests.get(ty.number())
     }
 }
 
-/// Finds names and children without adding any.
+/// Looks up names and children without adding any.
 struct Lookup<'p>(&'p Pool);
 
-/// A name that is not in the pool, so that the type cannot be either.
+/// A name is not in the pool, so the type is not either.
 struct Absent;
 
-impl From<TypeError> for Absent {
-    fn from(_: TypeError) -> Self {
+impl From<PoolError> for Absent {
+    fn from(_: PoolError) -> Self {
         Absent
     }
 }
@@ -381,8 +382,8 @@ impl ToWords<Idx> for Lookup<'_> {
     }
 }
 
-/// The type with this description as it stands, if the pool has it. A constant or scheme that is not in normal form is
-/// not found.
+/// Returns the type with this description, if the pool contains it. Constants and schemes must be in normal
+/// form.
 pub(crate) fn find_descriptor(pool: &Pool, ty: &Descriptor<Idx>) -> Option<Idx> {
     let (tag, words) = ty.to_words(&mut Lookup(pool)).ok()?;
     pool.lookup(tag, &words).map(Idx::from_raw)

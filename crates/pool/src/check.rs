@@ -1,22 +1,22 @@
-//! What has to hold of a type before it is added: layout, sorts, scopes, names.
+//! Checks of a type before it is added: layout, sorts, scopes, names.
 //!
-//! The checks of children look at one byte for each, so that they stay in the cache; types that are nothing but closed
-//! children, which are most, need no more than that.
+//! Checking a child reads one byte of metadata, so that the metadata of most children is in the cache. A type
+//! that consists of closed children, the most frequent case, needs only these bytes.
 
-use crate::error::TypeError;
+use crate::error::PoolError;
 use crate::graph::MAX_WORK;
-use crate::layout::{self, Accepts, Cursor, Parts, Pattern, Role};
+use crate::layout::{self, Accepts, Cursor, FieldLists, Pattern, Role};
 use crate::pool::{Idx, MAX_BINDERS, Pool, meta};
-use crate::tag::{Class, Sort, Tag};
+use crate::tag::{Sort, Tag, TagClass};
 
 impl Pool {
-    /// The number of free binders and the meta byte of a node whose children are in the pool, after checking it.
+    /// Checks a node whose children are in the pool. Returns its number of free binders and its meta byte.
     #[inline(never)]
-    pub(crate) fn check_completely(&self, tag: Tag, words: &[u32]) -> Result<(u8, u8), TypeError> {
-        let view = |child: u32| -> Result<(Tag, u8, u8), TypeError> {
+    pub(crate) fn check_completely(&self, tag: Tag, words: &[u32]) -> Result<(u8, u8), PoolError> {
+        let view = |child: u32| -> Result<(Tag, u8, u8), PoolError> {
             match self.nodes.get(child as usize) {
                 Some(node) if child != 0 => Ok((node.tag, node.free, self.meta[child as usize])),
-                _ => Err(TypeError::UnknownType(Idx::from_raw(child.max(1)))),
+                _ => Err(PoolError::UnknownType(Idx::from_raw(child.max(1)))),
             }
         };
         let mut inherited = 0;
@@ -24,7 +24,7 @@ impl Pool {
         let mut wrong = None;
         check_layout(tag, words, |accepts, child| {
             if child == 0 || child >= len {
-                wrong = wrong.take().or(Some(TypeError::UnknownType(Idx::from_raw(child.max(1)))));
+                wrong = wrong.take().or(Some(PoolError::UnknownType(Idx::from_raw(child.max(1)))));
                 return;
             }
             let meta = self.meta[child as usize];
@@ -32,7 +32,7 @@ impl Pool {
             if let Accepts::Only(expected) = accepts
                 && sort_of(meta) != expected
             {
-                wrong = wrong.take().or(Some(TypeError::WrongSort { tag, expected, found: sort_of(meta) }));
+                wrong = wrong.take().or(Some(PoolError::WrongSort { tag, expected, found: sort_of(meta) }));
             }
         })?;
         if let Some(error) = wrong {
@@ -52,14 +52,14 @@ impl Pool {
         let mut sort = class_sort(tag);
         match tag {
             Tag::Bound => {
-                sort = Sort::from_number(words[2]).ok_or(TypeError::Layout { tag })?;
+                sort = Sort::from_number(words[2]).ok_or(PoolError::Layout { tag })?;
                 if words[0] >= MAX_BINDERS {
-                    return Err(TypeError::TooManyBinders);
+                    return Err(PoolError::TooManyBinders);
                 }
                 free = words[0] as u8 + 1;
             }
             Tag::Infer => {
-                sort = Sort::from_number(words[1]).ok_or(TypeError::Layout { tag })?;
+                sort = Sort::from_number(words[1]).ok_or(PoolError::Layout { tag })?;
                 inherited |= meta::INFER;
             }
             Tag::Instance => check_instance(
@@ -81,8 +81,8 @@ impl Pool {
         is_closed_type(ids.into_iter().fold(0, |all, id| all | of(id)))
     }
 
-    /// Whether these are the words of a struct with named fields that are closed types. Says no where telling takes
-    /// longer.
+    /// Whether these words are a struct with named fields of closed types. May return `false` for some
+    /// of them, for which the complete check is needed.
     #[inline]
     pub(crate) fn is_plain_struct(&self, words: &[u32]) -> bool {
         let [name, header, fields @ ..] = words else { return false };
@@ -101,41 +101,41 @@ impl Pool {
         plain & rest.is_empty() & (*header == expected) & !fields.is_empty() & is_closed_type(metas)
     }
 
-    /// Checks that names are of this pool and that no field or variant name occurs twice.
-    pub(crate) fn check_names(&self, tag: Tag, words: &[u32]) -> Result<(), TypeError> {
+    /// Checks that the names are in the pool and that no field or variant name occurs twice.
+    pub(crate) fn check_names(&self, tag: Tag, words: &[u32]) -> Result<(), PoolError> {
         let known = |name: u32| name != 0 && (name as usize) < self.names.len();
         let parts = match layout::pattern(tag) {
             Pattern::Regular { first: [Role::Name, ..], .. } => {
-                return if known(words[0]) { Ok(()) } else { Err(TypeError::UnknownName) };
+                return if known(words[0]) { Ok(()) } else { Err(PoolError::UnknownName) };
             }
             Pattern::Regular { .. } => return Ok(()),
             Pattern::Fields => words,
             Pattern::Variants => {
                 if !known(words[0]) {
-                    return Err(TypeError::UnknownName);
+                    return Err(PoolError::UnknownName);
                 }
                 &words[1..]
             }
         };
         let mut part_names = Vec::new();
-        for part in Parts(parts) {
+        for part in FieldLists(parts) {
             let mut names: Vec<u32> = part.field_names().collect();
             if !known(part.name) || !names.iter().all(|&name| known(name)) {
-                return Err(TypeError::UnknownName);
+                return Err(PoolError::UnknownName);
             }
             if let Some(name) = first_duplicate(&mut names) {
-                return Err(TypeError::DuplicateField { name: self.names.get(name).to_owned() });
+                return Err(PoolError::DuplicateField { name: self.names.get(name).to_owned() });
             }
             part_names.push(part.name);
         }
         match first_duplicate(&mut part_names) {
-            Some(name) => Err(TypeError::DuplicateVariant { name: self.names.get(name).to_owned() }),
+            Some(name) => Err(PoolError::DuplicateVariant { name: self.names.get(name).to_owned() }),
             None => Ok(()),
         }
     }
 }
 
-/// Whether a meta byte, or several joined by `or`, is that of a closed type without inference variables.
+/// Whether a meta byte, or a union of several, describes closed types without inference variables.
 #[inline(always)]
 fn is_closed_type(meta: u8) -> bool {
     meta & (meta::SORT | meta::INFER | meta::OPEN) == 0
@@ -158,9 +158,9 @@ pub(crate) fn sort_of(meta: u8) -> Sort {
 #[inline]
 pub(crate) fn class_sort(tag: Tag) -> Sort {
     match tag.class() {
-        Class::Region => Sort::Region,
-        Class::Const => Sort::Const,
-        Class::Primitive | Class::Container | Class::TwoChild | Class::Constructor => Sort::Type,
+        TagClass::Region => Sort::Region,
+        TagClass::Const => Sort::Const,
+        TagClass::Primitive | TagClass::Container | TagClass::TwoChild | TagClass::Constructor => Sort::Type,
     }
 }
 
@@ -168,16 +168,16 @@ pub(crate) fn meta_byte(sort: Sort, inherited: u8, free: u8) -> u8 {
     sort as u8 | inherited & meta::INFER | if free > 0 { meta::OPEN } else { 0 }
 }
 
-/// Checks the number and the roles of words and calls `child` for every child.
+/// Checks the number and roles of words and calls `child` for every child.
 #[inline]
 pub(crate) fn check_layout(
     tag: Tag,
     words: &[u32],
     mut child: impl FnMut(Accepts, u32),
-) -> Result<(), TypeError> {
+) -> Result<(), PoolError> {
     if let Some(len) = layout::fixed_len(tag) {
         if words.len() != len as usize {
-            return Err(TypeError::Layout { tag });
+            return Err(PoolError::Layout { tag });
         }
         layout::for_each(tag, words, |role, _, word| {
             if let Role::Child(accepts) = role {
@@ -188,48 +188,49 @@ pub(crate) fn check_layout(
     }
     let mut cursor = Cursor::new(tag);
     for &word in words {
-        let Some(role) = cursor.role() else { return Err(TypeError::Layout { tag }) };
+        let Some(role) = cursor.role() else { return Err(PoolError::Layout { tag }) };
         match role {
             Role::Child(accepts) => child(accepts, word),
             Role::Num => {
                 let bad = match tag {
-                    // No fields are never named, and a count beyond the words cannot be right.
+                    // An empty list of fields is never named; a count greater than the number of words is
+                    // invalid.
                     Tag::Struct | Tag::Enum => word == 1 || (word >> 1) as usize > words.len(),
                     Tag::Scheme | Tag::Declared => Sort::from_number(word).is_none(),
                     _ => false,
                 };
                 if bad {
-                    return Err(TypeError::Layout { tag });
+                    return Err(PoolError::Layout { tag });
                 }
             }
             Role::Name => {}
         }
         cursor.advance(word);
     }
-    if cursor.is_complete() { Ok(()) } else { Err(TypeError::Layout { tag }) }
+    if cursor.is_complete() { Ok(()) } else { Err(PoolError::Layout { tag }) }
 }
 
-/// Checks an instance's arguments against its declaration's parameters. `look` gives the tag and sort of a child,
-/// `words_of` the words of the declaration.
+/// Checks the arguments of an instance against the parameters of its declaration. `look` returns the tag and
+/// sort of a child, `words_of` its words.
 pub(crate) fn check_instance<'a>(
     words: &[u32],
-    look: impl Fn(u32) -> Result<(Tag, Sort), TypeError>,
+    look: impl Fn(u32) -> Result<(Tag, Sort), PoolError>,
     words_of: impl Fn(u32) -> &'a [u32],
-) -> Result<(), TypeError> {
+) -> Result<(), PoolError> {
     let (found, _) = look(words[0])?;
     if found != Tag::Declared {
-        return Err(TypeError::NotADeclaration { found });
+        return Err(PoolError::NotADeclaration { found });
     }
     let params = words_of(words[0]).get(2..).unwrap_or_default();
     let args = &words[1..];
     if params.len() != args.len() {
-        return Err(TypeError::ArgumentCount { expected: params.len(), found: args.len() });
+        return Err(PoolError::ArgumentCount { expected: params.len(), found: args.len() });
     }
     for (position, (&param, &arg)) in params.iter().zip(args).enumerate() {
         let (_, found) = look(arg)?;
-        let expected = Sort::from_number(param).ok_or(TypeError::Layout { tag: Tag::Declared })?;
+        let expected = Sort::from_number(param).ok_or(PoolError::Layout { tag: Tag::Declared })?;
         if found != expected {
-            return Err(TypeError::ArgumentSort { position, expected, found });
+            return Err(PoolError::ArgumentSort { position, expected, found });
         }
     }
     Ok(())

@@ -1,13 +1,13 @@
 //! Structural compatibility of pool types, with a path to every difference.
 //!
-//! *Backward* compatible: `old` is a subtype of `new`, so readers of `new` accept values of `old`. *Forward* compatible:
-//! `new` is a subtype of `old`. *Full*: both. [`Pool::compat`] states the subtyping rules; [`difference`] holds the types
-//! that reports are made of.
+//! *Backward* compatible: `old` is a subtype of `new`, so readers of `new` accept values of `old`. *Forward*
+//! compatible: `new` is a subtype of `old`. *Full*: both. [`Pool::compat`] states the subtyping rules;
+//! [`difference`] holds the types that reports are made of.
 //!
-//! Recursive types are compared coinductively: a pair under comparison is assumed to fit. The walk visits each pair of ids
-//! once per direction and gives up, with a negative answer, after [`MAX_PAIRS`] pairs. Equal ids, and in the cache equal
-//! digests, need no walk. Variables of generic types are matched one to one in the order in which a parallel walk meets
-//! them (`matching`).
+//! Recursive types are compared coinductively: a pair under comparison is assumed to fit. The walk visits
+//! each pair of ids once per direction and gives up, with a negative answer, after [`MAX_PAIRS`] pairs. Equal
+//! ids, and in the cache equal digests, need no walk. Variables of generic types are matched one to one in
+//! the order in which a parallel walk meets them (`matching`).
 
 mod difference;
 mod exports;
@@ -19,10 +19,10 @@ use std::sync::Arc;
 
 use crate::digest::Digest;
 use crate::hashing::NotPortable;
-use crate::layout::{Part, Parts};
+use crate::layout::{FieldList, FieldLists};
 use crate::pool::{Idx, Pool};
 use crate::render::RenderLimits;
-use crate::tag::{Class, Sort, Tag};
+use crate::tag::{Sort, Tag, TagClass};
 
 pub use difference::{Breaks, ChangeKind, Difference, Direction, PathStep, TypeChange, TypePath};
 pub use exports::ModuleCompat;
@@ -34,15 +34,16 @@ pub struct Compat {
     pub direction: Direction,
     /// Whether the types are equal.
     pub equal: bool,
-    /// Differences that break the direction. A pair of types that several paths lead to is compared once; differences
-    /// inside it are reported at the first path.
+    /// Differences that break the direction. A pair of types that several paths lead to is compared once;
+    /// differences inside it are reported at the first path.
     pub breaking: Vec<Difference>,
     /// All other differences.
     pub harmless: Vec<Difference>,
-    /// Whether the types fit in the direction. If not, `breaking` contains the reasons unless it is truncated.
+    /// Whether the types fit in the direction. If not, `breaking` contains the reasons unless it is
+    /// truncated.
     pub compatible: bool,
-    /// Whether differences are missing: there are more than [`MAX_DIFFERENCES`], or the walk gave up after [`MAX_PAIRS`]
-    /// pairs.
+    /// Whether differences are missing: there are more than [`MAX_DIFFERENCES`], or the walk gave up after
+    /// [`MAX_PAIRS`] pairs.
     pub truncated: bool,
 }
 
@@ -57,8 +58,8 @@ impl Compat {
 /// Maximum number of differences in one [`Compat`].
 pub const MAX_DIFFERENCES: usize = 1000;
 
-/// Maximum number of pairs of different types that one comparison visits. Types of the same shape have as many pairs as
-/// types; recursive types with different periods can have as many as the product.
+/// Maximum number of pairs of different types that one comparison visits. Types of the same shape have as
+/// many pairs as types; recursive types with different periods can have as many as the product.
 pub const MAX_PAIRS: usize = 1 << 20;
 
 /// Maximum number of steps of a reported path, counted from its end. The step `…` replaces the rest.
@@ -67,8 +68,8 @@ const MAX_STEPS: usize = 256;
 /// Maximum number of rounds of variable matching; nested generic types need one round per level.
 const MAX_ROUNDS: usize = 16;
 
-/// Cache of results by the digests of the two types and the direction. Valid for any number of pools, because digests are
-/// independent of the pool.
+/// Cache of results by the digests of the two types and the direction. Valid for any number of pools, because
+/// digests are independent of the pool.
 #[derive(Clone, Debug, Default)]
 pub struct CompatCache {
     answers: HashMap<(Digest, Digest, Direction), Arc<Compat>>,
@@ -139,7 +140,8 @@ struct Trail {
     step: Option<PathStep<u32>>,
 }
 
-/// For pairs of schemes whose variables have different numbers, the new body in the numbering of the old scheme.
+/// For pairs of schemes whose variables have different numbers, the new body in the numbering of the old
+/// scheme.
 type Bodies = HashMap<(u32, u32), u32>;
 
 struct Walk<'p> {
@@ -212,16 +214,16 @@ impl Walk<'_> {
         match tags {
             (Tag::Tensor, Tag::TensorUnranked) | (Tag::TensorUnranked, Tag::Tensor) => false,
             (Tag::Iterator, Tag::DoubleEndedIterator) | (Tag::DoubleEndedIterator, Tag::Iterator) => false,
-            (a, b) => a != b || matches!(a.class(), Class::Primitive | Class::Region | Class::Const),
+            (a, b) => a != b || matches!(a.class(), TagClass::Primitive | TagClass::Region | TagClass::Const),
         }
     }
 
-    fn fields(&mut self, pair: Pair, old: Part<'_>, new: Part<'_>, open: bool) {
+    fn fields(&mut self, pair: Pair, old: FieldList<'_>, new: FieldList<'_>, open: bool) {
         let pool = self.pool;
         let old_types: Vec<u32> = old.field_types().collect();
         let new_types: Vec<u32> = new.field_types().collect();
         // A struct without fields can gain named ones; a variant is either named or positional.
-        let bare = |part: Part<'_>, types: &[u32]| open && !part.named && types.is_empty();
+        let bare = |part: FieldList<'_>, types: &[u32]| open && !part.named && types.is_empty();
         if !(old.named || bare(old, &old_types)) || !(new.named || bare(new, &new_types)) {
             if old.named != new.named || old_types.len() != new_types.len() {
                 let change = TypeChange::Count { old: old_types.len(), new: new_types.len() };
@@ -287,19 +289,19 @@ impl Walk<'_> {
             return;
         }
         match old_tag.class() {
-            Class::Container => {
+            TagClass::Container => {
                 let variance =
                     if old_tag == Tag::Channel { Variance::Invariant } else { Variance::Covariant };
                 self.follow(pair, a[0], b[0], variance, PathStep::Part("element"));
                 return;
             }
-            Class::TwoChild => {
+            TagClass::TwoChild => {
                 let (first, second) = if old_tag == Tag::Map { ("key", "value") } else { ("ok", "error") };
                 self.follow(pair, a[0], b[0], Variance::Covariant, PathStep::Part(first));
                 self.follow(pair, a[1], b[1], Variance::Covariant, PathStep::Part(second));
                 return;
             }
-            Class::Primitive | Class::Constructor | Class::Region | Class::Const => {}
+            TagClass::Primitive | TagClass::Constructor | TagClass::Region | TagClass::Const => {}
         }
         match old_tag {
             Tag::Borrowed => {
@@ -313,7 +315,9 @@ impl Walk<'_> {
             Tag::Tuple => self.lists(pair, a, b, Variance::Covariant),
             Tag::Struct | Tag::Enum if a[0] != b[0] => self.differ(pair, TypeChange::Type, true, true),
             Tag::Struct => {
-                if let (Some(a), Some(b)) = (Parts::of(old_tag, a).next(), Parts::of(new_tag, b).next()) {
+                if let (Some(a), Some(b)) =
+                    (FieldLists::of(old_tag, a).next(), FieldLists::of(new_tag, b).next())
+                {
                     self.fields(pair, a, b, true);
                 }
             }
@@ -363,10 +367,10 @@ impl Walk<'_> {
     fn variants(&mut self, pair: Pair, a: &[u32], b: &[u32]) {
         let pool = self.pool;
         let text = |name: u32| pool.names.get(name).to_owned();
-        let new_parts: Vec<Part<'_>> = Parts::of(Tag::Enum, b).collect();
-        let new_at: HashMap<u32, Part<'_>> = new_parts.iter().map(|part| (part.name, *part)).collect();
+        let new_parts: Vec<FieldList<'_>> = FieldLists::of(Tag::Enum, b).collect();
+        let new_at: HashMap<u32, FieldList<'_>> = new_parts.iter().map(|part| (part.name, *part)).collect();
         let mut old_names = HashSet::new();
-        for old in Parts::of(Tag::Enum, a) {
+        for old in FieldLists::of(Tag::Enum, a) {
             old_names.insert(old.name);
             match new_at.get(&old.name) {
                 Some(new) => {
@@ -381,7 +385,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Compares two types and everything below them. Matching of variables may visit `left` pairs; `None` turns it off.
+    /// Compares two types and everything below them. Matching of variables may visit `left` pairs; `None`
+    /// turns it off.
     fn through<'p>(
         pool: &'p Pool,
         bodies: &'p Bodies,
@@ -470,8 +475,8 @@ enum Variance {
 /// Whether a type of tag `from` is a subtype of one of tag `to`, ignoring children.
 fn fits_by_tag(from: Tag, to: Tag) -> bool {
     match (from, to) {
-        (_, Tag::Any) => from.class() != Class::Const && from.class() != Class::Region,
-        (Tag::Never, _) => to.class() != Class::Const && to.class() != Class::Region,
+        (_, Tag::Any) => from.class() != TagClass::Const && from.class() != TagClass::Region,
+        (Tag::Never, _) => to.class() != TagClass::Const && to.class() != TagClass::Region,
         (_, Tag::DimUnknown) => true,
         (Tag::Tensor, Tag::TensorUnranked) | (Tag::DoubleEndedIterator, Tag::Iterator) => true,
         _ => false,
@@ -481,12 +486,12 @@ fn fits_by_tag(from: Tag, to: Tag) -> bool {
 impl Pool {
     /// Compares two types and returns every difference.
     ///
-    /// Subtyping is structural below names. `never` is the bottom type and `any` the top type. Containers, maps, results,
-    /// tuples and fields are covariant; channels and arguments of names are invariant; parameters are contravariant. A
-    /// struct may have more named fields than its supertype, an enum fewer variants. Lifetime `static` is a subtype of
-    /// every lifetime, a tensor of known rank of the tensor of unknown rank, and every dim of the unknown dim. Nothing
-    /// else widens: numbers are never converted, names must be equal, symbols are rigid, and a generic type is not a
-    /// subtype of its instances.
+    /// Subtyping is structural below names. `never` is the bottom type and `any` the top type. Containers,
+    /// maps, results, tuples and fields are covariant; channels and arguments of names are invariant;
+    /// parameters are contravariant. A struct may have more named fields than its supertype, an enum fewer
+    /// variants. Lifetime `static` is a subtype of every lifetime, a tensor of known rank of the tensor of
+    /// unknown rank, and every dim of the unknown dim. Nothing else widens: numbers are never converted,
+    /// names must be equal, symbols are rigid, and a generic type is not a subtype of its instances.
     ///
     /// ```
     /// use typeloom_pool::{Pool, Tag, compat::Direction};
@@ -503,7 +508,7 @@ impl Pool {
     ///
     /// let (old, new) = (pool.list(old)?, pool.list(new)?);
     /// assert_eq!(pool.diff(old, new), "element: field `mail` added (breaks backward)\n");
-    /// # Ok::<(), typeloom_pool::TypeError>(())
+    /// # Ok::<(), typeloom_pool::PoolError>(())
     /// ```
     ///
     /// # Panics

@@ -1,16 +1,17 @@
-//! Describing types for others, and rebuilding them from descriptions.
+//! Description of types, and reconstruction from descriptions.
 //!
-//! A description refers to children by digest, so a list of descriptions means the same everywhere and in any order. The
-//! digest of a description is computed from the description itself: nothing is claimed, so nothing claimed is trusted.
+//! A description refers to children by digest, so a list of descriptions is independent of the pool and of
+//! its order. The digest of a description is computed from the description, so no claimed digest has to be
+//! trusted.
 //!
-//! **Invariant:** after [`Pool::reconstruct`], describing the types again gives the same descriptions.
+//! **Invariant:** after [`Pool::reconstruct`], describing the types again returns the same descriptions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::descriptor::{Descriptor, FromWords, GraphRef, GroupDescriptor, ToWords, TypeDescriptor};
 use crate::digest::Digest;
-use crate::error::{TypeError, counted};
+use crate::error::{PoolError, counted};
 use crate::graph::{LOCAL, Local};
 use crate::hashing::{
     MemberRef, NotPortable, Space, hash_message, start_group, write_member, write_membership, write_type,
@@ -19,35 +20,35 @@ use crate::layout::{self, Role};
 use crate::pool::{Idx, Pool};
 use crate::tag::Tag;
 
-/// Why descriptions cannot be rebuilt. The pool is as it was before.
+/// Error of reconstructing types. The pool is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReconstructError {
-    /// Types are referred to that are neither described nor in the pool. The only recoverable failure.
+    /// References to types that are neither described nor in the pool. The only recoverable error.
     #[error("neither described nor in this pool: {} that the descriptions refer to", counted(missing.len(), "type"))]
     NotFound {
-        /// Their digests, ascending.
+        /// Digests of the missing types, ascending.
         missing: Vec<Digest>,
     },
     /// A description is not well formed.
     #[error(transparent)]
-    Type(#[from] TypeError),
-    /// A description is not in normal form: rebuilt, it is another type.
+    Type(#[from] PoolError),
+    /// A description is not in normal form: the reconstructed type is different.
     #[error("the description of {digest} is not in normal form")]
     NotNormal {
-        /// Its digest.
+        /// Digest of the description.
         digest: Digest,
     },
 }
 
-/// A description taken apart: children are positions in `digests` (members of the group at hand are marked), names are
-/// positions in `names`.
+/// Interned parts of a description: children are indices into `digests` (members of the current group are
+/// marked with [`LOCAL`]), names are indices into `names`.
 #[derive(Default)]
-struct Apart {
+struct DescriptionParts {
     digests: Vec<Digest>,
     names: Vec<String>,
 }
 
-impl Apart {
+impl DescriptionParts {
     fn next_name(&mut self, name: &str) -> u32 {
         self.names.push(name.to_owned());
         self.names.len() as u32 - 1
@@ -63,58 +64,58 @@ impl Apart {
     }
 }
 
-impl ToWords<Digest> for Apart {
-    type Error = TypeError;
+impl ToWords<Digest> for DescriptionParts {
+    type Error = PoolError;
 
-    fn child(&mut self, reference: &Digest) -> Result<u32, TypeError> {
+    fn child(&mut self, reference: &Digest) -> Result<u32, PoolError> {
         Ok(self.next_digest(*reference))
     }
 
-    fn name(&mut self, name: &str) -> Result<u32, TypeError> {
+    fn name(&mut self, name: &str) -> Result<u32, PoolError> {
         Ok(self.next_name(name))
     }
 }
 
-impl ToWords<GraphRef<Digest>> for Apart {
-    type Error = TypeError;
+impl ToWords<GraphRef<Digest>> for DescriptionParts {
+    type Error = PoolError;
 
-    fn child(&mut self, reference: &GraphRef<Digest>) -> Result<u32, TypeError> {
+    fn child(&mut self, reference: &GraphRef<Digest>) -> Result<u32, PoolError> {
         match *reference {
             GraphRef::Outer(digest) => Ok(self.next_digest(digest)),
             GraphRef::Member(node) if node < LOCAL => Ok(LOCAL | node),
-            GraphRef::Member(node) => Err(TypeError::UnknownNode { node }),
+            GraphRef::Member(node) => Err(PoolError::UnknownNode { node }),
         }
     }
 
-    fn name(&mut self, name: &str) -> Result<u32, TypeError> {
+    fn name(&mut self, name: &str) -> Result<u32, PoolError> {
         Ok(self.next_name(name))
     }
 }
 
-/// The types of one description (several for a group) and which of them is described.
-struct Taken {
-    parts: Apart,
+/// The types of one description (several for a group), each as tag and words.
+struct ParsedDescription {
+    parts: DescriptionParts,
     types: Vec<(Tag, Vec<u32>)>,
-    /// The described member, where it is a group.
+    /// Number of the described member, for a group.
     member: Option<u32>,
 }
 
-impl Taken {
-    fn of(descriptor: &TypeDescriptor) -> Result<Taken, TypeError> {
-        let mut parts = Apart::default();
+impl ParsedDescription {
+    fn of(descriptor: &TypeDescriptor) -> Result<ParsedDescription, PoolError> {
+        let mut parts = DescriptionParts::default();
         match descriptor {
             Descriptor::Recursive { group, member } => {
-                let types: Result<Vec<_>, TypeError> =
+                let types: Result<Vec<_>, PoolError> =
                     group.members.iter().map(|member| member.to_words(&mut parts)).collect();
                 let types = types?;
                 if *member as usize >= types.len() {
-                    return Err(TypeError::BadGroup);
+                    return Err(PoolError::BadGroup);
                 }
-                Ok(Taken { parts, types, member: Some(*member) })
+                Ok(ParsedDescription { parts, types, member: Some(*member) })
             }
             other => {
                 let single = other.to_words(&mut parts)?;
-                Ok(Taken { parts, types: vec![single], member: None })
+                Ok(ParsedDescription { parts, types: vec![single], member: None })
             }
         }
     }
@@ -150,16 +151,16 @@ impl Taken {
 }
 
 impl TypeDescriptor {
-    /// The digest of the described type.
+    /// Returns the digest of the described type.
     ///
     /// # Errors
-    /// If the description is not well formed, as far as can be told without its children.
-    pub fn digest(&self) -> Result<Digest, TypeError> {
-        Ok(Taken::of(self)?.digest())
+    /// If the description is not well formed, as far as that is decidable without its children.
+    pub fn digest(&self) -> Result<Digest, PoolError> {
+        Ok(ParsedDescription::of(self)?.digest())
     }
 }
 
-/// Makes portable descriptors of types whose children have digests.
+/// Creates portable descriptors of types whose children have digests.
 struct ByDigest<'p>(&'p Pool);
 
 impl FromWords<Digest> for ByDigest<'_> {
@@ -172,17 +173,18 @@ impl FromWords<Digest> for ByDigest<'_> {
     }
 }
 
-/// The same for members of a group; `places` gives the portable place of each member.
+/// Creates portable descriptors of members of a group. `positions` contains the portable position of each
+/// member.
 struct ByMember<'p> {
     pool: &'p Pool,
     base: u32,
-    places: &'p [u32],
+    positions: &'p [u32],
 }
 
 impl FromWords<GraphRef<Digest>> for ByMember<'_> {
     fn child(&mut self, word: u32) -> GraphRef<Digest> {
-        match word.checked_sub(self.base).and_then(|offset| self.places.get(offset as usize)) {
-            Some(&place) => GraphRef::Member(place),
+        match word.checked_sub(self.base).and_then(|offset| self.positions.get(offset as usize)) {
+            Some(&position) => GraphRef::Member(position),
             None => GraphRef::Outer(self.pool.digests.get(word).unwrap_or(Digest([0; 32]))),
         }
     }
@@ -193,7 +195,7 @@ impl FromWords<GraphRef<Digest>> for ByMember<'_> {
 }
 
 impl Pool {
-    /// The portable description of one type.
+    /// Returns the portable description of one type.
     ///
     /// # Errors
     /// If the type contains inference variables.
@@ -205,7 +207,8 @@ impl Pool {
         Ok(self.describe_known(ty.number(), &mut HashMap::new()))
     }
 
-    /// The portable descriptions of a type and of all it reaches, each once, children before parents.
+    /// Returns the portable descriptions of a type and of all types that it reaches, each once, children
+    /// before parents.
     ///
     /// # Errors
     /// If the type contains inference variables.
@@ -216,8 +219,8 @@ impl Pool {
         self.describe_all(&[ty])
     }
 
-    /// The portable descriptions of several types and of all they reach, each once, children before parents. The order
-    /// depends on the types alone.
+    /// Returns the portable descriptions of several types and of all types that they reach, each once,
+    /// children before parents. The order depends only on the types.
     ///
     /// # Errors
     /// If a type contains inference variables.
@@ -231,7 +234,8 @@ impl Pool {
         Ok(self.postorder(&roots).into_iter().map(|id| self.describe_known(id, &mut groups)).collect())
     }
 
-    /// The types reached from the roots, children before parents, the members of a group together.
+    /// Returns the types reached from the roots, children before parents, with the members of a group
+    /// together.
     pub(crate) fn postorder(&self, roots: &[u32]) -> Vec<u32> {
         const DONE: u32 = LOCAL;
         let mut entered = vec![false; self.nodes.len()];
@@ -294,25 +298,25 @@ impl Pool {
         };
         let base = self.groups[group].base;
         let order = self.group_order(group);
-        let mut places = vec![0; order.len()];
-        for (&offset, place) in order.iter().zip(0..) {
-            places[offset as usize] = place;
+        let mut positions = vec![0; order.len()];
+        for (&offset, position) in order.iter().zip(0..) {
+            positions[offset as usize] = position;
         }
         let described = groups.entry(group).or_insert_with(|| {
             let members = order
                 .iter()
                 .map(|offset| {
                     let member = base + offset;
-                    let mut from = ByMember { pool: self, base, places: &places };
+                    let mut from = ByMember { pool: self, base, positions: &positions };
                     Descriptor::from_words(self.nodes[member as usize].tag, self.words(member), &mut from)
                 })
                 .collect();
             Arc::new(GroupDescriptor { members })
         });
-        Descriptor::Recursive { group: Arc::clone(described), member: places[(id - base) as usize] }
+        Descriptor::Recursive { group: Arc::clone(described), member: positions[(id - base) as usize] }
     }
 
-    /// Rebuilds described types: those that are in the pool are left alone, the others are interned. Gives the type of
+    /// Reconstructs described types: existing types are kept and the others are interned. Returns the type of
     /// each description by its digest.
     ///
     /// ```
@@ -328,8 +332,8 @@ impl Pool {
     /// ```
     ///
     /// # Errors
-    /// If a description is not well formed or not in normal form, or refers to types that are not there. The pool is then
-    /// as it was.
+    /// If a description is not well formed or not in normal form, or refers to missing types. The pool is
+    /// then unchanged.
     pub fn reconstruct(
         &mut self,
         descriptors: &[TypeDescriptor],
@@ -346,22 +350,22 @@ impl Pool {
         &mut self,
         descriptors: &[TypeDescriptor],
     ) -> Result<BTreeMap<Digest, Idx>, ReconstructError> {
-        let mut taken = Vec::new();
+        let mut parsed = Vec::new();
         let mut at_digest: HashMap<Digest, usize> = HashMap::new();
         for descriptor in descriptors {
-            let parts = Taken::of(descriptor)?;
+            let parts = ParsedDescription::of(descriptor)?;
             let digest = parts.digest();
             at_digest.entry(digest).or_insert_with(|| {
-                taken.push((digest, parts));
-                taken.len() - 1
+                parsed.push((digest, parts));
+                parsed.len() - 1
             });
         }
-        // Children from outside must be in the pool; the others come first (Kahn's algorithm).
+        // Outside children must be in the pool; the others are interned first (Kahn's algorithm).
         let mut missing = BTreeSet::new();
         let mut outside = false;
-        let mut waits = vec![0usize; taken.len()];
-        let mut parents: Vec<Vec<usize>> = vec![Vec::new(); taken.len()];
-        for (at, (_, parts)) in taken.iter().enumerate() {
+        let mut waits = vec![0usize; parsed.len()];
+        let mut parents: Vec<Vec<usize>> = vec![Vec::new(); parsed.len()];
+        for (at, (_, parts)) in parsed.iter().enumerate() {
             for digest in &parts.parts.digests {
                 match at_digest.get(digest) {
                     Some(&child) => {
@@ -382,11 +386,11 @@ impl Pool {
         if !missing.is_empty() {
             return Err(ReconstructError::NotFound { missing: missing.into_iter().collect() });
         }
-        let mut ready: Vec<usize> = (0..taken.len()).rev().filter(|&at| waits[at] == 0).collect();
-        let mut ids: HashMap<Digest, u32> = HashMap::with_capacity(taken.len());
+        let mut ready: Vec<usize> = (0..parsed.len()).rev().filter(|&at| waits[at] == 0).collect();
+        let mut ids: HashMap<Digest, u32> = HashMap::with_capacity(parsed.len());
         while let Some(at) = ready.pop() {
-            let (digest, parts) = &taken[at];
-            let id = self.intern_taken(parts, &ids)?;
+            let (digest, parts) = &parsed[at];
+            let id = self.intern_parsed(parts, &ids)?;
             ids.insert(*digest, id);
             for &parent in &parents[at] {
                 waits[parent] -= 1;
@@ -397,7 +401,7 @@ impl Pool {
         }
         let targets: Vec<u32> = ids.values().copied().collect();
         let portable = self.compute(&targets).is_ok();
-        for (digest, _) in &taken {
+        for (digest, _) in &parsed {
             let rebuilt = ids.get(digest).and_then(|&id| self.digests.get(id));
             if !portable || rebuilt != Some(*digest) {
                 return Err(ReconstructError::NotNormal { digest: *digest });
@@ -406,21 +410,25 @@ impl Pool {
         Ok(ids.into_iter().map(|(digest, id)| (digest, Idx::from_raw(id))).collect())
     }
 
-    fn intern_taken(&mut self, taken: &Taken, ids: &HashMap<Digest, u32>) -> Result<u32, TypeError> {
-        let mut locals = Vec::with_capacity(taken.types.len());
-        for (tag, words) in &taken.types {
+    fn intern_parsed(
+        &mut self,
+        parsed: &ParsedDescription,
+        ids: &HashMap<Digest, u32>,
+    ) -> Result<u32, PoolError> {
+        let mut locals = Vec::with_capacity(parsed.types.len());
+        for (tag, words) in &parsed.types {
             let mut mapped = words.clone();
             let mut failed = None;
             layout::for_each(*tag, words, |role, at, word| match role {
                 Role::Child(_) if word & LOCAL != 0 => {}
                 Role::Child(_) => {
-                    let digest = &taken.parts.digests[word as usize];
+                    let digest = &parsed.parts.digests[word as usize];
                     mapped[at] = match ids.get(digest) {
                         Some(&id) => id,
                         None => self.digests.find(digest).unwrap_or(0),
                     };
                 }
-                Role::Name => match self.name(taken.parts.name(word)) {
+                Role::Name => match self.name(parsed.parts.name(word)) {
                     Ok(name) => mapped[at] = name.0,
                     Err(error) => failed = Some(error),
                 },
@@ -431,7 +439,7 @@ impl Pool {
             }
             locals.push(Local { tag: *tag, words: mapped });
         }
-        match taken.member {
+        match parsed.member {
             Some(member) => {
                 let mut work = crate::graph::MAX_WORK;
                 Ok(self.try_intern_locals(locals, &mut work)?.ids[member as usize])

@@ -1,171 +1,172 @@
 //! Types written out one level at a time.
 //!
-//! A [`Descriptor`] is one type whose children are references of some kind `R`: local ids, digests, or nodes of a graph
-//! that is not interned yet. [`TypeDescriptor`], with digests, is the portable form: it means the same in every pool.
+//! A [`Descriptor`] is one type whose children are references of a type `R`: local ids, digests, or nodes of
+//! a graph that is not interned yet. [`TypeDescriptor`], with digests, is the portable form and independent
+//! of the pool.
 //!
-//! **Invariant:** descriptor to words and back is the identity on well-formed types.
+//! **Invariant:** converting a well-formed type to words and back is the identity.
 
 use std::sync::Arc;
 
 use crate::digest::Digest;
 use crate::dim::{int_of, int_words};
-use crate::error::TypeError;
-use crate::layout::Parts;
-use crate::tag::{Class, Sort, Tag};
+use crate::error::PoolError;
+use crate::layout::FieldLists;
+use crate::tag::{Sort, Tag, TagClass};
 
-/// One type, its children referred to by `R`.
+/// One type with children of type `R`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Descriptor<R> {
     /// A primitive.
     Primitive(Tag),
     /// A container: list, option, set, channel, range, iterator, double-ended iterator.
     Container {
-        /// Which container.
+        /// Tag of the container.
         tag: Tag,
-        /// What it contains.
+        /// Type of the content.
         child: R,
     },
     /// A map or a result.
     TwoChild {
-        /// Which of them.
+        /// Tag: map or result.
         tag: Tag,
-        /// The key, or the value of a success.
+        /// Key type, or type of a success.
         child1: R,
-        /// The value, or the error.
+        /// Value type, or type of an error.
         child2: R,
     },
     /// A borrowed value.
     Borrowed {
-        /// What is borrowed.
+        /// The borrowed type.
         inner: R,
-        /// For how long: a [`Descriptor::Lifetime`] or a variable of that sort.
+        /// Lifetime of the borrow: a [`Descriptor::Lifetime`] or a variable of that sort.
         lifetime: R,
     },
     /// A function.
     Function {
-        /// The parameters.
+        /// Parameter types.
         params: Vec<R>,
-        /// The result.
+        /// Result type.
         returns: R,
     },
     /// A tuple.
     Tuple {
-        /// The parts.
+        /// Element types.
         elements: Vec<R>,
     },
-    /// A nominal product.
+    /// A struct: a nominal product.
     Struct {
-        /// Its name.
+        /// Name of the struct.
         name: String,
-        /// The names of the fields; empty if they are positional.
+        /// Field names; empty if the fields are positional.
         field_names: Vec<String>,
-        /// The types of the fields.
+        /// Field types.
         field_types: Vec<R>,
     },
-    /// A nominal sum.
+    /// An enum: a nominal sum.
     Enum {
-        /// Its name.
+        /// Name of the enum.
         name: String,
-        /// The variants.
+        /// Variants of the enum.
         variants: Vec<VariantDescriptor<R>>,
     },
     /// A constructor known by name only, applied to arguments.
     Applied {
-        /// The constructor.
+        /// Name of the constructor.
         name: String,
-        /// The arguments, of any sort.
+        /// Arguments of any sort.
         args: Vec<R>,
     },
-    /// A nominal type whose definition is hidden on purpose.
+    /// A nominal type with a hidden definition.
     Opaque {
-        /// Its name.
+        /// Name of the type.
         name: String,
     },
-    /// A nominal declaration together with its definition, in which the parameters are bound.
+    /// A nominal declaration with its definition, in which the parameters are bound.
     Declared {
-        /// Its name.
+        /// Name of the declaration.
         name: String,
-        /// The sorts of its parameters.
+        /// Sorts of the parameters.
         params: Vec<Sort>,
-        /// Its definition.
+        /// Body of the declaration.
         body: R,
     },
     /// A declaration applied to arguments.
     Instance {
         /// A [`Descriptor::Declared`].
         declaration: R,
-        /// The arguments.
+        /// Arguments for the parameters.
         args: Vec<R>,
     },
-    /// A name that has not been resolved.
+    /// An unresolved name.
     Named {
-        /// The name.
+        /// The unresolved name.
         name: String,
     },
-    /// A generic type.
+    /// A type that is generic over variables.
     Scheme {
-        /// The sorts of its variables.
+        /// Sorts of the variables.
         vars: Vec<Sort>,
-        /// The type in which they are bound.
+        /// The type in which the variables are bound.
         body: R,
     },
-    /// A variable.
+    /// A bound variable or an inference variable.
     Variable(Variable),
-    /// A lifetime known by name.
+    /// A named lifetime.
     Lifetime {
-        /// Its name, without the apostrophe.
+        /// Name without the apostrophe.
         name: String,
     },
     /// A tensor.
     Tensor {
-        /// The type of its elements.
+        /// Element type.
         element: R,
-        /// Its extents, or `None` where not even their number is known.
+        /// Dims, or `None` for unknown rank.
         dims: Option<Vec<R>>,
     },
-    /// A constant.
+    /// A constant expression.
     Const(ConstDescriptor<R>),
-    /// A member of a recursive group, with the whole group. Only in the portable form; inside a pool the members refer
-    /// to each other by id.
+    /// A member of a recursive group, with the whole group. Occurs only in the portable form; inside a pool,
+    /// members refer to each other by id.
     Recursive {
         /// The group.
         group: Arc<GroupDescriptor>,
-        /// Which member, from 0.
+        /// Number of the member, from 0.
         member: u32,
     },
 }
 
-/// A described type whose children are referred to by digest.
+/// A described type with children given by digest.
 pub type TypeDescriptor = Descriptor<Digest>;
 
 /// One variant of an enum.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VariantDescriptor<R = Digest> {
-    /// Its name.
+    /// Name of the variant.
     pub name: String,
-    /// The names of its fields; empty if they are positional.
+    /// Field names; empty if the fields are positional.
     pub field_names: Vec<String>,
-    /// The types of its fields.
+    /// Field types.
     pub field_types: Vec<R>,
 }
 
-/// A variable.
+/// A variable of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variable {
-    /// A place of an enclosing binder.
+    /// A variable of an enclosing binder.
     Bound {
-        /// How many binders lie between; 0 is the nearest.
+        /// Number of binders between the variable and its own; 0 is the nearest.
         depth: u32,
-        /// Which place of the binder, from 0.
+        /// Index among the binder's variables, from 0.
         index: u32,
-        /// What it stands for.
+        /// Sort of the variable.
         sort: Sort,
     },
-    /// A variable of an unfinished inference. It cannot be exported.
+    /// A variable of an unfinished inference. Cannot be exported.
     Infer {
-        /// Its number in that inference.
+        /// Number of the variable in that inference.
         number: u32,
-        /// What it stands for.
+        /// Sort of the variable.
         sort: Sort,
     },
 }
@@ -173,32 +174,32 @@ pub enum Variable {
 /// A constant expression.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ConstDescriptor<R> {
-    /// An integer.
+    /// An integer constant.
     Int(i64),
-    /// A symbol.
+    /// A named symbol.
     Symbol(String),
     /// An integer plus multiples of monomials.
     Sum {
-        /// The integer.
+        /// The integer term.
         constant: i64,
-        /// Coefficients and monomials.
+        /// Coefficients with their monomials.
         terms: Vec<(i64, R)>,
     },
-    /// A product.
+    /// A product of several constants.
     Product(Vec<R>),
-    /// A quotient rounded down: dividend, divisor.
+    /// A quotient rounded down: dividend and divisor.
     FloorDiv(R, R),
-    /// The remainder of that quotient: dividend, divisor.
+    /// The remainder of that quotient: dividend and divisor.
     Mod(R, R),
-    /// The smallest of several.
+    /// The minimum of several constants.
     Min(Vec<R>),
-    /// The largest of several.
+    /// The maximum of several constants.
     Max(Vec<R>),
-    /// Nothing is known.
+    /// An unknown constant.
     Unknown,
 }
 
-/// A child of a node in a graph that is not interned yet: outside of the graph, or one of its nodes.
+/// Child of a node in a graph that is not interned yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GraphRef<R> {
     /// A type outside of the graph.
@@ -210,18 +211,18 @@ pub enum GraphRef<R> {
 /// A recursive group in canonical order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GroupDescriptor {
-    /// The members.
+    /// Members of the group.
     pub members: Vec<Descriptor<GraphRef<Digest>>>,
 }
 
-/// Turns descriptors into words: how children and names become words.
+/// Converts descriptors to words.
 pub(crate) trait ToWords<R> {
-    type Error: From<TypeError>;
+    type Error: From<PoolError>;
     fn child(&mut self, reference: &R) -> Result<u32, Self::Error>;
     fn name(&mut self, name: &str) -> Result<u32, Self::Error>;
 }
 
-/// Turns words into descriptors: how words become children and names.
+/// Converts words to descriptors.
 pub(crate) trait FromWords<R> {
     fn child(&mut self, word: u32) -> R;
     fn name(&mut self, word: u32) -> String;
@@ -235,7 +236,7 @@ fn push_fields<R, T: ToWords<R>>(
 ) -> Result<(), T::Error> {
     let named = !names.is_empty();
     if named && names.len() != types.len() {
-        return Err(TypeError::FieldCount { names: names.len(), types: types.len() }.into());
+        return Err(PoolError::FieldCount { names: names.len(), types: types.len() }.into());
     }
     words.push((types.len() as u32) << 1 | u32::from(named));
     for (at, ty) in types.iter().enumerate() {
@@ -247,23 +248,23 @@ fn push_fields<R, T: ToWords<R>>(
     Ok(())
 }
 
-fn class_of(tag: Tag, class: Class, wanted: &'static str) -> Result<Tag, TypeError> {
-    if tag.class() == class { Ok(tag) } else { Err(TypeError::WrongTag { tag, wanted }) }
+fn class_of(tag: Tag, class: TagClass, wanted: &'static str) -> Result<Tag, PoolError> {
+    if tag.class() == class { Ok(tag) } else { Err(PoolError::WrongTag { tag, wanted }) }
 }
 
 impl<R> Descriptor<R> {
-    /// Tag and words, not checked beyond the class of the tag and the number of fields.
+    /// Returns tag and words. Checks only the class of the tag and the number of fields.
     pub(crate) fn to_words<T: ToWords<R>>(&self, to: &mut T) -> Result<(Tag, Vec<u32>), T::Error> {
         let mut words = Vec::new();
         let tag = match self {
-            Descriptor::Primitive(tag) => class_of(*tag, Class::Primitive, "primitive")?,
+            Descriptor::Primitive(tag) => class_of(*tag, TagClass::Primitive, "primitive")?,
             Descriptor::Container { tag, child } => {
                 words.push(to.child(child)?);
-                class_of(*tag, Class::Container, "container")?
+                class_of(*tag, TagClass::Container, "container")?
             }
             Descriptor::TwoChild { tag, child1, child2 } => {
                 words.extend([to.child(child1)?, to.child(child2)?]);
-                class_of(*tag, Class::TwoChild, "map or result")?
+                class_of(*tag, TagClass::TwoChild, "map or result")?
             }
             Descriptor::Borrowed { inner, lifetime } => {
                 words.extend([to.child(inner)?, to.child(lifetime)?]);
@@ -352,12 +353,12 @@ impl<R> Descriptor<R> {
                 }
             }
             Descriptor::Const(constant) => constant.to_words(to, &mut words)?,
-            Descriptor::Recursive { .. } => return Err(TypeError::BadGroup.into()),
+            Descriptor::Recursive { .. } => return Err(PoolError::BadGroup.into()),
         };
         Ok((tag, words))
     }
 
-    /// The type with these words, which must be well formed.
+    /// Returns the type with these words, which must be well formed.
     pub(crate) fn from_words(tag: Tag, words: &[u32], from: &mut impl FromWords<R>) -> Self {
         fn children<R>(words: &[u32], from: &mut impl FromWords<R>) -> Vec<R> {
             words.iter().map(|&word| from.child(word)).collect()
@@ -365,7 +366,7 @@ impl<R> Descriptor<R> {
         fn sorts(words: &[u32]) -> Vec<Sort> {
             words.iter().filter_map(|&word| Sort::from_number(word)).collect()
         }
-        let variant = |part: crate::layout::Part<'_>,
+        let variant = |part: crate::layout::FieldList<'_>,
                        from: &mut dyn FnMut(u32, bool) -> (String, Option<R>)| {
             VariantDescriptor {
                 name: from(part.name, true).0,
@@ -375,16 +376,16 @@ impl<R> Descriptor<R> {
         };
         let sort = |word: u32| Sort::from_number(word).unwrap_or(Sort::Type);
         match tag.class() {
-            Class::Primitive => return Descriptor::Primitive(tag),
-            Class::Container => return Descriptor::Container { tag, child: from.child(words[0]) },
-            Class::TwoChild => {
+            TagClass::Primitive => return Descriptor::Primitive(tag),
+            TagClass::Container => return Descriptor::Container { tag, child: from.child(words[0]) },
+            TagClass::TwoChild => {
                 return Descriptor::TwoChild {
                     tag,
                     child1: from.child(words[0]),
                     child2: from.child(words[1]),
                 };
             }
-            Class::Constructor | Class::Region | Class::Const => {}
+            TagClass::Constructor | TagClass::Region | TagClass::Const => {}
         }
         match tag {
             Tag::Borrowed => {
@@ -399,7 +400,7 @@ impl<R> Descriptor<R> {
                     if is_name { (from.name(word), None) } else { (String::new(), Some(from.child(word))) }
                 };
                 let mut parts: Vec<_> =
-                    Parts::of(tag, words).map(|part| variant(part, &mut convert)).collect();
+                    FieldLists::of(tag, words).map(|part| variant(part, &mut convert)).collect();
                 match (tag, parts.pop()) {
                     (Tag::Struct, Some(VariantDescriptor { name, field_names, field_types })) => {
                         Descriptor::Struct { name, field_names, field_types }

@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-/// The digest of a type, the same in every pool, process and language.
+/// Digest of a type, equal in every pool, process and language.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
 
-/// A string that is not 64 lower-case hexadecimal digits.
+/// Error of parsing a string that is not 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a digest is written as 64 lower-case hexadecimal digits")]
 pub struct DigestParseError;
 
 impl Digest {
-    /// The bytes.
+    /// Returns the bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0

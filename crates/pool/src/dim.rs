@@ -1,26 +1,29 @@
-//! Constants: extents of tensors and other constant arguments, kept in normal form.
+//! Constants in normal form: dims of tensors and other constant arguments.
 //!
-//! A constant is a polynomial with integer coefficients over *atoms*: symbols, variables, quotients, remainders, minima
-//! and maxima. The normal form is the expanded polynomial: an integer plus distinct monomials with non-zero
-//! coefficients. Equal polynomials are therefore one type, whichever way they were written. Quotients and remainders are
-//! folded where both sides are integers or where every coefficient is a multiple of an integer divisor.
+//! A constant is a polynomial with integer coefficients over *atoms*: symbols, variables, quotients,
+//! remainders, minima and maxima. The normal form is the expanded polynomial: an integer plus distinct
+//! monomials with non-zero coefficients, so equal polynomials are one type. Quotients and remainders are
+//! folded if both operands are integers or if an integer divisor divides every coefficient.
 //!
-//! The unknown extent absorbs every operation: two unknown extents are not known to be the same number, so no
-//! cancellation may happen between them.
+//! The unknown constant absorbs every operation: two unknown constants may differ, so they must not cancel.
 //!
-//! **Invariant:** a [`Tag::DimSum`] has a term that is not a lone monomial; monomials are atoms or products of at least
-//! two atoms; the children of commutative nodes are sorted by id inside a pool (by digest where they travel).
+//! Terms have no such normal form: [`typeloom_term::normal`] only folds known values, because Rust compares
+//! constant expressions syntactically. `term` converts between the two.
+//!
+//! **Invariant:** a [`Tag::DimSum`] has a term other than a single monomial; monomials are atoms or products
+//! of at least two atoms; the children of commutative nodes are sorted by id inside a pool and by digest in
+//! portable forms.
 
 use std::collections::BTreeMap;
 
-use crate::error::TypeError;
+use crate::error::PoolError;
 use crate::pool::{Idx, Pool};
 use crate::tag::{Sort, Tag};
 
-/// The most terms or factors of one constant expression.
+/// Maximum number of terms or factors of one constant expression.
 pub const MAX_TERMS: usize = 256;
 
-/// Monomial (sorted atoms, with repetition) to coefficient; the empty monomial is the integer part.
+/// Coefficients by monomial (sorted atoms with repetition). The empty monomial is the integer term.
 type Poly = BTreeMap<Vec<u32>, i64>;
 
 pub(crate) fn int_words(value: i64) -> [u32; 2] {
@@ -31,48 +34,48 @@ pub(crate) fn int_of(low: u32, high: u32) -> i64 {
     (u64::from(low) | u64::from(high) << 32) as i64
 }
 
-fn add_term(poly: &mut Poly, monomial: Vec<u32>, coefficient: i64) -> Result<(), TypeError> {
+fn add_term(poly: &mut Poly, monomial: Vec<u32>, coefficient: i64) -> Result<(), PoolError> {
     let slot = poly.entry(monomial).or_insert(0);
-    *slot = slot.checked_add(coefficient).ok_or(TypeError::ConstOverflow)?;
+    *slot = slot.checked_add(coefficient).ok_or(PoolError::ConstOverflow)?;
     Ok(())
 }
 
-fn floor_div(a: i64, b: i64) -> Result<i64, TypeError> {
-    let quotient = a.checked_div(b).ok_or(TypeError::ConstOverflow)?;
+fn floor_div(a: i64, b: i64) -> Result<i64, PoolError> {
+    let quotient = a.checked_div(b).ok_or(PoolError::ConstOverflow)?;
     Ok(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
 }
 
 impl Pool {
-    /// An integer constant.
+    /// Interns an integer constant.
     ///
     /// # Errors
     /// If the pool is full.
-    pub fn dim_const(&mut self, value: i64) -> Result<Idx, TypeError> {
+    pub fn dim_const(&mut self, value: i64) -> Result<Idx, PoolError> {
         Ok(Idx::from_raw(self.intern_words(Tag::DimConst, &int_words(value))?))
     }
 
-    /// A named symbol, such as a batch size.
+    /// Interns a named symbol, such as a batch size.
     ///
     /// # Errors
     /// If the name breaks the rules for names.
-    pub fn dim_symbol(&mut self, name: &str) -> Result<Idx, TypeError> {
+    pub fn dim_symbol(&mut self, name: &str) -> Result<Idx, PoolError> {
         let name = self.name(name)?;
         Ok(Idx::from_raw(self.intern_words(Tag::DimSymbol, &[name.0])?))
     }
 
-    /// The extent of which nothing is known.
+    /// Interns the unknown constant.
     ///
     /// # Errors
     /// If the pool is full.
-    pub fn dim_unknown(&mut self) -> Result<Idx, TypeError> {
+    pub fn dim_unknown(&mut self) -> Result<Idx, PoolError> {
         Ok(Idx::from_raw(self.intern_words(Tag::DimUnknown, &[])?))
     }
 
-    /// The sum of constants.
+    /// Interns a sum of constants.
     ///
     /// # Errors
     /// If a child is not a constant of this pool, or the result is too large.
-    pub fn dim_add(&mut self, terms: &[Idx]) -> Result<Idx, TypeError> {
+    pub fn dim_add(&mut self, terms: &[Idx]) -> Result<Idx, PoolError> {
         let mut words = vec![0, 0];
         for term in terms {
             words.extend([1, 0, term.number()]);
@@ -80,54 +83,54 @@ impl Pool {
         self.intern_dim(Tag::DimSum, &words).map(Idx::from_raw)
     }
 
-    /// A constant times an integer.
+    /// Interns a constant times an integer.
     ///
     /// # Errors
     /// If the child is not a constant of this pool, or the result is too large.
-    pub fn dim_scale(&mut self, factor: i64, dim: Idx) -> Result<Idx, TypeError> {
+    pub fn dim_scale(&mut self, factor: i64, dim: Idx) -> Result<Idx, PoolError> {
         let [low, high] = int_words(factor);
         self.intern_dim(Tag::DimSum, &[0, 0, low, high, dim.number()]).map(Idx::from_raw)
     }
 
-    /// The product of constants.
+    /// Interns a product of constants.
     ///
     /// # Errors
     /// If a child is not a constant of this pool, or the result is too large.
-    pub fn dim_mul(&mut self, factors: &[Idx]) -> Result<Idx, TypeError> {
+    pub fn dim_mul(&mut self, factors: &[Idx]) -> Result<Idx, PoolError> {
         let words: Vec<u32> = factors.iter().map(|factor| factor.number()).collect();
         self.intern_dim(Tag::DimProduct, &words).map(Idx::from_raw)
     }
 
-    /// The quotient rounded down.
+    /// Interns a quotient rounded down.
     ///
     /// # Errors
     /// If a child is not a constant of this pool, or the divisor is zero.
-    pub fn dim_floor_div(&mut self, dividend: Idx, divisor: Idx) -> Result<Idx, TypeError> {
+    pub fn dim_floor_div(&mut self, dividend: Idx, divisor: Idx) -> Result<Idx, PoolError> {
         self.intern_dim(Tag::DimFloorDiv, &[dividend.number(), divisor.number()]).map(Idx::from_raw)
     }
 
-    /// The remainder of the quotient rounded down.
+    /// Interns the remainder of a quotient rounded down.
     ///
     /// # Errors
     /// If a child is not a constant of this pool, or the divisor is zero.
-    pub fn dim_mod(&mut self, dividend: Idx, divisor: Idx) -> Result<Idx, TypeError> {
+    pub fn dim_mod(&mut self, dividend: Idx, divisor: Idx) -> Result<Idx, PoolError> {
         self.intern_dim(Tag::DimMod, &[dividend.number(), divisor.number()]).map(Idx::from_raw)
     }
 
-    /// The smallest of constants; at least one.
+    /// Interns the minimum of at least one constant.
     ///
     /// # Errors
-    /// If there is none, or a child is not a constant of this pool.
-    pub fn dim_min(&mut self, dims: &[Idx]) -> Result<Idx, TypeError> {
+    /// If `dims` is empty, or a child is not a constant of this pool.
+    pub fn dim_min(&mut self, dims: &[Idx]) -> Result<Idx, PoolError> {
         let words: Vec<u32> = dims.iter().map(|dim| dim.number()).collect();
         self.intern_dim(Tag::DimMin, &words).map(Idx::from_raw)
     }
 
-    /// The largest of constants; at least one.
+    /// Interns the maximum of at least one constant.
     ///
     /// # Errors
-    /// If there is none, or a child is not a constant of this pool.
-    pub fn dim_max(&mut self, dims: &[Idx]) -> Result<Idx, TypeError> {
+    /// If `dims` is empty, or a child is not a constant of this pool.
+    pub fn dim_max(&mut self, dims: &[Idx]) -> Result<Idx, PoolError> {
         let words: Vec<u32> = dims.iter().map(|dim| dim.number()).collect();
         self.intern_dim(Tag::DimMax, &words).map(Idx::from_raw)
     }
@@ -166,11 +169,11 @@ impl Pool {
         poly
     }
 
-    fn intern_poly(&mut self, mut poly: Poly) -> Result<u32, TypeError> {
+    fn intern_poly(&mut self, mut poly: Poly) -> Result<u32, PoolError> {
         let int = poly.remove(&Vec::new()).unwrap_or(0);
         poly.retain(|_, coefficient| *coefficient != 0);
         if poly.len() > MAX_TERMS {
-            return Err(TypeError::ConstTooLarge);
+            return Err(PoolError::ConstTooLarge);
         }
         let mut terms = Vec::with_capacity(poly.len());
         for (monomial, coefficient) in poly {
@@ -195,31 +198,32 @@ impl Pool {
         }
     }
 
-    /// Interns the normal form of a constant whose children are in the pool, in any order and not normalised together.
-    pub(crate) fn intern_dim(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
-        // Sums and products of any number of operands are fine here; they are brought into normal form.
+    /// Interns the normal form of a constant whose children are in the pool, in any order and not normalized
+    /// together.
+    pub(crate) fn intern_dim(&mut self, tag: Tag, words: &[u32]) -> Result<u32, PoolError> {
+        // Sums and products may have any number of operands before normalization.
         let fits = match tag {
             Tag::DimSum => words.len() >= 2 && (words.len() - 2).is_multiple_of(3),
             Tag::DimProduct | Tag::DimMin | Tag::DimMax => true,
             _ => crate::layout::fixed_len(tag) == Some(words.len() as u32),
         };
         if !fits {
-            return Err(TypeError::Layout { tag });
+            return Err(PoolError::Layout { tag });
         }
         let mut children = Vec::new();
         let mut unknown = false;
         crate::layout::for_each_child(tag, words, |child| children.push(child));
         for &child in &children {
             let node = self.nodes.get(child as usize).filter(|_| child != 0);
-            let node = node.ok_or(TypeError::UnknownType(Idx::from_raw(child.max(1))))?;
+            let node = node.ok_or(PoolError::UnknownType(Idx::from_raw(child.max(1))))?;
             unknown |= node.tag == Tag::DimUnknown;
             let found = self.sort(Idx::from_raw(child));
             if found != Sort::Const {
-                return Err(TypeError::WrongSort { tag, expected: Sort::Const, found });
+                return Err(PoolError::WrongSort { tag, expected: Sort::Const, found });
             }
         }
         if children.len() > MAX_TERMS {
-            return Err(TypeError::ConstTooLarge);
+            return Err(PoolError::ConstTooLarge);
         }
         if unknown {
             return self.intern_words(Tag::DimUnknown, &[]);
@@ -231,7 +235,7 @@ impl Pool {
                 for term in words[2..].chunks_exact(3) {
                     let scale = int_of(term[0], term[1]);
                     for (monomial, coefficient) in self.poly(term[2]) {
-                        let scaled = coefficient.checked_mul(scale).ok_or(TypeError::ConstOverflow)?;
+                        let scaled = coefficient.checked_mul(scale).ok_or(PoolError::ConstOverflow)?;
                         add_term(&mut sum, monomial, scaled)?;
                     }
                 }
@@ -246,12 +250,12 @@ impl Pool {
                             let mut monomial = [&left[..], &right].concat();
                             monomial.sort_unstable();
                             if monomial.len() > MAX_TERMS {
-                                return Err(TypeError::ConstTooLarge);
+                                return Err(PoolError::ConstTooLarge);
                             }
-                            let scaled = a.checked_mul(b).ok_or(TypeError::ConstOverflow)?;
+                            let scaled = a.checked_mul(b).ok_or(PoolError::ConstOverflow)?;
                             add_term(&mut next, monomial, scaled)?;
                             if next.len() > MAX_TERMS + 1 {
-                                return Err(TypeError::ConstTooLarge);
+                                return Err(PoolError::ConstTooLarge);
                             }
                         }
                     }
@@ -267,9 +271,9 @@ impl Pool {
         }
     }
 
-    fn intern_quotient(&mut self, dividend: u32, divisor: u32) -> Result<u32, TypeError> {
+    fn intern_quotient(&mut self, dividend: u32, divisor: u32) -> Result<u32, PoolError> {
         match self.as_int(divisor) {
-            Some(0) => Err(TypeError::DivisionByZero),
+            Some(0) => Err(PoolError::DivisionByZero),
             Some(divisor_int) => {
                 let mut poly = self.poly(dividend);
                 if poly.len() == 1 && poly.contains_key(&[][..]) {
@@ -288,14 +292,14 @@ impl Pool {
         }
     }
 
-    fn intern_remainder(&mut self, dividend: u32, divisor: u32) -> Result<u32, TypeError> {
+    fn intern_remainder(&mut self, dividend: u32, divisor: u32) -> Result<u32, PoolError> {
         match self.as_int(divisor) {
-            Some(0) => Err(TypeError::DivisionByZero),
+            Some(0) => Err(PoolError::DivisionByZero),
             Some(divisor_int) => {
                 let wide = i128::from(divisor_int);
                 if let Some(int) = self.as_int(dividend) {
                     let rest = (i128::from(int) % wide + wide) % wide;
-                    let rest = i64::try_from(rest).map_err(|_| TypeError::ConstOverflow)?;
+                    let rest = i64::try_from(rest).map_err(|_| PoolError::ConstOverflow)?;
                     return self.intern_words(Tag::DimConst, &int_words(rest));
                 }
                 if self.poly(dividend).values().all(|&c| i128::from(c) % wide == 0) {
@@ -307,10 +311,11 @@ impl Pool {
         }
     }
 
-    fn intern_extreme(&mut self, tag: Tag, dims: &[u32]) -> Result<u32, TypeError> {
+    fn intern_extreme(&mut self, tag: Tag, dims: &[u32]) -> Result<u32, PoolError> {
         let mut int: Option<i64> = None;
         let mut others = Vec::new();
-        // Operands are in normal form: a nested extreme of the same kind has no further nesting of that kind.
+        // The operands are in normal form, so an extreme of the same kind contains no further one of that
+        // kind.
         for &dim in dims {
             let nested = [dim];
             let parts = if self.nodes[dim as usize].tag == tag { self.words(dim) } else { &nested };
@@ -328,10 +333,10 @@ impl Pool {
         others.sort_unstable();
         others.dedup();
         if others.len() > MAX_TERMS {
-            return Err(TypeError::ConstTooLarge);
+            return Err(PoolError::ConstTooLarge);
         }
         match *others {
-            [] => Err(TypeError::Layout { tag }),
+            [] => Err(PoolError::Layout { tag }),
             [only] => Ok(only),
             _ => self.intern_words(tag, &others),
         }

@@ -1,9 +1,9 @@
-//! Writing bundles.
+//! Export of bundles.
 //!
-//! Types are written in postorder of a depth-first walk from the roots, children from left to right, a recursive group
-//! as a whole once everything it refers to is written. The order, the string table in order of first use, labels and
-//! imports in ascending order and minimal integers make the bytes a function of the roots alone, whatever else the pool
-//! holds and in whichever order it was filled.
+//! Types are written in postorder of a depth-first walk from the roots, children from left to right; a
+//! recursive group is written as a whole after everything it refers to. This order, the string table in order
+//! of first use, labels and imports in ascending order, and minimal integers make the bytes a function of the
+//! roots alone, independent of the other types in the pool and of their order.
 
 use std::collections::BTreeSet;
 
@@ -16,9 +16,9 @@ use crate::pool::{Idx, Pool, meta};
 use crate::tag::{GROUP_NUMBER, Tag};
 use crate::wire::{FORMAT_VERSION, MAGIC, SUITE_BLAKE3, Writer, put_varint};
 
-/// Types in transport form: one canonical byte string.
+/// Types in portable form: one canonical byte string.
 ///
-/// Bundles that were made by [`Pool::export`] are valid; others are checked when they are imported.
+/// Bundles created by [`Pool::export`] are valid; others are checked on import.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Bundle {
     bytes: Vec<u8>,
@@ -31,32 +31,32 @@ impl std::fmt::Debug for Bundle {
 }
 
 impl Bundle {
-    /// Takes bytes as they are.
+    /// Wraps bytes without checking them.
     #[must_use]
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Bundle { bytes }
     }
 
-    /// Whether bytes begin like a bundle, to tell one from other files.
+    /// Whether bytes start like a bundle.
     #[must_use]
     pub fn is_like(bytes: &[u8]) -> bool {
         bytes.starts_with(&MAGIC)
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 }
 
-/// Why types cannot be exported.
+/// Error of exporting types.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
     /// A root that is not in the pool.
@@ -65,30 +65,30 @@ pub enum ExportError {
     /// A root with inference variables.
     #[error(transparent)]
     NotPortable(#[from] NotPortable),
-    /// A root with variables that nothing binds.
+    /// A root with unbound variables.
     #[error("root `{label}` has variables that nothing binds")]
     OpenRoot {
-        /// Its label.
+        /// Label of the root.
         label: String,
     },
     /// Two roots with one label.
     #[error("the label `{label}` occurs twice")]
     DuplicateLabel {
-        /// The label.
+        /// The repeated label.
         label: String,
     },
     /// A label that breaks the rules for names.
     #[error("bad label: {0}")]
     Label(#[from] NameError),
-    /// More than a bundle can count.
+    /// More types than a bundle can contain.
     #[error("too many types for one bundle")]
     TooLarge,
 }
 
 struct Exporter<'p> {
     pool: &'p Pool,
-    /// Item number plus one, 0 for types not written yet.
-    place: Vec<u32>,
+    /// Item number plus one by id; 0 for types that are not written yet.
+    position: Vec<u32>,
     string: Vec<u32>,
     strings: Vec<u32>,
     out: Writer,
@@ -96,16 +96,16 @@ struct Exporter<'p> {
 }
 
 impl Exporter<'_> {
-    /// Writes a type after what it refers to. Not inlined, so that what surrounds it does not take its registers.
+    /// Writes a type after the types that it refers to.
     #[inline(never)]
     fn visit(&mut self, root: u32) {
         let pool = self.pool;
-        // Types that are entered, and how many of their words have been looked at; of types that are more than children
-        // of sort type, all are at once.
+        // Entered types with the number of visited words. For types that do not consist of children only, all
+        // words are visited at once.
         let mut stack = vec![(root, 0u32)];
         while let Some((id, at)) = stack.last_mut() {
             let (id, from) = (*id, *at as usize);
-            if self.place[id as usize] != 0 {
+            if self.position[id as usize] != 0 {
                 stack.pop();
                 continue;
             }
@@ -113,7 +113,7 @@ impl Exporter<'_> {
             let recursive = pool.meta[id as usize] & meta::RECURSIVE != 0;
             if let (Quick::Types(_), false) = (layout::quick(tag), recursive) {
                 let words = pool.words(id);
-                match words[from..].iter().position(|&child| self.place[child as usize] == 0) {
+                match words[from..].iter().position(|&child| self.position[child as usize] == 0) {
                     Some(found) => {
                         let found = from + found;
                         *at = found as u32 + 1;
@@ -131,13 +131,13 @@ impl Exporter<'_> {
         }
     }
 
-    /// Puts the children that are not written yet on the stack, the first on top. Gives whether there are any.
+    /// Pushes the children that are not written yet, the first on top. Returns whether there are any.
     fn enter(&self, id: u32, tag: Tag, stack: &mut Vec<(u32, u32)>) -> bool {
         let pool = self.pool;
         let start = stack.len();
         stack[start - 1].1 = 1;
         let mut push = |child: u32| {
-            if self.place[child as usize] == 0 {
+            if self.position[child as usize] == 0 {
                 stack.push((child, 0));
             }
         };
@@ -160,7 +160,7 @@ impl Exporter<'_> {
         stack.len() > start
     }
 
-    /// Writes a type that is nothing but children.
+    /// Writes a type that consists of children only.
     #[inline]
     fn write_children(&mut self, id: u32, tag: Tag, words: &[u32]) {
         let item = self.items;
@@ -169,10 +169,10 @@ impl Exporter<'_> {
             self.out.varint(words.len() as u32);
         }
         for &child in words {
-            self.out.varint(item - (self.place[child as usize] - 1));
+            self.out.varint(item - (self.position[child as usize] - 1));
         }
         self.items += 1;
-        self.place[id as usize] = self.items;
+        self.position[id as usize] = self.items;
     }
 
     #[inline]
@@ -181,14 +181,14 @@ impl Exporter<'_> {
         let words = pool.words(id);
         let item = self.items;
         if tag.is_commutative() {
-            self.write_words(tag, &sorted_operands(pool, tag, words), |place, child| {
-                item - (place[child as usize] - 1)
+            self.write_words(tag, &sorted_operands(pool, tag, words), |position, child| {
+                item - (position[child as usize] - 1)
             });
         } else {
-            self.write_words(tag, words, |place, child| item - (place[child as usize] - 1));
+            self.write_words(tag, words, |position, child| item - (position[child as usize] - 1));
         }
         self.items += 1;
-        self.place[id as usize] = self.items;
+        self.position[id as usize] = self.items;
     }
 
     #[inline]
@@ -197,10 +197,10 @@ impl Exporter<'_> {
         if layout::fixed_len(tag).is_none() {
             self.out.varint(words.len() as u32);
         }
-        let Exporter { place, string, strings, out, .. } = self;
+        let Exporter { position, string, strings, out, .. } = self;
         layout::for_each(tag, words, |role, _, word| {
             let value = match role {
-                Role::Child(_) => reference(place, word),
+                Role::Child(_) => reference(position, word),
                 Role::Num => word,
                 Role::Name => {
                     let slot = &mut string[word as usize];
@@ -225,13 +225,13 @@ impl Exporter<'_> {
         let first = self.items;
         for &offset in order {
             self.items += 1;
-            self.place[(span.base + offset) as usize] = self.items;
+            self.position[(span.base + offset) as usize] = self.items;
         }
         let inside = span.base..span.base + span.len;
         for &offset in order {
             let member = span.base + offset;
-            self.write_words(pool.nodes[member as usize].tag, pool.words(member), |place, child| {
-                let item = place[child as usize] - 1;
+            self.write_words(pool.nodes[member as usize].tag, pool.words(member), |position, child| {
+                let item = position[child as usize] - 1;
                 if inside.contains(&child) { (item - first) << 1 | 1 } else { (first - item) << 1 }
             });
         }
@@ -239,7 +239,7 @@ impl Exporter<'_> {
 }
 
 impl Pool {
-    /// Writes the types of labelled roots and all they reach into a bundle.
+    /// Writes the types of labelled roots and everything that they reach into a bundle.
     ///
     /// ```
     /// use typeloom_pool::{Pool, Tag};
@@ -254,16 +254,16 @@ impl Pool {
     /// ```
     ///
     /// # Errors
-    /// If a root is open or has inference variables, or a label is bad or occurs twice.
+    /// If a root has unbound or inference variables, or a label is invalid or repeated.
     pub fn export(&mut self, roots: &[(&str, Idx)]) -> Result<Bundle, ExportError> {
         self.export_thin(roots, &BTreeSet::new())
     }
 
-    /// Like [`Pool::export`], but leaves out the types that the receiver has, by digest. A recursive group is left out as
-    /// a whole if the receiver has one of its members.
+    /// Like [`Pool::export`], but omits the types that the receiver has, by digest. A recursive group is
+    /// omitted as a whole if the receiver has one of its members.
     ///
-    /// What is left out is named by its digest, 32 bytes, where a small type takes three or four: name the large types that the
-    /// receiver has, such as the roots of an earlier bundle, and not all that they consist of.
+    /// An omitted type is replaced by its digest of 32 bytes, while a small type takes three or four: pass
+    /// large types, such as the roots of an earlier bundle, and not all their parts.
     ///
     /// ```
     /// use std::collections::BTreeSet;
@@ -309,19 +309,19 @@ impl Pool {
         let imports = if receiver_has.is_empty() { Vec::new() } else { self.imports(&targets, receiver_has) };
         let mut exporter = Exporter {
             pool: self,
-            place: vec![0; self.nodes.len()],
+            position: vec![0; self.nodes.len()],
             string: vec![0; self.names.len()],
             strings: Vec::new(),
             out: Writer::default(),
             items: imports.len() as u32,
         };
-        for (&(_, id), place) in imports.iter().zip(1..) {
-            exporter.place[id as usize] = place;
+        for (&(_, id), position) in imports.iter().zip(1..) {
+            exporter.position[id as usize] = position;
         }
         for &target in &targets {
             exporter.visit(target);
         }
-        let Exporter { place, strings, out, items, .. } = exporter;
+        let Exporter { position, strings, out, items, .. } = exporter;
         let out = out.into_bytes();
         if items >= LOCAL {
             return Err(ExportError::TooLarge);
@@ -345,7 +345,7 @@ impl Pool {
         for (label, ty) in sorted {
             put_varint(&mut bytes, label.len() as u32);
             bytes.extend(label.as_bytes());
-            put_varint(&mut bytes, place[ty.at()] - 1);
+            put_varint(&mut bytes, position[ty.at()] - 1);
             bytes.extend(self.known_digest(ty).unwrap_or(Digest([0; 32])).0);
         }
         let checksum = blake3::hash(&bytes);
@@ -353,7 +353,8 @@ impl Pool {
         Ok(Bundle { bytes })
     }
 
-    /// The types at which a walk from the targets meets what the receiver has, by ascending digest.
+    /// Returns the types at which a walk from the targets reaches a type of the receiver, by ascending
+    /// digest.
     fn imports(&self, targets: &[u32], receiver_has: &BTreeSet<Digest>) -> Vec<(Digest, u32)> {
         let has = |id: u32| self.digests.get(id).is_some_and(|digest| receiver_has.contains(&digest));
         let left_out = |id: u32| match self.group_of(id) {

@@ -1,21 +1,21 @@
-//! A pool that no longer changes, for many readers at once.
+//! Immutable pools for many concurrent readers.
 
 use std::ops::Deref;
 
 use crate::digest::Digest;
 use crate::pool::{Idx, Pool};
 
-/// A pool with all digests computed that cannot change any more.
+/// An immutable pool with all digests computed.
 ///
-/// It is `Send + Sync` and holds neither locks nor cells: put it in an `Arc` and read it from any number of threads.
-/// Everything that reads a [`Pool`] works on it.
+/// It is `Send + Sync` and contains neither locks nor cells: any number of threads can read it through an
+/// `Arc`. All reading methods of [`Pool`] are available.
 #[derive(Clone, Debug)]
 pub struct FrozenPool {
     pool: Pool,
 }
 
 impl Pool {
-    /// Computes all digests and ends all changes.
+    /// Computes all digests and makes the pool immutable.
     #[must_use]
     pub fn freeze(mut self) -> FrozenPool {
         self.compute_all_digests();
@@ -24,13 +24,13 @@ impl Pool {
 }
 
 impl FrozenPool {
-    /// The digest of a type, `None` if it contains inference variables.
+    /// Returns the digest of a type, or `None` if it contains inference variables.
     #[must_use]
     pub fn digest(&self, ty: Idx) -> Option<Digest> {
         self.pool.known_digest(ty)
     }
 
-    /// The portable description of a type, `None` if it contains inference variables.
+    /// Returns the portable description of a type, or `None` if it contains inference variables.
     ///
     /// # Panics
     /// If the id is not of this pool.
@@ -40,7 +40,7 @@ impl FrozenPool {
         known.then(|| self.pool.describe_known(ty.number(), &mut std::collections::HashMap::new()))
     }
 
-    /// The pool, to change it again.
+    /// Returns the pool for further changes.
     #[must_use]
     pub fn thaw(self) -> Pool {
         self.pool

@@ -1,55 +1,56 @@
-//! Interning whole graphs of types, recursive ones among them.
+//! Interning of graphs of types, including recursive ones.
 //!
-//! A graph is a list of nodes whose children are types of the pool or nodes of the graph. Its strongly connected
-//! components are found with Tarjan's algorithm and interned children first. A component that is not a cycle is an
-//! ordinary type. A cycle is minimised by partition refinement, and then
+//! A graph is a list of nodes whose children are types of the pool or nodes of the graph. Tarjan's algorithm
+//! finds its strongly connected components, which are interned children first. A component without a cycle is
+//! an ordinary type. A cycle is minimized by partition refinement. Then there are three cases:
 //!
-//! 1. it may be an unfolding of a group that it refers to (`A = (A, E)` where `E = (E, E)`): its nodes and that group's
-//!    members are refined together, and if they meet, the nodes *are* those members;
-//! 2. or it is, member by member in canonical order, a group of the pool already;
-//! 3. or it is new.
+//! 1. The cycle is an unfolding of a group that it refers to (`A = (A, E)` where `E = (E, E)`): refining its
+//!    nodes together with that group's members maps every node to a member.
+//! 2. The cycle is equal, member by member in canonical order, to a group of the pool.
+//! 3. The cycle is new.
 //!
-//! Why that is enough: suppose a node of the cycle equals a type of the pool. Everything the node reaches equals something
-//! that type reaches, the image of a strongly connected set is strongly connected, and so all nodes of the cycle map into
-//! one group of the pool. Either some child outside the cycle lies in that group (case 1), or none does, and then the
-//! minimised cycle is that group up to the order of the members (case 2).
+//! The cases are exhaustive: suppose that a node of the cycle equals a type of the pool. Every node reachable
+//! from the node equals a type reachable from that type, and the image of a strongly connected set is
+//! strongly connected, so all nodes of the cycle map into one group of the pool. If a child outside the cycle
+//! is in that group, case 1 applies; otherwise the minimized cycle is that group up to the order of members,
+//! which is case 2.
 //!
-//! Schemes are brought into normal form first, while the graph is still a graph: renumbering or dropping variables copies
+//! Schemes are normalized first, while the graph is still a graph: renumbering or removing variables copies
 //! the open part of the body.
 //!
-//! **Invariant:** on an error the pool is as it was.
+//! **Invariant:** on an error the pool is unchanged.
 
 use std::collections::HashMap;
 
 use crate::binder::{self, View};
 use crate::check::{check_instance, check_layout, class_sort, meta_byte, sort_of};
-use crate::error::TypeError;
+use crate::error::PoolError;
 use crate::layout::{self, Accepts, Role};
 use crate::pool::{GroupMember, Idx, MAX_BINDERS, Pool, meta};
 use crate::refine::{Edges, OutOfWork, refine};
-use crate::tag::{Class, Sort, Tag};
+use crate::tag::{Sort, Tag, TagClass};
 
-/// The most members of one recursive group.
+/// Maximum number of members of one recursive group.
 pub const MAX_GROUP: usize = 1 << 16;
 
-/// The most steps spent on minimising one graph.
+/// Maximum number of steps for minimizing one graph.
 pub const MAX_WORK: u64 = 1 << 28;
 
-/// Marks a reference to a node of the graph, as opposed to a type of the pool.
+/// Bit that marks a reference to a node of the graph; other references are ids of the pool.
 pub(crate) const LOCAL: u32 = 1 << 31;
 
-/// A node of a graph: children are ids of the pool, or [`LOCAL`] and the number of a node.
+/// A node of a graph. Its children are ids of the pool, or [`LOCAL`] with the number of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Local {
     pub(crate) tag: Tag,
     pub(crate) words: Vec<u32>,
 }
 
-/// What interning a graph gave.
+/// Result of interning a graph.
 pub(crate) struct Interned {
-    /// The type of each node that was given.
+    /// The type of each input node.
     pub(crate) ids: Vec<u32>,
-    /// Whether a scheme had to be brought into normal form.
+    /// Whether a scheme was not in normal form.
     pub(crate) rewritten: bool,
 }
 
@@ -75,8 +76,8 @@ impl View for Graph<'_> {
 }
 
 impl Pool {
-    /// Interns all nodes of a graph, or none of them.
-    pub(crate) fn intern_locals(&mut self, nodes: Vec<Local>) -> Result<Interned, TypeError> {
+    /// Interns all nodes of a graph, or none on an error.
+    pub(crate) fn intern_locals(&mut self, nodes: Vec<Local>) -> Result<Interned, PoolError> {
         let checkpoint = self.checkpoint();
         let mut work = MAX_WORK;
         let result = self.try_intern_locals(nodes, &mut work);
@@ -86,16 +87,16 @@ impl Pool {
         result
     }
 
-    /// Without the rollback, and with the caller's bound on the work.
+    /// [`Pool::intern_locals`] without rollback, with the caller's work limit.
     pub(crate) fn try_intern_locals(
         &mut self,
         mut nodes: Vec<Local>,
         work: &mut u64,
-    ) -> Result<Interned, TypeError> {
+    ) -> Result<Interned, PoolError> {
         let wanted = nodes.len();
         check_graph(self, &nodes)?;
         if nodes.iter().any(|node| node.tag == Tag::Scheme) {
-            self.settle_constants(&mut nodes)?;
+            self.intern_constants(&mut nodes)?;
         }
         let mut graph = Graph { free: free_of(self, &nodes)?, pool: self, nodes };
         let alias = normalise_schemes(&mut graph, work)?;
@@ -118,35 +119,36 @@ impl Pool {
         Ok(Interned { ids, rewritten })
     }
 
-    /// An open type with the places of the binder around it renumbered; places that are not in `order` stay. The types
-    /// that are made for it are taken off `room`.
+    /// Returns an open type with the variables of its innermost outer binder renumbered; variables that are
+    /// not in `order` keep their numbers. The number of created types is subtracted from `work`.
     pub(crate) fn renumber(
         &mut self,
         body: u32,
         order: &HashMap<u32, u32>,
-        room: &mut usize,
-    ) -> Result<u32, TypeError> {
+        work: &mut usize,
+    ) -> Result<u32, PoolError> {
         let mut graph = Graph { pool: self, nodes: Vec::new(), free: Vec::new() };
         let start = copy_open(&mut graph, body, order)?;
         let nodes = graph.nodes;
-        *room = room.checked_sub(nodes.len()).ok_or(TypeError::SchemeTooHard)?;
+        *work = work.checked_sub(nodes.len()).ok_or(PoolError::SchemeTooHard)?;
         let ids = self.intern_locals(nodes)?.ids;
         Ok(resolve(start, &ids))
     }
 
-    /// Interns the constants of a graph and refers to them as types of the pool. In which order a scheme uses its variables
-    /// depends on their normal form: `max(n, n)` is `n`.
-    fn settle_constants(&mut self, nodes: &mut [Local]) -> Result<(), TypeError> {
-        if !nodes.iter().any(|node| node.tag.class() == Class::Const) {
+    /// Interns the constants of a graph and replaces references to them by ids. The order in which a scheme
+    /// uses its variables depends on their normal form: `max(n, n)` is `n`.
+    fn intern_constants(&mut self, nodes: &mut [Local]) -> Result<(), PoolError> {
+        if !nodes.iter().any(|node| node.tag.class() == TagClass::Const) {
             return Ok(());
         }
         let mut ids = vec![0u32; nodes.len()];
         for component in components(nodes) {
             let [at] = component[..] else { continue };
             let node = &nodes[at as usize];
-            let mut settled = node.tag.class() == Class::Const || matches!(node.tag, Tag::Bound | Tag::Infer);
-            layout::for_each_child(node.tag, &node.words, |child| settled &= resolve(child, &ids) != 0);
-            if settled {
+            let mut is_constant =
+                node.tag.class() == TagClass::Const || matches!(node.tag, Tag::Bound | Tag::Infer);
+            layout::for_each_child(node.tag, &node.words, |child| is_constant &= resolve(child, &ids) != 0);
+            if is_constant {
                 ids[at as usize] = self.intern_single(node, &ids)?;
             }
         }
@@ -159,10 +161,10 @@ impl Pool {
         Ok(())
     }
 
-    fn intern_single(&mut self, node: &Local, ids: &[u32]) -> Result<u32, TypeError> {
+    fn intern_single(&mut self, node: &Local, ids: &[u32]) -> Result<u32, PoolError> {
         let words = map_children(node, |child| resolve(child, ids));
         match node.tag.class() {
-            Class::Const => self.intern_dim(node.tag, &words),
+            TagClass::Const => self.intern_dim(node.tag, &words),
             _ => self.intern_words(node.tag, &words),
         }
     }
@@ -175,23 +177,23 @@ impl Pool {
         alias: &HashMap<u32, u32>,
         ids: &mut [u32],
         work: &mut u64,
-    ) -> Result<(), TypeError> {
-        // A scheme that lost its variables stands for its body; a cycle of nothing but such schemes has no content.
+    ) -> Result<(), PoolError> {
+        // A scheme without variables is an alias of its body; a cycle of such schemes alone has no content.
         let members: Vec<u32> = component.iter().copied().filter(|node| !alias.contains_key(node)).collect();
         if members.is_empty() {
-            return Err(TypeError::EmptyCycle);
+            return Err(PoolError::EmptyCycle);
         }
         if members.len() > MAX_GROUP {
-            return Err(TypeError::GroupTooLarge);
+            return Err(PoolError::GroupTooLarge);
         }
         let position: HashMap<u32, u32> = members.iter().zip(0..).map(|(&node, at)| (node, at)).collect();
-        // Children inside the cycle become `LOCAL | position`, all others ids.
+        // Children inside the cycle become `LOCAL | position`; all others become ids.
         let mut relative = Vec::with_capacity(members.len());
         let mut inner_meta = 0;
         for &member in &members {
             let node = &nodes[member as usize];
-            if node.tag.class() == Class::Const {
-                return Err(TypeError::CyclicConst);
+            if node.tag.class() == TagClass::Const {
+                return Err(PoolError::CyclicConst);
             }
             let mut empty = false;
             let words = map_children(node, |child| match follow(alias, child) {
@@ -205,7 +207,7 @@ impl Pool {
                 },
             });
             if empty {
-                return Err(TypeError::EmptyCycle);
+                return Err(PoolError::EmptyCycle);
             }
             layout::for_each_child(node.tag, &words, |child| {
                 if child & LOCAL == 0 {
@@ -226,15 +228,15 @@ impl Pool {
         }
         for &node in component {
             if alias.contains_key(&node) {
-                let target = follow(alias, LOCAL | node).ok_or(TypeError::EmptyCycle)?;
+                let target = follow(alias, LOCAL | node).ok_or(PoolError::EmptyCycle)?;
                 ids[node as usize] = resolve(target, ids);
             }
         }
         Ok(())
     }
 
-    /// The members that the nodes of a cycle are, if the cycle unfolds a group that it refers to.
-    fn unfolding_of(&self, cycle: &[Local], work: &mut u64) -> Result<Option<Vec<u32>>, TypeError> {
+    /// Returns the members equal to the nodes of a cycle, if the cycle unfolds a group that it refers to.
+    fn unfolding_of(&self, cycle: &[Local], work: &mut u64) -> Result<Option<Vec<u32>>, PoolError> {
         let mut candidates = Vec::new();
         for node in cycle {
             layout::for_each_child(node.tag, &node.words, |child| {
@@ -247,7 +249,7 @@ impl Pool {
         candidates.dedup();
         for group in candidates {
             let span = self.groups[group];
-            *work = work.checked_sub(u64::from(span.len)).ok_or(TypeError::GroupTooHard)?;
+            *work = work.checked_sub(u64::from(span.len)).ok_or(PoolError::GroupTooHard)?;
             // Every node needs a member with the same tag, names, numbers and length.
             let own = |tag: Tag, words: &[u32]| {
                 let mut key = vec![u32::from(tag.number()), words.len() as u32];
@@ -307,7 +309,7 @@ impl Pool {
             for member in span.base..span.base + span.len {
                 add(self.nodes[member as usize].tag, self.words(member));
             }
-            let ranks = refine(&keys, &edges, work).map_err(|OutOfWork| TypeError::GroupTooHard)?;
+            let ranks = refine(&keys, &edges, work).map_err(|OutOfWork| PoolError::GroupTooHard)?;
             let member_of: HashMap<u32, u32> =
                 (0..span.len).map(|at| (ranks[(count + at) as usize], span.base + at)).collect();
             let found: Option<Vec<u32>> =
@@ -319,14 +321,14 @@ impl Pool {
         Ok(None)
     }
 
-    /// Minimises a cycle and finds or adds its group.
+    /// Minimizes a cycle and finds or adds its group.
     fn intern_group(
         &mut self,
         cycle: &[Local],
         free: &[u8],
         inner_meta: u8,
         work: &mut u64,
-    ) -> Result<Vec<u32>, TypeError> {
+    ) -> Result<Vec<u32>, PoolError> {
         let mut edges = Edges::new();
         let mut keys = Vec::with_capacity(cycle.len());
         for node in cycle {
@@ -342,7 +344,7 @@ impl Pool {
             edges.close_node();
             keys.push(key);
         }
-        let ranks = refine(&keys, &edges, work).map_err(|OutOfWork| TypeError::GroupTooHard)?;
+        let ranks = refine(&keys, &edges, work).map_err(|OutOfWork| PoolError::GroupTooHard)?;
         let mut representatives: Vec<(u32, u32)> =
             ranks.iter().zip(0..).map(|(&rank, node)| (rank, node)).collect();
         representatives.sort_unstable();
@@ -407,7 +409,7 @@ fn resolve(reference: u32, ids: &[u32]) -> u32 {
     if reference & LOCAL == 0 { reference } else { ids[(reference & !LOCAL) as usize] }
 }
 
-/// What a reference stands for once schemes that bind nothing are looked through; `None` if they go round in a circle.
+/// Resolves a reference through schemes that bind no variables; `None` if they form a cycle.
 fn follow(alias: &HashMap<u32, u32>, reference: u32) -> Option<u32> {
     let mut target = reference;
     for _ in 0..=alias.len() {
@@ -428,28 +430,28 @@ fn has_edge(node: &Local, to: u32) -> bool {
     found
 }
 
-/// Layouts, references, names, sorts, instances.
-fn check_graph(pool: &Pool, nodes: &[Local]) -> Result<(), TypeError> {
-    let sort_of_local = |node: &Local| -> Result<Sort, TypeError> {
+/// Checks layouts, references, names, sorts and instances.
+fn check_graph(pool: &Pool, nodes: &[Local]) -> Result<(), PoolError> {
+    let sort_of_local = |node: &Local| -> Result<Sort, PoolError> {
         match (node.tag, &node.words[..]) {
             (Tag::Bound, &[depth, _, sort]) => {
                 if depth >= MAX_BINDERS {
-                    return Err(TypeError::TooManyBinders);
+                    return Err(PoolError::TooManyBinders);
                 }
-                Sort::from_number(sort).ok_or(TypeError::Layout { tag: node.tag })
+                Sort::from_number(sort).ok_or(PoolError::Layout { tag: node.tag })
             }
-            (Tag::Infer, &[_, sort]) => Sort::from_number(sort).ok_or(TypeError::Layout { tag: node.tag }),
+            (Tag::Infer, &[_, sort]) => Sort::from_number(sort).ok_or(PoolError::Layout { tag: node.tag }),
             _ => Ok(class_sort(node.tag)),
         }
     };
-    let look = |reference: u32| -> Result<(Tag, Sort), TypeError> {
+    let look = |reference: u32| -> Result<(Tag, Sort), PoolError> {
         if reference & LOCAL == 0 {
             let node = pool.nodes.get(reference as usize).filter(|_| reference != 0);
-            let node = node.ok_or(TypeError::UnknownType(Idx::from_raw(reference.max(1))))?;
+            let node = node.ok_or(PoolError::UnknownType(Idx::from_raw(reference.max(1))))?;
             Ok((node.tag, sort_of(pool.meta[reference as usize])))
         } else {
             let at = reference & !LOCAL;
-            let node = nodes.get(at as usize).ok_or(TypeError::UnknownNode { node: at })?;
+            let node = nodes.get(at as usize).ok_or(PoolError::UnknownNode { node: at })?;
             Ok((node.tag, sort_of_local(node)?))
         }
     };
@@ -463,7 +465,7 @@ fn check_graph(pool: &Pool, nodes: &[Local]) -> Result<(), TypeError> {
             match (look(child), accepts) {
                 (Err(error), _) => wrong = Some(error),
                 (Ok((_, found)), Accepts::Only(expected)) if found != expected => {
-                    wrong = Some(TypeError::WrongSort { tag, expected, found });
+                    wrong = Some(PoolError::WrongSort { tag, expected, found });
                 }
                 (Ok(_), Accepts::Only(_) | Accepts::Any) => {}
             }
@@ -486,9 +488,9 @@ fn check_graph(pool: &Pool, nodes: &[Local]) -> Result<(), TypeError> {
     Ok(())
 }
 
-/// For every node, how many binders its free variables reach: the least solution, found from the variables upwards,
-/// largest values first, so that every node is settled once.
-fn free_of(pool: &Pool, nodes: &[Local]) -> Result<Vec<u8>, TypeError> {
+/// For every node, the number of outer binders that its free variables reach: the least solution, propagated
+/// from the variables upwards with the largest values first, so that each node is finished once.
+fn free_of(pool: &Pool, nodes: &[Local]) -> Result<Vec<u8>, PoolError> {
     let mut free = vec![0u8; nodes.len()];
     let mut parents: Vec<Vec<(u32, bool)>> = vec![Vec::new(); nodes.len()];
     let mut buckets: Vec<Vec<u32>> = vec![Vec::new(); MAX_BINDERS as usize + 2];
@@ -525,17 +527,17 @@ fn free_of(pool: &Pool, nodes: &[Local]) -> Result<Vec<u8>, TypeError> {
     Ok(free)
 }
 
-/// Checks the scopes of all binders and brings schemes into normal form. Gives the schemes that bind nothing, with what
-/// they stand for.
-fn normalise_schemes(graph: &mut Graph<'_>, work: &mut u64) -> Result<HashMap<u32, u32>, TypeError> {
+/// Checks the scopes of all binders and normalizes schemes. Returns the schemes that bind no variables, with
+/// their bodies.
+fn normalise_schemes(graph: &mut Graph<'_>, work: &mut u64) -> Result<HashMap<u32, u32>, PoolError> {
     let mut alias = HashMap::new();
     let mut at = 0;
-    // Copies are appended and looked at in their turn.
+    // Copies are appended and visited later in this loop.
     while at < graph.nodes.len() {
         let Local { tag, words } = &graph.nodes[at];
         match *tag {
             Tag::Declared => {
-                binder::check_uses(&binder::used_places(graph, words[1], work)?, &words[2..])?;
+                binder::check_uses(&binder::used_variables(graph, words[1], work)?, &words[2..])?;
             }
             Tag::Scheme => {
                 let body = words[0];
@@ -543,7 +545,7 @@ fn normalise_schemes(graph: &mut Graph<'_>, work: &mut u64) -> Result<HashMap<u3
                 binder::check_uses(&uses, &words[1..])?;
                 if !binder::is_normal(&uses, words.len() - 1) {
                     let order: HashMap<u32, u32> =
-                        uses.iter().zip(0..).map(|(used, place)| (used.index, place)).collect();
+                        uses.iter().zip(0..).map(|(used, position)| (used.index, position)).collect();
                     let body = copy_open(graph, body, &order)?;
                     if uses.is_empty() {
                         alias.insert(at as u32, body);
@@ -561,9 +563,9 @@ fn normalise_schemes(graph: &mut Graph<'_>, work: &mut u64) -> Result<HashMap<u3
     Ok(alias)
 }
 
-/// Copies the open part of a scheme's body with its places renumbered. If `order` is empty the scheme goes away, and
-/// variables of binders further out come one nearer.
-fn copy_open(graph: &mut Graph<'_>, body: u32, order: &HashMap<u32, u32>) -> Result<u32, TypeError> {
+/// Copies the open part of a scheme's body with its variables renumbered. If `order` is empty, the scheme is
+/// removed, and the depth of variables of outer binders decreases by one.
+fn copy_open(graph: &mut Graph<'_>, body: u32, order: &HashMap<u32, u32>) -> Result<u32, PoolError> {
     let removed = u32::from(order.is_empty());
     let mut copies: HashMap<(u32, u32), u32> = HashMap::new();
     let mut pending = Vec::new();
@@ -571,7 +573,7 @@ fn copy_open(graph: &mut Graph<'_>, body: u32, order: &HashMap<u32, u32>) -> Res
                     reference: u32,
                     level: u32,
                     pending: &mut Vec<(u32, u32, u32)>|
-     -> Result<u32, TypeError> {
+     -> Result<u32, PoolError> {
         if u32::from(graph.node(reference).2) <= level {
             return Ok(reference);
         }
@@ -579,12 +581,12 @@ fn copy_open(graph: &mut Graph<'_>, body: u32, order: &HashMap<u32, u32>) -> Res
             return Ok(copied);
         }
         if graph.nodes.len() >= MAX_GROUP * 4 {
-            return Err(TypeError::GroupTooLarge);
+            return Err(PoolError::GroupTooLarge);
         }
         let new = graph.nodes.len() as u32;
         let (tag, words, free) = graph.node(reference);
         let words = words.to_vec();
-        // The copy reaches one binder less where the scheme goes away and something further out is reached.
+        // If the scheme is removed, the copy reaches one binder less.
         let free = if removed == 1 { free - 1 } else { free };
         graph.nodes.push(Local { tag, words });
         graph.free.push(free);
@@ -661,7 +663,8 @@ fn components(nodes: &[Local]) -> Vec<Vec<u32>> {
                 } else if on_stack[child as usize] {
                     low[here] = low[here].min(index[child as usize]);
                 }
-                // A node without children is entered once; with children, `at` has moved past 0.
+                // A node without children is entered once; with children, `at` is greater than 0 from here
+                // on.
                 continue;
             }
             calls.pop();

@@ -1,12 +1,14 @@
-//! Digests of types: computed on demand, in batches, and kept beside the pool.
+//! Digests of types, computed on demand in batches.
 //!
-//! The messages are specified in `docs/bundle-format.md`. They are padded to whole 64-byte blocks, so that the digest of
-//! a message of at most 1024 bytes is what BLAKE3 computes for a single full chunk, and many messages of equal length
-//! go through its vectorised compression at once. Types are hashed level by level: a level holds the types whose
-//! children all lie in lower levels.
+//! `docs/bundle-format.md` specifies the messages. They are padded to whole 64-byte blocks, so that the
+//! digest of a message of at most 1024 bytes is that of a single full BLAKE3 chunk, and messages of equal
+//! length are hashed together by its vectorized compression. Types are hashed by level: the children of a
+//! type are on lower levels.
 //!
-//! **Invariant:** a digest covers everything a type reaches, and nothing else: no ids, no spans, no documentation.
-//! **Invariant:** types with inference variables never get a digest.
+//! **Invariant:** a digest covers everything reachable from a type and nothing else: no ids, no spans, no
+//! documentation.
+//!
+//! **Invariant:** types with inference variables have no digest.
 
 use blake3::IncrementCounter;
 use blake3::platform::Platform;
@@ -18,22 +20,22 @@ use crate::pool::{GroupSpan, Idx, Pool, meta};
 use crate::refine::{Edges, refine};
 use crate::tag::Tag;
 
-/// The version of the messages.
+/// Version of the messages.
 pub(crate) const MESSAGE_VERSION: u8 = 1;
 const HEADER: usize = 12;
 const BLOCK: usize = 64;
 
-/// How many messages of one length are hashed at the latest; a multiple of the width of the vectors.
+/// Number of messages of one length after which they are hashed; a multiple of the vector width.
 const FULL: usize = 64;
 
-/// The most children whose digests fit in a message of four blocks.
+/// Maximum number of children whose digests fit in a message of four blocks.
 const MAX_CHILDREN: usize = (4 * BLOCK - HEADER) / 32;
 
 const KIND_TYPE: u8 = 0;
 const KIND_GROUP: u8 = 1;
 const KIND_MEMBER: u8 = 2;
 
-/// Which of the two identities a digest is.
+/// The two identities of a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Space {
@@ -42,26 +44,26 @@ pub(crate) enum Space {
     Shape = 1,
 }
 
-/// The type contains inference variables and therefore has no meaning outside of its inference.
+/// Error of a type with inference variables, which has no meaning outside its inference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a type with inference variables has no portable form")]
 pub struct NotPortable {
-    /// The type.
+    /// The type with inference variables.
     pub ty: Idx,
 }
 
-/// The digests known so far.
+/// Digests computed so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Digests {
     space: Space,
     exact: Vec<[u8; 32]>,
     done: Vec<u64>,
-    /// Ids in the order in which they got digests.
+    /// Ids in the order in which their digests were computed.
     log: Vec<u32>,
-    /// From digests to ids, for the first `indexed` entries of the log.
+    /// Ids by digest, for the first `indexed` entries of the log.
     index: HashTable<u32>,
     indexed: usize,
-    /// For each group, its members' offsets in portable order; empty where not computed.
+    /// For each group, the offsets of its members in portable order; empty if not computed.
     orders: Vec<Box<[u32]>>,
     pub(crate) shapes: Option<Box<crate::shape::Shapes>>,
 }
@@ -103,13 +105,13 @@ impl Digests {
         if self.has(id) { Some(Digest(self.exact[id as usize])) } else { None }
     }
 
-    /// Takes note of the digest of a type. [`Digests::finish`] makes it known.
+    /// Stores the digest of a type. [`Digests::finish`] marks it as known.
     #[inline]
     fn put(&mut self, id: u32, digest: [u8; 32]) {
         self.exact[id as usize] = digest;
     }
 
-    /// Makes digests known.
+    /// Marks digests as known.
     fn finish(&mut self, ids: Vec<u32>) {
         self.done.resize(self.exact.len().div_ceil(64), 0);
         for &id in &ids {
@@ -137,7 +139,7 @@ impl Digests {
         }
     }
 
-    /// The type with this digest, among those whose digests are known.
+    /// Returns the type with this digest, if it is known.
     pub(crate) fn find(&mut self, digest: &Digest) -> Option<u32> {
         let Digests { exact, log, index, indexed, .. } = self;
         for &id in &log[*indexed..] {
@@ -196,7 +198,7 @@ fn hash_batch<const N: usize>(messages: &[[u8; N]], mut put: impl FnMut(usize, [
     }
 }
 
-/// Messages of `N` bytes each, with the types that they are of. The places are made once and written over.
+/// Messages of `N` bytes each with the ids of their types. The buffers are allocated once and reused.
 struct Messages<const N: usize> {
     messages: Vec<[u8; N]>,
     ids: Vec<u32>,
@@ -209,7 +211,7 @@ impl<const N: usize> Default for Messages<N> {
 }
 
 impl<const N: usize> Messages<N> {
-    /// A place for the next message; what was there is still in it.
+    /// Returns the buffer of the next message, with its previous content.
     #[inline]
     fn next(&mut self, id: u32) -> &mut [u8; N] {
         if self.messages.is_empty() {
@@ -227,7 +229,7 @@ impl<const N: usize> Messages<N> {
         padding.fill(0);
     }
 
-    /// Writes the message of a type that is nothing but children.
+    /// Writes the message of a type that consists of children only.
     #[inline]
     fn push_children(&mut self, id: u32, head: &[u8; HEADER], words: &[u32], exact: &[[u8; 32]]) {
         let (own, rest) = self.next(id).split_at_mut(HEADER);
@@ -239,7 +241,7 @@ impl<const N: usize> Messages<N> {
         rest[32 * words.len()..].fill(0);
     }
 
-    /// Hashes the messages if there are as many as this.
+    /// Hashes the messages if there are at least `least`.
     #[inline]
     fn flush(&mut self, least: usize, to: &mut Digests) {
         if self.ids.len() >= least {
@@ -255,7 +257,7 @@ impl<const N: usize> Messages<N> {
     }
 }
 
-/// Messages of one level, by their length in blocks.
+/// Messages of one level, by length in blocks.
 #[derive(Default)]
 struct Batch {
     one: Messages<64>,
@@ -266,7 +268,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Adds a message. No more than [`FULL`] may be added without a flush in between.
+    /// Adds a message. At most [`FULL`] messages may be added between two flushes.
     #[inline]
     fn add(&mut self, id: u32, message: &[u8]) {
         match message.len().div_ceil(BLOCK) {
@@ -278,7 +280,7 @@ impl Batch {
         }
     }
 
-    /// Adds the message of a type that is nothing but children, at most [`MAX_CHILDREN`], written where it is hashed.
+    /// Adds the message of a type that consists of at most [`MAX_CHILDREN`] children.
     #[inline]
     fn add_children(&mut self, id: u32, space: Space, tag: Tag, words: &[u32], exact: &[[u8; 32]]) {
         let [a, b, c, d] = (32 * words.len() as u32).to_le_bytes();
@@ -291,8 +293,8 @@ impl Batch {
         }
     }
 
-    /// Hashes the messages of those lengths of which there are many: what is hashed soon is still in the cache, and the
-    /// messages of a wide level need no memory of their own. Types of one level do not need each other's digests.
+    /// Hashes the messages of those lengths of which there are enough. Hashing early keeps messages in the
+    /// cache and bounds the memory of a wide level. Types of one level do not need each other's digests.
     #[inline]
     fn flush_full(&mut self, to: &mut Digests) {
         self.flush_from(FULL, to);
@@ -335,7 +337,7 @@ fn push_name(message: &mut Vec<u8>, name: &str) {
     message.extend(name.as_bytes());
 }
 
-/// The words of a commutative node with its operands in the order of their digests.
+/// Returns a commutative node's words with its operands in the order of their digests.
 pub(crate) fn sorted_operands_by<'d>(
     tag: Tag,
     words: &[u32],
@@ -390,7 +392,7 @@ fn type_message(pool: &Pool, id: u32, message: &mut Vec<u8>) {
     write_type(message, pool.digests.space, tag, pool.words(id), digest, |name| pool.names.get(name));
 }
 
-/// What a reference in a member of a group is.
+/// Reference inside a member of a group.
 pub(crate) enum MemberRef<'d> {
     Inner(u32),
     Outer(&'d [u8; 32]),
@@ -422,13 +424,13 @@ pub(crate) fn write_member<'d>(
     });
 }
 
-/// Starts the message of a group of this many members.
+/// Starts the message of a group with this many members.
 pub(crate) fn start_group(message: &mut Vec<u8>, space: Space, members: u32) {
     start(message, space, KIND_GROUP, 0);
     message.extend(members.to_le_bytes());
 }
 
-/// Writes the message of a member, given its group's digest.
+/// Writes the message of a member, given the digest of its group.
 pub(crate) fn write_membership(message: &mut Vec<u8>, space: Space, group: &[u8; 32], member: u32) {
     start(message, space, KIND_MEMBER, 0);
     message.extend(group);
@@ -436,13 +438,13 @@ pub(crate) fn write_membership(message: &mut Vec<u8>, space: Space, group: &[u8;
     finish(message);
 }
 
-/// Ends a message and hashes it.
+/// Completes a message and hashes it.
 pub(crate) fn hash_message(message: &mut [u8]) -> [u8; 32] {
     finish(message);
     hash_padded(message)
 }
 
-/// Appends a member of a group of the pool; `inner` says how to write a reference to another member.
+/// Appends a member of a group of the pool; `inner` maps references to other members.
 fn push_member(
     pool: &Pool,
     span: GroupSpan,
@@ -461,7 +463,8 @@ fn push_member(
     write_member(message, tag, pool.words(id), reference, |name| pool.names.get(name));
 }
 
-/// The offsets of a group's members in portable order. The digests of what lies outside must be known.
+/// Returns the offsets of a group's members in portable order. The digests of all outside references must be
+/// known.
 fn portable_order(pool: &Pool, span: GroupSpan) -> Box<[u32]> {
     let mut edges = Edges::new();
     let keys: Vec<Vec<u8>> = (span.base..span.base + span.len)
@@ -475,7 +478,7 @@ fn portable_order(pool: &Pool, span: GroupSpan) -> Box<[u32]> {
             key
         })
         .collect();
-    // The partitions are those that interning the group went through, so the work is bounded as it was there.
+    // The partitions are those of interning the group, so the work is bounded as it was there.
     let mut work = u64::MAX;
     let ranks = refine(&keys, &edges, &mut work).unwrap_or_default();
     let mut order: Vec<u32> = (0..span.len).collect();
@@ -514,7 +517,7 @@ fn hash_group(pool: &mut Pool, group: usize) {
 }
 
 impl Pool {
-    /// The exact digest of a type. Computes those it depends on where they are not known yet.
+    /// Returns the exact digest of a type. Computes it and those it depends on if necessary.
     ///
     /// # Errors
     /// If the type contains inference variables.
@@ -526,7 +529,7 @@ impl Pool {
         Ok(Digest(self.digests.exact[ty.at()]))
     }
 
-    /// Computes the digests of all types that have one.
+    /// Computes the digests of all types without inference variables.
     pub fn compute_all_digests(&mut self) {
         let all: Vec<u32> =
             (1..self.nodes.len() as u32).filter(|&id| self.meta[id as usize] & meta::INFER == 0).collect();
@@ -534,23 +537,23 @@ impl Pool {
         let _ = self.compute(&all);
     }
 
-    /// The type with this digest, if its digest has been computed in this pool.
+    /// Returns the type with this digest, if its digest has been computed in this pool.
     pub fn find_digest(&mut self, digest: &Digest) -> Option<Idx> {
         self.digests.find(digest).map(Idx::from_raw)
     }
 
-    /// Bytes allocated for digests.
+    /// Number of bytes allocated for digests.
     #[must_use]
     pub fn digest_bytes(&self) -> usize {
         self.digests.bytes()
     }
 
-    /// A group's members' offsets in portable order; the digests of the members must be known.
+    /// Returns the offsets of a group's members in portable order; their digests must be known.
     pub(crate) fn group_order(&self, group: usize) -> &[u32] {
         self.digests.orders.get(group).map_or(&[], |order| order)
     }
 
-    /// Computes the digests of these types and of all they reach.
+    /// Computes the digests of these types and of all types that they reach.
     pub(crate) fn compute(&mut self, targets: &[u32]) -> Result<(), NotPortable> {
         if let Some(&ty) = targets.iter().find(|&&ty| self.meta[ty as usize] & meta::INFER != 0) {
             return Err(NotPortable { ty: Idx::from_raw(ty) });
@@ -563,8 +566,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Computes the digests of these types, which with those that have one are closed under children. Each comes with a
-    /// level, greater than those of its children; the members of a group have one level.
+    /// Computes the digests of these types. Their children are among them or have digests. Each type comes
+    /// with a level greater than those of its children; the members of a group share one level.
     pub(crate) fn compute_reached(
         &mut self,
         types: impl Iterator<Item = (u32, u32)>,
@@ -582,10 +585,11 @@ impl Pool {
         Ok(())
     }
 
-    /// Computes the digests of these types, ascending, whose children are among them or have digests.
+    /// Computes the digests of these types, in ascending order, whose children are among them or have
+    /// digests.
     fn compute_needed(&mut self, needed: &[u32]) {
         let (Some(&first), Some(&last)) = (needed.first(), needed.last()) else { return };
-        // Levels from 1; 0 is what is known already.
+        // Levels start at 1; level 0 is for known digests.
         let mut level = vec![0u32; (last - first + 1) as usize];
         let level_of = |level: &[u32], id: u32| if id < first { 0 } else { level[(id - first) as usize] };
         let mut levels = Vec::with_capacity(needed.len());
@@ -634,11 +638,11 @@ impl Pool {
         let mut batch = Batch::default();
         let mut message = Vec::new();
         let mut start = 0;
-        // Where each level begins has become where it ends.
+        // After the sort, `next` contains the end of each level.
         for end in next {
             for &id in &by_level[start as usize..end as usize] {
                 match self.group_of(id) {
-                    // A group is represented by its first member.
+                    // The first member represents its group.
                     Some(group) if self.groups[group].base == id => hash_group(self, group),
                     Some(_) => {}
                     None => {
@@ -660,7 +664,8 @@ impl Pool {
         self.digests.finish(by_level);
     }
 
-    /// The types without digests among the targets and what they reach, ascending; groups as a whole.
+    /// Returns the types without digests among the targets and everything that they reach, in ascending
+    /// order, with complete groups.
     fn needed(&self, targets: &[u32]) -> Vec<u32> {
         let mut marked = vec![0u64; self.nodes.len().div_ceil(64)];
         let mut stack: Vec<u32> = Vec::new();

@@ -1,34 +1,35 @@
-//! Reading bundles: iterative, bounded, and all or nothing.
+//! Import of bundles: iterative, bounded, all or nothing.
 //!
-//! Types are interned as they are read, which checks sorts, scopes and names; everything else that makes the bytes
-//! canonical is checked on the way: normal forms, minimal groups, order, no duplicates, nothing unreachable. Digests are
-//! recomputed and compared with those claimed for the roots. On any fault the pool is rolled back.
+//! Types are interned as they are read, which checks sorts, scopes and names. All other properties of the
+//! canonical form are checked during the same pass: normal forms, minimal groups, order, no duplicates, no
+//! unreachable items. Digests are recomputed and compared with those claimed for the roots. An error rolls
+//! the pool back.
 //!
-//! **Invariant:** bytes that are accepted are exactly the bytes that exporting the imported roots gives again.
+//! **Invariant:** accepted bytes are exactly those that exporting the imported roots produces.
 
 use crate::digest::Digest;
-use crate::error::TypeError;
-use crate::fault::{Bounded, Fault, ImportError};
+use crate::error::PoolError;
 use crate::graph::{LOCAL, Local};
+use crate::import_error::{Bounded, ImportError, ImportErrorKind};
 use crate::layout::{self, Cursor, Quick, Role};
-use crate::limits::Limits;
+use crate::limits::ImportLimits;
 use crate::name::check_name;
 use crate::pool::{Idx, Pool};
-use crate::tag::{Class, GROUP_NUMBER, Tag};
+use crate::tag::{GROUP_NUMBER, Tag, TagClass};
 use crate::wire::{FORMAT_VERSION, HEADER, MAGIC, Reader, SUITE_BLAKE3, TRAILER};
 
 /// A root of an imported bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Root {
-    /// Its label.
+pub struct ImportedRoot {
+    /// Label of the root.
     pub label: String,
-    /// Its type.
+    /// Type of the root.
     pub ty: Idx,
-    /// The digest of its type.
+    /// Digest of the type.
     pub digest: Digest,
 }
 
-/// A root as it is written.
+/// A root as stored in the bytes.
 pub(crate) struct RawRoot<'b> {
     pub(crate) label: &'b str,
     pub(crate) item: u32,
@@ -37,19 +38,19 @@ pub(crate) struct RawRoot<'b> {
 }
 
 fn limit(offset: usize, what: Bounded, limit: u64) -> ImportError {
-    ImportError::at(offset, Fault::Limit { what, limit })
+    ImportError::at(offset, ImportErrorKind::Limit { what, limit })
 }
 
-fn fault_at<T>(offset: usize, fault: Fault) -> Result<T, ImportError> {
-    Err(ImportError::at(offset, fault))
+fn error_at<T>(offset: usize, kind: ImportErrorKind) -> Result<T, ImportError> {
+    Err(ImportError::at(offset, kind))
 }
 
-/// A count whose items take at least `least` bytes each.
+/// Reads a count of items of at least `least` bytes each.
 fn count(reader: &mut Reader<'_>, least: usize, what: Bounded, max: usize) -> Result<u32, ImportError> {
     let offset = reader.at;
     let count = reader.varint()?;
     if (count as usize).saturating_mul(least) > reader.left() {
-        return Err(ImportError::at(offset, Fault::CountTooLarge { count }));
+        return Err(ImportError::at(offset, ImportErrorKind::CountTooLarge { count }));
     }
     if count as usize > max {
         return Err(limit(offset, what, max as u64));
@@ -57,42 +58,42 @@ fn count(reader: &mut Reader<'_>, least: usize, what: Bounded, max: usize) -> Re
     Ok(count)
 }
 
-fn text<'b>(reader: &mut Reader<'b>, limits: &Limits) -> Result<&'b str, ImportError> {
+fn text<'b>(reader: &mut Reader<'b>, limits: &ImportLimits) -> Result<&'b str, ImportError> {
     let offset = reader.at;
     let len = count(reader, 1, Bounded::NameBytes, limits.name_bytes)?;
     let bytes = reader.take(len as usize)?;
-    let bad = |error| ImportError::at(offset, Fault::Name(error));
+    let bad = |error| ImportError::at(offset, ImportErrorKind::Name(error));
     let name = std::str::from_utf8(bytes).map_err(|_| bad(crate::name::NameError::NotUtf8))?;
     check_name(name).map_err(bad)?;
     Ok(name)
 }
 
-/// The string table with the offsets of the strings, and the imports.
+/// String table with byte offsets, and imported digests.
 type Head<'b> = (Vec<(usize, &'b str)>, Vec<Digest>);
 
-/// Reads what comes before the types.
+/// Reads the part before the types.
 pub(crate) fn read_head<'b>(
     reader: &mut Reader<'b>,
     len: usize,
-    limits: &Limits,
+    limits: &ImportLimits,
 ) -> Result<Head<'b>, ImportError> {
     let most = limits.bytes.min(u32::MAX as usize);
     if len > most {
         return Err(limit(0, Bounded::Bytes, most as u64));
     }
     if reader.take(MAGIC.len())? != MAGIC {
-        return Err(ImportError::at(0, Fault::BadMagic));
+        return Err(ImportError::at(0, ImportErrorKind::BadMagic));
     }
     let found = reader.byte()?;
     if found != FORMAT_VERSION {
-        return Err(ImportError::at(4, Fault::Version { found }));
+        return Err(ImportError::at(4, ImportErrorKind::Version { found }));
     }
     let found = reader.byte()?;
     if found != SUITE_BLAKE3 {
-        return Err(ImportError::at(5, Fault::Suite { found }));
+        return Err(ImportError::at(5, ImportErrorKind::Suite { found }));
     }
     if reader.take(HEADER - 6)? != [0, 0] {
-        return Err(ImportError::at(6, Fault::Reserved));
+        return Err(ImportError::at(6, ImportErrorKind::Reserved));
     }
     let string_count = count(reader, 2, Bounded::Strings, limits.strings)?;
     let mut strings = Vec::with_capacity(string_count as usize);
@@ -106,19 +107,19 @@ pub(crate) fn read_head<'b>(
         let offset = reader.at;
         let digest = Digest(reader.digest()?);
         if imports.last().is_some_and(|last| *last >= digest) {
-            return Err(ImportError::at(offset, Fault::ImportOrder));
+            return Err(ImportError::at(offset, ImportErrorKind::ImportOrder));
         }
         imports.push(digest);
     }
     Ok((strings, imports))
 }
 
-/// Reads what comes after the types and checks the digest at the end.
+/// Reads the part after the types and checks the final digest.
 pub(crate) fn read_tail<'b>(
     reader: &mut Reader<'b>,
     bytes: &[u8],
     items: u32,
-    limits: &Limits,
+    limits: &ImportLimits,
 ) -> Result<Vec<RawRoot<'b>>, ImportError> {
     let root_count = count(reader, 34, Bounded::Roots, limits.roots)?;
     let mut roots: Vec<RawRoot<'b>> = Vec::with_capacity(root_count as usize);
@@ -126,12 +127,12 @@ pub(crate) fn read_tail<'b>(
         let offset = reader.at;
         let label = text(reader, limits)?;
         if roots.last().is_some_and(|last| last.label >= label) {
-            return Err(ImportError::at(offset, Fault::RootOrder));
+            return Err(ImportError::at(offset, ImportErrorKind::RootOrder));
         }
         let item_offset = reader.at;
         let item = reader.varint()?;
         if item >= items {
-            return Err(ImportError::at(item_offset, Fault::DanglingReference));
+            return Err(ImportError::at(item_offset, ImportErrorKind::DanglingReference));
         }
         let digest = Digest(reader.digest()?);
         roots.push(RawRoot { label, item, digest, offset });
@@ -139,52 +140,52 @@ pub(crate) fn read_tail<'b>(
     let end = reader.at;
     let claimed = reader.digest()?;
     if reader.left() > 0 {
-        return Err(ImportError::at(reader.at, Fault::TrailingBytes));
+        return Err(ImportError::at(reader.at, ImportErrorKind::TrailingBytes));
     }
     if blake3::hash(&bytes[..bytes.len() - TRAILER]) != claimed {
-        return Err(ImportError::at(end, Fault::Checksum));
+        return Err(ImportError::at(end, ImportErrorKind::Checksum));
     }
     Ok(roots)
 }
 
-/// How references of the type being read are written.
+/// Encoding of references in the type being read.
 #[derive(Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum ReferenceBase {
     /// Outside of groups: the distance from this item.
     Item(u32),
-    /// In a group: twice the distance from its first item, or twice a member plus one.
+    /// In a group: twice the distance from its first item, or twice a member's number plus one.
     Group { first: u32, len: u32 },
 }
 
-/// A reference as a number of an item; members of the group at hand have [`LOCAL`] set.
+/// Decodes a reference to an item number; [`LOCAL`] marks members of the current group.
 #[inline]
-pub(crate) fn resolve(place: Place, value: u32, offset: usize) -> Result<u32, ImportError> {
-    let (from, distance) = match place {
-        Place::Item(item) => (item, value),
-        Place::Group { len, .. } if value & 1 == 1 => {
+pub(crate) fn resolve(base: ReferenceBase, value: u32, offset: usize) -> Result<u32, ImportError> {
+    let (from, distance) = match base {
+        ReferenceBase::Item(item) => (item, value),
+        ReferenceBase::Group { len, .. } if value & 1 == 1 => {
             if value >> 1 >= len {
-                return Err(ImportError::at(offset, Fault::DanglingReference));
+                return Err(ImportError::at(offset, ImportErrorKind::DanglingReference));
             }
             return Ok(LOCAL | value >> 1);
         }
-        Place::Group { first, .. } => (first, value >> 1),
+        ReferenceBase::Group { first, .. } => (first, value >> 1),
     };
     if distance == 0 {
-        return Err(ImportError::at(offset, Fault::ForwardReference));
+        return Err(ImportError::at(offset, ImportErrorKind::ForwardReference));
     }
-    from.checked_sub(distance).ok_or_else(|| ImportError::at(offset, Fault::DanglingReference))
+    from.checked_sub(distance).ok_or_else(|| ImportError::at(offset, ImportErrorKind::DanglingReference))
 }
 
-/// Reads the tag of a type and the number of its words.
+/// Reads the tag of a type and its number of words.
 #[inline]
-fn read_tag(reader: &mut Reader<'_>, limits: &Limits) -> Result<(Tag, u32), ImportError> {
+fn read_tag(reader: &mut Reader<'_>, limits: &ImportLimits) -> Result<(Tag, u32), ImportError> {
     let start = reader.at;
     let number = reader.byte()?;
     let tag = match Tag::from_number(number) {
-        Some(Tag::Infer) => return Err(ImportError::at(start, Fault::InferenceVariable)),
+        Some(Tag::Infer) => return Err(ImportError::at(start, ImportErrorKind::InferenceVariable)),
         Some(tag) => tag,
-        None if number == GROUP_NUMBER => return Err(ImportError::at(start, Fault::NestedGroup)),
-        None => return Err(ImportError::at(start, Fault::UnknownTag { number })),
+        None if number == GROUP_NUMBER => return Err(ImportError::at(start, ImportErrorKind::NestedGroup)),
+        None => return Err(ImportError::at(start, ImportErrorKind::UnknownTag { number })),
     };
     let len = match layout::fixed_len(tag) {
         Some(len) => len,
@@ -193,11 +194,11 @@ fn read_tag(reader: &mut Reader<'_>, limits: &Limits) -> Result<(Tag, u32), Impo
     Ok((tag, len))
 }
 
-/// Reads one type: children become item numbers (or members of the group), names become string numbers.
+/// Reads one type: children become item numbers or members of the group, names become string numbers.
 pub(crate) fn read_type(
     reader: &mut Reader<'_>,
-    place: Place,
-    limits: &Limits,
+    base: ReferenceBase,
+    limits: &ImportLimits,
     next_string: &mut u32,
     strings: u32,
     words: &mut Vec<u32>,
@@ -205,38 +206,38 @@ pub(crate) fn read_type(
     let start = reader.at;
     let (tag, len) = read_tag(reader, limits)?;
     let strings = Strings { next: next_string, count: strings };
-    read_words(reader, start, (tag, len), place, strings, words)?;
+    read_words(reader, start, (tag, len), base, strings, words)?;
     Ok(tag)
 }
 
-/// The string table, as far as the types that are read have used it.
+/// Usage of the string table by the types read so far.
 struct Strings<'n> {
     next: &'n mut u32,
     count: u32,
 }
 
 impl Strings<'_> {
-    /// Checks that a string exists, and that it is at most the first one that is not used yet.
+    /// Checks that a string exists and is at most the first unused one.
     #[inline]
     fn check(&mut self, value: u32, offset: usize) -> Result<(), ImportError> {
         if value >= self.count {
-            return Err(ImportError::at(offset, Fault::DanglingString { index: value }));
+            return Err(ImportError::at(offset, ImportErrorKind::DanglingString { index: value }));
         }
         if value > *self.next {
-            return Err(ImportError::at(offset, Fault::StringOrder));
+            return Err(ImportError::at(offset, ImportErrorKind::StringOrder));
         }
         *self.next = (*self.next).max(value + 1);
         Ok(())
     }
 }
 
-/// Reads the words of a type that begins at `start`.
+/// Reads a type's words; the type starts at `start`.
 #[inline]
 fn read_words(
     reader: &mut Reader<'_>,
     start: usize,
     (tag, len): (Tag, u32),
-    place: Place,
+    base: ReferenceBase,
     mut strings: Strings<'_>,
     words: &mut Vec<u32>,
 ) -> Result<(), ImportError> {
@@ -246,10 +247,10 @@ fn read_words(
         let offset = reader.at;
         let value = reader.varint()?;
         let Some(role) = cursor.role() else {
-            return Err(ImportError::at(start, Fault::Type(TypeError::Layout { tag })));
+            return Err(ImportError::at(start, ImportErrorKind::Type(PoolError::Layout { tag })));
         };
         let word = match role {
-            Role::Child(_) => resolve(place, value, offset)?,
+            Role::Child(_) => resolve(base, value, offset)?,
             Role::Num => value,
             Role::Name => {
                 strings.check(value, offset)?;
@@ -260,7 +261,7 @@ fn read_words(
         words.push(word);
     }
     if !cursor.is_complete() {
-        return Err(ImportError::at(start, Fault::Type(TypeError::Layout { tag })));
+        return Err(ImportError::at(start, ImportErrorKind::Type(PoolError::Layout { tag })));
     }
     Ok(())
 }
@@ -281,29 +282,29 @@ fn map_words(tag: Tag, words: &mut [u32], mut child: impl FnMut(u32) -> u32, nam
 /// A type or import that has been read.
 #[derive(Clone, Copy)]
 struct Item {
-    /// In the pool.
+    /// Id in the pool.
     id: u32,
-    /// One more than that of the deepest child.
+    /// One more than the depth of the deepest child.
     depth: u32,
 }
 
-/// The state of one import.
+/// State of one import.
 struct Importer<'p, 'b> {
     pool: &'p mut Pool,
-    limits: &'p Limits,
+    limits: &'p ImportLimits,
     reader: Reader<'b>,
     items: Vec<Item>,
     offsets: Vec<u32>,
-    /// The children of all items, as items, in the order in which they are written; of the members of groups only those
-    /// outside. `kid_ends[i]` is where those of item `i` end.
-    kids: Vec<u32>,
-    kid_ends: Vec<u32>,
+    /// Children of all items, as item numbers in written order; for members of groups, only children outside
+    /// the group. `child_ends[i]` is the end of those of item `i`.
+    children: Vec<u32>,
+    child_ends: Vec<u32>,
     names: Vec<u32>,
-    /// The group that an item belongs to, by the number of its first item; `u32::MAX` outside of groups.
+    /// First item and length of each group.
     groups: Vec<(u32, u32)>,
-    /// Items that are commutative constants, whose operands must turn out to be in order.
+    /// Items that are commutative constants, whose operand order is checked after their digests are known.
     unordered: Vec<u32>,
-    /// Bits of pool ids below `mark` that items have.
+    /// Bit set of the pool ids below `mark` that items have.
     seen: Vec<u64>,
     mark: u32,
     work: u64,
@@ -313,14 +314,14 @@ impl Importer<'_, '_> {
     fn add_item(&mut self, id: u32, fresh: bool, offset: usize, depth: u32) -> Result<(), ImportError> {
         if !fresh {
             if id >= self.mark {
-                return fault_at(offset, Fault::DuplicateType);
+                return error_at(offset, ImportErrorKind::DuplicateType);
             }
             let (word, bit) = (id as usize / 64, 1u64 << (id % 64));
             if self.seen.is_empty() {
                 self.seen = vec![0; (self.mark as usize).div_ceil(64)];
             }
             if self.seen[word] & bit != 0 {
-                return fault_at(offset, Fault::DuplicateType);
+                return error_at(offset, ImportErrorKind::DuplicateType);
             }
             self.seen[word] |= bit;
         }
@@ -328,25 +329,25 @@ impl Importer<'_, '_> {
             return Err(limit(offset, Bounded::Depth, u64::from(self.limits.depth)));
         }
         self.items.push(Item { id, depth });
-        // Bundles are shorter than 4 GiB: `read_head` refuses others.
+        // Bundles are shorter than 4 GiB: `read_head` rejects longer ones.
         self.offsets.push(offset as u32);
         Ok(())
     }
 
-    fn type_error(&self, offset: usize, tag: Tag, error: TypeError) -> ImportError {
+    fn type_error(&self, offset: usize, tag: Tag, error: PoolError) -> ImportError {
         match error {
-            TypeError::Layout { tag: Tag::Scheme } if tag == Tag::Scheme => {
-                ImportError::at(offset, Fault::SchemeNotNormal)
+            PoolError::Layout { tag: Tag::Scheme } if tag == Tag::Scheme => {
+                ImportError::at(offset, ImportErrorKind::SchemeNotNormal)
             }
-            TypeError::GroupTooHard | TypeError::SchemeTooHard => {
+            PoolError::GroupTooHard | PoolError::SchemeTooHard => {
                 limit(offset, Bounded::Work, self.limits.work)
             }
-            other => ImportError::at(offset, Fault::Type(other)),
+            other => ImportError::at(offset, ImportErrorKind::Type(other)),
         }
     }
 
-    /// Reads children of sort type, which are all that the type at hand has, straight into words of the pool. Gives the
-    /// greatest depth among them.
+    /// Reads the children of a type that has only children of sort type, directly as ids.
+    /// Returns the greatest depth among them.
     #[inline]
     fn read_children(&mut self, len: u32, words: &mut Vec<u32>) -> Result<u32, ImportError> {
         let item = self.items.len() as u32;
@@ -354,11 +355,11 @@ impl Importer<'_, '_> {
         words.clear();
         for _ in 0..len {
             let offset = self.reader.at;
-            let word = resolve(Place::Item(item), self.reader.varint()?, offset)?;
+            let word = resolve(ReferenceBase::Item(item), self.reader.varint()?, offset)?;
             let child = self.items[word as usize];
             depth = depth.max(child.depth);
             words.push(child.id);
-            self.kids.push(word);
+            self.children.push(word);
         }
         Ok(depth)
     }
@@ -369,45 +370,46 @@ impl Importer<'_, '_> {
         let (tag, len) = read_tag(&mut self.reader, self.limits)?;
         if let Quick::Types(least) = layout::quick(tag) {
             if len < u32::from(least) {
-                return fault_at(start, Fault::Type(TypeError::Layout { tag }));
+                return error_at(start, ImportErrorKind::Type(PoolError::Layout { tag }));
             }
             let depth = self.read_children(len, words)?;
-            self.kid_ends.push(self.kids.len() as u32);
+            self.child_ends.push(self.children.len() as u32);
             let id = self.pool.intern_words(tag, words);
             let id = id.map_err(|error| self.type_error(start, tag, error))?;
             return self.add_item(id, self.pool.len() > before, start, depth + 1);
         }
         let item = self.items.len() as u32;
         let strings = Strings { next: next_string, count: self.names.len() as u32 };
-        read_words(&mut self.reader, start, (tag, len), Place::Item(item), strings, words)?;
+        read_words(&mut self.reader, start, (tag, len), ReferenceBase::Item(item), strings, words)?;
         if tag.is_commutative() {
             self.unordered.push(item);
         }
         let mut depth = 0;
-        let Importer { items, kids, names, .. } = self;
+        let Importer { items, children, names, .. } = self;
         let child = |word: u32| {
-            kids.push(word);
+            children.push(word);
             let child = items[word as usize];
             depth = depth.max(child.depth);
             child.id
         };
         map_words(tag, words, child, |name| names[name as usize]);
-        self.kid_ends.push(self.kids.len() as u32);
-        let id = if tag.class() == Class::Const {
+        self.child_ends.push(self.children.len() as u32);
+        let id = if tag.class() == TagClass::Const {
             sort_operands(tag, words);
             let id = self
                 .pool
                 .intern_dim(tag, words)
-                .map_err(|error| ImportError::at(start, Fault::Type(error)))?;
+                .map_err(|error| ImportError::at(start, ImportErrorKind::Type(error)))?;
             if self.pool.nodes[id as usize].tag != tag || self.pool.words(id) != words {
-                return fault_at(start, Fault::ConstNotNormal);
+                return error_at(start, ImportErrorKind::ConstNotNormal);
             }
             id
         } else {
             if let Some(at) = layout::binder_body(tag)
                 && let Some((&body, sorts)) = words.get(at..).and_then(<[u32]>::split_first)
             {
-                // Bodies are walked for each binder around them, so this is counted over the whole bundle.
+                // Bodies are walked for each binder around them, so the work is counted over the whole
+                // bundle.
                 self.pool
                     .check_binder(tag, body, sorts, &mut self.work)
                     .map_err(|error| self.type_error(start, tag, error))?;
@@ -428,10 +430,10 @@ impl Importer<'_, '_> {
         self.reader.byte()?;
         let len = count(&mut self.reader, 1, Bounded::Group, self.limits.group)?;
         if len == 0 {
-            return fault_at(start, Fault::GroupNotMinimal);
+            return error_at(start, ImportErrorKind::GroupNotMinimal);
         }
         if len > left {
-            return fault_at(start, Fault::CountTooLarge { count: len });
+            return error_at(start, ImportErrorKind::CountTooLarge { count: len });
         }
         let first = self.items.len() as u32;
         let strings = self.names.len() as u32;
@@ -440,41 +442,42 @@ impl Importer<'_, '_> {
         let mut depth = 0;
         for _ in 0..len {
             offsets.push(self.reader.at);
-            let place = Place::Group { first, len };
-            let tag = read_type(&mut self.reader, place, self.limits, next_string, strings, words)?;
-            let Importer { items, kids, names, .. } = self;
+            let base = ReferenceBase::Group { first, len };
+            let tag = read_type(&mut self.reader, base, self.limits, next_string, strings, words)?;
+            let Importer { items, children, names, .. } = self;
             let child = |word: u32| {
                 if word & LOCAL != 0 {
                     return word;
                 }
-                kids.push(word);
+                children.push(word);
                 let child = items[word as usize];
                 depth = depth.max(child.depth);
                 child.id
             };
             map_words(tag, words, child, |name| names[name as usize]);
-            self.kid_ends.push(self.kids.len() as u32);
+            self.child_ends.push(self.children.len() as u32);
             members.push(Local { tag, words: words.clone() });
         }
         let before = self.pool.len();
         let interned = self.pool.try_intern_locals(members, &mut self.work).map_err(|error| match error {
-            TypeError::GroupTooHard | TypeError::SchemeTooHard => {
+            PoolError::GroupTooHard | PoolError::SchemeTooHard => {
                 limit(start, Bounded::Work, self.limits.work)
             }
-            other => ImportError::at(start, Fault::Type(other)),
+            other => ImportError::at(start, ImportErrorKind::Type(other)),
         })?;
         if interned.rewritten {
-            return fault_at(start, Fault::SchemeNotNormal);
+            return error_at(start, ImportErrorKind::SchemeNotNormal);
         }
         let fresh = self.pool.len() > before;
-        // One cycle, minimal and not an unfolding: all members of one group, each once.
+        // The group must be one minimal cycle that unfolds no other group: its members are all members of one
+        // group, each once.
         let group = self.pool.group_of(interned.ids[0]);
         let whole = group.is_some_and(|group| self.pool.groups[group].len == len);
         let mut sorted = interned.ids.clone();
         sorted.sort_unstable();
         let distinct = sorted.windows(2).all(|pair| pair[0] != pair[1]);
         if !whole || !distinct || interned.ids.iter().any(|&id| self.pool.group_of(id) != group) {
-            return fault_at(start, Fault::GroupNotMinimal);
+            return error_at(start, ImportErrorKind::GroupNotMinimal);
         }
         for (&id, &offset) in interned.ids.iter().zip(&offsets) {
             self.add_item(id, fresh, offset, depth + 1)?;
@@ -483,20 +486,20 @@ impl Importer<'_, '_> {
         Ok(len)
     }
 
-    /// Where the children of some items in a row begin and end.
+    /// Returns the range of the children of consecutive items.
     #[inline]
-    fn kids_of(&self, first: u32, len: u32) -> (u32, u32) {
-        let start = first.checked_sub(1).map_or(0, |before| self.kid_ends[before as usize]);
-        (start, self.kid_ends[(first + len - 1) as usize])
+    fn children_of(&self, first: u32, len: u32) -> (u32, u32) {
+        let start = first.checked_sub(1).map_or(0, |before| self.child_ends[before as usize]);
+        (start, self.child_ends[(first + len - 1) as usize])
     }
 
-    /// Walks the items as an exporter would and checks that it meets them in the order in which they are written.
+    /// Checks that the items are in the order of an exporter's walk.
     ///
-    /// As long as they are in order, the items that the walk is done with are those before `next`. So a child before
-    /// `next` needs no walk, and the child `next` itself needs none either: all that it refers to is before it.
+    /// While they are in order, the finished items are those before `next`. A child before `next` needs no
+    /// visit, and neither does the child `next` itself: everything that it refers to is before it.
     fn check_order(&self, imports: u32, roots: &[RawRoot<'_>]) -> Result<(), ImportError> {
         let mut next = imports;
-        // Items that are entered, and which of their children are left.
+        // Entered items with the ranges of their remaining children.
         let mut stack: Vec<(u32, u32, u32)> = Vec::new();
         let group_of = |item: u32| {
             let at = self.groups.partition_point(|&(first, _)| first <= item).checked_sub(1)?;
@@ -513,21 +516,24 @@ impl Importer<'_, '_> {
                     if first == next {
                         next += len;
                     } else {
-                        let (from, to) = self.kids_of(first, len);
+                        let (from, to) = self.children_of(first, len);
                         stack.push((first, from, to));
                     }
                 }
-                // Back to the innermost item that has children left.
+                // Continue with the innermost item that has children left.
                 at = loop {
                     match stack.last_mut() {
                         Some((_, from, to)) if *from < *to => {
                             *from += 1;
-                            break Some(self.kids[*from as usize - 1]);
+                            break Some(self.children[*from as usize - 1]);
                         }
                         Some(&mut (first, _, _)) => {
                             let (_, len) = span_of(first);
                             if first != next {
-                                return fault_at(self.offsets[first as usize] as usize, Fault::TypeOrder);
+                                return error_at(
+                                    self.offsets[first as usize] as usize,
+                                    ImportErrorKind::TypeOrder,
+                                );
                             }
                             next += len;
                             stack.pop();
@@ -538,27 +544,27 @@ impl Importer<'_, '_> {
             }
         }
         if (next as usize) < self.items.len() {
-            return fault_at(self.offsets[next as usize] as usize, Fault::UnreachableType);
+            return error_at(self.offsets[next as usize] as usize, ImportErrorKind::UnreachableType);
         }
-        // Everything is reached, so an import is if anything refers to it.
+        // Every item is reached, so an import is reached if an item refers to it.
         let mut used = vec![false; imports as usize];
-        for item in roots.iter().map(|root| root.item).chain(self.kids.iter().copied()) {
+        for item in roots.iter().map(|root| root.item).chain(self.children.iter().copied()) {
             if let Some(used) = used.get_mut(item as usize) {
                 *used = true;
             }
         }
         match used.iter().position(|used| !used) {
-            Some(unused) => fault_at(self.offsets[unused] as usize, Fault::UnusedImport),
+            Some(unused) => error_at(self.offsets[unused] as usize, ImportErrorKind::UnusedImport),
             None => Ok(()),
         }
     }
 
-    /// Checks what needs digests: the order of operands and of group members.
+    /// Checks the orders that depend on digests: operands and group members.
     fn check_digest_orders(&self) -> Result<(), ImportError> {
         for &item in &self.unordered {
             let tag = self.pool.nodes[self.items[item as usize].id as usize].tag;
-            let (from, to) = self.kids_of(item, 1);
-            let digests: Vec<_> = self.kids[from as usize..to as usize]
+            let (from, to) = self.children_of(item, 1);
+            let digests: Vec<_> = self.children[from as usize..to as usize]
                 .iter()
                 .map(|&child| self.pool.digests.get(self.items[child as usize].id))
                 .collect();
@@ -567,7 +573,7 @@ impl Importer<'_, '_> {
                 _ => pair[0] < pair[1],
             });
             if !sorted {
-                return fault_at(self.offsets[item as usize] as usize, Fault::OperandOrder);
+                return error_at(self.offsets[item as usize] as usize, ImportErrorKind::OperandOrder);
             }
         }
         for &(first, len) in &self.groups {
@@ -576,14 +582,14 @@ impl Importer<'_, '_> {
             let Some(group) = self.pool.group_of(members[0].id) else { continue };
             let base = self.pool.groups[group].base;
             if !self.pool.group_order(group).iter().map(|offset| base + offset).eq(ids) {
-                return fault_at(self.offsets[first as usize] as usize, Fault::GroupOrder);
+                return error_at(self.offsets[first as usize] as usize, ImportErrorKind::GroupOrder);
             }
         }
         Ok(())
     }
 }
 
-/// Operands of commutative constants in the order in which a pool keeps them.
+/// Sorts the operands of a commutative constant by id, the order inside a pool.
 fn sort_operands(tag: Tag, words: &mut Vec<u32>) {
     match tag {
         Tag::DimSum => {
@@ -598,19 +604,24 @@ fn sort_operands(tag: Tag, words: &mut Vec<u32>) {
 }
 
 impl Pool {
-    /// Reads a bundle within the default [`Limits`] and interns its types. Gives the roots in the order of their labels.
+    /// Reads a bundle within the default [`ImportLimits`] and interns its types. Returns the roots in the
+    /// order of their labels.
     ///
     /// # Errors
-    /// If the bytes are not a bundle, or leave out types that this pool does not have. The pool is then as it was.
-    pub fn import(&mut self, bytes: &[u8]) -> Result<Vec<Root>, ImportError> {
-        self.import_within(bytes, &Limits::default())
+    /// If the bytes are not a bundle, or omit types that this pool does not have. The pool is then unchanged.
+    pub fn import(&mut self, bytes: &[u8]) -> Result<Vec<ImportedRoot>, ImportError> {
+        self.import_within(bytes, &ImportLimits::default())
     }
 
-    /// Like [`Pool::import`], within limits of the caller's choice.
+    /// Like [`Pool::import`], with explicit limits.
     ///
     /// # Errors
     /// As for [`Pool::import`].
-    pub fn import_within(&mut self, bytes: &[u8], limits: &Limits) -> Result<Vec<Root>, ImportError> {
+    pub fn import_within(
+        &mut self,
+        bytes: &[u8],
+        limits: &ImportLimits,
+    ) -> Result<Vec<ImportedRoot>, ImportError> {
         let checkpoint = self.checkpoint();
         let result = self.try_import(bytes, limits);
         if result.is_err() {
@@ -619,7 +630,7 @@ impl Pool {
         result
     }
 
-    fn try_import(&mut self, bytes: &[u8], limits: &Limits) -> Result<Vec<Root>, ImportError> {
+    fn try_import(&mut self, bytes: &[u8], limits: &ImportLimits) -> Result<Vec<ImportedRoot>, ImportError> {
         let mut reader = Reader::new(bytes);
         let (strings, imports) = read_head(&mut reader, bytes.len(), limits)?;
         let mut known = Vec::with_capacity(imports.len());
@@ -633,10 +644,10 @@ impl Pool {
                 }
             }
             if !missing.is_empty() {
-                // Damaged bytes must not send anyone looking for types that no one asked for.
+                // A damaged bundle must not cause requests for types that nothing refers to.
                 let (body, claimed) = bytes.split_at(bytes.len().saturating_sub(TRAILER));
                 if claimed != blake3::hash(body).as_bytes() {
-                    return fault_at(body.len(), Fault::Checksum);
+                    return error_at(body.len(), ImportErrorKind::Checksum);
                 }
                 return Err(ImportError::NotFound { missing });
             }
@@ -645,7 +656,7 @@ impl Pool {
         let names = self.intern_strings(&strings)?;
         let type_count = count(&mut reader, 1, Bounded::Types, limits.types)?;
         let mark = self.nodes.len() as u32;
-        // The count is bounded by the bytes. A pool that is larger already may well have most of the types.
+        // The number of bytes bounds the count. A larger pool probably contains most of the types already.
         if self.len() < type_count as usize {
             self.reserve(type_count as usize);
         }
@@ -656,8 +667,8 @@ impl Pool {
             reader,
             items: Vec::with_capacity(capacity),
             offsets: Vec::with_capacity(capacity),
-            kids: Vec::with_capacity(2 * capacity),
-            kid_ends: Vec::with_capacity(capacity),
+            children: Vec::with_capacity(2 * capacity),
+            child_ends: Vec::with_capacity(capacity),
             names,
             groups: Vec::new(),
             unordered: Vec::new(),
@@ -667,7 +678,7 @@ impl Pool {
         };
         for (at, id) in known.into_iter().enumerate() {
             importer.add_item(id, false, import_start + 32 * at, 1)?;
-            importer.kid_ends.push(0);
+            importer.child_ends.push(0);
         }
         let mut words = Vec::new();
         let mut next_string = 0;
@@ -681,7 +692,7 @@ impl Pool {
             }
         }
         if let Some(&(offset, name)) = strings.get(next_string as usize) {
-            return Err(ImportError::at(offset, Fault::UnusedString { name: name.to_owned() }));
+            return Err(ImportError::at(offset, ImportErrorKind::UnusedString { name: name.to_owned() }));
         }
         let items = importer.items.len() as u32;
         let raw_roots = read_tail(&mut importer.reader, bytes, items, limits)?;
@@ -690,19 +701,19 @@ impl Pool {
         let targets: Vec<u32> = raw_roots.iter().map(|root| importer.items[root.item as usize].id).collect();
         for (root, &id) in raw_roots.iter().zip(&targets) {
             if importer.pool.nodes[id as usize].free > 0 {
-                return Err(ImportError::at(root.offset, Fault::OpenRoot));
+                return Err(ImportError::at(root.offset, ImportErrorKind::OpenRoot));
             }
         }
         let Importer { pool, items, .. } = &mut importer;
         pool.compute_reached(items.iter().map(|item| (item.id, item.depth)))
-            .map_err(|_| ImportError::at(importer.reader.at, Fault::InferenceVariable))?;
+            .map_err(|_| ImportError::at(importer.reader.at, ImportErrorKind::InferenceVariable))?;
         importer.check_digest_orders()?;
         for (root, &id) in raw_roots.iter().zip(&targets) {
             let RawRoot { label, digest, offset, .. } = *root;
             if importer.pool.digests.get(id) != Some(digest) {
-                return Err(ImportError::at(offset, Fault::RootDigest { label: label.to_owned() }));
+                return Err(ImportError::at(offset, ImportErrorKind::RootDigest { label: label.to_owned() }));
             }
-            roots.push(Root { label: label.to_owned(), ty: Idx::from_raw(id), digest });
+            roots.push(ImportedRoot { label: label.to_owned(), ty: Idx::from_raw(id), digest });
         }
         Ok(roots)
     }
@@ -715,10 +726,13 @@ impl Pool {
             let before = self.names.len();
             let id = self
                 .intern_checked_name(name)
-                .map_err(|error| ImportError::at(offset, Fault::Name(error)))?;
+                .map_err(|error| ImportError::at(offset, ImportErrorKind::Name(error)))?;
             let fresh = self.names.len() > before;
             if !fresh && (id >= mark || !seen.insert(id)) {
-                return Err(ImportError::at(offset, Fault::DuplicateString { name: name.to_owned() }));
+                return Err(ImportError::at(
+                    offset,
+                    ImportErrorKind::DuplicateString { name: name.to_owned() },
+                ));
             }
             names.push(id);
         }

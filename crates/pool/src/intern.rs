@@ -7,25 +7,26 @@
 use hashbrown::HashTable;
 use smallvec::SmallVec;
 
-use crate::error::TypeError;
+use crate::error::PoolError;
 use crate::layout;
-use crate::name::Name;
+use crate::name::NameId;
 use crate::pool::{GroupMember, GroupSpan, ID_LIMIT, Idx, Node, Pool, SPILLED, inline_words, meta};
 use crate::tag::Tag;
 
 /// Words of a type that is being built.
 type Words = SmallVec<[u32; 14]>;
 
-/// Number of types or words by which a full vector grows: small ones double, large ones grow by half, so that at most a
-/// third of their memory is unused.
+/// Number of types or words by which a full vector grows: small ones double, large ones grow by half, so that
+/// at most a third of their memory is unused.
 fn growth(len: usize) -> usize {
     if len < 4096 { len.max(256) } else { len / 2 }
 }
 
 impl Pool {
-    /// Interns words of any origin; a new type is checked completely. Constants and schemes must be in normal form.
+    /// Interns words from any source; a new type is checked completely. Constants and schemes must be in
+    /// normal form.
     #[inline]
-    pub(crate) fn intern_words(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
+    pub(crate) fn intern_words(&mut self, tag: Tag, words: &[u32]) -> Result<u32, PoolError> {
         match inline_words(words) {
             Some((len, words)) => self.intern_short(tag, len, words),
             None => self.intern_long(tag, words),
@@ -33,7 +34,7 @@ impl Pool {
     }
 
     /// [`Pool::intern_words`] for up to three words, followed by zeros.
-    pub(crate) fn intern_short(&mut self, tag: Tag, len: u8, words: [u32; 3]) -> Result<u32, TypeError> {
+    pub(crate) fn intern_short(&mut self, tag: Tag, len: u8, words: [u32; 3]) -> Result<u32, PoolError> {
         let hash = self.hasher.short(tag, len, words);
         if let Some(id) = self.find_short(hash, tag, len, words) {
             return Ok(id);
@@ -44,7 +45,7 @@ impl Pool {
     }
 
     /// [`Pool::intern_words`] for more than three words.
-    pub(crate) fn intern_long(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
+    pub(crate) fn intern_long(&mut self, tag: Tag, words: &[u32]) -> Result<u32, PoolError> {
         let hash = self.hasher.long(tag, words);
         if let Some(id) = self.find_long(hash, tag, words) {
             return Ok(id);
@@ -60,7 +61,7 @@ impl Pool {
         tag: Tag,
         first: Option<u32>,
         rest: &[Idx],
-    ) -> Result<u32, TypeError> {
+    ) -> Result<u32, PoolError> {
         let at = |at: usize| rest.get(at).map_or(0, |child| child.number());
         match (first, rest.len()) {
             (None, len @ 0..=3) => self.intern_short(tag, len as u8, [at(0), at(1), at(2)]),
@@ -73,7 +74,7 @@ impl Pool {
     }
 
     /// Interns a struct with named fields.
-    pub(crate) fn intern_struct(&mut self, name: Name, fields: &[(Name, Idx)]) -> Result<u32, TypeError> {
+    pub(crate) fn intern_struct(&mut self, name: NameId, fields: &[(NameId, Idx)]) -> Result<u32, PoolError> {
         let header = (fields.len() as u32) << 1 | u32::from(!fields.is_empty());
         let mut words = Words::from_slice(&[name.0, header]);
         words.extend(fields.iter().flat_map(|(name, ty)| [name.0, ty.number()]));
@@ -100,7 +101,7 @@ impl Pool {
     }
 
     /// Checks a new type. Returns its number of free binders and its meta byte.
-    fn check_new(&self, tag: Tag, words: &[u32]) -> Result<(u8, u8), TypeError> {
+    fn check_new(&self, tag: Tag, words: &[u32]) -> Result<(u8, u8), PoolError> {
         // Fast paths for most types: closed children only, or a struct with distinct names.
         let plain = if layout::may_be_types(tag, words.len()) {
             self.are_closed_types(words)
@@ -110,10 +111,10 @@ impl Pool {
         if plain { Ok((0, 0)) } else { self.check_completely(tag, words) }
     }
 
-    fn push(&mut self, hash: u64, node: Node, meta: u8) -> Result<u32, TypeError> {
+    fn push(&mut self, hash: u64, node: Node, meta: u8) -> Result<u32, PoolError> {
         let id = self.nodes.len() as u32;
         if id >= ID_LIMIT {
-            return Err(TypeError::Full);
+            return Err(PoolError::Full);
         }
         if self.nodes.len() == self.nodes.capacity() {
             self.reserve(growth(self.nodes.len()));
@@ -133,10 +134,10 @@ impl Pool {
         index.reserve(more, |&id| hasher.node(&nodes[id as usize], extra));
     }
 
-    /// Appends words to the shared array. Returns the words of the node that refers to them.
-    fn spill(&mut self, words: &[u32]) -> Result<[u32; 3], TypeError> {
-        let start = u32::try_from(self.extra.len()).map_err(|_| TypeError::Full)?;
-        let count = u32::try_from(words.len()).map_err(|_| TypeError::Full)?;
+    /// Appends words to the shared array. Returns the inline words that refer to them.
+    fn spill(&mut self, words: &[u32]) -> Result<[u32; 3], PoolError> {
+        let start = u32::try_from(self.extra.len()).map_err(|_| PoolError::Full)?;
+        let count = u32::try_from(words.len()).map_err(|_| PoolError::Full)?;
         if self.extra.capacity() - self.extra.len() < words.len() {
             self.extra.reserve_exact(growth(self.extra.len()).max(words.len()));
         }
@@ -144,9 +145,9 @@ impl Pool {
         Ok([start, count, 0])
     }
 
-    /// Adds the members of a group that is known to be minimal and new. Children that are members are given as ids from
-    /// `self.nodes.len()` on.
-    pub(crate) fn push_group(&mut self, hash: u64, members: &[GroupMember]) -> Result<u32, TypeError> {
+    /// Adds the members of a group that is known to be minimal and new. Children that are members are given
+    /// as ids from `self.nodes.len()` on.
+    pub(crate) fn push_group(&mut self, hash: u64, members: &[GroupMember]) -> Result<u32, PoolError> {
         let base = self.nodes.len() as u32;
         for member in members {
             let GroupMember { tag, words, free, meta } = member;

@@ -1,8 +1,9 @@
-//! The JSON view of a bundle: the same content, item for item, for people and for tools without a reader of their own.
+//! JSON view of a bundle: the same content, item by item, for people and for tools without a reader of
+//! bundles.
 //!
-//! The view says nothing more and nothing less than the bytes: reading a view gives the bytes it was made from. It is
-//! specified in `docs/bundle-format.md`. A view is not checked beyond what it takes to write the bytes down; importing
-//! the bundle checks everything.
+//! The view is equivalent to the bytes: parsing a view returns the bytes it was created from.
+//! `docs/bundle-format.md` specifies it. Parsing checks only what is necessary to produce bytes; importing
+//! the bundle checks everything else.
 
 mod strict;
 
@@ -13,86 +14,86 @@ use crate::descriptor::{
     ConstDescriptor, Descriptor, FromWords, GraphRef, ToWords, Variable, VariantDescriptor,
 };
 use crate::digest::Digest;
-use crate::error::TypeError;
+use crate::error::PoolError;
 use crate::export::Bundle;
-use crate::fault::{Fault, ImportError};
 use crate::graph::LOCAL;
-use crate::import::{Place, read_head, read_tail, read_type};
+use crate::import::{ReferenceBase, read_head, read_tail, read_type};
+use crate::import_error::{ImportError, ImportErrorKind};
 use crate::layout;
-use crate::limits::Limits;
-use crate::tag::{Class, GROUP_NUMBER, Sort, Tag};
+use crate::limits::ImportLimits;
+use crate::tag::{GROUP_NUMBER, Sort, Tag, TagClass};
 use crate::wire::{FORMAT_VERSION, MAGIC, Reader, SUITE_BLAKE3, put_varint};
 
-/// Why text is not the JSON view of a bundle.
+/// Error of parsing the JSON view of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JsonError {
-    /// It is longer than the limit for bundles.
+    /// The text is longer than the limit for bundles.
     #[error("more than {limit} bytes")]
     TooLong {
-        /// The limit.
+        /// Limit in bytes.
         limit: usize,
     },
-    /// It is not JSON.
+    /// The text is not JSON.
     #[error("line {line}, column {column}: not JSON: {reason}")]
     Syntax {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// From 1.
+        /// Column number, from 1.
         column: usize,
-        /// What is wrong there.
+        /// Message of the JSON parser.
         reason: String,
     },
-    /// An object has a field twice.
+    /// An object repeats a field.
     #[error("line {line}, column {column}: the field {name:?} is there twice")]
     DuplicateField {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// From 1.
+        /// Column number, from 1.
         column: usize,
-        /// The field.
+        /// Name of the field.
         name: String,
     },
-    /// A value is not what the view has there.
+    /// A value of the wrong form.
     #[error("{path}: expected {expected}")]
     Expected {
-        /// Where, such as `types[3].of`.
+        /// Path to the value, such as `types[3].of`.
         path: String,
-        /// What belongs there.
+        /// Description of the required value.
         expected: &'static str,
     },
-    /// A field that an object of this kind does not have.
+    /// A field that objects of this kind do not have.
     #[error("{path}: there is no such field")]
     UnknownField {
-        /// Where.
+        /// Path to the field.
         path: String,
     },
-    /// A reference to an item that is not there or comes later.
+    /// A reference to an item that does not exist or comes later.
     #[error("{path}: item {item} does not come before this one")]
     Reference {
-        /// Where.
+        /// Path to the reference.
         path: String,
-        /// The item.
+        /// Number of the item.
         item: u64,
     },
-    /// A reference to a member that the group at hand does not have, or outside of groups.
+    /// A reference to a member that the current group does not have, or outside of groups.
     #[error("{path}: there is no member {member} here")]
     Member {
-        /// Where.
+        /// Path to the reference.
         path: String,
-        /// The member.
+        /// Number of the member.
         member: u32,
     },
-    /// A type that cannot be written down.
+    /// A type that cannot be encoded.
     #[error("{path}: {error}")]
     Type {
-        /// Where.
+        /// Path to the type.
         path: String,
-        /// What is wrong.
-        error: TypeError,
+        /// Error of the type.
+        error: PoolError,
     },
 }
 
-/// A reference in a view: an item, or a member of the group at hand.
+/// Reference in a view: an item, or a member of the current group.
 type ViewRef = GraphRef<u32>;
 
 struct Names<'b>(&'b [(usize, &'b str)]);
@@ -192,19 +193,19 @@ fn type_value(ty: &Descriptor<ViewRef>) -> Value {
         Descriptor::Const(ConstDescriptor::Min(of)) => json!({ "kind": "min", "of": refs(of) }),
         Descriptor::Const(ConstDescriptor::Max(of)) => json!({ "kind": "max", "of": refs(of) }),
         Descriptor::Const(ConstDescriptor::Unknown) => json!({ "kind": "unknown" }),
-        // A view writes groups out; it never nests them.
+        // A view lists the members of groups and never nests them.
         Descriptor::Recursive { member, .. } => json!({ "kind": "recursive", "member": member }),
     }
 }
 
 impl Bundle {
-    /// The JSON view.
+    /// Returns the JSON view.
     ///
     /// # Errors
-    /// If the bytes cannot be read as far as the view needs.
+    /// If the bytes cannot be decoded as far as the view requires.
     pub fn to_json(&self) -> Result<String, ImportError> {
         let bytes = self.as_bytes();
-        let limits = Limits::default();
+        let limits = ImportLimits::default();
         let mut reader = Reader::new(bytes);
         let (strings, imports) = read_head(&mut reader, bytes.len(), &limits)?;
         let mut types = Vec::new();
@@ -212,11 +213,11 @@ impl Bundle {
         let mut words = Vec::new();
         let mut item = imports.len() as u32;
         let end = reader.varint()?.saturating_add(item);
-        let mut read = |reader: &mut Reader<'_>, place: Place| -> Result<Value, ImportError> {
+        let mut read = |reader: &mut Reader<'_>, base: ReferenceBase| -> Result<Value, ImportError> {
             let offset = reader.at;
-            let tag = read_type(reader, place, &limits, &mut next_string, strings.len() as u32, &mut words)?;
+            let tag = read_type(reader, base, &limits, &mut next_string, strings.len() as u32, &mut words)?;
             check_layout(tag, &words, |_, _| {})
-                .map_err(|error| ImportError::at(offset, Fault::Type(error)))?;
+                .map_err(|error| ImportError::at(offset, ImportErrorKind::Type(error)))?;
             Ok(type_value(&Descriptor::from_words(tag, &words, &mut Names(&strings))))
         };
         while item < end {
@@ -225,14 +226,14 @@ impl Bundle {
                 reader.byte()?;
                 let len = reader.varint()?;
                 if len > end - item {
-                    return Err(ImportError::at(offset, Fault::CountTooLarge { count: len }));
+                    return Err(ImportError::at(offset, ImportErrorKind::CountTooLarge { count: len }));
                 }
                 let members: Result<Value, ImportError> =
-                    (0..len).map(|_| read(&mut reader, Place::Group { first: item, len })).collect();
+                    (0..len).map(|_| read(&mut reader, ReferenceBase::Group { first: item, len })).collect();
                 types.push(json!({ "group": members? }));
                 item += len;
             } else {
-                types.push(read(&mut reader, Place::Item(item))?);
+                types.push(read(&mut reader, ReferenceBase::Item(item))?);
                 item += 1;
             }
         }
@@ -251,16 +252,16 @@ impl Bundle {
         Ok(format!("{view:#}"))
     }
 
-    /// The bundle with this JSON view. Nothing but its form is checked before it is imported.
+    /// Returns the bundle with this JSON view. Only the form is checked; importing checks the content.
     ///
     /// # Errors
     /// If the text is not a view.
-    pub fn from_json(text: &str, limits: &Limits) -> Result<Bundle, JsonError> {
+    pub fn from_json(text: &str, limits: &ImportLimits) -> Result<Bundle, JsonError> {
         if text.len() > limits.bytes {
             return Err(JsonError::TooLong { limit: limits.bytes });
         }
         let view = strict::parse(text)?;
-        let top = At { value: &view, path: String::new() };
+        let top = JsonValue { value: &view, path: String::new() };
         let top = top.object(&["format", "version", "hash", "imports", "types", "roots"])?;
         if top.field("format")?.value != "typeloom-bundle" {
             return top.field("format")?.expected("\"typeloom-bundle\"");
@@ -287,11 +288,11 @@ impl Bundle {
                 writer.out.push(GROUP_NUMBER);
                 put_varint(&mut writer.out, members.len() as u32);
                 for member in &members {
-                    writer.write(member, Place::Group { first: item, len: members.len() as u32 })?;
+                    writer.write(member, ReferenceBase::Group { first: item, len: members.len() as u32 })?;
                 }
                 item += members.len() as u32;
             } else {
-                writer.write(&entry, Place::Item(item))?;
+                writer.write(&entry, ReferenceBase::Item(item))?;
                 item += 1;
             }
         }
@@ -325,19 +326,19 @@ impl Bundle {
     }
 }
 
-/// A value of a view and where it is.
-struct At<'v> {
+/// A value of a view with its path.
+struct JsonValue<'v> {
     value: &'v Value,
     path: String,
 }
 
-/// An object of a view that has only fields it may have.
+/// An object of a view without unknown fields.
 struct Object<'v> {
     map: &'v Map<String, Value>,
     path: String,
 }
 
-impl<'v> At<'v> {
+impl<'v> JsonValue<'v> {
     fn expected<T>(&self, expected: &'static str) -> Result<T, JsonError> {
         let path = if self.path.is_empty() { "the view".to_owned() } else { self.path.clone() };
         Err(JsonError::Expected { path, expected })
@@ -353,9 +354,9 @@ impl<'v> At<'v> {
         Ok(Object { map, path: self.path.clone() })
     }
 
-    fn array(&self) -> Result<Vec<At<'v>>, JsonError> {
+    fn array(&self) -> Result<Vec<JsonValue<'v>>, JsonError> {
         let Some(items) = self.value.as_array() else { return self.expected("an array") };
-        let at = |(at, value)| At { value, path: format!("{}[{at}]", self.path) };
+        let at = |(at, value)| JsonValue { value, path: format!("{}[{at}]", self.path) };
         Ok(items.iter().enumerate().map(at).collect())
     }
 
@@ -384,7 +385,7 @@ impl<'v> At<'v> {
     }
 
     fn references(&self) -> Result<Vec<ViewRef>, JsonError> {
-        self.array()?.iter().map(At::reference).collect()
+        self.array()?.iter().map(JsonValue::reference).collect()
     }
 
     fn two(&self) -> Result<(ViewRef, ViewRef), JsonError> {
@@ -404,7 +405,7 @@ impl<'v> At<'v> {
     }
 
     fn sorts(&self) -> Result<Vec<Sort>, JsonError> {
-        self.array()?.iter().map(At::sort).collect()
+        self.array()?.iter().map(JsonValue::sort).collect()
     }
 
     fn fields(&self) -> Result<(Vec<String>, Vec<ViewRef>), JsonError> {
@@ -430,108 +431,120 @@ impl<'v> At<'v> {
         let Some(&tag) = Tag::ALL.iter().find(|tag| tag.name() == kind) else {
             return self.expected("a known kind");
         };
-        let only = |allowed: &[&str]| self.object(&[&["kind"], allowed].concat());
         match tag.class() {
-            Class::Primitive => {
-                only(&[])?;
-                return Ok(Descriptor::Primitive(tag));
+            TagClass::Primitive => {
+                self.only(&[])?;
+                Ok(Descriptor::Primitive(tag))
             }
-            Class::Container => {
-                return Ok(Descriptor::Container { tag, child: only(&["of"])?.field("of")?.reference()? });
+            TagClass::Container => {
+                Ok(Descriptor::Container { tag, child: self.only(&["of"])?.field("of")?.reference()? })
             }
-            Class::TwoChild => {
-                let (child1, child2) = only(&["of"])?.field("of")?.two()?;
-                return Ok(Descriptor::TwoChild { tag, child1, child2 });
+            TagClass::TwoChild => {
+                let (child1, child2) = self.only(&["of"])?.field("of")?.two()?;
+                Ok(Descriptor::TwoChild { tag, child1, child2 })
             }
-            Class::Constructor | Class::Region | Class::Const => {}
+            TagClass::Const => self.constant(tag).map(Descriptor::Const),
+            TagClass::Constructor | TagClass::Region => self.constructor(tag),
         }
-        let name_of = |object: &Object<'_>| object.field("name")?.text().map(str::to_owned);
+    }
+
+    fn only(&self, allowed: &[&str]) -> Result<Object<'v>, JsonError> {
+        self.object(&[&["kind"], allowed].concat())
+    }
+
+    fn constructor(&self, tag: Tag) -> Result<Descriptor<ViewRef>, JsonError> {
         Ok(match tag {
             Tag::Borrowed => {
-                let object = only(&["inner", "lifetime"])?;
+                let object = self.only(&["inner", "lifetime"])?;
                 Descriptor::Borrowed {
                     inner: object.field("inner")?.reference()?,
                     lifetime: object.field("lifetime")?.reference()?,
                 }
             }
             Tag::Function => {
-                let object = only(&["params", "returns"])?;
+                let object = self.only(&["params", "returns"])?;
                 Descriptor::Function {
                     params: object.field("params")?.references()?,
                     returns: object.field("returns")?.reference()?,
                 }
             }
             Tag::Tuple => {
-                Descriptor::Tuple { elements: only(&["elements"])?.field("elements")?.references()? }
+                Descriptor::Tuple { elements: self.only(&["elements"])?.field("elements")?.references()? }
             }
             Tag::Struct => {
-                let object = only(&["name", "fields"])?;
+                let object = self.only(&["name", "fields"])?;
                 let (field_names, field_types) = object.field("fields")?.fields()?;
-                Descriptor::Struct { name: name_of(&object)?, field_names, field_types }
+                Descriptor::Struct { name: object.name()?, field_names, field_types }
             }
             Tag::Enum => {
-                let object = only(&["name", "variants"])?;
+                let object = self.only(&["name", "variants"])?;
                 let mut variants = Vec::new();
                 for variant in object.field("variants")?.array()? {
                     let variant = variant.object(&["name", "fields"])?;
                     let (field_names, field_types) = variant.field("fields")?.fields()?;
-                    variants.push(VariantDescriptor { name: name_of(&variant)?, field_names, field_types });
+                    variants.push(VariantDescriptor { name: variant.name()?, field_names, field_types });
                 }
-                Descriptor::Enum { name: name_of(&object)?, variants }
+                Descriptor::Enum { name: object.name()?, variants }
             }
             Tag::Applied => {
-                let object = only(&["name", "args"])?;
-                Descriptor::Applied { name: name_of(&object)?, args: object.field("args")?.references()? }
+                let object = self.only(&["name", "args"])?;
+                Descriptor::Applied { name: object.name()?, args: object.field("args")?.references()? }
             }
-            Tag::Opaque => Descriptor::Opaque { name: name_of(&only(&["name"])?)? },
+            Tag::Opaque => Descriptor::Opaque { name: self.only(&["name"])?.name()? },
             Tag::Declared => {
-                let object = only(&["name", "params", "body"])?;
+                let object = self.only(&["name", "params", "body"])?;
                 Descriptor::Declared {
-                    name: name_of(&object)?,
+                    name: object.name()?,
                     params: object.field("params")?.sorts()?,
                     body: object.field("body")?.reference()?,
                 }
             }
             Tag::Instance => {
-                let object = only(&["declaration", "args"])?;
+                let object = self.only(&["declaration", "args"])?;
                 Descriptor::Instance {
                     declaration: object.field("declaration")?.reference()?,
                     args: object.field("args")?.references()?,
                 }
             }
-            Tag::Named => Descriptor::Named { name: name_of(&only(&["name"])?)? },
+            Tag::Named => Descriptor::Named { name: self.only(&["name"])?.name()? },
             Tag::Scheme => {
-                let object = only(&["vars", "body"])?;
+                let object = self.only(&["vars", "body"])?;
                 Descriptor::Scheme {
                     vars: object.field("vars")?.sorts()?,
                     body: object.field("body")?.reference()?,
                 }
             }
             Tag::Bound => {
-                let object = only(&["depth", "index", "sort"])?;
+                let object = self.only(&["depth", "index", "sort"])?;
                 Descriptor::Variable(Variable::Bound {
                     depth: object.field("depth")?.small()?,
                     index: object.field("index")?.small()?,
                     sort: object.field("sort")?.sort()?,
                 })
             }
-            Tag::Lifetime => Descriptor::Lifetime { name: name_of(&only(&["name"])?)? },
+            Tag::Lifetime => Descriptor::Lifetime { name: self.only(&["name"])?.name()? },
             Tag::Tensor => {
-                let object = only(&["element", "dims"])?;
+                let object = self.only(&["element", "dims"])?;
                 Descriptor::Tensor {
                     element: object.field("element")?.reference()?,
                     dims: Some(object.field("dims")?.references()?),
                 }
             }
-            Tag::TensorUnranked => {
-                Descriptor::Tensor { element: only(&["element"])?.field("element")?.reference()?, dims: None }
-            }
-            Tag::DimConst => {
-                Descriptor::Const(ConstDescriptor::Int(only(&["value"])?.field("value")?.int()?))
-            }
-            Tag::DimSymbol => Descriptor::Const(ConstDescriptor::Symbol(name_of(&only(&["name"])?)?)),
+            Tag::TensorUnranked => Descriptor::Tensor {
+                element: self.only(&["element"])?.field("element")?.reference()?,
+                dims: None,
+            },
+            // `Infer`, and tags of other classes.
+            _ => return self.expected("a kind that can travel"),
+        })
+    }
+
+    fn constant(&self, tag: Tag) -> Result<ConstDescriptor<ViewRef>, JsonError> {
+        Ok(match tag {
+            Tag::DimConst => ConstDescriptor::Int(self.only(&["value"])?.field("value")?.int()?),
+            Tag::DimSymbol => ConstDescriptor::Symbol(self.only(&["name"])?.name()?),
             Tag::DimSum => {
-                let object = only(&["constant", "terms"])?;
+                let object = self.only(&["constant", "terms"])?;
                 let mut terms = Vec::new();
                 for term in object.field("terms")?.array()? {
                     match &term.array()?[..] {
@@ -539,77 +552,80 @@ impl<'v> At<'v> {
                         _ => return term.expected("a coefficient and a reference"),
                     }
                 }
-                Descriptor::Const(ConstDescriptor::Sum { constant: object.field("constant")?.int()?, terms })
+                ConstDescriptor::Sum { constant: object.field("constant")?.int()?, terms }
             }
-            Tag::DimProduct => {
-                Descriptor::Const(ConstDescriptor::Product(only(&["of"])?.field("of")?.references()?))
-            }
+            Tag::DimProduct => ConstDescriptor::Product(self.only(&["of"])?.field("of")?.references()?),
             Tag::DimFloorDiv => {
-                let (a, b) = only(&["of"])?.field("of")?.two()?;
-                Descriptor::Const(ConstDescriptor::FloorDiv(a, b))
+                let (a, b) = self.only(&["of"])?.field("of")?.two()?;
+                ConstDescriptor::FloorDiv(a, b)
             }
             Tag::DimMod => {
-                let (a, b) = only(&["of"])?.field("of")?.two()?;
-                Descriptor::Const(ConstDescriptor::Mod(a, b))
+                let (a, b) = self.only(&["of"])?.field("of")?.two()?;
+                ConstDescriptor::Mod(a, b)
             }
-            Tag::DimMin => Descriptor::Const(ConstDescriptor::Min(only(&["of"])?.field("of")?.references()?)),
-            Tag::DimMax => Descriptor::Const(ConstDescriptor::Max(only(&["of"])?.field("of")?.references()?)),
+            Tag::DimMin => ConstDescriptor::Min(self.only(&["of"])?.field("of")?.references()?),
+            Tag::DimMax => ConstDescriptor::Max(self.only(&["of"])?.field("of")?.references()?),
             Tag::DimUnknown => {
-                only(&[])?;
-                Descriptor::Const(ConstDescriptor::Unknown)
+                self.only(&[])?;
+                ConstDescriptor::Unknown
             }
-            // `Infer`, and the classes that returned above.
             _ => return self.expected("a kind that can travel"),
         })
     }
 }
 
 impl<'v> Object<'v> {
-    fn field(&self, name: &'static str) -> Result<At<'v>, JsonError> {
+    fn name(&self) -> Result<String, JsonError> {
+        self.field("name")?.text().map(str::to_owned)
+    }
+
+    fn field(&self, name: &'static str) -> Result<JsonValue<'v>, JsonError> {
         let dot = if self.path.is_empty() { "" } else { "." };
         let path = format!("{}{dot}{name}", self.path);
         match self.map.get(name) {
-            Some(value) => Ok(At { value, path }),
+            Some(value) => Ok(JsonValue { value, path }),
             None => Err(JsonError::Expected { path, expected: "a value" }),
         }
     }
 }
 
-/// Writes types as they are in the bytes.
+/// Writes types as in the bytes.
 struct ViewWriter {
     strings: Vec<String>,
     string_at: std::collections::HashMap<String, u32>,
     out: Vec<u8>,
 }
 
-struct InPlace<'w> {
+struct ReferenceEncoder<'w> {
     writer: &'w mut ViewWriter,
-    place: Place,
+    base: ReferenceBase,
     path: &'w str,
 }
 
-impl From<TypeError> for JsonError {
-    fn from(error: TypeError) -> Self {
+impl From<PoolError> for JsonError {
+    fn from(error: PoolError) -> Self {
         JsonError::Type { path: "types".to_owned(), error }
     }
 }
 
-impl ToWords<ViewRef> for InPlace<'_> {
+impl ToWords<ViewRef> for ReferenceEncoder<'_> {
     type Error = JsonError;
 
     fn child(&mut self, reference: &ViewRef) -> Result<u32, JsonError> {
         let bad = |item: u32| JsonError::Reference { path: self.path.to_owned(), item: u64::from(item) };
-        match (*reference, self.place) {
-            (GraphRef::Outer(item), Place::Item(own)) => {
+        match (*reference, self.base) {
+            (GraphRef::Outer(item), ReferenceBase::Item(own)) => {
                 own.checked_sub(item).filter(|&distance| distance > 0).ok_or_else(|| bad(item))
             }
-            (GraphRef::Outer(item), Place::Group { first, .. }) => first
+            (GraphRef::Outer(item), ReferenceBase::Group { first, .. }) => first
                 .checked_sub(item)
                 .filter(|&distance| distance > 0)
                 .map(|d| d << 1)
                 .ok_or_else(|| bad(item)),
-            (GraphRef::Member(member), Place::Group { len, .. }) if member < len => Ok(member << 1 | 1),
-            (GraphRef::Member(member), Place::Group { .. } | Place::Item(_)) => {
+            (GraphRef::Member(member), ReferenceBase::Group { len, .. }) if member < len => {
+                Ok(member << 1 | 1)
+            }
+            (GraphRef::Member(member), ReferenceBase::Group { .. } | ReferenceBase::Item(_)) => {
                 Err(JsonError::Member { path: self.path.to_owned(), member })
             }
         }
@@ -628,14 +644,14 @@ impl ToWords<ViewRef> for InPlace<'_> {
 }
 
 impl ViewWriter {
-    fn write(&mut self, at: &At<'_>, place: Place) -> Result<(), JsonError> {
+    fn write(&mut self, at: &JsonValue<'_>, base: ReferenceBase) -> Result<(), JsonError> {
         let ty = at.ty()?;
-        let (tag, words) = ty.to_words(&mut InPlace { writer: self, place, path: &at.path }).map_err(
-            |error| match error {
+        let (tag, words) = ty
+            .to_words(&mut ReferenceEncoder { writer: self, base, path: &at.path })
+            .map_err(|error| match error {
                 JsonError::Type { error, .. } => JsonError::Type { path: at.path.clone(), error },
                 other => other,
-            },
-        )?;
+            })?;
         self.out.push(tag.number());
         if layout::fixed_len(tag).is_none() {
             put_varint(&mut self.out, words.len() as u32);

@@ -1,22 +1,22 @@
-//! How the content of a type is laid out in words, for every tag.
+//! Layout of a type's words, for every tag.
 //!
-//! A type is a tag and a sequence of `u32` words; a word is a child, a name or a number, and which one it is follows
-//! from the tag and the words before it. Interning, hashing, encoding, decoding and validation all walk a type through
-//! [`Cursor`] or [`for_each`], so a constructor's layout is written down once, in [`pattern`].
+//! A type is a tag and a sequence of `u32` words. A word is a child, a name or a number; the tag and the
+//! preceding words determine which. Interning, hashing, encoding, decoding and validation all traverse a type
+//! with [`Cursor`] or [`for_each`], so [`pattern`] is the only definition of a constructor's layout.
 //!
-//! **Invariant:** two types with the same tag and words are the same type, and the roles of the words are a function of
-//! the tag and the words alone; hashed messages are injective because of it.
+//! **Invariant:** types with equal tags and words are equal, and the roles of the words are a function of tag
+//! and words alone; therefore hashed messages are injective.
 
-use crate::tag::{Class, Sort, Tag};
+use crate::tag::{Sort, Tag, TagClass};
 
-/// The sort that a child position accepts.
+/// Sort of child that a position accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accepts {
     Only(Sort),
     Any,
 }
 
-/// What one word is.
+/// Role of one word in a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Child(Accepts),
@@ -29,7 +29,8 @@ const REGION: Role = Role::Child(Accepts::Only(Sort::Region));
 const CONST: Role = Role::Child(Accepts::Only(Sort::Const));
 const ANY: Role = Role::Child(Accepts::Any);
 
-/// The words of a tag: a fixed beginning, then a repeated group; or named fields, which depend on counts among the words.
+/// Word pattern of a tag: a fixed prefix, then a repeated group; or fields, whose layout depends on counts
+/// among the words.
 #[derive(Clone, Copy)]
 pub(crate) enum Pattern {
     Regular {
@@ -51,14 +52,14 @@ const fn repeat(first: &'static [Role], rest: &'static [Role], min_repeats: u32)
     Pattern::Regular { first, rest, min_repeats }
 }
 
-/// The layout of each tag.
+/// Returns the layout of a tag.
 #[inline]
 pub(crate) const fn pattern(tag: Tag) -> Pattern {
     match tag.class() {
-        Class::Primitive => return fixed(&[]),
-        Class::Container => return fixed(&[TYPE]),
-        Class::TwoChild => return fixed(&[TYPE, TYPE]),
-        Class::Constructor | Class::Region | Class::Const => {}
+        TagClass::Primitive => return fixed(&[]),
+        TagClass::Container => return fixed(&[TYPE]),
+        TagClass::TwoChild => return fixed(&[TYPE, TYPE]),
+        TagClass::Constructor | TagClass::Region | TagClass::Const => {}
     }
     match tag {
         Tag::Borrowed => fixed(&[TYPE, REGION]),
@@ -96,13 +97,13 @@ const FIXED_LEN: [Option<u8>; 128] = {
     table
 };
 
-/// The number of words where the tag alone decides it.
+/// Returns the number of words if the tag alone determines it.
 #[inline]
 pub(crate) fn fixed_len(tag: Tag) -> Option<u32> {
     FIXED_LEN[usize::from(tag.number() & 127)].map(u32::from)
 }
 
-/// The word position of the child in whose scope the type itself binds variables.
+/// Returns the word index of the child that is in the scope of the type's own binder.
 #[inline]
 pub(crate) const fn binder_body(tag: Tag) -> Option<usize> {
     match tag {
@@ -116,7 +117,7 @@ pub(crate) const fn binder_body(tag: Tag) -> Option<usize> {
 enum State {
     First(u8),
     Rest(u8),
-    /// The name of the enum itself.
+    /// At the name of the enum.
     Head,
     Name,
     Header,
@@ -126,7 +127,7 @@ enum State {
     Closed,
 }
 
-/// Walks the words of one type in order and says what the next one is.
+/// Traverses one type's words and returns the role of each.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor {
     pattern: Pattern,
@@ -149,7 +150,7 @@ impl Cursor {
         Cursor { pattern, state, fields_left: 0, named: false, repeats: 0 }
     }
 
-    /// What the next word is; `None` when the layout has no further word.
+    /// Returns the role of the next word, or `None` after the last word of the layout.
     #[inline]
     pub(crate) fn role(&self) -> Option<Role> {
         Some(match (self.state, self.pattern) {
@@ -162,7 +163,7 @@ impl Cursor {
         })
     }
 
-    /// Passes over the next word.
+    /// Advances past the next word.
     #[inline]
     pub(crate) fn advance(&mut self, word: u32) {
         self.state = match (self.state, self.pattern) {
@@ -225,22 +226,22 @@ impl Cursor {
     }
 }
 
-/// Layouts by how fast they can be walked. Most types of a pool are of the first two kinds.
+/// Classes of layouts by traversal speed. Most types of a pool are in the first two classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quick {
     /// A primitive: a type without words.
     Leaf,
-    /// Nothing but children of sort type; at least the number.
+    /// Children of sort type only, at least this many.
     Types(u8),
     /// A struct.
     Struct,
-    /// Walked by [`pattern`].
+    /// Traversed with [`pattern`].
     General,
 }
 
 const fn quick_of(tag: Tag) -> Quick {
     match pattern(tag) {
-        Pattern::Regular { first: [], rest: [], .. } if matches!(tag.class(), Class::Primitive) => {
+        Pattern::Regular { first: [], rest: [], .. } if matches!(tag.class(), TagClass::Primitive) => {
             Quick::Leaf
         }
         Pattern::Regular { first: [TYPE] | [TYPE, TYPE], rest: [] | [TYPE], .. }
@@ -263,7 +264,8 @@ const QUICK: [Quick; 128] = {
     table
 };
 
-/// For each tag a bit for each number of words that are nothing but children of sort type; the last is for seven or more.
+/// For each tag and number of words, one bit: whether the words may all be children of sort type. The last
+/// bit is for seven or more words.
 const TYPES_ONLY: [u8; 128] = {
     let mut table = [0; 128];
     let mut at = 0;
@@ -280,19 +282,19 @@ const TYPES_ONLY: [u8; 128] = {
     table
 };
 
-/// Whether this many children of sort type, and nothing else, are the content of a type of this tag.
+/// Whether a type of this tag may consist of this many children of sort type and no other words.
 #[inline(always)]
 pub(crate) fn may_be_types(tag: Tag, words: usize) -> bool {
     TYPES_ONLY[usize::from(tag.number() & 127)] >> words.min(7) & 1 == 1
 }
 
-/// How to walk the types of a tag.
+/// Returns the layout class of a tag.
 #[inline]
 pub(crate) fn quick(tag: Tag) -> Quick {
     QUICK[usize::from(tag.number() & 127)]
 }
 
-/// Calls `f` with the role, the position and the value of every word of a well-formed type.
+/// Calls `f` with role, index and value of every word of a well-formed type.
 #[inline]
 pub(crate) fn for_each(tag: Tag, words: &[u32], mut f: impl FnMut(Role, usize, u32)) {
     match quick(tag) {
@@ -344,20 +346,20 @@ pub(crate) fn for_each_child(tag: Tag, words: &[u32], mut f: impl FnMut(u32)) {
     }
 }
 
-/// The fields of a struct, or of one variant of an enum.
+/// The fields of a struct or of one variant of an enum.
 #[derive(Clone, Copy)]
-pub(crate) struct Part<'a> {
+pub(crate) struct FieldList<'a> {
     pub(crate) name: u32,
     pub(crate) named: bool,
     fields: &'a [u32],
 }
 
-impl<'a> Part<'a> {
+impl<'a> FieldList<'a> {
     const fn width(&self) -> usize {
         if self.named { 2 } else { 1 }
     }
 
-    /// The names of the fields; none if they are positional.
+    /// Names of the fields; empty if they are positional.
     pub(crate) fn field_names(&self) -> impl Iterator<Item = u32> + use<'a> {
         let names = if self.named { self.fields } else { &[] };
         names.iter().step_by(2).copied()
@@ -369,29 +371,30 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Iterates over the parts in the words of a struct (one), or in those of an enum after its name (its variants).
-pub(crate) struct Parts<'a>(pub(crate) &'a [u32]);
+/// Iterator over the parts of a struct (one), or over the variants of an enum, given its words after the
+/// name.
+pub(crate) struct FieldLists<'a>(pub(crate) &'a [u32]);
 
-impl<'a> Parts<'a> {
-    /// The parts of a struct or an enum; none for other tags.
+impl<'a> FieldLists<'a> {
+    /// Returns the parts of a struct or an enum; empty for other tags.
     pub(crate) fn of(tag: Tag, words: &'a [u32]) -> Self {
         match pattern(tag) {
-            Pattern::Fields => Parts(words),
-            Pattern::Variants => Parts(words.get(1..).unwrap_or_default()),
-            Pattern::Regular { .. } => Parts(&[]),
+            Pattern::Fields => FieldLists(words),
+            Pattern::Variants => FieldLists(words.get(1..).unwrap_or_default()),
+            Pattern::Regular { .. } => FieldLists(&[]),
         }
     }
 }
 
-impl<'a> Iterator for Parts<'a> {
-    type Item = Part<'a>;
+impl<'a> Iterator for FieldLists<'a> {
+    type Item = FieldList<'a>;
 
-    fn next(&mut self) -> Option<Part<'a>> {
+    fn next(&mut self) -> Option<FieldList<'a>> {
         let [name, header, rest @ ..] = self.0 else { return None };
         let named = header & 1 == 1;
         let len = (header >> 1) as usize * if named { 2 } else { 1 };
         let (fields, rest) = rest.split_at_checked(len)?;
         self.0 = rest;
-        Some(Part { name: *name, named, fields })
+        Some(FieldList { name: *name, named, fields })
     }
 }

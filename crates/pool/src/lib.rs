@@ -1,22 +1,22 @@
 //! Interned types, portable digests, bundles and compatibility.
 //!
-//! A [`Pool`] stores each type once under a dense [`Idx`]. A type's [`Digest`] means the same in every pool, process and
-//! language; a [`Bundle`] carries types there. The format is specified in `docs/bundle-format.md`.
+//! A [`Pool`] stores each type once under a dense [`Idx`]. A type's [`Digest`] is independent of pool,
+//! process and language, and a [`Bundle`] transports types. `docs/bundle-format.md` specifies the format.
 //!
 //! # A service and its next version
 //!
-//! Types are built from the leaves up, a method of [`Pool`] for each kind ([`Pool::list`], [`Pool::structure`],
-//! [`Pool::tensor`], ...). [`Pool::intern`] takes any type as a [`Descriptor`], [`Pool::intern_graph`] several that refer to
-//! each other.
+//! Types are built bottom-up with one method of [`Pool`] for each kind ([`Pool::list`], [`Pool::structure`],
+//! [`Pool::tensor`], ...). [`Pool::intern`] accepts any type as a [`Descriptor`], and [`Pool::intern_graph`]
+//! several that refer to each other.
 //!
 //! ```
 //! use std::collections::BTreeMap;
 //! use typeloom_pool::{
-//!     Descriptor, GraphRef, Idx, Pool, Sort, Tag, TypeError, VariantDescriptor,
+//!     Descriptor, GraphRef, Idx, Pool, Sort, Tag, PoolError, VariantDescriptor,
 //!     compat::{CompatCache, Direction},
 //! };
 //!
-//! fn service(pool: &mut Pool) -> Result<Vec<(&'static str, Idx)>, TypeError> {
+//! fn service(pool: &mut Pool) -> Result<Vec<(&'static str, Idx)>, PoolError> {
 //!     let (int, float) = (pool.primitive(Tag::I64)?, pool.primitive(Tag::F32)?);
 //!
 //!     // enum Tree { Leaf(i64), Node { children: list<Tree> } }, of two nodes that refer to each other.
@@ -39,12 +39,12 @@
 //!         Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) },
 //!     ])?[0];
 //!
-//!     // A generic function: its variable is place 0 of the nearest binder, the scheme.
+//!     // A generic function: its variable is variable 0 of the nearest binder, the scheme.
 //!     let item = pool.bound(0, 0, Sort::Type)?;
 //!     let (items, maybe) = (pool.list(item)?, pool.option(item)?);
 //!     let first = pool.function(&[items], maybe)?;
 //!
-//!     // The extents of tensors are polynomials: `2*N` is `N + N`.
+//!     // Dims of tensors are polynomials: `2*N` is `N + N`.
 //!     let (n, three) = (pool.dim_symbol("N")?, pool.dim_const(3)?);
 //!     let double = pool.dim_scale(2, n)?;
 //!     let image = pool.tensor(float, &[n, three, double])?;
@@ -54,7 +54,7 @@
 //!     ])
 //! }
 //!
-//! // A bundle carries the types to another process, which needs neither the source nor the pool.
+//! // A bundle transports the types to another process, which needs neither the source nor the pool.
 //! let mut pool = Pool::new();
 //! let exports = service(&mut pool)?;
 //! let bundle = pool.export(&exports)?;
@@ -66,7 +66,7 @@
 //! );
 //! assert_eq!(here.signature(roots[1].ty), "forall a. (list<a>) -> option<a>");
 //!
-//! // The next version may give something more special, but not something more general.
+//! // The next version may return a more specific type, but not a more general one.
 //! let Descriptor::Function { params, returns } = here.get(roots[0].ty) else { unreachable!() };
 //! let Descriptor::Tensor { element, .. } = here.get(returns) else { unreachable!() };
 //! let any = here.tensor_unranked(element)?;
@@ -83,25 +83,26 @@
 //!
 //! # Code map
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `tag`, `layout`, `name` | the kinds of types, their words, their names |
-//! | `hash`, `pool`, `intern`, `check`, `build` | hash-consing, what has to hold of a type, and a method for each kind |
+//! | `tag`, `layout`, `name` | kinds of types, their words, their names |
+//! | `pool`, `intern`, `hash`, `check`, `build` | hash-consing, checks of new types, and a method for each kind |
 //! | `dim`, `binder` | normal forms: constants as polynomials, schemes by first use |
 //! | `graph`, `refine` | recursive types: components, partition refinement |
 //! | `digest`, `hashing`, `shape` | exact and shape digests, in batches |
-//! | `descriptor`, `describe`, `module` | types one level at a time, and back; what a module exports |
-//! | `export`, `import`, `json`, `wire`, `limits`, `fault` | bundles, and everything that can be wrong with one |
-//! | `compat`, `render` | subtyping with paths; signatures and trees |
-//! | `term` | terms into pool types, and back |
-//! | `frozen`, `shared` | pools that many threads read, or fill |
+//! | `descriptor`, `describe`, `module` | portable descriptions and reconstruction; exports of modules |
+//! | `export`, `import`, `json`, `wire`, `limits` | bundles, their limits and errors |
+//! | [`compat`], `render` | subtyping with paths; signatures and trees |
+//! | `term` | conversion from and to terms |
+//! | `frozen`, `shared` | pools for concurrent readers or writers |
 //!
-//! **Invariant:** two ids of a pool are equal exactly if their types are equal, recursive ones coinductively; the digests of
-//! two types are equal exactly if the types are, as far as BLAKE3 is collision-free. Identity inside a pool rests on no
-//! hash.
-//! **Invariant:** nothing here recurses over the depth of a type, reads a clock or does I/O.
+//! **Invariant:** two ids of a pool are equal exactly if their types are equal, recursive ones coinductively;
+//! two digests are equal exactly if the types are equal, as far as BLAKE3 is collision-free. Identity inside
+//! a pool does not depend on hashes.
 //!
-//! Not for types under inference: those are terms. A pool type may contain inference variables, but then it stays where it is.
+//! **Invariant:** no recursion over the depth of a type, no clock, no I/O.
+//!
+//! Types under inference are terms. A pool type may contain inference variables but then cannot be exported.
 
 #![deny(missing_docs)]
 
@@ -118,12 +119,12 @@ mod digest;
 mod dim;
 mod error;
 mod export;
-mod fault;
 mod frozen;
 mod graph;
 mod hash;
 mod hashing;
 mod import;
+mod import_error;
 mod intern;
 mod json;
 mod layout;
@@ -145,20 +146,20 @@ pub use descriptor::{
 };
 pub use digest::{Digest, DigestParseError};
 pub use dim::MAX_TERMS;
-pub use error::TypeError;
+pub use error::PoolError;
 pub use export::{Bundle, ExportError};
-pub use fault::{Bounded, Fault, ImportError};
 pub use frozen::FrozenPool;
 pub use graph::{MAX_GROUP, MAX_WORK};
 pub use hashing::NotPortable;
-pub use import::Root;
+pub use import::ImportedRoot;
+pub use import_error::{Bounded, ImportError, ImportErrorKind};
 pub use json::JsonError;
-pub use limits::Limits;
-pub use module::{Item, TypedModule, Visibility};
-pub use name::{MAX_NAME, Name, NameError, check_name};
+pub use limits::ImportLimits;
+pub use module::{ModuleItem, TypedModule, Visibility};
+pub use name::{MAX_NAME, NameError, NameId, check_name};
 pub use pool::{Idx, MAX_BINDERS, Pool};
 pub use render::RenderLimits;
 pub use shape::ShapeError;
 pub use shared::SharedPool;
-pub use tag::{Class, Sort, Tag};
+pub use tag::{Sort, Tag, TagClass};
 pub use term::ConvertError;

@@ -1,33 +1,34 @@
-//! Bounds on what an import accepts.
+//! ImportLimits of an import.
 
-/// How much a bundle may ask for. The defaults admit any bundle that a real interface produces.
+/// ImportLimits of an import. The defaults accept any bundle of a real interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of the whole bundle.
+pub struct ImportLimits {
+    /// Maximum number of bytes of the bundle.
     pub bytes: usize,
-    /// Types, members of groups among them.
+    /// Maximum number of types, including members of groups.
     pub types: usize,
-    /// Strings in the string table.
+    /// Maximum number of strings in the string table.
     pub strings: usize,
-    /// Bytes of one name or label; names are also bounded by [`MAX_NAME`](crate::MAX_NAME).
+    /// Maximum number of bytes of one name or label; [`MAX_NAME`](crate::MAX_NAME) also bounds names.
     pub name_bytes: usize,
-    /// Words of one type: children, names and numbers.
+    /// Maximum number of words in one type: children, names and numbers.
     pub arity: usize,
-    /// Types on the longest way from a root down; a recursive group counts as one.
+    /// Maximum number of types on a path from a root; a recursive group counts as one.
     pub depth: u32,
-    /// Members of one recursive group.
+    /// Maximum number of members of one recursive group.
     pub group: usize,
-    /// Types imported by digest.
+    /// Maximum number of types imported by digest.
     pub imports: usize,
-    /// Roots.
+    /// Maximum number of roots.
     pub roots: usize,
-    /// Steps spent on minimising recursive groups and on walking the bodies of schemes and declarations.
+    /// Maximum number of steps for minimizing recursive groups and walking the bodies of schemes and
+    /// declarations.
     pub work: u64,
 }
 
-impl Default for Limits {
+impl Default for ImportLimits {
     fn default() -> Self {
-        Limits {
+        ImportLimits {
             bytes: 1 << 28,
             types: 1 << 24,
             strings: 1 << 22,

@@ -1,4 +1,4 @@
-//! What a compiled module says about its types to those who import it.
+//! Exports of a compiled module with their types.
 
 use std::collections::BTreeMap;
 
@@ -8,43 +8,44 @@ use crate::digest::Digest;
 use crate::hashing::NotPortable;
 use crate::pool::{Idx, Pool};
 
-/// One item of a module, as its author wrote it.
+/// An item of a module.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Item<'a> {
-    /// Its name.
+pub struct ModuleItem<'a> {
+    /// Name of the item.
     pub name: &'a str,
-    /// Its type.
+    /// Type of the item.
     pub ty: Idx,
-    /// Whether other modules see it.
+    /// Visibility of the item to other modules.
     pub visibility: Visibility,
 }
 
-/// Who sees an item.
+/// Visibility of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Visibility {
-    /// Every module.
+    /// Visible to every module.
     Public,
-    /// Its own module only.
+    /// Visible only inside its module.
     Private,
 }
 
-/// The types of a module's public items, complete in themselves.
+/// Types of a module's public items, with everything that they reach.
 ///
-/// **Invariant:** the descriptors are exactly what the exported signatures reach, each once, children before parents.
+/// **Invariant:** the descriptors are exactly the types reachable from the exports, each once, children
+/// before parents.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TypedModule {
-    /// Public items by name, with the digests of their types.
+    /// Digests of the types of public items, by name.
     pub exports: BTreeMap<String, Digest>,
-    /// Every type reachable from the exports.
+    /// Descriptors of all types reachable from the exports.
     pub type_descriptors: Vec<TypeDescriptor>,
 }
 
 impl TypedModule {
-    /// Describes the public items. Where two have one name, the last counts.
+    /// Describes the public items. Of several items with one name, the last one is used.
     ///
     /// # Errors
     /// If a public item's type contains inference variables.
-    pub fn new(pool: &mut Pool, items: &[Item<'_>]) -> Result<TypedModule, NotPortable> {
+    pub fn new(pool: &mut Pool, items: &[ModuleItem<'_>]) -> Result<TypedModule, NotPortable> {
         let public: BTreeMap<&str, Idx> = items
             .iter()
             .filter(|item| item.visibility == Visibility::Public)
@@ -59,10 +60,11 @@ impl TypedModule {
         Ok(TypedModule { exports, type_descriptors })
     }
 
-    /// Rebuilds the module's types and gives the type of each export. Needs neither source nor the original pool.
+    /// Reconstructs the module's types and returns the type of each export. Requires neither source nor the
+    /// original pool.
     ///
     /// # Errors
-    /// If the descriptors are incomplete or not well formed. The pool is then as it was.
+    /// If the descriptors are incomplete or not well formed. The pool is then unchanged.
     pub fn import(&self, pool: &mut Pool) -> Result<BTreeMap<String, Idx>, ReconstructError> {
         let types = pool.reconstruct(&self.type_descriptors)?;
         let mut exports = BTreeMap::new();

@@ -1,44 +1,45 @@
 //! Names: strings with a dense id inside one pool.
 //!
-//! **Invariant:** only the string of a name ever leaves the pool; its id is neither hashed into a digest nor written.
+//! A name has at least one and at most [`MAX_NAME`] bytes of UTF-8 without control characters. There are no
+//! other rules, because names come from many languages; names are compared bytewise.
 //!
-//! A name is at least one and at most [`MAX_NAME`] bytes of UTF-8 without control characters. Nothing else is asked of
-//! it: names come from many languages, and comparing them is comparing bytes.
+//! **Invariant:** only the string of a name leaves the pool; its id is neither hashed into a digest nor
+//! written.
 
 use hashbrown::HashTable;
 
 use crate::hash::Hasher;
 use crate::intern::remove_ids;
 
-/// The longest name in bytes.
+/// Maximum length of a name in bytes.
 pub const MAX_NAME: usize = 4096;
 
-/// A name inside one pool.
+/// Id of a name inside one pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name(pub(crate) u32);
+pub struct NameId(pub(crate) u32);
 
-/// Why a string is not a name.
+/// Error of a string that is not a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum NameError {
-    /// It has no characters.
+    /// An empty string.
     #[error("a name cannot be empty")]
     Empty,
-    /// It has more than [`MAX_NAME`] bytes.
+    /// A string of more than [`MAX_NAME`] bytes.
     #[error("a name of {len} bytes is longer than {MAX_NAME}")]
     TooLong {
-        /// Its length in bytes.
+        /// Length in bytes.
         len: usize,
     },
-    /// It contains a control character.
+    /// A string with a control character.
     #[error("a name cannot contain the control character U+{code:04X}")]
     Control {
-        /// The character's code point.
+        /// Code point of the character.
         code: u32,
     },
-    /// It is not UTF-8.
+    /// Bytes that are not UTF-8.
     #[error("a name must be UTF-8")]
     NotUtf8,
-    /// The pool holds as many names as it can.
+    /// The pool has the maximum number of names.
     #[error("too many names")]
     Full,
 }
@@ -46,7 +47,7 @@ pub enum NameError {
 /// Checks a string against the rules for names.
 ///
 /// # Errors
-/// The first rule it breaks.
+/// The first violated rule.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     if name.is_empty() {
         return Err(NameError::Empty);
@@ -60,11 +61,11 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
     }
 }
 
-/// The strings of a pool, back to back, and the table that finds them.
+/// Strings of a pool, concatenated, with an index.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     text: String,
-    /// `ends[i]` is where name `i` ends; name 0 is the empty string, so that ids start at 1.
+    /// `ends[i]` is the end of name `i`; name 0 is the empty string, so that ids start at 1.
     ends: Vec<u32>,
     index: HashTable<u32>,
 }

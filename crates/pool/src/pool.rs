@@ -1,33 +1,35 @@
 //! The pool: types with dense ids, each stored once.
 //!
-//! Hash-consing: a type is a tag and words (see `layout`); interning (see `intern`) looks the words up and compares them
-//! structurally, so a hash value is never taken for identity. A node of up to three words is
-//! stored inline in 16 bytes; longer ones spill into one shared array.
+//! Hash-consing: a type is a tag and words (see `layout`); interning (see `intern`) looks the words up and
+//! compares them structurally, so equal hashes never decide identity. A node of up to three words is stored
+//! inline in 16 bytes; longer ones are stored in one shared array.
 //!
-//! **Invariant:** ids are dense from 1 and children are older than parents, except inside a recursive group, whose
-//! members have consecutive ids.
-//! **Invariant:** two ids are equal exactly if their types are equal as (possibly infinite) trees. For ordinary nodes
-//! this is hash-consing; groups are minimised before they are added (see `graph`), and their members are in the same
-//! table, so that unfolding a recursive type finds it again.
-//! **Invariant:** a type that is in the pool is well formed: sorts, scopes, names and normal forms were checked when it
-//! was added. Nothing is ever removed, except by the rollback of a failed import or graph.
+//! **Invariant:** ids are dense from 1, and children are older than parents except inside a recursive group,
+//! whose members have consecutive ids.
 //!
-//! Not for: types that are still being inferred over and over; those are terms.
+//! **Invariant:** two ids are equal exactly if their types are equal as (possibly infinite) trees.
+//! Hash-consing ensures that for ordinary nodes. Groups are minimized before they are added (see `graph`),
+//! and the index contains their members, so that interning an unfolding of a recursive type finds the group.
+//!
+//! **Invariant:** every type in the pool is well formed: sorts, scopes, names and normal forms are checked
+//! when it is added. Types are removed only by the rollback of a failed import or graph.
+//!
+//! Types under inference are terms, not pool types.
 
 use std::num::NonZeroU32;
 
 use hashbrown::HashTable;
 
 use crate::check::sort_of;
-use crate::error::TypeError;
+use crate::error::PoolError;
 use crate::hash::Hasher;
 use crate::hashing::Digests;
 use crate::intern::remove_ids;
 use crate::layout;
-use crate::name::{Name, NameError, Names, check_name};
+use crate::name::{NameError, NameId, Names, check_name};
 use crate::tag::{Sort, Tag};
 
-/// A type's id in one pool.
+/// Id of a type in one pool.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Idx(NonZeroU32);
 
@@ -38,7 +40,7 @@ impl std::fmt::Debug for Idx {
 }
 
 impl Idx {
-    /// The id as a number; ids of a pool are dense from 1.
+    /// Returns the id as a number; ids of a pool are dense from 1.
     #[inline]
     #[must_use]
     pub const fn number(self) -> u32 {
@@ -56,59 +58,60 @@ impl Idx {
     }
 }
 
-/// The most binders there may be around one variable.
+/// Maximum number of binders around one variable.
 pub const MAX_BINDERS: u32 = 200;
 
-/// Ids stay below this, so that graphs can mark their own references in the top bit.
+/// Upper bound of ids: graphs mark references to their own nodes in the top bit.
 pub(crate) const ID_LIMIT: u32 = 1 << 31;
 
 pub(crate) const SPILLED: u8 = 0xff;
 
-/// The length of the entry at 0, which is no type, so that it equals none.
+/// Length of the entry at index 0, which equals no type.
 const NO_LEN: u8 = 0xfe;
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Node {
     pub(crate) words: [u32; 3],
-    /// Beside the length, so that both are compared at once.
+    /// Stored next to the length, so that one comparison covers both.
     pub(crate) tag: Tag,
-    /// The number of words if they are inline, else `SPILLED`; then the words are where they start and how many.
+    /// Number of words if they are inline, otherwise `SPILLED`; `words` then contains the start and number of
+    /// the spilled words.
     pub(crate) len: u8,
-    /// How many enclosing binders the type's free variables reach, 0 if it is closed.
+    /// Number of outer binders that the type's free variables reach; 0 if it is closed.
     pub(crate) free: u8,
 }
 
 impl Node {
-    /// Whether it is the type of these words, which are followed by zeros.
+    /// Whether it is the type with these words, which are followed by zeros.
     #[inline(always)]
     pub(crate) fn is(&self, tag: Tag, len: u8, words: [u32; 3]) -> bool {
         // Without short-circuiting, so that there is one branch for all comparisons.
         (self.tag == tag) & (self.len == len) & (self.words == words)
     }
 
-    /// Whether it is the type of these words, more than three.
+    /// Whether it is the type with these words, more than three.
     #[inline]
     pub(crate) fn is_long(&self, extra: &[u32], tag: Tag, words: &[u32]) -> bool {
         self.tag == tag && self.len == SPILLED && spilled(extra, self.words) == words
     }
 
-    /// Its words.
+    /// Returns the node's words.
     #[inline(always)]
     pub(crate) fn words_in<'p>(&'p self, extra: &'p [u32]) -> &'p [u32] {
         if self.len == SPILLED { spilled(extra, self.words) } else { &self.words[..usize::from(self.len)] }
     }
 }
 
-/// What checking a parent needs to know of a child, in one byte, so that it stays in the cache.
+/// Properties of a child that checking a parent requires, in one byte, so that they stay in the cache.
 pub(crate) mod meta {
     pub(crate) const SORT: u8 = 0b11;
     pub(crate) const INFER: u8 = 0b100;
     pub(crate) const OPEN: u8 = 0b1000;
     pub(crate) const RECURSIVE: u8 = 0b1_0000;
-    /// The entry at 0, which belongs to no type: nothing that a check looks for is absent.
+    /// The entry at index 0, which belongs to no type: it fails every check.
     pub(crate) const NO_TYPE: u8 = u8::MAX;
-    /// What a parent inherits from its children.
+    /// Properties that a parent inherits from its children.
     pub(crate) const INHERITED: u8 = INFER | OPEN;
 }
 
@@ -129,7 +132,7 @@ pub(crate) struct GroupSpan {
 /// let list = pool.list(int)?;
 /// assert_eq!(pool.list(int)?, list);
 /// assert_eq!(pool.signature(list), "list<int>");
-/// # Ok::<(), typeloom_pool::TypeError>(())
+/// # Ok::<(), typeloom_pool::PoolError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Pool {
@@ -150,7 +153,7 @@ impl Default for Pool {
     }
 }
 
-/// A state of the pool to which a failed operation returns.
+/// A state of the pool for rolling back a failed operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Checkpoint {
     nodes: usize,
@@ -160,13 +163,13 @@ pub(crate) struct Checkpoint {
 }
 
 impl Pool {
-    /// An empty pool.
+    /// Creates an empty pool.
     #[must_use]
     pub fn new() -> Self {
         Self::with_capacity(0)
     }
 
-    /// An empty pool with room for this many types.
+    /// Creates an empty pool with capacity for this many types.
     #[must_use]
     pub fn with_capacity(types: usize) -> Self {
         let mut nodes = Vec::with_capacity(types + 1);
@@ -186,24 +189,24 @@ impl Pool {
         }
     }
 
-    /// The number of types.
+    /// Number of types.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len() - 1
     }
 
-    /// Whether there are no types.
+    /// Whether the pool is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All ids, oldest first.
+    /// Returns all ids in ascending order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = Idx> + '_ {
         (1..self.nodes.len() as u32).map(Idx::from_raw)
     }
 
-    /// Bytes allocated for types, names and tables, digests left out.
+    /// Number of bytes allocated for types, names and tables, without digests.
     #[must_use]
     pub fn allocated_bytes(&self) -> usize {
         self.nodes.capacity() * size_of::<Node>()
@@ -215,41 +218,41 @@ impl Pool {
             + self.group_index.allocation_size()
     }
 
-    /// The id of a name.
+    /// Interns a name.
     ///
     /// # Errors
-    /// If the string breaks the rules for names.
-    pub fn name(&mut self, name: &str) -> Result<Name, TypeError> {
+    /// If the string is not a valid name.
+    pub fn name(&mut self, name: &str) -> Result<NameId, PoolError> {
         if let Some(id) = self.names.find(&self.hasher, name) {
-            return Ok(Name(id));
+            return Ok(NameId(id));
         }
         check_name(name)?;
-        Ok(Name(self.names.intern(&self.hasher, name)?))
+        Ok(NameId(self.names.intern(&self.hasher, name)?))
     }
 
-    /// The id of a name, if the pool has it.
+    /// Returns the id of a name, if the pool contains it.
     #[must_use]
-    pub fn find_name(&self, name: &str) -> Option<Name> {
-        self.names.find(&self.hasher, name).map(Name)
+    pub fn find_name(&self, name: &str) -> Option<NameId> {
+        self.names.find(&self.hasher, name).map(NameId)
     }
 
     pub(crate) fn intern_checked_name(&mut self, name: &str) -> Result<u32, NameError> {
         self.names.intern(&self.hasher, name)
     }
 
-    /// The string of a name.
+    /// Returns the string of a name.
     #[must_use]
-    pub fn name_text(&self, name: Name) -> &str {
+    pub fn name_text(&self, name: NameId) -> &str {
         self.names.get(name.0)
     }
 
-    /// The tag of a type, or `None` if the id is not of this pool.
+    /// Returns the tag of a type, or `None` if the id is not of this pool.
     #[must_use]
     pub fn try_tag(&self, ty: Idx) -> Option<Tag> {
         self.nodes.get(ty.at()).map(|node| node.tag)
     }
 
-    /// The tag of a type.
+    /// Returns the tag of a type.
     ///
     /// # Panics
     /// If the id is not of this pool.
@@ -260,7 +263,7 @@ impl Pool {
         self.try_tag(ty).unwrap_or_else(|| foreign(ty))
     }
 
-    /// Whether it is a type, a lifetime or a constant.
+    /// Returns the sort: type, lifetime or constant.
     ///
     /// # Panics
     /// If the id is not of this pool.
@@ -270,7 +273,7 @@ impl Pool {
         sort_of(self.meta_of(ty))
     }
 
-    /// Whether variables of binders outside the type occur in it.
+    /// Whether the type contains variables of binders outside of it.
     ///
     /// # Panics
     /// If the id is not of this pool.
@@ -280,7 +283,7 @@ impl Pool {
         self.meta_of(ty) & meta::OPEN != 0
     }
 
-    /// Whether inference variables occur in it.
+    /// Whether the type contains inference variables.
     ///
     /// # Panics
     /// If the id is not of this pool.
@@ -290,7 +293,7 @@ impl Pool {
         self.meta_of(ty) & meta::INFER != 0
     }
 
-    /// Whether it is a member of a recursive group.
+    /// Whether the type is a member of a recursive group.
     ///
     /// # Panics
     /// If the id is not of this pool.
@@ -311,7 +314,7 @@ impl Pool {
         words_of(&self.nodes, &self.extra, ty)
     }
 
-    /// The direct children of a type, in order.
+    /// Returns the direct children of a type, in order.
     ///
     /// # Panics
     /// If the id is not of this pool.
@@ -328,7 +331,7 @@ impl Pool {
         ty.at() < self.nodes.len()
     }
 
-    /// The group that a recursive type belongs to.
+    /// Returns the group of a recursive type.
     pub(crate) fn group_of(&self, ty: u32) -> Option<usize> {
         if self.meta[ty as usize] & meta::RECURSIVE == 0 {
             return None;
@@ -336,7 +339,8 @@ impl Pool {
         self.groups.partition_point(|group| group.base <= ty).checked_sub(1)
     }
 
-    /// The first member of a group with this hash and number of members for which `same(base, i)` holds for each `i`.
+    /// Returns the first member of a group with this hash and number of members for which `same(base, i)`
+    /// holds for each `i`.
     pub(crate) fn find_group(
         &self,
         hash: u64,
@@ -360,7 +364,7 @@ impl Pool {
         }
     }
 
-    /// Forgets everything added since the checkpoint.
+    /// Removes everything added since the checkpoint.
     pub(crate) fn rollback(&mut self, to: Checkpoint) {
         let Pool { nodes, extra, index, hasher, groups, group_index, .. } = self;
         remove_ids(index, to.nodes, nodes.len(), |id| hasher.node(&nodes[id as usize], extra));
@@ -374,7 +378,7 @@ impl Pool {
     }
 }
 
-/// What the methods do whose documentation says that they panic.
+/// Panic of methods that document it.
 #[cold]
 #[track_caller]
 fn foreign(ty: Idx) -> ! {
@@ -391,14 +395,14 @@ fn spilled(extra: &[u32], [start, count, _]: [u32; 3]) -> &[u32] {
     &extra[start as usize..start as usize + count as usize]
 }
 
-/// Words that fit in a node, followed by zeros, and how many.
+/// Returns up to three words followed by zeros, and their number.
 pub(crate) fn inline_words(words: &[u32]) -> Option<(u8, [u32; 3])> {
     let mut inline = [0; 3];
     inline.get_mut(..words.len())?.copy_from_slice(words);
     Some((words.len() as u8, inline))
 }
 
-/// A member of a group that is about to be added.
+/// A member of a group to be added.
 #[derive(Clone, Debug)]
 pub(crate) struct GroupMember {
     pub(crate) tag: Tag,

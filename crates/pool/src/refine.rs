@@ -1,13 +1,13 @@
-//! Partition refinement: which nodes of a graph with ordered edges unfold to the same tree.
+//! Partition refinement: nodes of a graph with ordered edges that unfold to the same tree.
 //!
-//! Moore's algorithm with ordered classes. Nodes start out ranked by what they are by themselves; in each round the nodes
-//! of a class are ranked by the ranks of their children, until no class splits. Two nodes end in one class exactly if
-//! they are bisimilar. The order of the classes depends only on the order of the initial keys and on the shape of the
-//! graph, not on the numbering of the nodes or on how often a class occurs, so it is also a canonical numbering; the
-//! format of bundles prescribes it.
+//! Moore's algorithm with ordered classes. Nodes are first ranked by their own keys; each round ranks the
+//! nodes of a class by the ranks of their children, until no class splits. Two nodes end in the same class
+//! exactly if they are bisimilar. The order of the classes depends only on the order of the initial keys and
+//! on the structure of the graph, not on the numbering of nodes or on class sizes, so it is also a canonical
+//! numbering, which the format of bundles prescribes.
 //!
-//! A round touches only classes with more than one node. The number of rounds can reach the number of nodes, so the work
-//! is bounded by the caller.
+//! A round visits only classes with more than one node. The number of rounds can reach the number of nodes,
+//! so the caller limits the work.
 
 /// Edges of node `i` are `targets[offsets[i] .. offsets[i + 1]]`.
 #[derive(Clone, Debug, Default)]
@@ -35,12 +35,12 @@ impl Edges {
     }
 }
 
-/// Refinement took more steps than its caller allows.
+/// Error of exceeding the work limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutOfWork;
 
-/// For every node, the number of nodes in smaller classes. Nodes of equal keys must have equally many edges. Steps are
-/// subtracted from `work`.
+/// Returns for every node the number of nodes in smaller classes. Nodes with equal keys must have the same
+/// number of edges. Steps are subtracted from `work`.
 pub(crate) fn refine<K: Ord>(keys: &[K], edges: &Edges, work: &mut u64) -> Result<Vec<u32>, OutOfWork> {
     let count = keys.len();
     let mut order: Vec<u32> = (0..count as u32).collect();

@@ -1,26 +1,26 @@
-//! Types for people: as a signature on one line, and as a tree.
+//! Rendering of types for people: as a signature on one line, and as a tree.
 //!
-//! Both are bounded, because a type of sixty nodes can unfold to more text than there is memory: a signature stops at a
-//! number of bytes, a tree expands each type once and refers back to it afterwards.
+//! Both are bounded, because a type of sixty nodes can unfold to more text than fits in memory: a signature
+//! is truncated after a number of bytes, and a tree expands each type once and refers to it afterwards.
 //!
-//! Names of types are written as they are; bound variables are written as letters, outer binders first.
+//! Names of types are written unchanged; bound variables are written as letters, outer binders first.
 
 use std::collections::HashMap;
 use std::fmt::Write;
 
 use crate::dim::int_of;
-use crate::layout::{self, Parts, Role};
+use crate::layout::{self, FieldLists, Role};
 use crate::pool::{Idx, Pool};
-use crate::tag::{Class, Sort, Tag};
+use crate::tag::{Sort, Tag, TagClass};
 
-/// How much a rendering may take.
+/// ImportLimits of a rendering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderLimits {
-    /// Bytes of a signature, roughly.
+    /// Approximate number of bytes of a signature.
     pub bytes: usize,
-    /// Lines of a tree.
+    /// Number of lines of a tree.
     pub lines: usize,
-    /// Levels of nesting.
+    /// Number of nesting levels.
     pub depth: usize,
 }
 
@@ -32,14 +32,14 @@ impl Default for RenderLimits {
 
 const ELLIPSIS: char = '…';
 
-/// What is still to be written, in reverse.
+/// Remaining output, in reverse order.
 enum Piece {
     Text(String),
     Static(&'static str),
     Type(u32, usize),
-    /// The end of a member of a group whose unfolding is under way.
+    /// End of a member of a group that is being unfolded.
     Leave,
-    /// The end of a binder's scope.
+    /// End of a binder's scope.
     Unbind,
 }
 
@@ -47,7 +47,7 @@ struct Signature<'p> {
     pool: &'p Pool,
     out: String,
     stack: Vec<Piece>,
-    /// Recursive members under way, with the place in the output where each begins and whether it was referred to.
+    /// Recursive members being unfolded, with their start in the output and whether they were referred to.
     open: Vec<(u32, usize, bool)>,
     /// Letters of the enclosing binders.
     binders: Vec<Vec<String>>,
@@ -100,7 +100,7 @@ impl Signature<'_> {
         self.stack.extend(pieces.into_iter().rev());
     }
 
-    /// Operands in an order that does not depend on ids.
+    /// Sorts operands in an order that does not depend on ids.
     fn by_text(&self, children: &[u32]) -> Vec<u32> {
         let limits = RenderLimits { bytes: 256, lines: 0, depth: 8 };
         let mut keyed: Vec<(String, u32)> = children
@@ -142,22 +142,22 @@ impl Signature<'_> {
             self.open.push((id, self.out.len(), false));
             self.stack.push(Piece::Leave);
         }
-        let tag = pool.nodes[id as usize].tag;
-        let words = pool.words(id);
+        let (tag, words) = (pool.nodes[id as usize].tag, pool.words(id));
+        match tag.class() {
+            TagClass::Primitive => self.out.push_str(tag.name()),
+            TagClass::Container | TagClass::TwoChild => {
+                self.out.push_str(tag.name());
+                self.push_list("<", words, ">", depth + 1);
+            }
+            TagClass::Const => self.write_const(tag, words, depth + 1),
+            TagClass::Constructor | TagClass::Region => self.write_constructor(tag, words, depth),
+        }
+    }
+
+    fn write_constructor(&mut self, tag: Tag, words: &[u32], depth: usize) {
+        let pool = self.pool;
         let name = |word: u32| pool.names.get(word);
         let next = depth + 1;
-        match tag.class() {
-            Class::Primitive => {
-                self.out.push_str(tag.name());
-                return;
-            }
-            Class::Container | Class::TwoChild => {
-                self.out.push_str(tag.name());
-                self.push_list("<", words, ">", next);
-                return;
-            }
-            Class::Constructor | Class::Region | Class::Const => {}
-        }
         match tag {
             Tag::Borrowed => {
                 self.out.push('&');
@@ -176,45 +176,8 @@ impl Signature<'_> {
             }
             Tag::Tuple if words.len() == 1 => self.push_list("(", words, ",)", next),
             Tag::Tuple => self.push_list("(", words, ")", next),
-            Tag::Struct | Tag::Opaque | Tag::Enum => {
-                let keyword = if tag == Tag::Opaque { "" } else { tag.name() };
-                self.out.push_str(keyword);
-                if !keyword.is_empty() {
-                    self.out.push(' ');
-                }
-                self.out.push_str(name(words[0]));
-                if tag == Tag::Opaque {
-                    return;
-                }
-                let mut pieces = vec![Piece::Static(" { ")];
-                for (at, part) in Parts::of(tag, words).enumerate() {
-                    if at > 0 {
-                        pieces.push(Piece::Static(", "));
-                    }
-                    if tag == Tag::Enum {
-                        pieces.push(Piece::Text(name(part.name).to_owned()));
-                    }
-                    let brackets = tag == Tag::Enum && part.field_types().len() > 0;
-                    if brackets {
-                        pieces.push(Piece::Static("("));
-                    }
-                    let mut names = part.field_names();
-                    for (at, ty) in part.field_types().enumerate() {
-                        if at > 0 {
-                            pieces.push(Piece::Static(", "));
-                        }
-                        if let Some(field) = names.next() {
-                            pieces.push(Piece::Text(format!("{}: ", name(field))));
-                        }
-                        pieces.push(Piece::Type(ty, next));
-                    }
-                    if brackets {
-                        pieces.push(Piece::Static(")"));
-                    }
-                }
-                pieces.push(Piece::Static(" }"));
-                self.stack.extend(pieces.into_iter().rev());
-            }
+            Tag::Opaque => self.out.push_str(name(words[0])),
+            Tag::Struct | Tag::Enum => self.write_fields(tag, words, next),
             Tag::Applied => {
                 self.out.push_str(name(words[0]));
                 self.push_list("<", &words[1..], ">", next);
@@ -259,19 +222,62 @@ impl Signature<'_> {
                 }
                 self.stack.push(Piece::Type(words[0], next));
             }
+            // Tags of the other classes.
+            _ => {}
+        }
+    }
+
+    /// Writes a struct or an enum.
+    fn write_fields(&mut self, tag: Tag, words: &[u32], depth: usize) {
+        let pool = self.pool;
+        let name = |word: u32| pool.names.get(word);
+        let _ = write!(self.out, "{} {}", tag.name(), name(words[0]));
+        let mut pieces = vec![Piece::Static(" { ")];
+        for (at, list) in FieldLists::of(tag, words).enumerate() {
+            if at > 0 {
+                pieces.push(Piece::Static(", "));
+            }
+            if tag == Tag::Enum {
+                pieces.push(Piece::Text(name(list.name).to_owned()));
+            }
+            let brackets = tag == Tag::Enum && list.field_types().len() > 0;
+            if brackets {
+                pieces.push(Piece::Static("("));
+            }
+            let mut names = list.field_names();
+            for (at, ty) in list.field_types().enumerate() {
+                if at > 0 {
+                    pieces.push(Piece::Static(", "));
+                }
+                if let Some(field) = names.next() {
+                    pieces.push(Piece::Text(format!("{}: ", name(field))));
+                }
+                pieces.push(Piece::Type(ty, depth));
+            }
+            if brackets {
+                pieces.push(Piece::Static(")"));
+            }
+        }
+        pieces.push(Piece::Static(" }"));
+        self.stack.extend(pieces.into_iter().rev());
+    }
+
+    /// Writes a constant.
+    fn write_const(&mut self, tag: Tag, words: &[u32], depth: usize) {
+        match tag {
             Tag::DimConst => {
                 let _ = write!(self.out, "{}", int_of(words[0], words[1]));
             }
-            Tag::DimSymbol => self.out.push_str(name(words[0])),
-            Tag::DimSum => self.write_sum(words, next),
-            Tag::DimProduct => self.push_operators(&self.by_text(words), "*", next),
-            Tag::DimFloorDiv => self.push_operators(words, "//", next),
-            Tag::DimMod => self.push_operators(words, "%", next),
+            Tag::DimSymbol => self.out.push_str(self.pool.names.get(words[0])),
+            Tag::DimSum => self.write_sum(words, depth),
+            Tag::DimProduct => self.push_operators(&self.by_text(words), "*", depth),
+            Tag::DimFloorDiv => self.push_operators(words, "//", depth),
+            Tag::DimMod => self.push_operators(words, "%", depth),
             Tag::DimMin | Tag::DimMax => {
                 self.out.push_str(tag.name());
-                self.push_list("(", &self.by_text(words), ")", next);
+                self.push_list("(", &self.by_text(words), ")", depth);
             }
-            // `DimUnknown`, and the classes that returned above.
+            // `DimUnknown`; the callers handle all other tags.
             _ => self.out.push('?'),
         }
     }
@@ -330,7 +336,7 @@ impl Signature<'_> {
 }
 
 impl Pool {
-    /// The type on one line, within the default [`RenderLimits`].
+    /// Renders the type on one line, within the default [`RenderLimits`].
     ///
     /// # Panics
     /// If the id is not of this pool.
@@ -339,7 +345,7 @@ impl Pool {
         self.signature_within(ty, &RenderLimits::default())
     }
 
-    /// The type on one line; what does not fit is left out and marked with `…`.
+    /// Renders the type on one line; `…` marks omitted parts.
     ///
     /// # Panics
     /// If the id is not of this pool.
@@ -356,7 +362,7 @@ impl Pool {
         signature.run(limits)
     }
 
-    /// The type as an indented tree, within the default [`RenderLimits`].
+    /// Renders the type as an indented tree, within the default [`RenderLimits`].
     ///
     /// # Panics
     /// If the id is not of this pool.
@@ -365,8 +371,8 @@ impl Pool {
         self.tree_within(ty, &RenderLimits::default())
     }
 
-    /// The type as an indented tree. A type with children that occurs again is written as a reference to the line where
-    /// it occurred first; lines that do not fit are left out and marked with `…`.
+    /// Renders the type as an indented tree. A repeated type with children refers to the line of its first
+    /// occurrence; `…` marks omitted lines.
     ///
     /// # Panics
     /// If the id is not of this pool.
@@ -383,53 +389,7 @@ impl Pool {
                 break;
             }
             line += 1;
-            let tag = self.nodes[id as usize].tag;
-            let words = self.words(id);
-            let mut head = tag.name().to_owned();
-            let mut children: Vec<(String, u32)> = Vec::new();
-            match tag {
-                Tag::Struct | Tag::Enum => {
-                    let _ = write!(head, " {}", self.names.get(words[0]));
-                    for part in Parts::of(tag, words) {
-                        let prefix = if tag == Tag::Enum {
-                            self.names.get(part.name).to_owned()
-                        } else {
-                            String::new()
-                        };
-                        let mut names = part.field_names();
-                        if part.field_types().len() == 0 && tag == Tag::Enum {
-                            let _ = write!(head, " | {prefix}");
-                        }
-                        for (at, ty) in part.field_types().enumerate() {
-                            let field =
-                                names.next().map_or_else(|| at.to_string(), |n| self.names.get(n).to_owned());
-                            let dot = if prefix.is_empty() { "" } else { "." };
-                            children.push((format!("{prefix}{dot}{field}: "), ty));
-                        }
-                    }
-                }
-                Tag::Function => {
-                    for (at, &param) in words[1..].iter().enumerate() {
-                        children.push((format!("{at}: "), param));
-                    }
-                    children.push(("returns: ".to_owned(), words[0]));
-                }
-                _ if tag.class() == Class::Const || tag == Tag::Bound || tag == Tag::Infer => {
-                    head = self.signature_within(Idx::from_raw(id), &RenderLimits { bytes: 256, ..*limits });
-                }
-                _ => {
-                    layout::for_each(tag, words, |role, _, word| match role {
-                        Role::Name => {
-                            let _ = write!(head, " {}", self.names.get(word));
-                        }
-                        Role::Child(_) => children.push((String::new(), word)),
-                        Role::Num => {
-                            let sort = Sort::from_number(word).map_or("", Sort::name);
-                            let _ = write!(head, " {sort}");
-                        }
-                    });
-                }
-            }
+            let (head, children) = self.tree_node(id, limits);
             let _ = write!(out, "{:indent$}{label}", "", indent = depth.min(limits.depth) * 2);
             if !children.is_empty()
                 && let Some(first) = lines.get(&id)
@@ -447,5 +407,54 @@ impl Pool {
             stack.extend(children.into_iter().rev().map(|(label, child)| (label, child, depth + 1)));
         }
         out
+    }
+
+    /// Returns the text of one node of a tree and its labelled children.
+    fn tree_node(&self, id: u32, limits: &RenderLimits) -> (String, Vec<(String, u32)>) {
+        let tag = self.nodes[id as usize].tag;
+        let words = self.words(id);
+        let mut head = tag.name().to_owned();
+        let mut children: Vec<(String, u32)> = Vec::new();
+        match tag {
+            Tag::Struct | Tag::Enum => {
+                let _ = write!(head, " {}", self.names.get(words[0]));
+                for part in FieldLists::of(tag, words) {
+                    let prefix =
+                        if tag == Tag::Enum { self.names.get(part.name).to_owned() } else { String::new() };
+                    let mut names = part.field_names();
+                    if part.field_types().len() == 0 && tag == Tag::Enum {
+                        let _ = write!(head, " | {prefix}");
+                    }
+                    for (at, ty) in part.field_types().enumerate() {
+                        let field =
+                            names.next().map_or_else(|| at.to_string(), |n| self.names.get(n).to_owned());
+                        let dot = if prefix.is_empty() { "" } else { "." };
+                        children.push((format!("{prefix}{dot}{field}: "), ty));
+                    }
+                }
+            }
+            Tag::Function => {
+                for (at, &param) in words[1..].iter().enumerate() {
+                    children.push((format!("{at}: "), param));
+                }
+                children.push(("returns: ".to_owned(), words[0]));
+            }
+            _ if tag.class() == TagClass::Const || tag == Tag::Bound || tag == Tag::Infer => {
+                head = self.signature_within(Idx::from_raw(id), &RenderLimits { bytes: 256, ..*limits });
+            }
+            _ => {
+                layout::for_each(tag, words, |role, _, word| match role {
+                    Role::Name => {
+                        let _ = write!(head, " {}", self.names.get(word));
+                    }
+                    Role::Child(_) => children.push((String::new(), word)),
+                    Role::Num => {
+                        let sort = Sort::from_number(word).map_or("", Sort::name);
+                        let _ = write!(head, " {sort}");
+                    }
+                });
+            }
+        }
+        (head, children)
     }
 }

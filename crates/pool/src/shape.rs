@@ -1,24 +1,25 @@
-//! Shape digests: identity with the names of declarations erased.
+//! Shape digests: identity of types up to the names of declarations.
 //!
-//! The shape of a type is the same type with the names of structs, enums and declarations replaced by one fixed name.
-//! Field and variant names stay, and so do the names of types that are nothing but a name: opaque, unresolved and
-//! applied ones. Erasing names can make different members of a recursive group equal, so the erased type is built in a
-//! pool of its own, which minimises it; its digest there, in the space of shape digests, is the shape digest.
+//! The shape of a type is the type with the names of structs, enums and declarations replaced by one fixed
+//! name. Names of fields and variants remain, and so do the names of types that consist of a name only:
+//! opaque, unresolved and applied types. Erasing names can make members of a recursive group equal, so the
+//! erased type is built in a separate pool, which minimizes it; its digest there, in the space of shape
+//! digests, is the shape digest.
 
 use std::collections::HashMap;
 
 use crate::digest::Digest;
-use crate::error::TypeError;
+use crate::error::PoolError;
 use crate::graph::{LOCAL, Local};
 use crate::hashing::{Digests, NotPortable, Space};
 use crate::layout::{self, Role};
 use crate::pool::{Idx, Pool, meta};
 use crate::tag::Tag;
 
-/// The name that replaces the erased ones.
+/// Replacement of erased names.
 const ERASED: &str = "_";
 
-/// The pool of erased types, and the erased type of each type that was asked for.
+/// The pool of erased types, with the erased type of each requested type.
 #[derive(Clone, Debug)]
 pub(crate) struct Shapes {
     pool: Pool,
@@ -37,19 +38,20 @@ impl Shapes {
     }
 }
 
-/// Why a type has no shape digest.
+/// Error of computing a shape digest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
     /// It contains inference variables.
     #[error(transparent)]
     NotPortable(#[from] NotPortable),
-    /// Erasing names gave a type that cannot be interned, such as a group that takes too long to minimise.
+    /// The erased type cannot be interned, for example because its group takes too long to minimize.
     #[error(transparent)]
-    Type(#[from] TypeError),
+    Type(#[from] PoolError),
 }
 
 impl Pool {
-    /// The shape digest of a type: equal for types that differ only in the names of structs, enums and declarations.
+    /// Returns the shape digest of a type, which is equal for types that differ only in the names of structs,
+    /// enums and declarations.
     ///
     /// # Errors
     /// If the type contains inference variables, or the erased type exceeds a limit of pools.
@@ -70,8 +72,9 @@ impl Pool {
         digest
     }
 
-    /// The erased type of `ty` in the pool of shapes: everything reachable that has none yet goes in as one graph.
-    fn erase(&self, ty: u32, shapes: &mut Shapes) -> Result<u32, TypeError> {
+    /// Returns the erased type of `ty` in the pool of shapes. Everything reachable without an erased type is
+    /// interned as one graph.
+    fn erase(&self, ty: u32, shapes: &mut Shapes) -> Result<u32, PoolError> {
         let mut local: HashMap<u32, u32> = HashMap::new();
         let mut order = Vec::new();
         let mut stack = vec![ty];

@@ -1,10 +1,12 @@
 //! A pool that several threads fill.
 //!
-//! One reader-writer lock protects one pool. Interning first looks the type up under the read lock and takes the write lock
-//! only for new types, so threads that mostly intern known types do not block each other. Another thread may add the same
-//! type between the two locks; interning under the write lock looks it up again, so both threads get the same id.
+//! One reader-writer lock protects one pool. Interning first looks the type up under the read lock and takes
+//! the write lock only for new types, so threads that mostly intern known types do not block each other.
+//! Another thread may add the same type between the two locks; interning under the write lock looks it up
+//! again, so both threads get the same id.
 //!
-//! **Invariant:** an id denotes the same type for the lifetime of the pool; ids of different threads are interchangeable.
+//! **Invariant:** an id denotes the same type for the lifetime of the pool; ids of different threads are
+//! interchangeable.
 
 #[cfg(test)]
 use shuttle::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -15,7 +17,7 @@ use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::build::find_descriptor;
 use crate::descriptor::Descriptor;
 use crate::digest::Digest;
-use crate::error::TypeError;
+use crate::error::PoolError;
 use crate::hashing::NotPortable;
 use crate::pool::{Idx, Pool};
 
@@ -43,8 +45,8 @@ impl SharedPool {
         SharedPool { lock: RwLock::new(pool) }
     }
 
-    // A pool is valid between any two of its operations, and those do not panic half-way; so the panic of a thread that
-    // held the lock leaves a valid pool, and poisoning is ignored.
+    // A pool is valid between any two of its operations, and those do not panic half-way; so the panic of a
+    // thread that held the lock leaves a valid pool, and poisoning is ignored.
     fn lock_read(&self) -> RwLockReadGuard<'_, Pool> {
         self.lock.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -57,7 +59,7 @@ impl SharedPool {
     ///
     /// # Errors
     /// If the type is not well formed.
-    pub fn intern(&self, ty: &Descriptor<Idx>) -> Result<Idx, TypeError> {
+    pub fn intern(&self, ty: &Descriptor<Idx>) -> Result<Idx, PoolError> {
         let known = find_descriptor(&self.lock_read(), ty);
         match known {
             Some(found) => Ok(found),

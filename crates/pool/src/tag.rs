@@ -1,11 +1,11 @@
-//! The kinds of types, numbered as they are on the wire and in hashed messages.
+//! Kinds of types, numbered as in bundles and hashed messages.
 //!
-//! **Invariant:** a number, once given, is never reused for another meaning; `docs/bundle-format.md` lists them all and
-//! a test compares the two.
+//! **Invariant:** a number is never reused for another meaning. `docs/bundle-format.md` lists all numbers and
+//! a test compares both lists.
 
 macro_rules! tags {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $text:literal, $class:ident;)*) => {
-        /// The kind of a type: one number for each primitive and for each constructor.
+        /// Kind of a type: one number for each primitive and each constructor.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Tag {
@@ -13,10 +13,10 @@ macro_rules! tags {
         }
 
         impl Tag {
-            /// Every tag, in the order of their numbers.
+            /// All tags in ascending order of their numbers.
             pub const ALL: &'static [Tag] = &[$(Tag::$name,)*];
 
-            /// The tag with this wire number.
+            /// Returns the tag with this number.
             #[inline]
             #[must_use]
             pub const fn from_number(number: u8) -> Option<Tag> {
@@ -26,40 +26,40 @@ macro_rules! tags {
                 }
             }
 
-            /// The keyword that human renderings and the JSON view use.
+            /// Returns the keyword used in renderings and in the JSON view.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Tag::$name => $text,)* }
             }
 
-            /// Which group of tags this one belongs to.
+            /// Returns the class of the tag.
             #[inline]
             #[must_use]
-            pub const fn class(self) -> Class {
-                match self { $(Tag::$name => Class::$class,)* }
+            pub const fn class(self) -> TagClass {
+                match self { $(Tag::$name => TagClass::$class,)* }
             }
         }
     };
 }
 
-/// Groups of tags whose types are built and described the same way.
+/// Classes of tags with the same construction and description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
-    /// No content beside the tag.
+pub enum TagClass {
+    /// A tag without words.
     Primitive,
     /// One child.
     Container,
     /// Two children.
     TwoChild,
-    /// A constructor with a layout of its own.
+    /// A constructor with an individual layout.
     Constructor,
     /// A lifetime.
     Region,
-    /// A constant expression, such as an extent of a tensor.
+    /// A constant expression, such as a dim of a tensor.
     Const,
 }
 
-/// What a pool entry stands for; the generic argument positions of a type accept any of the three.
+/// Sort of a pool entry. Generic arguments may be of any sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Sort {
@@ -72,7 +72,7 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// The sort with this wire number.
+    /// Returns the sort with this number.
     #[inline]
     #[must_use]
     pub const fn from_number(number: u32) -> Option<Sort> {
@@ -84,7 +84,7 @@ impl Sort {
         }
     }
 
-    /// The word for this sort in renderings and in the JSON view.
+    /// Returns the name used in renderings and in the JSON view.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -110,11 +110,11 @@ tags! {
     Int = 6, "int", Primitive;
     /// A floating-point number of the language's default width.
     Float = 7, "float", Primitive;
-    /// One byte as a unit of data, as opposed to a small number.
+    /// One byte as a unit of data, in contrast to a small number.
     Byte = 8, "byte", Primitive;
-    /// No value at all; a subtype of every type.
+    /// The type without values; a subtype of every type.
     Never = 9, "never", Primitive;
-    /// Every value; a supertype of every type.
+    /// The type of all values; a supertype of every type.
     Any = 10, "any", Primitive;
     /// A span of time.
     Duration = 11, "duration", Primitive;
@@ -190,15 +190,15 @@ tags! {
     List = 64, "list", Container;
     /// A value that may be absent.
     Option = 65, "option", Container;
-    /// A set.
+    /// A set of distinct values.
     Set = 66, "set", Container;
-    /// A channel that values are sent into and received from.
+    /// A channel for sending and receiving values.
     Channel = 67, "channel", Container;
     /// A range between two values.
     Range = 68, "range", Container;
     /// An iterator.
     Iterator = 69, "iterator", Container;
-    /// An iterator that can also be advanced from its end.
+    /// An iterator that can also be advanced from the end.
     DoubleEndedIterator = 70, "double_ended_iterator", Container;
     /// A map from keys to values.
     Map = 72, "map", TwoChild;
@@ -208,29 +208,29 @@ tags! {
     Borrowed = 80, "borrowed", Constructor;
     /// A function.
     Function = 81, "function", Constructor;
-    /// A product of unnamed parts.
+    /// A product of unnamed elements.
     Tuple = 82, "tuple", Constructor;
     /// A named product.
     Struct = 83, "struct", Constructor;
     /// A named sum.
     Enum = 84, "enum", Constructor;
-    /// A type constructor that is known by name only, with arguments.
+    /// An application of a type constructor known only by its name.
     Applied = 85, "applied", Constructor;
-    /// A nominal type whose definition is hidden on purpose.
+    /// A nominal type with a hidden definition.
     Opaque = 86, "opaque", Constructor;
-    /// A nominal declaration with parameters; its definition is part of it.
+    /// A nominal declaration with parameters and definition.
     Declared = 87, "declared", Constructor;
     /// A declaration applied to arguments.
     Instance = 88, "instance", Constructor;
-    /// A name that has not been resolved to anything.
+    /// An unresolved name.
     Named = 89, "named", Constructor;
     /// A type that is generic over variables.
     Scheme = 90, "scheme", Constructor;
     /// A variable bound by a scheme or by a declaration.
     Bound = 91, "bound", Constructor;
-    /// A variable of an inference that is not finished. Never travels.
+    /// A variable of an unfinished inference. Never exported.
     Infer = 92, "infer", Constructor;
-    /// A lifetime known by name.
+    /// A lifetime with a name.
     Lifetime = 96, "lifetime", Region;
     /// A tensor of known rank.
     Tensor = 100, "tensor", Constructor;
@@ -238,7 +238,7 @@ tags! {
     TensorUnranked = 101, "tensor_unranked", Constructor;
     /// An integer.
     DimConst = 104, "const", Const;
-    /// A named symbol.
+    /// A symbolic constant with a name.
     DimSymbol = 105, "symbol", Const;
     /// An integer plus multiples of monomials.
     DimSum = 106, "sum", Const;
@@ -252,22 +252,22 @@ tags! {
     DimMin = 110, "min", Const;
     /// The largest of several constants.
     DimMax = 111, "max", Const;
-    /// An extent of which nothing is known.
+    /// An unknown constant.
     DimUnknown = 112, "unknown", Const;
 }
 
-/// The wire number that announces a recursive group; it is not the number of any tag.
+/// The number that announces a recursive group in a bundle; not the number of any tag.
 pub(crate) const GROUP_NUMBER: u8 = 127;
 
 impl Tag {
-    /// The wire number.
+    /// Returns the number of the tag.
     #[inline]
     #[must_use]
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// Whether the order of the children carries no meaning.
+    /// Whether the order of the children is irrelevant.
     pub(crate) const fn is_commutative(self) -> bool {
         matches!(self, Tag::DimSum | Tag::DimProduct | Tag::DimMin | Tag::DimMax)
     }

@@ -1,19 +1,18 @@
-//! Terms into pool types, and back.
+//! Conversion between terms and pool types.
 //!
-//! A term says how types relate; a pool type travels. [`Pool::intern_term`] and [`Pool::term`] turn the one into the
-//! other. Where a pool has a kind of type for something (primitives, tuples, references, functions, tensors, lifetimes), it
-//! is used; everything else is an application of a name in braces that says which kind of term it is.
+//! Terms define how types relate; pool types are portable. [`Pool::intern_term`] and [`Pool::term`] convert
+//! between them. Primitives, tuples, references, functions, tensors and lifetimes have equivalents in the
+//! pool; every other term becomes an application of a name in braces that encodes the kind of term, so that
+//! the format needs no further tags. [`Pool::intern_term`] lists the encodings, `names` defines them.
 //!
-//! [`Pool::intern_term`] has the table.
+//! The pool depends on terms and not the other way round: relations between terms need no digests.
 //!
-//! **Invariant:** for every portable term `t`, `term(intern_term(t))` is the normal form of `t`; the dims of tensors are
-//! equal as polynomials. Terms that are equal have one id, and so one digest.
+//! **Invariant:** for every portable term `t`, `term(intern_term(t))` is the normal form of `t`; dims of
+//! tensors are equal as polynomials. Equal terms have one id and therefore one digest.
 //!
-//! Not portable, and a typed error: inference variables, placeholders of inner universes, terms in error. Without a term,
-//! and an error in the other direction: types that carry a definition (structs, enums, declarations and what is recursive):
-//! a term names its definitions, it does not contain them. It could name them by digest, with the definitions as knowledge
-//! of the [`Program`](typeloom_term::program::Program); but a program says how names vary and what aliases are, and nothing
-//! that relates terms asks what is inside a definition, so such a term would be an opaque name: the id of the pool is one.
+//! Not portable: inference variables, placeholders of inner universes, and error terms. Types with a
+//! definition (structs, enums, declarations and recursive types) have no term, because a term names its
+//! definitions and does not contain them.
 
 mod decode;
 mod encode;
@@ -21,52 +20,52 @@ mod names;
 
 use typeloom_term::{Name, Symbols, TermError, Ty, TypeFamily};
 
-use crate::error::TypeError;
+use crate::error::PoolError;
 use crate::pool::{Idx, Pool};
 use crate::tag::Tag;
 
-/// Why a term is not a pool type, or the other way round.
+/// Error of converting between terms and pool types.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConvertError {
-    /// A variable of an inference, or a stand-in that one made. Resolve the term first.
+    /// An inference variable, or a placeholder created by inference. Resolve the term first.
     #[error("a type under inference cannot leave it: it contains a variable")]
     Inference,
-    /// A term in error.
+    /// An error term.
     #[error("a type in error cannot be carried elsewhere")]
     Error,
-    /// A parameter whose name is not that of a parameter.
+    /// A placeholder whose name is not that of a parameter.
     #[error("a parameter has the name of something that is no parameter")]
     Parameter,
-    /// The pool does not take a part of the type.
+    /// The pool rejects a part of the type.
     #[error(transparent)]
-    Pool(#[from] TypeError),
+    Pool(#[from] PoolError),
     /// The term cannot be built.
     #[error(transparent)]
     Term(#[from] TermError),
-    /// Types of this kind have no term.
+    /// A kind of type without a term.
     #[error("a `{}` has no term: terms name definitions and do not contain them", .0.name())]
     NoTerm(Tag),
-    /// A name in braces that no term has.
+    /// A name in braces that encodes no term.
     #[error("`{0}` is not how a term is written in a pool")]
     UnknownName(String),
 }
 
 impl Pool {
-    /// Interns a term. Its names are found in `symbols`.
+    /// Interns a term. `symbols` resolves its names.
     ///
-    /// What a pool has no kind of type for becomes an application of a name in braces:
+    /// Terms without an equivalent in the pool become applications of a name in braces:
     ///
     /// | term | pool type |
     /// |---|---|
     /// | `u8`, `(A, B)`, `&'a A`, `fn(A) -> B` | primitive, tuple, borrowed, function |
     /// | `path::Name<A>` | applied `path::Name` |
     /// | any other name applied | applied `{kind path}` |
-    /// | a binder with variables | a scheme, around whatever binds |
+    /// | a binder with variables | a scheme around the binding type |
     /// | a parameter; a lifetime; a constant | named; lifetime; constant |
     /// | `Tensor<f32, [N + 1]>` | tensor; its dims are polynomials there |
     /// | `<T as Trait>::Item`, other aliases | applied `{=kind path}` |
     /// | `dyn ..` | applied `{dyn}` of the lifetime and the bounds `{+kind path}` |
-    /// | constants that are no integers or symbols | applied `{#..}` |
+    /// | constants other than integers and symbols | applied `{#..}` |
     ///
     /// ```
     /// use typeloom_pool::Pool;
@@ -81,7 +80,7 @@ impl Pool {
     /// ```
     ///
     /// # Errors
-    /// If the term is not portable, or a name in it is not one for a pool.
+    /// If the term is not portable, or contains a name that is not a valid pool name.
     pub fn intern_term<F: TypeFamily<Name = Name>>(
         &mut self,
         cx: &F,
@@ -97,10 +96,11 @@ impl Pool {
         encoded
     }
 
-    /// The term of a type. Names are interned into `symbols`.
+    /// Returns the term of a type. Its names are interned into `symbols`.
     ///
     /// # Errors
-    /// If the type carries a definition, is too deep for a term, or uses a name in braces that no term has.
+    /// If the type has a definition, is too deep for a term, or contains a name in braces that encodes no
+    /// term.
     pub fn term<F: TypeFamily<Name = Name>>(
         &self,
         cx: &F,

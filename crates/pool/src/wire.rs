@@ -1,16 +1,16 @@
-//! Bytes of a bundle: fixed parts and variable-length integers.
+//! Bytes of a bundle: constants and variable-length integers.
 
-use crate::fault::{Fault, ImportError};
+use crate::import_error::{ImportError, ImportErrorKind};
 
-/// The first bytes of every bundle.
+/// First bytes of every bundle.
 pub(crate) const MAGIC: [u8; 4] = *b"TLPB";
-/// The version of the byte format.
+/// Version of the byte format.
 pub(crate) const FORMAT_VERSION: u8 = 1;
-/// The hash suite: BLAKE3 with 256 bits.
+/// Hash suite BLAKE3 with 256 bits.
 pub(crate) const SUITE_BLAKE3: u8 = 1;
 /// Magic, version, suite and two zero bytes.
 pub(crate) const HEADER: usize = 8;
-/// The digest of all other bytes, at the end.
+/// Length of the final digest of all preceding bytes.
 pub(crate) const TRAILER: usize = 32;
 
 #[inline]
@@ -22,19 +22,19 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u32) {
     out.push(value as u8);
 }
 
-/// Bytes that are written one after the other, for bodies of bundles.
+/// Byte buffer for bodies of bundles.
 ///
-/// A short integer has one byte or two as good as at random, so it is written without a branch that depends on it: two
-/// bytes at once, of which the next write overwrites what is too much.
+/// Short integers have one or two bytes with similar frequency. They are written without a branch: always two
+/// bytes, of which the next write overwrites the second if it is unused.
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// What is written, and zeros.
+    /// Written bytes, followed by zeros.
     bytes: Vec<u8>,
     at: usize,
 }
 
 impl Writer {
-    /// What was written.
+    /// Returns the written bytes.
     pub(crate) fn into_bytes(mut self) -> Vec<u8> {
         self.bytes.truncate(self.at);
         self.bytes
@@ -45,10 +45,10 @@ impl Writer {
         self.put([byte, 0], 1);
     }
 
-    /// The same as [`put_varint`].
+    /// Writes an integer like [`put_varint`].
     #[inline(always)]
     pub(crate) fn varint(&mut self, value: u32) {
-        // Longer ones are seldom: references are distances, mostly to what is near.
+        // Longer integers are rare: references are mostly small distances.
         if value >= 1 << 14 {
             return self.long_varint(value);
         }
@@ -85,7 +85,7 @@ impl Writer {
     }
 }
 
-/// Reads forward through bytes and never past their end.
+/// Reads bytes sequentially, never past their end.
 pub(crate) struct Reader<'b> {
     bytes: &'b [u8],
     pub(crate) at: usize,
@@ -107,7 +107,7 @@ impl<'b> Reader<'b> {
                 self.at += 1;
                 Ok(byte)
             }
-            None => Err(ImportError::at(self.at, Fault::Truncated)),
+            None => Err(ImportError::at(self.at, ImportErrorKind::Truncated)),
         }
     }
 
@@ -117,7 +117,7 @@ impl<'b> Reader<'b> {
                 self.at += len;
                 Ok(taken)
             }
-            None => Err(ImportError::at(self.at, Fault::Truncated)),
+            None => Err(ImportError::at(self.at, ImportErrorKind::Truncated)),
         }
     }
 
@@ -127,7 +127,7 @@ impl<'b> Reader<'b> {
         Ok(digest)
     }
 
-    /// A little-endian base-128 integer of at most 32 bits, in as few bytes as possible.
+    /// Reads a little-endian base-128 integer of at most 32 bits in its shortest form.
     #[inline]
     pub(crate) fn varint(&mut self) -> Result<u32, ImportError> {
         let first = self.byte()?;
@@ -145,17 +145,17 @@ impl<'b> Reader<'b> {
             let byte = self.byte()?;
             let bits = u32::from(byte & 0x7f);
             if shift == 28 && bits > 0xf {
-                return Err(ImportError::at(start, Fault::IntegerTooLarge));
+                return Err(ImportError::at(start, ImportErrorKind::IntegerTooLarge));
             }
             value |= bits << shift;
             if byte < 0x80 {
                 if byte == 0 {
-                    return Err(ImportError::at(start, Fault::IntegerNotMinimal));
+                    return Err(ImportError::at(start, ImportErrorKind::IntegerNotMinimal));
                 }
                 return Ok(value);
             }
         }
-        Err(ImportError::at(start, Fault::IntegerTooLarge))
+        Err(ImportError::at(start, ImportErrorKind::IntegerTooLarge))
     }
 }
 

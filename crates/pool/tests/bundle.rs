@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::support::{self, Rng, chain, random_types};
-use typeloom_pool::{Bundle, ExportError, Idx, ImportError, Limits, Pool, Sort, Tag};
+use typeloom_pool::{Bundle, ExportError, Idx, ImportError, ImportLimits, Pool, Sort, Tag};
 
 /// A pool of random types and some labelled roots.
 pub(crate) fn random_bundle(seed: u64, types: usize) -> (Pool, Bundle) {
@@ -18,7 +18,7 @@ pub(crate) fn random_bundle(seed: u64, types: usize) -> (Pool, Bundle) {
     (pool, bundle)
 }
 
-/// Exporting the roots of a bundle from a pool into which it was imported.
+/// Imports a bundle into a pool and exports its roots again.
 pub(crate) fn export_again(pool: &mut Pool, bytes: &[u8]) -> Result<Vec<u8>, ImportError> {
     let roots = pool.import(bytes)?;
     let labelled: Vec<(&str, Idx)> = roots.iter().map(|root| (root.label.as_str(), root.ty)).collect();
@@ -68,14 +68,14 @@ fn bundles_come_back_from_json() {
     for seed in 0..30 {
         let (_, bundle) = random_bundle(seed, 50);
         let json = bundle.to_json().unwrap();
-        let back = Bundle::from_json(&json, &Limits::default()).unwrap();
+        let back = Bundle::from_json(&json, &ImportLimits::default()).unwrap();
         assert_eq!(back, bundle);
         assert_eq!(back.to_json().unwrap(), json);
         assert_eq!(export_again(&mut Pool::new(), back.as_bytes()).unwrap(), bundle.as_bytes());
     }
 }
 
-/// The other half of the next test: started as another process, it imports a bundle and writes it back.
+/// Child process of the next test: imports a bundle and writes it back.
 #[test]
 fn a_process_of_its_own_returns_the_bundle_it_is_given() {
     let Ok(path) = std::env::var("TYPELOOM_POOL_ECHO") else { return };
@@ -121,16 +121,16 @@ fn thin_bundles_leave_out_what_the_receiver_has_and_name_what_is_missing() {
         let full = pool.export(&[("root", root)]).unwrap();
         let roots = receiver.import(thin.as_bytes()).unwrap();
         assert_eq!(receiver.export(&[("root", roots[0].ty)]).unwrap(), full);
-        // A thin bundle means the same when it is exported against the same types again.
+        // A thin bundle is unchanged when it is exported against the same types again.
         assert_eq!(receiver.export_thin(&[("root", roots[0].ty)], &has).unwrap(), thin);
-        assert_eq!(Bundle::from_json(&thin.to_json().unwrap(), &Limits::default()).unwrap(), thin);
+        assert_eq!(Bundle::from_json(&thin.to_json().unwrap(), &ImportLimits::default()).unwrap(), thin);
         let mut empty = Pool::new();
         if thin != full {
             match empty.import(thin.as_bytes()) {
                 Err(error @ ImportError::NotFound { .. }) => {
                     assert!(error.is_recoverable());
                     let ImportError::NotFound { missing } = error else { return };
-                    // Of a group that the receiver has, any member may be the one that is referred to.
+                    // A thin bundle may refer to any member of a group that the receiver has.
                     let mut known = |digest| {
                         has.contains(digest)
                             || pool.find_digest(digest).is_some_and(|ty| pool.is_recursive(ty))
@@ -140,7 +140,7 @@ fn thin_bundles_leave_out_what_the_receiver_has_and_name_what_is_missing() {
                 other => panic!("{other:?}"),
             }
             assert!(empty.is_empty());
-            // What was missing arrives, and the import succeeds.
+            // The missing types arrive, and the import succeeds.
             empty.import(base.as_bytes()).unwrap();
             empty.import(thin.as_bytes()).unwrap();
         }
@@ -192,7 +192,7 @@ fn a_chain_of_a_hundred_thousand_types_needs_no_stack() {
     }
     let bundle = pool.export(&[("t", ty)]).unwrap();
     assert!(matches!(Pool::new().import(bundle.as_bytes()), Err(ImportError::Invalid { .. })));
-    let limits = Limits { depth: 200_000, ..Limits::default() };
+    let limits = ImportLimits { depth: 200_000, ..ImportLimits::default() };
     let root = Pool::new().import_within(bundle.as_bytes(), &limits).unwrap()[0].clone();
     assert_eq!(root.digest, pool.digest(ty).unwrap());
     assert_eq!(pool.describe_transitive(ty).unwrap().len(), 100_001);

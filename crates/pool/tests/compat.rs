@@ -136,7 +136,7 @@ fn compatibility_is_a_preorder_on_random_types_and_forward_is_backward_reversed(
         });
     }
     types.extend(related);
-    // Generic ones, whose variables are numbered by the order of the fields.
+    // Generic types whose variables are numbered by the order of the fields.
     let vars = [0, 1].map(|place| pool.bound(0, place, Sort::Type).unwrap());
     for _ in 0..30 {
         let parts = [0; 3].map(|_| match rng.below(3) {
@@ -162,7 +162,7 @@ fn compatibility_is_a_preorder_on_random_types_and_forward_is_backward_reversed(
             let turned = pool.compat(types[b], types[a], Direction::Forward);
             assert_eq!(turned.is_compatible(), backward.is_compatible());
             assert_eq!(turned.breaking.is_empty(), backward.is_compatible());
-            // What breaks, and where, is the same seen from the other side.
+            // The reversed direction reports the same breaks at the same paths.
             let paths = |compat: &Compat| -> Vec<String> {
                 compat.breaking.iter().map(|it| it.path.to_string()).collect()
             };

@@ -1,4 +1,4 @@
-//! Pairs of types whose answer was decided beforehand, from what a value of the one may be used for.
+//! Pairs of types with expected results, derived from the uses of their values.
 
 use crate::support::chain;
 use typeloom_pool::compat::Direction;
@@ -123,7 +123,7 @@ impl Types {
     }
 }
 
-/// `Fits`: the old fits where the new is expected and not the other way round; `Back`: the other way round only.
+/// `Fits`: `old` is a subtype of `new` only; `Back`: `new` is a subtype of `old` only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Both,
@@ -184,7 +184,7 @@ fn cases() -> Vec<Case> {
         (t.f(&[int, str], int), t.f(&[str, int], int))
     });
     case("a callback's parameter widened", Fits, |t| {
-        // It will be called with less than it must take now.
+        // Callers pass fewer variants than it must accept now.
         let (int, any) = (t.int(), t.any());
         let (old, new) = (t.f(&[int], int), t.f(&[any], int));
         (t.f(&[old], int), t.f(&[new], int))
@@ -470,7 +470,7 @@ fn cases() -> Vec<Case> {
         (chain, t.named("Node", &[("value", int), ("next", next)]))
     });
     case("a recursion that is contravariant", Neither, |t| {
-        // mu f. (f) -> int and mu f. (f) -> any: as a parameter f goes the other way.
+        // mu f. (f) -> int and mu f. (f) -> any: the parameter f is contravariant.
         let build = |t: &mut Types, returns: Idx| {
             let graph = [Descriptor::Function {
                 params: vec![GraphRef::Member(0)],
@@ -497,7 +497,7 @@ fn cases() -> Vec<Case> {
                 .collect();
             t.0.intern_graph(&graph).unwrap()[1]
         };
-        // The new ring has the mark wherever the old one has it.
+        // The new ring has the mark at every position of the old one.
         (ring(t, 6), ring(t, 3))
     });
 
@@ -571,7 +571,7 @@ fn pairs_have_the_answer_that_was_decided_beforehand() {
         if found != *answer {
             wrong.push(format!("{name}: {found:?}, not {answer:?}\n{}", types.0.diff(old, new)));
         }
-        // Full is both, turned round they answer the other way, and wrapped in a parameter too.
+        // Full is both directions; exchanged types and parameters reverse them.
         assert_eq!(fits(old, new, Direction::Full), found == Both, "{name}");
         assert_eq!(fits(new, old, Direction::Forward), matches!(found, Both | Fits), "{name}");
         assert_eq!(fits(new, old, Direction::Backward), matches!(found, Both | Back), "{name}");
@@ -579,7 +579,7 @@ fn pairs_have_the_answer_that_was_decided_beforehand() {
         let fits = |old: Idx, new: Idx, direction| types.0.compat(old, new, direction).is_compatible();
         assert_eq!(fits(takes_old, takes_new, Direction::Forward), matches!(found, Both | Fits), "{name}");
         assert_eq!(fits(takes_old, takes_new, Direction::Backward), matches!(found, Both | Back), "{name}");
-        // Whatever breaks is named, with a path from the type itself.
+        // Every break is reported with a path from the type itself.
         let answer = types.0.compat(takes_old, takes_new, Direction::Full);
         assert_eq!(answer.breaking.is_empty(), found == Both, "{name}");
         assert!(answer.breaking.iter().all(|it| it.path.to_string().starts_with("param[0]")), "{name}");

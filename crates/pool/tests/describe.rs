@@ -1,9 +1,9 @@
-//! Describing and reconstructing types; what a module exports.
+//! Description and reconstruction of types; exports of modules.
 
 use crate::support::{Rng, random_types};
 use typeloom_pool::{
-    Descriptor, Digest, GraphRef, Idx, Item, Pool, ReconstructError, Sort, Tag, TypeDescriptor, TypedModule,
-    Visibility,
+    Descriptor, Digest, GraphRef, Idx, ModuleItem, Pool, ReconstructError, Sort, Tag, TypeDescriptor,
+    TypedModule, Visibility,
 };
 
 fn digest_of(descriptor: &TypeDescriptor) -> Digest {
@@ -117,8 +117,8 @@ fn a_module_exports_what_its_public_signatures_reach_and_nothing_else() {
     let public = pool.function(&[int], str).unwrap();
     let hidden = pool.list(f32).unwrap();
     let items = [
-        Item { name: "parse", ty: public, visibility: Visibility::Public },
-        Item { name: "helper", ty: hidden, visibility: Visibility::Private },
+        ModuleItem { name: "parse", ty: public, visibility: Visibility::Public },
+        ModuleItem { name: "helper", ty: hidden, visibility: Visibility::Private },
     ];
     let module = TypedModule::new(&mut pool, &items).unwrap();
     assert_eq!(module.exports.keys().collect::<Vec<_>>(), ["parse"]);
@@ -127,7 +127,7 @@ fn a_module_exports_what_its_public_signatures_reach_and_nothing_else() {
     let mut importer = Pool::new();
     let exports = module.import(&mut importer).unwrap();
     assert_eq!(importer.signature(exports["parse"]), "(int) -> str");
-    // Modules can be memoised by value.
+    // Modules are values that can be memoized.
     let set: std::collections::HashSet<TypedModule> = [module.clone(), module].into();
     assert_eq!(set.len(), 1);
 }

@@ -1,19 +1,20 @@
 //! The golden vectors of the bundle format, and the independent verifier run on each.
+//! Golden vectors of the bundle format, and the independent verifier run on each.
 //!
-//! `TYPELOOM_BLESS=1 cargo test -p typeloom-pool golden` writes the vectors anew; a change of their bytes is a change of
-//! the format.
+//! `TYPELOOM_BLESS=1 cargo test -p typeloom-pool golden` rewrites the vectors; a change of their bytes is a
+//! change of the format.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::bundle::{export_again, random_bundle};
-use typeloom_pool::{Bundle, Descriptor, GraphRef, Idx, Limits, Pool, Sort, Tag};
+use typeloom_pool::{Bundle, Descriptor, GraphRef, Idx, ImportLimits, Pool, Sort, Tag};
 
 fn golden_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
-/// Every tag that can travel, in one bundle or another.
+/// Every tag that can be exported, in at least one bundle.
 fn vectors() -> Vec<(&'static str, Bundle)> {
     let mut vectors = Vec::new();
     let mut pool = Pool::new();
@@ -112,7 +113,7 @@ fn vectors() -> Vec<(&'static str, Bundle)> {
     vectors
 }
 
-/// What two versions of a module export; `spec/interfaces.md` compares them.
+/// Exports of two versions of a module; `spec/interfaces.md` compares them.
 fn module_versions() -> [(&'static str, Bundle); 2] {
     [("module-1", false), ("module-2", true)].map(|(name, later)| {
         let mut pool = Pool::new();
@@ -141,7 +142,7 @@ fn module_versions() -> [(&'static str, Bundle); 2] {
     })
 }
 
-/// Schemes whose variables are ordered by text, stand alike, or occur in a recursive body.
+/// Schemes whose variables are ordered by text, are interchangeable, or occur in a recursive body.
 fn variables() -> (Pool, Bundle) {
     let mut pool = Pool::new();
     let f32 = pool.primitive(Tag::F32).unwrap();
@@ -192,7 +193,7 @@ fn golden_vectors_have_not_changed() {
             "{name}"
         );
         let json = std::fs::read_to_string(&json_path).unwrap();
-        assert_eq!(Bundle::from_json(&json, &Limits::default()).unwrap(), bundle, "{name}");
+        assert_eq!(Bundle::from_json(&json, &ImportLimits::default()).unwrap(), bundle, "{name}");
         if !name.starts_with("thin") {
             assert_eq!(
                 export_again(&mut Pool::new(), bundle.as_bytes()).unwrap(),
@@ -203,7 +204,7 @@ fn golden_vectors_have_not_changed() {
     }
 }
 
-/// The interpreter to use, if it has the `blake3` package. Under `CI=true` there must be one.
+/// Path of a Python interpreter with the `blake3` package. Required under `CI=true`.
 fn python() -> Option<PathBuf> {
     let python = std::env::var_os("TYPELOOM_PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
     let probe = Command::new(&python)
@@ -267,7 +268,7 @@ fn the_independent_verifier_rejects_what_the_importer_rejects() {
             changed[bit / 8] ^= 1 << (bit % 8);
             let checksum = blake3::hash(&changed);
             changed.extend(checksum.as_bytes());
-            // A flip can turn bytes into imports; such a bundle is for another receiver, not wrong.
+            // A flip can turn bytes into imports, which makes the bundle valid for another receiver.
             match Pool::new().import(&changed) {
                 Err(error) if error.is_recoverable() => continue,
                 result => valid.push(result.is_ok()),

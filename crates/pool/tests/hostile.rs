@@ -1,14 +1,14 @@
-//! Bundles made to break the reader: each is a typed error with an offset, and leaves the pool exactly as it was.
+//! Crafted bundles: each import fails with a typed error and an offset, and leaves the pool unchanged.
 
 use crate::bundle::{export_again, random_bundle};
 use crate::support::{Rng, random_types};
 use std::collections::BTreeSet;
 use typeloom_pool::{
-    Bounded, Bundle, Descriptor, Fault, GraphRef, Idx, ImportError, Limits, NameError, Pool, Sort, Tag,
-    TypeError, VariantDescriptor,
+    Bounded, Bundle, Descriptor, GraphRef, Idx, ImportError, ImportErrorKind, ImportLimits, NameError, Pool,
+    PoolError, Sort, Tag, VariantDescriptor,
 };
 
-/// A pool with some content, and a twin that never sees what the pool is given.
+/// A pool with some content, and a copy that imports nothing.
 struct Witness {
     pool: Pool,
     twin: Pool,
@@ -27,7 +27,8 @@ impl Witness {
         pool.ids().map(|ty| (format!("{:?}", pool.get(ty)), pool.known_digest(ty))).collect()
     }
 
-    /// Everything is where it was: the pool shows and finds what its twin does, and gives the same ids next.
+    /// Asserts that the pool is unchanged: it contains and finds the same types as its copy and assigns the
+    /// same ids next.
     fn is_untouched(&mut self) {
         self.is_untouched_by(&bundles());
     }
@@ -35,7 +36,7 @@ impl Witness {
     fn is_untouched_by(&mut self, refused: &[Bundle]) {
         let (pool, twin) = (&mut self.pool, &mut self.twin);
         assert_eq!(Self::look(pool), Self::look(twin));
-        // What the bundles hold, and the pool did not, is not found.
+        // Types of the bundles that the pool did not have are not found.
         for bundle in refused {
             let mut other = Pool::new();
             let Ok(roots) = other.import(bundle.as_bytes()) else { continue };
@@ -55,7 +56,7 @@ impl Witness {
                 assert_eq!(pool.intern(&node), Ok(ty));
             }
         }
-        // What comes next gets the same names, ids and digests, recursive types among it.
+        // The next types get the same names, ids and digests, including recursive types.
         assert_eq!(pool.name("the next name"), twin.name("the next name"));
         let next = |pool: &mut Pool| random_types(&mut Rng(self.seed + 7), pool, 40);
         assert_eq!(next(pool), next(twin));
@@ -75,7 +76,7 @@ impl Witness {
     }
 }
 
-/// The digest at the end recomputed, so that what lies behind it is tested too.
+/// Recomputes the final digest, so that the checks after it are tested too.
 fn sealed(mut body: Vec<u8>) -> Vec<u8> {
     let checksum = blake3::hash(&body);
     body.extend(checksum.as_bytes());
@@ -101,9 +102,9 @@ fn bundles() -> Vec<Bundle> {
     bundles
 }
 
-/// One bundle with everything that the format knows, whatever the random ones happen to hold: a scheme over types,
-/// constants and lifetimes, every operation on dims, a declaration with an instance, a group inside a group's sibling,
-/// an enum with named and other fields, names that are not ASCII.
+/// A bundle with every feature of the format, independent of the random bundles: a scheme over types,
+/// constants and lifetimes, every operation on dims, a declaration with an instance, a group next to a group,
+/// an enum with named and positional fields, names that are not ASCII.
 fn of_every_kind() -> (Pool, Bundle) {
     let mut pool = Pool::new();
     let p = &mut pool;
@@ -176,7 +177,7 @@ fn every_bit_flip_and_truncation_of_a_thin_bundle_is_refused_or_names_what_is_mi
     let group = roots.iter().find(|root| root.label == "group").unwrap().ty;
     let scheme = roots.iter().find(|root| root.label == "scheme").unwrap().ty;
     let has: BTreeSet<_> = [group, scheme].into_iter().map(|ty| receiver.digest(ty).unwrap()).collect();
-    // What is new refers to what the receiver has.
+    // New types refer to types of the receiver.
     let own: Vec<Idx> = pool.import(full.as_bytes()).unwrap().into_iter().map(|root| root.ty).collect();
     let more = pool.tuple(&own).unwrap();
     let more = pool.list(more).unwrap();
@@ -215,7 +216,7 @@ fn every_bit_flip_and_truncation_of_a_thin_bundle_is_refused_or_names_what_is_mi
     used_by_name(&thin);
 }
 
-/// A receiver without the types is told which ones, and stays empty.
+/// A receiver without the types gets an error that lists them, and stays empty.
 fn used_by_name(thin: &Bundle) {
     let mut empty = Pool::new();
     match empty.import(thin.as_bytes()) {
@@ -265,7 +266,7 @@ fn every_bit_flip_under_a_valid_seal_is_rejected_or_decodes_to_the_same_bytes() 
             let bytes = sealed(flipped);
             match witness.pool.import(&bytes) {
                 Ok(_) => {
-                    // Labels are free text; a flip there makes another valid bundle.
+                    // Labels are free text; a flip there produces another valid bundle.
                     assert_eq!(export_again(&mut Pool::new(), &bytes).unwrap(), bytes, "bit {bit}");
                     accepted += 1;
                     witness = Witness::new(at as u64 + 50);
@@ -358,19 +359,19 @@ impl Craft {
         sealed(out)
     }
 
-    fn fault(&self) -> Fault {
-        fault_of(&self.bytes(), &Limits::default())
+    fn error_kind(&self) -> ImportErrorKind {
+        error_kind_of(&self.bytes(), &ImportLimits::default())
     }
 }
 
-fn fault_of(bytes: &[u8], limits: &Limits) -> Fault {
+fn error_kind_of(bytes: &[u8], limits: &ImportLimits) -> ImportErrorKind {
     let mut witness = Witness::new(9);
     let error = witness.pool.import_within(bytes, limits).unwrap_err();
     witness.is_untouched();
     match error {
-        ImportError::Invalid { offset, fault } => {
+        ImportError::Invalid { offset, kind } => {
             assert!(offset <= bytes.len());
-            fault
+            kind
         }
         ImportError::NotFound { .. } => panic!("{error:?}"),
     }
@@ -385,53 +386,56 @@ fn the_head_is_checked() {
     let with = |at: usize, byte: u8| {
         let mut bytes = good[..good.len() - 32].to_vec();
         bytes[at] = byte;
-        fault_of(&sealed(bytes), &Limits::default())
+        error_kind_of(&sealed(bytes), &ImportLimits::default())
     };
-    assert_eq!(with(0, b'X'), Fault::BadMagic);
-    assert_eq!(with(4, 9), Fault::Version { found: 9 });
-    assert_eq!(with(5, 2), Fault::Suite { found: 2 });
-    assert_eq!(with(6, 1), Fault::Reserved);
-    assert_eq!(fault_of(&[], &Limits::default()), Fault::Truncated);
+    assert_eq!(with(0, b'X'), ImportErrorKind::BadMagic);
+    assert_eq!(with(4, 9), ImportErrorKind::Version { found: 9 });
+    assert_eq!(with(5, 2), ImportErrorKind::Suite { found: 2 });
+    assert_eq!(with(6, 1), ImportErrorKind::Reserved);
+    assert_eq!(error_kind_of(&[], &ImportLimits::default()), ImportErrorKind::Truncated);
     let mut long = good[..good.len() - 32].to_vec();
     long = sealed(long);
     long.push(0);
-    assert_eq!(fault_of(&long, &Limits::default()), Fault::TrailingBytes);
+    assert_eq!(error_kind_of(&long, &ImportLimits::default()), ImportErrorKind::TrailingBytes);
     let mut wrong = good;
     let last = wrong.len() - 1;
     wrong[last] ^= 1;
-    assert_eq!(fault_of(&wrong, &Limits::default()), Fault::Checksum);
+    assert_eq!(error_kind_of(&wrong, &ImportLimits::default()), ImportErrorKind::Checksum);
 }
 
 #[test]
 fn references_must_point_at_earlier_types() {
     let list = Tag::List as u8;
-    assert_eq!(Craft::types(&[INT, &[list, 2]]).fault(), Fault::DanglingReference);
-    assert_eq!(Craft::types(&[INT, &[list, 0]]).fault(), Fault::ForwardReference);
-    assert_eq!(Craft::types(&[INT]).root(1).fault(), Fault::DanglingReference);
-    // A group whose member 0 refers to member 7, and one that refers to itself as if from outside.
-    assert_eq!(Craft::types(&[&[127, 1, list, 15]]).fault(), Fault::DanglingReference);
-    assert_eq!(Craft::types(&[&[127, 1, list, 0]]).fault(), Fault::ForwardReference);
-    assert_eq!(Craft::types(&[&[127, 1, 127, 1]]).count(2).fault(), Fault::NestedGroup);
+    assert_eq!(Craft::types(&[INT, &[list, 2]]).error_kind(), ImportErrorKind::DanglingReference);
+    assert_eq!(Craft::types(&[INT, &[list, 0]]).error_kind(), ImportErrorKind::ForwardReference);
+    assert_eq!(Craft::types(&[INT]).root(1).error_kind(), ImportErrorKind::DanglingReference);
+    // A group whose member 0 refers to member 7, and one that refers to itself as an outside type.
+    assert_eq!(Craft::types(&[&[127, 1, list, 15]]).error_kind(), ImportErrorKind::DanglingReference);
+    assert_eq!(Craft::types(&[&[127, 1, list, 0]]).error_kind(), ImportErrorKind::ForwardReference);
+    assert_eq!(Craft::types(&[&[127, 1, 127, 1]]).count(2).error_kind(), ImportErrorKind::NestedGroup);
 }
 
 #[test]
 fn content_must_be_there_once_and_be_reached() {
     let list = Tag::List as u8;
-    assert_eq!(Craft::types(&[INT, INT]).fault(), Fault::DuplicateType);
-    assert_eq!(Craft::types(&[INT, &[list, 1], &[list, 2]]).fault(), Fault::DuplicateType);
-    assert_eq!(Craft::types(&[INT, STR]).fault(), Fault::TypeOrder);
-    assert_eq!(Craft::types(&[INT, STR]).root(0).fault(), Fault::UnreachableType);
+    assert_eq!(Craft::types(&[INT, INT]).error_kind(), ImportErrorKind::DuplicateType);
+    assert_eq!(Craft::types(&[INT, &[list, 1], &[list, 2]]).error_kind(), ImportErrorKind::DuplicateType);
+    assert_eq!(Craft::types(&[INT, STR]).error_kind(), ImportErrorKind::TypeOrder);
+    assert_eq!(Craft::types(&[INT, STR]).root(0).error_kind(), ImportErrorKind::UnreachableType);
     let map = [Tag::Map as u8, 1, 2];
-    assert_eq!(Craft::types(&[INT, STR, &map]).fault(), Fault::TypeOrder);
-    assert_eq!(Craft::types(&[INT]).strings(&[b"x"]).fault(), Fault::UnusedString { name: "x".into() });
+    assert_eq!(Craft::types(&[INT, STR, &map]).error_kind(), ImportErrorKind::TypeOrder);
+    assert_eq!(
+        Craft::types(&[INT]).strings(&[b"x"]).error_kind(),
+        ImportErrorKind::UnusedString { name: "x".into() }
+    );
     let mut craft = Craft::types(&[INT]);
     craft.roots.clear();
-    assert_eq!(craft.fault(), Fault::UnreachableType);
+    assert_eq!(craft.error_kind(), ImportErrorKind::UnreachableType);
 }
 
 #[test]
 fn claimed_digests_are_recomputed() {
-    assert_eq!(Craft::types(&[INT]).fault(), Fault::RootDigest { label: "r".into() });
+    assert_eq!(Craft::types(&[INT]).error_kind(), ImportErrorKind::RootDigest { label: "r".into() });
 }
 
 #[test]
@@ -444,14 +448,14 @@ fn imports_must_be_used_and_ordered() {
     let mut known = Pool::new();
     known.primitive(Tag::Int).unwrap();
     let error = known.import(&craft.bytes()).unwrap_err();
-    assert_eq!(error, ImportError::Invalid { offset: 10, fault: Fault::UnusedImport });
+    assert_eq!(error, ImportError::Invalid { offset: 10, kind: ImportErrorKind::UnusedImport });
     craft.imports = vec![digest.0, digest.0];
-    assert_eq!(craft.fault(), Fault::ImportOrder);
+    assert_eq!(craft.error_kind(), ImportErrorKind::ImportOrder);
     craft.imports = vec![digest.0];
     craft.types = vec![INT.to_vec()];
     assert_eq!(
         known.import(&craft.bytes()).unwrap_err(),
-        ImportError::Invalid { offset: 43, fault: Fault::DuplicateType }
+        ImportError::Invalid { offset: 43, kind: ImportErrorKind::DuplicateType }
     );
     assert_eq!(
         Pool::new().import(&craft.bytes()).unwrap_err(),
@@ -462,26 +466,38 @@ fn imports_must_be_used_and_ordered() {
 #[test]
 fn groups_must_be_single_minimal_cycles_in_canonical_order() {
     let (list, set, tuple) = (Tag::List as u8, Tag::Set as u8, Tag::Tuple as u8);
-    // Two equal members, a member that is no part of the cycle, no cycle at all, nothing at all.
-    assert_eq!(Craft::types(&[&[127, 2, list, 3, list, 1]]).count(2).root(0).fault(), Fault::GroupNotMinimal);
-    assert_eq!(Craft::types(&[&[127, 2, list, 1, set, 1]]).count(2).root(1).fault(), Fault::GroupNotMinimal);
-    assert_eq!(Craft::types(&[INT, &[127, 1, list, 2]]).root(1).fault(), Fault::GroupNotMinimal);
-    assert_eq!(Craft::types(&[&[127, 0]]).count(1).root(0).fault(), Fault::GroupNotMinimal);
+    // Two equal members, a member outside the cycle, a group without cycle, an empty group.
     assert_eq!(
-        Craft::types(&[&[127, 3, list, 1]]).count(1).root(0).fault(),
-        Fault::CountTooLarge { count: 3 }
+        Craft::types(&[&[127, 2, list, 3, list, 1]]).count(2).root(0).error_kind(),
+        ImportErrorKind::GroupNotMinimal
+    );
+    assert_eq!(
+        Craft::types(&[&[127, 2, list, 1, set, 1]]).count(2).root(1).error_kind(),
+        ImportErrorKind::GroupNotMinimal
+    );
+    assert_eq!(
+        Craft::types(&[INT, &[127, 1, list, 2]]).root(1).error_kind(),
+        ImportErrorKind::GroupNotMinimal
+    );
+    assert_eq!(Craft::types(&[&[127, 0]]).count(1).root(0).error_kind(), ImportErrorKind::GroupNotMinimal);
+    assert_eq!(
+        Craft::types(&[&[127, 3, list, 1]]).count(1).root(0).error_kind(),
+        ImportErrorKind::CountTooLarge { count: 3 }
     );
     // An unfolding of an earlier group: E = (E, E), A = (A, E).
     let e: &[u8] = &[127, 1, tuple, 2, 1, 1];
     let a: &[u8] = &[127, 1, tuple, 2, 1, 2];
-    assert_eq!(Craft::types(&[e, a]).root(1).fault(), Fault::DuplicateType);
-    // An ordinary type that unfolds a group is a duplicate of its member.
-    assert_eq!(Craft::types(&[&[127, 1, list, 1], &[list, 1]]).root(1).fault(), Fault::DuplicateType);
-    // list and set of each other, in both orders: one is canonical and fails at the digest only.
+    assert_eq!(Craft::types(&[e, a]).root(1).error_kind(), ImportErrorKind::DuplicateType);
+    // An ordinary type that unfolds a group duplicates its member.
+    assert_eq!(
+        Craft::types(&[&[127, 1, list, 1], &[list, 1]]).root(1).error_kind(),
+        ImportErrorKind::DuplicateType
+    );
+    // list and set of each other, in both orders: the canonical one fails only at the digest.
     let orders = [&[127, 2, list, 3, set, 1], &[127, 2, set, 3, list, 1]]
-        .map(|group: &[u8; 6]| Craft::types(&[group]).count(2).root(0).fault());
-    assert!(orders.contains(&Fault::GroupOrder), "{orders:?}");
-    assert!(orders.contains(&Fault::RootDigest { label: "r".into() }), "{orders:?}");
+        .map(|group: &[u8; 6]| Craft::types(&[group]).count(2).root(0).error_kind());
+    assert!(orders.contains(&ImportErrorKind::GroupOrder), "{orders:?}");
+    assert!(orders.contains(&ImportErrorKind::RootDigest { label: "r".into() }), "{orders:?}");
 }
 
 #[test]
@@ -492,30 +508,30 @@ fn counts_beyond_the_bytes_and_limits_are_refused_before_anything_is_allocated()
             out.extend([0, 0]);
         }
         out.extend([0xff, 0xff, 0xff, 0xff, 0x0f]);
-        fault_of(&sealed(out), &Limits::default())
+        error_kind_of(&sealed(out), &ImportLimits::default())
     };
-    assert_eq!(huge(true), Fault::CountTooLarge { count: u32::MAX });
-    assert_eq!(huge(false), Fault::CountTooLarge { count: u32::MAX });
+    assert_eq!(huge(true), ImportErrorKind::CountTooLarge { count: u32::MAX });
+    assert_eq!(huge(false), ImportErrorKind::CountTooLarge { count: u32::MAX });
     let mut out = b"TLPB\x01\x01\0\0".to_vec();
     out.extend([0xff, 0xff, 0xff, 0xff, 0x1f]);
-    assert_eq!(fault_of(&sealed(out), &Limits::default()), Fault::IntegerTooLarge);
+    assert_eq!(error_kind_of(&sealed(out), &ImportLimits::default()), ImportErrorKind::IntegerTooLarge);
     let mut out = b"TLPB\x01\x01\0\0".to_vec();
     out.extend([0x80, 0x00]);
-    assert_eq!(fault_of(&sealed(out), &Limits::default()), Fault::IntegerNotMinimal);
+    assert_eq!(error_kind_of(&sealed(out), &ImportLimits::default()), ImportErrorKind::IntegerNotMinimal);
 
     let (_, bundle) = random_bundle(1, 40);
-    let base = Limits::default();
-    let within = |limits: Limits| match fault_of(bundle.as_bytes(), &limits) {
-        Fault::Limit { what, .. } => what,
+    let base = ImportLimits::default();
+    let within = |limits: ImportLimits| match error_kind_of(bundle.as_bytes(), &limits) {
+        ImportErrorKind::Limit { what, .. } => what,
         other => panic!("{other:?}"),
     };
-    assert_eq!(within(Limits { bytes: 100, ..base }), Bounded::Bytes);
-    assert_eq!(within(Limits { types: 5, ..base }), Bounded::Types);
-    assert_eq!(within(Limits { strings: 1, ..base }), Bounded::Strings);
-    assert_eq!(within(Limits { name_bytes: 1, ..base }), Bounded::NameBytes);
-    assert_eq!(within(Limits { arity: 1, ..base }), Bounded::Arity);
-    assert_eq!(within(Limits { depth: 1, ..base }), Bounded::Depth);
-    assert_eq!(within(Limits { roots: 1, ..base }), Bounded::Roots);
+    assert_eq!(within(ImportLimits { bytes: 100, ..base }), Bounded::Bytes);
+    assert_eq!(within(ImportLimits { types: 5, ..base }), Bounded::Types);
+    assert_eq!(within(ImportLimits { strings: 1, ..base }), Bounded::Strings);
+    assert_eq!(within(ImportLimits { name_bytes: 1, ..base }), Bounded::NameBytes);
+    assert_eq!(within(ImportLimits { arity: 1, ..base }), Bounded::Arity);
+    assert_eq!(within(ImportLimits { depth: 1, ..base }), Bounded::Depth);
+    assert_eq!(within(ImportLimits { roots: 1, ..base }), Bounded::Roots);
     let mut pool = Pool::new();
     let graph: Vec<_> = (0..9u32)
         .map(|at| Descriptor::Container {
@@ -525,62 +541,78 @@ fn counts_beyond_the_bytes_and_limits_are_refused_before_anything_is_allocated()
         .collect();
     let ring = pool.intern_graph(&graph).unwrap()[0];
     let ring = pool.export(&[("ring", ring)]).unwrap();
-    let fault = |limits: &Limits| fault_of(ring.as_bytes(), limits);
-    assert_eq!(fault(&Limits { group: 8, ..base }), Fault::Limit { what: Bounded::Group, limit: 8 });
-    assert_eq!(fault(&Limits { work: 10, ..base }), Fault::Limit { what: Bounded::Work, limit: 10 });
+    let kind = |limits: &ImportLimits| error_kind_of(ring.as_bytes(), limits);
+    assert_eq!(
+        kind(&ImportLimits { group: 8, ..base }),
+        ImportErrorKind::Limit { what: Bounded::Group, limit: 8 }
+    );
+    assert_eq!(
+        kind(&ImportLimits { work: 10, ..base }),
+        ImportErrorKind::Limit { what: Bounded::Work, limit: 10 }
+    );
 }
 
 #[test]
 fn names_and_strings_must_be_well_formed() {
     let named = [Tag::Named as u8, 0];
-    let craft = |name: &[u8]| Craft::types(&[&named]).strings(&[name]).fault();
-    assert_eq!(craft(b""), Fault::Name(NameError::Empty));
-    assert_eq!(craft(b"a\x07"), Fault::Name(NameError::Control { code: 7 }));
-    assert_eq!(craft(&[0xff, 0xfe]), Fault::Name(NameError::NotUtf8));
-    assert_eq!(craft(&[b'x'; 5000]), Fault::Limit { what: Bounded::NameBytes, limit: 4096 });
-    assert_eq!(craft(b"r"), Fault::RootDigest { label: "r".into() });
+    let craft = |name: &[u8]| Craft::types(&[&named]).strings(&[name]).error_kind();
+    assert_eq!(craft(b""), ImportErrorKind::Name(NameError::Empty));
+    assert_eq!(craft(b"a\x07"), ImportErrorKind::Name(NameError::Control { code: 7 }));
+    assert_eq!(craft(&[0xff, 0xfe]), ImportErrorKind::Name(NameError::NotUtf8));
+    assert_eq!(craft(&[b'x'; 5000]), ImportErrorKind::Limit { what: Bounded::NameBytes, limit: 4096 });
+    assert_eq!(craft(b"r"), ImportErrorKind::RootDigest { label: "r".into() });
     let two = [Tag::Named as u8, 1];
-    let craft = |types: &[&[u8]], strings: &[&[u8]]| Craft::types(types).strings(strings).fault();
-    assert_eq!(craft(&[&two], &[b"a", b"b"]), Fault::StringOrder);
-    assert_eq!(craft(&[&two], &[b"a"]), Fault::DanglingString { index: 1 });
-    assert_eq!(craft(&[&named], &[b"a", b"a"]), Fault::DuplicateString { name: "a".into() });
+    let craft = |types: &[&[u8]], strings: &[&[u8]]| Craft::types(types).strings(strings).error_kind();
+    assert_eq!(craft(&[&two], &[b"a", b"b"]), ImportErrorKind::StringOrder);
+    assert_eq!(craft(&[&two], &[b"a"]), ImportErrorKind::DanglingString { index: 1 });
+    assert_eq!(craft(&[&named], &[b"a", b"a"]), ImportErrorKind::DuplicateString { name: "a".into() });
     let mut label = Craft::types(&[INT]);
     label.roots[0].0 = Vec::new();
-    // An empty label shortens the root below what the count of roots needs, or is a bad name.
-    assert!(matches!(label.fault(), Fault::Name(NameError::Empty) | Fault::CountTooLarge { .. }));
+    // An empty label makes the roots shorter than their count requires, or is an invalid name.
+    assert!(matches!(
+        label.error_kind(),
+        ImportErrorKind::Name(NameError::Empty) | ImportErrorKind::CountTooLarge { .. }
+    ));
     label.roots = vec![(b"b".to_vec(), 0, [0; 32]), (b"a".to_vec(), 0, [0; 32])];
-    assert_eq!(label.fault(), Fault::RootOrder);
+    assert_eq!(label.error_kind(), ImportErrorKind::RootOrder);
 }
 
 #[test]
 fn types_must_be_well_formed() {
     let structure = Tag::Struct as u8;
-    assert_eq!(Craft::types(&[&[200]]).fault(), Fault::UnknownTag { number: 200 });
-    assert_eq!(Craft::types(&[&[Tag::Infer as u8, 0, 0]]).fault(), Fault::InferenceVariable);
+    assert_eq!(Craft::types(&[&[200]]).error_kind(), ImportErrorKind::UnknownTag { number: 200 });
+    assert_eq!(Craft::types(&[&[Tag::Infer as u8, 0, 0]]).error_kind(), ImportErrorKind::InferenceVariable);
     let symbol: &[u8] = &[Tag::DimSymbol as u8, 0];
     assert_eq!(
-        Craft::types(&[symbol, &[Tag::List as u8, 1]]).strings(&[b"N"]).fault(),
-        Fault::Type(TypeError::WrongSort { tag: Tag::List, expected: Sort::Type, found: Sort::Const })
+        Craft::types(&[symbol, &[Tag::List as u8, 1]]).strings(&[b"N"]).error_kind(),
+        ImportErrorKind::Type(PoolError::WrongSort {
+            tag: Tag::List,
+            expected: Sort::Type,
+            found: Sort::Const
+        })
     );
     assert_eq!(
-        Craft::types(&[INT, &[structure, 6, 0, 5, 1, 1, 1, 1]]).strings(&[b"S", b"x"]).fault(),
-        Fault::Type(TypeError::DuplicateField { name: "x".into() })
+        Craft::types(&[INT, &[structure, 6, 0, 5, 1, 1, 1, 1]]).strings(&[b"S", b"x"]).error_kind(),
+        ImportErrorKind::Type(PoolError::DuplicateField { name: "x".into() })
     );
-    // Three words promised, two fields announced.
+    // Three words announced, two fields declared.
     assert_eq!(
-        Craft::types(&[INT, &[structure, 3, 0, 4, 1]]).strings(&[b"S"]).fault(),
-        Fault::Type(TypeError::Layout { tag: Tag::Struct })
+        Craft::types(&[INT, &[structure, 3, 0, 4, 1]]).strings(&[b"S"]).error_kind(),
+        ImportErrorKind::Type(PoolError::Layout { tag: Tag::Struct })
     );
-    assert_eq!(Craft::types(&[&[Tag::Bound as u8, 0, 0, 0]]).fault(), Fault::OpenRoot);
+    assert_eq!(Craft::types(&[&[Tag::Bound as u8, 0, 0, 0]]).error_kind(), ImportErrorKind::OpenRoot);
     let (bound, scheme) = (Tag::Bound as u8, Tag::Scheme as u8);
-    assert_eq!(Craft::types(&[&[bound, 0, 1, 0], &[scheme, 3, 1, 0, 0]]).fault(), Fault::SchemeNotNormal);
     assert_eq!(
-        Craft::types(&[&[bound, 0, 3, 0], &[scheme, 2, 1, 0]]).fault(),
-        Fault::Type(TypeError::VariableOutOfScope { index: 3, count: 1 })
+        Craft::types(&[&[bound, 0, 1, 0], &[scheme, 3, 1, 0, 0]]).error_kind(),
+        ImportErrorKind::SchemeNotNormal
     );
     assert_eq!(
-        Craft::types(&[INT, &[Tag::Instance as u8, 1, 1]]).fault(),
-        Fault::Type(TypeError::NotADeclaration { found: Tag::Int })
+        Craft::types(&[&[bound, 0, 3, 0], &[scheme, 2, 1, 0]]).error_kind(),
+        ImportErrorKind::Type(PoolError::VariableOutOfScope { index: 3, count: 1 })
+    );
+    assert_eq!(
+        Craft::types(&[INT, &[Tag::Instance as u8, 1, 1]]).error_kind(),
+        ImportErrorKind::Type(PoolError::NotADeclaration { found: Tag::Int })
     );
 }
 
@@ -590,19 +622,19 @@ fn constants_must_be_in_normal_form_and_order() {
     let symbol = Tag::DimSymbol as u8;
     // 0 + 1 * N is N.
     let craft = Craft::types(&[INT, &[symbol, 0], &[sum, 5, 0, 0, 1, 0, 1], &[tensor, 2, 3, 1]]);
-    assert_eq!(craft.strings(&[b"N"]).fault(), Fault::ConstNotNormal);
+    assert_eq!(craft.strings(&[b"N"]).error_kind(), ImportErrorKind::ConstNotNormal);
     // 3 // 2 is 1.
     let quotient = [Tag::DimFloorDiv as u8, 2, 1];
     let craft = Craft::types(&[INT, &[int, 3, 0], &[int, 2, 0], &quotient, &[tensor, 2, 4, 1]]);
-    assert_eq!(craft.fault(), Fault::ConstNotNormal);
+    assert_eq!(craft.error_kind(), ImportErrorKind::ConstNotNormal);
     // N + M and M + N: one is in the order of digests.
-    let faults = [[b"N", b"M"], [b"M", b"N"]].map(|[a, b]| {
+    let kinds = [[b"N", b"M"], [b"M", b"N"]].map(|[a, b]| {
         let types: &[&[u8]] =
             &[INT, &[symbol, 0], &[symbol, 1], &[sum, 8, 0, 0, 1, 0, 2, 1, 0, 1], &[tensor, 2, 4, 1]];
-        Craft::types(types).strings(&[a, b]).fault()
+        Craft::types(types).strings(&[a, b]).error_kind()
     });
-    assert!(faults.contains(&Fault::OperandOrder), "{faults:?}");
-    assert!(faults.contains(&Fault::RootDigest { label: "r".into() }), "{faults:?}");
+    assert!(kinds.contains(&ImportErrorKind::OperandOrder), "{kinds:?}");
+    assert!(kinds.contains(&ImportErrorKind::RootDigest { label: "r".into() }), "{kinds:?}");
 }
 
 #[test]
@@ -641,7 +673,7 @@ fn arbitrary_bytes_and_spliced_bundles_never_panic() {
 fn broken_json_views_are_typed_errors() {
     let (_, bundle) = random_bundle(2, 20);
     let json = bundle.to_json().unwrap();
-    let limits = Limits::default();
+    let limits = ImportLimits::default();
     let mut rng = Rng(8);
     for _ in 0..300 {
         let mut text: Vec<char> = json.chars().collect();
@@ -659,5 +691,5 @@ fn broken_json_views_are_typed_errors() {
     }
     let deep = "[".repeat(100_000);
     assert!(Bundle::from_json(&deep, &limits).is_err());
-    assert!(Bundle::from_json(&json, &Limits { bytes: 10, ..limits }).is_err());
+    assert!(Bundle::from_json(&json, &ImportLimits { bytes: 10, ..limits }).is_err());
 }

@@ -1,7 +1,7 @@
-//! The JSON view under edits by hand: what is not a view is refused with a place, what is comes back as it was.
+//! JSON views edited by hand: invalid views are rejected with a path, valid ones give the same bundle.
 
 use serde_json::{Value, json};
-use typeloom_pool::{Bundle, ImportError, JsonError, Limits, Pool, Tag};
+use typeloom_pool::{Bundle, ImportError, ImportLimits, JsonError, Pool, Tag};
 
 type Edit<'e> = &'e dyn Fn(&mut Value);
 
@@ -25,7 +25,7 @@ fn view(edit: &dyn Fn(&mut Value)) -> Value {
 }
 
 fn error(edit: &dyn Fn(&mut Value)) -> String {
-    match Bundle::from_json(&view(edit).to_string(), &Limits::default()) {
+    match Bundle::from_json(&view(edit).to_string(), &ImportLimits::default()) {
         Err(error) => error.to_string(),
         Ok(bundle) => match Pool::new().import(bundle.as_bytes()) {
             Err(error @ ImportError::Invalid { .. }) => format!("import: {error}"),
@@ -89,7 +89,7 @@ fn edits_by_hand_are_refused_with_their_place() {
             "roots[0].digest: expected 64 lower-case hexadecimal digits",
         ),
         (&|v| v["roots"][0]["labels"] = json!([]), "roots[0].labels: there is no such field"),
-        // What has the form of a view and is no bundle is refused when it is imported.
+        // Valid views of invalid bundles are rejected on import.
         (&|v| v["types"][4] = json!({"group": []}), "types[4].group: expected at least one member"),
         (&|v| v["types"][3]["name"] = json!(""), "import: bad name: a name cannot be empty (at byte 11)"),
         (
@@ -117,7 +117,7 @@ fn edits_by_hand_are_refused_with_their_place() {
 
 #[test]
 fn text_that_is_no_json_is_refused_with_line_and_column() {
-    let refused = |text: &str| Bundle::from_json(text, &Limits::default()).unwrap_err();
+    let refused = |text: &str| Bundle::from_json(text, &ImportLimits::default()).unwrap_err();
     let cases = [
         ("", "line 1, column 0: not JSON: EOF while parsing a value"),
         ("{\n \"version\": 1,\n \"version\": 1}", "line 3, column 10: the field \"version\" is there twice"),
@@ -141,7 +141,7 @@ fn text_that_is_no_json_is_refused_with_line_and_column() {
     }
 }
 
-/// Every value below a view, as the way to it.
+/// Every value inside a view, with its path.
 fn places(value: &Value, here: &str, all: &mut Vec<String>) {
     all.push(here.to_owned());
     match value {
@@ -208,7 +208,7 @@ fn any_one_value_of_a_view_taken_out_or_replaced_is_refused_or_comes_back() {
                 edits.push(replaced);
             }
             for edited in edits {
-                let bundle = match Bundle::from_json(&edited.to_string(), &Limits::default()) {
+                let bundle = match Bundle::from_json(&edited.to_string(), &ImportLimits::default()) {
                     Ok(bundle) => bundle,
                     Err(
                         JsonError::Syntax { .. }
@@ -251,7 +251,7 @@ fn a_type_that_doubles_sixty_four_times_is_bounded_in_every_face() {
     let [old, new] = types;
     let bundle = pool.export(&[("t", old)]).unwrap();
     let json = bundle.to_json().unwrap();
-    assert!(json.len() < 20_000 && Bundle::from_json(&json, &Limits::default()).unwrap() == bundle);
+    assert!(json.len() < 20_000 && Bundle::from_json(&json, &ImportLimits::default()).unwrap() == bundle);
     assert!(pool.signature(old).len() < 5_000 && pool.tree(old).len() < 50_000);
     let answer = pool.compat(old, new, typeloom_pool::compat::Direction::Full);
     assert!(!answer.is_compatible() && answer.breaking.len() <= typeloom_pool::compat::MAX_DIFFERENCES);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::support::{Rng, random_types};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use typeloom_pool::{Descriptor, Idx, Pool, RenderLimits, Sort, Tag, TypeError};
+use typeloom_pool::{Descriptor, Idx, Pool, PoolError, RenderLimits, Sort, Tag};
 
 fn runner(cases: u32) -> TestRunner {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
@@ -69,7 +69,7 @@ fn a_scheme_without_uses_is_its_body_and_nested_binders_keep_their_variables() {
     let scheme = pool.scheme(&[Sort::Type], list).unwrap();
     assert_eq!(pool.signature(scheme), "forall a. list<a>");
     let wrong = pool.scheme(&[Sort::Const], list);
-    assert_eq!(wrong, Err(TypeError::VariableSort { expected: Sort::Const, found: Sort::Type }));
+    assert_eq!(wrong, Err(PoolError::VariableSort { expected: Sort::Const, found: Sort::Type }));
 }
 
 /// A constant as an expression tree, and its value under an assignment.
@@ -103,8 +103,8 @@ fn expr() -> impl Strategy<Value = Expr> {
 
 const SYMBOLS: [&str; 3] = ["N", "M", "K"];
 
-fn build(pool: &mut Pool, expr: &Expr, flip: bool) -> Result<Idx, TypeError> {
-    let two = |pool: &mut Pool, a: &Expr, b: &Expr| -> Result<[Idx; 2], TypeError> {
+fn build(pool: &mut Pool, expr: &Expr, flip: bool) -> Result<Idx, PoolError> {
+    let two = |pool: &mut Pool, a: &Expr, b: &Expr| -> Result<[Idx; 2], PoolError> {
         let (a, b) = if flip { (b, a) } else { (a, b) };
         Ok([build(pool, a, flip)?, build(pool, b, flip)?])
     };
@@ -144,7 +144,7 @@ fn value(expr: &Expr, symbols: &[i128; 3]) -> i128 {
     }
 }
 
-/// The value of an interned constant, read off its description.
+/// Value of an interned constant, computed from its description.
 fn value_of(pool: &Pool, dim: Idx, symbols: &[i128; 3]) -> i128 {
     use typeloom_pool::ConstDescriptor as C;
     let Descriptor::Const(constant) = pool.get(dim) else { panic!("not a constant") };
@@ -181,7 +181,7 @@ fn constants_keep_their_value_and_do_not_depend_on_the_order_of_operands() {
                     prop_assert_eq!(other.signature(flipped), pool.signature(dim));
                 }
                 Err(error) => {
-                    prop_assert!(matches!(error, TypeError::ConstOverflow | TypeError::ConstTooLarge));
+                    prop_assert!(matches!(error, PoolError::ConstOverflow | PoolError::ConstTooLarge));
                 }
             }
             Ok(())
@@ -211,7 +211,7 @@ fn equal_polynomials_are_one_constant() {
     assert_eq!(pool.dim_floor_div(scaled, four), Ok(sum));
     let zero = pool.dim_const(0).unwrap();
     assert_eq!(pool.dim_mod(scaled, four), Ok(zero));
-    assert_eq!(pool.dim_floor_div(n, zero), Err(TypeError::DivisionByZero));
+    assert_eq!(pool.dim_floor_div(n, zero), Err(PoolError::DivisionByZero));
     let unknown = pool.dim_unknown().unwrap();
     let minus = pool.dim_scale(-1, unknown).unwrap();
     assert_eq!(pool.dim_add(&[unknown, minus]), Ok(unknown));
@@ -224,24 +224,24 @@ fn ill_formed_types_are_refused() {
     let mut pool = Pool::new();
     let int = pool.primitive(Tag::Int).unwrap();
     let n = pool.dim_symbol("N").unwrap();
-    let wrong = TypeError::WrongSort { tag: Tag::List, expected: Sort::Type, found: Sort::Const };
+    let wrong = PoolError::WrongSort { tag: Tag::List, expected: Sort::Type, found: Sort::Const };
     assert_eq!(pool.list(n), Err(wrong));
-    assert!(matches!(pool.primitive(Tag::List), Err(TypeError::WrongTag { .. })));
-    assert!(matches!(pool.tensor(int, &[int]), Err(TypeError::WrongSort { .. })));
-    assert!(matches!(pool.name(""), Err(TypeError::Name(_))));
+    assert!(matches!(pool.primitive(Tag::List), Err(PoolError::WrongTag { .. })));
+    assert!(matches!(pool.tensor(int, &[int]), Err(PoolError::WrongSort { .. })));
+    assert!(matches!(pool.name(""), Err(PoolError::Name(_))));
     let mut larger = Pool::new();
     let mut last = larger.primitive(Tag::Int).unwrap();
     for _ in 0..10 {
         last = larger.list(last).unwrap();
     }
-    assert_eq!(pool.list(last), Err(TypeError::UnknownType(last)));
+    assert_eq!(pool.list(last), Err(PoolError::UnknownType(last)));
     let name = pool.name("D").unwrap();
     let declared = pool.declared(name, &[Sort::Type], int).unwrap();
-    let error = TypeError::ArgumentCount { expected: 1, found: 0 };
+    let error = PoolError::ArgumentCount { expected: 1, found: 0 };
     assert_eq!(error.to_string(), "the declaration takes 1 argument and was given 0");
     assert_eq!(pool.instance(declared, &[]), Err(error));
-    assert!(matches!(pool.instance(declared, &[n]), Err(TypeError::ArgumentSort { position: 0, .. })));
-    assert!(matches!(pool.bound(200, 0, Sort::Type), Err(TypeError::TooManyBinders)));
+    assert!(matches!(pool.instance(declared, &[n]), Err(PoolError::ArgumentSort { position: 0, .. })));
+    assert!(matches!(pool.bound(200, 0, Sort::Type), Err(PoolError::TooManyBinders)));
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn quotients_and_remainders_at_the_ends_of_the_range_are_exact_or_refused() {
     let lots = pool.dim_mul(&[least, n]).unwrap();
     for dividend in [least, lots] {
         assert_eq!(pool.dim_mod(dividend, minus_one), Ok(zero));
-        assert_eq!(pool.dim_floor_div(dividend, minus_one), Err(TypeError::ConstOverflow));
+        assert_eq!(pool.dim_floor_div(dividend, minus_one), Err(PoolError::ConstOverflow));
     }
     for (value, by, rest) in [(7, -2, -1), (-7, 2, 1), (-7, -2, -1), (7, i64::MIN, i64::MIN + 7)] {
         let [value, by, rest] = [value, by, rest].map(|value| pool.dim_const(value).unwrap());

@@ -1,4 +1,4 @@
-//! The tests of the public surface, in one binary.
+//! Tests of the public API in one binary.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 

@@ -1,13 +1,13 @@
-//! Recursive types: one id and one digest however they are written, held against coinductive equality.
+//! Recursive types: one id and one digest for every way of writing them, compared with coinductive equality.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::support::{self, Rng, random_node};
-use typeloom_pool::{Descriptor, GraphRef, Idx, Pool, Sort, Tag, TypeError};
+use typeloom_pool::{Descriptor, GraphRef, Idx, Pool, PoolError, Sort, Tag};
 
 type Node = Descriptor<GraphRef<Idx>>;
 
-/// One level of a node with holes for its children, and the children: the slow reference's view of a node.
+/// One level of a node with holes for its children, and the children: the view of the slow reference.
 type Level = (Descriptor<()>, Vec<GraphRef<Idx>>);
 
 fn level_of(node: Node) -> Level {
@@ -33,7 +33,8 @@ impl Levels {
         }
     }
 
-    /// Equality as the greatest bisimulation: assume the pair equal, compare one level, go on with the children.
+    /// Equality as the greatest bisimulation: assume that the pair is equal, compare one level, continue with
+    /// the children.
     fn equal(&mut self, pool: &Pool, a: GraphRef<Idx>, b: GraphRef<Idx>) -> bool {
         let mut assumed = HashSet::new();
         let mut todo = vec![(a, b)];
@@ -57,7 +58,7 @@ fn ids_of_30000_random_graphs_agree_with_coinductive_equality() {
     let mut rng = Rng(11);
     let mut compared = [0usize; 2];
     for round in 0..300 {
-        // The pool fills up, so that graphs meet earlier groups and unfoldings of them.
+        // The pool fills up, so that graphs meet earlier groups and their unfoldings.
         let mut pool = Pool::new();
         let int = pool.primitive(Tag::Int).unwrap();
         let mut outer = vec![int];
@@ -75,7 +76,7 @@ fn ids_of_30000_random_graphs_agree_with_coinductive_equality() {
             let other = rng.pick(&outer);
             let equal = levels.equal(&pool, member, GraphRef::Outer(other));
             assert_eq!(equal, ids[a] == other, "round {round}: {graph:#?}");
-            // A node equals the type it was interned as, seen through the pool.
+            // A node equals its interned type.
             assert!(levels.equal(&pool, member, GraphRef::Outer(ids[a])));
             if outer.len() < 12 {
                 outer.extend(ids);
@@ -180,11 +181,11 @@ fn a_failed_graph_leaves_the_pool_as_it_was() {
             field_types: vec![GraphRef::Outer(int), GraphRef::Member(0)],
         },
     ];
-    assert_eq!(pool.intern_graph(&graph), Err(TypeError::DuplicateField { name: "x".into() }));
+    assert_eq!(pool.intern_graph(&graph), Err(PoolError::DuplicateField { name: "x".into() }));
     assert_eq!(pool.len(), 1);
     assert!(format!("{pool:?}").len() <= before + 2000);
     let graph = [Descriptor::Tuple { elements: vec![GraphRef::Member(1)] }];
-    assert_eq!(pool.intern_graph(&graph), Err(TypeError::UnknownNode { node: 1 }));
+    assert_eq!(pool.intern_graph(&graph), Err(PoolError::UnknownNode { node: 1 }));
 }
 
 #[test]
@@ -220,7 +221,7 @@ fn a_cycle_of_schemes_that_bind_nothing_has_no_content() {
         Descriptor::Scheme { vars: vec![Sort::Type], body: GraphRef::Member(1) },
         Descriptor::Scheme { vars: vec![Sort::Type], body: GraphRef::Member(0) },
     ];
-    assert_eq!(pool.intern_graph(&graph), Err(TypeError::EmptyCycle));
+    assert_eq!(pool.intern_graph(&graph), Err(PoolError::EmptyCycle));
     let graph = [
         Descriptor::Scheme { vars: vec![Sort::Type], body: GraphRef::Member(1) },
         Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) },

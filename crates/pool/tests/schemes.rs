@@ -1,9 +1,9 @@
-//! The normal form of schemes: one type however its variables were numbered and its recursion was written down.
+//! The normal form of schemes: one type for all numberings of variables and all ways of writing a recursion.
 
 use crate::support::{Rng, map_children};
 use typeloom_pool::{
-    Bounded, ConstDescriptor, Descriptor, Fault, GraphRef, Idx, ImportError, Limits, Pool, Sort, Tag,
-    TypeError, Variable,
+    Bounded, ConstDescriptor, Descriptor, GraphRef, Idx, ImportError, ImportErrorKind, ImportLimits, Pool,
+    PoolError, Sort, Tag, Variable,
 };
 
 type Node = Descriptor<GraphRef<Idx>>;
@@ -14,7 +14,7 @@ fn travels(pool: &mut Pool, ty: Idx) {
     let bundle = pool.export(&[("t", ty)]).unwrap();
     for first in 0..3 {
         let mut other = Pool::new();
-        // Ids are given in another order here, which must not matter.
+        // Ids are assigned in another order here, which must not matter.
         other.bound(0, first, Sort::Const).unwrap();
         other.bound(0, 0, Sort::Const).unwrap();
         let imported = other.import(bundle.as_bytes());
@@ -24,7 +24,7 @@ fn travels(pool: &mut Pool, ty: Idx) {
     }
 }
 
-/// The scheme over three extents whose body is a tensor of those that `dims` makes of them.
+/// The scheme over three constants whose body is a tensor with the dims that `dims` returns.
 fn over_extents(pool: &mut Pool, order: [u32; 3], dims: &dyn Fn(&mut Pool, [Idx; 3]) -> Vec<Idx>) -> Idx {
     let vars = order.map(|place| pool.bound(0, place, Sort::Const).unwrap());
     let dims = dims(pool, vars);
@@ -69,13 +69,13 @@ fn symbols_with_quotes_and_signs_order_variables_the_same_everywhere() {
     }
 }
 
-/// `forall m0, m1. forall n0, n1. tensor<f32, [m0*n0 + 2*m1*n1, ..]>`, with places as given.
+/// `forall m0, m1. forall n0, n1. tensor<f32, [m0*n0 + 2*m1*n1, ..]>`, with variables as given.
 fn nested(
     pool: &mut Pool,
     outer: [u32; 2],
     inner: [u32; 2],
     extra: &dyn Fn(&mut Pool, [Idx; 4]) -> Vec<Idx>,
-) -> Result<Idx, TypeError> {
+) -> Result<Idx, PoolError> {
     let m = outer.map(|place| pool.bound(1, place, Sort::Const).unwrap());
     let n = inner.map(|place| pool.bound(0, place, Sort::Const).unwrap());
     let dims = extra(pool, [m[0], m[1], n[0], n[1]]);
@@ -107,14 +107,14 @@ fn variables_of_nested_schemes_in_one_sum_have_one_order_or_are_refused() {
         vec![pool.dim_add(&[first, second, second]).unwrap()]
     };
     assert!(all(&weighted).is_ok());
-    // What tells m0 from m1 is what tells n0 from n1, and that is their order.
+    // m0 and m1 differ only by the order of n0 and n1, which depends on theirs.
     let entangled = |pool: &mut Pool, [m0, m1, n0, n1]: [Idx; 4]| {
         let first = pool.dim_mul(&[m0, n0]).unwrap();
         let second = pool.dim_mul(&[m1, n1]).unwrap();
         let more = pool.dim_add(&[n1, n1]).unwrap();
         vec![pool.dim_add(&[first, second]).unwrap(), pool.dim_max(&[n0, more]).unwrap()]
     };
-    assert_eq!(all(&entangled), Err(TypeError::EntangledVariables { count: 2 }));
+    assert_eq!(all(&entangled), Err(PoolError::EntangledVariables { count: 2 }));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_declaration_may_use_any_number_of_parameters_in_a_product() {
     travels(&mut pool, declared);
     assert_eq!(
         pool.scheme(&[Sort::Const; 9], tensor),
-        Err(TypeError::AmbiguousVariables { count: 9, max: 5 })
+        Err(PoolError::AmbiguousVariables { count: 9, max: 5 })
     );
 }
 
@@ -163,7 +163,8 @@ fn the_order_of_variables_does_not_depend_on_where_a_recursion_is_written_down()
     travels(&mut pool, built[0]);
 }
 
-/// Schemes over four types and three extents with random, mostly recursive bodies. The first node is one of them.
+/// Schemes over four types and three constants with random, mostly recursive bodies. The first node is one of
+/// them.
 fn random_graph(rng: &mut Rng, outer: &[Idx]) -> Vec<Node> {
     const VARS: u32 = 7;
     let bodies = 2 + rng.below(6) as u32;
@@ -203,7 +204,7 @@ fn random_graph(rng: &mut Rng, outer: &[Idx]) -> Vec<Node> {
     graph
 }
 
-/// The same types: variables of all schemes renumbered among some more, nodes written several times and shuffled.
+/// The same types: variables of all schemes renumbered, nodes repeated and shuffled.
 fn rewritten(rng: &mut Rng, graph: &[Node]) -> Vec<Node> {
     let mut places: Vec<u32> = (0..9).collect();
     for at in (1..places.len()).rev() {
@@ -299,11 +300,11 @@ fn numbering_the_variables_of_a_whole_bundle_is_bounded() {
     }
     let all = pool.tuple(&schemes).unwrap();
     let bundle = pool.export(&[("all", all)]).unwrap();
-    let limits = Limits { work: 1_000_000, ..Limits::default() };
+    let limits = ImportLimits { work: 1_000_000, ..ImportLimits::default() };
     let mut other = Pool::new();
     match other.import_within(bundle.as_bytes(), &limits) {
-        Err(ImportError::Invalid { fault, .. }) => {
-            assert_eq!(fault, Fault::Limit { what: Bounded::Work, limit: 1_000_000 });
+        Err(ImportError::Invalid { kind, .. }) => {
+            assert_eq!(kind, ImportErrorKind::Limit { what: Bounded::Work, limit: 1_000_000 });
         }
         other => panic!("{other:?}"),
     }
@@ -318,7 +319,7 @@ fn a_scheme_over_nothing_is_its_body() {
     assert_eq!(pool.scheme(&[Sort::Type, Sort::Region], int), Ok(int));
     let own = pool.bound(0, 0, Sort::Type).unwrap();
     let own_list = pool.list(own).unwrap();
-    assert_eq!(pool.scheme(&[], own_list), Err(TypeError::VariableOutOfScope { index: 0, count: 0 }));
+    assert_eq!(pool.scheme(&[], own_list), Err(PoolError::VariableOutOfScope { index: 0, count: 0 }));
     let outer = pool.bound(1, 0, Sort::Type).unwrap();
     let outer_list = pool.list(outer).unwrap();
     assert_eq!(pool.scheme(&[], outer_list), Ok(own_list));

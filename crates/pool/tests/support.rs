@@ -169,7 +169,7 @@ pub(crate) fn copy_shuffled(rng: &mut Rng, from: &Pool, ty: Idx, to: &mut Pool) 
         }
         at += 1;
     }
-    // Shuffle, and write some nodes twice, which must not matter.
+    // Shuffle and repeat some nodes, which must not matter.
     for at in (1..order.len()).rev() {
         order.swap(at, rng.below(at + 1));
     }
@@ -186,7 +186,7 @@ pub(crate) fn copy_shuffled(rng: &mut Rng, from: &Pool, ty: Idx, to: &mut Pool) 
     to.intern_graph(&graph).unwrap()[places[&ty][0] as usize]
 }
 
-/// The same type with other references.
+/// The same type with mapped references.
 pub(crate) fn map_children<A: Copy, B>(ty: Descriptor<A>, f: &mut dyn FnMut(A) -> B) -> Descriptor<B> {
     fn all<A, B>(children: Vec<A>, f: &mut dyn FnMut(A) -> B) -> Vec<B> {
         children.into_iter().map(f).collect()

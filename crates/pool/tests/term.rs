@@ -1,4 +1,4 @@
-//! Terms into pool types, and back.
+//! Conversion of terms to pool types and back.
 
 use proptest::prelude::*;
 use typeloom_pool::{ConvertError, Descriptor, GraphRef, Idx, Pool, Sort, Tag};
@@ -56,7 +56,7 @@ fn random_interned_terms_come_back_equal() {
     comes_back(&Interned::new(&arena));
 }
 
-/// One type of every kind that can leave a process.
+/// One portable type of every kind.
 const KINDS: &[&str] = &[
     "bool",
     "i128",
@@ -212,7 +212,7 @@ fn a_type_that_contains_itself_has_no_term() {
     }
 }
 
-/// for all pool types without definitions and constants in brackets: intern(term(t)) = t
+/// for all pool types without definitions and constants in braces: intern(term(t)) = t
 #[test]
 fn pool_types_that_have_a_term_come_back_as_themselves() {
     let cx = Boxed::new();

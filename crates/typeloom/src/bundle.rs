@@ -87,7 +87,7 @@ pub fn artifact_interfaces(file: &[u8]) -> Result<Option<Vec<Exported>>, BundleE
     roots.into_iter().map(|root| exported(&pool, root)).collect::<Result<_, _>>().map(Some)
 }
 
-fn exported(pool: &Pool, root: typeloom_pool::Root) -> Result<Exported, BundleError> {
+fn exported(pool: &Pool, root: typeloom_pool::ImportedRoot) -> Result<Exported, BundleError> {
     let interface = Interface::from_pool(pool, root.ty, crate::universe())
         .map_err(|error| BundleError::NotAnInterface { label: root.label.clone(), error })?;
     let signature = pool.signature(root.ty);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use typeloom_interface::Interface;
 use typeloom_module::bindings::{Binding, Bindings};
 use typeloom_onnx::messages::FunctionProto;
-use typeloom_pool::{Idx, Item, Pool, TypedModule, Visibility};
+use typeloom_pool::{Idx, ModuleItem, Pool, TypedModule, Visibility};
 
 use crate::error::BuildError;
 use crate::passes::partition::PARTITION_DOMAIN;
@@ -37,8 +37,10 @@ pub(crate) fn run(dispatched: Dispatched) -> Result<Exported, BuildError> {
             exports.push((format!("{SLOTS}{slot}"), slot_type(&mut pool, bound)?));
         }
     }
-    let items: Vec<Item<'_>> =
-        exports.iter().map(|(name, ty)| Item { name, ty: *ty, visibility: Visibility::Public }).collect();
+    let items: Vec<ModuleItem<'_>> = exports
+        .iter()
+        .map(|(name, ty)| ModuleItem { name, ty: *ty, visibility: Visibility::Public })
+        .collect();
     let failed = |error: &dyn std::fmt::Display| BuildError::Interface { message: error.to_string() };
     let interface = TypedModule::new(&mut pool, &items).map_err(|error| failed(&error))?;
     Ok(Exported { unit, dispatch, interface })
@@ -59,7 +61,7 @@ fn interface_of_part(whole: &Interface, part: &FunctionProto) -> Interface {
 
 /// Returns the type that the component of a slot has to have.
 fn slot_type(pool: &mut Pool, bound: &Binding) -> Result<Idx, BuildError> {
-    let failed = |error: typeloom_pool::TypeError| BuildError::Interface { message: error.to_string() };
+    let failed = |error: typeloom_pool::PoolError| BuildError::Interface { message: error.to_string() };
     let mut fields = Vec::new();
     for (assoc, node) in &bound.storages {
         let name = pool.name(node.id).map_err(failed)?;

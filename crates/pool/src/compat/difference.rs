@@ -1,10 +1,10 @@
 //! Vocabulary of compatibility reports: direction, kind of change, path, difference.
 //!
-//! Three checkers report with these types: [`Pool::compat`](crate::Pool::compat) for pool types, the interface comparison of
-//! models, and the comparison of Rust crates. A checker brings its own enum of changes as the parameter `C` of
-//! [`Difference`], builds a [`TypePath`] from the compared root to the differing part, and fills in [`Breaks`];
-//! [`Direction::is_broken_by`] then decides which differences matter to the caller. [`ChangeKind`] classifies a change
-//! where its details do not matter.
+//! Three checkers report with these types: [`Pool::compat`](crate::Pool::compat) for pool types, the
+//! interface comparison of models, and the comparison of Rust crates. A checker brings its own enum of
+//! changes as the parameter `C` of [`Difference`], builds a [`TypePath`] from the compared root to the
+//! differing part, and fills in [`Breaks`]; [`Direction::is_broken_by`] then decides which differences matter
+//! to the caller. [`ChangeKind`] classifies a change where its details do not matter.
 //!
 //! ```
 //! use typeloom_pool::compat::{Breaks, ChangeKind, Difference, Direction, PathStep, TypePath};
@@ -32,9 +32,9 @@ use std::fmt;
 
 /// Direction in which two versions must fit: the new one replaces the old one, the other way round, or both.
 ///
-/// For types of *data*, `Backward` means that readers of `new` accept values of `old`: `old` is a subtype of `new`. For
-/// things that are *called or imported*, it means that users of `old` can use `new`; their types must then fit
-/// [reversed](Self::reversed), because `new` must be a subtype of `old`.
+/// For types of *data*, `Backward` means that readers of `new` accept values of `old`: `old` is a subtype of
+/// `new`. For things that are *called or imported*, it means that users of `old` can use `new`; their types
+/// must then fit [reversed](Self::reversed), because `new` must be a subtype of `old`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// The new version accepts what the old one accepted.
@@ -145,7 +145,8 @@ impl fmt::Display for ChangeKind {
     }
 }
 
-/// Kind of a changed type of data that both versions have: one that breaks neither direction counts as widened.
+/// Kind of a changed type of data that both versions have: one that breaks neither direction counts as
+/// widened.
 impl From<Breaks> for ChangeKind {
     fn from(breaks: Breaks) -> Self {
         match breaks {

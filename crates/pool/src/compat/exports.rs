@@ -14,7 +14,8 @@ pub struct ModuleCompat {
     pub removed: Vec<String>,
     /// Exports that only the new module has.
     pub added: Vec<String>,
-    /// Exports of both modules whose types differ. The comparison is for the [reversed](Direction::reversed) direction.
+    /// Exports of both modules whose types differ. The comparison is for the [reversed](Direction::reversed)
+    /// direction.
     pub changed: Vec<(String, Arc<Compat>)>,
     /// The direction that was checked.
     pub direction: Direction,
@@ -30,12 +31,13 @@ impl ModuleCompat {
 }
 
 impl Pool {
-    /// Compares two maps of exports by name. Exports are used by importers, so backward compatible means that nothing was
-    /// removed and that each new type is a subtype of the old one: a function may accept more and return something more
-    /// specific.
+    /// Compares two maps of exports by name. Exports are used by importers, so backward compatible means that
+    /// nothing was removed and that each new type is a subtype of the old one: a function may accept more and
+    /// return something more specific.
     ///
-    /// For the types, that is the [reversed](Direction::reversed) direction, and [`ModuleCompat::changed`] holds the results
-    /// for it: a difference that breaks users of a module `Backward` has `breaks.forward` there.
+    /// For the types, that is the [reversed](Direction::reversed) direction, and [`ModuleCompat::changed`]
+    /// holds the results for it: a difference that breaks users of a module `Backward` has `breaks.forward`
+    /// there.
     ///
     /// # Errors
     /// If a type contains inference variables.

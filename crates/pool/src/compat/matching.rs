@@ -1,19 +1,19 @@
 //! Matching of the variables of two generic types.
 //!
-//! Variables of a scheme are numbered by first use, so an added field or another order of fields changes the numbers. Both
-//! bodies are walked in parallel, fields and variants by name and all other children by position; variables that meet are
-//! matched one to one at their first meeting. Operands of commutative constants have no order and are skipped. Variables
-//! that remain are matched in the order of their numbers.
+//! Variables of a scheme are numbered by first use, so an added field or another order of fields changes the
+//! numbers. Both bodies are walked in parallel, fields and variants by name and all other children by
+//! position; variables that meet are matched one to one at their first meeting. Operands of commutative
+//! constants have no order and are skipped. Variables that remain are matched in the order of their numbers.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::layout::{self, Part, Parts, Role};
+use crate::layout::{self, FieldList, FieldLists, Role};
 use crate::pool::Pool;
 use crate::tag::Tag;
 
-/// Returns the old variable for every variable of the new scheme. Variables without a match get the numbers after those of
-/// the old scheme. `old` and `new` are the words of the schemes. Every visited pair is subtracted from `left`; returns
-/// `None` if there are too many.
+/// Returns the old variable for every variable of the new scheme. Variables without a match get the numbers
+/// after those of the old scheme. `old` and `new` are the schemes' words. Every visited pair is subtracted
+/// from `left`; returns `None` if there are too many.
 pub(crate) fn variables(
     pool: &Pool,
     old: &[u32],
@@ -64,10 +64,12 @@ pub(crate) fn variables(
     Some(to_old)
 }
 
-/// Appends the pairs of corresponding children of two types of one tag, with the number of binders around them.
+/// Appends the pairs of corresponding children of two types of one tag, with the number of binders around
+/// them.
 fn pairs_below(tag: Tag, old: &[u32], new: &[u32], level: u32, pairs: &mut Vec<(u32, u32, u32)>) {
-    let mut parts: HashMap<u32, Part<'_>> = Parts::of(tag, new).map(|part| (part.name, part)).collect();
-    for part in Parts::of(tag, old) {
+    let mut parts: HashMap<u32, FieldList<'_>> =
+        FieldLists::of(tag, new).map(|part| (part.name, part)).collect();
+    for part in FieldLists::of(tag, old) {
         let Some(other) = parts.remove(&part.name) else { continue };
         if part.named && other.named {
             let types: HashMap<u32, u32> = other.field_names().zip(other.field_types()).collect();

@@ -1,4 +1,5 @@
-//! JSON in which no object has a field twice: readers differ in which of the two they take, so a view must not have any.
+//! JSON parsing that rejects repeated fields. Readers differ in the field that they use, so views must not
+//! repeat any.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -8,7 +9,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::json::JsonError;
 
-/// Parses text; nesting is bounded by the parser.
+/// Parses a text. The parser bounds nesting.
 pub(crate) fn parse(text: &str) -> Result<Value, JsonError> {
     let twice = RefCell::new(None);
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -27,7 +28,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, JsonError> {
     })
 }
 
-/// Reads any value, and stops at a field that its object has already.
+/// Deserializes any value and fails at a repeated field.
 #[derive(Clone, Copy)]
 struct Strict<'t> {
     twice: &'t RefCell<Option<String>>,

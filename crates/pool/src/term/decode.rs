@@ -1,45 +1,27 @@
-//! Pool types into terms.
+//! Conversion of pool types to terms.
 
 use std::collections::{HashMap, HashSet};
 
 use typeloom_term::meta::MAX_DEPTH;
-use typeloom_term::ty::{DynBoundKind, WitnessTy};
+use typeloom_term::name::Mutability;
+use typeloom_term::ty::WitnessTy;
 use typeloom_term::{
-    Arity, BoundVar, Const, ConstData, ConstOp, ConstValue, DynBound, DynTy, GenericArg, Name, Region,
-    Symbols, TermError, Ty, TyData, TypeFamily,
+    Arity, BoundVar, Const, ConstData, ConstOp, DynBound, DynTy, GenericArg, Name, Region, Symbols,
+    TermError, Ty, TyData, TypeFamily,
 };
 
-use super::encode::op_word;
+use super::names::{DimOperation, EncodedConst, EncodedName, PoolOnly};
 use super::{ConvertError, names};
 use crate::descriptor::{ConstDescriptor, Descriptor, Variable};
 use crate::pool::{Idx, Pool};
-use crate::tag::{Class, Sort, Tag};
+use crate::tag::{Sort, Tag};
 
-/// The kind of type that only pools have and that a term carries under this name.
-pub(super) fn foreign_tag(path: &str) -> Option<Tag> {
-    if path.starts_with("{opaque} ") {
-        return Some(Tag::Opaque);
-    }
-    let inner = path.strip_prefix('{')?.strip_suffix('}')?;
-    Tag::ALL.iter().copied().find(|tag| tag.name() == inner && is_foreign(*tag))
-}
-
-fn is_foreign(tag: Tag) -> bool {
-    match tag.class() {
-        Class::Primitive => names::of_primitive(tag).is_none(),
-        Class::Container | Class::TwoChild => true,
-        Class::Constructor | Class::Region | Class::Const => false,
-    }
-}
-
-/// Whether a type is what a binder belongs to: a function, or an application that stands for one.
+/// Whether a type owns the binder around it: a function, or an application that encodes one.
 pub(super) fn binds(pool: &Pool, ty: Idx) -> bool {
     match pool.tag(ty) {
         Tag::Function => true,
         Tag::Applied => match pool.get(ty) {
-            Descriptor::Applied { name, args: _ } => {
-                ["{fn:", "{~", "{+"].iter().any(|start| name.starts_with(start))
-            }
+            Descriptor::Applied { name, .. } => names::is_binding(&name),
             _ => false,
         },
         _ => false,
@@ -50,12 +32,12 @@ pub(super) struct Decoder<'p, F: TypeFamily<Name = Name>> {
     pool: &'p Pool,
     cx: &'p F,
     symbols: &'p mut Symbols,
-    /// The binders of the term; of those that are schemes, which variable of its own sort each place is.
+    /// Binders of the term. For schemes, the index of each variable among those of its sort.
     levels: Vec<Option<Vec<u32>>>,
     context: u32,
     contexts: u32,
     seen: HashMap<(Idx, u32), Ty<F>>,
-    /// The types that are being worked on: who meets one of them again is recursive.
+    /// Types being decoded; visiting one of them again means that the type is recursive.
     open: HashSet<Idx>,
 }
 
@@ -96,13 +78,13 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
         match self.pool.get(ty) {
             Descriptor::Primitive(tag) => match names::of_primitive(tag) {
                 Some(name) => Ok(Ty::apply(self.cx, name, &[])?),
-                None => self.foreign(tag, &[]),
+                None => self.pool_only(tag, &[]),
             },
-            Descriptor::Container { tag, child } => self.foreign(tag, &[child]),
-            Descriptor::TwoChild { tag, child1, child2 } => self.foreign(tag, &[child1, child2]),
+            Descriptor::Container { tag, child } => self.pool_only(tag, &[child]),
+            Descriptor::TwoChild { tag, child1, child2 } => self.pool_only(tag, &[child1, child2]),
             Descriptor::Borrowed { inner, lifetime } => {
                 let args = [self.region(lifetime)?.into(), self.ty(inner)?.into()];
-                Ok(Ty::apply(self.cx, Name::Ref(typeloom_term::name::Mutability::Shared), &args)?)
+                Ok(Ty::apply(self.cx, Name::Ref(Mutability::Shared), &args)?)
             }
             Descriptor::Function { .. } => self.under(None, Arity::NONE, ty),
             Descriptor::Tuple { elements } => {
@@ -116,23 +98,23 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
                 self.applied(&name, &args)
             }
             Descriptor::Opaque { name } => {
-                let name = Name::Adt(self.symbols.intern(&format!("{{opaque}} {name}")));
+                let name = Name::Adt(self.symbols.intern(&PoolOnly::Opaque(&name).path()));
                 Ok(Ty::apply(self.cx, name, &[])?)
             }
             Descriptor::Named { name } => Ok(Ty::param(self.cx, Name::Param(self.symbols.intern(&name)))?),
             Descriptor::Scheme { vars, body } => {
                 let mut arity = Arity::NONE;
-                let mut places = Vec::with_capacity(vars.len());
+                let mut indices = Vec::with_capacity(vars.len());
                 for sort in &vars {
                     let count = match sort {
                         Sort::Region => &mut arity.regions,
                         Sort::Type => &mut arity.types,
                         Sort::Const => &mut arity.consts,
                     };
-                    places.push(u32::from(*count));
+                    indices.push(u32::from(*count));
                     *count = count.checked_add(1).ok_or(TermError::TooMany)?;
                 }
-                self.under(Some(places), arity, body)
+                self.under(Some(indices), arity, body)
             }
             Descriptor::Variable(variable) => self.variable(variable),
             Descriptor::Tensor { element, dims } => self.tensor(element, dims.as_deref()),
@@ -146,15 +128,15 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
         }
     }
 
-    fn foreign(&mut self, tag: Tag, children: &[Idx]) -> Result<Ty<F>, ConvertError> {
-        let name = Name::Adt(self.symbols.intern(&format!("{{{}}}", tag.name())));
+    fn pool_only(&mut self, tag: Tag, children: &[Idx]) -> Result<Ty<F>, ConvertError> {
+        let name = Name::Adt(self.symbols.intern(&PoolOnly::Tag(tag).path()));
         let args = self.args(children)?;
         Ok(Ty::apply(self.cx, name, &args)?)
     }
 
-    /// What stands under a binder: `body` is what binds, or else what a scheme of its own is about.
-    fn under(&mut self, places: Option<Vec<u32>>, arity: Arity, body: Idx) -> Result<Ty<F>, ConvertError> {
-        self.levels.push(places);
+    /// Decodes a body under a binder.
+    fn under(&mut self, indices: Option<Vec<u32>>, arity: Arity, body: Idx) -> Result<Ty<F>, ConvertError> {
+        self.levels.push(indices);
         self.contexts += 1;
         let outer = std::mem::replace(&mut self.context, self.contexts);
         let built = self.binding(arity, body);
@@ -171,18 +153,15 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
                 Ok(Ty::function(self.cx, Name::FN, arity, &signature)?)
             }
             Descriptor::Applied { name, args } if binds(self.pool, body) => {
-                let inner = inner(&name)?;
                 let list = self.args(&args)?;
-                if let Some(text) = inner.strip_prefix("fn:") {
-                    let name = self.name(text)?;
-                    return Ok(Ty::function(self.cx, name, arity, &list)?);
+                match self.encoded(&name)? {
+                    EncodedName::Function(name) => Ok(Ty::function(self.cx, name, arity, &list)?),
+                    EncodedName::Witness(name) => {
+                        let witness = WitnessTy { name, arity, types: &list };
+                        Ok(Ty::new(self.cx, TyData::GeneratorWitness(witness))?)
+                    }
+                    _ => Err(ConvertError::UnknownName(name)),
                 }
-                if let Some(text) = inner.strip_prefix('~') {
-                    let name = self.name(text)?;
-                    let witness = WitnessTy { name, arity, types: &list };
-                    return Ok(Ty::new(self.cx, TyData::GeneratorWitness(witness))?);
-                }
-                Err(ConvertError::UnknownName(name))
             }
             _ => {
                 let body = self.ty(body)?;
@@ -196,17 +175,21 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
             let args = self.args(list)?;
             return Ok(Ty::apply(self.cx, Name::Adt(self.symbols.intern(text)), &args)?);
         }
-        let inner = inner(text)?;
-        if inner == "dyn" {
-            return self.dynamic(text, list);
-        }
-        if let Some(name) = inner.strip_prefix('?') {
-            return Ok(Ty::param(self.cx, Name::Param(self.symbols.intern(name)))?);
-        }
-        let args = self.args(list)?;
-        match inner.strip_prefix('=') {
-            Some(name) => Ok(Ty::alias(self.cx, self.name(name)?, &args)?),
-            None => Ok(Ty::apply(self.cx, self.name(inner)?, &args)?),
+        match self.encoded(text)? {
+            EncodedName::Dyn => self.dynamic(text, list),
+            EncodedName::Param(name) => Ok(Ty::param(self.cx, Name::Param(self.symbols.intern(name)))?),
+            EncodedName::Alias(name) => {
+                let args = self.args(list)?;
+                Ok(Ty::alias(self.cx, name, &args)?)
+            }
+            EncodedName::Apply(name) => {
+                let args = self.args(list)?;
+                Ok(Ty::apply(self.cx, name, &args)?)
+            }
+            EncodedName::Bound(..)
+            | EncodedName::Function(_)
+            | EncodedName::Witness(_)
+            | EncodedName::Const(_) => Err(ConvertError::UnknownName(text.to_owned())),
         }
     }
 
@@ -216,7 +199,7 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
         let region = self.region(*region)?;
         let mut bounds = Vec::with_capacity(list.len());
         for bound in list {
-            let (places, arity, body) = match self.pool.get(*bound) {
+            let (indices, arity, body) = match self.pool.get(*bound) {
                 Descriptor::Scheme { vars, body } => {
                     let count = |sort: Sort| vars.iter().filter(|own| **own == sort).count();
                     let narrow = |count: usize| u16::try_from(count).map_err(|_| TermError::TooMany);
@@ -234,37 +217,29 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
                 _ => (None, Arity::NONE, *bound),
             };
             let Descriptor::Applied { name, args } = self.pool.get(body) else { return Err(unknown()) };
-            let inner = inner(&name)?;
-            let (kind, name) =
-                inner.strip_prefix('+').and_then(|rest| rest.split_once(' ')).ok_or_else(unknown)?;
-            let kind = match kind {
-                "trait" => DynBoundKind::Trait,
-                "item" => DynBoundKind::Projection,
-                "auto" => DynBoundKind::AutoTrait,
-                _ => return Err(unknown()),
-            };
-            self.levels.push(places);
+            let EncodedName::Bound(kind, name) = self.encoded(&name)? else { return Err(unknown()) };
+            self.levels.push(indices);
             self.contexts += 1;
             let outer = std::mem::replace(&mut self.context, self.contexts);
             let args = self.args(&args);
             self.context = outer;
             self.levels.pop();
             let args = self.cx.intern_args(&args?);
-            bounds.push(DynBound { arity, kind, name: self.name(name)?, args });
+            bounds.push(DynBound { arity, kind, name, args });
         }
         Ok(Ty::new(self.cx, TyData::Dyn(DynTy { bounds: &bounds, region }))?)
     }
 
-    fn name(&mut self, text: &str) -> Result<Name, ConvertError> {
-        names::parse(text, self.symbols).ok_or_else(|| ConvertError::UnknownName(text.to_owned()))
+    fn encoded<'a>(&mut self, text: &'a str) -> Result<EncodedName<'a>, ConvertError> {
+        EncodedName::parse(text, self.symbols).ok_or_else(|| ConvertError::UnknownName(text.to_owned()))
     }
 
     fn var(&self, depth: u32, index: u32) -> BoundVar {
         let mut left = depth;
         for (out, level) in self.levels.iter().rev().enumerate() {
-            let Some(places) = level else { continue };
+            let Some(indices) = level else { continue };
             if left == 0 {
-                let index = places.get(index as usize).copied().unwrap_or(index);
+                let index = indices.get(index as usize).copied().unwrap_or(index);
                 return BoundVar::new(u32::try_from(out).unwrap_or(u32::MAX), index);
             }
             left -= 1;
@@ -306,7 +281,7 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
             Sort::Region => Ok(self.region(arg)?.into()),
             Sort::Const => Ok(self.constant(arg)?.into()),
             Sort::Type => match self.pool.get(arg) {
-                Descriptor::Applied { name, args } if name.starts_with("{#") => {
+                Descriptor::Applied { name, args } if names::is_const(&name) => {
                     Ok(self.applied_constant(&name, &args)?.into())
                 }
                 _ => Ok(self.ty(arg)?.into()),
@@ -319,31 +294,17 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
     }
 
     fn applied_constant(&mut self, text: &str, list: &[Idx]) -> Result<Const<F>, ConvertError> {
-        let unknown = || ConvertError::UnknownName(text.to_owned());
-        let inner = inner(text)?.strip_prefix('#').ok_or_else(unknown)?;
-        if let Some(name) = inner.strip_prefix('=') {
-            let args = self.args(list)?;
-            return Ok(Const::new(self.cx, ConstData::Alias(self.name(name)?, &args))?);
-        }
-        let (kind, value) = inner.split_once(' ').ok_or_else(unknown)?;
-        let value = match kind {
-            "int" => ConstValue::Int(value.parse().map_err(|_| unknown())?),
-            "bool" => ConstValue::Bool(value.parse().map_err(|_| unknown())?),
-            "char" => {
-                let code: u32 = value.parse().map_err(|_| unknown())?;
-                ConstValue::Char(char::from_u32(code).ok_or_else(unknown)?)
-            }
-            "op" => {
-                let op = OPS.iter().copied().find(|op| op_word(*op) == value).ok_or_else(unknown)?;
-                let args = self.args(list)?;
-                return Ok(Const::expr(self.cx, op, &args)?);
-            }
-            _ => return Err(unknown()),
+        let EncodedName::Const(constant) = self.encoded(text)? else {
+            return Err(ConvertError::UnknownName(text.to_owned()));
         };
-        Ok(Const::new(self.cx, ConstData::Value(value))?)
+        Ok(match constant {
+            EncodedConst::Value(value) => Const::new(self.cx, ConstData::Value(value))?,
+            EncodedConst::Operator(op) => Const::expr(self.cx, op, &self.args(list)?)?,
+            EncodedConst::Alias(name) => Const::new(self.cx, ConstData::Alias(name, &self.args(list)?))?,
+        })
     }
 
-    /// A constant of a pool: an integer, a symbol, or a polynomial written out.
+    /// Decodes a constant of the pool: an integer, a symbol, or an expanded polynomial.
     fn constant(&mut self, constant: Idx) -> Result<Const<F>, ConvertError> {
         let constant = match self.pool.get(constant) {
             Descriptor::Const(constant) => constant,
@@ -382,11 +343,11 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
                 }
                 product.ok_or(ConvertError::NoTerm(Tag::DimProduct))
             }
-            ConstDescriptor::FloorDiv(a, b) => self.operation("{floor_div}", &[a, b]),
-            ConstDescriptor::Mod(a, b) => self.operation("{mod}", &[a, b]),
-            ConstDescriptor::Min(list) => self.operation("{min}", &list),
-            ConstDescriptor::Max(list) => self.operation("{max}", &list),
-            ConstDescriptor::Unknown => self.operation("{unknown}", &[]),
+            ConstDescriptor::FloorDiv(a, b) => self.operation(DimOperation::FloorDiv, &[a, b]),
+            ConstDescriptor::Mod(a, b) => self.operation(DimOperation::Mod, &[a, b]),
+            ConstDescriptor::Min(list) => self.operation(DimOperation::Min, &list),
+            ConstDescriptor::Max(list) => self.operation(DimOperation::Max, &list),
+            ConstDescriptor::Unknown => self.operation(DimOperation::Unknown, &[]),
         }
     }
 
@@ -397,10 +358,10 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
         }
     }
 
-    /// An operation that terms do not have, by name.
-    fn operation(&mut self, name: &str, operands: &[Idx]) -> Result<Const<F>, ConvertError> {
+    /// Decodes an operation that terms do not have, as an alias.
+    fn operation(&mut self, operation: DimOperation, operands: &[Idx]) -> Result<Const<F>, ConvertError> {
         let args = self.args(operands)?;
-        let name = Name::ConstItem(self.symbols.intern(name));
+        let name = Name::ConstItem(self.symbols.intern(operation.text()));
         Ok(Const::new(self.cx, ConstData::Alias(name, &args))?)
     }
 
@@ -418,25 +379,4 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
             }
         }
     }
-}
-
-const OPS: [ConstOp; 12] = [
-    ConstOp::Add,
-    ConstOp::Sub,
-    ConstOp::Mul,
-    ConstOp::Div,
-    ConstOp::Rem,
-    ConstOp::Shl,
-    ConstOp::Shr,
-    ConstOp::BitAnd,
-    ConstOp::BitOr,
-    ConstOp::BitXor,
-    ConstOp::Neg,
-    ConstOp::Not,
-];
-
-/// What stands between the braces.
-fn inner(text: &str) -> Result<&str, ConvertError> {
-    let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    inner.ok_or_else(|| ConvertError::UnknownName(text.to_owned()))
 }

@@ -1,28 +1,30 @@
-//! Terms into pool types.
+//! Conversion of terms to pool types.
 
 use std::collections::HashMap;
 
-use typeloom_term::ty::{DynBoundKind, PlaceholderId, WitnessTy};
+use typeloom_term::name::Mutability;
+use typeloom_term::ty::{PlaceholderId, WitnessTy};
 use typeloom_term::{
     AliasTy, ApplicationTy, Arity, BoundVar, Const, ConstData, ConstOp, ConstValue, DynBound, DynTy, FnTy,
     GenericArg, Name, Placeholder, Region, Symbols, Ty, TyData, TypeFamily, Universe,
 };
 
+use super::names::{DimOperation, EncodedConst, EncodedName, PoolOnly};
 use super::{ConvertError, names};
-use crate::descriptor::{ConstDescriptor, Descriptor};
+use crate::descriptor::Descriptor;
 use crate::pool::{Idx, Pool};
-use crate::tag::Sort;
+use crate::tag::{Sort, TagClass};
 
-/// What binds variables around the current place.
+/// Encoder with the binders around the current term.
 pub(super) struct Encoder<'p, F: TypeFamily<Name = Name>> {
     pool: &'p mut Pool,
     symbols: &'p Symbols,
-    /// The binders of the term; those without variables are none in the pool.
+    /// Binders around the current term; those without variables do not exist in the pool.
     levels: Vec<Arity>,
-    /// Which binder is being worked under; 0 stands for none. A type with free variables means something under one only.
+    /// Number of the current innermost binder, 0 for none. Types with free variables are cached per binder.
     context: u32,
     contexts: u32,
-    /// Types that were met before, by context. They are kept alive for as long as their addresses are used.
+    /// Encoded types by address and context. The handles keep the addresses valid.
     seen: HashMap<(usize, u32), (Ty<F>, Idx)>,
 }
 
@@ -47,7 +49,7 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
             TyData::Placeholder(placeholder) => {
                 let name = param(&placeholder, self.symbols)?;
                 if name.starts_with('{') {
-                    return self.applied(format!("{{?{name}}}"), Vec::new());
+                    return self.encoded(EncodedName::Param(name), Vec::new());
                 }
                 Ok(self.pool.intern(&Descriptor::Named { name: name.to_owned() })?)
             }
@@ -57,20 +59,16 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
                 for bound in bounds {
                     args.push(self.bound(bound)?);
                 }
-                self.applied("{dyn}".to_owned(), args)
+                self.encoded(EncodedName::Dyn, args)
             }
             TyData::Fn(function) => self.function(function),
-            TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
-                let text = format!("{{~{}}}", names::text(name, self.symbols));
-                self.under(arity, |this| {
-                    let types = this.args(types)?;
-                    this.applied(text, types)
-                })
-            }
+            TyData::GeneratorWitness(WitnessTy { name, arity, types }) => self.under(arity, |this| {
+                let types = this.args(types)?;
+                this.encoded(EncodedName::Witness(name), types)
+            }),
             TyData::Alias(AliasTy { name, args }) => {
-                let text = format!("{{={}}}", names::text(name, self.symbols));
                 let args = self.args(args)?;
-                self.applied(text, args)
+                self.encoded(EncodedName::Alias(name), args)
             }
             TyData::BoundVariable(var) => self.variable(var, Sort::Type),
             TyData::Error(_) => Err(ConvertError::Error),
@@ -79,6 +77,10 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
 
     fn applied(&mut self, name: String, args: Vec<Idx>) -> Result<Idx, ConvertError> {
         Ok(self.pool.intern(&Descriptor::Applied { name, args })?)
+    }
+
+    fn encoded(&mut self, name: EncodedName<'_>, args: Vec<Idx>) -> Result<Idx, ConvertError> {
+        self.applied(name.text(self.symbols), args)
     }
 
     fn apply(&mut self, name: Name, list: &[GenericArg<F>]) -> Result<Idx, ConvertError> {
@@ -99,44 +101,41 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
         let args = self.args(list)?;
         match (name, list) {
             (Name::Tuple, _) if types_only => Ok(self.pool.tuple(&args)?),
-            (
-                Name::Ref(typeloom_term::name::Mutability::Shared),
-                [GenericArg::Region(_), GenericArg::Ty(_)],
-            ) => Ok(self.pool.borrowed(args[1], args[0])?),
+            (Name::Ref(Mutability::Shared), [GenericArg::Region(_), GenericArg::Ty(_)]) => {
+                Ok(self.pool.borrowed(args[1], args[0])?)
+            }
             (Name::Adt(path), _) => {
                 let path = self.symbols.resolve(path);
-                // A kind of type that pools have and terms do not.
-                if let Some(tag) = super::decode::foreign_tag(path) {
-                    return self.foreign(tag, path, &args);
+                match PoolOnly::of_path(path) {
+                    Some(kind) => self.pool_only(kind, name, &args),
+                    None if path.starts_with('{') => self.encoded(EncodedName::Apply(name), args),
+                    None => self.applied(path.to_owned(), args),
                 }
-                let text = if path.starts_with('{') { format!("{{adt {path}}}") } else { path.to_owned() };
-                self.applied(text, args)
             }
-            _ => {
-                let text = format!("{{{}}}", names::text(name, self.symbols));
-                self.applied(text, args)
-            }
+            _ => self.encoded(EncodedName::Apply(name), args),
         }
     }
 
-    /// A type of a kind that only pools have.
-    fn foreign(&mut self, tag: crate::tag::Tag, path: &str, args: &[Idx]) -> Result<Idx, ConvertError> {
-        use crate::tag::Class;
+    /// Encodes a type of a kind that exists only in pools.
+    fn pool_only(&mut self, kind: PoolOnly<'_>, name: Name, args: &[Idx]) -> Result<Idx, ConvertError> {
+        let tag = match (kind, args) {
+            (PoolOnly::Opaque(name), []) => {
+                return Ok(self.pool.intern(&Descriptor::Opaque { name: name.to_owned() })?);
+            }
+            (PoolOnly::Opaque(_), _) => return self.encoded(EncodedName::Apply(name), args.to_vec()),
+            (PoolOnly::Tag(tag), _) => tag,
+        };
         Ok(match (tag.class(), args) {
-            (Class::Primitive, []) => self.pool.primitive(tag)?,
-            (Class::Container, [child]) => self.pool.container(tag, *child)?,
-            (Class::TwoChild, [child1, child2]) => {
+            (TagClass::Primitive, []) => self.pool.primitive(tag)?,
+            (TagClass::Container, [child]) => self.pool.container(tag, *child)?,
+            (TagClass::TwoChild, [child1, child2]) => {
                 self.pool.intern(&Descriptor::TwoChild { tag, child1: *child1, child2: *child2 })?
             }
-            (Class::Constructor, []) if tag == crate::tag::Tag::Opaque => {
-                let name = path.strip_prefix("{opaque} ").unwrap_or(path).to_owned();
-                self.pool.intern(&Descriptor::Opaque { name })?
-            }
-            _ => return self.applied(format!("{{adt {path}}}"), args.to_vec()),
+            _ => self.encoded(EncodedName::Apply(name), args.to_vec())?,
         })
     }
 
-    /// A tensor, if its dims are constants that a pool can calculate with.
+    /// Encodes a tensor, if its dims are constants that the pool can normalize.
     fn tensor(
         &mut self,
         name: Name,
@@ -162,25 +161,28 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
         }
     }
 
-    /// An extent, if it is a polynomial of integers and symbols, or one of the operations that pools have.
-    fn dim(&mut self, constant: &Const<F>) -> Result<Option<Idx>, ConvertError> {
-        let (op, operands) = match constant.data() {
-            ConstData::Value(ConstValue::Int(value)) => {
-                return match i64::try_from(value) {
-                    Ok(value) => Ok(Some(self.pool.dim_const(value)?)),
-                    Err(_) => Ok(None),
-                };
-            }
-            ConstData::Value(ConstValue::Bool(_) | ConstValue::Char(_)) => return Ok(None),
+    /// Encodes a constant without operands that the pool has too: an integer of 64 bits, a symbol, or a
+    /// variable.
+    fn simple_constant(&mut self, constant: &Const<F>) -> Result<Option<Idx>, ConvertError> {
+        Ok(match constant.data() {
+            ConstData::Value(ConstValue::Int(value)) => match i64::try_from(value) {
+                Ok(value) => Some(self.pool.dim_const(value)?),
+                Err(_) => None,
+            },
             ConstData::Placeholder(placeholder) => {
-                let name = param(&placeholder, self.symbols)?;
-                return Ok(Some(self.pool.dim_symbol(name)?));
+                Some(self.pool.dim_symbol(param(&placeholder, self.symbols)?)?)
             }
-            ConstData::Bound(var) => return self.variable(var, Sort::Const).map(Some),
+            ConstData::Bound(var) => Some(self.variable(var, Sort::Const)?),
             ConstData::Infer(_) => return Err(ConvertError::Inference),
             ConstData::Error(_) => return Err(ConvertError::Error),
-            ConstData::Expr(op, operands) => (Some(op), operands),
-            ConstData::Alias(_, operands) => (None, operands),
+            ConstData::Value(_) | ConstData::Expr(..) | ConstData::Alias(..) => None,
+        })
+    }
+
+    /// Encodes a dim, if it is a polynomial over integers and symbols or one of the pool's operations.
+    fn dim(&mut self, constant: &Const<F>) -> Result<Option<Idx>, ConvertError> {
+        let (ConstData::Expr(_, operands) | ConstData::Alias(_, operands)) = constant.data() else {
+            return self.simple_constant(constant);
         };
         let mut list = Vec::with_capacity(operands.len());
         for operand in operands {
@@ -190,28 +192,41 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
                 None => return Ok(None),
             }
         }
-        let dim = match (op, &list[..]) {
-            (Some(ConstOp::Add), _) => self.pool.dim_add(&list)?,
-            (Some(ConstOp::Mul), _) => self.pool.dim_mul(&list)?,
-            (Some(ConstOp::Sub), [a, b]) => {
+        match constant.data() {
+            ConstData::Expr(op, _) => self.dim_expression(op, &list),
+            ConstData::Alias(name, _) => {
+                self.dim_operation(DimOperation::of_alias(name, self.symbols), &list)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn dim_expression(&mut self, op: ConstOp, operands: &[Idx]) -> Result<Option<Idx>, ConvertError> {
+        Ok(Some(match (op, operands) {
+            (ConstOp::Add, _) => self.pool.dim_add(operands)?,
+            (ConstOp::Mul, _) => self.pool.dim_mul(operands)?,
+            (ConstOp::Sub, [a, b]) => {
                 let minus = self.negative(*b)?;
                 self.pool.dim_add(&[*a, minus])?
             }
-            (Some(ConstOp::Neg), [a]) => self.negative(*a)?,
-            (Some(_), _) => return Ok(None),
-            (None, _) => {
-                let ConstData::Alias(Name::ConstItem(item), _) = constant.data() else { return Ok(None) };
-                match (self.symbols.resolve(item), &list[..]) {
-                    ("{floor_div}", [a, b]) => self.pool.dim_floor_div(*a, *b)?,
-                    ("{mod}", [a, b]) => self.pool.dim_mod(*a, *b)?,
-                    ("{min}", _) if !list.is_empty() => self.pool.dim_min(&list)?,
-                    ("{max}", _) if !list.is_empty() => self.pool.dim_max(&list)?,
-                    ("{unknown}", []) => self.pool.dim_unknown()?,
-                    _ => return Ok(None),
-                }
-            }
-        };
-        Ok(Some(dim))
+            (ConstOp::Neg, [a]) => self.negative(*a)?,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn dim_operation(
+        &mut self,
+        operation: Option<DimOperation>,
+        operands: &[Idx],
+    ) -> Result<Option<Idx>, ConvertError> {
+        Ok(Some(match (operation, operands) {
+            (Some(DimOperation::FloorDiv), [a, b]) => self.pool.dim_floor_div(*a, *b)?,
+            (Some(DimOperation::Mod), [a, b]) => self.pool.dim_mod(*a, *b)?,
+            (Some(DimOperation::Min), [_, ..]) => self.pool.dim_min(operands)?,
+            (Some(DimOperation::Max), [_, ..]) => self.pool.dim_max(operands)?,
+            (Some(DimOperation::Unknown), []) => self.pool.dim_unknown()?,
+            _ => return Ok(None),
+        }))
     }
 
     fn negative(&mut self, dim: Idx) -> Result<Idx, ConvertError> {
@@ -233,31 +248,24 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
                 return Ok(returns);
             }
             args.push(returns);
-            let text = format!("{{fn:{}}}", names::text(name, this.symbols));
-            this.applied(text, args)
+            this.encoded(EncodedName::Function(name), args)
         })
     }
 
-    /// Whether a scheme around this type would be read as the type's own binder.
+    /// Whether a scheme around this type would be decoded as the type's own binder.
     fn binds(&self, ty: Idx) -> bool {
         super::decode::binds(self.pool, ty)
     }
 
     fn bound(&mut self, bound: &DynBound<F>) -> Result<Idx, ConvertError> {
         let DynBound { arity, kind, name, args } = bound;
-        let word = match kind {
-            DynBoundKind::Trait => "trait",
-            DynBoundKind::Projection => "item",
-            DynBoundKind::AutoTrait => "auto",
-        };
-        let text = format!("{{+{word} {}}}", names::text(*name, self.symbols));
         self.under(*arity, |this| {
             let args = this.args(args)?;
-            this.applied(text, args)
+            this.encoded(EncodedName::Bound(*kind, *name), args)
         })
     }
 
-    /// Builds something under a binder, and the scheme around it.
+    /// Encodes a body under a binder, and the scheme around it.
     fn under(
         &mut self,
         arity: Arity,
@@ -314,34 +322,19 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
     }
 
     fn constant(&mut self, constant: &Const<F>) -> Result<Idx, ConvertError> {
-        match constant.data() {
-            ConstData::Value(ConstValue::Int(value)) => match i64::try_from(value) {
-                Ok(value) => Ok(self.pool.dim_const(value)?),
-                Err(_) => self.applied(format!("{{#int {value}}}"), Vec::new()),
-            },
-            ConstData::Value(ConstValue::Bool(value)) => {
-                self.applied(format!("{{#bool {value}}}"), Vec::new())
-            }
-            ConstData::Value(ConstValue::Char(value)) => {
-                self.applied(format!("{{#char {}}}", u32::from(value)), Vec::new())
-            }
-            ConstData::Placeholder(placeholder) => {
-                let name = param(&placeholder, self.symbols)?;
-                Ok(self.pool.intern(&Descriptor::Const(ConstDescriptor::Symbol(name.to_owned())))?)
-            }
-            ConstData::Infer(_) => Err(ConvertError::Inference),
-            ConstData::Bound(var) => self.variable(var, Sort::Const),
-            ConstData::Expr(op, args) => {
-                let args = self.args(args)?;
-                self.applied(format!("{{#op {}}}", op_word(op)), args)
-            }
-            ConstData::Alias(name, args) => {
-                let text = format!("{{#={}}}", names::text(name, self.symbols));
-                let args = self.args(args)?;
-                self.applied(text, args)
-            }
-            ConstData::Error(_) => Err(ConvertError::Error),
+        if let Some(simple) = self.simple_constant(constant)? {
+            return Ok(simple);
         }
+        let (encoded, args) = match constant.data() {
+            ConstData::Value(value) => (EncodedConst::Value(value), &[][..]),
+            ConstData::Expr(op, args) => (EncodedConst::Operator(op), args),
+            ConstData::Alias(name, args) => (EncodedConst::Alias(name), args),
+            ConstData::Placeholder(_) | ConstData::Infer(_) | ConstData::Bound(_) | ConstData::Error(_) => {
+                return Err(ConvertError::Error);
+            }
+        };
+        let args = self.args(args)?;
+        self.encoded(EncodedName::Const(encoded), args)
     }
 
     fn args(&mut self, args: &[GenericArg<F>]) -> Result<Vec<Idx>, ConvertError> {
@@ -355,25 +348,7 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
     }
 }
 
-/// The word for an operator.
-pub(super) fn op_word(op: ConstOp) -> &'static str {
-    match op {
-        ConstOp::Add => "add",
-        ConstOp::Sub => "sub",
-        ConstOp::Mul => "mul",
-        ConstOp::Div => "div",
-        ConstOp::Rem => "rem",
-        ConstOp::Shl => "shl",
-        ConstOp::Shr => "shr",
-        ConstOp::BitAnd => "and",
-        ConstOp::BitOr => "or",
-        ConstOp::BitXor => "xor",
-        ConstOp::Neg => "neg",
-        ConstOp::Not => "not",
-    }
-}
-
-/// The name of a parameter.
+/// Returns the name of a parameter.
 fn param<'s>(placeholder: &Placeholder<Name>, symbols: &'s Symbols) -> Result<&'s str, ConvertError> {
     match placeholder.id {
         _ if placeholder.universe != Universe::ROOT => Err(ConvertError::Inference),

@@ -1,13 +1,218 @@
-//! The names of terms as strings: a word for the kind, then the path.
+//! Encoding of the names of terms, operators and dim operations as strings.
 //!
-//! **Invariant:** [`parse`] undoes [`text`].
+//! A name is encoded as a keyword for its kind, followed by its path. All strings in braces that the
+//! conversion uses are defined here.
+//!
+//! **Invariant:** [`parse`] is the inverse of [`text`], and the other pairs of functions are inverses too.
 
 use typeloom_term::name::{Abi, Mutability, Safety, Variadic};
-use typeloom_term::{Name, Symbols};
+use typeloom_term::ty::DynBoundKind;
+use typeloom_term::{ConstOp, ConstValue, Name, Symbols};
 
-use crate::tag::{Class, Tag};
+use crate::tag::{Tag, TagClass};
 
-/// Primitives that pools and terms both have.
+/// Application of a name in braces, by the kind of term that it encodes.
+///
+/// [`EncodedName::text`] and [`EncodedName::parse`] define the encoding.
+#[derive(Clone, Copy)]
+pub(super) enum EncodedName<'a> {
+    /// `{dyn}`: an existential type.
+    Dyn,
+    /// `{+trait ..}`, `{+item ..}`, `{+auto ..}`: a bound of an existential type.
+    Bound(DynBoundKind, Name),
+    /// `{?..}`: a parameter whose name starts with a brace.
+    Param(&'a str),
+    /// `{=..}`: an alias.
+    Alias(Name),
+    /// `{fn:..}`: a function of another name than [`Name::FN`].
+    Function(Name),
+    /// `{~..}`: the witness of a coroutine.
+    Witness(Name),
+    /// `{#..}`: a constant.
+    Const(EncodedConst),
+    /// `{..}`: an application.
+    Apply(Name),
+}
+
+/// Constant without an equivalent in the pool.
+#[derive(Clone, Copy)]
+pub(super) enum EncodedConst {
+    /// `{#int ..}`, `{#bool ..}`, `{#char ..}`: a value.
+    Value(ConstValue),
+    /// `{#op ..}`: an operator applied to operands.
+    Operator(ConstOp),
+    /// `{#=..}`: an alias.
+    Alias(Name),
+}
+
+/// Prefixes of names that own the binder around them.
+const BINDING_PREFIXES: [&str; 3] = ["{fn:", "{~", "{+"];
+
+/// Whether a name in braces encodes a term that owns the binder around it.
+pub(super) fn is_binding(text: &str) -> bool {
+    BINDING_PREFIXES.iter().any(|prefix| text.starts_with(prefix))
+}
+
+/// Whether a name in braces encodes a constant.
+pub(super) fn is_const(text: &str) -> bool {
+    text.starts_with("{#")
+}
+
+impl<'a> EncodedName<'a> {
+    /// Encodes the name.
+    pub(super) fn text(self, symbols: &Symbols) -> String {
+        let name = |name| text(name, symbols);
+        match self {
+            Self::Dyn => "{dyn}".to_owned(),
+            Self::Bound(DynBoundKind::Trait, of) => format!("{{+trait {}}}", name(of)),
+            Self::Bound(DynBoundKind::Projection, of) => format!("{{+item {}}}", name(of)),
+            Self::Bound(DynBoundKind::AutoTrait, of) => format!("{{+auto {}}}", name(of)),
+            Self::Param(param) => format!("{{?{param}}}"),
+            Self::Alias(of) => format!("{{={}}}", name(of)),
+            Self::Function(of) => format!("{{fn:{}}}", name(of)),
+            Self::Witness(of) => format!("{{~{}}}", name(of)),
+            Self::Const(EncodedConst::Value(ConstValue::Int(value))) => format!("{{#int {value}}}"),
+            Self::Const(EncodedConst::Value(ConstValue::Bool(value))) => format!("{{#bool {value}}}"),
+            Self::Const(EncodedConst::Value(ConstValue::Char(value))) => {
+                format!("{{#char {}}}", u32::from(value))
+            }
+            Self::Const(EncodedConst::Operator(op)) => format!("{{#op {}}}", operator_text(op)),
+            Self::Const(EncodedConst::Alias(of)) => format!("{{#={}}}", name(of)),
+            Self::Apply(of) => format!("{{{}}}", name(of)),
+        }
+    }
+
+    /// Decodes a name in braces.
+    pub(super) fn parse(encoded: &'a str, symbols: &mut Symbols) -> Option<Self> {
+        let inner = encoded.strip_prefix('{')?.strip_suffix('}')?;
+        let mut name = |text| parse(text, symbols);
+        Some(if inner == "dyn" {
+            Self::Dyn
+        } else if let Some(bound) = inner.strip_prefix('+') {
+            let (kind, of) = bound.split_once(' ')?;
+            let kind = match kind {
+                "trait" => DynBoundKind::Trait,
+                "item" => DynBoundKind::Projection,
+                "auto" => DynBoundKind::AutoTrait,
+                _ => return None,
+            };
+            Self::Bound(kind, name(of)?)
+        } else if let Some(param) = inner.strip_prefix('?') {
+            Self::Param(param)
+        } else if let Some(of) = inner.strip_prefix('=') {
+            Self::Alias(name(of)?)
+        } else if let Some(of) = inner.strip_prefix("fn:") {
+            Self::Function(name(of)?)
+        } else if let Some(of) = inner.strip_prefix('~') {
+            Self::Witness(name(of)?)
+        } else if let Some(of) = inner.strip_prefix("#=") {
+            Self::Const(EncodedConst::Alias(name(of)?))
+        } else if let Some(constant) = inner.strip_prefix('#') {
+            let (kind, value) = constant.split_once(' ')?;
+            Self::Const(match kind {
+                "int" => EncodedConst::Value(ConstValue::Int(value.parse().ok()?)),
+                "bool" => EncodedConst::Value(ConstValue::Bool(value.parse().ok()?)),
+                "char" => EncodedConst::Value(ConstValue::Char(char::from_u32(value.parse().ok()?)?)),
+                "op" => EncodedConst::Operator(parse_operator(value)?),
+                _ => return None,
+            })
+        } else {
+            Self::Apply(name(inner)?)
+        })
+    }
+}
+
+/// Operation on dims that pools have and terms do not. A term contains it as an alias with the operands as
+/// arguments.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum DimOperation {
+    FloorDiv,
+    Mod,
+    Min,
+    Max,
+    Unknown,
+}
+
+impl DimOperation {
+    const ALL: [Self; 5] = [Self::FloorDiv, Self::Mod, Self::Min, Self::Max, Self::Unknown];
+
+    /// Returns the text of the alias's symbol.
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Self::FloorDiv => "{floor_div}",
+            Self::Mod => "{mod}",
+            Self::Min => "{min}",
+            Self::Max => "{max}",
+            Self::Unknown => "{unknown}",
+        }
+    }
+
+    /// Returns the operation of an alias with this name.
+    pub(super) fn of_alias(name: Name, symbols: &Symbols) -> Option<Self> {
+        let Name::ConstItem(symbol) = name else { return None };
+        let text = symbols.resolve(symbol);
+        Self::ALL.into_iter().find(|operation| operation.text() == text)
+    }
+}
+
+/// Kind of pool type that terms do not have; a term contains it as an application of a nominal type.
+#[derive(Clone, Copy)]
+pub(super) enum PoolOnly<'a> {
+    /// `{list}`, `{map}`, ...: a primitive, container, map or result.
+    Tag(Tag),
+    /// `{opaque} NAME`: an opaque type.
+    Opaque(&'a str),
+}
+
+impl<'a> PoolOnly<'a> {
+    /// Returns the path of the nominal type.
+    pub(super) fn path(self) -> String {
+        match self {
+            Self::Tag(tag) => format!("{{{}}}", tag.name()),
+            Self::Opaque(name) => format!("{{opaque}} {name}"),
+        }
+    }
+
+    /// Returns the kind of pool type that a nominal type with this path encodes.
+    pub(super) fn of_path(path: &'a str) -> Option<Self> {
+        if let Some(name) = path.strip_prefix("{opaque} ") {
+            return Some(Self::Opaque(name));
+        }
+        let inner = path.strip_prefix('{')?.strip_suffix('}')?;
+        let is_pool_only = |tag: &Tag| match tag.class() {
+            TagClass::Primitive => of_primitive(*tag).is_none(),
+            TagClass::Container | TagClass::TwoChild => true,
+            TagClass::Constructor | TagClass::Region | TagClass::Const => false,
+        };
+        Tag::ALL.iter().copied().find(|tag| tag.name() == inner && is_pool_only(tag)).map(Self::Tag)
+    }
+}
+
+/// Operators with their encodings.
+const OPERATORS: [(ConstOp, &str); 12] = [
+    (ConstOp::Add, "add"),
+    (ConstOp::Sub, "sub"),
+    (ConstOp::Mul, "mul"),
+    (ConstOp::Div, "div"),
+    (ConstOp::Rem, "rem"),
+    (ConstOp::Shl, "shl"),
+    (ConstOp::Shr, "shr"),
+    (ConstOp::BitAnd, "and"),
+    (ConstOp::BitOr, "or"),
+    (ConstOp::BitXor, "xor"),
+    (ConstOp::Neg, "neg"),
+    (ConstOp::Not, "not"),
+];
+
+fn operator_text(op: ConstOp) -> &'static str {
+    OPERATORS.iter().find(|(own, _)| *own == op).map_or("", |(_, text)| text)
+}
+
+fn parse_operator(text: &str) -> Option<ConstOp> {
+    OPERATORS.iter().find(|(_, own)| *own == text).map(|(op, _)| *op)
+}
+
+/// Primitives that exist in pools and terms.
 const PRIMITIVES: &[(Tag, &str)] = &[
     (Tag::Bool, "bool"),
     (Tag::Char, "char"),
@@ -31,25 +236,25 @@ const PRIMITIVES: &[(Tag, &str)] = &[
     (Tag::F128, "f128"),
 ];
 
-/// The primitive with the name of a term.
+/// Returns the primitive with the name of a term.
 pub(super) fn primitive(name: Name) -> Option<Tag> {
     let text = name.primitive_text()?;
     PRIMITIVES.iter().find(|(_, own)| *own == text).map(|(tag, _)| *tag)
 }
 
-/// The name of a primitive, if terms have it.
+/// Returns the name of a primitive, if terms have it.
 pub(super) fn of_primitive(tag: Tag) -> Option<Name> {
     let (_, text) = PRIMITIVES.iter().find(|(own, _)| *own == tag)?;
     Name::primitive(text)
 }
 
-/// The primitive that the elements of a tensor are.
+/// Returns the primitive for the element type of a tensor.
 pub(super) fn element(text: &str) -> Option<Tag> {
-    Tag::ALL.iter().copied().find(|tag| tag.class() == Class::Primitive && tag.name() == text)
+    Tag::ALL.iter().copied().find(|tag| tag.class() == TagClass::Primitive && tag.name() == text)
 }
 
-/// A name as a word and a path.
-pub(super) fn text(name: Name, symbols: &Symbols) -> String {
+/// Encodes a name as a keyword and a path.
+fn text(name: Name, symbols: &Symbols) -> String {
     let with = |kind: &str, symbol| format!("{kind} {}", symbols.resolve(symbol));
     match name {
         Name::Bool | Name::Char | Name::Str | Name::Never | Name::Int(_) | Name::Uint(_) | Name::Float(_) => {
@@ -92,8 +297,8 @@ pub(super) fn text(name: Name, symbols: &Symbols) -> String {
     }
 }
 
-/// The name with this text.
-pub(super) fn parse(text: &str, symbols: &mut Symbols) -> Option<Name> {
+/// Decodes a name.
+fn parse(text: &str, symbols: &mut Symbols) -> Option<Name> {
     let (kind, path) = match text.split_once(' ') {
         Some((kind, path)) => (kind, Some(path)),
         None => (text, None),

@@ -1,32 +1,32 @@
-//! What can be wrong with a bundle.
+//! Errors of importing bundles.
 
 use crate::digest::Digest;
-use crate::error::TypeError;
+use crate::error::PoolError;
 use crate::name::NameError;
 
-/// Why an import failed. The pool is as it was before.
+/// Error of importing a bundle. The pool is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// The bundle leaves out types that this pool does not have. The only recoverable failure: ask the sender for these,
-    /// or for a bundle that leaves nothing out.
+    /// The bundle omits types that this pool does not have. The only recoverable error: request these types
+    /// from the sender, or a bundle that omits none.
     #[error("the bundle leaves out {} that this pool does not have", crate::error::counted(missing.len(), "type"))]
     NotFound {
-        /// Their digests, ascending.
+        /// Digests of the missing types, ascending.
         missing: Vec<Digest>,
     },
     /// The bytes are not a bundle.
-    #[error("{fault} (at byte {offset})")]
+    #[error("{kind} (at byte {offset})")]
     Invalid {
-        /// Where.
+        /// Byte offset of the error.
         offset: usize,
-        /// What is wrong.
-        fault: Fault,
+        /// Kind of the error.
+        kind: ImportErrorKind,
     },
 }
 
 impl ImportError {
-    pub(crate) fn at(offset: usize, fault: Fault) -> Self {
-        ImportError::Invalid { offset, fault }
+    pub(crate) fn at(offset: usize, kind: ImportErrorKind) -> Self {
+        ImportError::Invalid { offset, kind }
     }
 
     /// Whether the import can succeed after more types have been imported.
@@ -39,28 +39,28 @@ impl ImportError {
     }
 }
 
-/// What a limit bounds.
+/// Quantity that a limit bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bounded {
-    /// Bytes of the bundle.
+    /// Number of bytes of the bundle.
     Bytes,
-    /// Types.
+    /// Number of types.
     Types,
-    /// Strings.
+    /// Number of strings.
     Strings,
-    /// Bytes of a name.
+    /// Number of bytes of a name.
     NameBytes,
-    /// Words of one type.
+    /// Number of words in one type.
     Arity,
     /// Depth of nesting.
     Depth,
-    /// Members of one group.
+    /// Number of members of one group.
     Group,
-    /// Imports by digest.
+    /// Number of imports by digest.
     Imports,
-    /// Roots.
+    /// Number of roots.
     Roots,
-    /// Steps for minimising groups and walking the bodies of schemes.
+    /// Number of steps for minimizing groups and walking the bodies of schemes.
     Work,
 }
 
@@ -81,98 +81,98 @@ impl Bounded {
     }
 }
 
-/// One way in which bytes fail to be a bundle.
+/// Kinds of invalid bundles.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ImportErrorKind {
     /// The bytes end too early.
     #[error("the bundle ends too early")]
     Truncated,
     /// Bytes follow the end.
     #[error("bytes follow the end of the bundle")]
     TrailingBytes,
-    /// It does not start like a bundle.
+    /// The first bytes are not those of a bundle.
     #[error("not a bundle: the first bytes are wrong")]
     BadMagic,
-    /// A version that this reader does not know.
+    /// An unsupported format version.
     #[error("format version {found} is not supported")]
     Version {
-        /// The version.
+        /// Version of the bundle.
         found: u8,
     },
-    /// A hash suite that this reader does not know.
+    /// An unsupported hash suite.
     #[error("hash suite {found} is not supported")]
     Suite {
-        /// The number of the suite.
+        /// Number of the suite.
         found: u8,
     },
-    /// Bytes that must be zero are not.
+    /// Reserved bytes that are not zero.
     #[error("reserved bytes must be zero")]
     Reserved,
-    /// An integer beyond 32 bits.
+    /// An integer of more than 32 bits.
     #[error("an integer is too large")]
     IntegerTooLarge,
-    /// An integer in more bytes than needed.
+    /// An integer that is not in its shortest form.
     #[error("an integer is not written in as few bytes as possible")]
     IntegerNotMinimal,
-    /// A count that the bytes cannot hold.
+    /// A count that exceeds the number of bytes.
     #[error("a count of {count} is more than the bundle can hold")]
     CountTooLarge {
-        /// The count.
+        /// The decoded count.
         count: u32,
     },
-    /// More than a limit allows.
+    /// A limit is exceeded.
     #[error("more than {limit} {}", what.noun())]
     Limit {
-        /// What there is too much of.
+        /// The bounded quantity.
         what: Bounded,
-        /// How much may be.
+        /// Value of the limit.
         limit: u64,
     },
-    /// A string that is not a name.
+    /// A string that is not a valid name.
     #[error("bad name: {0}")]
     Name(NameError),
     /// A string occurs twice in the table.
     #[error("the string `{name}` is in the table twice")]
     DuplicateString {
-        /// The string.
+        /// The repeated string.
         name: String,
     },
     /// A string that no type uses.
     #[error("the string `{name}` is not used")]
     UnusedString {
-        /// The string.
+        /// The unused string.
         name: String,
     },
     /// The strings are not in the order of their first use.
     #[error("the strings are not in the order of first use")]
     StringOrder,
-    /// A string that the table does not have.
+    /// A reference to a string that does not exist.
     #[error("there is no string {index}")]
     DanglingString {
-        /// Its index.
+        /// Index of the string.
         index: u32,
     },
     /// The imports are not in strictly ascending order.
     #[error("imports are not in ascending order")]
     ImportOrder,
-    /// A number that is not the number of a kind of type.
+    /// A number that is not the number of any tag.
     #[error("{number} is not a kind of type")]
     UnknownTag {
-        /// The number.
+        /// The unknown number.
         number: u8,
     },
-    /// A reference to a type that is not there.
+    /// A reference to a type that does not exist.
     #[error("a reference to a type that is not there")]
     DanglingReference,
-    /// A reference to a type that comes later, outside of a group.
+    /// A reference to a later type outside of groups.
     #[error("a reference to a type that comes later")]
     ForwardReference,
-    /// A group inside of a group.
+    /// A group inside a group.
     #[error("a recursive group inside of a recursive group")]
     NestedGroup,
     /// A type that is not well formed.
     #[error(transparent)]
-    Type(TypeError),
+    Type(PoolError),
     /// An inference variable.
     #[error("inference variables cannot travel")]
     InferenceVariable,
@@ -200,22 +200,22 @@ pub enum Fault {
     /// A group that is not one minimal cycle.
     #[error("a recursive group is not one minimal cycle")]
     GroupNotMinimal,
-    /// A group's members are not in canonical order.
+    /// Members of a group that are not in canonical order.
     #[error("the members of a recursive group are not in canonical order")]
     GroupOrder,
-    /// A root whose type has variables that nothing binds.
+    /// A root with unbound variables.
     #[error("a root has variables that nothing binds")]
     OpenRoot,
-    /// The labels of the roots are not in strictly ascending order.
+    /// Labels of roots that are not in strictly ascending order.
     #[error("root labels are not in ascending order")]
     RootOrder,
-    /// A root's digest is not that of its type.
+    /// A root's digest differs from that of its type.
     #[error("the digest of root `{label}` is not that of its type")]
     RootDigest {
-        /// The label.
+        /// Label of the root.
         label: String,
     },
-    /// The digest at the end is not that of the bytes.
+    /// The final digest differs from that of the bytes.
     #[error("the digest at the end is not that of the bundle")]
     Checksum,
 }
