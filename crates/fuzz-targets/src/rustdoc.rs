@@ -1,6 +1,7 @@
 //! The JSON of Rust crates.
 
-use typeloom_rust_api::{Edition, bundle, describe, diff, lower, read, report, self_check};
+use typeloom_report::rust as report;
+use typeloom_rust_api::{Edition, bundle, describe, diff, lower, read, self_check};
 use typeloom_term::Symbols;
 
 /// Describes a crate, puts it into a bundle, and compares it with itself, with and without proofs.

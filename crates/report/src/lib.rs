@@ -11,6 +11,7 @@
 //! | [`infer`] | programs: the types of all values as JSON |
 //! | [`interface`] | people and programs: interfaces, and what differs between two |
 //! | [`repair`] | people and programs: what a repair changed |
+//! | `rust` | people and programs: the API of Rust crates and its changes; needs the feature `rust` |
 //!
 //! **Invariant:** everything is a `String` or a JSON value, and nothing here prints, reads a terminal or
 //! looks at the clock: colour is a parameter, width is nobody's business.
@@ -25,5 +26,7 @@ pub mod infer;
 pub mod interface;
 pub mod json;
 pub mod repair;
+#[cfg(feature = "rust")]
+pub mod rust;
 pub mod sarif;
 pub mod table;

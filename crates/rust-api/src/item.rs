@@ -1,19 +1,19 @@
-//! What a crate offers: items, each with the parts of its signature as terms.
+//! Public items of a crate, with the parts of their signatures as terms.
 //!
-//! An item is data for two readers. *Describing* prints it and puts it into a bundle. *Comparing* asks, of an old and a
-//! new item, whether everything that could be done with the one can be done with the other; a part says by its
-//! [`Variance`] in which direction it is used, a [`Mark`] says the same for what is not a type.
+//! *Describing* prints an item and adds it to a bundle. *Comparing* decides whether everything that is possible with an
+//! old item is possible with the new one. The [`Variance`] of a part states in which direction it is used;
+//! [`Attribute::allows`] defines the same for properties that are not types.
 //!
-//! **Invariant:** every generic parameter in the parts of an item is a named placeholder of the root universe, and one
-//! of [`Item::params`]; its symbol is unique within the item.
+//! **Invariant:** every generic parameter in the parts of an item is a named placeholder of the root universe and one of
+//! [`Item::params`]; its symbol is unique within the item.
 //! **Invariant:** a predicate is a term: `{forall for<..> fn() -> {trait Clone<T>}}`, see [`crate::predicate`].
 
 use typeloom_term::{Boxed, GenericArg, Symbol, Ty, Variance};
 
-/// A type of the family that this crate uses.
+/// A term of the family that this crate uses.
 pub type Type = Ty<Boxed>;
 
-/// What kind of thing an item is.
+/// Kind of an item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     /// A struct.
@@ -26,7 +26,7 @@ pub enum Kind {
     Field,
     /// A variant of an enum.
     Variant,
-    /// A function on its own.
+    /// A function outside of impls and traits.
     Function,
     /// A function of an inherent impl.
     Method,
@@ -50,16 +50,16 @@ pub enum Kind {
     Const,
     /// A static.
     Static,
-    /// A type that is defined elsewhere, behind a C interface.
+    /// An opaque type behind a C interface.
     ExternType,
-    /// Another name for an item, of this crate or of another one.
+    /// Another path of an item of this or another crate.
     ReExport,
-    /// A macro; it has no type.
+    /// A macro, which has no type.
     Macro,
 }
 
 impl Kind {
-    /// The word for it.
+    /// The name in reports, such as `trait method`.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -85,20 +85,25 @@ impl Kind {
             Self::Macro => "macro",
         }
     }
+
+    /// Whether the item is a struct, an enum or a union.
+    pub(crate) const fn is_adt(self) -> bool {
+        matches!(self, Self::Struct | Self::Enum | Self::Union)
+    }
 }
 
-/// How a generic parameter gets its value where the item is used.
+/// Source of the value of a generic parameter where the item is used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Role {
-    /// It is written, by position.
+    /// The user writes it, by position.
     Explicit,
-    /// It is inferred: lifetimes of functions, parameters of the impl around a method, `impl Trait` in parameters.
+    /// The compiler infers it: lifetimes of functions, parameters of the impl around a method, `impl Trait` in parameters.
     Inferred,
     /// The item chooses it and the user knows its bounds: `impl Trait` in results.
     Existential,
 }
 
-/// The kinds of generic parameters.
+/// Kind of a generic parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ParamKind {
     /// A lifetime.
@@ -112,75 +117,62 @@ pub enum ParamKind {
 /// A generic parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Param {
-    /// Its name, unique within the item.
+    /// The name, unique within the item.
     pub symbol: Symbol,
-    /// What it stands for.
+    /// Lifetime, type or constant.
     pub kind: ParamKind,
-    /// How it gets its value.
+    /// Source of the value.
     pub role: Role,
-    /// What it is where nothing is written.
+    /// Value where none is written.
     pub default: Option<GenericArg<Boxed>>,
 }
 
 /// A part of a signature.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Part {
-    /// Which part; parts of one label belong together.
-    pub label: Label,
-    /// Its type.
+pub struct SignaturePart {
+    /// Position in the signature.
+    pub label: PartLabel,
+    /// The type at that position.
     pub ty: Type,
 }
 
-/// The places of a signature.
+/// Position of a type in a signature.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Label {
-    /// The type that a method or impl is for.
+pub enum PartLabel {
+    /// The self type of a method or impl.
     SelfType,
-    /// The trait that an impl implements, applied.
+    /// The trait of an impl, with its arguments.
     TraitRef,
     /// A parameter, from 0, with its name.
     Input(usize, String),
     /// The result of a function.
     Output,
-    /// The type of a field, constant or static, or what an alias stands for.
+    /// The type of a field, constant or static, or the target of an alias.
     Type,
-    /// The value that an impl gives to an associated type.
+    /// The value of an associated type in an impl.
     Assoc(String),
 }
 
-impl Label {
-    /// In which direction the part is used.
+impl PartLabel {
+    /// Direction in which a part of an item of this kind is used.
     #[must_use]
     pub fn variance(&self, kind: Kind) -> Variance {
         match self {
             Self::SelfType | Self::TraitRef | Self::Assoc(_) => Variance::Invariant,
             Self::Input(..) => Variance::Contravariant,
             Self::Output => Variance::Covariant,
-            Self::Type => match kind {
-                Kind::Const | Kind::AssocConst | Kind::TraitConst | Kind::Static => Variance::Covariant,
-                Kind::Struct
-                | Kind::Enum
-                | Kind::Union
-                | Kind::Field
-                | Kind::Variant
-                | Kind::Function
-                | Kind::Method
-                | Kind::Trait
-                | Kind::TraitMethod
-                | Kind::TraitType
-                | Kind::Impl
-                | Kind::TypeAlias
-                | Kind::TraitAlias
-                | Kind::ExternType
-                | Kind::ReExport
-                | Kind::Macro => Variance::Invariant,
-            },
+            Self::Type
+                if matches!(kind, Kind::Const | Kind::AssocConst | Kind::TraitConst | Kind::Static) =>
+            {
+                Variance::Covariant
+            }
+            Self::Type => Variance::Invariant,
         }
     }
 
-    /// Whether both are the same place; the names of parameters do not matter.
+    /// Whether both are the same position; names of parameters do not matter.
     #[must_use]
-    pub fn same(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Input(a, _), Self::Input(b, _)) => a == b,
             _ => self == other,
@@ -188,7 +180,7 @@ impl Label {
     }
 }
 
-impl std::fmt::Display for Label {
+impl std::fmt::Display for PartLabel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::SelfType => f.write_str("self type"),
@@ -203,73 +195,251 @@ impl std::fmt::Display for Label {
     }
 }
 
-/// Something about an item that is not a type, and how it may change.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Mark {
-    /// What it is about.
-    pub label: &'static str,
-    /// Its value in words; empty where the value need not be said.
-    pub text: String,
-    /// What may be used in place of what.
-    pub order: Order,
-}
-
-/// When one mark may stand in place of another.
+/// Syntax of the fields of a struct or variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// Only if the texts are equal.
-    Fixed,
-    /// If its level is at least as high.
-    Level(u8),
-    /// If it allows every use that the other one allows.
-    Variance(Variance),
+pub enum FieldForm {
+    /// No fields.
+    Unit,
+    /// Fields by position.
+    Tuple,
+    /// Fields by name.
+    Named,
 }
 
-/// One public item.
+/// A property of an item that is not a type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Attribute {
+    /// Path of the item that a re-export leads to.
+    Target(String),
+    /// Whether the path of the item is public; an older version can have another path for it.
+    PublicPath(bool),
+    /// Whether a struct, variant or enum is exhaustive.
+    Exhaustive(bool),
+    /// Whether all fields of a struct or union are public.
+    AllFieldsPublic(bool),
+    /// Whether all variants of an enum are public.
+    AllVariantsPublic(bool),
+    /// Syntax of a struct or variant that users can build.
+    Form(FieldForm),
+    /// Whether a function is `const`.
+    Const(bool),
+    /// Whether a function, trait or static is used without `unsafe`.
+    Safe(bool),
+    /// Name of a calling convention other than that of Rust.
+    Extern(Option<String>),
+    /// Whether a function has C-variadic parameters.
+    CVariadic(bool),
+    /// Whether a function has a receiver.
+    CallableAsMethod(bool),
+    /// Whether a trait is dyn-compatible.
+    UsableAsDyn(bool),
+    /// Whether a trait is an auto trait.
+    Auto(bool),
+    /// Whether a static is mutable.
+    Mutable(bool),
+    /// Whether an item of a trait has a default.
+    Default {
+        /// Whether the trait provides the item.
+        provided: bool,
+        /// Whether other crates must provide the item otherwise.
+        open: bool,
+    },
+    /// Variance of a parameter of a type.
+    Variance {
+        /// Position among the explicit parameters.
+        param: usize,
+        /// Variance by the fields of the type.
+        variance: Variance,
+    },
+}
+
+impl Attribute {
+    /// The name in reports, such as `usable as dyn`.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Target(_) => "of",
+            Self::PublicPath(_) => "public path",
+            Self::Exhaustive(_) => "exhaustive",
+            Self::AllFieldsPublic(_) => "all fields public",
+            Self::AllVariantsPublic(_) => "all variants public",
+            Self::Form(_) => "form",
+            Self::Const(_) => "const",
+            Self::Safe(_) => "safe",
+            Self::Extern(_) => "extern",
+            Self::CVariadic(_) => "variadic",
+            Self::CallableAsMethod(_) => "callable as a method",
+            Self::UsableAsDyn(_) => "usable as dyn",
+            Self::Auto(_) => "auto",
+            Self::Mutable(_) => "mutability",
+            Self::Default { .. } => "default",
+            Self::Variance { .. } => "variance",
+        }
+    }
+
+    /// The value in reports; empty where the value needs no text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let text = match self {
+            Self::Target(path) => path,
+            Self::PublicPath(is_public) => {
+                if *is_public {
+                    ""
+                } else {
+                    "not public under this path"
+                }
+            }
+            Self::Form(FieldForm::Unit) => "unit",
+            Self::Form(FieldForm::Tuple) => "tuple",
+            Self::Form(FieldForm::Named) => "named",
+            Self::Extern(name) => name.as_deref().unwrap_or_default(),
+            Self::CVariadic(is_variadic) => {
+                if *is_variadic {
+                    "..."
+                } else {
+                    ""
+                }
+            }
+            Self::Auto(is_auto) => {
+                if *is_auto {
+                    "auto"
+                } else {
+                    ""
+                }
+            }
+            Self::Mutable(is_mutable) => {
+                if *is_mutable {
+                    "mut"
+                } else {
+                    ""
+                }
+            }
+            Self::Default { provided, open: _ } => {
+                if *provided {
+                    "provided"
+                } else {
+                    "required"
+                }
+            }
+            Self::Variance { param, variance } => {
+                let word = match variance {
+                    Variance::Covariant => "covariant",
+                    Variance::Contravariant => "contravariant",
+                    Variance::Invariant => "invariant",
+                    Variance::Bivariant => "bivariant",
+                };
+                return format!("{word} in parameter {param}");
+            }
+            Self::Exhaustive(holds)
+            | Self::AllFieldsPublic(holds)
+            | Self::AllVariantsPublic(holds)
+            | Self::Const(holds)
+            | Self::Safe(holds)
+            | Self::CallableAsMethod(holds)
+            | Self::UsableAsDyn(holds) => {
+                return format!("{}{}", if *holds { "" } else { "not " }, self.label());
+            }
+        };
+        text.to_owned()
+    }
+
+    /// Whether both are the same property of the same subject, which may differ in their values.
+    #[must_use]
+    pub fn is_about_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Variance { param: a, .. }, Self::Variance { param: b, .. }) => a == b,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+
+    /// The truth value of a property that may become true, and must not become false.
+    fn gain(&self) -> Option<bool> {
+        match self {
+            Self::PublicPath(holds)
+            | Self::Exhaustive(holds)
+            | Self::AllFieldsPublic(holds)
+            | Self::AllVariantsPublic(holds)
+            | Self::Const(holds)
+            | Self::Safe(holds)
+            | Self::CallableAsMethod(holds)
+            | Self::UsableAsDyn(holds) => Some(*holds),
+            Self::Default { provided, open } => Some(*provided || !open),
+            Self::Target(_)
+            | Self::Form(_)
+            | Self::Extern(_)
+            | Self::CVariadic(_)
+            | Self::Auto(_)
+            | Self::Mutable(_)
+            | Self::Variance { .. } => None,
+        }
+    }
+
+    /// Whether an item with this property can replace one with the other property, which is about the same subject.
+    #[must_use]
+    pub fn allows(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Variance { variance: sub, .. }, Self::Variance { variance: sup, .. }) => {
+                sub == sup || *sub == Variance::Bivariant || *sup == Variance::Invariant
+            }
+            _ => match (self.gain(), other.gain()) {
+                (Some(sub), Some(sup)) => sub >= sup,
+                _ => self == other,
+            },
+        }
+    }
+
+    /// Whether an item without the property can replace one with it.
+    #[must_use]
+    pub fn may_be_lost(&self) -> bool {
+        matches!(self, Self::Variance { .. } | Self::Form(_)) || self.gain() == Some(false)
+    }
+}
+
+/// A public item.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Item {
-    /// Its path, the name that reports give it.
+    /// The path, which is the name in reports.
     pub path: String,
-    /// What it is.
+    /// Kind of the item.
     pub kind: Kind,
-    /// The path of the item that it is a part of.
+    /// The path of the item that contains this one.
     pub parent: Option<String>,
-    /// Generic parameters, those of an impl or trait around it first.
+    /// Generic parameters; those of an enclosing impl or trait come first.
     pub params: Vec<Param>,
-    /// The lifetimes of a function that it is general over as a value: `for<'a> fn(&'a u8)`.
+    /// Late-bound lifetimes of a function: those that its function pointer is general over.
     pub late: Vec<Symbol>,
-    /// What is known wherever the item is mentioned, because the definition or trait around it asks for it.
+    /// Predicates that hold wherever the item is mentioned, because the definition or trait around it requires them.
     pub context: Vec<Type>,
-    /// What has to hold where the item is used.
+    /// Predicates that a use of the item has to satisfy.
     pub predicates: Vec<Type>,
-    /// What the item promises about associated types and existential parameters.
+    /// Predicates that the item guarantees for associated types and existential parameters.
     pub promises: Vec<Type>,
-    /// The parts of the signature.
-    pub parts: Vec<Part>,
-    /// What else there is to say.
-    pub marks: Vec<Mark>,
-    /// Whether others implement it too, so that no change at all is harmless.
+    /// Types of the signature.
+    pub parts: Vec<SignaturePart>,
+    /// Properties that are not types.
+    pub attributes: Vec<Attribute>,
+    /// Whether other crates implement the item too, so that every change is a break.
     pub implemented_by_others: bool,
-    /// Whether a new part of it is a break: a variant of an exhaustive enum, a field of a struct that others build.
+    /// Whether a new part is a break: a variant of an exhaustive enum, a field of a struct that other crates build.
     pub closed: bool,
-    /// Whether it must be given by those who implement its parent.
+    /// Whether an impl of the parent must provide the item.
     pub required: bool,
 }
 
 impl Item {
-    /// All types of the item: its parts, what has to hold, what it promises, and what is known.
+    /// All types of the item: parts, predicates, promises and context.
     pub(crate) fn types(&self) -> impl Iterator<Item = &Type> {
         let parts = self.parts.iter().map(|part| &part.ty);
         parts.chain(&self.predicates).chain(&self.promises).chain(&self.context)
     }
 
-    /// The same, to be changed.
+    /// Mutable references to all types of the item.
     pub(crate) fn types_mut(&mut self) -> impl Iterator<Item = &mut Type> {
         let parts = self.parts.iter_mut().map(|part| &mut part.ty);
         parts.chain(&mut self.predicates).chain(&mut self.promises).chain(&mut self.context)
     }
 
-    /// An item with nothing but a name.
+    /// Creates an item that has only a path and a kind.
     #[must_use]
     pub fn new(path: String, kind: Kind) -> Self {
         Self {
@@ -282,16 +452,36 @@ impl Item {
             predicates: Vec::new(),
             promises: Vec::new(),
             parts: Vec::new(),
-            marks: Vec::new(),
+            attributes: Vec::new(),
             implemented_by_others: false,
             closed: false,
             required: false,
         }
     }
 
-    /// The part at a place.
+    /// The part at a position.
     #[must_use]
-    pub fn part(&self, label: &Label) -> Option<&Part> {
-        self.parts.iter().find(|part| part.label.same(label))
+    pub fn part(&self, label: &PartLabel) -> Option<&SignaturePart> {
+        self.parts.iter().find(|part| part.label.is_same(label))
+    }
+
+    /// Whether the item has a property with this value.
+    #[must_use]
+    pub fn has(&self, attribute: &Attribute) -> bool {
+        self.attributes.contains(attribute)
+    }
+
+    /// The name of the calling convention, if it is not that of Rust.
+    #[must_use]
+    pub fn abi(&self) -> Option<&str> {
+        self.attributes.iter().find_map(|attribute| match attribute {
+            Attribute::Extern(name) => name.as_deref(),
+            _ => None,
+        })
+    }
+
+    /// The parameters that users write.
+    pub(crate) fn explicit_params(&self) -> impl Iterator<Item = &Param> {
+        self.params.iter().filter(|param| param.role == Role::Explicit)
     }
 }

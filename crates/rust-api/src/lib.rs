@@ -1,11 +1,11 @@
-//! Rust's own types as terms: what the public items of a crate are, and what changed between two versions.
+//! Rust's own types as terms: the public items of a crate, and the changes between two versions.
 //!
-//! rustdoc writes what a crate offers as JSON. [`read()`] reads it, [`lower()`] turns every public item into terms,
-//! [`bundle`] puts their signatures into a pool, and [`diff()`] compares two versions *as types*.
-//! [`describe`] and [`compare`] do so from the bytes of the JSON:
+//! rustdoc describes the public items of a crate as JSON. [`read()`] parses it, [`lower()`] converts every public item to
+//! terms, [`bundle`] adds the signatures to a pool, and [`diff()`] compares two versions *as types*. [`describe`] and
+//! [`compare`] do the same from the bytes of the JSON:
 //!
 //! ```no_run
-//! use typeloom_rust_api::{Edition, compare, describe, print, report, signature};
+//! use typeloom_rust_api::{Edition, compare, describe, print, signature};
 //! use typeloom_term::Symbols;
 //!
 //! let (old, new) = (std::fs::read("old.json")?, std::fs::read("new.json")?);
@@ -14,7 +14,7 @@
 //! let api = describe(&old, edition, &mut symbols)?;
 //! for item in api.items_at("my_crate::find") {
 //!     println!("{}", print::item(item, &mut symbols));
-//!     // Each part of a signature is a term, and so is the whole of it.
+//!     // Each part of a signature is a term, and so is the whole signature.
 //!     for part in &item.parts {
 //!         println!("{}: {}", part.label, typeloom_term::print::rust(&part.ty, &symbols));
 //!     }
@@ -23,16 +23,13 @@
 //!     }
 //! }
 //!
-//! let found = compare(&old, &new, edition.into())
-//!     .map_err(|(version, error)| format!("the {version} version: {error}"))?;
-//! let changes = found.changes;
-//! print!("{}", report::changes_text(&changes));
+//! let changes = compare(&old, &new, edition.into())?.changes;
 //! assert!(changes.iter().all(|change| !change.breaking));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Terms of two crates are comparable if both were lowered with one table of names, the second one *like* the first: that
-//! is the third argument of [`lower()`].
+//! Terms of two crates are comparable if both crates were lowered with one table of names, the second one *like* the
+//! first, which is the third argument of [`lower()`].
 //!
 //! # Code map
 //!
@@ -40,13 +37,13 @@
 //! |---|---|
 //! | `read` | parsing of rustdoc JSON; check of the format version |
 //! | `lower` | conversion of the JSON to items: public paths, name resolution, elision, aliases |
-//! | `item`, `predicate` | the items; predicates as terms |
+//! | `item`, `predicate`, `terms` | the items; predicates as terms; helpers for terms |
 //! | `edition` | the one edition-dependent rule |
 //! | `std_facts` | variances, impls, aliases and supertraits of the standard library |
 //! | `prove` | variances, impls, assumptions, associated types, and proofs of predicates |
 //! | `compare` | comparison of two versions: pairing of items, substitutability, the first difference |
 //! | `signature` | closed signatures and the bundle of all signatures |
-//! | `print`, `report` | items in Rust syntax; descriptions and changes as text and JSON |
+//! | `print` | items in Rust syntax |
 
 #![deny(missing_docs)]
 
@@ -58,11 +55,11 @@ pub mod predicate;
 pub mod print;
 mod prove;
 mod read;
-pub mod report;
 mod signature;
 mod std_facts;
+mod terms;
 
-pub use compare::{Change, ChangeKind, diff, self_check};
+pub use compare::{ItemChange, diff, self_check};
 pub use edition::{Edition, Editions};
 pub use lower::{Api, Counts, LowerError, lower};
 pub use read::{ReadError, read};
@@ -70,59 +67,68 @@ pub use signature::{BundleError, bundle, signature};
 
 use typeloom_term::{Symbols, TermError};
 
-/// Why a crate could not be described or compared.
+/// Error of reading, lowering or comparing a crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The bytes are not the JSON of a crate.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The crate could not be turned into terms.
+    /// The crate cannot be converted to terms.
     #[error(transparent)]
     Lower(#[from] LowerError),
-    /// A type grew too large when it was evaluated.
+    /// An evaluated type exceeds the limits of terms.
     #[error("a type is too large once its aliases are evaluated: {0}")]
     Term(#[from] TermError),
+}
+
+/// Error of a comparison, with the version that causes it.
+#[derive(Debug, thiserror::Error)]
+#[error("the {version} version: {error}")]
+pub struct CompareError {
+    /// The version with the error.
+    pub version: Version,
+    /// The error of that version.
+    pub error: Error,
 }
 
 /// Reads a crate and lowers it.
 ///
 /// # Errors
-/// [`Error`], where the bytes are not usable.
+/// [`Error`] if the bytes are not the JSON of a crate, or the crate exceeds a limit.
 pub fn describe(json: &[u8], edition: Edition, symbols: &mut Symbols) -> Result<Api, Error> {
     Ok(lower(&read(json)?, edition, symbols, None)?)
 }
 
-/// What [`compare`] finds.
+/// Result of [`compare`].
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Comparison {
-    /// Every item that is not equal.
-    pub changes: Vec<Change>,
-    /// Whether what some `impl Trait` borrows from is decided by the editions: only then can other editions give other
-    /// changes.
+pub struct ApiDiff {
+    /// Every item that differs.
+    pub changes: Vec<ItemChange>,
+    /// Whether the captures of some `impl Trait` depend on the edition. Only then can other editions yield other changes.
     pub by_edition: bool,
 }
 
 /// Compares two versions of a crate.
 ///
 /// # Errors
-/// [`Error`], where the bytes of one are not usable, and which.
-pub fn compare(old: &[u8], new: &[u8], editions: Editions) -> Result<Comparison, (Version, Error)> {
+/// [`CompareError`] if the JSON of one version is unusable.
+pub fn compare(old: &[u8], new: &[u8], editions: Editions) -> Result<ApiDiff, CompareError> {
     let mut symbols = Symbols::new();
-    let of_old = |error: Error| (Version::Old, error);
-    let of_new = |error: Error| (Version::New, error);
-    let old = describe(old, editions.old, &mut symbols).map_err(of_old)?;
+    let of_new = |error: Error| CompareError { version: Version::New, error };
+    let old = describe(old, editions.old, &mut symbols)
+        .map_err(|error| CompareError { version: Version::Old, error })?;
     let new = read(new).map_err(|error| of_new(error.into()))?;
     let new = lower(&new, editions.new, &mut symbols, Some(&old)).map_err(|error| of_new(error.into()))?;
     let changes = diff(&old, &new, &mut symbols).map_err(|error| of_new(error.into()))?;
-    Ok(Comparison { changes, by_edition: old.by_edition || new.by_edition })
+    Ok(ApiDiff { changes, by_edition: old.by_edition || new.by_edition })
 }
 
-/// Which of two versions.
+/// One of two compared versions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Version {
-    /// The one before.
+    /// The version before the change.
     Old,
-    /// The one after.
+    /// The version after the change.
     New,
 }
 

@@ -29,13 +29,13 @@ mod ty;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rustdoc_types::{Crate, Id, Item as JsonItem, ItemEnum, Type as JsonType};
-use typeloom_term::{Boxed, Const, GenericArg, Name, Region, Symbol, Symbols, TermError, Ty};
+use typeloom_term::{Boxed, GenericArg, Symbol, Symbols, TermError};
 
 use crate::edition::Edition;
 use crate::item::{Item, ParamKind, Type};
 use paths::Paths;
 
-pub(crate) use generics::Sig;
+use generics::Sig;
 
 /// The longest chain of aliases that stand for each other.
 pub(crate) const MAX_ALIASES: usize = 64;
@@ -46,32 +46,32 @@ const MAX_LEVEL: usize = 128;
 /// How many types there may be for each item, defaults and aliases included.
 const MAX_PER_ITEM: usize = 1000;
 
-/// Why a crate could not be turned into terms.
+/// Error of the conversion of a crate to terms.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LowerError {
-    /// A type is too large to be a term.
+    /// A type exceeds the limits of terms.
     #[error("the type of `{item}` cannot be represented: {source}")]
     Term {
-        /// Where it is.
+        /// Path of the item that contains the type.
         item: String,
-        /// Why.
+        /// The exceeded limit.
         source: TermError,
     },
-    /// Aliases stand for each other in a circle, or in too long a chain.
+    /// Aliases that form a cycle, or a chain that is too long.
     #[error("the alias `{name}` stands for itself, or for a chain of more than {MAX_ALIASES} aliases")]
     Aliases {
-        /// One of them.
+        /// Path of one of the aliases.
         name: String,
     },
-    /// The types of the crate, with aliases and defaults filled in, are larger than any real one's.
+    /// The types of the crate are too large once aliases and defaults are filled in.
     #[error(
         "the types of the crate are too large once aliases and default arguments are filled in, at `{name}`"
     )]
     TooLarge {
-        /// Where that was noticed.
+        /// Path of the item at which the limit was exceeded.
         name: String,
     },
-    /// There are too many ways to name things.
+    /// The crate has too many public paths.
     #[error("the crate has more than {limit} public paths")]
     TooManyPaths {
         /// The limit.
@@ -79,9 +79,27 @@ pub enum LowerError {
     },
 }
 
-impl From<TermError> for LowerError {
+/// Error of the conversion of one item.
+#[derive(Debug)]
+pub(crate) enum ItemError {
+    Term(TermError),
+    Aliases { name: String },
+    TooLarge,
+}
+
+impl From<TermError> for ItemError {
     fn from(source: TermError) -> Self {
-        Self::Term { item: String::new(), source }
+        Self::Term(source)
+    }
+}
+
+impl ItemError {
+    fn at(self, path: &str) -> LowerError {
+        match self {
+            Self::Term(source) => LowerError::Term { item: path.to_owned(), source },
+            Self::Aliases { name } => LowerError::Aliases { name },
+            Self::TooLarge => LowerError::TooLarge { name: path.to_owned() },
+        }
     }
 }
 
@@ -303,18 +321,4 @@ impl<'a> Lower<'a> {
     fn unknown(&mut self, written: &str) {
         *self.counts.unknown.entry(written.to_owned()).or_default() += 1;
     }
-}
-
-/// The parameter as an argument.
-pub(crate) fn param_arg(
-    cx: &Boxed,
-    symbol: Symbol,
-    kind: &ParamKind,
-) -> Result<GenericArg<Boxed>, TermError> {
-    let name = Name::Param(symbol);
-    Ok(match kind {
-        ParamKind::Region => Region::param(name).into(),
-        ParamKind::Type => Ty::param(cx, name)?.into(),
-        ParamKind::Const(_) => Const::param(cx, name)?.into(),
-    })
 }

@@ -17,6 +17,14 @@ use crate::item::Type;
 /// The trait of types whose size is known.
 pub const SIZED: &str = "core::marker::Sized";
 
+/// Whether a predicate requires that a size is known; signatures omit such predicates.
+pub(crate) fn is_sized(predicate: &Type, symbols: &Symbols) -> bool {
+    match view(symbols, predicate) {
+        Some((_, Predicate::Trait(of, _))) => symbols.resolve(of) == SIZED,
+        Some((_, Predicate::Projection(..) | Predicate::Outlives(..))) | None => false,
+    }
+}
+
 /// The name of a list of parameters in front of what they are the parameters of. It is not a path, so no type has it.
 pub(crate) const LIST: &str = "'list";
 

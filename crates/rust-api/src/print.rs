@@ -4,23 +4,25 @@ use typeloom_term::print::Printer;
 use typeloom_term::subst::{Instantiation, instantiate, instantiate_args};
 use typeloom_term::{Arity, Boxed, Const, FnTy, GenericArg, Name, Region, Symbols, Ty, TyData};
 
-use crate::item::{Item, Kind, Label, Order, Param, ParamKind, Role, Type};
+use crate::item::{Attribute, Item, Kind, Param, ParamKind, PartLabel, Role, Type};
 use crate::predicate::{self, Predicate};
 
 /// A type.
 #[must_use]
 pub fn ty(ty: &Type, symbols: &Symbols) -> String {
-    tidy(&Printer::new(symbols).ty(ty))
+    elide_lifetimes(&Printer::new(symbols).ty(ty))
 }
 
 /// An argument.
 #[must_use]
 pub fn arg(arg: &GenericArg<Boxed>, symbols: &Symbols) -> String {
-    tidy(&Printer::new(symbols).arg(arg))
+    elide_lifetimes(&Printer::new(symbols).arg(arg))
 }
 
-/// Lifetimes that were not written are not shown by a name.
-pub(crate) fn tidy(text: &str) -> String {
+/// Replaces the internal names of elided lifetimes in a text: `&'_0#1 u8` becomes `&u8`, `Ref<'_0, u8>` becomes
+/// `Ref<'_, u8>`.
+#[must_use]
+pub fn elide_lifetimes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("'_0") {
@@ -75,14 +77,6 @@ pub fn predicate(predicate: &Type, symbols: &mut Symbols) -> String {
             format!("{}: {}", arg(longer, symbols), arg(&shorter.into(), symbols))
         }
         None => ty(predicate, symbols),
-    }
-}
-
-/// Whether a predicate only says that a size is known, which nobody writes.
-pub(crate) fn is_sized(predicate: &Type, symbols: &Symbols) -> bool {
-    match predicate::view(symbols, predicate) {
-        Some((_, Predicate::Trait(of, _))) => symbols.resolve(of) == predicate::SIZED,
-        Some((_, Predicate::Projection(..) | Predicate::Outlives(..))) | None => false,
     }
 }
 
@@ -151,13 +145,17 @@ pub fn item(item: &Item, symbols: &mut Symbols) -> String {
         .parts
         .iter()
         .filter_map(|part| match &part.label {
-            Label::Assoc(name) => Some(value(name, &part.ty, symbols)),
-            Label::SelfType | Label::TraitRef | Label::Input(..) | Label::Output | Label::Type => None,
+            PartLabel::Assoc(name) => Some(value(name, &part.ty, symbols)),
+            PartLabel::SelfType
+            | PartLabel::TraitRef
+            | PartLabel::Input(..)
+            | PartLabel::Output
+            | PartLabel::Type => None,
         })
         .collect();
     let mut conditions: Vec<String> = Vec::new();
     for one in item.predicates.iter().chain(&item.promises) {
-        if !is_sized(one, symbols) && !predicate::is_capture(symbols, one) {
+        if !predicate::is_sized(one, symbols) && !predicate::is_capture(symbols, one) {
             conditions.push(predicate(one, symbols));
         }
     }
@@ -166,44 +164,44 @@ pub fn item(item: &Item, symbols: &mut Symbols) -> String {
     let generics = if params.is_empty() { String::new() } else { format!("<{}>", params.join(", ")) };
     let clause =
         if conditions.is_empty() { String::new() } else { format!(" where {}", conditions.join(", ")) };
-    let of_type = || item.part(&Label::Type).map_or_else(String::new, |part| ty(&part.ty, symbols));
-    let mark = |label: &str| item.marks.iter().find(|mark| mark.label == label);
-    let is_off = |label: &str| mark(label).is_some_and(|mark| mark.order == Order::Level(0));
-    let is_on = |label: &str| mark(label).is_some_and(|mark| mark.order == Order::Level(1));
+    let of_type = || item.part(&PartLabel::Type).map_or_else(String::new, |part| ty(&part.ty, symbols));
     let path = &item.path;
     match item.kind {
         Kind::Function | Kind::Method | Kind::TraitMethod => {
             let mut text = String::new();
-            if is_on("const") {
+            if item.has(&Attribute::Const(true)) {
                 text.push_str("const ");
             }
-            if is_off("safe") {
+            if item.has(&Attribute::Safe(false)) {
                 text.push_str("unsafe ");
             }
-            if let Some(abi) = mark("extern").filter(|mark| !mark.text.is_empty()) {
-                text.push_str(&format!("extern \"{}\" ", abi.text));
+            if let Some(abi) = item.abi() {
+                text.push_str(&format!("extern \"{abi}\" "));
             }
             let inputs: Vec<String> = item
                 .parts
                 .iter()
                 .filter_map(|part| match &part.label {
-                    Label::Input(_, name) if name == "self" => {
+                    PartLabel::Input(_, name) if name == "self" => {
                         Some(format!("self: {}", ty(&part.ty, symbols)))
                     }
-                    Label::Input(_, name) => Some(format!("{name}: {}", ty(&part.ty, symbols))),
-                    Label::SelfType | Label::TraitRef | Label::Output | Label::Type | Label::Assoc(_) => None,
+                    PartLabel::Input(_, name) => Some(format!("{name}: {}", ty(&part.ty, symbols))),
+                    PartLabel::SelfType
+                    | PartLabel::TraitRef
+                    | PartLabel::Output
+                    | PartLabel::Type
+                    | PartLabel::Assoc(_) => None,
                 })
                 .collect();
             let output =
-                item.part(&Label::Output).map(|part| ty(&part.ty, symbols)).filter(|text| text != "()");
+                item.part(&PartLabel::Output).map(|part| ty(&part.ty, symbols)).filter(|text| text != "()");
             let output = output.map_or_else(String::new, |output| format!(" -> {output}"));
             format!("{text}fn {path}{generics}({}){output}{clause}", inputs.join(", "))
         }
         Kind::Const | Kind::AssocConst | Kind::TraitConst => format!("const {path}: {}", of_type()),
         Kind::Static => {
-            let mutability = mark("mutability").map_or("", |mark| mark.text.as_str());
-            let space = if mutability.is_empty() { "" } else { " " };
-            format!("static {mutability}{space}{path}: {}", of_type())
+            let mutability = if item.has(&Attribute::Mutable(true)) { "mut " } else { "" };
+            format!("static {mutability}{path}: {}", of_type())
         }
         Kind::Field => format!("{path}: {}", of_type()),
         Kind::TypeAlias => format!("type {path}{generics} = {}{clause}", of_type()),
@@ -211,12 +209,15 @@ pub fn item(item: &Item, symbols: &mut Symbols) -> String {
         Kind::Impl => {
             let body =
                 if values.is_empty() { String::new() } else { format!(" {{ {} }}", values.join("; ")) };
-            let path = tidy(path.strip_prefix("impl ").unwrap_or(path));
+            let path = elide_lifetimes(path.strip_prefix("impl ").unwrap_or(path));
             format!("impl{generics} {path}{clause}{body}")
         }
         Kind::ReExport => {
-            let of = mark("of").map_or("", |mark| mark.text.as_str());
-            format!("use {of} as {path}")
+            let target = item.attributes.iter().find_map(|attribute| match attribute {
+                Attribute::Target(target) => Some(target.as_str()),
+                _ => None,
+            });
+            format!("use {} as {path}", target.unwrap_or_default())
         }
         Kind::Struct | Kind::Enum | Kind::Union | Kind::Trait | Kind::TraitAlias | Kind::Variant => {
             let generics = if item.kind == Kind::Variant { String::new() } else { generics };

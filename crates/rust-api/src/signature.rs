@@ -13,8 +13,9 @@ use typeloom_term::{
     Arity, BoundVar, Boxed, Const, ConstData, GenericArg, Name, Region, Symbols, TermError, Ty, TyData,
 };
 
-use crate::item::{Item, Kind, Label, Order, ParamKind, Role, Type};
-use crate::lower::{Api, param_arg};
+use crate::item::{Attribute, Item, Kind, ParamKind, PartLabel, Role, Type};
+use crate::lower::Api;
+use crate::terms::param_arg;
 
 /// Why a crate has no bundle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +45,7 @@ pub fn bundle(api: &Api, symbols: &mut Symbols) -> Result<Bundle, BundleError> {
         let failed = |source: ConvertError| BundleError::Convert { item: item.path.clone(), source };
         let Some(ty) = signature(item, symbols).map_err(|error| failed(error.into()))? else { continue };
         let id = pool.intern_term(&Boxed::new(), symbols, &ty).map_err(failed)?;
-        let label = crate::print::tidy(&item.path);
+        let label = crate::print::elide_lifetimes(&item.path);
         let number = labels.entry(label.clone()).or_insert(0);
         *number += 1;
         roots.push((if *number == 1 { label } else { format!("{label} #{number}") }, id));
@@ -69,7 +70,7 @@ pub fn signature(item: &Item, symbols: &mut Symbols) -> Result<Option<Type>, Ter
         .iter()
         .map(|param| param_arg(&cx, param.symbol, &param.kind))
         .collect::<Result<Vec<GenericArg<Boxed>>, _>>()?;
-    let of_type = |label: &Label| item.part(label).map(|part| part.ty.clone());
+    let of_type = |label: &PartLabel| item.part(label).map(|part| part.ty.clone());
     let body = match item.kind {
         Kind::Struct | Kind::Enum | Kind::Union => {
             Ty::apply(&cx, Name::Adt(symbols.intern(&item.path)), &args)?
@@ -81,13 +82,14 @@ pub fn signature(item: &Item, symbols: &mut Symbols) -> Result<Option<Type>, Ter
             let signature: Vec<GenericArg<Boxed>> = item
                 .parts
                 .iter()
-                .filter(|part| matches!(part.label, Label::Input(..) | Label::Output))
+                .filter(|part| matches!(part.label, PartLabel::Input(..) | PartLabel::Output))
                 .map(|part| part.ty.clone().into())
                 .collect();
             Ty::function(&cx, pointer(item, symbols), Arity::NONE, &signature)?
         }
         Kind::Impl => {
-            let (Some(of), Some(this)) = (of_type(&Label::TraitRef), of_type(&Label::SelfType)) else {
+            let (Some(of), Some(this)) = (of_type(&PartLabel::TraitRef), of_type(&PartLabel::SelfType))
+            else {
                 return Ok(None);
             };
             let TyData::Apply(of) = of.data() else { return Ok(None) };
@@ -96,8 +98,12 @@ pub fn signature(item: &Item, symbols: &mut Symbols) -> Result<Option<Type>, Ter
             let implemented = Ty::apply(&cx, of.name, &args)?;
             let mut facts = vec![GenericArg::from(implemented)];
             facts.extend(item.parts.iter().filter_map(|part| match &part.label {
-                Label::Assoc(_) => Some(part.ty.clone().into()),
-                Label::SelfType | Label::TraitRef | Label::Input(..) | Label::Output | Label::Type => None,
+                PartLabel::Assoc(_) => Some(part.ty.clone().into()),
+                PartLabel::SelfType
+                | PartLabel::TraitRef
+                | PartLabel::Input(..)
+                | PartLabel::Output
+                | PartLabel::Type => None,
             }));
             Ty::apply(&cx, Name::Tuple, &facts)?
         }
@@ -109,7 +115,7 @@ pub fn signature(item: &Item, symbols: &mut Symbols) -> Result<Option<Type>, Ter
         | Kind::Const
         | Kind::Static
         | Kind::ReExport
-        | Kind::Macro => match of_type(&Label::Type) {
+        | Kind::Macro => match of_type(&PartLabel::Type) {
             Some(ty) => ty,
             None => return Ok(None),
         },
@@ -118,20 +124,10 @@ pub fn signature(item: &Item, symbols: &mut Symbols) -> Result<Option<Type>, Ter
 }
 
 fn pointer(item: &Item, symbols: &mut Symbols) -> Name {
-    let mark = |label: &str| item.marks.iter().find(|mark| mark.label == label);
-    let safety = match mark("safe").map(|mark| mark.order) {
-        Some(Order::Level(0)) => Safety::Unsafe,
-        _ => Safety::Safe,
-    };
-    let variadic = if mark("variadic").is_some_and(|mark| !mark.text.is_empty()) {
-        Variadic::CVariadic
-    } else {
-        Variadic::Fixed
-    };
-    let abi = match mark("extern").filter(|mark| !mark.text.is_empty()) {
-        Some(mark) => Abi::Named(symbols.intern(&mark.text)),
-        None => Abi::Rust,
-    };
+    let safety = if item.has(&Attribute::Safe(false)) { Safety::Unsafe } else { Safety::Safe };
+    let is_variadic = item.has(&Attribute::CVariadic(true));
+    let variadic = if is_variadic { Variadic::CVariadic } else { Variadic::Fixed };
+    let abi = item.abi().map_or(Abi::Rust, |name| Abi::Named(symbols.intern(name)));
     Name::FnPtr(safety, variadic, abi)
 }
 

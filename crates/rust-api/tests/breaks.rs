@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use compare::compare;
 use sources::{NEW, OLD};
-use typeloom_rust_api::{Change, Edition, lower, read, self_check};
+use typeloom_rust_api::{Edition, ItemChange, lower, read, self_check};
 use typeloom_term::Symbols;
 
 /// The modules of one of the sources.
@@ -24,7 +24,7 @@ fn cases(source: &str) -> BTreeSet<String> {
         .collect()
 }
 
-fn within<'c>(changes: &'c [Change], module: &str) -> Vec<&'c Change> {
+fn within<'c>(changes: &'c [ItemChange], module: &str) -> Vec<&'c ItemChange> {
     let inside = format!("{module}::");
     changes.iter().filter(|change| change.item.contains(&inside)).collect()
 }
@@ -43,7 +43,7 @@ fn private_items_in_the_json_change_no_verdict() {
     assert_eq!(compare(&json(OLD), &json::of("sample", OLD)), []);
 }
 
-fn judge(changes: &[Change]) {
+fn judge(changes: &[ItemChange]) {
     let mut wrong = Vec::new();
     for case in cases(include_str!("pair/old/breaks.rs")) {
         if !within(changes, &format!("breaks::{case}")).iter().any(|change| change.breaking) {

@@ -7,7 +7,7 @@ mod compare;
 mod json;
 
 use compare::compare;
-use typeloom_rust_api::{Change, Edition, Editions, lower, read, self_check};
+use typeloom_rust_api::{Edition, Editions, ItemChange, lower, read, self_check};
 use typeloom_term::Symbols;
 
 const BREAKS: &str = include_str!("cases/breaks.txt");
@@ -51,9 +51,9 @@ fn every_break_is_found_and_nothing_else_is_called_one() {
     let old = json::of("sides", &version(|case| case.old));
     let new = json::of("sides", &version(|case| case.new));
     let changes = compare(&old, &new);
-    let within = |kind: &str, case: &Case<'_>| -> Vec<&Change> {
+    let within = |kind: &str, case: &Case<'_>| -> Vec<&ItemChange> {
         let (inside, itself) = (format!("{kind}::{}::", case.name), format!("{kind}::{}", case.name));
-        let found = |change: &&Change| change.item.contains(&inside) || change.item.ends_with(&itself);
+        let found = |change: &&ItemChange| change.item.contains(&inside) || change.item.ends_with(&itself);
         changes.iter().filter(found).collect()
     };
     let mut wrong = Vec::new();

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, anyhow};
-use typeloom_rust_api::{Change, Comparison, Edition, Editions, Version, report};
+use typeloom_report::rust as report;
+use typeloom_rust_api::{ApiDiff, CompareError, Edition, Editions, ItemChange, Version};
 use typeloom_term::Symbols;
 
 use crate::args::{RustArgs, RustCommand, RustDescribeArgs, RustDiffArgs, RustEdition, TextFormat};
@@ -53,8 +54,8 @@ impl From<RustEdition> for Edition {
 
 fn diff(args: &RustDiffArgs) -> anyhow::Result<Outcome> {
     let (old, new) = (read(&args.old)?, read(&args.new)?);
-    let compare = |editions: Editions| -> anyhow::Result<Comparison> {
-        typeloom_rust_api::compare(&old, &new, editions).map_err(|(version, error)| {
+    let compare = |editions: Editions| -> anyhow::Result<ApiDiff> {
+        typeloom_rust_api::compare(&old, &new, editions).map_err(|CompareError { version, error }| {
             let file = match version {
                 Version::Old => &args.old,
                 Version::New => &args.new,
@@ -64,7 +65,7 @@ fn diff(args: &RustDiffArgs) -> anyhow::Result<Outcome> {
     };
     let before = args.edition.unwrap_or_default();
     let editions = Editions { old: before.into(), new: args.new_edition.unwrap_or(before).into() };
-    let Comparison { changes, by_edition } = compare(editions)?;
+    let ApiDiff { changes, by_edition } = compare(editions)?;
     if args.edition.is_none() && by_edition {
         // Nobody has said which edition it is, so whoever reads the answer has to know that it depends on that.
         note_other_edition(&changes, &compare(Edition::E2021.into())?.changes);
@@ -77,8 +78,8 @@ fn diff(args: &RustDiffArgs) -> anyhow::Result<Outcome> {
 }
 
 /// Says which items break somebody in one edition and nobody in the other.
-fn note_other_edition(changes: &[Change], before_2024: &[Change]) {
-    let breaks = |changes: &[Change]| -> BTreeSet<String> {
+fn note_other_edition(changes: &[ItemChange], before_2024: &[ItemChange]) {
+    let breaks = |changes: &[ItemChange]| -> BTreeSet<String> {
         changes.iter().filter(|change| change.breaking).map(|change| change.item.clone()).collect()
     };
     let (now, before) = (breaks(changes), breaks(before_2024));

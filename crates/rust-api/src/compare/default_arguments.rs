@@ -1,72 +1,65 @@
-//! Arguments of the standard library's types that one of two items writes and the other one leaves out.
+//! Default arguments of the standard library's types that only one of two items writes.
 //!
-//! `HashMap<K, V>` is kept without its default argument. Where the other item has `HashMap<K, V, S>`, both are read with
-//! all of their arguments, so that an item that became generic over the hasher is seen to take the old one.
+//! Terms omit default arguments of the standard library: `HashMap<K, V>`. If the other item has `HashMap<K, V, S>`, both
+//! are compared with all arguments, so that an item that became generic over the hasher still accepts the default one.
 
 use std::collections::HashMap;
 
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::{ApplicationTy, Boxed, GenericArg, Name, Symbol, Symbols, TermError, Ty, TyData};
 
-use crate::compare::difference::children;
-use crate::compare::map_types::rewrite_types;
+use super::map_types::map_types;
 use crate::item::{Item, Type};
 use crate::std_facts::std_facts;
+use crate::terms::children;
 
-/// The default arguments that some item of two versions does not leave out: how many arguments come before, lifetimes
-/// not counted, and the default.
-pub(crate) struct Written {
+/// The default arguments that some item of two versions writes: the number of arguments before it, lifetimes not
+/// counted, and the default.
+pub(crate) struct DefaultArguments {
     defaults: HashMap<Symbol, (usize, Type)>,
 }
 
-impl Written {
-    /// The defaults that matter for items.
+impl DefaultArguments {
+    /// Collects the defaults that the items write.
     pub(crate) fn new(items: &[&[Item]], symbols: &mut Symbols) -> Self {
         let cx = Boxed::new();
-        let mut all = HashMap::new();
+        let mut defaults = HashMap::new();
         for (path, before, text) in std_facts().first_defaults() {
-            if symbols.get(path).is_none() {
-                continue;
-            }
-            let default = parse_ty(&cx, symbols, &Scope::new(), &std_facts().with_definitions(text));
-            if let (Some(name), Ok(default)) = (symbols.get(path), default) {
-                all.insert(name, (before, default));
+            let Some(name) = symbols.get(path) else { continue };
+            let text = std_facts().with_definitions(text);
+            if let Ok(default) = parse_ty(&cx, symbols, &Scope::new(), &text) {
+                defaults.insert(name, (before, default));
             }
         }
-        let all = Self { defaults: all };
-        let mut found = HashMap::new();
-        for item in items.iter().copied().flatten() {
-            for name in all.in_full(item) {
-                if let Some(default) = all.defaults.get(&name) {
-                    found.insert(name, default.clone());
-                }
-            }
-        }
-        Self { defaults: found }
+        let mut all = Self { defaults };
+        let written: Vec<Symbol> =
+            items.iter().copied().flatten().flat_map(|item| all.written_in(item)).collect();
+        all.defaults.retain(|name, _| written.contains(name));
+        all
     }
 
-    /// Both items with all arguments of the types that one of them writes in full; `None` where there is no such type.
+    /// Both items with all arguments of the types of which one item writes all; `None` without such a type.
     pub(crate) fn in_both(&self, old: &Item, new: &Item) -> Result<Option<(Item, Item)>, TermError> {
         if self.defaults.is_empty() {
             return Ok(None);
         }
-        let (of_old, of_new) = (self.in_full(old), self.in_full(new));
-        let names: Vec<Symbol> = of_old.iter().chain(&of_new).copied().collect();
+        let mut names = self.written_in(old);
+        names.extend(self.written_in(new));
         if names.is_empty() {
             return Ok(None);
         }
-        Ok(Some((self.filled(old, &names)?, self.filled(new, &names)?)))
+        Ok(Some((self.with_defaults(old, &names)?, self.with_defaults(new, &names)?)))
     }
 
-    /// The types of the standard library that an item applies to all of their arguments.
-    fn in_full(&self, item: &Item) -> Vec<Symbol> {
+    /// The types of which an item writes all arguments.
+    fn written_in(&self, item: &Item) -> Vec<Symbol> {
         let mut found = Vec::new();
         let mut stack: Vec<GenericArg<Boxed>> = item.types().map(|ty| ty.clone().into()).collect();
         while let Some(arg) = stack.pop() {
             if let Some(TyData::Apply(ApplicationTy { name: Name::Adt(name), args })) =
                 arg.as_ty().map(Ty::data)
                 && let Some((before, _)) = self.defaults.get(&name)
-                && others(args) > *before
+                && count_without_regions(args) > *before
                 && !found.contains(&name)
             {
                 found.push(name);
@@ -76,15 +69,17 @@ impl Written {
         found
     }
 
-    fn filled(&self, item: &Item, names: &[Symbol]) -> Result<Item, TermError> {
+    fn with_defaults(&self, item: &Item, names: &[Symbol]) -> Result<Item, TermError> {
         let mut item = item.clone();
         let cx = Boxed::new();
-        rewrite_types(&mut item, &cx, |ty| {
+        map_types(&mut item, &cx, |ty| {
             let TyData::Apply(ApplicationTy { name: name @ Name::Adt(symbol), args }) = ty.data() else {
                 return Ok(None);
             };
             match self.defaults.get(&symbol) {
-                Some((before, default)) if names.contains(&symbol) && others(args) == *before => {
+                Some((before, default))
+                    if names.contains(&symbol) && count_without_regions(args) == *before =>
+                {
                     let mut args = args.to_vec();
                     args.push(default.clone().into());
                     Ty::apply(&cx, name, &args).map(Some)
@@ -96,7 +91,6 @@ impl Written {
     }
 }
 
-/// How many arguments are no lifetimes.
-fn others(args: &[GenericArg<Boxed>]) -> usize {
+fn count_without_regions(args: &[GenericArg<Boxed>]) -> usize {
     args.iter().filter(|arg| arg.as_region().is_none()).count()
 }

@@ -1,17 +1,17 @@
-//! Rewriting the types of an item, each after the types inside of it.
+//! Replacement of types in an item, bottom up.
 
 use typeloom_term::fold::{FoldState, super_fold_ty};
 use typeloom_term::{Boxed, Fold, Folder, Meta, TermError};
 
 use crate::item::{Item, Type};
 
-/// Puts what `rewrite` gives in the place of every type of an item, where it gives something.
-pub(crate) fn rewrite_types(
+/// Replaces every type of an item for which `replacement` returns one. Inner types are replaced first.
+pub(crate) fn map_types(
     item: &mut Item,
     cx: &Boxed,
-    rewrite: impl Fn(&Type) -> Result<Option<Type>, TermError>,
+    replacement: impl Fn(&Type) -> Result<Option<Type>, TermError>,
 ) -> Result<(), TermError> {
-    let mut fold = BottomUp { cx, rewrite, state: FoldState::default() };
+    let mut fold = BottomUp { cx, replacement, state: FoldState::default() };
     for ty in item.types_mut() {
         *ty = ty.try_fold_with(&mut fold)?;
     }
@@ -20,7 +20,7 @@ pub(crate) fn rewrite_types(
 
 struct BottomUp<'c, R> {
     cx: &'c Boxed,
-    rewrite: R,
+    replacement: R,
     state: FoldState<Boxed>,
 }
 
@@ -41,6 +41,6 @@ impl<R: Fn(&Type) -> Result<Option<Type>, TermError>> Folder<Boxed> for BottomUp
 
     fn fold_ty(&mut self, ty: &Type) -> Result<Type, TermError> {
         let folded = super_fold_ty(ty, self)?;
-        Ok((self.rewrite)(&folded)?.unwrap_or(folded))
+        Ok((self.replacement)(&folded)?.unwrap_or(folded))
     }
 }

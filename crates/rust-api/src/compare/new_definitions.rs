@@ -1,11 +1,11 @@
-//! Old types in terms of the new definitions.
+//! Old items in terms of the new definitions.
 //!
-//! A type or trait that gained parameters with defaults is still written with fewer arguments by everybody who used it
-//! before. So the old items are read as they would be today: with the defaults filled in.
+//! Users of a type or trait that gained parameters with defaults still write it with fewer arguments. The old items are
+//! therefore compared with the defaults filled in.
 //!
-//! A type that nobody can name is written by a public alias for it. Where the alias gives it another argument now, and
-//! nobody can name that one either (or the one before), the alias is what there is to see, and the old items are read
-//! with what the alias stands for today.
+//! Users write a type without a public path by a public alias of it. If an argument in the alias changed, and the old or
+//! the new argument has no public path either, users see only the alias. The old items are then compared with the new
+//! target of the alias.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,65 +14,118 @@ use typeloom_term::{
     AliasTy, ApplicationTy, Boxed, GenericArg, Name, Symbol, Symbols, TermError, Ty, TyData,
 };
 
-use crate::compare::map_types::rewrite_types;
-use crate::item::{Item, Kind, Label, Param, ParamKind, Type};
-use crate::lower::param_arg;
+use super::map_types::map_types;
+use crate::item::{Item, Kind, Param, ParamKind, PartLabel, Type};
 use crate::prove::world::{Bindings, matches_arg};
+use crate::terms::param_arg;
 
-/// What some names gained.
-pub(crate) struct Upgrade {
-    gained: HashMap<Symbol, (usize, Vec<Param>)>,
-    /// What aliases stood for, by the definition that nobody can name, and what they stand for.
-    rewritten: HashMap<Symbol, Vec<Rewrite>>,
+/// Definitions and aliases that changed in a way that users do not have to follow.
+pub(crate) struct NewDefinitions {
+    /// Definitions with additional parameters: the old number of parameters, and all new ones.
+    extended: HashMap<Symbol, (usize, Vec<Param>)>,
+    /// Changed aliases, by the definition without a public path that they apply.
+    aliases: HashMap<Symbol, Vec<ChangedAlias>>,
     cx: Boxed,
 }
 
-/// What an alias stood for, over its parameters, and what it stands for.
-struct Rewrite {
+/// The old and the new target of an alias, over its parameters.
+struct ChangedAlias {
     vars: Vec<Symbol>,
     old: Type,
     new: Type,
 }
 
-impl Upgrade {
-    /// The definitions that have more parameters than before, all of the additional ones with defaults, and the aliases
-    /// of the crate `root` that give others to what nobody can name.
+impl NewDefinitions {
+    /// Finds the definitions whose additional parameters all have defaults, and the aliases of the crate `root` with other
+    /// arguments for a definition without a public path.
     pub(crate) fn new(old: &[Item], new: &[Item], root: &str, symbols: &Symbols) -> Result<Self, TermError> {
-        let is_definition =
-            |item: &&Item| matches!(item.kind, Kind::Struct | Kind::Enum | Kind::Union | Kind::Trait);
+        let is_definition = |item: &&Item| item.kind.is_adt() || item.kind == Kind::Trait;
         let before: HashMap<&str, usize> =
             old.iter().filter(is_definition).map(|item| (item.path.as_str(), item.params.len())).collect();
-        let mut gained = HashMap::new();
+        let mut extended = HashMap::new();
         for item in new.iter().filter(is_definition) {
             let Some(count) = before.get(item.path.as_str()).copied() else { continue };
             let more = item.params.get(count..).unwrap_or_default();
             if let (Some(symbol), false) = (symbols.get(&item.path), more.is_empty())
                 && more.iter().all(|param| param.default.is_some())
             {
-                gained.insert(symbol, (count, item.params.clone()));
+                extended.insert(symbol, (count, item.params.clone()));
             }
         }
         let cx = Boxed::new();
-        let rewritten = rewritten(&cx, old, new, root, symbols)?;
-        Ok(Self { gained, rewritten, cx })
+        let aliases = changed_aliases(&cx, old, new, root, symbols)?;
+        Ok(Self { extended, aliases, cx })
     }
 
-    /// An item as it would be read today.
-    pub(crate) fn item(&self, item: &mut Item, symbols: &Symbols) -> Result<(), TermError> {
-        if self.gained.is_empty() && self.rewritten.is_empty() {
+    /// Rewrites an old item in terms of the new definitions.
+    pub(crate) fn apply(&self, item: &mut Item, symbols: &Symbols) -> Result<(), TermError> {
+        if self.extended.is_empty() && self.aliases.is_empty() {
             return Ok(());
         }
-        // A projection carries the arguments of its trait.
-        let mut projections = HashMap::new();
-        for (symbol, gained) in &self.gained {
-            projections.insert(symbols.resolve(*symbol).to_owned(), gained);
+        map_types(item, &self.cx, |ty| self.replacement(ty, symbols))
+    }
+
+    /// A type in terms of the new definitions, if they change it.
+    fn replacement(&self, ty: &Type, symbols: &Symbols) -> Result<Option<Type>, TermError> {
+        match ty.data() {
+            TyData::Apply(ApplicationTy { name: name @ (Name::Adt(symbol) | Name::Trait(symbol)), args }) => {
+                match self.all_args(symbol, args)? {
+                    Some(args) => Ty::apply(&self.cx, name, &args).map(Some),
+                    None => self.new_target(symbol, ty),
+                }
+            }
+            TyData::Alias(AliasTy { name: name @ Name::Projection(item), args }) => {
+                // A projection has the arguments of its trait.
+                let of = symbols.resolve(item).rsplit_once("::").and_then(|(of, _)| symbols.get(of));
+                let Some(of) = of else { return Ok(None) };
+                let args = self.all_args(of, args)?;
+                args.map(|args| Ty::alias(&self.cx, name, &args)).transpose()
+            }
+            _ => Ok(None),
         }
-        let fill = Fill { upgrade: self, projections, symbols, cx: &self.cx };
-        rewrite_types(item, &self.cx, |ty| fill.today(ty))
+    }
+
+    /// The arguments of a definition with defaults for its additional parameters.
+    fn all_args(
+        &self,
+        of: Symbol,
+        args: &[GenericArg<Boxed>],
+    ) -> Result<Option<Vec<GenericArg<Boxed>>>, TermError> {
+        let Some((count, params)) = self.extended.get(&of).filter(|(count, _)| *count == args.len()) else {
+            return Ok(None);
+        };
+        let mut args = args.to_vec();
+        for param in params.iter().skip(*count) {
+            let Some(default) = &param.default else { continue };
+            let lookup = |name: Name| {
+                let index = params.iter().position(|param| Name::Param(param.symbol) == name)?;
+                args.get(index).cloned()
+            };
+            args.push(replace_params(&self.cx, default, lookup)?);
+        }
+        Ok(Some(args))
+    }
+
+    /// The new target of an alias whose old target is the type.
+    fn new_target(&self, symbol: Symbol, ty: &Type) -> Result<Option<Type>, TermError> {
+        for alias in self.aliases.get(&symbol).into_iter().flatten() {
+            let mut bindings = Bindings::new();
+            let (pattern, term) = (alias.old.clone().into(), ty.clone().into());
+            if matches_arg(&pattern, &term, &alias.vars, &mut bindings)
+                && alias.vars.iter().all(|var| bindings.contains_key(var))
+            {
+                let find = |name: Name| match name {
+                    Name::Param(symbol) => bindings.get(&symbol).cloned(),
+                    _ => None,
+                };
+                return replace_params(&self.cx, &alias.new, find).map(Some);
+            }
+        }
+        Ok(None)
     }
 }
 
-/// The application of a definition that a type is.
+/// The definition that a type applies, and its arguments.
 fn application(ty: &Type) -> Option<(Symbol, &[GenericArg<Boxed>])> {
     match ty.data() {
         TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args }) => Some((symbol, args)),
@@ -80,33 +133,35 @@ fn application(ty: &Type) -> Option<(Symbol, &[GenericArg<Boxed>])> {
     }
 }
 
-/// The public aliases whose definition nobody can name, where an argument of it changed that nobody can name.
-fn rewritten(
+/// The public aliases of definitions without a public path where such an argument changed.
+fn changed_aliases(
     cx: &Boxed,
     old: &[Item],
     new: &[Item],
     root: &str,
     symbols: &Symbols,
-) -> Result<HashMap<Symbol, Vec<Rewrite>>, TermError> {
-    let known: HashSet<&str> = old.iter().chain(new).map(|item| item.path.as_str()).collect();
-    let is_nameless = |symbol: Symbol| {
+) -> Result<HashMap<Symbol, Vec<ChangedAlias>>, TermError> {
+    let public: HashSet<&str> = old.iter().chain(new).map(|item| item.path.as_str()).collect();
+    let is_private = |symbol: Symbol| {
         let path = symbols.resolve(symbol);
-        path.split("::").next() == Some(root) && !known.contains(path)
+        path.split("::").next() == Some(root) && !public.contains(path)
     };
-    let is_nameless_arg = |arg: &GenericArg<Boxed>| {
-        arg.as_ty().and_then(application).is_some_and(|(symbol, _)| is_nameless(symbol))
+    let is_private_arg = |arg: &GenericArg<Boxed>| {
+        arg.as_ty().and_then(application).is_some_and(|(symbol, _)| is_private(symbol))
     };
     let is_alias = |item: &&Item| item.kind == Kind::TypeAlias;
     let before: HashMap<&str, &Item> =
         old.iter().filter(is_alias).map(|item| (item.path.as_str(), item)).collect();
-    let mut found: HashMap<Symbol, Vec<Rewrite>> = HashMap::new();
+    let mut found: HashMap<Symbol, Vec<ChangedAlias>> = HashMap::new();
     for item in new.iter().filter(is_alias) {
         let Some(was) = before.get(item.path.as_str()) else { continue };
-        let (Some(from), Some(to)) = (was.part(&Label::Type), item.part(&Label::Type)) else { continue };
+        let (Some(from), Some(to)) = (was.part(&PartLabel::Type), item.part(&PartLabel::Type)) else {
+            continue;
+        };
         if was.params.len() != item.params.len() || from.ty == to.ty {
             continue;
         }
-        // Both over the parameters of the old one.
+        // Both targets over the parameters of the old alias.
         let renamed = |name: Name| {
             let at = item.params.iter().position(|param| Name::Param(param.symbol) == name)?;
             let param = was.params.get(at)?;
@@ -116,90 +171,18 @@ fn rewritten(
         let (Some((name, of_old)), Some((other, of_new))) = (application(&from.ty), application(&to)) else {
             continue;
         };
-        let excused = |(a, b): (&GenericArg<Boxed>, &GenericArg<Boxed>)| {
-            a == b || is_nameless_arg(a) || is_nameless_arg(b)
+        let is_allowed = |(a, b): (&GenericArg<Boxed>, &GenericArg<Boxed>)| {
+            a == b || is_private_arg(a) || is_private_arg(b)
         };
         if name == other
-            && is_nameless(name)
+            && is_private(name)
             && of_old.len() == of_new.len()
-            && of_old.iter().zip(of_new).all(excused)
+            && of_old.iter().zip(of_new).all(is_allowed)
             && was.params.iter().all(|param| !matches!(param.kind, ParamKind::Const(_)))
         {
             let vars = was.params.iter().map(|param| param.symbol).collect();
-            found.entry(name).or_default().push(Rewrite { vars, old: from.ty.clone(), new: to });
+            found.entry(name).or_default().push(ChangedAlias { vars, old: from.ty.clone(), new: to });
         }
     }
     Ok(found)
-}
-
-struct Fill<'u> {
-    upgrade: &'u Upgrade,
-    projections: HashMap<String, &'u (usize, Vec<Param>)>,
-    symbols: &'u Symbols,
-    cx: &'u Boxed,
-}
-
-impl Fill<'_> {
-    fn filled(
-        &self,
-        gained: &(usize, Vec<Param>),
-        args: &[GenericArg<Boxed>],
-    ) -> Result<Option<Vec<GenericArg<Boxed>>>, TermError> {
-        let (count, params) = gained;
-        if args.len() != *count {
-            return Ok(None);
-        }
-        let mut args = args.to_vec();
-        for param in params.iter().skip(*count) {
-            let Some(default) = &param.default else { continue };
-            let lookup = |name: Name| {
-                let index = params.iter().position(|param| Name::Param(param.symbol) == name)?;
-                args.get(index).cloned()
-            };
-            args.push(replace_params(self.cx, default, lookup)?);
-        }
-        Ok(Some(args))
-    }
-
-    /// What a type that nobody can name is today, where it is what an alias stood for.
-    fn rewritten(&self, symbol: Symbol, ty: &Type) -> Result<Option<Type>, TermError> {
-        for rewrite in self.upgrade.rewritten.get(&symbol).into_iter().flatten() {
-            let mut bindings = Bindings::new();
-            let (pattern, term) = (rewrite.old.clone().into(), ty.clone().into());
-            if matches_arg(&pattern, &term, &rewrite.vars, &mut bindings)
-                && rewrite.vars.iter().all(|var| bindings.contains_key(var))
-            {
-                let find = |name: Name| match name {
-                    Name::Param(symbol) => bindings.get(&symbol).cloned(),
-                    _ => None,
-                };
-                return replace_params(self.cx, &rewrite.new, find).map(Some);
-            }
-        }
-        Ok(None)
-    }
-
-    /// What a type is today, if it is another one.
-    fn today(&self, ty: &Type) -> Result<Option<Type>, TermError> {
-        match ty.data() {
-            TyData::Apply(ApplicationTy { name: name @ (Name::Adt(symbol) | Name::Trait(symbol)), args }) => {
-                if let Some(gained) = self.upgrade.gained.get(&symbol)
-                    && let Some(args) = self.filled(gained, args)?
-                {
-                    return Ty::apply(self.cx, name, &args).map(Some);
-                }
-                self.rewritten(symbol, ty)
-            }
-            TyData::Alias(AliasTy { name: name @ Name::Projection(symbol), args }) => {
-                let of = self.symbols.resolve(symbol).rsplit_once("::").map_or("", |(of, _)| of);
-                if let Some(gained) = self.projections.get(of)
-                    && let Some(args) = self.filled(gained, args)?
-                {
-                    return Ty::alias(self.cx, name, &args).map(Some);
-                }
-                Ok(None)
-            }
-            _ => Ok(None),
-        }
-    }
 }

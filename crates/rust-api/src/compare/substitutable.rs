@@ -1,106 +1,116 @@
-//! Whether one item can be used in place of another.
+//! Substitutability: whether one item can be used in place of another.
 //!
-//! The question is asked for every use at once: the parameters of the item that is replaced (`sup`) are placeholders, its
-//! conditions are assumptions; the parameters of the item that replaces it (`sub`) are taken from the user where they
-//! are written, and variables where they are inferred; its conditions are goals. What the item itself chooses (`impl
-//! Trait` in a result) is the other way round. Then every part relates at the variance of its place, and what is left is
-//! to prove the goals and the constraints between lifetimes.
+//! The check covers all uses at once. The parameters of the item that is replaced (`sup`) are placeholders and its
+//! conditions are assumptions. The parameters of the item that replaces it (`sub`) are those that the user writes, or
+//! variables where they are inferred; its conditions are goals. Existential parameters (`impl Trait` in a result) are
+//! the other way round. Each part then relates at its variance. The goals and the constraints between lifetimes have to
+//! be proven.
 
 use typeloom_term::subst::replace_params;
 use typeloom_term::ty::InferVar;
 use typeloom_term::{
-    Arity, Boxed, Const, Fold, GenericArg, InferenceTable, Name, Obligation, Region, Symbol, Symbols,
-    TermError, Ty, TyData, Variance,
+    Arity, Boxed, Fold, GenericArg, InferenceTable, Name, Obligation, Region, Symbol, Symbols, TermError, Ty,
+    TyData, Variance,
 };
 
-use crate::compare::difference::{children, param};
-use crate::item::{Item, Kind, Label, Mark, Order, Param, ParamKind, Role, Type};
-use crate::lower::{param_arg, regions};
+use crate::item::{Item, Kind, Param, ParamKind, PartLabel, Role, Type};
+use crate::lower::regions;
 use crate::predicate;
 use crate::prove::assumptions::{Outlives, elaborate};
 use crate::prove::world::{Knowledge, World};
 use crate::prove::{MAX_STEPS, Prover};
+use crate::terms::{children, param, param_arg};
 
-/// Where an item falls short.
+/// The first reason why an item cannot replace another one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
-    /// It is another kind of item.
+pub(crate) enum Mismatch {
+    /// The kinds of the items differ.
     Kind,
-    /// The number or kinds of parameters.
+    /// The number or kinds of parameters differ.
     Generics,
-    /// A parameter.
+    /// A parameter has another type or default.
     Param(Symbol),
-    /// Something that is not a type.
-    Mark(&'static str),
+    /// An attribute, by its label.
+    Attribute(&'static str),
     /// A part of the signature.
-    Part(Label),
-    /// A condition of the replacing item that the user has no reason to meet.
+    Part(PartLabel),
+    /// A condition of the replacing item that users need not satisfy.
     Condition(Type),
-    /// A promise of the replaced item that the other one does not give.
+    /// A promise of the replaced item that the other one does not make.
     Promise(Type),
 }
 
-/// How invariant places are asked about.
+/// Relation that invariant parts have to satisfy.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reading {
+pub(crate) enum InvariantParts {
     /// Equality.
-    Exact,
-    /// As if they were only read: to say in which direction a type changed.
+    Equal,
+    /// Subtyping, as if they were only read: it determines in which direction a type changed.
     ReadOnly,
 }
 
-/// Two items and what is known.
-pub(crate) struct Question<'q> {
-    /// The world of the item that replaces the other one.
-    pub(crate) world: &'q World,
-    pub(crate) symbols: &'q mut Symbols,
-    pub(crate) reading: Reading,
+/// Reason for a negative answer.
+enum CheckError {
+    Mismatch(Mismatch),
+    /// A term exceeds the limits of terms.
+    TooLarge,
 }
 
-fn allows(sub: &Mark, sup: &Mark) -> bool {
-    match (sub.order, sup.order) {
-        (Order::Fixed, Order::Fixed) => sub.text == sup.text,
-        (Order::Level(sub), Order::Level(sup)) => sub >= sup,
-        (Order::Variance(sub), Order::Variance(sup)) => {
-            sub == sup || sub == Variance::Bivariant || sup == Variance::Invariant
-        }
-        (Order::Fixed | Order::Level(_) | Order::Variance(_), _) => false,
+impl From<TermError> for CheckError {
+    fn from(_: TermError) -> Self {
+        Self::TooLarge
     }
 }
 
-fn marks(sub: &Item, sup: &Item) -> Result<(), Place> {
-    for mark in &sup.marks {
-        let other = sub.marks.iter().find(|other| other.label == mark.label && same_subject(other, mark));
-        match (other, mark.order) {
-            (Some(other), _) if allows(other, mark) => {}
-            // A mark that is only made where it matters.
-            (None, Order::Variance(_) | Order::Level(0)) => {}
-            (None, Order::Fixed) if mark.label == "form" => {}
-            (Some(_), _) | (None, Order::Fixed | Order::Level(_)) => return Err(Place::Mark(mark.label)),
+impl From<Mismatch> for CheckError {
+    fn from(mismatch: Mismatch) -> Self {
+        Self::Mismatch(mismatch)
+    }
+}
+
+/// Check of two items in a world.
+pub(crate) struct SubstitutionCheck<'q> {
+    /// The world of the item that replaces the other one.
+    pub(crate) world: &'q World,
+    pub(crate) symbols: &'q mut Symbols,
+    pub(crate) invariant_parts: InvariantParts,
+}
+
+type ParamMap = Vec<(Symbol, GenericArg<Boxed>)>;
+
+/// Two items with values for the parameters that are not placeholders.
+struct Pair<'i> {
+    sub: &'i Item,
+    sup: &'i Item,
+    /// Values of all parameters of `sub`.
+    sub_params: ParamMap,
+    /// Values of the existential parameters of `sup`.
+    sup_choices: ParamMap,
+}
+
+/// The attributes of `sup` that `sub` has to keep.
+fn check_attributes(sub: &Item, sup: &Item) -> Result<(), Mismatch> {
+    for attribute in &sup.attributes {
+        let other = sub.attributes.iter().find(|other| other.is_about_same(attribute));
+        if !other.map_or(attribute.may_be_lost(), |other| other.allows(attribute)) {
+            return Err(Mismatch::Attribute(attribute.label()));
         }
     }
     Ok(())
 }
 
-/// Variance marks are about one parameter each, which their texts name behind the last blank.
-fn same_subject(a: &Mark, b: &Mark) -> bool {
-    match (a.order, b.order) {
-        (Order::Variance(_), Order::Variance(_)) => a.text.rsplit(' ').next() == b.text.rsplit(' ').next(),
-        _ => true,
-    }
-}
-
-type Map = Vec<(Symbol, GenericArg<Boxed>)>;
-
-fn put<T: Fold<Boxed>>(cx: &Boxed, value: &T, map: &Map) -> Result<T, TermError> {
+fn substitute<T: Fold<Boxed>>(cx: &Boxed, value: &T, map: &ParamMap) -> Result<T, TermError> {
     replace_params(cx, value, |name| {
         let found = map.iter().find(|(symbol, _)| Name::Param(*symbol) == name);
         found.map(|(_, arg)| arg.clone())
     })
 }
 
-/// The types of the fields of a definition that do not lead back to it: what its clauses ask for is not to be had from
-/// the clauses themselves.
+fn substitute_all(cx: &Boxed, list: &[Type], map: &ParamMap) -> Result<Vec<Type>, TermError> {
+    list.iter().map(|ty| substitute(cx, ty, map)).collect()
+}
+
+/// The types of the fields of a definition that do not contain the definition: they imply bounds only without it.
 fn fields_of(world: &World, of: Symbol, args: &[GenericArg<Boxed>]) -> Result<Vec<Type>, TermError> {
     let Some(adt) = world.adts.get(&of) else { return Ok(Vec::new()) };
     let lookup = |name: Name| {
@@ -111,7 +121,7 @@ fn fields_of(world: &World, of: Symbol, args: &[GenericArg<Boxed>]) -> Result<Ve
     fields.map(|field| replace_params(&world.cx, field, lookup)).collect()
 }
 
-/// Whether a name is applied anywhere in a type, other than under a binder or in a bound.
+/// Whether a type applies a name outside of binders and bounds.
 fn mentions(ty: &Type, wanted: Name) -> bool {
     let mut stack = vec![ty.clone()];
     while let Some(ty) = stack.pop() {
@@ -124,13 +134,8 @@ fn mentions(ty: &Type, wanted: Name) -> bool {
     false
 }
 
-fn same_kind(a: &ParamKind, b: &ParamKind) -> bool {
-    matches!(
-        (a, b),
-        (ParamKind::Region, ParamKind::Region)
-            | (ParamKind::Type, ParamKind::Type)
-            | (ParamKind::Const(_), ParamKind::Const(_))
-    )
+fn is_same_kind(a: &ParamKind, b: &ParamKind) -> bool {
+    std::mem::discriminant(a) == std::mem::discriminant(b)
 }
 
 fn variable(table: &mut InferenceTable<Boxed>, kind: &ParamKind) -> Result<GenericArg<Boxed>, TermError> {
@@ -141,154 +146,153 @@ fn variable(table: &mut InferenceTable<Boxed>, kind: &ParamKind) -> Result<Gener
     })
 }
 
-fn explicit(item: &Item) -> Vec<&Param> {
-    item.params.iter().filter(|param| param.role == Role::Explicit).collect()
-}
-
-/// Why an item cannot be used, or why the question could not be asked.
-pub(crate) enum Trouble {
-    Place(Place),
-    /// A term grew too large.
-    TooLarge,
-}
-
-impl From<TermError> for Trouble {
-    fn from(_: TermError) -> Self {
-        Self::TooLarge
-    }
-}
-
-impl From<Place> for Trouble {
-    fn from(place: Place) -> Self {
-        Self::Place(place)
-    }
-}
-
-impl Question<'_> {
-    /// Whether everything that can be done with `sup` can be done with `sub`; the first place where not.
-    pub(crate) fn usable(&mut self, sub: &Item, sup: &Item) -> Result<(), Place> {
-        match self.ask(sub, sup) {
+impl SubstitutionCheck<'_> {
+    /// Checks that everything that is possible with `sup` is possible with `sub`.
+    pub(crate) fn check(&mut self, sub: &Item, sup: &Item) -> Result<(), Mismatch> {
+        match self.try_check(sub, sup) {
             Ok(()) => Ok(()),
-            Err(Trouble::Place(place)) => Err(place),
-            // Terms that grow too large when they are put together are reported, not passed over.
-            Err(Trouble::TooLarge) => Err(Place::Generics),
+            Err(CheckError::Mismatch(mismatch)) => Err(mismatch),
+            // A term that is too large is reported, because nothing is known about it.
+            Err(CheckError::TooLarge) => Err(Mismatch::Generics),
         }
     }
 
-    fn ask(&mut self, sub: &Item, sup: &Item) -> Result<(), Trouble> {
+    fn try_check(&mut self, sub: &Item, sup: &Item) -> Result<(), CheckError> {
         if sub.kind != sup.kind {
-            return Err(Place::Kind.into());
+            return Err(Mismatch::Kind.into());
         }
-        marks(sub, sup)?;
+        check_attributes(sub, sup)?;
         let cx = self.world.cx;
         let mut table = InferenceTable::new(cx);
-        let own = self.sub_map(&mut table, sub, sup)?;
-        let mut chosen: Map = Vec::new();
+        let sub_params = self.sub_params(&mut table, sub, sup)?;
+        let mut sup_choices = ParamMap::new();
         for param in sup.params.iter().filter(|param| param.role == Role::Existential) {
-            chosen.push((param.symbol, variable(&mut table, &param.kind)?));
+            sup_choices.push((param.symbol, variable(&mut table, &param.kind)?));
         }
-        self.params(&mut table, sub, sup, &own)?;
+        let pair = Pair { sub, sup, sub_params, sup_choices };
+        self.check_params(&mut table, &pair)?;
 
-        let put_all =
-            |list: &[Type], map: &Map| list.iter().map(|ty| put(&cx, ty, map)).collect::<Result<Vec<_>, _>>();
         let mut known = sup.context.clone();
         known.extend(sup.predicates.iter().cloned());
-        known.extend(put_all(&sub.context, &own)?);
-        let facts = elaborate(self.world, self.symbols, &known)?;
-        let mut implied: Vec<Type> = sup.parts.iter().map(|part| part.ty.clone()).collect();
-        if matches!(sup.kind, Kind::Struct | Kind::Enum | Kind::Union) {
-            // A definition is well formed too: what its fields ask for needs no clause of its own.
-            let args = sup.params.iter().map(|param| param_arg(&cx, param.symbol, &param.kind));
-            let args = args.collect::<Result<Vec<_>, _>>()?;
-            implied.extend(fields_of(self.world, self.symbols.intern(&sup.path), &args)?);
-        }
-        let outlives = Outlives::new(self.world, self.symbols, &facts, &implied);
-
-        let mut open = Vec::new();
-        {
-            let knowledge = Knowledge::new(self.world, self.symbols, &facts);
-            for part in &sup.parts {
-                let place = Place::Part(part.label.clone());
-                let Some(other) = sub.part(&part.label) else { return Err(place.into()) };
-                let variance = match (part.label.variance(sup.kind), self.reading) {
-                    (Variance::Invariant, Reading::ReadOnly) => Variance::Covariant,
-                    (variance, _) => variance,
-                };
-                let (a, b) = (put(&cx, &other.ty, &own)?, put(&cx, &part.ty, &chosen)?);
-                let related = table.relate(&knowledge, variance, &a, &b);
-                let Ok(more) = related else { return Err(place.into()) };
-                open.extend(more);
-                let Ok(left) = table.retry(&knowledge, std::mem::take(&mut open)) else {
-                    return Err(place.into());
-                };
-                open = left;
-                if table.regions().check(&outlives.regions).is_err() {
-                    return Err(place.into());
-                }
-            }
-            let extra = sub
-                .parts
-                .iter()
-                .find(|part| !matches!(part.label, Label::Assoc(_)) && sup.part(&part.label).is_none());
-            if let Some(part) = extra {
-                return Err(Place::Part(part.label.clone()).into());
-            }
-        }
-        // What the replacing item promises is known too, now that its variables are.
-        for promise in put_all(&sub.promises, &own)? {
+        known.extend(substitute_all(&cx, &sub.context, &pair.sub_params)?);
+        let implied = self.well_formed_types(sup)?;
+        let open = self.relate_parts(&mut table, &pair, &known, &implied)?;
+        // The promises of `sub` are known too, now that the variables in them are.
+        for promise in substitute_all(&cx, &sub.promises, &pair.sub_params)? {
             known.push(table.resolve(&promise)?);
         }
-        let facts = elaborate(self.world, self.symbols, &known)?;
-        let outlives = Outlives::new(self.world, self.symbols, &facts, &implied);
-        let knowledge = Knowledge::new(self.world, self.symbols, &facts);
-        let prover =
-            Prover { knowledge: &knowledge, facts: &facts, outlives: &outlives, steps: MAX_STEPS.into() };
-        let mut goals: Vec<(Type, Place)> = Vec::new();
-        for goal in &sub.predicates {
-            goals.push((put(&cx, goal, &own)?, Place::Condition(goal.clone())));
-        }
-        for goal in &sup.promises {
-            goals.push((put(&cx, goal, &chosen)?, Place::Promise(goal.clone())));
-        }
-        // Equations first: they can say what the variables in the other goals are.
-        let is_equation = |goal: &Type| {
-            matches!(predicate::view(self.symbols, goal), Some((_, predicate::Predicate::Projection(..))))
-        };
-        goals.sort_by_key(|(goal, _)| !is_equation(goal));
-        let Ok(mut open) = table.retry(&knowledge, open) else { return Err(Place::Generics.into()) };
-        // Or what an associated type of a variable is, which a part may have left open; whether they hold is asked below.
-        for (goal, _) in goals.iter().filter(|(goal, _)| is_equation(goal)) {
-            if open.iter().all(is_harmless) {
-                break;
-            }
-            prover.holds(&mut table, goal);
-            let Ok(left) = table.retry(&knowledge, open) else { return Err(Place::Generics.into()) };
-            open = left;
-        }
-        if !open.iter().all(is_harmless) {
-            let label = sup.parts.last().map(|part| part.label.clone());
-            return Err(label.map_or(Place::Generics, Place::Part).into());
-        }
-        for (goal, place) in goals {
-            if !prover.holds(&mut table, &goal) || table.regions().check(&outlives.regions).is_err() {
-                return Err(place.into());
-            }
-        }
-        if self.reading == Reading::Exact
-            && (is_less_general(&table, &own, sub, sup) || is_undetermined(self.symbols, sub, sup))
+        self.prove_goals(&mut table, &pair, open, &known, &implied)?;
+        if self.invariant_parts == InvariantParts::Equal
+            && (is_less_general(&table, &pair) || is_undetermined(self.symbols, sub, sup))
         {
-            return Err(Place::Generics.into());
+            return Err(Mismatch::Generics.into());
         }
         Ok(())
     }
 
-    /// Whether everything that an impl said follows from what there is.
-    pub(crate) fn implemented(&mut self, item: &Item) -> bool {
-        self.follows(item).unwrap_or(false)
+    /// Types that are well formed wherever `sup` is used, which implies bounds.
+    fn well_formed_types(&mut self, sup: &Item) -> Result<Vec<Type>, TermError> {
+        let mut types: Vec<Type> = sup.parts.iter().map(|part| part.ty.clone()).collect();
+        if sup.kind.is_adt() {
+            // The clauses that the fields of a definition require need not be written.
+            let args = sup.params.iter().map(|param| param_arg(&self.world.cx, param.symbol, &param.kind));
+            let args = args.collect::<Result<Vec<_>, _>>()?;
+            types.extend(fields_of(self.world, self.symbols.intern(&sup.path), &args)?);
+        }
+        Ok(types)
     }
 
-    fn follows(&mut self, item: &Item) -> Result<bool, TermError> {
-        let (Some(of), Some(this)) = (item.part(&Label::TraitRef), item.part(&Label::SelfType)) else {
+    /// Relates each part of `sup` to the part of `sub`, and returns the obligations that stay open.
+    fn relate_parts(
+        &mut self,
+        table: &mut InferenceTable<Boxed>,
+        pair: &Pair<'_>,
+        known: &[Type],
+        implied: &[Type],
+    ) -> Result<Vec<Obligation<Boxed>>, CheckError> {
+        let Pair { sub, sup, sub_params, sup_choices } = pair;
+        let cx = self.world.cx;
+        let facts = elaborate(self.world, self.symbols, known)?;
+        let outlives = Outlives::new(self.world, self.symbols, &facts, implied);
+        let knowledge = Knowledge::new(self.world, self.symbols, &facts);
+        let mut open = Vec::new();
+        for part in &sup.parts {
+            let mismatch = || Mismatch::Part(part.label.clone());
+            let other = sub.part(&part.label).ok_or_else(mismatch)?;
+            let variance = match (part.label.variance(sup.kind), self.invariant_parts) {
+                (Variance::Invariant, InvariantParts::ReadOnly) => Variance::Covariant,
+                (variance, _) => variance,
+            };
+            let a = substitute(&cx, &other.ty, sub_params)?;
+            let b = substitute(&cx, &part.ty, sup_choices)?;
+            open.extend(table.relate(&knowledge, variance, &a, &b).map_err(|_| mismatch())?);
+            open = table.retry(&knowledge, open).map_err(|_| mismatch())?;
+            table.regions().check(&outlives.regions).map_err(|_| mismatch())?;
+        }
+        let is_extra = |label: &PartLabel| !matches!(label, PartLabel::Assoc(_)) && sup.part(label).is_none();
+        match sub.parts.iter().find(|part| is_extra(&part.label)) {
+            Some(part) => Err(Mismatch::Part(part.label.clone()).into()),
+            None => Ok(open),
+        }
+    }
+
+    /// Proves the conditions of `sub` and the promises of `sup`.
+    fn prove_goals(
+        &mut self,
+        table: &mut InferenceTable<Boxed>,
+        pair: &Pair<'_>,
+        open: Vec<Obligation<Boxed>>,
+        known: &[Type],
+        implied: &[Type],
+    ) -> Result<(), CheckError> {
+        let Pair { sub, sup, sub_params, sup_choices } = pair;
+        let cx = self.world.cx;
+        let facts = elaborate(self.world, self.symbols, known)?;
+        let outlives = Outlives::new(self.world, self.symbols, &facts, implied);
+        let knowledge = Knowledge::new(self.world, self.symbols, &facts);
+        let prover =
+            Prover { knowledge: &knowledge, facts: &facts, outlives: &outlives, steps: MAX_STEPS.into() };
+        let mut goals: Vec<(Type, Mismatch)> = Vec::new();
+        for goal in &sub.predicates {
+            goals.push((substitute(&cx, goal, sub_params)?, Mismatch::Condition(goal.clone())));
+        }
+        for goal in &sup.promises {
+            goals.push((substitute(&cx, goal, sup_choices)?, Mismatch::Promise(goal.clone())));
+        }
+        // Equations first: they can determine the variables in the other goals.
+        let is_equation = |goal: &Type| {
+            matches!(predicate::view(self.symbols, goal), Some((_, predicate::Predicate::Projection(..))))
+        };
+        goals.sort_by_key(|(goal, _)| !is_equation(goal));
+        let mut open = table.retry(&knowledge, open).map_err(|_| Mismatch::Generics)?;
+        // An equation can also determine an associated type in an open obligation. Its own proof follows below.
+        for (goal, _) in goals.iter().filter(|(goal, _)| is_equation(goal)) {
+            if open.iter().all(is_harmless) {
+                break;
+            }
+            prover.holds(table, goal);
+            open = table.retry(&knowledge, open).map_err(|_| Mismatch::Generics)?;
+        }
+        if !open.iter().all(is_harmless) {
+            let label = sup.parts.last().map(|part| part.label.clone());
+            return Err(label.map_or(Mismatch::Generics, Mismatch::Part).into());
+        }
+        for (goal, mismatch) in goals {
+            if !prover.holds(table, &goal) || table.regions().check(&outlives.regions).is_err() {
+                return Err(mismatch.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the world proves everything that an impl states.
+    pub(crate) fn is_implemented(&mut self, item: &Item) -> bool {
+        self.try_implemented(item).unwrap_or(false)
+    }
+
+    fn try_implemented(&mut self, item: &Item) -> Result<bool, TermError> {
+        let (Some(of), Some(this)) = (item.part(&PartLabel::TraitRef), item.part(&PartLabel::SelfType))
+        else {
             return Ok(false);
         };
         let TyData::Apply(applied) = of.ty.data() else { return Ok(false) };
@@ -298,14 +302,14 @@ impl Question<'_> {
             std::iter::once(this.ty.clone().into()).chain(applied.args.iter().cloned()).collect();
         let mut goals = vec![predicate::implements(&cx, Arity::NONE, name, &args)?];
         for part in &item.parts {
-            if let Label::Assoc(own) = &part.label {
+            if let PartLabel::Assoc(own) = &part.label {
                 let symbol = self.symbols.intern(&format!("{}::{own}", self.symbols.resolve(name)));
                 let mut args = args.clone();
                 args.push(part.ty.clone().into());
                 goals.push(predicate::projects(&cx, Arity::NONE, symbol, &args)?);
             }
         }
-        // The search for impls does not look at lifetimes.
+        // The search for impls ignores lifetimes.
         let types: Vec<Type> = item.parts.iter().map(|part| part.ty.clone()).collect();
         if !regions::all(&types).is_empty() {
             return Ok(false);
@@ -320,51 +324,51 @@ impl Question<'_> {
         Ok(all && table.regions().check(&outlives.regions).is_ok())
     }
 
-    /// What the parameters of `sub` stand for.
-    fn sub_map(&mut self, table: &mut InferenceTable<Boxed>, sub: &Item, sup: &Item) -> Result<Map, Trouble> {
+    /// Values of the parameters of `sub`.
+    fn sub_params(
+        &mut self,
+        table: &mut InferenceTable<Boxed>,
+        sub: &Item,
+        sup: &Item,
+    ) -> Result<ParamMap, CheckError> {
         let cx = self.world.cx;
-        let (of_sub, of_sup) = (explicit(sub), explicit(sup));
-        let function = matches!(sub.kind, Kind::Function | Kind::Method);
-        let member = sub.parent.is_some();
-        let mut map: Map = Vec::new();
-        let kinds = |list: &[&Param]| -> [usize; 3] {
-            let count =
-                |wanted: &dyn Fn(&ParamKind) -> bool| list.iter().filter(|param| wanted(&param.kind)).count();
-            [
-                count(&|kind| *kind == ParamKind::Region),
-                count(&|kind| *kind == ParamKind::Type),
-                count(&|kind| matches!(kind, ParamKind::Const(_))),
-            ]
+        let of_sub: Vec<&Param> = sub.explicit_params().collect();
+        let of_sup: Vec<&Param> = sup.explicit_params().collect();
+        let is_function = matches!(sub.kind, Kind::Function | Kind::Method);
+        let count = |list: &[&Param], kind: &ParamKind| {
+            list.iter().filter(|param| is_same_kind(&param.kind, kind)).count()
         };
-        // A function whose arguments nobody could write may get some to write.
-        let inferred = function && of_sup.is_empty();
-        if !inferred && kinds(&of_sub) != kinds(&of_sup) {
+        let same_counts = of_sub
+            .iter()
+            .chain(&of_sup)
+            .all(|param| count(&of_sub, &param.kind) == count(&of_sup, &param.kind));
+        // A function without explicit parameters may get some.
+        let inferred = is_function && of_sup.is_empty();
+        if !inferred && !same_counts {
             let defaults = of_sub.len() > of_sup.len()
                 && of_sub.iter().skip(of_sup.len()).all(|param| param.default.is_some());
-            // A member's own difference is what counts; its parent is reported on its own.
-            let excused = defaults || (member && matches!(sub.kind, Kind::Field | Kind::Variant));
-            if !excused {
-                return Err(Place::Generics.into());
+            // The difference of the parent is reported for the parent.
+            let is_member = sub.parent.is_some() && matches!(sub.kind, Kind::Field | Kind::Variant);
+            if !defaults && !is_member {
+                return Err(Mismatch::Generics.into());
             }
         }
-        for wanted in [&of_sub] {
-            for (index, param) in wanted.iter().enumerate() {
-                let before =
-                    wanted[..index].iter().filter(|other| same_kind(&other.kind, &param.kind)).count();
-                let matching = of_sup.iter().filter(|other| same_kind(&other.kind, &param.kind)).nth(before);
-                let arg = match (matching, &param.default) {
-                    (Some(other), _) => param_arg(&cx, other.symbol, &other.kind)?,
-                    (None, Some(default)) if !function => put(&cx, default, &map)?,
-                    (None, _) => variable(table, &param.kind)?,
-                };
-                map.push((param.symbol, arg));
-            }
+        let mut map = ParamMap::new();
+        for (index, param) in of_sub.iter().enumerate() {
+            let before = count(&of_sub[..index], &param.kind);
+            let matching = of_sup.iter().filter(|other| is_same_kind(&other.kind, &param.kind)).nth(before);
+            let arg = match (matching, &param.default) {
+                (Some(other), _) => param_arg(&cx, other.symbol, &other.kind)?,
+                (None, Some(default)) if !is_function => substitute(&cx, default, &map)?,
+                (None, _) => variable(table, &param.kind)?,
+            };
+            map.push((param.symbol, arg));
         }
         for param in &sub.params {
             let arg = match param.role {
                 Role::Explicit => continue,
                 Role::Inferred => variable(table, &param.kind)?,
-                // Its own choice, under a name that nothing of the other item has.
+                // A placeholder with a name that no parameter of the other item has.
                 Role::Existential => {
                     let text = format!("{}#chosen", self.symbols.resolve(param.symbol));
                     param_arg(&cx, self.symbols.intern(&text), &param.kind)?
@@ -375,47 +379,42 @@ impl Question<'_> {
         Ok(map)
     }
 
-    /// The types of constant parameters, and defaults.
-    fn params(
-        &mut self,
-        table: &mut InferenceTable<Boxed>,
-        sub: &Item,
-        sup: &Item,
-        own: &Map,
-    ) -> Result<(), Trouble> {
+    /// Checks the types of constant parameters, and defaults.
+    fn check_params(&mut self, table: &mut InferenceTable<Boxed>, pair: &Pair<'_>) -> Result<(), CheckError> {
+        let Pair { sub, sup, sub_params, .. } = pair;
         let knowledge = Knowledge::new(self.world, self.symbols, &[]);
-        for (a, b) in explicit(sub).into_iter().zip(explicit(sup)) {
+        for (a, b) in sub.explicit_params().zip(sup.explicit_params()) {
             if let (ParamKind::Const(x), ParamKind::Const(y)) = (&a.kind, &b.kind)
                 && x != y
             {
-                return Err(Place::Param(b.symbol).into());
+                return Err(Mismatch::Param(b.symbol).into());
             }
-            if matches!(sub.kind, Kind::Field | Kind::Variant) || sub.kind == Kind::TraitMethod {
+            if matches!(sub.kind, Kind::Field | Kind::Variant | Kind::TraitMethod) {
                 continue;
             }
             let same = match (&a.default, &b.default) {
                 (_, None) => true,
                 (None, Some(_)) => false,
                 (Some(GenericArg::Ty(a)), Some(GenericArg::Ty(b))) => {
-                    let a = put(&self.world.cx, a, own)?;
+                    let a = substitute(&self.world.cx, a, sub_params)?;
                     table.eq(&knowledge, &a, b).is_ok()
                 }
-                (Some(a), Some(b)) => put(&self.world.cx, a, own)? == *b,
+                (Some(a), Some(b)) => substitute(&self.world.cx, a, sub_params)? == *b,
             };
             if !same {
-                return Err(Place::Param(b.symbol).into());
+                return Err(Mismatch::Param(b.symbol).into());
             }
         }
         Ok(())
     }
 }
 
-/// Whether a function is no longer general over a lifetime, as a value: where the old one was a `for<'a> fn(&'a u8)`, a
-/// lifetime of the new one that is fixed when it is named would have to be shorter than all of `'a`.
-fn is_less_general(table: &InferenceTable<Boxed>, own: &Map, sub: &Item, sup: &Item) -> bool {
+/// Whether the function pointer of `sub` is less general over a lifetime: where that of `sup` is a
+/// `for<'a> fn(&'a u8)`, an early-bound lifetime of `sub` would have to be shorter than every `'a`.
+fn is_less_general(table: &InferenceTable<Boxed>, pair: &Pair<'_>) -> bool {
     let constraints = table.regions().outlives();
-    let mut reached: Vec<Region<Boxed>> =
-        sup.late.iter().map(|symbol| Region::param(Name::Param(*symbol))).collect();
+    let late = pair.sup.late.iter();
+    let mut reached: Vec<Region<Boxed>> = late.map(|symbol| Region::param(Name::Param(*symbol))).collect();
     let mut next = 0;
     while let Some(longer) = reached.get(next).copied() {
         next += 1;
@@ -425,29 +424,26 @@ fn is_less_general(table: &InferenceTable<Boxed>, own: &Map, sub: &Item, sup: &I
             }
         }
     }
-    own.iter().any(|(symbol, arg)| match arg {
+    pair.sub_params.iter().any(|(symbol, arg)| match arg {
         GenericArg::Region(region @ Region::Infer(_)) => {
-            !sub.late.contains(symbol) && reached.contains(region)
+            !pair.sub.late.contains(symbol) && reached.contains(region)
         }
         GenericArg::Region(_) | GenericArg::Ty(_) | GenericArg::Const(_) => false,
     })
 }
 
-/// Whether a function that could be called without saying more has a parameter now that no call determines: one that
-/// neither its parameters nor a condition on them mention.
+/// Whether a function without explicit parameters gained a parameter that no call determines: neither the inputs nor a
+/// condition on a determined parameter mention it.
 fn is_undetermined(symbols: &Symbols, sub: &Item, sup: &Item) -> bool {
-    let function = matches!(sub.kind, Kind::Function | Kind::Method);
-    if !function || !explicit(sup).is_empty() {
+    let is_function = matches!(sub.kind, Kind::Function | Kind::Method);
+    if !is_function || sup.explicit_params().next().is_some() {
         return false;
     }
-    let mut known: Vec<Symbol> = Vec::new();
-    let mut groups: Vec<Vec<Symbol>> = Vec::new();
-    for part in &sub.parts {
-        if matches!(part.label, Label::Input(..) | Label::SelfType) {
-            known.extend(named(&part.ty));
-        }
-    }
-    groups.extend(sub.predicates.iter().filter(|one| !crate::print::is_sized(one, symbols)).map(named));
+    let is_input = |label: &PartLabel| matches!(label, PartLabel::Input(..) | PartLabel::SelfType);
+    let inputs = sub.parts.iter().filter(|part| is_input(&part.label));
+    let mut known: Vec<Symbol> = inputs.flat_map(|part| params_in(&part.ty)).collect();
+    let conditions = sub.predicates.iter().filter(|one| !predicate::is_sized(one, symbols));
+    let groups: Vec<Vec<Symbol>> = conditions.map(params_in).collect();
     loop {
         let before = known.len();
         for group in &groups {
@@ -465,7 +461,7 @@ fn is_undetermined(symbols: &Symbols, sub: &Item, sup: &Item) -> bool {
 }
 
 /// The parameters in a type.
-fn named(ty: &Type) -> Vec<Symbol> {
+fn params_in(ty: &Type) -> Vec<Symbol> {
     let mut found = Vec::new();
     let mut stack: Vec<GenericArg<Boxed>> = vec![ty.clone().into()];
     while let Some(arg) = stack.pop() {
@@ -475,16 +471,12 @@ fn named(ty: &Type) -> Vec<Symbol> {
     found
 }
 
-/// Whether a question that is left open cannot be answered with no.
+/// Whether an open obligation can always be satisfied.
 fn is_harmless(obligation: &Obligation<Boxed>) -> bool {
     let is_var = |ty: &Ty<Boxed>| matches!(ty.data(), TyData::InferenceVar(InferVar::Var(_)));
     match obligation {
         Obligation::WellFormed(_) => true,
         Obligation::Relate { variance: _, a, b } => is_var(a) && is_var(b),
-        Obligation::EquateConsts { a, b } => same_const(a, b),
+        Obligation::EquateConsts { a, b } => a == b,
     }
-}
-
-fn same_const(a: &Const<Boxed>, b: &Const<Boxed>) -> bool {
-    a == b
 }

@@ -16,7 +16,7 @@ use typeloom_term::{
 use super::generics::{Captures, Opaque};
 use super::regions;
 use super::ty::generics_of;
-use super::{Lower, LowerError, Sig};
+use super::{ItemError, Lower, Sig};
 use crate::item::{ParamKind, Role, Type};
 use crate::predicate;
 use crate::std_facts::{Supertrait, std_facts};
@@ -47,7 +47,7 @@ impl Lower<'_> {
         path: &Path,
         this: &Type,
         sig: &mut Sig,
-    ) -> Result<TraitRef, LowerError> {
+    ) -> Result<TraitRef, ItemError> {
         let of = self.trait_symbol(path);
         let (mut args, output) = self.generic_args(path.args.as_deref(), sig)?;
         // `Self::Item` is written without the arguments of the trait it is in.
@@ -75,7 +75,7 @@ impl Lower<'_> {
         path: &Path,
         this: &Type,
         sig: &mut Sig,
-    ) -> Result<(Symbol, Vec<GenericArg<Boxed>>), LowerError> {
+    ) -> Result<(Symbol, Vec<GenericArg<Boxed>>), ItemError> {
         let TraitRef { of, args, output: _ } = self.trait_applied(path, this, sig)?;
         Ok((of, args))
     }
@@ -149,7 +149,7 @@ impl Lower<'_> {
         bounds: &[GenericBound],
         outer: &[Symbol],
         sig: &mut Sig,
-    ) -> Result<Vec<Type>, LowerError> {
+    ) -> Result<Vec<Type>, ItemError> {
         let mut found = Vec::new();
         for bound in bounds {
             match bound {
@@ -197,7 +197,7 @@ impl Lower<'_> {
         names: &mut Vec<Symbol>,
         sig: &mut Sig,
         found: &mut Vec<Type>,
-    ) -> Result<(), LowerError> {
+    ) -> Result<(), ItemError> {
         let of = self.trait_applied(path, this, sig)?;
         names.append(&mut sig.of_bound);
         let (arity, args) = self.bind(names, &of.args)?;
@@ -236,7 +236,7 @@ impl Lower<'_> {
         dynamic: &DynTrait,
         object: Region<Boxed>,
         sig: &mut Sig,
-    ) -> Result<Type, LowerError> {
+    ) -> Result<Type, ItemError> {
         let DynTrait { traits, lifetime } = dynamic;
         // The hidden type; it is not part of the bounds.
         let this = Ty::param(&self.cx, Name::Param(self.symbols.intern("dyn Self")))?;
@@ -294,7 +294,7 @@ impl Lower<'_> {
         kind: typeloom_term::ty::DynBoundKind,
         name: Name,
         args: &[GenericArg<Boxed>],
-    ) -> Result<DynBound<Boxed>, LowerError> {
+    ) -> Result<DynBound<Boxed>, ItemError> {
         let args: Vec<_> = args.iter().skip(1).cloned().collect();
         let (arity, args) = self.bind(names, &args)?;
         Ok(DynBound { arity, kind, name, args: self.cx.intern_args(&args) })
@@ -317,7 +317,7 @@ impl Lower<'_> {
         bounds: &[GenericBound],
         role: Role,
         sig: &mut Sig,
-    ) -> Result<Type, LowerError> {
+    ) -> Result<Type, ItemError> {
         let text = impl_text(bounds);
         let symbol = self.unique(sig, &text);
         sig.param(symbol, ParamKind::Type, role);
@@ -352,7 +352,7 @@ impl Lower<'_> {
         found: &[Type],
         own: usize,
         sig: &mut Sig,
-    ) -> Result<Captures, LowerError> {
+    ) -> Result<Captures, ItemError> {
         let list = bounds.iter().find_map(|bound| match bound {
             GenericBound::Use(list) => Some(list),
             GenericBound::TraitBound { .. } | GenericBound::Outlives(_) => None,
@@ -387,7 +387,7 @@ impl Lower<'_> {
     /// captured outlives it where the function is used, and the choice is promised to outlive it.
     ///
     /// Where no list is written, the edition decides.
-    pub(super) fn captures(&mut self, sig: &mut Sig) -> Result<(), LowerError> {
+    pub(super) fn captures(&mut self, sig: &mut Sig) -> Result<(), ItemError> {
         let opaque = std::mem::take(&mut sig.opaque);
         for Opaque { ty, captures } in opaque {
             let symbol = self.unique(sig, predicate::CAPTURED);
@@ -395,7 +395,7 @@ impl Lower<'_> {
             let mut longer: Vec<GenericArg<Boxed>> = Vec::new();
             let mut left_out = false;
             for param in &sig.params {
-                let arg = super::param_arg(&self.cx, param.symbol, &param.kind)?;
+                let arg = crate::terms::param_arg(&self.cx, param.symbol, &param.kind)?;
                 let captured = match (&param.kind, &captures) {
                     (ParamKind::Type, _) => param.role != Role::Existential,
                     (ParamKind::Region, Captures::All) => {
@@ -418,7 +418,7 @@ impl Lower<'_> {
                 longer.extend(listed.into_iter().map(GenericArg::from));
             }
             // Every choice captures everything in scope: many of both are very many predicates.
-            let too_large = || LowerError::TooLarge { name: String::new() };
+            let too_large = || ItemError::TooLarge;
             self.budget = self.budget.checked_sub(longer.len()).ok_or_else(too_large)?;
             sig.param(symbol, ParamKind::Region, Role::Inferred);
             for longer in longer {
@@ -430,7 +430,7 @@ impl Lower<'_> {
     }
 
     /// What an `async fn` gives: `impl Future<Output = output>`.
-    pub(super) fn future(&mut self, output: &Type, sig: &mut Sig) -> Result<Type, LowerError> {
+    pub(super) fn future(&mut self, output: &Type, sig: &mut Sig) -> Result<Type, ItemError> {
         let symbol = self.unique(sig, "impl Future");
         sig.param(symbol, ParamKind::Type, Role::Existential);
         let ty = Ty::param(&self.cx, Name::Param(symbol))?;

@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 use rustdoc_types::{GenericParamDef, GenericParamDefKind, Generics, Id, WherePredicate};
 use typeloom_term::{Arity, Boxed, GenericArg, Name, Region, Symbol, Ty, TyData};
 
-use super::{Lower, LowerError, param_arg};
-use crate::compare::difference::param;
+use super::{ItemError, Lower};
 use crate::item::{Param, ParamKind, Role, Type};
 use crate::predicate;
+use crate::terms::param;
+use crate::terms::param_arg;
 
 /// What a lifetime that is not written stands for.
 #[derive(Clone, Debug)]
@@ -108,7 +109,7 @@ impl Sig {
     }
 
     /// The parameters as arguments.
-    pub(crate) fn args(&self, cx: &Boxed) -> Result<Vec<GenericArg<Boxed>>, LowerError> {
+    pub(crate) fn args(&self, cx: &Boxed) -> Result<Vec<GenericArg<Boxed>>, ItemError> {
         self.params.iter().map(|param| Ok(param_arg(cx, param.symbol, &param.kind)?)).collect()
     }
 }
@@ -138,7 +139,7 @@ impl Lower<'_> {
         lifetimes: Role,
         others: Role,
         sig: &mut Sig,
-    ) -> Result<(), LowerError> {
+    ) -> Result<(), ItemError> {
         self.declare(&generics.params, lifetimes, others, sig)?;
         self.conditions(generics, sig)
     }
@@ -149,7 +150,7 @@ impl Lower<'_> {
         lifetimes: Role,
         others: Role,
         sig: &mut Sig,
-    ) -> Result<(), LowerError> {
+    ) -> Result<(), ItemError> {
         // All names come into scope before the first type that uses one.
         let mut consts = Vec::new();
         for GenericParamDef { name, kind } in params {
@@ -175,7 +176,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn conditions(&mut self, generics: &Generics, sig: &mut Sig) -> Result<(), LowerError> {
+    fn conditions(&mut self, generics: &Generics, sig: &mut Sig) -> Result<(), ItemError> {
         let before = sig.unsized_types.len();
         let mut sized = Vec::new();
         for GenericParamDef { name, kind } in &generics.params {
@@ -227,12 +228,12 @@ impl Lower<'_> {
     }
 
     /// `ty: Sized`
-    pub(super) fn sized(&mut self, ty: &Type) -> Result<Type, LowerError> {
+    pub(super) fn sized(&mut self, ty: &Type) -> Result<Type, ItemError> {
         let sized = self.symbols.intern(predicate::SIZED);
         Ok(predicate::implements(&self.cx, Arity::NONE, sized, &[ty.clone().into()])?)
     }
 
-    fn where_predicate(&mut self, predicate: &WherePredicate, sig: &mut Sig) -> Result<(), LowerError> {
+    fn where_predicate(&mut self, predicate: &WherePredicate, sig: &mut Sig) -> Result<(), ItemError> {
         match predicate {
             WherePredicate::BoundPredicate { type_, bounds, generic_params } => {
                 let (names, hidden) = self.enter(generic_params, sig);

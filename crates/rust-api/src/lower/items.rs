@@ -3,30 +3,19 @@
 use std::collections::{BTreeSet, HashMap};
 
 use rustdoc_types::{
-    Attribute, Function, Generics, Id, Impl, Item as JsonItem, ItemEnum, StructKind, Type as JsonType,
-    VariantKind, Visibility, WherePredicate,
+    Attribute as JsonAttribute, Function, Generics, Id, Impl, Item as JsonItem, ItemEnum, StructKind,
+    Type as JsonType, VariantKind, Visibility, WherePredicate,
 };
-use typeloom_term::name::Variadic;
 use typeloom_term::{Boxed, GenericArg, Name, Region, Symbol, Symbols, Ty};
 
 use super::generics::{Elided, ImplTrait};
 use super::ty::{abi_text, elided_result};
-use super::{AdtDef, Hidden, Lower, LowerError, Sig, regions};
-use crate::compare::difference::children;
-use crate::item::{Item, Kind, Label, Mark, Order, ParamKind, Part, Role, Type};
+use super::{AdtDef, Hidden, ItemError, Lower, LowerError, Sig, regions};
+use crate::item::{Attribute, FieldForm, Item, Kind, ParamKind, PartLabel, Role, SignaturePart, Type};
 use crate::lower::paths::Namespace;
 use crate::predicate::{self, Predicate};
 use crate::std_facts;
-
-/// `yes` at level 1, `no` at level 0.
-pub(super) fn level(label: &'static str, holds: bool) -> Mark {
-    let text = if holds { label.to_owned() } else { format!("not {label}") };
-    Mark { label, text, order: Order::Level(u8::from(holds)) }
-}
-
-pub(super) fn fixed(label: &'static str, text: &str) -> Mark {
-    Mark { label, text: text.to_owned(), order: Order::Fixed }
-}
+use crate::terms::children;
 
 impl<'a> Lower<'a> {
     /// Lowers everything that can be reached.
@@ -48,7 +37,7 @@ impl<'a> Lower<'a> {
                     Some(summary) if summary.crate_id != 0 => summary.path.join("::"),
                     _ => target,
                 };
-                item.marks.push(fixed("of", &target));
+                item.attributes.push(Attribute::Target(target));
                 self.items.push(item);
             }
             if let Some(item) = self.get(*id)
@@ -57,13 +46,9 @@ impl<'a> Lower<'a> {
                 // Its name may be one that only an older version can be asked for.
                 let reachable = self.paths.public.get(&(*namespace, name.to_owned())) == Some(id);
                 let first = self.items.len();
-                self.item(item, name, &mut impls).map_err(|error| at(error, name))?;
+                self.item(item, name, &mut impls).map_err(|error| error.at(name))?;
                 if let Some(item) = self.items.get_mut(first) {
-                    item.marks.push(Mark {
-                        label: "public path",
-                        text: if reachable { String::new() } else { "not public under this path".to_owned() },
-                        order: Order::Level(u8::from(reachable)),
-                    });
+                    item.attributes.push(Attribute::PublicPath(reachable));
                 }
             }
         }
@@ -76,7 +61,7 @@ impl<'a> Lower<'a> {
             let Some(item) = self.get(*id) else { continue };
             self.enter_module(item);
             if let ItemEnum::Impl(of) = &item.inner {
-                self.impl_item(of).map_err(|error| at(error, "impl"))?;
+                self.impl_item(of).map_err(|error| error.at("impl"))?;
             }
         }
         Ok(())
@@ -108,7 +93,7 @@ impl<'a> Lower<'a> {
                 let Some(item) = self.get(id) else { continue };
                 let name = self.name(id, item.name.as_deref().unwrap_or_default());
                 let first = self.items.len();
-                self.item(item, &name, &mut impls).map_err(|error| at(error, &name))?;
+                self.item(item, &name, &mut impls).map_err(|error| error.at(&name))?;
                 let more = self.items.split_off(first);
                 self.items.extend(more.into_iter().filter(|item| {
                     item.kind == Kind::Field
@@ -136,20 +121,20 @@ impl<'a> Lower<'a> {
         format!("{}::{}", self.name(of, own(of)), own(variant))
     }
 
-    fn item(&mut self, item: &'a JsonItem, path: &str, impls: &mut BTreeSet<Id>) -> Result<(), LowerError> {
+    fn item(&mut self, item: &'a JsonItem, path: &str, impls: &mut BTreeSet<Id>) -> Result<(), ItemError> {
         self.enter_module(item);
         match &item.inner {
             ItemEnum::Struct(of) => {
                 impls.extend(&of.impls);
-                let (kind, fields, hidden) = struct_fields(&of.kind);
+                let (form, fields, hidden) = struct_fields(&of.kind);
                 let hidden = hidden || self.has_private(&fields);
                 let (mut main, sig) = self.adt(path, Kind::Struct, &of.generics)?;
                 let exhaustive = !is_non_exhaustive(item);
                 main.closed = exhaustive && !hidden && !matches!(of.kind, StructKind::Unit);
-                main.marks.push(level("exhaustive", exhaustive));
-                main.marks.push(level("all fields public", !hidden));
+                main.attributes.push(Attribute::Exhaustive(exhaustive));
+                main.attributes.push(Attribute::AllFieldsPublic(!hidden));
                 if !hidden && exhaustive {
-                    main.marks.push(fixed("form", kind));
+                    main.attributes.push(Attribute::Form(form));
                 }
                 self.items.push(main);
                 self.fields(path, path, &fields, &sig)
@@ -158,7 +143,7 @@ impl<'a> Lower<'a> {
                 impls.extend(&of.impls);
                 let (mut main, sig) = self.adt(path, Kind::Union, &of.generics)?;
                 let hidden = of.has_stripped_fields || self.has_private(&of.fields);
-                main.marks.push(level("all fields public", !hidden));
+                main.attributes.push(Attribute::AllFieldsPublic(!hidden));
                 self.items.push(main);
                 self.fields(path, path, &of.fields, &sig)
             }
@@ -166,8 +151,8 @@ impl<'a> Lower<'a> {
                 impls.extend(&of.impls);
                 let (mut main, sig) = self.adt(path, Kind::Enum, &of.generics)?;
                 main.closed = !is_non_exhaustive(item);
-                main.marks.push(level("exhaustive", main.closed));
-                main.marks.push(level("all variants public", !of.has_stripped_variants));
+                main.attributes.push(Attribute::Exhaustive(main.closed));
+                main.attributes.push(Attribute::AllVariantsPublic(!of.has_stripped_variants));
                 self.items.push(main);
                 for id in &of.variants {
                     self.variant(path, *id, &sig)?;
@@ -195,7 +180,7 @@ impl<'a> Lower<'a> {
             ItemEnum::TypeAlias(of) => {
                 let (mut main, mut sig) = self.adt(path, Kind::TypeAlias, &of.generics)?;
                 let ty = self.ty(&of.type_, &mut sig)?;
-                main.parts.push(Part { label: Label::Type, ty });
+                main.parts.push(SignaturePart { label: PartLabel::Type, ty });
                 // The compiler does not look at bounds of aliases.
                 main.predicates.clear();
                 self.items.push(main);
@@ -204,16 +189,16 @@ impl<'a> Lower<'a> {
             ItemEnum::Constant { type_, const_: _ } => {
                 let ty = self.ty(type_, &mut Sig::new())?;
                 let mut item = Item::new(path.to_owned(), Kind::Const);
-                item.parts.push(Part { label: Label::Type, ty });
+                item.parts.push(SignaturePart { label: PartLabel::Type, ty });
                 self.items.push(item);
                 Ok(())
             }
             ItemEnum::Static(of) => {
                 let ty = self.ty(&of.type_, &mut Sig::new())?;
                 let mut item = Item::new(path.to_owned(), Kind::Static);
-                item.parts.push(Part { label: Label::Type, ty });
-                item.marks.push(fixed("mutability", if of.is_mutable { "mut" } else { "" }));
-                item.marks.push(level("safe", !of.is_unsafe));
+                item.parts.push(SignaturePart { label: PartLabel::Type, ty });
+                item.attributes.push(Attribute::Mutable(of.is_mutable));
+                item.attributes.push(Attribute::Safe(!of.is_unsafe));
                 self.items.push(item);
                 Ok(())
             }
@@ -243,7 +228,7 @@ impl<'a> Lower<'a> {
         path: &str,
         kind: Kind,
         generics: &Generics,
-    ) -> Result<(Item, Sig), LowerError> {
+    ) -> Result<(Item, Sig), ItemError> {
         let mut sig = Sig::new();
         // `Self` may be used in bounds, so the parameters come into scope first.
         let mut names = Sig::new();
@@ -258,7 +243,7 @@ impl<'a> Lower<'a> {
     }
 
     /// Brings parameters into scope without their bounds.
-    fn names_only(&mut self, generics: &Generics, sig: &mut Sig) -> Result<(), LowerError> {
+    fn names_only(&mut self, generics: &Generics, sig: &mut Sig) -> Result<(), ItemError> {
         let counts = self.counts.clone();
         let mut bare = Generics { params: generics.params.clone(), where_predicates: Vec::new() };
         for param in &mut bare.params {
@@ -283,7 +268,7 @@ impl<'a> Lower<'a> {
         fields.iter().any(|id| self.get(*id).is_some_and(private))
     }
 
-    fn fields(&mut self, path: &str, parent: &str, fields: &[Id], sig: &Sig) -> Result<(), LowerError> {
+    fn fields(&mut self, path: &str, parent: &str, fields: &[Id], sig: &Sig) -> Result<(), ItemError> {
         for id in fields {
             let Some(field) = self.get(*id) else { continue };
             let public = matches!(field.visibility, Visibility::Public | Visibility::Default);
@@ -296,23 +281,23 @@ impl<'a> Lower<'a> {
             item.parent = Some(parent.to_owned());
             item.params = sig.params;
             item.context = sig.predicates;
-            item.parts.push(Part { label: Label::Type, ty });
+            item.parts.push(SignaturePart { label: PartLabel::Type, ty });
             self.items.push(item);
         }
         Ok(())
     }
 
-    fn variant(&mut self, path: &str, id: Id, sig: &Sig) -> Result<(), LowerError> {
+    fn variant(&mut self, path: &str, id: Id, sig: &Sig) -> Result<(), ItemError> {
         let Some(variant) = self.get(id) else { return Ok(()) };
         let (ItemEnum::Variant(of), Some(name)) = (&variant.inner, &variant.name) else { return Ok(()) };
         let own = format!("{path}::{name}");
         let (form, fields, hidden) = match &of.kind {
-            VariantKind::Plain => ("unit", Vec::new(), false),
+            VariantKind::Plain => (FieldForm::Unit, Vec::new(), false),
             VariantKind::Tuple(fields) => {
-                ("tuple", fields.iter().flatten().copied().collect(), fields.contains(&None))
+                (FieldForm::Tuple, fields.iter().flatten().copied().collect(), fields.contains(&None))
             }
             VariantKind::Struct { fields, has_stripped_fields } => {
-                ("named", fields.clone(), *has_stripped_fields)
+                (FieldForm::Named, fields.clone(), *has_stripped_fields)
             }
         };
         let mut item = Item::new(own.clone(), Kind::Variant);
@@ -321,8 +306,8 @@ impl<'a> Lower<'a> {
         item.context.clone_from(&sig.predicates);
         let exhaustive = !is_non_exhaustive(variant) && !hidden;
         item.closed = exhaustive;
-        item.marks.push(fixed("form", form));
-        item.marks.push(level("exhaustive", exhaustive));
+        item.attributes.push(Attribute::Form(form));
+        item.attributes.push(Attribute::Exhaustive(exhaustive));
         self.items.push(item);
         self.fields(&own, &own, &fields, sig)
     }
@@ -334,7 +319,7 @@ impl<'a> Lower<'a> {
         kind: Kind,
         of: &Function,
         outer: &Sig,
-    ) -> Result<Item, LowerError> {
+    ) -> Result<Item, ItemError> {
         let mut sig = outer.clone();
         self.generics(&of.generics, Role::Inferred, Role::Explicit, &mut sig)?;
         let mut item = Item::new(path.to_owned(), kind);
@@ -346,7 +331,7 @@ impl<'a> Lower<'a> {
         for (index, (name, ty)) in of.sig.inputs.iter().enumerate() {
             let ty = self.ty(ty, &mut sig)?;
             inputs.push(ty.clone());
-            item.parts.push(Part { label: Label::Input(index, name.clone()), ty });
+            item.parts.push(SignaturePart { label: PartLabel::Input(index, name.clone()), ty });
         }
         let of_receiver = inputs.first().filter(|_| has_receiver).and_then(regions::of_reference);
         sig.elided = Elided::Is(of_receiver.unwrap_or_else(|| elided_result(&inputs)));
@@ -360,14 +345,13 @@ impl<'a> Lower<'a> {
         let own = sig.params.len();
         self.captures(&mut sig)?;
         item.late.extend(sig.params.iter().skip(own).map(|param| param.symbol));
-        item.parts.push(Part { label: Label::Output, ty: output });
-        item.marks.push(level("const", of.header.is_const));
-        item.marks.push(level("safe", !of.header.is_unsafe));
-        item.marks.push(fixed("extern", &abi_text(&of.header.abi).unwrap_or_default()));
-        let variadic = if of.sig.is_c_variadic { Variadic::CVariadic } else { Variadic::Fixed };
-        item.marks.push(fixed("variadic", if variadic == Variadic::CVariadic { "..." } else { "" }));
+        item.parts.push(SignaturePart { label: PartLabel::Output, ty: output });
+        item.attributes.push(Attribute::Const(of.header.is_const));
+        item.attributes.push(Attribute::Safe(!of.header.is_unsafe));
+        item.attributes.push(Attribute::Extern(abi_text(&of.header.abi)));
+        item.attributes.push(Attribute::CVariadic(of.sig.is_c_variadic));
         if matches!(kind, Kind::Method | Kind::TraitMethod) {
-            item.marks.push(level("callable as a method", has_receiver));
+            item.attributes.push(Attribute::CallableAsMethod(has_receiver));
         }
         let Sig { params, predicates, promises, .. } = sig;
         // What the trait or impl around it asks for is known where the function is used.
@@ -378,7 +362,7 @@ impl<'a> Lower<'a> {
     }
 
     /// The items of an inherent impl.
-    pub(super) fn inherent(&mut self, of: &Impl) -> Result<(), LowerError> {
+    pub(super) fn inherent(&mut self, of: &Impl) -> Result<(), ItemError> {
         let (sig, this) = self.impl_scope(of)?;
         let Some(path) = adt_path(&this).map(|symbol| self.symbols.resolve(symbol).to_owned()) else {
             return Ok(());
@@ -398,20 +382,20 @@ impl<'a> Lower<'a> {
                     let mut item = Item::new(own, Kind::AssocConst);
                     item.params = sig.params;
                     item.predicates = sig.predicates;
-                    item.parts.push(Part { label: Label::Type, ty });
+                    item.parts.push(SignaturePart { label: PartLabel::Type, ty });
                     item
                 }
                 _ => continue,
             };
             lowered.parent = Some(path.clone());
-            lowered.parts.insert(0, Part { label: Label::SelfType, ty: this.clone() });
+            lowered.parts.insert(0, SignaturePart { label: PartLabel::SelfType, ty: this.clone() });
             self.items.push(lowered);
         }
         Ok(())
     }
 
     /// The scope inside of an impl, and the type that it is for.
-    pub(super) fn impl_scope(&mut self, of: &Impl) -> Result<(Sig, Type), LowerError> {
+    pub(super) fn impl_scope(&mut self, of: &Impl) -> Result<(Sig, Type), ItemError> {
         let mut sig = Sig::new();
         // The header may use the parameters, the bounds may use `Self`: names first, then the type, then bounds.
         let mut names = Sig::new();
@@ -432,7 +416,7 @@ impl<'a> Lower<'a> {
     }
 
     /// What the types of the crate consist of.
-    pub(super) fn adt_definition(&mut self, item: &JsonItem) -> Result<(), LowerError> {
+    pub(super) fn adt_definition(&mut self, item: &JsonItem) -> Result<(), ItemError> {
         let (generics, fields, hidden, impls) = match &item.inner {
             ItemEnum::Struct(of) => {
                 let (_, fields, hidden) = struct_fields(&of.kind);
@@ -540,17 +524,19 @@ fn applied(ty: &Type) -> Vec<Name> {
 }
 
 fn is_non_exhaustive(item: &JsonItem) -> bool {
-    item.attrs.contains(&Attribute::NonExhaustive)
+    item.attrs.contains(&JsonAttribute::NonExhaustive)
 }
 
-/// Its form, the fields that can be seen, and whether there are others.
-fn struct_fields(kind: &StructKind) -> (&'static str, Vec<Id>, bool) {
+/// The form of a struct, its public fields, and whether there are others.
+fn struct_fields(kind: &StructKind) -> (FieldForm, Vec<Id>, bool) {
     match kind {
-        StructKind::Unit => ("unit", Vec::new(), false),
+        StructKind::Unit => (FieldForm::Unit, Vec::new(), false),
         StructKind::Tuple(fields) => {
-            ("tuple", fields.iter().flatten().copied().collect(), fields.contains(&None))
+            (FieldForm::Tuple, fields.iter().flatten().copied().collect(), fields.contains(&None))
         }
-        StructKind::Plain { fields, has_stripped_fields } => ("named", fields.clone(), *has_stripped_fields),
+        StructKind::Plain { fields, has_stripped_fields } => {
+            (FieldForm::Named, fields.clone(), *has_stripped_fields)
+        }
     }
 }
 
@@ -562,20 +548,6 @@ pub(crate) fn adt_path(ty: &Type) -> Option<Symbol> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-/// The error, with the item that it is in.
-fn at(error: LowerError, path: &str) -> LowerError {
-    match error {
-        LowerError::Term { item, source } if item.is_empty() => {
-            LowerError::Term { item: path.to_owned(), source }
-        }
-        LowerError::TooLarge { name } if name.is_empty() => LowerError::TooLarge { name: path.to_owned() },
-        LowerError::Term { .. }
-        | LowerError::Aliases { .. }
-        | LowerError::TooLarge { .. }
-        | LowerError::TooManyPaths { .. } => error,
     }
 }
 

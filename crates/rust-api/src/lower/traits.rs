@@ -1,25 +1,18 @@
 //! Traits and impls.
 
-use rustdoc_types::{GenericBound, Generics, Id, Impl, ItemEnum, Trait, TraitBoundModifier, WherePredicate};
+use rustdoc_types::{
+    GenericBound, Generics, Id, Impl, Item as JsonItem, ItemEnum, Trait, TraitBoundModifier, WherePredicate,
+};
 use typeloom_term::print::Printer;
 use typeloom_term::subst::replace_params;
-use typeloom_term::ty::PlaceholderId;
 use typeloom_term::{Arity, BoundVar, Boxed, Const, ConstData, GenericArg, Name, Region, Symbol, Ty, TyData};
 
-use super::items::{level, without_self};
-use super::{ImplDef, Lower, LowerError, Sig, TraitDef};
-use crate::item::{Item, Kind, Label, Mark, Order, Param, ParamKind, Part, Role, Type};
+use super::items::without_self;
+use super::{ImplDef, ItemError, Lower, LowerError, Sig, TraitDef};
+use crate::item::{Attribute, Item, Kind, Param, ParamKind, PartLabel, Role, SignaturePart, Type};
 use crate::predicate;
 use crate::std_facts;
-
-/// The type parameter that an argument is.
-fn named_param(arg: &GenericArg<Boxed>) -> Option<Symbol> {
-    let TyData::Placeholder(placeholder) = arg.as_ty()?.data() else { return None };
-    match placeholder.id {
-        PlaceholderId::Named(Name::Param(symbol)) => Some(symbol),
-        PlaceholderId::Named(_) | PlaceholderId::Fresh(_) => None,
-    }
-}
+use crate::terms::type_param;
 
 /// The scope inside of a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
 type TraitScope = (Sig, Vec<GenericArg<Boxed>>, Vec<Type>);
@@ -32,24 +25,27 @@ impl<'a> Lower<'a> {
         for id in ids {
             let Some(item) = self.get(id) else { continue };
             self.enter_module(item);
-            match &item.inner {
-                ItemEnum::Struct(_) | ItemEnum::Enum(_) | ItemEnum::Union(_) => self.adt_definition(item)?,
-                ItemEnum::Trait(of) => {
-                    let path = self.name(id, item.name.as_deref().unwrap_or_default());
-                    let (sig, args, supertraits) = self.trait_scope(id, of)?;
-                    let params = sig.params.iter().map(|param| param.symbol).collect();
-                    let symbol = self.symbols.intern(&path);
-                    let promises = self.trait_promises(symbol, of, &sig, &args)?;
-                    let unsized_items = self.unsized_items(symbol, of);
-                    self.traits.insert(symbol, TraitDef { params, supertraits, promises, unsized_items });
-                }
-                ItemEnum::Impl(of) if of.blanket_impl.is_none() && !of.is_negative => {
-                    self.impl_definition(of)?;
-                }
-                _ => {}
-            }
+            let path = self.name(id, item.name.as_deref().unwrap_or("impl"));
+            self.definition(id, item, &path).map_err(|error| error.at(&path))?;
         }
         Ok(())
+    }
+
+    fn definition(&mut self, id: Id, item: &'a JsonItem, path: &str) -> Result<(), ItemError> {
+        match &item.inner {
+            ItemEnum::Struct(_) | ItemEnum::Enum(_) | ItemEnum::Union(_) => self.adt_definition(item),
+            ItemEnum::Trait(of) => {
+                let (sig, args, supertraits) = self.trait_scope(id, of)?;
+                let params = sig.params.iter().map(|param| param.symbol).collect();
+                let symbol = self.symbols.intern(path);
+                let promises = self.trait_promises(symbol, of, &sig, &args)?;
+                let unsized_items = self.unsized_items(symbol, of);
+                self.traits.insert(symbol, TraitDef { params, supertraits, promises, unsized_items });
+                Ok(())
+            }
+            ItemEnum::Impl(of) if of.blanket_impl.is_none() && !of.is_negative => self.impl_definition(of),
+            _ => Ok(()),
+        }
     }
 
     /// What a trait promises of its associated types, those with parameters of their own left out.
@@ -59,7 +55,7 @@ impl<'a> Lower<'a> {
         of: &Trait,
         sig: &Sig,
         args: &[GenericArg<Boxed>],
-    ) -> Result<Vec<Type>, LowerError> {
+    ) -> Result<Vec<Type>, ItemError> {
         let mut promises = Vec::new();
         for id in &of.items {
             let Some(item) = self.get(*id) else { continue };
@@ -92,7 +88,7 @@ impl<'a> Lower<'a> {
         found
     }
 
-    fn impl_definition(&mut self, of: &Impl) -> Result<(), LowerError> {
+    fn impl_definition(&mut self, of: &Impl) -> Result<(), ItemError> {
         let Some(path) = &of.trait_ else { return Ok(()) };
         let (mut sig, this) = self.impl_scope(of)?;
         let (symbol, args) = self.trait_ref(path, &this, &mut sig)?;
@@ -107,7 +103,7 @@ impl<'a> Lower<'a> {
 
     /// The associated types that an impl gives, those without parameters of their own as they are, the others under a
     /// binder.
-    fn impl_types(&mut self, of: &Impl, sig: &Sig) -> Result<Vec<(String, Type)>, LowerError> {
+    fn impl_types(&mut self, of: &Impl, sig: &Sig) -> Result<Vec<(String, Type)>, ItemError> {
         let mut types = Vec::new();
         for id in &of.items {
             let Some(item) = self.get(*id) else { continue };
@@ -132,7 +128,7 @@ impl<'a> Lower<'a> {
 
     /// A type under a binder of some parameters. A list of them stands in front of it: they are written by position, so
     /// their order counts, and so do those that the type does not use.
-    fn over(&mut self, params: &[Param], ty: Type) -> Result<Type, LowerError> {
+    fn over(&mut self, params: &[Param], ty: Type) -> Result<Type, ItemError> {
         let mut arity = Arity::NONE;
         let mut bound: Vec<(Name, GenericArg<Boxed>)> = Vec::new();
         for param in params {
@@ -158,7 +154,7 @@ impl<'a> Lower<'a> {
     }
 
     /// The scope inside of a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
-    fn trait_scope(&mut self, id: Id, of: &Trait) -> Result<TraitScope, LowerError> {
+    fn trait_scope(&mut self, id: Id, of: &Trait) -> Result<TraitScope, ItemError> {
         let mut sig = Sig::new();
         let this_symbol = self.symbols.intern("Self");
         let this = Ty::param(&self.cx, Name::Param(this_symbol))?;
@@ -208,7 +204,7 @@ impl<'a> Lower<'a> {
         self.impls.iter().filter(|found| found.of == symbol).any(|found| {
             let params: Vec<Symbol> = found.params.iter().map(|(symbol, _)| *symbol).collect();
             let mut seen = Vec::new();
-            let all_params = found.args.iter().all(|arg| match named_param(arg) {
+            let all_params = found.args.iter().all(|arg| match type_param(arg) {
                 Some(param) if params.contains(&param) && !seen.contains(&param) => {
                     seen.push(param);
                     true
@@ -219,7 +215,7 @@ impl<'a> Lower<'a> {
                 return false;
             }
             let own = |name: Name| {
-                let at = args.iter().position(|arg| named_param(arg).map(Name::Param) == Some(name))?;
+                let at = args.iter().position(|arg| type_param(arg).map(Name::Param) == Some(name))?;
                 found.args.get(at).cloned()
             };
             let asked: Vec<Type> =
@@ -227,11 +223,11 @@ impl<'a> Lower<'a> {
             found
                 .predicates
                 .iter()
-                .all(|condition| asked.contains(condition) || crate::print::is_sized(condition, self.symbols))
+                .all(|condition| asked.contains(condition) || predicate::is_sized(condition, self.symbols))
         })
     }
 
-    pub(super) fn trait_item(&mut self, id: Id, path: &str, of: &'a Trait) -> Result<(), LowerError> {
+    pub(super) fn trait_item(&mut self, id: Id, path: &str, of: &'a Trait) -> Result<(), ItemError> {
         let (sig, args, supertraits) = self.trait_scope(id, of)?;
         let symbol = self.symbols.intern(path);
         let open = !self.is_sealed(of) && !self.is_for_all(symbol, &args, &supertraits);
@@ -240,9 +236,9 @@ impl<'a> Lower<'a> {
         item.predicates.clone_from(&sig.predicates);
         item.promises.clone_from(&supertraits);
         item.implemented_by_others = open;
-        item.marks.push(level("safe", !of.is_unsafe));
-        item.marks.push(level("usable as dyn", of.is_dyn_compatible));
-        item.marks.push(super::items::fixed("auto", if of.is_auto { "auto" } else { "" }));
+        item.attributes.push(Attribute::Safe(!of.is_unsafe));
+        item.attributes.push(Attribute::UsableAsDyn(of.is_dyn_compatible));
+        item.attributes.push(Attribute::Auto(of.is_auto));
         self.items.push(item);
 
         // Inside, `Self` implements the trait, with all that this brings.
@@ -266,7 +262,7 @@ impl<'a> Lower<'a> {
                     let ty = self.ty(type_, &mut sig)?;
                     let mut lowered = Item::new(own, Kind::TraitConst);
                     lowered.params = sig.params;
-                    lowered.parts.push(Part { label: Label::Type, ty });
+                    lowered.parts.push(SignaturePart { label: PartLabel::Type, ty });
                     lowered.required = value.is_none();
                     lowered
                 }
@@ -293,18 +289,14 @@ impl<'a> Lower<'a> {
             lowered.parent = Some(path.to_owned());
             lowered.context = context.clone();
             lowered.implemented_by_others = open;
-            lowered.marks.push(Mark {
-                label: "default",
-                text: if lowered.required { "required" } else { "provided" }.to_owned(),
-                order: Order::Level(u8::from(!lowered.required || !open)),
-            });
+            lowered.attributes.push(Attribute::Default { provided: !lowered.required, open });
             self.items.push(lowered);
         }
         Ok(())
     }
 
     /// An impl of a trait as an item, or the items of an inherent impl.
-    pub(super) fn impl_item(&mut self, of: &Impl) -> Result<(), LowerError> {
+    pub(super) fn impl_item(&mut self, of: &Impl) -> Result<(), ItemError> {
         if of.blanket_impl.is_some() || of.is_negative {
             return Ok(());
         }
@@ -321,10 +313,10 @@ impl<'a> Lower<'a> {
         let (symbol, args) = self.trait_ref(path, &this, &mut sig)?;
         let mut item = Item::new(self.impl_path(symbol, &args, &this), Kind::Impl);
         let applied = Ty::apply(&self.cx, Name::Trait(symbol), without_self(&args))?;
-        item.parts.push(Part { label: Label::TraitRef, ty: applied });
-        item.parts.push(Part { label: Label::SelfType, ty: this.clone() });
+        item.parts.push(SignaturePart { label: PartLabel::TraitRef, ty: applied });
+        item.parts.push(SignaturePart { label: PartLabel::SelfType, ty: this.clone() });
         for (name, ty) in self.impl_types(of, &sig)? {
-            item.parts.push(Part { label: Label::Assoc(name), ty });
+            item.parts.push(SignaturePart { label: PartLabel::Assoc(name), ty });
         }
         // The functions are the trait's; they are lowered so that what they mention is counted, and found to be known.
         for id in &of.items {

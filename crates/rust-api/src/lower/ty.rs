@@ -12,7 +12,7 @@ use typeloom_term::{
 };
 
 use super::generics::{Elided, ImplTrait};
-use super::{Alias, Lower, LowerError, MAX_ALIASES, MAX_LEVEL, Sig};
+use super::{Alias, ItemError, Lower, MAX_ALIASES, MAX_LEVEL, Sig};
 use crate::item::{ParamKind, Role, Type};
 use crate::predicate::{self, Predicate};
 use crate::std_facts::std_facts;
@@ -37,8 +37,8 @@ pub(super) fn abi_text(abi: &JsonAbi) -> Option<String> {
 
 impl Lower<'_> {
     /// Lowers a type.
-    pub(super) fn ty(&mut self, ty: &JsonType, sig: &mut Sig) -> Result<Type, LowerError> {
-        let too_large = || LowerError::TooLarge { name: String::new() };
+    pub(super) fn ty(&mut self, ty: &JsonType, sig: &mut Sig) -> Result<Type, ItemError> {
+        let too_large = || ItemError::TooLarge;
         self.budget = self.budget.checked_sub(1).filter(|_| self.level < MAX_LEVEL).ok_or_else(too_large)?;
         self.level += 1;
         let lowered = self.ty_inner(ty, sig);
@@ -53,7 +53,7 @@ impl Lower<'_> {
         Ok(lowered)
     }
 
-    fn ty_inner(&mut self, ty: &JsonType, sig: &mut Sig) -> Result<Type, LowerError> {
+    fn ty_inner(&mut self, ty: &JsonType, sig: &mut Sig) -> Result<Type, ItemError> {
         let object = std::mem::replace(&mut sig.object, Region::Static);
         match ty {
             JsonType::ResolvedPath(path) => self.path(path, sig),
@@ -72,7 +72,7 @@ impl Lower<'_> {
                 let types = types
                     .iter()
                     .map(|ty| Ok(self.ty(ty, sig)?.into()))
-                    .collect::<Result<Vec<_>, LowerError>>()?;
+                    .collect::<Result<Vec<_>, ItemError>>()?;
                 Ok(Ty::apply(&self.cx, Name::Tuple, &types)?)
             }
             JsonType::Slice(element) => {
@@ -127,7 +127,7 @@ impl Lower<'_> {
         }
     }
 
-    fn generic(&mut self, name: &str, sig: &mut Sig) -> Result<Type, LowerError> {
+    fn generic(&mut self, name: &str, sig: &mut Sig) -> Result<Type, ItemError> {
         if name == "Self" {
             self.note("Self");
             if let Some(this) = &sig.this {
@@ -143,7 +143,7 @@ impl Lower<'_> {
         Ok(Ty::param(&self.cx, Name::Param(self.symbols.intern(name)))?)
     }
 
-    fn primitive(&mut self, name: &str) -> Result<Type, LowerError> {
+    fn primitive(&mut self, name: &str) -> Result<Type, ItemError> {
         self.note("primitive");
         let name = match name {
             "never" => Name::Never,
@@ -160,7 +160,7 @@ impl Lower<'_> {
     }
 
     /// A path to a type: a definition, or an alias, which is expanded.
-    fn path(&mut self, path: &Path, sig: &mut Sig) -> Result<Type, LowerError> {
+    fn path(&mut self, path: &Path, sig: &mut Sig) -> Result<Type, ItemError> {
         if let Some(item) = self.get(path.id)
             && let ItemEnum::TypeAlias(_) = &item.inner
         {
@@ -189,7 +189,7 @@ impl Lower<'_> {
     }
 
     /// An alias of another crate: one of the standard library's, or kept as it is.
-    fn known_alias(&mut self, name: &str, args: &[GenericArg<Boxed>]) -> Result<Type, LowerError> {
+    fn known_alias(&mut self, name: &str, args: &[GenericArg<Boxed>]) -> Result<Type, ItemError> {
         // Two names of the standard library for what depends on the machine.
         let name = &name.replace("std::os::raw::", "core::ffi::primitives::");
         let Some(text) = std_facts().alias(name, args.len()) else {
@@ -204,7 +204,7 @@ impl Lower<'_> {
     }
 
     /// Parses a type of the table of facts, with the parameter `T`.
-    fn parse(&mut self, text: &str) -> Result<Type, LowerError> {
+    fn parse(&mut self, text: &str) -> Result<Type, ItemError> {
         let scope = Scope::new().types(["T"]);
         match parse_ty(&self.cx, self.symbols, &scope, &std_facts().with_definitions(text)) {
             Ok(ty) => Ok(ty),
@@ -216,7 +216,7 @@ impl Lower<'_> {
     }
 
     /// Leaves out trailing arguments of the standard library's types that are the defaults.
-    fn drop_defaults(&mut self, name: &str, args: &mut Vec<GenericArg<Boxed>>) -> Result<(), LowerError> {
+    fn drop_defaults(&mut self, name: &str, args: &mut Vec<GenericArg<Boxed>>) -> Result<(), ItemError> {
         let regions = args.iter().filter(|arg| arg.as_region().is_some()).count();
         for (index, text) in std_facts().defaults(name) {
             let default = self.parse(text)?;
@@ -234,7 +234,7 @@ impl Lower<'_> {
         generics: &Generics,
         args: &mut Vec<GenericArg<Boxed>>,
         this: Option<&Type>,
-    ) -> Result<(), LowerError> {
+    ) -> Result<(), ItemError> {
         let regions =
             |args: &[GenericArg<Boxed>]| args.iter().filter(|arg| arg.as_region().is_some()).count();
         let declared =
@@ -270,7 +270,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn expand(&mut self, path: &Path, sig: &mut Sig) -> Result<Type, LowerError> {
+    fn expand(&mut self, path: &Path, sig: &mut Sig) -> Result<Type, ItemError> {
         let alias = self.alias(path.id)?;
         let mut args = self.generic_args(path.args.as_deref(), sig)?.0;
         if let Some(generics) = self.get(path.id).and_then(|item| generics_of(&item.inner)) {
@@ -284,16 +284,16 @@ impl Lower<'_> {
     }
 
     /// The body of an alias of this crate.
-    fn alias(&mut self, id: Id) -> Result<Alias, LowerError> {
+    fn alias(&mut self, id: Id) -> Result<Alias, ItemError> {
         if let Some(alias) = self.aliases.get(&id) {
             return Ok(alias.clone());
         }
         let name = || self.get(id).and_then(|item| item.name.clone()).unwrap_or_default();
         if self.expanding.contains(&id) || self.expanding.len() >= MAX_ALIASES {
-            return Err(LowerError::Aliases { name: name() });
+            return Err(ItemError::Aliases { name: name() });
         }
         let Some(ItemEnum::TypeAlias(alias)) = self.get(id).map(|item| &item.inner) else {
-            return Err(LowerError::Aliases { name: name() });
+            return Err(ItemError::Aliases { name: name() });
         };
         self.expanding.push(id);
         let here = std::mem::replace(&mut self.here, self.modules.get(&id).copied());
@@ -306,7 +306,7 @@ impl Lower<'_> {
                 GenericParamDefKind::Type { .. } => ParamKind::Type,
                 GenericParamDefKind::Const { type_, .. } => ParamKind::Const(self.ty(type_, &mut sig)?),
             };
-            sig.scope.insert(param.name.clone(), super::param_arg(&self.cx, symbol, &kind)?);
+            sig.scope.insert(param.name.clone(), crate::terms::param_arg(&self.cx, symbol, &kind)?);
             params.push((symbol, kind, None));
         }
         let body = self.ty(&alias.type_, &mut sig)?;
@@ -318,7 +318,7 @@ impl Lower<'_> {
     }
 
     /// A lifetime by name, or one that is not written.
-    pub(super) fn region(&mut self, name: Option<&str>, sig: &mut Sig) -> Result<Region<Boxed>, LowerError> {
+    pub(super) fn region(&mut self, name: Option<&str>, sig: &mut Sig) -> Result<Region<Boxed>, ItemError> {
         match name {
             Some("'static") => Ok(Region::Static),
             Some("'_") | None => Ok(match sig.elided {
@@ -349,7 +349,7 @@ impl Lower<'_> {
         &mut self,
         args: Option<&GenericArgs>,
         sig: &mut Sig,
-    ) -> Result<(Vec<GenericArg<Boxed>>, Option<Type>), LowerError> {
+    ) -> Result<(Vec<GenericArg<Boxed>>, Option<Type>), ItemError> {
         self.generic_args_in(None, args, sig)
     }
 
@@ -359,7 +359,7 @@ impl Lower<'_> {
         container: Option<&Path>,
         args: Option<&GenericArgs>,
         sig: &mut Sig,
-    ) -> Result<(Vec<GenericArg<Boxed>>, Option<Type>), LowerError> {
+    ) -> Result<(Vec<GenericArg<Boxed>>, Option<Type>), ItemError> {
         let mut list: Vec<GenericArg<Boxed>> = Vec::new();
         match args {
             None | Some(GenericArgs::ReturnTypeNotation) => {}
@@ -390,7 +390,7 @@ impl Lower<'_> {
                 let inputs = inputs
                     .iter()
                     .map(|ty| Ok(self.ty(ty, sig)?.into()))
-                    .collect::<Result<Vec<_>, LowerError>>()?;
+                    .collect::<Result<Vec<_>, ItemError>>()?;
                 let inputs = Ty::apply(&self.cx, Name::Tuple, &inputs)?;
                 sig.elided = Elided::Is(elided_result(std::slice::from_ref(&inputs)));
                 let output = match output {
@@ -406,7 +406,7 @@ impl Lower<'_> {
         Ok((list, None))
     }
 
-    fn function_pointer(&mut self, pointer: &FunctionPointer, sig: &mut Sig) -> Result<Type, LowerError> {
+    fn function_pointer(&mut self, pointer: &FunctionPointer, sig: &mut Sig) -> Result<Type, ItemError> {
         let FunctionPointer {
             sig: FunctionSignature { inputs, output, is_c_variadic },
             generic_params,
@@ -435,7 +435,7 @@ impl Lower<'_> {
     }
 
     /// Puts terms under a binder of some of the lifetimes in them.
-    pub(super) fn bind<T: Fold<Boxed>>(&self, names: &[Symbol], value: &T) -> Result<(Arity, T), LowerError> {
+    pub(super) fn bind<T: Fold<Boxed>>(&self, names: &[Symbol], value: &T) -> Result<(Arity, T), ItemError> {
         let arity = Arity::regions(u16::try_from(names.len()).unwrap_or(u16::MAX));
         let bound = |name: Name| {
             let index = names.iter().position(|symbol| Name::Param(*symbol) == name)?;
@@ -461,7 +461,7 @@ impl Lower<'_> {
         this: &Type,
         of: Option<&Path>,
         sig: &mut Sig,
-    ) -> Result<Type, LowerError> {
+    ) -> Result<Type, ItemError> {
         let own = self.generic_args(args, sig)?.0;
         let Some(of) = of else {
             let name = Name::Inherent(self.symbols.intern(name));
@@ -500,7 +500,7 @@ impl Lower<'_> {
     }
 
     /// A type or constant behind `=` in a bound.
-    pub(super) fn term(&mut self, term: &Term, sig: &mut Sig) -> Result<GenericArg<Boxed>, LowerError> {
+    pub(super) fn term(&mut self, term: &Term, sig: &mut Sig) -> Result<GenericArg<Boxed>, ItemError> {
         Ok(match term {
             Term::Type(ty) => self.ty(ty, sig)?.into(),
             Term::Constant(constant) => {
@@ -510,7 +510,7 @@ impl Lower<'_> {
     }
 
     /// A constant, from its text: a literal, a parameter, an expression, or the name of a constant.
-    pub(super) fn constant(&mut self, text: &str, sig: &mut Sig) -> Result<Const<Boxed>, LowerError> {
+    pub(super) fn constant(&mut self, text: &str, sig: &mut Sig) -> Result<Const<Boxed>, ItemError> {
         self.note("constant");
         let mut text = text.trim();
         while let Some(inner) = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {

@@ -10,10 +10,9 @@ use typeloom_term::fold::{FoldState, super_fold_ty};
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::program::{ConstEquation, Normalized};
 use typeloom_term::subst::replace_params;
-use typeloom_term::ty::PlaceholderId;
 use typeloom_term::{
-    AliasTy, ApplicationTy, Arity, Boxed, Const, ConstData, Flags, Fold, Folder, GenericArg, Meta, Name,
-    Program, Region, Symbol, Symbols, TermError, Ty, TyData, Variance,
+    AliasTy, ApplicationTy, Arity, Boxed, Const, Flags, Fold, Folder, GenericArg, Meta, Name, Program,
+    Region, Symbol, Symbols, TermError, Ty, TyData, Variance,
 };
 
 use crate::item::Type;
@@ -21,6 +20,7 @@ use crate::lower::{AdtDef, Api, TraitDef};
 use crate::predicate::{self, Predicate};
 use crate::prove::variance::Variances;
 use crate::std_facts::{self, std_facts};
+use crate::terms::param;
 
 /// What pattern variables stand for.
 pub(crate) type Bindings = HashMap<Symbol, GenericArg<Boxed>>;
@@ -164,9 +164,9 @@ impl World {
         rule.conditions.iter().map(|condition| self.substitute(condition, &bindings)).collect()
     }
 
-    /// What the definitions in a type ask of their arguments.
-    pub(crate) fn asked_by(&self, ty: &Type) -> Result<Vec<Type>, TermError> {
-        let mut asked = Vec::new();
+    /// The clauses that the definitions in a type require.
+    pub(crate) fn clauses_of(&self, ty: &Type) -> Result<Vec<Type>, TermError> {
+        let mut clauses = Vec::new();
         let mut stack = vec![ty.clone()];
         while let Some(ty) = stack.pop() {
             let TyData::Apply(app) = ty.data() else { continue };
@@ -178,10 +178,10 @@ impl World {
                 app.args.get(index).cloned()
             };
             for predicate in &adt.predicates {
-                asked.push(replace_params(&self.cx, predicate, lookup)?);
+                clauses.push(replace_params(&self.cx, predicate, lookup)?);
             }
         }
-        Ok(asked)
+        Ok(clauses)
     }
 
     fn substitute<T: Fold<Boxed>>(&self, value: &T, bindings: &Bindings) -> Option<T> {
@@ -208,19 +208,10 @@ pub(crate) fn matches_arg(
 ) -> bool {
     let mut stack = vec![(pattern.clone(), term.clone())];
     while let Some((pattern, term)) = stack.pop() {
-        let var = match &pattern {
-            GenericArg::Ty(ty) => match ty.data() {
-                TyData::Placeholder(placeholder) => named(placeholder.id),
-                _ => None,
-            },
-            GenericArg::Region(Region::Placeholder(placeholder)) => named(placeholder.id),
-            GenericArg::Region(Region::Erased) => continue,
-            GenericArg::Region(_) => None,
-            GenericArg::Const(constant) => match constant.data() {
-                ConstData::Placeholder(placeholder) => named(placeholder.id),
-                _ => None,
-            },
-        };
+        if pattern == GenericArg::Region(Region::Erased) {
+            continue;
+        }
+        let var = param(&pattern);
         if let Some(var) = var.filter(|var| vars.contains(var)) {
             let same_kind = matches!(
                 (&pattern, &term),
@@ -280,13 +271,6 @@ pub(crate) fn matches_arg(
         }
     }
     true
-}
-
-fn named(id: PlaceholderId<Name>) -> Option<Symbol> {
-    match id {
-        PlaceholderId::Named(Name::Param(symbol)) => Some(symbol),
-        PlaceholderId::Named(_) | PlaceholderId::Fresh(_) => None,
-    }
 }
 
 /// A world with assumptions: what a table asks about names.

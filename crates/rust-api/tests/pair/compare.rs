@@ -1,10 +1,10 @@
 //! Two versions of a crate, compared.
 
-use typeloom_rust_api::{Api, Change, Edition, diff, lower, read};
+use typeloom_rust_api::{Api, Edition, ItemChange, diff, lower, read};
 use typeloom_term::Symbols;
 
 /// What changed between two crates, given as the JSON that rustdoc writes.
-pub(crate) fn compare(old: &[u8], new: &[u8]) -> Vec<Change> {
+pub(crate) fn compare(old: &[u8], new: &[u8]) -> Vec<ItemChange> {
     let edition = Edition::default();
     let mut symbols = Symbols::new();
     let old = read(old).expect("rustdoc wrote it");

@@ -1,13 +1,11 @@
-//! Descriptions and changes for people and for programs.
+//! The public API of Rust crates, and the changes between two versions, as text and JSON.
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use typeloom_pool::compat::{ChangeKind, TypePath};
+use typeloom_rust_api::{Api, Counts, ItemChange, print};
 use typeloom_term::Symbols;
-
-use crate::compare::{Change, ChangeKind};
-use crate::lower::{Api, Counts};
-use crate::print;
 
 #[derive(Serialize)]
 struct Json<'c> {
@@ -19,23 +17,23 @@ struct JsonChange<'c> {
     item: &'c str,
     change: &'static str,
     breaking: bool,
-    path: &'c str,
+    path: String,
     old: Option<&'c str>,
     new: Option<&'c str>,
 }
 
-/// Every item that is not equal, as `{"changes": [..]}`.
+/// Formats changes as JSON: `{"changes": [..]}`.
 ///
 /// # Errors
-/// None in practice: texts and truth values always are JSON.
-pub fn changes_json(changes: &[Change]) -> Result<String, serde_json::Error> {
+/// None in practice, because strings and booleans always are JSON.
+pub fn changes_json(changes: &[ItemChange]) -> Result<String, serde_json::Error> {
     let changes = changes
         .iter()
         .map(|change| JsonChange {
             item: &change.item,
-            change: change.change.word(),
+            change: change.change.name(),
             breaking: change.breaking,
-            path: &change.path,
+            path: path_text(&change.path),
             old: change.old.as_deref(),
             new: change.new.as_deref(),
         })
@@ -43,18 +41,19 @@ pub fn changes_json(changes: &[Change]) -> Result<String, serde_json::Error> {
     serde_json::to_string(&Json { changes })
 }
 
-/// Changes for people, breaks first.
+/// Formats changes as text, breaks first.
 #[must_use]
-pub fn changes_text(changes: &[Change]) -> String {
+pub fn changes_text(changes: &[ItemChange]) -> String {
     let mut out = String::new();
     for breaking in [true, false] {
         for change in changes.iter().filter(|change| change.breaking == breaking) {
             let weight = if breaking { "breaking" } else { "harmless" };
             let kind = change.kind.word();
-            let item = print::tidy(change.item.strip_prefix("impl ").unwrap_or(&change.item));
+            let item = print::elide_lifetimes(change.item.strip_prefix("impl ").unwrap_or(&change.item));
             let _ = writeln!(out, "{weight}: {kind} {item} {}", verb(change.change));
-            if !change.path.is_empty() {
-                let _ = writeln!(out, "  at   {}", print::tidy(&change.path));
+            let path = path_text(&change.path);
+            if !path.is_empty() {
+                let _ = writeln!(out, "  at   {}", print::elide_lifetimes(&path));
             }
             for (side, text) in [("old", &change.old), ("new", &change.new)] {
                 if let Some(text) = text {
@@ -69,6 +68,11 @@ pub fn changes_text(changes: &[Change]) -> String {
     out
 }
 
+/// A path as text; the empty path is the item itself.
+fn path_text(path: &TypePath) -> String {
+    if path.0.is_empty() { String::new() } else { path.to_string() }
+}
+
 fn verb(change: ChangeKind) -> &'static str {
     match change {
         ChangeKind::Widened => "was widened",
@@ -79,7 +83,7 @@ fn verb(change: ChangeKind) -> &'static str {
     }
 }
 
-/// The signatures of a crate, a line each, and what was counted.
+/// Formats the signatures of a crate, one per line, and the counts of items and types.
 #[must_use]
 pub fn description(api: &Api, symbols: &mut Symbols) -> String {
     let mut out = String::new();
@@ -92,7 +96,7 @@ pub fn description(api: &Api, symbols: &mut Symbols) -> String {
     out
 }
 
-/// How many items and types of each kind there are.
+/// Formats the numbers of items and types by kind.
 #[must_use]
 pub fn counts(counts: &Counts) -> String {
     let Counts { items, types, occurrences, distinct, unknown } = counts;
