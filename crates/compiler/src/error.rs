@@ -142,50 +142,14 @@ impl BuildError {
             Self::UnresolvedType(_) | Self::TypeConstraintFailed(_) => {
                 escape_lines(&self.to_string()).lines().map(str::to_owned).collect()
             }
-            Self::InvalidProgram { .. }
-            | Self::UnboundSlot { .. }
-            | Self::SlotRole { .. }
-            | Self::BoundTwice { .. }
-            | Self::NoSuchSlot { .. }
-            | Self::UnknownPass { .. }
-            | Self::RequiredPass { .. }
-            | Self::WrongStage { .. }
-            | Self::CrossesWithoutSend { .. }
-            | Self::NotDispatchable { .. }
-            | Self::TooLarge { .. }
-            | Self::TooLong { .. }
-            | Self::NestingTooDeep { .. }
-            | Self::RecursiveFunction { .. }
-            | Self::Interface { .. }
-            | Self::Pass { .. } => vec![line(self.to_string())],
+            _ => vec![line(self.to_string())],
         }
     }
 
     /// The diagnostics of the solver, for a renderer.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
-        match self {
-            Self::UnresolvedType(found) | Self::TypeConstraintFailed(found) => found,
-            Self::Authoring(_)
-            | Self::InvalidProgram { .. }
-            | Self::UnboundSlot { .. }
-            | Self::SlotRole { .. }
-            | Self::BoundTwice { .. }
-            | Self::NoSuchSlot { .. }
-            | Self::UnknownPass { .. }
-            | Self::RequiredPass { .. }
-            | Self::WrongStage { .. }
-            | Self::LossyCast(_)
-            | Self::CrossesWithoutSend { .. }
-            | Self::NotDispatchable { .. }
-            | Self::TooLarge { .. }
-            | Self::TooLong { .. }
-            | Self::NestingTooDeep { .. }
-            | Self::RecursiveFunction { .. }
-            | Self::Interface { .. }
-            | Self::Pass { .. }
-            | Self::Several(_) => &[],
-        }
+        if let Self::UnresolvedType(found) | Self::TypeConstraintFailed(found) = self { found } else { &[] }
     }
 }
 

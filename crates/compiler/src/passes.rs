@@ -19,74 +19,51 @@ pub mod stamp;
 pub mod type_solver;
 pub mod validate;
 
-/// A pass of the compiler.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum StandardPass {
-    Validate,
-    Expand,
-    BindSlots,
-    RefinePolymorphicValueInfo,
-    TypeSolver,
-    Stamp,
-    InsertCastOps,
-    InferPeerClasses,
-    Lower,
-    ResolveDispatch,
-    Partition,
-    ExportInterface,
+/// Defines the standard passes in order, with their names, and whether later passes rely on them.
+macro_rules! standard_passes {
+    ($($pass:ident $name:literal $is_required:literal;)*) => {
+        /// A pass of the compiler.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(crate) enum StandardPass {
+            $($pass,)*
+        }
+
+        impl StandardPass {
+            /// All passes, in order.
+            pub(crate) const ALL: [Self; 12] = [$(Self::$pass),*];
+
+            pub(crate) fn name(self) -> &'static str {
+                match self {
+                    $(Self::$pass => $name,)*
+                }
+            }
+
+            /// Whether later passes rely on the result, so that the pass cannot be left out.
+            pub(crate) fn is_required(self) -> bool {
+                match self {
+                    $(Self::$pass => $is_required,)*
+                }
+            }
+        }
+    };
+}
+
+standard_passes! {
+    Validate "validate" true;
+    Expand "expand" true;
+    BindSlots "bind_slots" true;
+    RefinePolymorphicValueInfo "refine_polymorphic_value_info" false;
+    TypeSolver "type_solver" true;
+    Stamp "stamp" false;
+    InsertCastOps "insert_cast_ops" false;
+    InferPeerClasses "infer_peer_classes" true;
+    Lower "lower" false;
+    ResolveDispatch "resolve_dispatch" true;
+    Partition "partition" false;
+    ExportInterface "export_interface" true;
 }
 
 impl StandardPass {
-    pub(crate) const ALL: [Self; 12] = [
-        Self::Validate,
-        Self::Expand,
-        Self::BindSlots,
-        Self::RefinePolymorphicValueInfo,
-        Self::TypeSolver,
-        Self::Stamp,
-        Self::InsertCastOps,
-        Self::InferPeerClasses,
-        Self::Lower,
-        Self::ResolveDispatch,
-        Self::Partition,
-        Self::ExportInterface,
-    ];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Validate => "validate",
-            Self::Expand => "expand",
-            Self::BindSlots => "bind_slots",
-            Self::RefinePolymorphicValueInfo => "refine_polymorphic_value_info",
-            Self::TypeSolver => "type_solver",
-            Self::Stamp => "stamp",
-            Self::InsertCastOps => "insert_cast_ops",
-            Self::InferPeerClasses => "infer_peer_classes",
-            Self::Lower => "lower",
-            Self::ResolveDispatch => "resolve_dispatch",
-            Self::Partition => "partition",
-            Self::ExportInterface => "export_interface",
-        }
-    }
-
-    /// Whether later passes rely on the result, so that the pass cannot be left out.
-    pub(crate) fn is_required(self) -> bool {
-        match self {
-            Self::Validate
-            | Self::Expand
-            | Self::BindSlots
-            | Self::TypeSolver
-            | Self::InferPeerClasses
-            | Self::ResolveDispatch
-            | Self::ExportInterface => true,
-            Self::RefinePolymorphicValueInfo
-            | Self::Stamp
-            | Self::InsertCastOps
-            | Self::Lower
-            | Self::Partition => false,
-        }
-    }
-
     /// Runs the pass.
     ///
     /// # Errors

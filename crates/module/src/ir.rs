@@ -5,6 +5,8 @@ use typeloom_onnx::messages::{
 };
 use typeloom_onnx::nested::{each_node, graphs};
 
+use crate::names;
+
 /// A hash map for lookups. Its order must not affect results.
 pub type Map<K, V> = std::collections::HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -91,5 +93,23 @@ pub fn entry(key: impl Into<SharedText>, value: impl Into<SharedText>) -> String
         key: Some(key.into()),
         value: Some(value.into()),
         ..StringStringEntryProto::default()
+    }
+}
+
+/// Returns the entry with the source location of a node, for nodes that replace it.
+pub fn source_location(node: &NodeProto) -> Vec<StringStringEntryProto> {
+    let location = metadata(node, names::SOURCE_LOCATION);
+    location.map(|location| entry(&*names::keys::SOURCE_LOCATION, location)).into_iter().collect()
+}
+
+/// Returns a node with one input and one output, whose operator is of the domain of types.
+pub fn types_node(op: &str, from: &str, to: &str, metadata_props: Vec<StringStringEntryProto>) -> NodeProto {
+    NodeProto {
+        op_type: Some(op.to_owned()),
+        domain: Some(names::TYPES_DOMAIN.to_owned()),
+        input: vec![from.to_owned()],
+        output: vec![to.to_owned()],
+        metadata_props,
+        ..NodeProto::default()
     }
 }

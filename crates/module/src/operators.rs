@@ -29,6 +29,16 @@ const fn op(
     AtomicOpDecl { name, inputs, outputs, kind, type_relations }
 }
 
+/// Declares an operator of a component.
+const fn method(
+    name: &'static str,
+    inputs: &'static [PortDecl],
+    outputs: &'static [PortDecl],
+    type_relations: &'static [TypeRelation],
+) -> AtomicOpDecl {
+    op(name, Stateful, inputs, outputs, type_relations)
+}
+
 const fn any(name: &'static str) -> PortDecl {
     PortDecl::required(name, &TYPE_ANY)
 }
@@ -47,11 +57,11 @@ const IN: usize = 3;
 const OUT: usize = 4;
 const SAMPLE: usize = 5;
 
-const fn at_input<const PORT: usize, const ASSOC: usize>() -> TypeRelation {
+const fn input<const PORT: usize, const ASSOC: usize>() -> TypeRelation {
     TypeRelation::Custom { name: SLOT_STORAGE, run: stores::<true, PORT, ASSOC> }
 }
 
-const fn at_output<const PORT: usize, const ASSOC: usize>() -> TypeRelation {
+const fn output<const PORT: usize, const ASSOC: usize>() -> TypeRelation {
     TypeRelation::Custom { name: SLOT_STORAGE, run: stores::<false, PORT, ASSOC> }
 }
 
@@ -92,16 +102,15 @@ static INDEX: AtomicOpsetDecl = AtomicOpsetDecl {
     domain: Role::Index.domain(),
     version: 1,
     ops: &[
-        op("Add", Stateful, &[IDS, any("vectors")], &[DONE], &[at_input::<1, VECTOR>()]),
-        op(
+        method("Add", &[IDS, any("vectors")], &[DONE], &[input::<1, VECTOR>()]),
+        method(
             "Search",
-            Stateful,
             &[any("query")],
             &[IDS, PortDecl::required("distances", &TYPE_TENSOR_F32)],
-            &[at_input::<0, VECTOR>()],
+            &[input::<0, VECTOR>()],
         ),
-        op("Remove", Stateful, &[IDS], &[DONE], NO_RELATIONS),
-        op("Train", Stateful, &[any("vectors")], &[DONE], &[at_input::<0, VECTOR>()]),
+        method("Remove", &[IDS], &[DONE], NO_RELATIONS),
+        method("Train", &[any("vectors")], &[DONE], &[input::<0, VECTOR>()]),
     ],
 };
 
@@ -109,30 +118,22 @@ static MODEL: AtomicOpsetDecl = AtomicOpsetDecl {
     domain: Role::Model.domain(),
     version: 1,
     ops: &[
-        op(
-            "Forward",
-            Stateful,
-            &[any("input")],
-            &[any("output")],
-            &[at_input::<0, TENSOR>(), at_output::<0, TENSOR>()],
-        ),
-        op("LoadParameters", Stateful, &[any("parameters")], &[DONE], &[at_input::<0, TENSOR>()]),
-        op(
+        method("Forward", &[any("input")], &[any("output")], &[input::<0, TENSOR>(), output::<0, TENSOR>()]),
+        method("LoadParameters", &[any("parameters")], &[DONE], &[input::<0, TENSOR>()]),
+        method(
             "Backward",
-            Stateful,
             &[any("gradient")],
             &[any("parameters")],
-            &[at_input::<0, TENSOR>(), at_output::<0, TENSOR>()],
+            &[input::<0, TENSOR>(), output::<0, TENSOR>()],
         ),
-        op("ApplyDelta", Stateful, &[any("delta")], &[DONE], &[at_input::<0, TENSOR>()]),
-        op(
+        method("ApplyDelta", &[any("delta")], &[DONE], &[input::<0, TENSOR>()]),
+        method(
             "ComputeLoss",
-            Stateful,
             &[any("prediction"), any("target")],
             &[any("loss")],
-            &[at_input::<0, TENSOR>(), at_input::<1, TENSOR>(), at_output::<0, TENSOR>()],
+            &[input::<0, TENSOR>(), input::<1, TENSOR>(), output::<0, TENSOR>()],
         ),
-        op("Params", Stateful, &[WHEN], &[any("parameters")], &[at_output::<0, TENSOR>()]),
+        method("Params", &[WHEN], &[any("parameters")], &[output::<0, TENSOR>()]),
     ],
 };
 
@@ -140,18 +141,17 @@ static AGGREGATOR: AtomicOpsetDecl = AtomicOpsetDecl {
     domain: Role::Aggregator.domain(),
     version: 1,
     ops: &[
-        op(
+        method(
             "Contribute",
-            Stateful,
             &[
                 PortDecl::required("source", &TYPE_PEER_ID),
                 any("element"),
                 PortDecl::optional("metadata", &TYPE_BYTES),
             ],
             &[DONE],
-            &[at_input::<1, ELEMENT>()],
+            &[input::<1, ELEMENT>()],
         ),
-        op("Aggregate", Stateful, &[WHEN], &[any("element")], &[at_output::<0, ELEMENT>()]),
+        method("Aggregate", &[WHEN], &[any("element")], &[output::<0, ELEMENT>()]),
     ],
 };
 
@@ -159,21 +159,9 @@ static CODEC: AtomicOpsetDecl = AtomicOpsetDecl {
     domain: Role::Codec.domain(),
     version: 1,
     ops: &[
-        op("Train", Stateful, &[any("samples")], &[DONE], &[at_input::<0, IN>()]),
-        op(
-            "Encode",
-            Stateful,
-            &[any("value")],
-            &[any("encoded")],
-            &[at_input::<0, IN>(), at_output::<0, OUT>()],
-        ),
-        op(
-            "Decode",
-            Stateful,
-            &[any("encoded")],
-            &[any("value")],
-            &[at_input::<0, OUT>(), at_output::<0, IN>()],
-        ),
+        method("Train", &[any("samples")], &[DONE], &[input::<0, IN>()]),
+        method("Encode", &[any("value")], &[any("encoded")], &[input::<0, IN>(), output::<0, OUT>()]),
+        method("Decode", &[any("encoded")], &[any("value")], &[input::<0, OUT>(), output::<0, IN>()]),
     ],
 };
 
@@ -181,9 +169,9 @@ static DATA_SOURCE: AtomicOpsetDecl = AtomicOpsetDecl {
     domain: Role::DataSource.domain(),
     version: 1,
     ops: &[
-        op("NextBatch", Stateful, &[WHEN], &[any("sample")], &[at_output::<0, SAMPLE>()]),
-        op("Reset", Stateful, &[WHEN], &[DONE], NO_RELATIONS),
-        op("OnDataLoaded", Stateful, &[any("batch")], &[DONE], &[at_input::<0, SAMPLE>()]),
+        method("NextBatch", &[WHEN], &[any("sample")], &[output::<0, SAMPLE>()]),
+        method("Reset", &[WHEN], &[DONE], NO_RELATIONS),
+        method("OnDataLoaded", &[any("batch")], &[DONE], &[input::<0, SAMPLE>()]),
     ],
 };
 
@@ -191,9 +179,9 @@ static PEER_SELECTOR: AtomicOpsetDecl = AtomicOpsetDecl {
     domain: Role::PeerSelector.domain(),
     version: 1,
     ops: &[
-        op("Select", Stateful, &[WHEN], &[PEERS], NO_RELATIONS),
-        op("Sample", Stateful, &[WHEN], &[PEERS], NO_RELATIONS),
-        op("CurrentView", Stateful, &[WHEN], &[PEERS], NO_RELATIONS),
+        method("Select", &[WHEN], &[PEERS], NO_RELATIONS),
+        method("Sample", &[WHEN], &[PEERS], NO_RELATIONS),
+        method("CurrentView", &[WHEN], &[PEERS], NO_RELATIONS),
     ],
 };
 
@@ -305,9 +293,8 @@ fn signature(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
 static IMPORT: AtomicOpsetDecl = AtomicOpsetDecl {
     domain: names::IMPORT_DOMAIN,
     version: 1,
-    ops: &[op(
+    ops: &[method(
         "Call",
-        Stateful,
         &[PortDecl::variadic("arguments", &TYPE_ANY)],
         &[PortDecl::variadic("results", &TYPE_ANY)],
         &[TypeRelation::Custom { name: "import.signature", run: signature }],

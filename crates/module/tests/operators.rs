@@ -83,14 +83,14 @@ fn attributes() -> String {
         if optional.is_empty() {
             continue;
         }
-        writeln!(text, "    {0}Attrs of \"{0}\" {{", schema.name).expect("a string takes everything");
+        write!(text, "    {0}Attrs of \"{0}\" {{", schema.name).expect("a string takes everything");
         for attribute in optional {
             let default = default(attribute).map_or_else(String::new, |value| format!(" = \"{value}\""));
             let field = argument(&attribute.name);
-            writeln!(text, "        {field} \"{}\": {}{default},", attribute.name, rust_type(attribute))
+            write!(text, " {field} \"{}\": {}{default},", attribute.name, rust_type(attribute))
                 .expect("a string takes everything");
         }
-        text.push_str("    }\n");
+        text.push_str(" }\n");
     }
     text + "}\n"
 }

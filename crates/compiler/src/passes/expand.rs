@@ -12,7 +12,7 @@
 use std::collections::{HashMap, HashSet};
 
 use typeloom_module::ir;
-use typeloom_module::names::{COMPOSITE_DOMAIN, TYPES_DOMAIN};
+use typeloom_module::names::COMPOSITE_DOMAIN;
 use typeloom_onnx::inline::{self, Call, Key};
 use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto,
@@ -223,14 +223,9 @@ impl<'f> Expansion<'f> {
                     names.insert(formal.clone(), actual.clone());
                 }
                 // An input that is returned, or a value that is returned twice.
-                Some(from) => expanded.push(NodeProto {
-                    op_type: Some("Identity".to_owned()),
-                    domain: Some(TYPES_DOMAIN.to_owned()),
-                    input: vec![from.clone()],
-                    output: vec![actual.clone()],
-                    metadata_props: node.metadata_props.clone(),
-                    ..NodeProto::default()
-                }),
+                Some(from) => {
+                    expanded.push(ir::types_node("Identity", from, actual, node.metadata_props.clone()));
+                }
             }
         }
         // The stored attributes of the call, and the types declared in the function.
@@ -276,14 +271,7 @@ fn unbundle(graph: &mut GraphProto) -> Result<(), BuildError> {
                     let message = format!("the bundle has no child `{key}`; it has {}", names.join(", "));
                     return Err(BuildError::InvalidProgram { message });
                 };
-                expanded.push(NodeProto {
-                    op_type: Some("Identity".to_owned()),
-                    domain: Some(TYPES_DOMAIN.to_owned()),
-                    input: vec![child.clone()],
-                    output: vec![output.clone()],
-                    metadata_props: node.metadata_props.clone(),
-                    ..NodeProto::default()
-                });
+                expanded.push(ir::types_node("Identity", child, output, node.metadata_props.clone()));
             }
             continue;
         }

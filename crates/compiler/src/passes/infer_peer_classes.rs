@@ -111,17 +111,6 @@ fn instead(op: &str) -> String {
     )
 }
 
-fn wire_identity(from: &str, to: &str, beside: &NodeProto) -> NodeProto {
-    NodeProto {
-        op_type: Some("Identity".to_owned()),
-        domain: Some(names::TYPES_DOMAIN.to_owned()),
-        input: vec![from.to_owned()],
-        output: vec![to.to_owned()],
-        metadata_props: beside.metadata_props.clone(),
-        ..NodeProto::default()
-    }
-}
-
 /// Inserts a receive after every send and returns the sent and received values. A receive of the author
 /// becomes an alias of the inserted one.
 fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
@@ -139,7 +128,7 @@ fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
         if let (Some(arrived), Some(sender)) = (arrived, sender) {
             for (from, to) in [arrived, sender].into_iter().zip(&node.output).filter(|(_, to)| !to.is_empty())
             {
-                nodes.push(wire_identity(from, to, &node));
+                nodes.push(ir::types_node("Identity", from, to, node.metadata_props.clone()));
             }
             continue;
         }
@@ -156,10 +145,7 @@ fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
             domain: Some(WIRE_DOMAIN.to_owned()),
             input: vec![sent.clone()],
             output: vec![data.clone(), sender.clone()],
-            metadata_props: ir::metadata(&node, names::SOURCE_LOCATION)
-                .map(|location| ir::entry(&*names::keys::SOURCE_LOCATION, location))
-                .into_iter()
-                .collect(),
+            metadata_props: ir::source_location(&node),
             ..NodeProto::default()
         };
         made.push((node.input.first().cloned().unwrap_or_default(), data.clone()));

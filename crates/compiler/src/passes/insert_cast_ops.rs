@@ -94,18 +94,7 @@ fn short(node: &str) -> &str {
     node.rsplit_once('.').map_or(node, |(_, name)| name)
 }
 
-fn cast_node(from_value: &str, to_value: &str, from: &str, to: &str, beside: &NodeProto) -> NodeProto {
-    let location = ir::metadata(beside, names::SOURCE_LOCATION);
-    NodeProto {
-        op_type: Some("Cast".to_owned()),
-        domain: Some(names::TYPES_DOMAIN.to_owned()),
-        input: vec![from_value.to_owned()],
-        output: vec![to_value.to_owned()],
-        attribute: vec![from.into_attribute("from"), to.into_attribute("to")],
-        metadata_props: location
-            .map(|location| ir::entry(&*names::keys::SOURCE_LOCATION, location))
-            .into_iter()
-            .collect(),
-        ..NodeProto::default()
-    }
+fn cast_node(from_value: &str, to_value: &str, from: &str, to: &str, like: &NodeProto) -> NodeProto {
+    let attribute = vec![from.into_attribute("from"), to.into_attribute("to")];
+    NodeProto { attribute, ..ir::types_node("Cast", from_value, to_value, ir::source_location(like)) }
 }

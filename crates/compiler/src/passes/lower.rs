@@ -141,12 +141,12 @@ pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
     Ok(Lowered { unit, types, interface, refusals })
 }
 
-fn write(form: &mut Form<'_>) -> form::Lowered {
+fn write(form: &mut Form<'_>) -> form::Lowered<()> {
     let op = form.node.op_type();
     let found = FAMILIES.iter().copied().flatten().find(|rule| rule.operator == op);
     let Some(rule) = found else { return form::refuse("no rule knows the operator") };
-    (rule.run)(form)?;
-    form.finish()
+    let first = (rule.run)(form)?;
+    form.finish(first)
 }
 
 /// The solved types of the values that are visible in one graph.

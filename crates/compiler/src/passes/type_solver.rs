@@ -122,7 +122,7 @@ fn cut(graph: &mut GraphProto, version: i64, taken: &mut HashSet<String>) -> Vec
                 continue;
             };
             let cut = ir::fresh(taken, &format!("{value}.edge"));
-            nodes.push(edge(&value, &cut, &node));
+            nodes.push(ir::types_node("Edge", &value, &cut, node.metadata_props.clone()));
             node.input[port].clone_from(&cut);
             cuts.push(Cut {
                 site: CastSite { end: CastEnd::Input, node: at, port, value: value.clone() },
@@ -140,7 +140,10 @@ fn cut(graph: &mut GraphProto, version: i64, taken: &mut HashSet<String>) -> Vec
             let reason = format!("`{value}` is declared as {ty}");
             after.push((cut, value, site, reason));
         }
-        let edges: Vec<NodeProto> = after.iter().map(|(cut, value, ..)| edge(cut, value, &node)).collect();
+        let edges: Vec<NodeProto> = after
+            .iter()
+            .map(|(cut, value, ..)| ir::types_node("Edge", cut, value, node.metadata_props.clone()))
+            .collect();
         cuts.extend(after.into_iter().map(|(cut, value, site, reason)| Cut {
             site,
             ends: (cut, value),
@@ -157,17 +160,6 @@ fn cut(graph: &mut GraphProto, version: i64, taken: &mut HashSet<String>) -> Vec
 fn has_element(ty: &typeloom_onnx::messages::TypeProto) -> bool {
     ty.denotation.as_deref().is_some_and(|denotation| !denotation.is_empty())
         || matches!(&ty.value, Some(type_proto::Value::TensorType(tensor)) if tensor.elem_type() != 0)
-}
-
-fn edge(from: &str, to: &str, beside: &NodeProto) -> NodeProto {
-    NodeProto {
-        op_type: Some("Edge".to_owned()),
-        domain: Some(names::TYPES_DOMAIN.to_owned()),
-        input: vec![from.to_owned()],
-        output: vec![to.to_owned()],
-        metadata_props: beside.metadata_props.clone(),
-        ..NodeProto::default()
-    }
 }
 
 /// Returns the inputs of a node that have a known type, with the source of the type.

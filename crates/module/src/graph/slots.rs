@@ -138,14 +138,93 @@ impl ProtocolSlot {
     }
 }
 
-impl IndexSlot {
-    /// Adds vectors under ids. Returns a trigger of completion.
-    #[track_caller]
-    pub fn add(&self, ids: &ValueRef, vectors: &ValueRef) -> ValueRef {
-        let [done] = self.0.record("Add", &[ids.into(), vectors.into()], Vec::new(), SourceLocation::here());
-        done
-    }
+/// Defines the operators of placeholders: methods with the name of an operator, its inputs, and an optional integer attribute.
+macro_rules! operators {
+    ($($slot:ident { $($(#[$meta:meta])* $method:ident $op:literal($($input:ident: $ty:ty),*) $($attribute:ident)?;)* })*) => {
+        $(
+            impl $slot {
+                $(
+                    $(#[$meta])*
+                    #[track_caller]
+                    pub fn $method(&self, $($input: $ty,)* $($attribute: i64)?) -> ValueRef {
+                        let attributes = vec![$($attribute.into_attribute(stringify!($attribute)))?];
+                        let [result] =
+                            self.0.record($op, &[$($input.into()),*], attributes, SourceLocation::here());
+                        result
+                    }
+                )*
+            }
+        )*
+    };
+}
 
+operators! {
+    IndexSlot {
+        /// Adds vectors under ids. Returns a trigger of completion.
+        add "Add"(ids: &ValueRef, vectors: &ValueRef);
+        /// Removes vectors. Returns a trigger of completion.
+        remove "Remove"(ids: &ValueRef);
+        /// Trains the index on vectors. Returns a trigger of completion.
+        train "Train"(vectors: &ValueRef);
+    }
+    ModelSlot {
+        /// Returns the prediction for an input.
+        #[must_use]
+        forward "Forward"(input: &ValueRef);
+        /// Replaces the parameters. Returns a trigger of completion.
+        load_parameters "LoadParameters"(parameters: &ValueRef);
+        /// Returns the gradient of the parameters for a gradient of the output.
+        #[must_use]
+        backward "Backward"(gradient: &ValueRef);
+        /// Adds a delta to the parameters. Returns a trigger of completion.
+        apply_delta "ApplyDelta"(delta: &ValueRef);
+        /// Returns the loss of a prediction.
+        #[must_use]
+        compute_loss "ComputeLoss"(prediction: &ValueRef, target: &ValueRef);
+        /// Returns the parameters, after an optional trigger.
+        #[must_use]
+        params "Params"(when: Option<&ValueRef>);
+    }
+    AggregatorSlot {
+        /// Adds the contribution of a peer with optional metadata. Returns a trigger of completion.
+        contribute "Contribute"(source: &ValueRef, element: &ValueRef, metadata: Option<&ValueRef>);
+        /// Returns the aggregate of the contributions, after an optional trigger.
+        #[must_use]
+        aggregate "Aggregate"(when: Option<&ValueRef>);
+    }
+    CodecSlot {
+        /// Trains the codec on samples. Returns a trigger of completion.
+        train "Train"(samples: &ValueRef);
+        /// Returns the encoded value.
+        #[must_use]
+        encode "Encode"(value: &ValueRef);
+        /// Returns the decoded value.
+        #[must_use]
+        decode "Decode"(value: &ValueRef);
+    }
+    DataSourceSlot {
+        /// Returns the next batch, after an optional trigger.
+        #[must_use]
+        next_batch "NextBatch"(when: Option<&ValueRef>);
+        /// Restarts the source, after an optional trigger. Returns a trigger of completion.
+        reset "Reset"(when: Option<&ValueRef>);
+        /// Notifies the source of a batch. Returns a trigger of completion.
+        on_data_loaded "OnDataLoaded"(batch: &ValueRef);
+    }
+    PeerSelectorSlot {
+        /// Returns the `count` best peers, after an optional trigger.
+        #[must_use]
+        select "Select"(when: Option<&ValueRef>) count;
+        /// Returns `count` random peers, after an optional trigger.
+        #[must_use]
+        sample "Sample"(when: Option<&ValueRef>) count;
+        /// Returns all known peers, after an optional trigger.
+        #[must_use]
+        current_view "CurrentView"(when: Option<&ValueRef>);
+    }
+}
+
+impl IndexSlot {
     /// Returns the ids of the `k` vectors nearest to a query, and their distances.
     #[track_caller]
     #[must_use]
@@ -153,164 +232,5 @@ impl IndexSlot {
         let k = vec![k.into_attribute("k")];
         let [ids, distances] = self.0.record("Search", &[query.into()], k, SourceLocation::here());
         (ids, distances)
-    }
-
-    /// Removes vectors. Returns a trigger of completion.
-    #[track_caller]
-    pub fn remove(&self, ids: &ValueRef) -> ValueRef {
-        let [done] = self.0.record("Remove", &[ids.into()], Vec::new(), SourceLocation::here());
-        done
-    }
-
-    /// Trains the index on vectors. Returns a trigger of completion.
-    #[track_caller]
-    pub fn train(&self, vectors: &ValueRef) -> ValueRef {
-        let [done] = self.0.record("Train", &[vectors.into()], Vec::new(), SourceLocation::here());
-        done
-    }
-}
-
-impl ModelSlot {
-    /// Returns the prediction for an input.
-    #[track_caller]
-    #[must_use]
-    pub fn forward(&self, input: &ValueRef) -> ValueRef {
-        let [output] = self.0.record("Forward", &[input.into()], Vec::new(), SourceLocation::here());
-        output
-    }
-
-    /// Replaces the parameters. Returns a trigger of completion.
-    #[track_caller]
-    pub fn load_parameters(&self, parameters: &ValueRef) -> ValueRef {
-        let [done] =
-            self.0.record("LoadParameters", &[parameters.into()], Vec::new(), SourceLocation::here());
-        done
-    }
-
-    /// Returns the gradient of the parameters for a gradient of the output.
-    #[track_caller]
-    #[must_use]
-    pub fn backward(&self, gradient: &ValueRef) -> ValueRef {
-        let [parameters] = self.0.record("Backward", &[gradient.into()], Vec::new(), SourceLocation::here());
-        parameters
-    }
-
-    /// Adds a delta to the parameters. Returns a trigger of completion.
-    #[track_caller]
-    pub fn apply_delta(&self, delta: &ValueRef) -> ValueRef {
-        let [done] = self.0.record("ApplyDelta", &[delta.into()], Vec::new(), SourceLocation::here());
-        done
-    }
-
-    /// Returns the loss of a prediction.
-    #[track_caller]
-    #[must_use]
-    pub fn compute_loss(&self, prediction: &ValueRef, target: &ValueRef) -> ValueRef {
-        let inputs = [prediction.into(), target.into()];
-        let [loss] = self.0.record("ComputeLoss", &inputs, Vec::new(), SourceLocation::here());
-        loss
-    }
-
-    /// Returns the parameters, after an optional trigger.
-    #[track_caller]
-    #[must_use]
-    pub fn params(&self, when: Option<&ValueRef>) -> ValueRef {
-        let [parameters] = self.0.record("Params", &[when.into()], Vec::new(), SourceLocation::here());
-        parameters
-    }
-}
-
-impl AggregatorSlot {
-    /// Adds the contribution of a peer with optional metadata. Returns a trigger of completion.
-    #[track_caller]
-    pub fn contribute(&self, source: &ValueRef, element: &ValueRef, metadata: Option<&ValueRef>) -> ValueRef {
-        let inputs = [source.into(), element.into(), metadata.into()];
-        let [done] = self.0.record("Contribute", &inputs, Vec::new(), SourceLocation::here());
-        done
-    }
-
-    /// Returns the aggregate of the contributions, after an optional trigger.
-    #[track_caller]
-    #[must_use]
-    pub fn aggregate(&self, when: Option<&ValueRef>) -> ValueRef {
-        let [element] = self.0.record("Aggregate", &[when.into()], Vec::new(), SourceLocation::here());
-        element
-    }
-}
-
-impl CodecSlot {
-    /// Trains the codec on samples. Returns a trigger of completion.
-    #[track_caller]
-    pub fn train(&self, samples: &ValueRef) -> ValueRef {
-        let [done] = self.0.record("Train", &[samples.into()], Vec::new(), SourceLocation::here());
-        done
-    }
-
-    /// Returns the encoded value.
-    #[track_caller]
-    #[must_use]
-    pub fn encode(&self, value: &ValueRef) -> ValueRef {
-        let [encoded] = self.0.record("Encode", &[value.into()], Vec::new(), SourceLocation::here());
-        encoded
-    }
-
-    /// Returns the decoded value.
-    #[track_caller]
-    #[must_use]
-    pub fn decode(&self, value: &ValueRef) -> ValueRef {
-        let [decoded] = self.0.record("Decode", &[value.into()], Vec::new(), SourceLocation::here());
-        decoded
-    }
-}
-
-impl DataSourceSlot {
-    /// Returns the next batch, after an optional trigger.
-    #[track_caller]
-    #[must_use]
-    pub fn next_batch(&self, when: Option<&ValueRef>) -> ValueRef {
-        let [sample] = self.0.record("NextBatch", &[when.into()], Vec::new(), SourceLocation::here());
-        sample
-    }
-
-    /// Restarts the source, after an optional trigger. Returns a trigger of completion.
-    #[track_caller]
-    pub fn reset(&self, when: Option<&ValueRef>) -> ValueRef {
-        let [done] = self.0.record("Reset", &[when.into()], Vec::new(), SourceLocation::here());
-        done
-    }
-
-    /// Notifies the source of a batch. Returns a trigger of completion.
-    #[track_caller]
-    pub fn on_data_loaded(&self, batch: &ValueRef) -> ValueRef {
-        let [done] = self.0.record("OnDataLoaded", &[batch.into()], Vec::new(), SourceLocation::here());
-        done
-    }
-}
-
-impl PeerSelectorSlot {
-    /// Returns the `count` best peers, after an optional trigger.
-    #[track_caller]
-    #[must_use]
-    pub fn select(&self, when: Option<&ValueRef>, count: i64) -> ValueRef {
-        let count = vec![count.into_attribute("count")];
-        let [peers] = self.0.record("Select", &[when.into()], count, SourceLocation::here());
-        peers
-    }
-
-    /// Returns `count` random peers, after an optional trigger.
-    #[track_caller]
-    #[must_use]
-    pub fn sample(&self, when: Option<&ValueRef>, count: i64) -> ValueRef {
-        let count = vec![count.into_attribute("count")];
-        let [peers] = self.0.record("Sample", &[when.into()], count, SourceLocation::here());
-        peers
-    }
-
-    /// Returns all known peers, after an optional trigger.
-    #[track_caller]
-    #[must_use]
-    pub fn current_view(&self, when: Option<&ValueRef>) -> ValueRef {
-        let [peers] = self.0.record("CurrentView", &[when.into()], Vec::new(), SourceLocation::here());
-        peers
     }
 }

@@ -24,9 +24,7 @@ pub(super) const RULES: &[LoweringRule] = &[
     rule("Gelu", gelu),
     rule("Erf", |f| {
         let x = f.real(0)?;
-        let y = erf(f, &x)?;
-        f.result(0, &y);
-        Ok(())
+        erf(f, &x)
     }),
     rule("Shrink", shrink),
     rule("Clip", clip),
@@ -38,9 +36,7 @@ pub(super) const RULES: &[LoweringRule] = &[
 
 fn each(f: &mut Form<'_>, function: impl Fn(&mut Form<'_>, &Operand) -> Operand) -> Lowered {
     let x = f.real(0)?;
-    let y = function(f, &x);
-    f.result(0, &y);
-    Ok(())
+    Ok(function(f, &x))
 }
 
 /// 0 below 0; NaN stays.
@@ -48,31 +44,26 @@ fn relu(f: &mut Form<'_>) -> Lowered {
     let x = f.input(0)?;
     let zero = f.number(&x, 0.0);
     let below = f.less(&x, &zero);
-    let y = f.select(&below, &zero, &x);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.select(&below, &zero, &x))
 }
 
-fn scaled_below(f: &mut Form<'_>, x: &Operand, slope: &Operand) {
+fn scaled_below(f: &mut Form<'_>, x: &Operand, slope: &Operand) -> Operand {
     let zero = f.number(x, 0.0);
     let below = f.less(x, &zero);
     let scaled = f.mul(x, slope);
-    let y = f.select(&below, &scaled, x);
-    f.result(0, &y);
+    f.select(&below, &scaled, x)
 }
 
 fn leaky_relu(f: &mut Form<'_>) -> Lowered {
     let x = f.real(0)?;
     let alpha = f.float("alpha", 0.01);
     let alpha = f.number(&x, alpha);
-    scaled_below(f, &x, &alpha);
-    Ok(())
+    Ok(scaled_below(f, &x, &alpha))
 }
 
 fn prelu(f: &mut Form<'_>) -> Lowered {
     let (x, slope) = (f.input(0)?, f.input(1)?);
-    scaled_below(f, &x, &slope);
-    Ok(())
+    Ok(scaled_below(f, &x, &slope))
 }
 
 fn thresholded_relu(f: &mut Form<'_>) -> Lowered {
@@ -80,9 +71,7 @@ fn thresholded_relu(f: &mut Form<'_>) -> Lowered {
     let alpha = f.float("alpha", 1.0);
     let (alpha, zero) = (f.number(&x, alpha), f.number(&x, 0.0));
     let above = f.greater(&x, &alpha);
-    let y = f.select(&above, &x, &zero);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.select(&above, &x, &zero))
 }
 
 /// `exp(x) - 1`. Near 0, where the difference cancels, its series is used.
@@ -151,12 +140,7 @@ pub(super) fn tanh(f: &mut Form<'_>, x: &Operand) -> Operand {
         1.0,
     ];
     let square = f.mul(x, x);
-    let mut series = f.number(x, SERIES[0]);
-    for coefficient in &SERIES[1..] {
-        let product = f.mul(&series, &square);
-        let coefficient = f.number(x, *coefficient);
-        series = f.add(&product, &coefficient);
-    }
+    let series = f.polynomial(&square, &SERIES);
     let near = f.mul(x, &series);
     let (one, two) = (f.number(x, 1.0), f.number(x, 2.0));
     let doubled = f.mul(x, &two);
@@ -194,24 +178,15 @@ pub(super) fn erf(f: &mut Form<'_>, x: &Operand) -> Lowered<Operand> {
         }
         coefficients.push(std::f64::consts::FRAC_2_SQRT_PI / (factorial * f64::from(2 * at + 1)));
     }
-    let mut series = f.number(x, coefficients.pop().unwrap_or_default());
-    for coefficient in coefficients.iter().rev() {
-        let product = f.mul(&series, &square);
-        let coefficient = f.number(x, *coefficient);
-        series = f.add(&product, &coefficient);
-    }
+    coefficients.reverse();
+    let series = f.polynomial(&square, &coefficients);
     let near = f.mul(x, &series);
     let (one, size) = (f.number(x, 1.0), f.abs(x));
     let scale = f.number(x, 0.327_591_1);
     let scaled = f.mul(&size, &scale);
     let sum = f.add(&one, &scaled);
     let t = f.div(&one, &sum);
-    let mut tail = f.number(x, FAR[0]);
-    for coefficient in &FAR[1..] {
-        let product = f.mul(&tail, &t);
-        let coefficient = f.number(x, *coefficient);
-        tail = f.add(&product, &coefficient);
-    }
+    let tail = f.polynomial(&t, &FAR);
     let tail = f.mul(&tail, &t);
     let negative = f.neg(&square);
     let power = f.exp(&negative);
@@ -232,9 +207,7 @@ fn elu(f: &mut Form<'_>) -> Lowered {
     let power = expm1(f, &x);
     let scaled = f.mul(&alpha, &power);
     let below = f.less(&x, &zero);
-    let y = f.select(&below, &scaled, &x);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.select(&below, &scaled, &x))
 }
 
 fn celu(f: &mut Form<'_>) -> Lowered {
@@ -245,9 +218,7 @@ fn celu(f: &mut Form<'_>) -> Lowered {
     let power = expm1(f, &ratio);
     let scaled = f.mul(&alpha, &power);
     let below = f.less(&x, &zero);
-    let y = f.select(&below, &scaled, &x);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.select(&below, &scaled, &x))
 }
 
 fn selu(f: &mut Form<'_>) -> Lowered {
@@ -258,9 +229,7 @@ fn selu(f: &mut Form<'_>) -> Lowered {
     let scaled = f.mul(&both, &power);
     let straight = f.mul(&gamma, &x);
     let above = f.greater(&x, &zero);
-    let y = f.select(&above, &straight, &scaled);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.select(&above, &straight, &scaled))
 }
 
 fn between(f: &mut Form<'_>, x: &Operand, low: &Operand, high: &Operand) -> Operand {
@@ -340,9 +309,7 @@ fn gelu(f: &mut Form<'_>) -> Lowered {
     };
     let sum = f.add(&one, &inner);
     let halved = f.mul(&half, &x);
-    let y = f.mul(&halved, &sum);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.mul(&halved, &sum))
 }
 
 fn shrink(f: &mut Form<'_>) -> Lowered {
@@ -354,9 +321,7 @@ fn shrink(f: &mut Form<'_>) -> Lowered {
     let above = f.greater(&x, &high);
     let upper = f.select(&above, &lowered, &zero);
     let below = f.less(&x, &low);
-    let y = f.select(&below, &raised, &upper);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.select(&below, &raised, &upper))
 }
 
 fn clip(f: &mut Form<'_>) -> Lowered {
@@ -377,8 +342,7 @@ fn clip(f: &mut Form<'_>) -> Lowered {
         let above = f.greater(&y, &high);
         y = f.select(&above, &high, &y);
     }
-    f.result(0, &y);
-    Ok(())
+    Ok(y)
 }
 
 /// Outside of training, the input.
@@ -393,7 +357,6 @@ fn dropout(f: &mut Form<'_>) -> Lowered {
     // The ratio and the seed of the dropped elements.
     f.pass_over(&["ratio", "seed"]);
     let x = f.input(0)?;
-    f.result(0, &x);
     if f.wants(1) {
         let shape: Vec<Option<i64>> = x.extents()?.into_iter().map(Some).collect();
         let mask_type = f.outputs.get(1).and_then(Option::as_ref).map_or(Dtype::Bool, Operand::dtype);
@@ -401,7 +364,7 @@ fn dropout(f: &mut Form<'_>) -> Lowered {
         let mask = f.expand(&one, &shape)?;
         f.result(1, &mask);
     }
-    Ok(())
+    Ok(x)
 }
 
 /// The axes of one row: one axis, or before version 13 all axes from the given one on.
@@ -429,9 +392,7 @@ fn softmax(f: &mut Form<'_>) -> Lowered {
     let from = from_greatest(f, &x, &axes);
     let power = f.exp(&from);
     let sum = f.reduce("ReduceSum", &power, &axes, true);
-    let y = f.div(&power, &sum);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.div(&power, &sum))
 }
 
 /// The logarithm of [`softmax`], along axes.
@@ -446,9 +407,7 @@ pub(super) fn log_softmax_of(f: &mut Form<'_>, x: &Operand, axes: &[usize]) -> O
 fn log_softmax(f: &mut Form<'_>) -> Lowered {
     let x = f.real(0)?;
     let axes = row(f, &x)?;
-    let y = log_softmax_of(f, &x, &axes);
-    f.result(0, &y);
-    Ok(())
+    Ok(log_softmax_of(f, &x, &axes))
 }
 
 /// 1 at the first maximum of a row, and 0 elsewhere.
@@ -470,7 +429,5 @@ fn hardmax(f: &mut Form<'_>) -> Lowered {
     let candidates = f.select(&less, &behind, &numbers);
     let first = f.reduce("ReduceMin", &candidates, &axes, true);
     let after = f.greater(&candidates, &first);
-    let y = f.select(&after, &zero, &one);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.select(&after, &zero, &one))
 }

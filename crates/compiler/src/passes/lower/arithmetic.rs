@@ -45,9 +45,7 @@ fn less(f: &mut Form<'_>, a: &Operand, b: &Operand) -> Operand {
 fn fold(f: &mut Form<'_>, join: impl Fn(&mut Form<'_>, &Operand, &Operand) -> Operand) -> Lowered {
     let all = f.all()?;
     let Some((first, rest)) = all.split_first() else { return refuse("it has no inputs") };
-    let result = rest.iter().fold(first.clone(), |so_far, next| join(f, &so_far, next));
-    f.result(0, &result);
-    Ok(())
+    Ok(rest.iter().fold(first.clone(), |so_far, next| join(f, &so_far, next)))
 }
 
 fn mean(f: &mut Form<'_>) -> Lowered {
@@ -56,17 +54,13 @@ fn mean(f: &mut Form<'_>) -> Lowered {
     let Some((first, rest)) = all.split_first() else { return refuse("it has no inputs") };
     let sum = rest.iter().fold(first.clone(), |so_far, next| f.add(&so_far, next));
     let count = f.number(first, count as f64);
-    let result = f.div(&sum, &count);
-    f.result(0, &result);
-    Ok(())
+    Ok(f.div(&sum, &count))
 }
 
 fn reciprocal(f: &mut Form<'_>) -> Lowered {
     let x = f.real(0)?;
     let one = f.number(&x, 1.0);
-    let y = f.div(&one, &x);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.div(&one, &x))
 }
 
 /// 1 above 0, -1 below 0, and any other value unchanged.
@@ -82,15 +76,12 @@ fn sign(f: &mut Form<'_>) -> Lowered {
         let below = f.less(&x, &zero);
         f.select(&below, &minus, &upper)
     };
-    f.result(0, &y);
-    Ok(())
+    Ok(y)
 }
 
 fn not(f: &mut Form<'_>) -> Lowered {
     let x = f.input(0)?;
-    let y = f.not(&x);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.not(&x))
 }
 
 fn truths(f: &mut Form<'_>) -> Lowered<(Operand, Operand)> {
@@ -101,26 +92,20 @@ fn truths(f: &mut Form<'_>) -> Lowered<(Operand, Operand)> {
 fn and(f: &mut Form<'_>) -> Lowered {
     let (a, b) = truths(f)?;
     let both = f.mul(&a, &b);
-    let y = f.is_positive(&both);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.is_positive(&both))
 }
 
 fn or(f: &mut Form<'_>) -> Lowered {
     let (a, b) = truths(f)?;
     let either = f.add(&a, &b);
-    let y = f.is_positive(&either);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.is_positive(&either))
 }
 
 fn xor(f: &mut Form<'_>) -> Lowered {
     let (a, b) = truths(f)?;
     let difference = f.sub(&a, &b);
     let size = f.abs(&difference);
-    let y = f.is_positive(&size);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.is_positive(&size))
 }
 
 /// Comparison or equality. Comparisons with NaN are false.
@@ -130,17 +115,13 @@ fn at_most(f: &mut Form<'_>, turned: bool) -> Lowered {
     let equal = f.equal(&a, &b);
     let (strict, equal) = (f.truth(&strict), f.truth(&equal));
     let either = f.add(&strict, &equal);
-    let y = f.is_positive(&either);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.is_positive(&either))
 }
 
 fn is_nan(f: &mut Form<'_>) -> Lowered {
     let x = f.real(0)?;
     let is_number = f.equal(&x, &x);
-    let y = f.not(&is_number);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.not(&is_number))
 }
 
 fn is_inf(f: &mut Form<'_>) -> Lowered {
@@ -159,15 +140,12 @@ fn is_inf(f: &mut Form<'_>) -> Lowered {
         }
         (false, false) => f.less(&x, &x),
     };
-    f.result(0, &y);
-    Ok(())
+    Ok(y)
 }
 
 fn cast_like(f: &mut Form<'_>) -> Lowered {
     let (x, like) = (f.input(0)?, f.input(1)?);
-    let y = f.cast_with_rounding(&x, like.dtype());
-    f.result(0, &y);
-    Ok(())
+    Ok(f.cast_with_rounding(&x, like.dtype()))
 }
 
 /// The remainder of integers has the sign of the divisor.
@@ -189,8 +167,7 @@ fn modulo(f: &mut Form<'_>) -> Lowered {
         let for_positive = f.select(&below, &moved, &rest);
         f.select(&divisor, &for_negative, &for_positive)
     };
-    f.result(0, &y);
-    Ok(())
+    Ok(y)
 }
 
 fn sinh(f: &mut Form<'_>) -> Lowered {
@@ -199,9 +176,7 @@ fn sinh(f: &mut Form<'_>) -> Lowered {
     let (up, down) = (expm1(f, &x), expm1(f, &negative));
     let difference = f.sub(&up, &down);
     let half = f.number(&x, 0.5);
-    let y = f.mul(&half, &difference);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.mul(&half, &difference))
 }
 
 fn cosh(f: &mut Form<'_>) -> Lowered {
@@ -210,9 +185,7 @@ fn cosh(f: &mut Form<'_>) -> Lowered {
     let (up, down) = (f.exp(&x), f.exp(&negative));
     let sum = f.add(&up, &down);
     let half = f.number(&x, 0.5);
-    let y = f.mul(&half, &sum);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.mul(&half, &sum))
 }
 
 /// The logarithm of `1 + |x| + x^2 / (1 + sqrt(1 + x^2))`, with the sign of `x`.
@@ -230,9 +203,7 @@ fn asinh(f: &mut Form<'_>) -> Lowered {
     let log = of_large(f, &size, &near);
     let turned = f.neg(&log);
     let negative = f.less(&x, &zero);
-    let y = f.select(&negative, &turned, &log);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.select(&negative, &turned, &log))
 }
 
 /// The logarithm of `1 + t + sqrt(2 t + t^2)` with `t = x - 1`.
@@ -245,9 +216,7 @@ fn acosh(f: &mut Form<'_>) -> Lowered {
     let root = f.mul(&roots.0, &roots.1);
     let sum = f.add(&t, &root);
     let near = log1p(f, &sum);
-    let y = of_large(f, &x, &near);
-    f.result(0, &y);
-    Ok(())
+    Ok(of_large(f, &x, &near))
 }
 
 /// The logarithm of `2 x` where the square of `x` may overflow, and `near` elsewhere.
@@ -267,7 +236,5 @@ fn atanh(f: &mut Form<'_>) -> Lowered {
     let rest = f.sub(&one, &x);
     let ratio = f.div(&twice, &rest);
     let log = log1p(f, &ratio);
-    let y = f.mul(&half, &log);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.mul(&half, &log))
 }

@@ -24,8 +24,8 @@ mod attributes;
 #[derive(Clone, Debug)]
 pub(super) struct Refusal(pub(super) String);
 
-/// The result of a rule.
-pub(super) type Lowered<T = ()> = Result<T, Refusal>;
+/// The result of a rule: the value of the first output.
+pub(super) type Lowered<T = Operand> = Result<T, Refusal>;
 
 /// Refuses a node for a reason.
 pub(super) fn refuse<T>(reason: impl Into<String>) -> Lowered<T> {
@@ -101,6 +101,17 @@ impl Operand {
     }
 }
 
+/// Methods named after primitives.
+macro_rules! primitives {
+    ($($method:ident $op:literal $kind:ident($($operand:ident),*);)*) => {
+        $(
+            pub(super) fn $method(&mut self, $($operand: &Operand),*) -> Operand {
+                self.$kind($op, $($operand),*)
+            }
+        )*
+    };
+}
+
 /// The primitives that one node becomes.
 pub(super) struct Form<'a> {
     pub(super) node: &'a NodeProto,
@@ -155,9 +166,10 @@ impl<'a> Form<'a> {
     }
 
     /// Renames the results to the node's outputs and checks the form.
-    pub(super) fn finish(&mut self) -> Lowered {
+    pub(super) fn finish(&mut self, first: Operand) -> Lowered<()> {
         let mut renamed: Vec<(String, String)> = Vec::new();
-        for (at, value) in std::mem::take(&mut self.results) {
+        let others = std::mem::take(&mut self.results);
+        for (at, value) in std::iter::once((0, first)).chain(others) {
             let Some(output) = self.node.output.get(at).filter(|name| !name.is_empty()).cloned() else {
                 continue;
             };
@@ -279,7 +291,7 @@ impl<'a> Form<'a> {
         Ok(self.constant(at)?.map(|numbers| numbers.iter().map(|number| clamped(*number as i64)).collect()))
     }
 
-    /// Declares the value of an output.
+    /// Declares the value of an output other than the first, in the order of outputs.
     pub(super) fn result(&mut self, at: usize, value: &Operand) {
         self.results.push((at, value.clone()));
     }
@@ -392,6 +404,21 @@ impl<'a> Form<'a> {
 
     // --- primitives
 
+    primitives! {
+        add "Add" binary(a, b);
+        sub "Sub" binary(a, b);
+        mul "Mul" binary(a, b);
+        div "Div" binary(a, b);
+        neg "Neg" unary(x);
+        abs "Abs" unary(x);
+        exp "Exp" unary(x);
+        log "Log" unary(x);
+        sqrt "Sqrt" unary(x);
+        equal "Equal" compare(a, b);
+        greater "Greater" compare(a, b);
+        less "Less" compare(a, b);
+    }
+
     pub(super) fn unary(&mut self, op: &str, x: &Operand) -> Operand {
         self.needs_storage(x.dtype());
         self.make(op, &[&x.name], Vec::new(), x.dtype(), x.shape())
@@ -403,58 +430,10 @@ impl<'a> Form<'a> {
         self.make(op, &[&a.name, &b.name], Vec::new(), a.dtype(), broadcast(&a.shape(), &b.shape()))
     }
 
-    pub(super) fn add(&mut self, a: &Operand, b: &Operand) -> Operand {
-        self.binary("Add", a, b)
-    }
-
-    pub(super) fn sub(&mut self, a: &Operand, b: &Operand) -> Operand {
-        self.binary("Sub", a, b)
-    }
-
-    pub(super) fn mul(&mut self, a: &Operand, b: &Operand) -> Operand {
-        self.binary("Mul", a, b)
-    }
-
-    pub(super) fn div(&mut self, a: &Operand, b: &Operand) -> Operand {
-        self.binary("Div", a, b)
-    }
-
-    pub(super) fn neg(&mut self, x: &Operand) -> Operand {
-        self.unary("Neg", x)
-    }
-
-    pub(super) fn abs(&mut self, x: &Operand) -> Operand {
-        self.unary("Abs", x)
-    }
-
-    pub(super) fn exp(&mut self, x: &Operand) -> Operand {
-        self.unary("Exp", x)
-    }
-
-    pub(super) fn log(&mut self, x: &Operand) -> Operand {
-        self.unary("Log", x)
-    }
-
-    pub(super) fn sqrt(&mut self, x: &Operand) -> Operand {
-        self.unary("Sqrt", x)
-    }
-
     fn compare(&mut self, op: &str, a: &Operand, b: &Operand) -> Operand {
         let compared = self.binary(op, a, b);
         let shape = compared.shape();
         Operand::new(compared.name, Dtype::Bool, shape)
-    }
-
-    pub(super) fn equal(&mut self, a: &Operand, b: &Operand) -> Operand {
-        self.compare("Equal", a, b)
-    }
-
-    pub(super) fn greater(&mut self, a: &Operand, b: &Operand) -> Operand {
-        self.compare("Greater", a, b)
-    }
-
-    pub(super) fn less(&mut self, a: &Operand, b: &Operand) -> Operand {
-        self.compare("Less", a, b)
     }
 
     pub(super) fn select(&mut self, condition: &Operand, a: &Operand, b: &Operand) -> Operand {
@@ -666,6 +645,18 @@ impl<'a> Form<'a> {
         }
         let (one, zero) = (self.literal(dtype, 1.0), self.literal(dtype, 0.0));
         self.select(condition, &one, &zero)
+    }
+
+    /// Evaluates a polynomial by Horner's scheme. The coefficient of the highest power is first.
+    pub(super) fn polynomial(&mut self, x: &Operand, coefficients: &[f64]) -> Operand {
+        let (first, rest) = coefficients.split_first().expect("a polynomial has coefficients");
+        let mut sum = self.number(x, *first);
+        for coefficient in rest {
+            let product = self.mul(&sum, x);
+            let coefficient = self.number(x, *coefficient);
+            sum = self.add(&product, &coefficient);
+        }
+        sum
     }
 
     /// Whether numbers are above 0.

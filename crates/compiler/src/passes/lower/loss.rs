@@ -10,18 +10,15 @@ pub(super) const RULES: &[LoweringRule] =
 
 fn likelihood(f: &mut Form<'_>) -> Lowered {
     let x = f.real(0)?;
-    let y = loss(f, &x)?;
-    f.result(0, &y);
-    Ok(())
+    loss(f, &x)
 }
 
 fn cross_entropy(f: &mut Form<'_>) -> Lowered {
     let x = f.real(0)?;
     let log = log_softmax_of(f, &x, &[1]);
     let y = loss(f, &log)?;
-    f.result(0, &y);
     f.result(1, &log);
-    Ok(())
+    Ok(y)
 }
 
 /// The weighted entries of the target classes along axis 1; 0 for the ignored class.

@@ -33,8 +33,7 @@ fn gemm(f: &mut Form<'_>) -> Lowered {
         };
         y = f.add(&y, &scaled);
     }
-    f.result(0, &y);
-    Ok(())
+    Ok(y)
 }
 
 /// The labels of one operand. Axes of an ellipsis are numbered from the last.
@@ -142,9 +141,7 @@ fn einsum(f: &mut Form<'_>) -> Lowered {
     if perm.len() != wanted.len() {
         return refuse("its result has a label that no input has");
     }
-    let y = f.transpose(&x, &perm);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.transpose(&x, &perm))
 }
 
 /// Contracts two operands by a batch of matrix products.

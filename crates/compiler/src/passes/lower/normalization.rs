@@ -43,9 +43,7 @@ fn batch(f: &mut Form<'_>) -> Lowered {
     let from = f.sub(&x, mean);
     let ratio = f.div(scale, &deviation);
     let scaled = f.mul(&from, &ratio);
-    let y = f.add(&scaled, bias);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.add(&scaled, bias))
 }
 
 /// Returns the deviations from the mean, the mean, and the inverse standard deviation.
@@ -80,13 +78,11 @@ fn instance(f: &mut Form<'_>) -> Lowered {
     let (scale, bias) = (f.real(1)?, f.real(2)?);
     let (scale, bias) = (per_channel(f, &scale, rank), per_channel(f, &bias, rank));
     let scaled = f.mul(&y, &scale);
-    let y = f.add(&scaled, &bias);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.add(&scaled, &bias))
 }
 
 /// Statistics are computed in `f32`, unless the node specifies another type.
-fn in_single(f: &Form<'_>) -> Lowered {
+fn in_single(f: &Form<'_>) -> Lowered<()> {
     match f.int("stash_type", 1) {
         1 => Ok(()),
         other => refuse(format!("it computes in element type {other}")),
@@ -110,10 +106,9 @@ fn layer(f: &mut Form<'_>) -> Lowered {
     if let Some(bias) = f.optional_real(2)? {
         y = f.add(&y, &bias);
     }
-    f.result(0, &y);
     f.result(1, &mean);
     f.result(2, &inverse);
-    Ok(())
+    Ok(y)
 }
 
 fn rms(f: &mut Form<'_>) -> Lowered {
@@ -128,9 +123,7 @@ fn rms(f: &mut Form<'_>) -> Lowered {
     let root = f.sqrt(&sum);
     let scale = f.real(1)?;
     let y = f.div(&x, &root);
-    let y = f.mul(&y, &scale);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.mul(&y, &scale))
 }
 
 fn group(f: &mut Form<'_>) -> Lowered {
@@ -167,8 +160,7 @@ fn group(f: &mut Form<'_>) -> Lowered {
         let y = f.reshape_to(&y, &shape)?;
         apply(f, &y, rank)
     };
-    f.result(0, &y);
-    Ok(())
+    Ok(y)
 }
 
 fn mean_variance(f: &mut Form<'_>) -> Lowered {
@@ -181,9 +173,7 @@ fn mean_variance(f: &mut Form<'_>) -> Lowered {
     let deviation = f.sqrt(&variance);
     let epsilon = f.number(&x, 1e-9);
     let below = f.add(&deviation, &epsilon);
-    let y = f.div(&from, &below);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.div(&from, &below))
 }
 
 /// A row of zeros is unchanged.
@@ -205,9 +195,7 @@ fn lp(f: &mut Form<'_>) -> Lowered {
     let one = f.number(&x, 1.0);
     let positive = f.is_positive(&norm);
     let norm = f.select(&positive, &norm, &one);
-    let y = f.div(&x, &norm);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.div(&x, &norm))
 }
 
 /// The sum of squares of the channels around each channel.
@@ -234,7 +222,5 @@ fn lrn(f: &mut Form<'_>) -> Lowered {
     let scaled = f.mul(&scale, &sum);
     let base = f.add(&bias, &scaled);
     let power = f.binary("Pow", &base, &beta);
-    let y = f.div(&x, &power);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.div(&x, &power))
 }

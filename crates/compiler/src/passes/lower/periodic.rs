@@ -46,9 +46,7 @@ fn rounded(f: &mut Form<'_>, round: impl Fn(&mut Form<'_>, &Operand) -> Operand)
     let size = f.abs(&x);
     let small = f.less(&size, &whole);
     let value = round(f, &x);
-    let y = f.select(&small, &value, &x);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.select(&small, &value, &x))
 }
 
 /// The nearest integer, ties to even.
@@ -153,13 +151,8 @@ fn series(f: &mut Form<'_>, square: &Operand, from: u32, terms: u32) -> Operand 
         coefficient /= -(last * (last - 1.0));
         coefficients.push(coefficient);
     }
-    let mut sum = f.number(square, coefficients.pop().unwrap_or_default());
-    for coefficient in coefficients.iter().rev() {
-        let product = f.mul(&sum, square);
-        let coefficient = f.number(square, *coefficient);
-        sum = f.add(&product, &coefficient);
-    }
-    sum
+    coefficients.reverse();
+    f.polynomial(square, &coefficients)
 }
 
 fn periodic(f: &mut Form<'_>, result: impl Fn(&mut Form<'_>, &Turn) -> Operand) -> Lowered {
@@ -171,7 +164,5 @@ fn periodic(f: &mut Form<'_>, result: impl Fn(&mut Form<'_>, &Turn) -> Operand) 
     let (limit, unknown) = (f.number(&x, whole_from(&x)), f.number(&x, f64::NAN));
     let size = f.abs(&x);
     let near = f.less(&size, &limit);
-    let y = f.select(&near, &value, &unknown);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.select(&near, &value, &unknown))
 }

@@ -75,9 +75,7 @@ fn reduce(
         }
         Over::Found(_) => return refuse("its axes are found when it runs"),
     };
-    let y = after(f, sum);
-    f.result(0, &y);
-    Ok(())
+    Ok(after(f, sum))
 }
 
 /// The maximum is subtracted first, so that no power overflows.
@@ -89,9 +87,7 @@ fn log_sum_exp(f: &mut Form<'_>) -> Lowered {
         Over::Found(axes) if f.int("noop_with_empty_axes", 0) == 0 && f.version >= 13 => {
             let power = f.exp(&x);
             let sum = f.sum_over(&power, &axes, keep);
-            let y = f.log(&sum);
-            f.result(0, &y);
-            return Ok(());
+            return Ok(f.log(&sum));
         }
         Over::Found(_) => return refuse("its axes are found when it runs"),
     };
@@ -106,9 +102,7 @@ fn log_sum_exp(f: &mut Form<'_>) -> Lowered {
     let log = f.log(&sum);
     let whole = f.add(&log, &most);
     // The sum of one element removes the axes.
-    let y = if keep { whole } else { f.reduce("ReduceSum", &whole, &axes, false) };
-    f.result(0, &y);
-    Ok(())
+    Ok(if keep { whole } else { f.reduce("ReduceSum", &whole, &axes, false) })
 }
 
 fn product(f: &mut Form<'_>) -> Lowered {
@@ -131,8 +125,7 @@ fn product(f: &mut Form<'_>) -> Lowered {
     if !keep && !axes.is_empty() {
         y = f.reduce("ReduceSum", &y, &axes, false);
     }
-    f.result(0, &y);
-    Ok(())
+    Ok(y)
 }
 
 /// The first or last position of the maximum.
@@ -155,9 +148,7 @@ fn arg(f: &mut Form<'_>, greatest: bool) -> Lowered {
     let outside = f.literal(carrier, if last { -1.0 } else { extent as f64 });
     let candidates = f.select(&worse, &outside, &numbers);
     let found = f.reduce(if last { "ReduceMax" } else { "ReduceMin" }, &candidates, &[axis], keep);
-    let y = f.cast(&found, Dtype::I64);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.cast(&found, Dtype::I64))
 }
 
 fn cum_sum(f: &mut Form<'_>) -> Lowered {
@@ -198,7 +189,5 @@ fn cum_sum(f: &mut Form<'_>) -> Lowered {
     if reverse {
         parts.reverse();
     }
-    let y = f.concat(&parts, axis);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.concat(&parts, axis))
 }

@@ -30,7 +30,7 @@ pub(super) fn counted(
     Ok(f.tensor(like.dtype(), &dims, &numbers))
 }
 
-fn signed(x: &Operand) -> Lowered {
+fn signed(x: &Operand) -> Lowered<()> {
     if matches!(x.dtype().class(), DtypeClass::SignedInt | DtypeClass::Float) {
         return Ok(());
     }
@@ -55,9 +55,7 @@ fn one_hot(f: &mut Form<'_>) -> Lowered {
     let numbers = counted(f, &indices, rank, axis, depth)?;
     let hot = f.equal(&indices, &numbers);
     let (off, on) = (f.gather(&values, 0, &[], &[0]), f.gather(&values, 0, &[], &[1]));
-    let y = f.select(&hot, &on, &off);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.select(&hot, &on, &off))
 }
 
 /// Compares each position along the axis with the index and keeps the selected entry.
@@ -91,9 +89,7 @@ fn gather_elements(f: &mut Form<'_>) -> Lowered {
     let named = f.equal(&indices, &numbers);
     let zero = f.number(&data, 0.0);
     let kept = f.select(&named, &data, &zero);
-    let y = f.reduce("ReduceSum", &kept, &[rank], false);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.reduce("ReduceSum", &kept, &[rank], false))
 }
 
 /// Combines the indices of several axes into one of the flattened axes.
@@ -140,7 +136,5 @@ fn gather_nd(f: &mut Form<'_>) -> Lowered {
     let mut shape = vec![batch * inner];
     shape.extend(&own[until..]);
     let rows = f.reshape(&data, &shape);
-    let y = f.gather_at(&rows, 0, &flat);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.gather_at(&rows, 0, &flat))
 }

@@ -33,9 +33,7 @@ fn flatten(f: &mut Form<'_>) -> Lowered {
         (None, None) if axis == 1 => [0, -1],
         (None, None) => return refuse("more than one extent of its result is not a number"),
     };
-    let y = f.reshape(&x, &target);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.reshape(&x, &target))
 }
 
 fn wanted(f: &Form<'_>) -> Lowered<Vec<Option<i64>>> {
@@ -46,9 +44,7 @@ fn wanted(f: &Form<'_>) -> Lowered<Vec<Option<i64>>> {
 fn expand(f: &mut Form<'_>) -> Lowered {
     let x = f.input(0)?;
     let target = wanted(f)?;
-    let y = f.expand(&x, &target)?;
-    f.result(0, &y);
-    Ok(())
+    f.expand(&x, &target)
 }
 
 fn tile(f: &mut Form<'_>) -> Lowered {
@@ -71,8 +67,7 @@ fn tile(f: &mut Form<'_>) -> Lowered {
         let indices: Vec<i64> = (0..count as i64).map(|at| at % extent.max(1)).collect();
         y = f.gather(&y, axis, &[count as i64], &indices);
     }
-    f.result(0, &y);
-    Ok(())
+    Ok(y)
 }
 
 fn pad(f: &mut Form<'_>) -> Lowered {
@@ -136,8 +131,7 @@ fn pad(f: &mut Form<'_>) -> Lowered {
             other => return refuse(format!("`mode` = `{other}` is not known")),
         }
     }
-    f.result(0, &y);
-    Ok(())
+    Ok(y)
 }
 
 fn shape(f: &mut Form<'_>) -> Lowered {
@@ -149,16 +143,12 @@ fn shape(f: &mut Form<'_>) -> Lowered {
     let part = extents.get(start..end.max(start)).unwrap_or_default();
     let numbers: Option<Vec<f64>> = part.iter().map(|extent| extent.map(|extent| extent as f64)).collect();
     let Some(numbers) = numbers else { return refuse("the extents are not all numbers") };
-    let y = f.host(Dtype::I64, &[numbers.len() as i64], &numbers);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.host(Dtype::I64, &[numbers.len() as i64], &numbers))
 }
 
 fn size(f: &mut Form<'_>) -> Lowered {
     let count = total(f.input(0)?.extents()?)?;
-    let y = f.host(Dtype::I64, &[], &[count as f64]);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.host(Dtype::I64, &[], &[count as f64]))
 }
 
 fn result_dtype(f: &Form<'_>) -> Lowered<Dtype> {
@@ -176,9 +166,7 @@ fn constant_of_shape(f: &mut Form<'_>) -> Lowered {
     };
     let [value] = value[..] else { return refuse("its value is not one number") };
     let one = f.literal(dtype, value);
-    let y = f.expand(&one, &target)?;
-    f.result(0, &y);
-    Ok(())
+    f.expand(&one, &target)
 }
 
 fn eye_like(f: &mut Form<'_>) -> Lowered {
@@ -192,9 +180,7 @@ fn eye_like(f: &mut Form<'_>) -> Lowered {
     // The solved type of the result has the element type, with the default of the attribute.
     f.pass_over(&["dtype"]);
     let dtype = result_dtype(f)?;
-    let y = f.tensor(dtype, &[rows, columns], &numbers);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.tensor(dtype, &[rows, columns], &numbers))
 }
 
 /// The values `start + i * step`.
@@ -204,9 +190,7 @@ fn range(f: &mut Form<'_>) -> Lowered {
     let numbers: Vec<f64> = (0..bounded(count)?).map(|at| at as f64).collect();
     let numbers = f.tensor(start.dtype(), &[count], &numbers);
     let steps = f.mul(&numbers, &delta);
-    let y = f.add(&steps, &start);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.add(&steps, &start))
 }
 
 /// The batch, which no rule changes, and the three other extents of an image.
@@ -237,9 +221,7 @@ fn depth_to_space(f: &mut Form<'_>) -> Lowered {
     };
     let parts = f.reshape_to(&x, &with_batch(&split))?;
     let moved = f.transpose(&parts, &perm);
-    let y = f.reshape_to(&moved, &with_batch(&[depth, height * block, width * block]))?;
-    f.result(0, &y);
-    Ok(())
+    f.reshape_to(&moved, &with_batch(&[depth, height * block, width * block]))
 }
 
 fn space_to_depth(f: &mut Form<'_>) -> Lowered {
@@ -256,9 +238,7 @@ fn space_to_depth(f: &mut Form<'_>) -> Lowered {
     let parts = f.reshape_to(&x, &with_batch(&[channels, rows, block, columns, block]))?;
     let crd = f.text("mode", "DCR") == "CRD";
     let moved = f.transpose(&parts, if crd { &[0, 1, 3, 5, 2, 4] } else { &[0, 3, 5, 1, 2, 4] });
-    let y = f.reshape_to(&moved, &with_batch(&[channels * block * block, rows, columns]))?;
-    f.result(0, &y);
-    Ok(())
+    f.reshape_to(&moved, &with_batch(&[channels * block * block, rows, columns]))
 }
 
 fn trilu(f: &mut Form<'_>) -> Lowered {
@@ -280,9 +260,7 @@ fn trilu(f: &mut Form<'_>) -> Lowered {
                 (0..rows).flat_map(|row| (0..columns).map(move |column| (column - row) as f64)).collect();
             let from = f.tensor(k.dtype(), &[rows, columns], &from);
             let cleared = if upper { f.less(&from, &k) } else { f.greater(&from, &k) };
-            let y = f.select(&cleared, &zero, &x);
-            f.result(0, &y);
-            return Ok(());
+            return Ok(f.select(&cleared, &zero, &x));
         }
     };
     let kept: Vec<bool> = (0..rows)
@@ -294,7 +272,5 @@ fn trilu(f: &mut Form<'_>) -> Lowered {
         })
         .collect();
     let kept = f.mask(&[rows, columns], &kept);
-    let y = f.select(&kept, &x, &zero);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.select(&kept, &x, &zero))
 }

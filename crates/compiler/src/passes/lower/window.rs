@@ -29,9 +29,7 @@ fn spatial(x: &Operand) -> Lowered<Vec<usize>> {
 fn global(f: &mut Form<'_>, op: &str) -> Lowered {
     let x = f.real(0)?;
     let axes = spatial(&x)?;
-    let y = f.reduce(op, &x, &axes, true);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.reduce(op, &x, &axes, true))
 }
 
 fn power_sum(f: &mut Form<'_>, x: &Operand, p: f64, axes: &[usize], keep: bool) -> Operand {
@@ -46,9 +44,7 @@ fn global_lp(f: &mut Form<'_>) -> Lowered {
     let x = f.real(0)?;
     let axes = spatial(&x)?;
     let p = f.int("p", 2) as f64;
-    let y = power_sum(f, &x, p, &axes, true);
-    f.result(0, &y);
-    Ok(())
+    Ok(power_sum(f, &x, p, &axes, true))
 }
 
 /// Windows over the spatial axes.
@@ -189,9 +185,7 @@ fn max_pool(f: &mut Form<'_>) -> Lowered {
     };
     let windows = pooling(f, &x)?;
     let all = windows.masked(f, &x, lowest);
-    let y = f.reduce("ReduceMax", &all, &windows.taps(), false);
-    f.result(0, &y);
-    Ok(())
+    Ok(f.reduce("ReduceMax", &all, &windows.taps(), false))
 }
 
 fn average_pool(f: &mut Form<'_>) -> Lowered {
@@ -219,8 +213,7 @@ fn average_pool(f: &mut Form<'_>) -> Lowered {
         let counts = f.tensor(x.dtype(), &dims, &counts);
         y = f.div(&y, &counts);
     }
-    f.result(0, &y);
-    Ok(())
+    Ok(y)
 }
 
 fn lp_pool(f: &mut Form<'_>) -> Lowered {
@@ -228,9 +221,7 @@ fn lp_pool(f: &mut Form<'_>) -> Lowered {
     let windows = pooling(f, &x)?;
     let p = f.int("p", 2) as f64;
     let all = windows.masked(f, &x, 0.0);
-    let y = power_sum(f, &all, p, &windows.taps(), false);
-    f.result(0, &y);
-    Ok(())
+    Ok(power_sum(f, &all, p, &windows.taps(), false))
 }
 
 /// Windows as columns, times weights `[G, M / G, C / G * K]`, and the bias.
@@ -257,11 +248,10 @@ fn multiplied(
         let bias = per_channel(f, &bias, shape.len());
         y = f.add(&y, &bias);
     }
-    f.result(0, &y);
-    Ok(())
+    Ok(y)
 }
 
-fn divides(groups: i64, inputs: i64, outputs: i64) -> Lowered {
+fn divides(groups: i64, inputs: i64, outputs: i64) -> Lowered<()> {
     if groups < 1 || inputs % groups != 0 || outputs % groups != 0 || inputs < 1 || outputs < 1 {
         return refuse(format!("{groups} groups do not divide {inputs} and {outputs} channels"));
     }
