@@ -1,4 +1,4 @@
-//! Analyses of a solved body: what its declarations, conditions and errors mean for the whole model.
+//! Analyses of solved bodies: declared shapes, conditions on symbols, limits, and recovery from errors.
 
 pub(crate) mod claims;
 pub(crate) mod conditions;

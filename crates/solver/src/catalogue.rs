@@ -1,8 +1,8 @@
-//! Where operators come from: a catalogue of schemas with rules, the model's own functions, or plain
-//! declarations with relations.
+//! Sources of operators: a catalogue of schemas with rules, functions of the model, and plain declarations
+//! with relations.
 //!
-//! Looking an operator up costs one hash of its name per node; everything else about it is decided
-//! once per operator and model.
+//! A node costs one lookup of its operator by name. Everything else is decided once for each operator and
+//! model.
 
 use std::hash::BuildHasher;
 
@@ -18,55 +18,56 @@ use crate::signature::Schema;
 use crate::solve_error::SolveErrorKind;
 use crate::suggest::nearest;
 
-/// For how many unknown operators of a model suggestions are searched.
+/// Maximum number of unknown operators with suggestions.
 const MAX_SUGGESTED: usize = 64;
 
-/// An operator: what it declares and the rules for what declarations cannot say.
+/// An operator: its declaration, and the rules that a declaration cannot express.
 #[derive(Clone, Copy, Debug)]
 pub struct Operator<'c> {
-    /// Its declared interface.
+    /// The declared interface.
     pub schema: &'c Schema,
-    /// Its rules, in the order in which they run.
+    /// The rules, in execution order.
     pub rules: &'c [Rule],
-    /// Its rules around nested graphs, if it has such graphs.
+    /// The rules around nested graphs, if the operator has any.
     pub control: Option<&'c Control>,
-    /// What a description says about its shapes; it runs behind the rules.
+    /// The shape rule from a description. It runs after the other rules.
     pub described: Option<&'c dyn ShapeRule>,
 }
 
-/// The answer of a catalogue.
+/// The result of a lookup in a catalogue.
 #[derive(Clone, Copy, Debug)]
 pub enum Lookup<'c> {
-    /// The operator as of the version asked for.
+    /// The operator in the requested version.
     Found(Operator<'c>),
     /// The operator as plain ports and relations.
     Declared(&'static AtomicOpDecl),
-    /// It exists from a later version on.
+    /// The operator was introduced in a later version.
     NewerThanOpset {
-        /// That version.
+        /// The first version with the operator.
         since: u32,
     },
     /// The domain has no such operator.
     UnknownOperator,
-    /// No such domain.
+    /// The domain is unknown.
     UnknownDomain,
 }
 
 /// A source of operators.
 pub trait Catalogue: Sync {
-    /// The operator `name` of `domain` in version `version` of the domain. The default domain is `""`.
+    /// Looks up the operator `name` of `domain` in version `version` of the domain. The default domain is
+    /// `""`.
     fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_>;
 
-    /// The names of all operators of a domain, for suggestions.
+    /// The names of the operators of a domain, for suggestions.
     fn names(&self, domain: &str) -> Vec<&str>;
 
-    /// The version of a domain to assume where the model imports none; `None` makes that an error.
+    /// The version of a domain to assume without an import; with `None` the missing import is an error.
     fn assumed_version(&self, _domain: &str) -> Option<i64> {
         None
     }
 
-    /// The newest version of a domain that is known, where the domain is one with published versions; a model that imports
-    /// a newer one is reported.
+    /// The newest known version of a domain with published versions. A model that imports a newer one is
+    /// reported.
     fn newest(&self, _domain: &str) -> Option<i64> {
         None
     }
@@ -81,7 +82,7 @@ id!(
     FunctionId
 );
 
-/// What a name turned out to mean.
+/// The meaning of an operator name.
 #[derive(Clone, Debug)]
 pub(crate) enum OpKind<'a> {
     Schema(Operator<'a>),
@@ -90,7 +91,7 @@ pub(crate) enum OpKind<'a> {
     Missing(Box<SolveErrorKind<'a>>),
 }
 
-/// An operator that some node of the model uses.
+/// An operator that the model uses.
 #[derive(Clone, Debug)]
 pub(crate) struct Op<'a> {
     pub(crate) domain: &'a str,
@@ -110,7 +111,7 @@ pub(crate) struct Function<'a> {
     pub(crate) imports: ImportsId,
 }
 
-/// All operators that the model uses.
+/// The operators that the model uses.
 pub(crate) struct Operators<'a> {
     catalogue: &'a dyn Catalogue,
     functions: Vec<Function<'a>>,
@@ -123,7 +124,7 @@ pub(crate) struct Operators<'a> {
     ops: Vec<Op<'a>>,
     table: HashTable<OpId>,
     hasher: RandomState,
-    /// How many unknown operators were given suggestions.
+    /// Number of unknown operators with suggestions.
     suggested: usize,
 }
 
@@ -172,7 +173,7 @@ impl<'a> Operators<'a> {
         &self.ops[op.index()]
     }
 
-    /// The version of the operator's domain that its model or function imports.
+    /// The imported version of the operator's domain.
     pub(crate) fn imported(&self, op: &Op<'a>) -> Option<i64> {
         let imports = &self.imports[op.imports.index()];
         imports.iter().find(|(known, _)| *known == op.domain).map(|(_, version)| *version)
@@ -183,12 +184,12 @@ impl<'a> Operators<'a> {
         self.catalogue.newest(domain)
     }
 
-    /// What the catalogue knows about an operator in another version of its domain.
+    /// Looks up an operator in another version of its domain.
     pub(crate) fn in_version(&self, op: &Op<'a>, version: i64) -> Lookup<'a> {
         self.catalogue.lookup(op.domain, op.name, version)
     }
 
-    /// The operator that a node means.
+    /// Returns the operator that a node denotes.
     #[inline]
     pub(crate) fn resolve(
         &mut self,
@@ -252,7 +253,7 @@ impl<'a> Operators<'a> {
         }
     }
 
-    /// Operators and functions of a domain with names like this one, for the first unknown operators of a model.
+    /// Operators and functions with similar names, for the first unknown operators of a model.
     fn names_like(&mut self, domain: &str, name: &str, operators: Vec<&str>) -> Vec<String> {
         if self.suggested >= MAX_SUGGESTED {
             return Vec::new();
@@ -263,7 +264,7 @@ impl<'a> Operators<'a> {
     }
 }
 
-/// The default domain has two names.
+/// Maps the two names of the default domain to one.
 pub(crate) fn canonical(domain: &str) -> &str {
     if domain == "ai.onnx" { "" } else { domain }
 }

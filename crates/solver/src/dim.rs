@@ -2,51 +2,52 @@
 //!
 //! # What a dim is
 //!
-//! A dim is an integer that is computed from *symbols*. Its normal form is a sum of terms, each an `i64` coefficient
-//! times a product of *atoms*:
+//! A dim is an integer that is computed from *symbols*. Its normal form is a sum of terms, each an `i64`
+//! coefficient times a product of *atoms*:
 //!
 //! | atom | values |
 //! |---|---|
 //! | named symbol | an integer from 0 on; rigid: never bound, never merged with another one |
-//! | anonymous extent | one definite integer from 0 on that nobody named; can be bound to a dim |
-//! | anonymous integer | one definite integer of any sign: the answer of an operation that gave up |
-//! | floor of a quotient | in lowest form (`a//b`); also carries rounding up and remainders |
-//! | minimum | of two or more dims, in lowest form; also carries maxima |
+//! | anonymous extent | one definite integer from 0 on without a name; can be bound to a dim |
+//! | anonymous integer | one definite integer of any sign: the result of an operation beyond the limits |
+//! | floor of a quotient | in lowest form (`a//b`); also represents rounding up and remainders |
+//! | minimum | of two or more dims, in lowest form; also represents maxima |
 //!
 //! Equal polynomials over these atoms are the same [`DimId`], so equality is one comparison of numbers. The
 //! rules that bring floors and minima to a lowest form are listed in the modules `divide` and `extremum`.
 //!
-//! # What every statement means
+//! # Semantics
 //!
-//! A decision, a bound, a quotient, a solution holds *for all values of the atoms* above: symbols and anonymous
-//! extents from 0 on (an empty axis is an axis), anonymous integers of any sign, wherever no divisor is zero.
-//! Arithmetic is that of the integers: a model whose own shape arithmetic wraps around 64 bits is not described.
+//! A decision, bound, quotient or solution holds *for all values of the atoms*: symbols and anonymous extents
+//! from 0 on (an axis may be empty), and anonymous integers of any sign, as long as no divisor is zero.
+//! Arithmetic is that of the integers; shape arithmetic that wraps around 64 bits is not modelled.
 //!
-//! **Invariant:** a wrong statement is never made; a statement that is not found is "undecided". Everything that is
-//! too large or undefined (a division by zero) is an unknown: a fresh anonymous variable, which equals nothing else.
+//! **Invariant:** decisions are sound but incomplete; what is not proved is "undecided". A result that is too
+//! large or undefined (a division by zero) is an unknown: a fresh anonymous variable, which equals nothing
+//! else.
 //!
-//! # What is decided
+//! # Decision procedures
 //!
-//! - Equality of polynomials: always. Equality of expressions with floors and minima: where the lowest forms
-//!   agree, or the bounds of the difference leave only zero (`(a + 1)//2 + a//2 = a`). This is not complete.
-//! - Inequality for all values: by bounds, by divisibility, by residues of polynomials in one atom.
-//! - Bounds: interval arithmetic, with floors and minima relaxed to the linear bounds they satisfy.
-//! - Equations: one symbol or variable at a time, see [`Solved`].
+//! - Equality of polynomials is decided completely. Equality of expressions with floors and minima is decided
+//!   if the lowest forms agree, or the bounds of the difference leave only zero (`(a + 1)//2 + a//2 = a`).
+//! - Inequality for all values is decided by bounds, by divisibility, and by residues of polynomials in one
+//!   atom.
+//! - Bounds come from interval arithmetic, with floors and minima relaxed to linear bounds.
+//! - Equations are solved for one symbol or variable at a time, see [`Solved`].
+//! - Conditions on symbols, over bindings in which named symbols are at least 1 by default, are decided by
+//!   [`Dims::examine`]. It adds proofs by cases, exact solutions in one symbol, and counterexamples.
 //!
-//! - Conditions on symbols, over bindings in which named symbols are at least 1 by default: see [`Dims::examine`]. There
-//!   proofs by cases, exact solutions in one symbol, and counterexamples are added.
-//!
-//! [`Dims::compare`] does not decide which of several cases holds (`n*(n + 1)` is even), systems of equations, assumptions
+//! [`Dims::compare`] uses no case distinctions (`n*(n + 1)` is even), systems of equations, or assumptions
 //! between symbols.
 //!
 //! # Cost and limits
 //!
-//! Constants of 31 bits live in the id and touch no memory. A sum or product of small polynomials is one merge and
-//! one probe of a hash table. All work on one dim is bounded, because all of these are: 64 terms, 8 factors per
-//! monomial, 8 levels of floors and minima in each other, 512 leaves when written out, 8 arguments of a minimum.
-//! What would be larger is an unknown. Walks over bindings of variables, which can form chains of any length,
-//! use an explicit stack. The work on a condition is bounded too: proofs by the terms they visit, exact solutions by the period
-//! of floors, searches by the steps they evaluate. What is beyond these limits is undecided.
+//! Constants of 31 bits are stored in the id and need no memory access. A sum or product of small polynomials
+//! costs one merge and one probe of a hash table. The work on one dim is bounded by limits: 64 terms, 8
+//! factors of a monomial, 8 levels of nested floors and minima, 512 leaves in writing, 8 arguments of a
+//! minimum. A larger result is an unknown. Traversals of bindings, which can form long chains, use an
+//! explicit stack. The work on a condition is bounded too: proofs by the visited terms, exact solutions by
+//! the period of floors, searches by the evaluated steps. Beyond these limits a condition is undecided.
 //!
 //! ```
 //! use typeloom_solver::dim::{Decision, Dims, Solved};
@@ -83,7 +84,7 @@
 //! # Ok::<(), typeloom_solver::dim::DimParseError>(())
 //! ```
 //!
-//! Not for: element types, ranks, and the equations that a graph leaves open; those are the solver's.
+//! Dims do not represent element types, ranks, or the equations of a graph.
 
 mod arena;
 mod bind;
@@ -137,8 +138,8 @@ pub use parse::DimParseError;
 pub use solve::Solved;
 pub use view::DimView;
 
-/// Whether a dim's name is a mark for an unknown extent, such as `?` or `-1`: it names nothing, and two axes with it need
-/// not be equal.
+/// Whether the name of a dim is a placeholder for an unknown extent, such as `?` or `-1`. Two axes with a
+/// placeholder need not be equal.
 #[must_use]
 pub fn is_placeholder(name: &str) -> bool {
     let name = name.trim();

@@ -1,9 +1,10 @@
 //! The engine: runs the steps of a body until no slot changes, one frame at a time.
 //!
-//! Algorithm: chaotic iteration to the greatest fixed point with a worklist (Kildall, 1973) and step order as priority.
-//! Slots only narrow, so every step runs a bounded number of times. A graph in which types flow forward needs one run per
-//! step. Loops are the exception: they widen the shapes of their state, see [`crate::rule::RuleCx::assume_shape`]. A call of a
-//! function suspends the caller on an explicit stack, so neither deep graphs nor long chains of calls use the machine stack.
+//! Algorithm: chaotic iteration to the greatest fixed point with a worklist (Kildall, 1973) and step order as
+//! priority. Slots only narrow, so every step runs a bounded number of times. A graph in which types flow
+//! forward needs one run per step. Loops are the exception: they widen the shapes of their state, see
+//! [`crate::rule::RuleCx::assume_shape`]. A call of a function suspends the caller on an explicit stack, so
+//! neither deep graphs nor long chains of calls use the machine stack.
 //!
 //! # Order of the layers
 //!
@@ -11,7 +12,8 @@
 //!
 //! 1. [`crate::ty`], [`crate::dim`]: terms and their tables;
 //! 2. [`crate::program`]: the bodies;
-//! 3. [`crate::solution`], [`crate::solve_error`], [`crate::rule::port`], [`crate::rule::error`]: results as data;
+//! 3. [`crate::solution`], [`crate::solve_error`], [`crate::rule::port`], [`crate::rule::error`]: results as
+//!    data;
 //! 4. [`crate::state`]: tables, frames, memo and trace of a solve;
 //! 5. [`crate::rule`]: the context of rules;
 //! 6. [`crate::catalogue`]: operators with their rules;
@@ -41,10 +43,10 @@ use crate::state::memo::Lookup;
 use crate::state::recovery::Purpose;
 use crate::ty::{Types, Waiter};
 
-/// What a step came to.
+/// The result of a step.
 enum Outcome {
     Done,
-    /// A function has to be solved first.
+    /// The function has to be solved first.
     Call(Call),
 }
 
@@ -53,7 +55,7 @@ pub(crate) struct Engine<'a, 'p> {
     pub(crate) core: Core<'a>,
     pub(crate) operators: &'p Operators<'a>,
     pub(crate) calls: Calls<'a>,
-    /// Whether an operator that nobody knows is an error.
+    /// Whether unknown operators are errors.
     mode: Mode,
     woken: Vec<Waiter>,
 }
@@ -63,7 +65,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         Self { core, operators, calls, mode, woken: Vec::new() }
     }
 
-    /// Solves the frame, and every function that it calls.
+    /// Solves the frame and all functions that it calls.
     pub(crate) fn run(&mut self, main: Frame<'a>) -> Frame<'a> {
         let mut suspended: Vec<Frame<'a>> = Vec::new();
         let mut frame = main;
@@ -74,7 +76,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                 Some(step) => match self.step(&mut frame, &body, step) {
                     Outcome::Done => {}
                     Outcome::Call(call) => {
-                        // The node runs once more when its function is solved, to take the answer.
+                        // The node runs again after its function is solved, to copy the summary.
                         frame.wake(step);
                         let callee = self.calls.enter(&mut self.core, &frame, step, call);
                         frame.calling = Some(step);
@@ -87,7 +89,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                         let callee = std::mem::replace(&mut frame, caller);
                         body = Arc::clone(&frame.body);
                         self.calls.leave(&mut self.core, callee);
-                        // The call itself runs now that there is an answer to take over.
+                        // The summary is known now, so the call runs again.
                         if let Some(call) = frame.calling.take() {
                             frame.wake(call);
                         }
@@ -112,7 +114,7 @@ impl<'a, 'p> Engine<'a, 'p> {
             if waiter.frame == frame.number {
                 frame.wake(step);
             } else if let Ok(at) = suspended.binary_search_by_key(&waiter.frame, |other| other.number) {
-                // Frames are numbered in the order in which they are entered.
+                // Frames are numbered in the order of their calls.
                 suspended[at].wake(step);
             }
         }
@@ -120,7 +122,7 @@ impl<'a, 'p> Engine<'a, 'p> {
 
     fn step(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) -> Outcome {
         let first = body.first_step(step);
-        // Whether the node is found to be in error now, so that what is known of its shapes may be wrong.
+        // Whether the node was found to be in error now, so that its shapes may be wrong.
         let mut doubtful = false;
         if !frame.errors.contains_key(&first) {
             let op = self.operators.op(body.step(step).op);
@@ -165,7 +167,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         Outcome::Done
     }
 
-    /// The inputs of nested graphs may declare types of their own.
+    /// Unifies the declared types of the inputs of nested graphs.
     fn declared_inputs(&mut self, frame: &mut Frame<'a>, enter: StepId) {
         let body = Arc::clone(&frame.body);
         for (_, graph) in body.graphs_of(enter) {
@@ -219,14 +221,14 @@ impl<'a, 'p> Engine<'a, 'p> {
             let Core { memo, types, dims, .. } = &mut self.core;
             memo.insert(types, dims, frame, body, step);
         }
-        // A withdrawn operator is typed all the same, so that what follows from it is checked.
+        // A deprecated operator is typed too, so that its readers are checked.
         if schema.deprecated && !matches!(kind, StepKind::Enter(_)) {
             return Err(SolveErrorKind::DeprecatedOperator { since: schema.since_version });
         }
         Ok(())
     }
 
-    /// Keeps what a contradiction of element types leaves of a node: its shapes, which can have a error of their own.
+    /// Keeps the shapes of a node with contradictory element types. They can have an error of their own.
     #[cold]
     fn after_types(
         &mut self,
@@ -238,7 +240,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         if !recovery::concerns_elements(error) {
             return;
         }
-        recovery::elements(&mut self.core, self.operators, frame, step, operator.schema, error);
+        recovery::element_types(&mut self.core, self.operators, frame, step, operator.schema, error);
         let kind = frame.body.step(step).kind;
         if let Err(other) = self.rules(frame, step, kind, operator) {
             if recovery::is_independent(&other) {
@@ -249,14 +251,14 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
     }
 
-    /// Runs the rules of a node in error once more, for what is known of its outputs all the same.
+    /// Runs the rules of a node in error again to recover knowledge about its outputs.
     #[cold]
     fn recover(&mut self, frame: &mut Frame<'a>, step: StepId, operator: Operator<'a>) {
         if !matches!(frame.body.step(step).kind, StepKind::Node) {
             return;
         }
         self.core.recovery.purpose = Purpose::Recover;
-        // What is wrong is known. A rule may rely on those before it, so the first that has no answer ends it.
+        // The error is reported already. A rule may depend on earlier rules, so the first error ends the run.
         let _ = self.rules(frame, step, StepKind::Node, operator);
         self.rule_cx(frame, step, operator, "").doubt_swapped();
         self.core.recovery.purpose = Purpose::Check;

@@ -1,10 +1,11 @@
-//! The solver: proves the type of every value of a tensor program, or says exactly why it cannot.
+//! The solver: infers and proves the type of every value of a tensor program, or reports the exact causes of
+//! errors.
 //!
-//! The way of a model through this crate:
+//! A model passes through these stages:
 //!
 //! ```text
 //! bytes -> onnx views -> program::Body (dense ids) -> engine (frames, slots, worklist)
-//!       -> solution::Type for every value, fault::Fault for everything wrong -> diagnostic::Diagnostic
+//!       -> solution::Type of every value, solve_error::SolveError -> diagnostic::Diagnostic
 //! ```
 //!
 //! | module | contents |
@@ -26,8 +27,8 @@
 //!
 //! **Invariant:** this crate knows no operator by name. Operators come from a [`catalogue::Catalogue`].
 //!
-//! **Invariant:** no recursion over the depth of a graph; nothing is read of weight payloads but the
-//! small constants that decide shapes.
+//! **Invariant:** no recursion over the depth of a graph. Of tensor data, only the small constants that
+//! decide shapes are read.
 
 pub mod catalogue;
 pub mod diagnostic;

@@ -1,4 +1,4 @@
-//! Checks a whole model: the entry of the crate.
+//! The entry point: checks a whole model.
 
 pub(crate) mod assume;
 pub(crate) mod case;
@@ -27,52 +27,52 @@ use crate::state::Core;
 use crate::state::frame::Frame;
 use crate::universe::Universe;
 
-/// Whether a value whose type is not settled is an error.
+/// Whether values of unresolved type and unknown operators are errors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
-    /// It is.
+    /// Both are errors.
     #[default]
     Strict,
-    /// It is not, and neither is an operator that nobody knows.
+    /// Both are accepted.
     Permissive,
 }
 
-/// How to check a model.
+/// Options of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Strict by default.
+    /// The mode; strict by default.
     pub mode: Mode,
-    /// Types that the caller knows, by the name of a value of the main graph.
+    /// Types from the caller, by the name of a value of the main graph.
     pub seeds: Vec<(String, Seed)>,
-    /// What the caller says of symbols of the model: a symbol and the dim that it stands for, a number (`128`), another
-    /// symbol, or an expression. Every extent that is computed from the symbol follows.
+    /// Assumptions about symbols of the model: a symbol, and a number (`128`), another symbol or an
+    /// expression for it. Every extent that is computed from the symbol follows.
     pub assume: Vec<(String, String)>,
-    /// Whether symbols that the graph forces to be equal become one, the one that was named first.
+    /// Whether to merge symbols that the graph needs to be equal into the one that was named first.
     pub merge_symbols: bool,
-    /// Whether to record why every value has its type, also where nothing is wrong.
+    /// Whether to record the causes of types even without an error.
     pub trace: bool,
-    /// Whether to keep what was found inside functions, see [`Checked::function_types`].
+    /// Whether to keep the types inside functions, see [`Checked::function_types`].
     pub functions: bool,
 }
 
-/// How much is known of the types of the values of a model.
+/// Statistics about the types of the values of a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Coverage {
-    /// All values, those of nested graphs included.
+    /// All values, including those of nested graphs.
     pub values: usize,
-    /// Values with a concrete element type whose extents are numbers and expressions over the symbols of inputs.
+    /// Values with a concrete element type whose extents are numbers or expressions over symbols of inputs.
     pub typed: usize,
-    /// Values with an extent that is unknown, or a number that only the run knows.
+    /// Values with an extent that is unknown or decided by data.
     pub unknown_extents: usize,
     /// Values of unknown rank.
     pub unknown_rank: usize,
-    /// Values whose type rests on a declaration that had to be assumed.
+    /// Values whose type depends on an assumed declaration.
     pub assumed: usize,
-    /// Conditions between symbols that nothing decides.
+    /// Undecided conditions on symbols.
     pub open_conditions: usize,
 }
 
-/// A type that the caller knows.
+/// A type from the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seed {
     /// A serialized `TypeProto`.
@@ -82,11 +82,12 @@ pub enum Seed {
 }
 
 impl Seed {
-    /// A type as ONNX writes it, where a dim can be any name or expression (`float[batch, 3]`, `seq(int64)`), or the id of a node of the type tree
-    /// (`tensor.f32`, `peer_id`). A node is only looked up when the seed is used.
+    /// Parses a type in the ONNX notation, in which a dim may be any name or expression (`float[batch, 3]`,
+    /// `seq(int64)`), or the id of a node of the type tree (`tensor.f32`, `peer_id`). A node is looked up
+    /// when the seed is used.
     ///
     /// # Errors
-    /// What is wrong with the text as a type.
+    /// The syntax error in the text.
     pub fn parse(text: &str) -> Result<Self, typeloom_onnx::text::ParseError> {
         use typeloom_onnx::prost::Message as _;
         let text = text.trim();
@@ -105,8 +106,7 @@ impl Seed {
     }
 }
 
-/// A type with quotes around each dim that is not a number, a plain name or quoted already: exporters use names such as
-/// `input.1`.
+/// Quotes each dim that is not a number, a plain name or quoted. Exporters use names such as `input.1`.
 fn with_quoted_dims(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 8);
     let mut rest = text;
@@ -128,85 +128,85 @@ fn with_quoted_dims(text: &str) -> String {
     quoted
 }
 
-/// A checked model: the type of every value, and everything that is wrong.
+/// A checked model: the types of its values, and its errors.
 pub struct Checked<'a> {
     pub(crate) model: Option<ModelView<'a>>,
     pub(crate) operators: Operators<'a>,
     pub(crate) core: Core<'a>,
     pub(crate) frame: Frame<'a>,
     pub(crate) instances: Vec<Instance<'a>>,
-    /// The functions whose calls led to one of `instances`.
+    /// The functions whose calls lead to one of `instances`.
     pub(crate) erroneous_callers: Set<FunctionId>,
     pub(crate) kept: Vec<Instance<'a>>,
     pub(crate) function_errors: Vec<(FunctionId, BuildError)>,
     pub(crate) mode: Mode,
     pub(crate) errors: Vec<SolveError<'a>>,
-    /// The types that hold without assuming any declared shape, where one had to be assumed.
+    /// The types without assumed declarations, if there are assumed ones.
     pub(crate) proven: Option<Vec<Type>>,
     pub(crate) requirements: Vec<Requirement>,
-    /// The cases in which something is wrong that is not wrong in general, by their position.
+    /// The cases with errors of their own, by position.
     pub(crate) cases: BTreeMap<usize, Leaf<'a>>,
     pub(crate) alternatives: Alternatives,
 }
 
-/// A tensor whose data is in another file.
+/// A tensor with its data in another file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalTensor<'a> {
-    /// The initializer or node that it belongs to.
+    /// The initializer or node with the tensor.
     pub site: ErrorSite,
-    /// The file, as the model writes it: relative to the model's folder. Empty where the model names none.
+    /// The file relative to the model's directory, as written in the model. Empty if the model names none.
     pub location: &'a str,
-    /// Where the data starts in the file.
+    /// Start of the data in the file.
     pub offset: u64,
-    /// The bytes of its elements; `None` where the dims or the element type have no size.
+    /// The number of bytes; `None` if the dims or the element type have no size.
     pub bytes: Option<u64>,
 }
 
-/// Why a model could not be checked at all.
+/// Error of a model that cannot be checked at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
     /// The bytes are not a model.
     #[error(transparent)]
     Malformed(#[from] DecodeError),
-    /// Graphs nest too deep.
+    /// Graphs are nested too deeply.
     #[error("graphs are nested more than {} deep", crate::program::MAX_NESTING)]
     NestingTooDeep,
-    /// There is no graph in the model.
+    /// The model has no graph.
     #[error("the model has no graph")]
     NoGraph,
     /// The bytes are a Git LFS pointer.
     #[error("the file is a Git LFS pointer, not the model itself: download the model with `git lfs pull`")]
     LfsPointer,
-    /// A seed that is no type.
+    /// A seed that is not a type.
     #[error("the type given for `{name}` is not a type of this tree{}", did_you_mean(near))]
     BadSeed {
-        /// The value's name.
+        /// The name of the value.
         name: String,
-        /// Types that are written nearly like it.
+        /// Similar names of types.
         near: Vec<String>,
     },
     /// An assumption about a symbol that the model does not declare.
     #[error("the model declares no symbol `{name}` to assume anything of{}", did_you_mean(near))]
     UnknownSymbol {
-        /// The symbol.
+        /// The name of the symbol.
         name: String,
-        /// Symbols that are written nearly like it.
+        /// Similar symbols.
         near: Vec<String>,
     },
-    /// An assumption that makes no sense.
+    /// An invalid assumption.
     #[error("`{name}` cannot be assumed to be `{dim}`: {reason}")]
     BadAssumption {
-        /// The symbol.
+        /// The name of the symbol.
         name: String,
-        /// What it is assumed to be.
+        /// The assumed dim.
         dim: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// A seed for a value that the model does not have.
+    /// A seed for a value that is not in the model.
     #[error("there is no value `{name}` to give a type to")]
     UnknownSeed {
-        /// The value's name.
+        /// The name of the value.
         name: String,
     },
 }
@@ -227,8 +227,7 @@ impl From<BuildError> for CheckError {
 /// Checks a serialized model.
 ///
 /// # Errors
-/// [`CheckError`] where there is nothing to check; what is wrong with a model that can be read is in
-/// [`Checked::errors`].
+/// [`CheckError`] if the model cannot be checked. Errors in a model are in [`Checked::errors`].
 pub fn check<'a>(
     bytes: &'a [u8],
     catalogue: &'a dyn Catalogue,
@@ -273,7 +272,7 @@ pub(crate) fn check_with<'a>(
         let (domain, name, overload) = (view.domain()?, view.name()?, view.overload()?);
         operators.add_function(Function { domain, name, overload, view, imports });
     }
-    // Before IR version 4, every initializer had to be listed as an input.
+    // Before IR version 4, every initializer had to be an input too.
     let defaults = if model.ir_version() < 4 { Defaults::Constant } else { Defaults::Replaceable };
     let body = build::main(graph, defaults, &mut |domain, name, overload| {
         operators.resolve(own, domain, name, overload)

@@ -1,21 +1,20 @@
-//! A model as the solver walks it: dense numbers for graphs, values and steps, in one flat order.
+//! Programs: the input of a solve, with dense ids and nested graphs flattened into one order.
 //!
-//! A [`Body`] is the main graph or one model-local function, with every nested graph flattened into
-//! it. A node without nested graphs is one step. A node with nested graphs is two, and the steps of
-//! its graphs stand between them:
+//! A [`Body`] is the main graph or a model-local function with all nested graphs. A node without nested
+//! graphs is one step. A node with nested graphs is two steps, and the steps of its graphs are between them:
 //!
 //! ```text
 //! Enter(If)  then_branch ...  else_branch ...  Exit(If)
 //! ```
 //!
-//! so that a walk in step order sees every value after what it is made from, however deep it is
-//! nested, without recursion. Names are resolved once, here, with the scoping rules of ONNX (a nested
-//! graph sees the values of the graphs around it, and may shadow them).
+//! So a loop in step order visits every value after its inputs at any depth of nesting, without recursion.
+//! Names are resolved with the scoping rules of ONNX: a nested graph sees the values of the surrounding
+//! graphs and may shadow them.
 //!
-//! **Invariant:** nothing here copies a name or a payload; a body borrows the model's bytes.
+//! **Invariant:** a body borrows names and data from the bytes of the model.
 //!
-//! **Invariant:** building never fails on a wrong program: what is wrong with it is listed in
-//! [`Body::errors`] and the rest of the body stands.
+//! **Invariant:** a wrong program can be built. [`Body::errors`] lists its errors, and the rest of the body
+//! is usable.
 
 pub(crate) mod build;
 mod names;
@@ -38,14 +37,14 @@ macro_rules! id {
         pub struct $name(std::num::NonZeroU32);
 
         impl $name {
-            /// The id of position `index`.
+            /// The id of the item at position `index`.
             #[must_use]
             pub fn new(index: usize) -> Self {
                 let number = u32::try_from(index + 1).ok().and_then(std::num::NonZeroU32::new);
                 Self(number.expect("a table has fewer than 2^32 items"))
             }
 
-            /// The position.
+            /// The position of the item.
             #[inline]
             #[must_use]
             pub fn index(self) -> usize {
@@ -82,15 +81,15 @@ id!(
     InitializerId
 );
 id!(
-    /// An operator as one domain and name resolve under one set of operator set imports.
+    /// An operator: a domain and name under one set of operator set imports.
     OpId
 );
 
-/// A graph with everything nested in it, or a function.
+/// A graph with all nested graphs, or a function.
 #[derive(Debug)]
 pub struct Body<'a> {
     pub(crate) source: BodySource<'a>,
-    /// Each is UTF-8.
+    /// The names in order of their ids. Each is UTF-8.
     pub(crate) names: Vec<&'a [u8]>,
     pub(crate) values: Vec<ProgramValue>,
     pub(crate) steps: Vec<ProgramStep<'a>>,
@@ -99,34 +98,34 @@ pub struct Body<'a> {
     pub(crate) declarations: Vec<Declaration<'a>>,
     pub(crate) initializers: Vec<Initializer<'a>>,
     pub(crate) errors: Vec<SolveError<'a>>,
-    /// Whether a node reads what a later node makes.
+    /// Whether a node reads a value of a later node.
     pub(crate) is_unsorted: bool,
     consumers: OnceLock<Consumers>,
 }
 
-/// What a body was built from.
+/// The source of a body.
 #[derive(Clone, Copy, Debug)]
 pub enum BodySource<'a> {
     /// The model's graph.
     Main(GraphView<'a>),
-    /// One of its functions.
+    /// A model-local function.
     Function(FunctionView<'a>),
 }
 
-/// A value: a name in a scope, made in one place.
+/// A value: a name in a scope, with one definition.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramValue {
-    /// Its name.
+    /// The name of the value.
     pub name: NameId,
-    /// The graph that it belongs to.
+    /// The graph that defines the value.
     pub graph: GraphId,
-    /// Where it comes from.
+    /// The definition of the value.
     pub origin: Origin,
-    /// The first of its declared types.
+    /// The first declaration of the value.
     pub declaration: Option<DeclarationId>,
 }
 
-/// Where a value comes from.
+/// The definition of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
     /// An input of its graph or function.
@@ -137,27 +136,27 @@ pub enum Origin {
     Initializer(InitializerId),
     /// An output of a step.
     Step(StepId),
-    /// Nothing makes it.
+    /// Undefined.
     Undefined,
 }
 
-/// One node, or one end of a node that has nested graphs.
+/// A node, or one end of a node with nested graphs.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramStep<'a> {
-    /// The node's bytes.
+    /// The encoded node.
     pub node: NodeView<'a>,
-    /// Its operator.
+    /// The operator of the node.
     pub op: OpId,
-    /// What kind of step this is.
+    /// Whether the step is a whole node.
     pub kind: StepKind,
-    /// The graph that the node is in.
+    /// The graph of the node.
     pub graph: GraphId,
-    /// The node's position in that graph.
+    /// The position of the node in its graph.
     pub position: u32,
     inputs: (u32, u32),
     outputs: (u32, u32),
     first_graph: Option<GraphId>,
-    /// Where in the node's bytes its attributes are: the first byte of the first and how many to the end of the last.
+    /// The start and length of its attributes in the encoded node.
     pub(crate) attributes: (u32, u32),
 }
 
@@ -175,40 +174,40 @@ pub enum StepKind {
 /// One graph of a body.
 #[derive(Clone, Debug)]
 pub struct Graph<'a> {
-    /// The node (its first step), attribute and position in that attribute that this graph hangs on.
+    /// The node of the graph; `None` for the outermost graph.
     pub owner: Option<GraphOwner<'a>>,
-    /// Inputs in order.
+    /// The inputs in order.
     pub inputs: Vec<ValueId>,
-    /// Outputs in order, with their declared names.
+    /// The outputs in order.
     pub outputs: Vec<ValueId>,
-    /// The first step and the one past the last.
+    /// Start and end of its steps.
     pub steps: (usize, usize),
     next_sibling: Option<GraphId>,
 }
 
-/// What a nested graph hangs on.
+/// The node and attribute of a nested graph.
 #[derive(Clone, Copy, Debug)]
 pub struct GraphOwner<'a> {
     /// The first step of the node.
     pub step: StepId,
-    /// The attribute's name.
+    /// The name of the attribute.
     pub attribute: &'a str,
-    /// Its position, where the attribute holds several graphs.
+    /// The position in the attribute, if the attribute is a list of graphs.
     pub position: Option<u32>,
 }
 
-/// A type that the model declares for a value.
+/// A declared type of a value.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration<'a> {
     /// The declared type.
     pub ty: TypeView<'a>,
-    /// In which list it stands.
+    /// The list that contains the declaration.
     pub kind: DeclarationKind,
-    /// Another declaration of the same value.
+    /// The next declaration of the same value.
     pub next: Option<DeclarationId>,
 }
 
-/// The lists in which a graph declares types.
+/// The lists of declarations in a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DeclarationKind {
     /// Graph inputs.
@@ -219,7 +218,7 @@ pub enum DeclarationKind {
     Value,
 }
 
-/// A constant that stands in the graph.
+/// A constant of a graph.
 #[derive(Clone, Copy, Debug)]
 pub enum Initializer<'a> {
     /// Dense.
@@ -228,7 +227,7 @@ pub enum Initializer<'a> {
     Sparse(SparseTensorView<'a>),
 }
 
-/// For each value, the steps that read it.
+/// The readers of each value.
 #[derive(Debug, Default)]
 pub struct Consumers {
     start: Vec<u32>,
@@ -236,7 +235,7 @@ pub struct Consumers {
 }
 
 impl ProgramStep<'_> {
-    /// Where its inputs start in [`Body::ports`].
+    /// The position of its inputs in [`Body::ports`].
     pub(crate) fn first_input(&self) -> usize {
         self.inputs.0 as usize
     }
@@ -255,7 +254,7 @@ impl Consumers {
 }
 
 impl<'a> ProgramStep<'a> {
-    /// The part of the node that holds its attributes, as a view of its own: empty where there are none.
+    /// The part of the node that contains its attributes; empty if it has none.
     #[inline]
     pub(crate) fn attribute_part(&self) -> NodeView<'a> {
         let (start, len) = (self.attributes.0 as usize, self.attributes.1 as usize);
@@ -263,20 +262,20 @@ impl<'a> ProgramStep<'a> {
         NodeView::from_body(part.unwrap_or(self.node.bytes()), self.node.offset() + start)
     }
 
-    /// The bytes of its attributes, and of whatever a writer put between them.
+    /// The bytes of its attributes, and of any fields between them.
     #[inline]
     pub(crate) fn attribute_bytes(&self) -> &'a [u8] {
         self.attribute_part().bytes()
     }
 
-    /// Whether the node has attributes at all.
+    /// Whether the node has attributes.
     #[inline]
     pub(crate) fn has_attributes(&self) -> bool {
         self.attributes.1 > 0
     }
 }
 
-/// A name as text; names were checked when they were interned.
+/// A name as text. Interning checked the UTF-8.
 fn text(name: &[u8]) -> &str {
     std::str::from_utf8(name).unwrap_or_default()
 }
@@ -304,7 +303,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The same body with these values left out wherever a node reads them.
+    /// The same body with these values omitted at all inputs of nodes.
     pub(crate) fn without(&self, values: &[ValueId]) -> Self {
         let mut ports = self.ports.clone();
         for step in values.iter().flat_map(|value| self.consumers().of(*value)) {
@@ -327,25 +326,25 @@ impl<'a> Body<'a> {
         GraphId::new(0)
     }
 
-    /// What it was built from.
+    /// The source of the body.
     #[must_use]
     pub fn source(&self) -> BodySource<'a> {
         self.source
     }
 
-    /// What is wrong with its names and structure.
+    /// The errors in its names and structure.
     #[must_use]
     pub fn errors(&self) -> &[SolveError<'a>] {
         &self.errors
     }
 
-    /// A value's name.
+    /// The name of a value.
     #[must_use]
     pub fn value_name(&self, value: ValueId) -> &'a str {
         text(self.names[self.values[value.index()].name.index()])
     }
 
-    /// Every name, in the order in which names were met.
+    /// All names, in the order of their first use.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
         self.names.iter().map(|name| text(name))
     }
@@ -356,7 +355,7 @@ impl<'a> Body<'a> {
         self.values[value.index()]
     }
 
-    /// Every value, in the order in which names were met.
+    /// All values, in the order of their first use.
     pub fn values(&self) -> impl Iterator<Item = ValueId> {
         (0..self.values.len()).map(ValueId::new)
     }
@@ -367,7 +366,7 @@ impl<'a> Body<'a> {
         self.initializers[initializer.index()]
     }
 
-    /// The names of the nodes that have one, in the order of steps; malformed ones are left out.
+    /// The names of named nodes, in step order. Malformed names are skipped.
     pub fn node_names(&self) -> impl Iterator<Item = &'a str> {
         let names = self.steps.iter().filter_map(|step| step.node.name().ok());
         names.filter(|name| !name.is_empty())
@@ -385,7 +384,7 @@ impl<'a> Body<'a> {
         &self.steps[step.index()]
     }
 
-    /// The values that a step reads; `None` where an optional input is left out.
+    /// The inputs of a step; `None` where an optional one is omitted.
     #[inline]
     #[must_use]
     pub fn inputs(&self, step: StepId) -> &[Option<ValueId>] {
@@ -393,7 +392,7 @@ impl<'a> Body<'a> {
         &self.ports[from as usize..(from + count) as usize]
     }
 
-    /// The values that a step makes; `None` where an optional output is left out. An `Enter` step makes none.
+    /// The outputs of a step; `None` where an optional one is omitted. An `Enter` step has none.
     #[inline]
     #[must_use]
     pub fn outputs(&self, step: StepId) -> &[Option<ValueId>] {
@@ -441,13 +440,13 @@ impl<'a> Body<'a> {
         (from..to).map(StepId::new).filter(direct).flat_map(|step| self.graphs_of(step).map(|(id, _)| id))
     }
 
-    /// The operator that a step's node names; empty where the bytes are malformed.
+    /// The name of a step's operator; empty if the bytes are malformed.
     #[must_use]
     pub fn op_name(&self, step: StepId) -> &'a str {
         self.step(step).node.op_type().unwrap_or_default()
     }
 
-    /// The first step of the node that `step` belongs to.
+    /// The first step of the node of `step`.
     #[must_use]
     pub fn first_step(&self, step: StepId) -> StepId {
         match self.step(step).kind {
@@ -456,7 +455,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The last step of the node that `step` belongs to: the one that makes its outputs.
+    /// The last step of the node of `step`, which defines its outputs.
     #[must_use]
     pub fn last_step(&self, step: StepId) -> StepId {
         match self.step(step).kind {
@@ -465,7 +464,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The declared types of a value.
+    /// The declarations of a value.
     pub fn declarations(&self, value: ValueId) -> impl Iterator<Item = &Declaration<'a>> {
         let mut next = self.value(value).declaration;
         std::iter::from_fn(move || {
@@ -475,7 +474,8 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// For each value, who reads it; made on first use, because a solve in which all knowledge flows forward never asks.
+    /// The readers of each value, computed on demand: a solve in which types only flow forward does not need
+    /// them.
     pub fn consumers(&self) -> &Consumers {
         self.consumers.get_or_init(|| {
             let mut start = vec![0_u32; self.values.len() + 1];

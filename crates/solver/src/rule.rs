@@ -1,15 +1,15 @@
-//! Rules: what an operator says about its ports beyond its signature.
+//! Rules: the typing of operators beyond their signatures.
 //!
-//! A rule is a function with a name. It runs inside a [`RuleCx`], which shows it what is known about
-//! the ports of one node and lets it narrow that knowledge. Knowledge that is missing is `None`, and
-//! a rule that needs it does nothing: it runs again when more is known.
+//! A rule is a named function. It runs in a [`RuleCx`], which gives it the known types, shapes and constants
+//! at the ports of one node and lets it narrow them. Missing knowledge is `None`. A rule that needs missing
+//! knowledge returns without effect and runs again when more is known.
 //!
-//! Laws that every rule keeps, and the tests of the catalogue check:
+//! Every rule satisfies these laws, which the tests of the catalogue check:
 //!
-//! - *Monotone.* With more knowledge it never says less, and never the contrary.
-//! - *Idempotent.* Run twice, it changes nothing the second time.
-//! - *Sound.* It writes only what every run of the operator would confirm. Where an extent depends on
-//!   data, the extent is [`fresh`](RuleCx::fresh); where even the rank does, nothing is written.
+//! - *Monotone.* More knowledge never leads to a less precise or contradictory result.
+//! - *Idempotent.* A second run changes nothing.
+//! - *Sound.* A rule writes only facts that hold in every run of the operator. An extent that depends on data
+//!   is [`fresh`](RuleCx::fresh). If the rank depends on data, the rule writes no shape.
 //!
 //! ```
 //! use typeloom_solver::rule::{RuleError, Port::{In, Out}, RuleCx};
@@ -50,50 +50,51 @@ pub use unroll::Unroll;
 /// A rule of an operator.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Its name: the operator in lower case, a dot, what it relates (`matmul.contract`).
+    /// The name: the operator in lower case, a dot, and the relation (`matmul.contract`).
     pub name: &'static str,
-    /// What it does.
+    /// The function to run.
     pub run: RuleFn,
 }
 
-/// What a rule does.
+/// The function of a rule.
 pub type RuleFn = fn(&mut RuleCx<'_, '_>) -> Result<(), RuleError>;
 
-/// A rule that is data, such as what a file says about the shapes of an operator.
+/// A rule that is data, such as a shape rule from a description file.
 pub trait ShapeRule: Send + Sync + std::fmt::Debug {
-    /// Its name, as that of a [`Rule`].
+    /// The name, as for a [`Rule`].
     fn name(&self) -> &'static str;
 
-    /// What it does; it keeps the laws of a [`Rule`].
+    /// Runs the rule. It satisfies the laws of a [`Rule`].
     ///
     /// # Errors
-    /// What is wrong with the node.
+    /// The error of the node.
     fn run(&self, cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError>;
 }
 
-/// The rules of an operator that has nested graphs.
+/// The rules of an operator with nested graphs.
 #[derive(Clone, Copy, Debug)]
 pub struct Control {
-    /// Runs before the nested graphs: types their inputs.
+    /// Runs before the nested graphs and types their inputs.
     pub enter: Rule,
-    /// Runs after them: types the node's outputs.
+    /// Runs after the nested graphs and types the outputs of the node.
     pub exit: ExitRule,
 }
 
-/// The second half of a [`Control`].
+/// The rule that runs after the nested graphs.
 #[derive(Clone, Copy, Debug)]
 pub struct ExitRule {
-    /// Its name.
+    /// The name, as for a [`Rule`].
     pub name: &'static str,
-    /// What it does.
+    /// The function to run.
     pub run: fn(&mut RuleCx<'_, '_>) -> Result<Exit, RuleError>,
 }
 
-/// What the end of a node with nested graphs decides.
+/// The result of an [`ExitRule`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
     /// The outputs are typed.
     Done,
-    /// The inputs of the nested graphs were widened (see [`RuleCx::assume_shape`]): solve the graphs again.
+    /// The inputs of the nested graphs were widened (see [`RuleCx::assume_shape`]); the graphs have to be
+    /// solved again.
     Again,
 }

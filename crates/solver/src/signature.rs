@@ -1,50 +1,49 @@
-//! What an operator declares: ports, type variables with the types they may take, attributes.
+//! Declarations of operators: ports, type variables with their allowed types, and attributes.
 //!
-//! These are facts, not behaviour. The operator catalogue decodes its table into them, a file that
-//! describes custom operators is read into them, and the solver interprets them; what a table
-//! cannot express is a named rule (see [`crate::rule`]).
+//! Schemas are data: the operator catalogue and description files are decoded into them, and the solver
+//! interprets them. Rules express the rest (see [`crate::rule`]).
 
 use crate::elem::{Elem, ElemSet};
 
-/// The declared interface of one operator at the versions of its domain from `since_version` on.
+/// The declared interface of an operator in the versions of its domain from `since_version` on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
-    /// The operator set's domain; the default domain `ai.onnx` is the empty string.
+    /// The domain of the operator; empty for the default domain `ai.onnx`.
     pub domain: Box<str>,
-    /// The operator's name.
+    /// The name of the operator.
     pub name: Box<str>,
     /// The first version of the domain that has this form of the operator.
     pub since_version: u32,
-    /// Whether this version withdraws the operator.
+    /// Whether the operator is deprecated in this version.
     pub deprecated: bool,
-    /// Whether the specification also gives the operator as a function of other operators.
+    /// Whether the specification also defines the operator by a function.
     pub function: FunctionBody,
-    /// Declared inputs, in order.
+    /// The declared inputs, in order.
     pub inputs: Box<[Formal]>,
-    /// Declared outputs, in order.
+    /// The declared outputs, in order.
     pub outputs: Box<[Formal]>,
-    /// The type variables that ports name.
+    /// The type variables of the ports.
     pub type_vars: Box<[TypeVar]>,
-    /// Declared attributes, ordered by name.
+    /// The declared attributes, ordered by name.
     pub attributes: Box<[AttributeDecl]>,
     /// Whether an attribute holds tensors.
     pub takes_tensors: bool,
 }
 
 impl Schema {
-    /// The attribute with this name.
+    /// Returns the attribute with this name.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&AttributeDecl> {
         self.attributes.binary_search_by(|decl| (*decl.name).cmp(name)).ok().map(|at| &self.attributes[at])
     }
 
-    /// The declaration that covers the input at `position`: the last one if it is variadic.
+    /// The declaration of the input at `position`: the last one if it is variadic.
     #[must_use]
     pub fn input(&self, position: usize) -> Option<&Formal> {
         formal_at(&self.inputs, position)
     }
 
-    /// The declaration that covers the output at `position`: the last one if it is variadic.
+    /// The declaration of the output at `position`: the last one if it is variadic.
     #[must_use]
     pub fn output(&self, position: usize) -> Option<&Formal> {
         formal_at(&self.outputs, position)
@@ -57,50 +56,50 @@ fn formal_at(formals: &[Formal], position: usize) -> Option<&Formal> {
         .or_else(|| formals.last().filter(|last| matches!(last.arity, Arity::Variadic { .. })))
 }
 
-/// Whether an operator's meaning is also written as a graph of other operators.
+/// Whether the specification defines an operator by a graph of other operators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FunctionBody {
     /// No: the operator is primitive.
     #[default]
     None,
-    /// One graph for every node of the operator.
+    /// By one graph for all nodes.
     Fixed,
-    /// A graph that depends on the node's attributes and on which inputs and types it has.
+    /// By a graph that depends on attributes, present inputs or types.
     FromNode,
 }
 
 /// One declared input or output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formal {
-    /// The port's name, as the specification writes it.
+    /// The name of the port in the specification.
     pub name: Box<str>,
-    /// The type it must have.
+    /// The type of the port.
     pub ty: FormalType,
-    /// How often it appears.
+    /// The number of values at the port.
     pub arity: Arity,
 }
 
-/// How a port is typed.
+/// The declared type of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormalType {
-    /// By the type variable at this position of [`Schema::type_vars`].
+    /// The type variable at this position of [`Schema::type_vars`].
     Var(u8),
     /// A tensor of exactly this element type.
     Tensor(Elem),
 }
 
-/// How often a port appears.
+/// The number of values at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arity {
-    /// Exactly once.
+    /// Exactly one.
     Required,
-    /// At most once; an empty name leaves it out.
+    /// At most one; an empty name omits it.
     Optional,
-    /// The last port: any number of times from `min` on.
+    /// The last port, with at least `min` values.
     Variadic {
-        /// The least number of values.
+        /// The minimum number of values.
         min: u32,
-        /// Whether all of them share one type; where they do not, each has a type of its own.
+        /// Whether all values share one type.
         homogeneous: bool,
     },
 }
@@ -108,13 +107,13 @@ pub enum Arity {
 /// A type variable of a schema: one type per node, out of an allowed set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeVar {
-    /// Its name (`T`, `Tind`, ...).
+    /// The name (`T`, `Tind`, ...).
     pub name: Box<str>,
-    /// What it may be.
+    /// The allowed types.
     pub allowed: AllowedTypes,
 }
 
-/// A set of types: by constructor, the element types possible under it.
+/// A set of types: the allowed element types for each constructor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AllowedTypes {
     /// `tensor(e)`
@@ -134,29 +133,29 @@ pub struct AllowedTypes {
 /// One declared attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttributeDecl {
-    /// Its name.
+    /// The name of the attribute.
     pub name: Box<str>,
-    /// The kind of value it takes.
+    /// The kind of its value.
     pub kind: AttributeKind,
-    /// Whether a node must give it.
+    /// Whether it is required.
     pub required: bool,
-    /// The value it has where a node does not give it.
+    /// The default value.
     pub default: Option<AttributeDefault>,
-    /// The strings that it takes, where they are a closed set.
+    /// The allowed strings, if they are a closed set.
     pub choices: Option<Choices>,
 }
 
-/// A closed set of values of a string attribute.
+/// The allowed values of a string attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choices {
-    /// The values.
+    /// The allowed values.
     pub values: &'static [&'static str],
-    /// Whether upper and lower case are equal.
+    /// Whether case is ignored.
     pub any_case: bool,
 }
 
 impl Choices {
-    /// Whether a string is one of the values.
+    /// Whether a string is an allowed value.
     #[must_use]
     pub fn contain(&self, string: &str) -> bool {
         let same = |value: &&str| match self.any_case {
@@ -167,7 +166,7 @@ impl Choices {
     }
 }
 
-/// The kinds of attribute values, with ONNX's `AttributeProto.AttributeType` numbers.
+/// The kinds of attributes, with the numbers of ONNX's `AttributeProto.AttributeType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum AttributeKind {
@@ -202,7 +201,7 @@ pub enum AttributeKind {
 }
 
 impl AttributeKind {
-    /// Every kind, in the order of its number.
+    /// All kinds, in the order of their numbers.
     pub const ALL: [Self; 14] = [
         Self::Float,
         Self::Int,
@@ -220,13 +219,14 @@ impl AttributeKind {
         Self::Types,
     ];
 
-    /// From an `AttributeProto.AttributeType` number; `None` for 0 (`UNDEFINED`) and unknown numbers.
+    /// The kind with an `AttributeProto.AttributeType` number; `None` for 0 (`UNDEFINED`) and unknown
+    /// numbers.
     #[must_use]
     pub fn from_onnx(number: i32) -> Option<Self> {
         usize::try_from(number).ok().and_then(|n| n.checked_sub(1)).and_then(|n| Self::ALL.get(n)).copied()
     }
 
-    /// How a diagnostic names the kind.
+    /// The name of the kind in diagnostics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

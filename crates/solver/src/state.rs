@@ -1,4 +1,4 @@
-//! What every part of one solve shares: the tables of types, dims, shapes and constants.
+//! The state that all parts of a solve share: the tables of types, dims, shapes and constants.
 
 pub(crate) mod assumptions;
 pub(crate) mod cases;
@@ -29,29 +29,29 @@ use crate::state::trace::Trace;
 use crate::ty::{Ty, Types};
 use crate::universe::Universe;
 
-/// How far a solve has gone beyond what it can prove, see [`crate::engine::relation`].
+/// The assumptions about kinds that a solve has made beyond its proofs, see [`crate::engine::relation`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Assumed {
-    /// Not at all.
+    /// None.
     #[default]
     Nothing,
-    /// What shares its elements with a tensor is taken for a tensor.
+    /// A value that shares its elements with a tensor is a tensor.
     Tensors,
-    /// What is left and shares its elements with a scalar is taken for a scalar.
+    /// Of the remaining values, one that shares its elements with a scalar is a scalar.
     Scalars,
 }
 
-/// Whether tensors have to come with their data.
+/// Whether tensors need their data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Payloads {
-    /// In a model: their length is checked.
+    /// A model has it: its length is checked.
     #[default]
     Required,
-    /// In a fragment, which is made without the data of large tensors.
+    /// A fragment is built without the data of large tensors.
     Optional,
 }
 
-/// The tables.
+/// The tables of a solve.
 pub(crate) struct Core<'a> {
     pub(crate) types: Types,
     pub(crate) dims: Dims,
@@ -60,18 +60,18 @@ pub(crate) struct Core<'a> {
     pub(crate) memo: Memo<'a>,
     pub(crate) trace: Option<Trace>,
     pub(crate) assumed: Assumed,
-    /// Whether readers of a value see what is declared of it.
+    /// Whether readers of a value see its declared shape.
     pub(crate) trust: Trust,
     pub(crate) payloads: Payloads,
-    /// What the caller says of symbols.
+    /// The values that the caller assumes for symbols.
     pub(crate) assumptions: Assumptions,
     /// The conditions that are assumed or open.
     pub(crate) cases: Cases,
-    /// The declared types that were read before, by their bytes.
+    /// Decoded declared types, by their bytes.
     pub(crate) declared: Map<&'a [u8], (Ty, Option<ShapeId>)>,
-    /// Whether a declared dim was named by a mark for an unknown extent.
+    /// Whether a declared dim has a placeholder as its name.
     pub(crate) has_placeholders: bool,
-    /// What is kept of nodes in error.
+    /// Information about nodes in error.
     pub(crate) recovery: Recovery,
     broadcasts: Map<(DimId, DimId), DimId>,
     broadcast_of: Map<DimId, (DimId, DimId)>,
@@ -104,17 +104,17 @@ impl<'a> Core<'a> {
         *slot.ty.get_or_insert_with(|| self.types.fresh())
     }
 
-    /// The constant that a value holds, as far as somebody has looked.
+    /// The constant that a value holds, if it was decoded.
     pub(crate) fn data_of(&self, frame: &Frame<'a>, value: ValueId) -> Option<&Data> {
         frame.slots[value.index()].data.map(|id| self.constants.get(id))
     }
 
-    /// Records the constant that a value holds.
+    /// Sets the constant that a value holds.
     pub(crate) fn set_data(&mut self, frame: &mut Frame<'a>, value: ValueId, data: Data) {
         frame.slots[value.index()].data = Some(self.constants.intern(data));
     }
 
-    /// What two extents broadcast to when either may be 1: unknown, but the same each time it is asked.
+    /// The broadcast of two extents that may both be 1: an unknown extent, the same one for each call.
     pub(crate) fn broadcast_unknown(&mut self, a: DimId, b: DimId) -> DimId {
         let pair = if a < b { (a, b) } else { (b, a) };
         let dims = &mut self.dims;
@@ -126,7 +126,7 @@ impl<'a> Core<'a> {
         })
     }
 
-    /// Notes the broadcast of two extents: it is derived once, and reports show the two.
+    /// Records the broadcast of two extents, for later calls and for reports.
     pub(crate) fn note_broadcast(&mut self, dim: DimId, a: DimId, b: DimId) {
         let pair = if a < b { (a, b) } else { (b, a) };
         self.broadcasts.insert(pair, dim);
@@ -146,11 +146,11 @@ impl<'a> Core<'a> {
         self.broadcast_of.get(&dim).copied()
     }
 
-    /// One extent said twice: the better known of the two, or `None` when they contradict.
+    /// Meet of two dims for one axis: the more precise one, or `None` on conflict.
     ///
-    /// Where neither says more, the first stays, so that two sources of an extent that cannot be decided
-    /// do not overwrite one another for ever. Extents that nobody named are set to the other one,
-    /// unless the code that says so may never run.
+    /// If neither is more precise, the result is `old`, so that two sources of an undecided extent do not
+    /// overwrite each other forever. A variable is bound to the other dim, unless `conditional`: then the
+    /// code that equates them may never run.
     pub(crate) fn meet_dim(&mut self, old: DimId, new: DimId, conditional: bool) -> Option<DimId> {
         let (old, new) = (self.dims.resolve(old), self.dims.resolve(new));
         match self.dims.compare(old, new) {

@@ -1,9 +1,10 @@
 //! Suggestions for misspelt names, bounded in time whatever the names are.
 //!
-//! The optimal string alignment distance of two names costs the product of their lengths, and a model decides both the
-//! lengths and the number of names. [`nearest`] therefore compares names of at most [`MAX_NAME`] characters, skips a
-//! candidate whose length or letters alone rule it out, and stops after [`MAX_CANDIDATES`] candidates or [`MAX_CELLS`] cells of
-//! distance tables. Where a limit is reached, the suggestions are those found so far.
+//! The optimal string alignment distance of two names costs the product of their lengths, and a model decides
+//! both the lengths and the number of names. [`nearest`] therefore compares names of at most [`MAX_NAME`]
+//! characters, skips a candidate whose length or letters alone rule it out, and stops after
+//! [`MAX_CANDIDATES`] candidates or [`MAX_CELLS`] cells of distance tables. Where a limit is reached, the
+//! suggestions are those found so far.
 
 /// Longer names are neither corrected nor suggested, in characters.
 pub const MAX_NAME: usize = 256;

@@ -1,19 +1,18 @@
-//! The types of values while they are being solved: terms with unification variables.
+//! Types during a solve: terms with unification variables.
 //!
-//! A [`Ty`] is a handle into a [`Types`] table. It names a constructor (tensor, sequence, ...) over an
-//! element class, or a variable about which at most a bound in the type tree is known. Shapes are not
-//! part of a `Ty`; they live in the slot beside it, so that `Relu` can share its input's type by
-//! copying four bytes.
+//! A [`Ty`] is a handle into a [`Types`] table. It denotes a constructor (tensor, sequence, ...) over an
+//! element class, or a variable with an optional bound in the type tree. A `Ty` has no shape: shapes are
+//! stored separately in the slot, so that `Relu` shares the type of its input by copying four bytes.
 //!
-//! Algorithm: first-order unification by union-find with path compression (Huet), near-linear in the
-//! number of equations. Element classes carry the set of element types that are still possible and
-//! only ever shrink; a class with one member is replaced by that constant. Every constructor has one
-//! child, so a term is a chain and every walk here is a loop.
+//! Algorithm: first-order unification by union-find with path compression (Huet, 1976), near-linear in the
+//! number of equations. An element class has the set of possible element types, which only shrinks; a class
+//! with one member is replaced by that constant. Every constructor has one child, so a term is a chain and is
+//! visited by a loop.
 //!
-//! **Invariant:** handles below [`Elem::LIMIT`] are the tensors of one known element type; reading the
-//! type of almost every value in almost every model is a comparison with a constant.
+//! **Invariant:** a handle below [`Elem::LIMIT`] is the tensor of a known element type, so reading the type
+//! of most values is a comparison with a constant.
 //!
-//! **Invariant:** unification that fails changes nothing.
+//! **Invariant:** a failed unification changes nothing.
 
 mod copy;
 mod unify;
@@ -40,7 +39,7 @@ pub struct Ty(NonZeroU32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ElemRef(u32);
 
-/// What stands at a handle.
+/// The content of a handle.
 #[derive(Clone, Copy, Debug)]
 enum Cell {
     Error,
@@ -55,17 +54,17 @@ enum Cell {
     Link(Ty),
 }
 
-/// What stands at an element variable.
+/// The content of an element variable.
 #[derive(Clone, Copy, Debug)]
 enum ElemCell {
     Root { set: ElemSet, watch: WatchList },
     Link(ElemRef),
 }
 
-/// The outermost constructor of a type, as far as it is known.
+/// The outermost constructor of a type, if it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Head {
-    /// Nothing is known but, possibly, a bound in the type tree.
+    /// Unknown, with an optional bound in the type tree.
     Unknown(Option<NodeNo>),
     /// A dense tensor.
     Tensor,
@@ -81,15 +80,15 @@ pub enum Head {
     Map(Elem, Ty),
     /// A concrete leaf of the tree that is neither a tensor nor a scalar.
     Leaf(NodeNo),
-    /// In error already; relates to everything.
+    /// Already in error; unifies with every type.
     Error,
 }
 
-/// Two types that cannot be one.
+/// Two types do not unify.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Clash;
 
-/// The table.
+/// The table of types.
 #[derive(Clone, Debug)]
 pub struct Types {
     cells: Vec<Cell>,
@@ -99,10 +98,10 @@ pub struct Types {
 }
 
 impl Types {
-    /// The type that is in error already: it unifies with everything and nothing is said about it again.
+    /// The type of a value in error. It unifies with every type, and no further errors are reported about it.
     pub const ERROR: Ty = Ty(NonZeroU32::new(Elem::LIMIT as u32).expect("the limit is not zero"));
 
-    /// An empty table over the element types and positions of `universe`.
+    /// Creates a table over the element types and tree of `universe`.
     #[must_use]
     pub fn new(universe: Arc<Universe>) -> Self {
         let constants = (0..u32::from(Elem::LIMIT)).map(|number| Cell::Tensor(ElemRef(number)));
@@ -110,7 +109,7 @@ impl Types {
         Self { cells, elems: Vec::new(), watchers: Watchers::default(), universe }
     }
 
-    /// The element types and the tree behind this table.
+    /// The element types and the tree of the table.
     #[must_use]
     pub fn universe(&self) -> &Arc<Universe> {
         &self.universe
@@ -164,9 +163,9 @@ impl Types {
         self.push(Cell::Map(key, value))
     }
 
-    /// The type of everything at or below `node` of the tree.
+    /// The type of all values at or below `node` of the tree.
     ///
-    /// Under a bound without leaves there is no type; it stays a variable that nothing fits.
+    /// A bound without leaves gives a variable that unifies with no type.
     pub fn at_node(&mut self, node: NodeNo) -> Ty {
         let universe = Arc::clone(&self.universe);
         let inhabited = |set: &ElemSet| !set.is_empty();
@@ -183,7 +182,7 @@ impl Types {
         }
     }
 
-    /// A type about which nothing is known.
+    /// Creates a variable.
     pub fn fresh(&mut self) -> Ty {
         self.push(Cell::Var { bound: None, watch: WatchList::EMPTY })
     }
@@ -205,7 +204,7 @@ impl Types {
         }
     }
 
-    /// Follows links to the type that now stands for `ty`.
+    /// Follows links to the representative of `ty`.
     #[inline]
     pub fn resolve(&mut self, ty: Ty) -> Ty {
         if ty.0.get() < u32::from(Elem::LIMIT) {
@@ -265,7 +264,7 @@ impl Types {
         }
     }
 
-    /// The element types possible for a tensor, sparse tensor or scalar; `None` for other types.
+    /// The possible element types of a tensor, sparse tensor or scalar; `None` for other types.
     pub fn elems(&mut self, ty: Ty) -> Option<ElemSet> {
         let ty = self.resolve(ty);
         if let Some(elem) = ty.constant_elem() {
@@ -283,7 +282,7 @@ impl Types {
         }
     }
 
-    /// The type inside every constructor: itself for a tensor, the element of the innermost sequence, ...
+    /// The type inside all constructors: a tensor itself, or the element of the innermost container.
     pub fn innermost(&mut self, ty: Ty) -> Ty {
         let mut ty = self.resolve(ty);
         while let Cell::Sequence(inner) | Cell::Optional(inner) | Cell::Map(_, inner) = self.cells[ty.index()]
@@ -293,7 +292,7 @@ impl Types {
         ty
     }
 
-    /// The handle that says by itself what this is, for a dense tensor of a known element type.
+    /// The handle below [`Elem::LIMIT`] of a dense tensor with a known element type.
     #[inline]
     pub(crate) fn settled_tensor(&mut self, ty: Ty) -> Option<Ty> {
         if ty.constant_elem().is_some() {
@@ -314,7 +313,7 @@ impl Types {
         }
     }
 
-    /// Whether the type is known to the last constructor and element.
+    /// Whether the type is known completely.
     pub fn is_concrete(&mut self, ty: Ty) -> bool {
         let inner = self.innermost(ty);
         if inner.constant_elem().is_some() {
@@ -328,7 +327,7 @@ impl Types {
         }
     }
 
-    /// A number for the class of an innermost type: two types that are tied together have the same one.
+    /// The number of the class of an innermost type; equal for unified types.
     pub(crate) fn class(&mut self, ty: Ty) -> (u8, u32) {
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
@@ -343,7 +342,7 @@ impl Types {
         }
     }
 
-    /// Asks to be woken when more is known about the innermost part of `ty`.
+    /// Wakes a waiter when more is known about the innermost part of `ty`.
     pub fn watch(&mut self, ty: Ty, waiter: Waiter) {
         let inner = self.innermost(ty);
         match self.cells[inner.index()] {
@@ -367,17 +366,17 @@ impl Types {
         }
     }
 
-    /// The waiters that something has happened for since the last call.
+    /// Moves out the waiters that were woken since the last call.
     pub fn take_woken(&mut self, into: &mut Vec<Waiter>) {
         self.watchers.take_woken(into);
     }
 
-    /// Takes back what would wake `waiter`: it has seen everything that happened so far.
+    /// Removes `waiter` from the woken ones, because it has seen all changes.
     pub(crate) fn forget_woken(&mut self, waiter: Waiter) {
         self.watchers.forget_woken(waiter);
     }
 
-    /// Whether [`Types::take_woken`] would give any.
+    /// Whether there are woken waiters.
     #[must_use]
     pub fn has_woken(&self) -> bool {
         self.watchers.has_woken()
@@ -393,13 +392,13 @@ impl Ty {
         self.0.get() as usize
     }
 
-    /// The number of the handle: equal numbers are one type.
+    /// The number of the handle. Equal numbers are one type.
     #[inline]
     pub(crate) const fn number(self) -> u32 {
         self.0.get()
     }
 
-    /// The element type, where the handle itself says that this is a tensor of a known one.
+    /// The element type of a handle below [`Elem::LIMIT`].
     #[inline]
     #[must_use]
     pub fn constant_elem(self) -> Option<Elem> {

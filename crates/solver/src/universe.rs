@@ -1,9 +1,9 @@
-//! Element types of one lattice, and the leaves of the tree that belong to each of them.
+//! Element types of a lattice, and their leaves in the type tree.
 //!
-//! An element type has up to two leaves: one for tensors (`tensor.f32`) and one for scalars (`scalar.f32`). ONNX's
-//! element types have ONNX's numbers. Further leaves under `tensor` or `scalar` get the numbers from
-//! [`Elem::FIRST_CUSTOM`] on, in tree order; a tensor leaf and a scalar leaf with the same last part of the id share
-//! one number.
+//! An element type has up to two leaves: one for tensors (`tensor.f32`) and one for scalars (`scalar.f32`).
+//! The element types of ONNX have the numbers of ONNX. Further leaves below `tensor` or `scalar` have numbers
+//! from [`Elem::FIRST_CUSTOM`] on, in tree order. A tensor leaf and a scalar leaf with the same last part of
+//! the id share one number.
 
 use std::sync::Arc;
 
@@ -36,13 +36,13 @@ struct Leaves {
     scalar: Option<NodeNo>,
 }
 
-/// A lattice with more element types than the solver has numbers for.
+/// Error of a lattice with more element types than the solver supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the type tree has more than {} element types of its own", Elem::LIMIT - Elem::FIRST_CUSTOM)]
 pub struct TooManyElements;
 
 impl Universe {
-    /// Element types of the default lattice.
+    /// The element types of the default lattice.
     ///
     /// # Errors
     /// [`TooManyElements`].
@@ -53,7 +53,7 @@ impl Universe {
         Self::build(Tree::Default(Lattice::get()))
     }
 
-    /// Element types of a lattice built by hand.
+    /// The element types of another lattice.
     ///
     /// # Errors
     /// [`TooManyElements`].
@@ -93,37 +93,37 @@ impl Universe {
         }
     }
 
-    /// The abstract node of all tensors, if the tree has one.
+    /// The abstract node of all tensors, if it exists.
     #[must_use]
     pub fn tensor_node(&self) -> Option<NodeNo> {
         self.tensor
     }
 
-    /// The abstract node of all scalars, if the tree has one.
+    /// The abstract node of all scalars, if it exists.
     #[must_use]
     pub fn scalar_node(&self) -> Option<NodeNo> {
         self.scalar
     }
 
-    /// The leaf for tensors of `elem`, if the tree has one.
+    /// The leaf for tensors of `elem`, if it exists.
     #[must_use]
     pub fn tensor_leaf(&self, elem: Elem) -> Option<NodeNo> {
         self.leaves.get(usize::from(elem.number()))?.tensor
     }
 
-    /// The leaf for scalars of `elem`, if the tree has one.
+    /// The leaf for scalars of `elem`, if it exists.
     #[must_use]
     pub fn scalar_leaf(&self, elem: Elem) -> Option<NodeNo> {
         self.leaves.get(usize::from(elem.number()))?.scalar
     }
 
-    /// Element types of the tensors at or below `node`; `None` if `node` is not below `tensor`.
+    /// The element types of the tensors at or below `node`; `None` if `node` is not below `tensor`.
     #[must_use]
     pub fn tensor_elems(&self, node: NodeNo) -> Option<ElemSet> {
         self.elems_below(self.tensor?, node)
     }
 
-    /// Element types of the scalars at or below `node`; `None` if `node` is not below `scalar`.
+    /// The element types of the scalars at or below `node`; `None` if `node` is not below `scalar`.
     #[must_use]
     pub fn scalar_elems(&self, node: NodeNo) -> Option<ElemSet> {
         self.elems_below(self.scalar?, node)
@@ -164,7 +164,7 @@ impl Universe {
         Some(elems.fold(ElemSet::EMPTY, |set, elem| set.union(ElemSet::of(elem))))
     }
 
-    /// The name of an element type: ONNX's, or the last part of the leaf's id for a custom type.
+    /// The name of an element type: that of ONNX, or the last part of the leaf's id for a custom type.
     #[must_use]
     pub fn elem_name(&self, elem: Elem) -> &str {
         let custom =
@@ -172,7 +172,8 @@ impl Universe {
         elem.onnx_name().unwrap_or_else(custom)
     }
 
-    /// The element type with this name: ONNX's (`float`), the short one (`f32`), or that of a custom type.
+    /// The element type with this name: that of ONNX (`float`), the short one (`f32`), or that of a custom
+    /// type.
     #[must_use]
     pub fn elem_named(&self, name: &str) -> Option<Elem> {
         known_elem(name, &self.leaves)
@@ -188,7 +189,7 @@ fn known_elem(name: &str, leaves: &[Leaves]) -> Option<Elem> {
     })
 }
 
-/// The element type of a leaf whose id ends in `suffix`; a new number where the suffix is new.
+/// The element type of a leaf whose id ends in `suffix`; a new one for a new suffix.
 fn elem_of_suffix(suffix: &str, leaves: &mut Vec<Leaves>) -> Option<Elem> {
     known_elem(suffix, leaves).or_else(|| {
         let elem = u8::try_from(leaves.len()).ok().and_then(Elem::new)?;

@@ -1,7 +1,8 @@
-//! Declared shapes as claims: verified against the derived shape, never a source of knowledge.
+//! Declared shapes as claims, which are verified against derived shapes.
 //!
-//! A declared shape of an output or an intermediate value claims that every run gives that shape. When a body is solved,
-//! each claim is compared with what the graph derives, axis by axis. Let `d` be the derived extent, `c` the declared one:
+//! A declared shape of an output or an intermediate value claims that every run has that shape. When a body
+//! is solved, each claim is compared with the derived shape, axis by axis. Let `d` be the derived and `c` the
+//! declared extent:
 //!
 //! | case | outcome |
 //! |---|---|
@@ -10,15 +11,14 @@
 //! | `d` and `c` are made of the symbols of inputs and differ as expressions | a [`Claim`], judged in [`crate::analysis::conditions`] |
 //! | `c` is a symbol that no input declares | it names `d`; every other use of the name is compared with `d` |
 //! | `d` mentions an extent that has no name, or the rank is unknown | the claim is open: it can only be assumed |
+//! If a claim is open, the model is solved again with [`Trust::Assumed`]: the readers of a value see its
+//! declared extents instead of the unknown ones. The first solve remains the proof. Results that need the
+//! second one are reported as assumed and never written into a file.
 //!
-//! Where a claim is open, the model is solved a second time with [`Trust::Assumed`]: then the readers of a value see its
-//! declared extents in place of the unknown ones. The first solve remains the proof: what only the second one knows is
-//! reported as assumed, and nothing writes it into a file.
+//! **Invariant:** a claim does not change the slot of a value, except for naming an unknown extent with a
+//! name that has no other meaning.
 //!
-//! **Invariant:** a claim never changes the slot of a value, apart from giving an unknown extent a name that has no other
-//! meaning.
-//!
-//! Cost: linear in the number of declared extents.
+//! The cost is linear in the number of declared extents.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -34,9 +34,9 @@ use crate::state::declarations::{Declared, is_given};
 use crate::state::frame::Frame;
 use crate::ty::Types;
 
-/// What the comparison of one axis found.
+/// The result of the comparison of one axis.
 enum Verdict {
-    /// Nothing to report.
+    /// The extents agree.
     Accepted,
     /// The extents never agree.
     Refuted,
@@ -44,11 +44,11 @@ enum Verdict {
     Claimed(Claim),
     /// The derived extent is unknown.
     Open,
-    /// The declared symbol is the name of the derived extent, which has no other.
+    /// The declared symbol names the derived extent.
     Named,
 }
 
-/// Verifies the declared shapes of a finished body.
+/// Verifies the declared shapes of a solved body.
 pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     let body = Arc::clone(&frame.body);
     let mut verifier = Verifier { inputs: None, names: Map::default() };
@@ -63,7 +63,7 @@ pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
             {
                 continue;
             }
-            // A type that cannot be read was reported when the value was typed.
+            // Malformed types were reported when the value was typed.
             let Ok(declared) = core.read_declared(declaration.ty, declaration.kind) else { continue };
             verifier.value(core, frame, value, &declared, declaration.kind);
         }
@@ -71,15 +71,15 @@ pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
 }
 
 struct Verifier {
-    /// The symbols that inputs declare, once they are needed.
+    /// The symbols that inputs declare, computed on demand.
     inputs: Option<BTreeSet<DimId>>,
     /// Symbols that no input declares, with the extent that their first use names.
     names: Map<DimId, DimId>,
 }
 
 impl Verifier {
-    /// Gives the symbols that no input declares the known extent that they name, if one of their uses has one. So what a
-    /// name means does not depend on the order of its uses.
+    /// Gives each symbol that no input declares the known extent of one of its uses, if there is one, so that
+    /// its meaning does not depend on the order of its uses.
     fn define_names<'a>(&mut self, core: &mut Core<'a>, frame: &Frame<'a>) {
         let body = Arc::clone(&frame.body);
         for value in body.values() {
@@ -185,7 +185,7 @@ impl Verifier {
             Decision::Undecided => {}
         }
         let has_symbols = !core.dims.symbols_of(declared).is_empty();
-        // Symbols inside functions belong to their author and say nothing about those of the caller.
+        // Symbols inside a function are independent of those of the caller.
         if frame.number != 0 && has_symbols {
             return Verdict::Accepted;
         }
@@ -201,7 +201,7 @@ impl Verifier {
         compare_known(core, frame, claim)
     }
 
-    /// A declared symbol that no input declares: its first use gives it a meaning.
+    /// Compares a symbol that no input declares. Its first use defines it.
     fn name<'a>(&mut self, core: &mut Core<'a>, frame: &mut Frame<'a>, claim: Claim) -> Verdict {
         let Claim { declared: symbol, derived, .. } = claim;
         if let Some(known) = self.names.get(&symbol).copied() {
@@ -230,9 +230,9 @@ impl Verifier {
     }
 }
 
-/// A declared extent made of the symbols of inputs against the derived one.
+/// Compares a declared extent over the symbols of inputs with the derived one.
 fn compare_known(core: &Core<'_>, frame: &Frame<'_>, claim: Claim) -> Verdict {
-    // A value of a nested graph exists only in the runs that reach it, for which the symbols may be restricted.
+    // A value of a nested graph exists only in runs that reach it, for which the symbols may be restricted.
     let decidable = frame.number == 0 && !frame.is_conditional_value(claim.value);
     if let Some(broadcast) = core.broadcast_of(claim.derived)
         && decidable
@@ -247,8 +247,8 @@ fn compare_known(core: &Core<'_>, frame: &Frame<'_>, claim: Claim) -> Verdict {
 }
 
 impl<'a> Core<'a> {
-    /// Keeps the shape of a graph input as the model or the caller declares it, for reports: what operators need of an
-    /// unknown extent does not narrow the input.
+    /// Keeps the declared shape of a graph input with unknown extents, for reports. Conditions of operators
+    /// on an unknown extent do not narrow the input.
     pub(crate) fn keep_declared_input(&mut self, frame: &mut Frame<'a>, value: ValueId) {
         let Some(shape) = frame.slots[value.index()].shape else {
             frame.open_inputs.insert(value, None);
@@ -260,8 +260,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// The shape of a graph input as its callers see it: an extent that operators narrow stays unknown, one that they do not
-    /// keeps its identity.
+    /// The shape of a graph input as callers see it: an extent that operators narrow stays unknown.
     pub(crate) fn declared_input(&mut self, shape: ShapeId) -> ShapeId {
         let mut dims: DimVec = self.shapes.get(shape).into();
         for dim in &mut dims {

@@ -1,30 +1,31 @@
-//! The conditions that a graph places on the symbols of its inputs.
+//! Conditions of a graph on the symbols of its inputs.
 //!
-//! A solve never merges symbols. Where an operator needs `N` and `M` equal, or an extent to be at least 4, the need is kept
-//! as an [`Equation`]. This module judges the equations of the nodes that always run, and the declared extents that differ
-//! from the derived ones ([`Claim`]).
+//! A solve never merges symbols. If an operator needs `N` and `M` to be equal, or an extent to be at least 4,
+//! the condition is kept as an [`Equation`]. This module decides the equations of the nodes that always run,
+//! and the declared extents that differ from derived ones ([`Claim`]).
 //!
-//! | what the equations say of a symbol that an input declares | error |
+//! | the equations imply for a symbol of an input | error |
 //! |---|---|
 //! | finitely many values remain | [`SolveErrorKind::ForcedSymbol`]: an error, or a warning where the constant comes from the declared type of another input |
 //! | no value remains | the error of the node that needs it, an error |
 //! | it equals another symbol of the inputs | [`SolveErrorKind::ForcedEquality`], a warning |
 //! | it is restricted in another way | [`SolveErrorKind::Restricted`], a warning with a binding that fails |
 //!
-//! | what they say of a declared extent | error |
+//! | the equations imply for a declared extent | error |
 //! |---|---|
-//! | it equals the derived one | none |
+//! | it equals the derived one | no error |
 //! | it differs under a binding with which the graph runs | [`SolveErrorKind::RefutedClaim`], an error |
 //! | it agrees for finitely many values of a symbol only | [`SolveErrorKind::ForcedSymbol`], an error |
 //!
-//! Extents count as 1 or more here: a caller does not expect a graph that works on empty tensors only, so
+//! Extents count as at least 1 here, because a caller does not expect a graph for empty tensors only. So
 //! `batch*seq = 7*batch` leaves one value for `seq`.
 //!
-//! Algorithm: every equation is decided by [`Dims::examine`](crate::dim::Dims::examine) over the domain of the equations
-//! before it, in the order of nodes, and joins the domain; equations that stay undecided are decided once more at the end.
-//! This is not complete: an equation that is neither proved nor violated stays open, is listed and counted.
+//! Algorithm: [`Dims::examine`](crate::dim::Dims::examine) decides each equation over the domain of the
+//! equations before it, in the order of nodes. The equation then joins the domain. Undecided equations are
+//! decided once more at the end. The procedure is incomplete: an equation that is neither proved nor violated
+//! stays open and is reported as such.
 //!
-//! Cost: at most [`MAX_EQUATIONS`] decisions, each of which is bounded. Equations beyond that stay open.
+//! The cost is at most [`MAX_EQUATIONS`] decisions, each of which is bounded. Further equations stay open.
 
 mod origin;
 
@@ -42,24 +43,24 @@ use crate::state::Core;
 use crate::state::claim::Claim;
 use crate::state::frame::Frame;
 
-/// The most equations that are decided.
+/// Maximum number of decided equations.
 const MAX_EQUATIONS: usize = 1024;
 
-/// Of more restrictions than this, none is compared with the others.
+/// Maximum number of restrictions that are compared with each other.
 const MAX_COMPARED: usize = 64;
 
-/// The most declared extents that are decided.
+/// Maximum number of decided claims.
 const MAX_CLAIMS: usize = 1024;
 
-/// What the equations and claims of a finished frame come to.
+/// The decisions about the equations and claims of a solved frame.
 #[derive(Default)]
 pub(crate) struct Judged<'a> {
     pub(crate) errors: Vec<SolveError<'a>>,
-    /// The conditions that a caller has to satisfy, in their simplest form, and those that nothing decides.
+    /// The conditions on callers in their simplest form, and the undecided ones.
     pub(crate) requirements: Vec<Requirement>,
 }
 
-/// Judges the equations and claims of a finished frame.
+/// Decides the equations and claims of a solved frame.
 pub(crate) fn judge<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Judged<'a> {
     let errors = narrowed_inputs(core, frame);
     if frame.equations.is_empty() && frame.claims.is_empty() {
@@ -71,7 +72,7 @@ pub(crate) fn judge<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Judged<'a> {
     facts.judged
 }
 
-/// The symbols that can only be another symbol or an expression of others, with that.
+/// The symbols that must equal another symbol or an expression, with that dim.
 pub(crate) fn merged<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<(DimId, DimId)> {
     solve(core, frame).merged
 }
@@ -81,7 +82,8 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
         frame.equations.iter().filter(|equation| frame.runs_always(equation.step)).copied().collect();
     equations.sort_by_key(|equation| equation.step);
     let beyond = equations.split_off(equations.len().min(MAX_EQUATIONS));
-    // One equation that several nodes need is one; a constant in it comes from the graph if it does so for any of them.
+    // An equation of several nodes is decided once; a constant in it comes from the graph if it does for one
+    // of the nodes.
     let mut unique: Vec<(Equation, bool)> = Vec::new();
     let mut at: BTreeMap<(DimId, DimId, Relation), usize> = BTreeMap::new();
     for equation in equations {
@@ -94,7 +96,7 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
             None => unique.push((equation, baked)),
         }
     }
-    // What a case assumes of symbols.
+    // The assumptions of the case.
     let mut domain = Domain::nonempty();
     let assumed = core.dims.non_negative_facts().to_vec();
     let in_case = !assumed.is_empty();
@@ -113,8 +115,8 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
         baked: true,
         judged: Judged::default(),
     };
-    // What the graph by itself leaves of a symbol is an error, whatever the declared extents of other inputs are; so the
-    // equations with these come last, and the verdict does not depend on the order of nodes.
+    // Conditions of the graph alone come first, so that the result does not depend on the order of nodes.
+    // Equations with the declared extents of other inputs come last.
     let mut open: Vec<Equation> = Vec::new();
     for baked in [true, false] {
         facts.baked = baked;
@@ -136,27 +138,27 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
     facts
 }
 
-/// What the equations have shown so far.
+/// The decisions so far.
 struct Facts<'a> {
     /// The symbols that inputs declare.
     free: BTreeSet<DimId>,
-    /// The bindings under which the graph runs, as far as that is known.
+    /// The known restrictions of the bindings with which the graph runs.
     domain: Domain,
-    /// Whether that includes what a case assumes.
+    /// Whether `domain` includes the assumptions of a case.
     in_case: bool,
-    /// Symbols that equal another symbol or an expression of others.
+    /// Symbols that equal another symbol or an expression.
     merged: Vec<(DimId, DimId)>,
-    /// The symbols that a error names as forced.
+    /// The symbols with a reported error.
     reported: BTreeSet<DimId>,
-    /// Whether the equations that are used now hold constants of the graph alone.
+    /// Whether the current equations contain constants of the graph only.
     baked: bool,
-    /// The symbols for which the error is an error.
+    /// The symbols whose report is an error and not a warning.
     in_error: BTreeSet<DimId>,
     judged: Judged<'a>,
 }
 
 impl<'a> Facts<'a> {
-    /// Uses an equation; whether it was decided.
+    /// Decides an equation; returns whether that was possible.
     fn use_equation(&mut self, core: &mut Core<'a>, equation: &Equation) -> bool {
         let condition = Condition::new(equation.need, equation.left, equation.right);
         if [condition.left, condition.right].iter().any(|dim| core.dims.is_anonymous(*dim)) {
@@ -189,7 +191,8 @@ impl<'a> Facts<'a> {
         true
     }
 
-    /// Drops restrictions that another one implies: an unrolled loop needs `seq >= 2`, `seq >= 3` and so on.
+    /// Removes restrictions that another one implies: an unrolled loop needs `seq >= 2`, `seq >= 3` and so
+    /// on.
     fn drop_implied(&mut self, core: &mut Core<'a>) {
         let restricted = |error: &SolveError<'a>| match error.kind {
             SolveErrorKind::Restricted { condition, .. } => Some(condition),
@@ -222,7 +225,7 @@ impl<'a> Facts<'a> {
         let is_kept = |condition: Condition| left.contains(&condition) || !dropped.contains(&condition);
         self.judged.errors.retain(|error| restricted(error).is_none_or(is_kept));
         self.judged.requirements.retain(|requirement| is_kept(requirement.condition));
-        // The smallest failing binding may be one that a dropped restriction left out.
+        // A removed restriction may exclude the smallest failing binding.
         let mut domain = Domain::nonempty();
         for error in &mut self.judged.errors {
             let SolveErrorKind::Restricted { condition, binding, .. } = &mut error.kind else { continue };
@@ -260,7 +263,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// An equation leaves one value for a symbol, which depends on other symbols.
+    /// Reports an equation that leaves one value for a symbol, depending on other symbols.
     fn determined(&mut self, core: &mut Core<'a>, equation: &Equation, symbol: DimId, value: DimId) {
         let condition = Condition::new(Relation::Equal, symbol, value);
         if core.dims.as_symbol(value).is_some() && self.is_free(core, condition) {
@@ -290,17 +293,17 @@ impl<'a> Facts<'a> {
         self.judged.requirements.push(requirement);
     }
 
-    /// With what is known already, an equation cannot hold.
+    /// Reports an equation that contradicts the earlier ones.
     fn contradiction(&mut self, core: &mut Core<'a>, equation: &Equation) {
         let site = ErrorSite::Step(equation.step);
         let condition = Condition::new(equation.need, equation.left, equation.right);
-        // What a symbol that is forced cannot be follows from that error.
+        // A contradiction with a reported symbol follows from that error.
         let mentions =
             |core: &Core<'a>, dim| core.dims.symbols_of(dim).iter().any(|s| self.in_error.contains(s));
         if mentions(core, equation.left) || mentions(core, equation.right) {
             return;
         }
-        // It may hold for empty tensors only.
+        // The equation may hold for empty tensors.
         if let Verdict::Only { symbol, values } = core.dims.examine(condition, &Domain::extents())
             && self.free.contains(&symbol)
         {
@@ -322,7 +325,7 @@ impl<'a> Facts<'a> {
             .push(SolveError { site, kind: SolveErrorKind::Rule { rule: equation.rule, failure } });
     }
 
-    /// Judges declared extents that differ from the derived ones as expressions.
+    /// Decides declared extents that differ from derived ones as expressions.
     fn claims(&mut self, core: &mut Core<'a>, frame: &Frame<'a>) {
         let mut refuted: BTreeMap<ValueId, SolveError<'a>> = BTreeMap::new();
         for (at, claim) in frame.claims.iter().enumerate() {
@@ -345,7 +348,7 @@ impl<'a> Facts<'a> {
         self.judged.errors.extend(refuted.into_values());
     }
 
-    /// The error of a claim, none where it holds, and an error where nothing decides it.
+    /// The error of a claim: `Ok(None)` if it holds, `Err` if it is undecided.
     fn claim(
         &mut self,
         core: &mut Core<'a>,
@@ -353,12 +356,12 @@ impl<'a> Facts<'a> {
         claim: &Claim,
     ) -> Result<Option<SolveErrorKind<'a>>, ()> {
         let Some((a, b)) = claim.broadcast else {
-            // An extent is not negative: `seq - 2` declares an empty axis where it is.
+            // Extents are not negative: `seq - 2` declares an empty axis where it is.
             let declared = core.dims.max(claim.declared, DimId::ZERO);
             let condition = Condition::new(Relation::Equal, claim.derived, declared);
             return match core.dims.examine(condition, &self.domain) {
                 Verdict::Always => Ok(None),
-                // In a case, values may be few because the case has few.
+                // The case itself may leave few values.
                 Verdict::Only { symbol, values } if self.free.contains(&symbol) && !self.in_case => {
                     let equation = claimed(frame, claim);
                     let is_new = self.reported.insert(symbol);
@@ -396,8 +399,8 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Whether the values that an inequality leaves are an upper bound: three or more from 1 on. A caller expects a table of 64
-/// positions to end, but not a symbol with one or two values.
+/// Whether an inequality leaves at least three values from 1 on, and is thus an upper bound. A caller expects
+/// a table of 64 positions to end, but not a symbol with one or two values.
 pub(crate) fn is_bound(condition: Condition, values: &[i64]) -> bool {
     condition.relation == Relation::AtMost && values.len() > 2 && values.first() == Some(&1)
 }
@@ -406,7 +409,7 @@ pub(crate) fn is_bound(condition: Condition, values: &[i64]) -> bool {
 fn claimed(frame: &Frame<'_>, claim: &Claim) -> Equation {
     let step = match frame.body.value(claim.value).origin {
         Origin::Step(step) => frame.body.first_step(step),
-        // Values that no node makes have constant extents; the equation then belongs to the whole graph.
+        // Values without a maker have constant extents; then the equation belongs to the whole graph.
         Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
             crate::program::StepId::new(0)
         }
@@ -421,7 +424,7 @@ fn claimed(frame: &Frame<'_>, claim: &Claim) -> Equation {
     }
 }
 
-/// The error of a claim with a counterexample; `found` is the extent of the value under the binding.
+/// The error of a claim with a counterexample. `found` is the extent of the value under the binding.
 fn refuted<'a>(
     core: &mut Core<'a>,
     claim: &Claim,
@@ -446,7 +449,7 @@ fn refuted<'a>(
     })))
 }
 
-/// Unknown extents of graph inputs that operators need to be one number.
+/// Reports unknown extents of graph inputs that operators need to be one number.
 fn narrowed_inputs<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {
     let mut inputs: Vec<(ValueId, usize, i64)> = Vec::new();
     for (value, shape) in &frame.open_inputs {
@@ -469,7 +472,7 @@ fn narrowed_inputs<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError
     inputs.into_iter().map(error).collect()
 }
 
-/// The symbols in the declared shapes of the inputs that callers give.
+/// The symbols in the declared shapes of the model's inputs.
 pub(crate) fn input_symbols(core: &mut Core<'_>, frame: &Frame<'_>) -> BTreeSet<DimId> {
     let body = Arc::clone(&frame.body);
     let mut symbols = BTreeSet::new();

@@ -1,11 +1,12 @@
-//! Declared shapes that some exporters write for "unknown": `shape {}`, and dims named `?`.
+//! Declared shapes that some exporters write instead of "unknown": `shape {}`, and dims named `?`.
 //!
-//! An empty shape says that a value is a scalar. Where the value's node gives it axes, the declaration is false
-//! ([`SolveErrorKind::specific`]). Where only declarations give the value a type, such as an input of the model, its readers
-//! show it: the model is solved again without the declaration, and if fewer errors remain the declaration was false. The
-//! rest of the model is then typed as if the shape were unknown.
+//! An empty shape declares a scalar. If the value's node gives it axes, the declaration is false
+//! ([`SolveErrorKind::specific`]). If only declarations give the value a type, as for an input of the model,
+//! its readers decide: the model is solved again without the declaration, which is false if fewer errors
+//! remain. Then the shape is typed as unknown.
 //!
-//! Limits: at most [`MAX_SUSPECTS`] declarations are tried, each for one solve, and only in a model with errors.
+//! **Limits:** at most [`MAX_SUSPECTS`] declarations are tried, with one solve each, and only in a model with
+//! errors.
 
 use std::collections::VecDeque;
 
@@ -18,13 +19,13 @@ use crate::state::Core;
 use crate::state::declarations::dims_of;
 use crate::state::frame::Frame;
 
-/// The most declarations that are tried.
+/// Maximum number of declarations that are tried.
 pub(crate) const MAX_SUSPECTS: usize = 16;
 
-/// The most values that are searched for suspects.
+/// Maximum number of values that are searched for suspects.
 const MAX_SEARCHED: usize = 1 << 12;
 
-/// Values with a declared empty shape that nodes at error make or compute from, the nearest first.
+/// Values with a declared empty shape that nodes in error make or compute from, nearest first.
 pub(crate) fn suspects(core: &Core<'_>, frame: &Frame<'_>) -> Vec<(ValueId, StepId)> {
     let body = &frame.body;
     let mut seen = crate::map::Set::default();
@@ -49,7 +50,8 @@ pub(crate) fn suspects(core: &Core<'_>, frame: &Frame<'_>) -> Vec<(ValueId, Step
     found
 }
 
-/// The list in which a value is declared with an empty shape; `None` for a stored tensor, which has dims of its own.
+/// The kind of the declaration that gives a value an empty shape; `None` for an initializer, which has its
+/// own dims.
 fn declared_empty(frame: &Frame<'_>, value: ValueId) -> Option<DeclarationKind> {
     let body = &frame.body;
     if matches!(body.value(value).origin, Origin::Initializer(_)) {
@@ -66,7 +68,7 @@ fn declared_empty(frame: &Frame<'_>, value: ValueId) -> Option<DeclarationKind> 
     declarations.find(|declaration| is_empty(declaration.ty)).map(|declaration| declaration.kind)
 }
 
-/// The errors of values whose declared empty shape was found to be false.
+/// The errors of values whose declared empty shape is false.
 pub(crate) fn errors<'a>(frame: &Frame<'a>) -> Vec<(ValueId, SolveError<'a>)> {
     let error = |(value, by): &(ValueId, StepId)| {
         let declared_in = declared_empty(frame, *value)?;
@@ -76,7 +78,7 @@ pub(crate) fn errors<'a>(frame: &Frame<'a>) -> Vec<(ValueId, SolveError<'a>)> {
     frame.shapeless.iter().filter_map(error).collect()
 }
 
-/// One warning about all dims that are named by a mark for an unknown extent.
+/// A warning about all dims that are named by a placeholder.
 pub(crate) fn placeholders<'a>(core: &Core<'a>, frame: &Frame<'a>) -> Option<SolveError<'a>> {
     if !core.has_placeholders {
         return None;

@@ -1,11 +1,11 @@
-//! Limits that hide a part of a type, and the values that they hide it of.
+//! Reports of limits that hide part of a type.
 //!
-//! A rule that cannot follow a constant because it is too large notes that, and so does a loop whose shapes change too often
-//! or that has too many iterations, and an If whose condition is beyond those that are solved case by case. The
-//! arena of dims notes the extents that it gives up. When a body is solved, the values whose shapes are unknown for that reason are
-//! found: those with an unknown rank, or with an unknown extent that no input of the node has. Each is one warning.
+//! Rules, loops and conditions record the limits that they reach, and the arena of dims records extents that
+//! exceed its limits. When a body is solved, this module finds the values whose shapes are unknown for that
+//! reason: those with an unknown rank, or with an unknown extent that no input of the node has. Each is one
+//! warning.
 //!
-//! **Invariant:** where no limit was met, the cost is that of two empty lists.
+//! **Invariant:** without a reached limit, the cost is that of two empty lists.
 
 use crate::dim::DimId;
 use crate::dim::shape::DimVec;
@@ -48,7 +48,7 @@ pub(crate) fn errors<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveErr
     found
 }
 
-/// The limit that hides a part of the shape of a value.
+/// The limit that hides part of the shape of a value.
 pub(crate) fn of_value<'a>(core: &mut Core<'a>, frame: &Frame<'a>, value: ValueId) -> Option<Limit> {
     if variables(core, frame, value).iter().any(|variable| core.dims.is_given_up(*variable)) {
         return Some(Limit::Expression);
@@ -64,7 +64,7 @@ fn error<'a>(frame: &Frame<'a>, value: ValueId, limit: Limit) -> SolveError<'a> 
     SolveError { site, kind: SolveErrorKind::LimitReached { value, limit } }
 }
 
-/// The unknown extents that the shape of a value mentions.
+/// The unknown extents in the shape of a value.
 fn variables(core: &mut Core<'_>, frame: &Frame<'_>, value: ValueId) -> Vec<DimId> {
     let Some(shape) = frame.shape_read(value) else { return Vec::new() };
     let dims: DimVec = core.shapes.get(shape).into();

@@ -1,19 +1,21 @@
-//! What stays known of a node in error, so that independent errors behind it are found too.
+//! Recovery from errors, so that independent errors behind a node in error are found too.
 //!
-//! A error concerns one aspect of a node: the element types of its ports, or their shapes. The other aspect is unaffected,
-//! and often most of the affected one is too.
+//! An error concerns one aspect of a node: the element types of its ports, or their shapes. The other aspect
+//! is unaffected, and often most of the affected one is too.
 //!
-//! - *Element mismatch.* The rules run as usual, so the outputs keep their shapes, and a wrong extent at the same node is a
-//!   second error. The outputs get the element type that the rest of the model confirms ([`element`]), so that the next
-//!   wrong operand is a error of its own and operands that agree with the model are not.
-//! - *Shape error.* The outputs keep their element types, which the signature gives. The rules run once more with
-//!   [`Purpose::Recover`]: an extent that two ports contradict is unknown, every other extent of the outputs is kept. The
-//!   unknown extent remembers its two candidates: an operand that fits neither is another error.
+//! - *Element mismatch.* The rules run as usual, so the outputs keep their shapes, and a wrong extent at the
+//!   same node is a second error. The outputs get the element type that the rest of the model confirms
+//!   ([`element_types`]). So the next operand with a wrong type is another error, and operands that agree
+//!   with the model are not in error.
+//! - *Shape error.* The outputs keep their element types, which come from the signature. The rules run again
+//!   with [`Purpose::Recover`](crate::state::recovery::Purpose::Recover): an extent on which two ports
+//!   disagree is unknown, and every other extent of the outputs is kept. The unknown extent keeps its two
+//!   candidates; an operand that matches neither is another error.
 //!
-//! One cause must stay one diagnostic, so everything doubtful is unknown: where a transposed operand would fit, the extent
-//! has two candidates, and where the model declares a type for the output, the declaration is taken instead.
+//! One cause must give one diagnostic, so doubtful extents are unknown: an extent gets two candidates if a
+//! transposed operand would be valid, and a declared type of an output takes precedence.
 //!
-//! Not for proofs: nothing here runs in a model without errors.
+//! Recovery does not run in a model without errors.
 
 use typeloom_onnx::view::TypeKindView;
 
@@ -30,10 +32,10 @@ use crate::state::frame::Frame;
 use crate::state::recovery::Census;
 use crate::ty::Types;
 
-/// The most nodes behind a error that are searched for an operand that confirms an element type.
+/// Maximum number of nodes behind an error that are searched for an operand that confirms an element type.
 const MAX_SEARCHED: usize = 16;
 
-/// Whether a error is about element types alone, so that shapes are unaffected.
+/// Whether an error concerns element types only, so that shapes are unaffected.
 pub(crate) fn concerns_elements(kind: &SolveErrorKind<'_>) -> bool {
     match kind {
         SolveErrorKind::Disagree { left, right, .. } => is_tensor(&left.1) && is_tensor(&right.1),
@@ -43,12 +45,12 @@ pub(crate) fn concerns_elements(kind: &SolveErrorKind<'_>) -> bool {
     }
 }
 
-/// Whether a error leaves doubts about the shapes that are kept of its node, so that a declared shape is better.
+/// Whether an error makes the recovered shapes of its node doubtful, so that a declared shape is better.
 pub(crate) fn is_doubtful(kind: &SolveErrorKind<'_>) -> bool {
     matches!(kind, SolveErrorKind::Rule { .. }) && !concerns_elements(kind)
 }
 
-/// Whether a failure of a rule is independent of a error about element types at the same node.
+/// Whether an error of a rule is independent of an error about element types at the same node.
 pub(crate) fn is_independent(kind: &SolveErrorKind<'_>) -> bool {
     match kind {
         SolveErrorKind::Rule { failure, .. } => match failure {
@@ -73,7 +75,7 @@ fn is_tensor(ty: &Type) -> bool {
     ty.tensor().is_some()
 }
 
-/// Gives a value whose shape is doubtful the shape that is declared for it, if there is one.
+/// Replaces the doubtful shape of a value by its declared shape, if there is one.
 pub(crate) fn adopt_declared<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, value: ValueId) {
     let body = std::sync::Arc::clone(&frame.body);
     for declaration in body.declarations(value) {
@@ -86,8 +88,8 @@ pub(crate) fn adopt_declared<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, val
     }
 }
 
-/// Gives the outputs of a node whose element types contradict each other the type that the rest of the model confirms.
-pub(crate) fn elements<'a>(
+/// Gives the outputs of a node with contradictory element types the type that the rest of the model confirms.
+pub(crate) fn element_types<'a>(
     core: &mut Core<'a>,
     operators: &Operators<'a>,
     frame: &mut Frame<'a>,
@@ -102,7 +104,7 @@ pub(crate) fn elements<'a>(
             _ => return,
         },
         SolveErrorKind::NotAllowed { port, .. } => {
-            // Another port of the same type variable may have a type that is allowed.
+            // Another port of the same type variable may have an allowed type.
             let Some(variable) = variable_of(schema, *port) else { return };
             let allowed = schema.type_vars[usize::from(variable)].allowed.tensor;
             let other = body.inputs(step).iter().enumerate().find_map(|(at, value)| {
@@ -120,7 +122,7 @@ pub(crate) fn elements<'a>(
     let tied: Vec<ValueId> = outputs
         .filter(|(at, _)| variable_of(schema, Port::Out(*at)) == Some(variable))
         .filter_map(|(_, value)| *value)
-        // What the model declares of a value in error is taken as it is.
+        // A declared type of a value in error is used unchanged.
         .filter(|value| frame.slots[value.index()].ty == Some(Types::ERROR))
         .filter(|value| body.value(*value).declaration.is_none())
         .collect();
@@ -137,11 +139,11 @@ pub(crate) fn elements<'a>(
     }
 }
 
-/// Which of two element types the rest of the model confirms.
+/// The one of two element types that the rest of the model confirms.
 ///
-/// Where an operand has its element type from an input of the model, the one that the interface uses. Then the one that
-/// operands behind the node have; then the one that more constants have. At last the one that was computed rather than
-/// stored.
+/// If an operand has its element type from an input of the model, it is the one in the interface. Else it is
+/// the one of operands behind the node, else the one of more constants, and else the computed one and not the
+/// stored one.
 fn confirmed<'a>(
     core: &mut Core<'a>,
     operators: &Operators<'a>,
@@ -202,12 +204,13 @@ fn confirmed<'a>(
     match (is_stored(a_port), is_stored(b_port)) {
         (true, false) => Some(b),
         (false, true) => Some(a),
-        // Where nothing decides, whatever follows is left without a type.
+        // Undecided: the readers have no type either.
         (true, true) | (false, false) => None,
     }
 }
 
-/// Whether the element type of a value is that of an input of the model: whether ties of signatures lead there.
+/// Whether the element type of a value is that of an input of the model, by following type variables of
+/// signatures.
 fn given<'a>(core: &mut Core<'a>, operators: &Operators<'a>, body: &Body<'a>, value: ValueId) -> bool {
     let mut path = Vec::new();
     let mut at = value;
@@ -244,7 +247,7 @@ fn given<'a>(core: &mut Core<'a>, operators: &Operators<'a>, body: &Body<'a>, va
     found
 }
 
-/// The element type of an operand that nodes behind tie to some values, where it is one of two.
+/// The element type of an operand that later nodes relate to one of some values, if it is one of two.
 fn behind<'a>(
     core: &mut Core<'a>,
     operators: &Operators<'a>,

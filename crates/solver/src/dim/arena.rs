@@ -1,12 +1,13 @@
 //! The arena: nodes, symbols and anonymous variables.
 //!
-//! A node is a constant that does not fit into an id, an *atom* (symbol, variable, floor division,
-//! minimum), a *product* of at least two atoms, or a *sum* of terms. What is asked about a node often
-//! (its bounds, its written size, whether it mentions a variable) is computed once, when it is interned.
+//! A node is a constant beyond the inline range of ids, an *atom* (symbol, variable, floor division,
+//! minimum), a *product* of at least two atoms, or a *sum* of terms. Frequently used properties of a node
+//! (bounds, written size, whether it contains a variable) are computed when it is interned.
 //!
-//! **Invariant:** two nodes never have the same content, so within one arena equal content is an equal id.
-//! **Invariant:** children have smaller indices than their parents; only the binding of a variable may
-//! point to a younger node, and the occurs check of [`Dims::bind`] keeps that acyclic.
+//! **Invariant:** two nodes never have the same content, so equal content in one arena has equal ids.
+//!
+//! **Invariant:** children have smaller indices than their parents. Only the binding of a variable may refer
+//! to a younger node; the occurs check of [`Dims::bind`] keeps bindings acyclic.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher};
@@ -32,14 +33,14 @@ impl Span {
     }
 }
 
-/// What a node is.
+/// The content of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     /// A constant beyond the inline range.
     Constant(i64),
-    /// A named symbol: its position among the names.
+    /// A named symbol, by its position among the names.
     Symbol(u32),
-    /// An anonymous variable: its position among the variables.
+    /// An anonymous variable, by its position among the variables.
     Variable(u32),
     /// The floor of a quotient.
     Floor { numerator: DimId, denominator: DimId },
@@ -51,17 +52,17 @@ pub(super) enum Kind {
     Sum(Span),
 }
 
-/// What is known of a node without looking at its children again.
+/// Cached properties of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Summary {
     pub(super) bounds: Interval,
-    /// Leaves when written out, so that neither a display nor a walk can blow up.
+    /// Number of leaves in writing, which bounds displays and traversals.
     pub(super) size: u16,
-    /// How deep floors and minima are nested.
+    /// Nesting of floors and minima.
     pub(super) nesting: u8,
-    /// Factors of the largest monomial.
+    /// Number of factors of the largest monomial.
     pub(super) degree: u8,
-    /// Whether an anonymous variable is mentioned, bound or not.
+    /// Whether it contains an anonymous variable, bound or not.
     pub(super) variable: bool,
 }
 
@@ -81,7 +82,7 @@ struct Node {
     memo_epoch: u32,
 }
 
-/// What an anonymous variable ranges over.
+/// The range of an anonymous variable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Range {
     /// Integers from 0 on.
@@ -96,7 +97,7 @@ struct Variable {
     binding: Option<DimId>,
 }
 
-/// The operations whose answer can be unknown.
+/// The operations whose result can be unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Operation {
     Add,
@@ -110,15 +111,15 @@ pub(super) enum Operation {
     Rebuild,
 }
 
-/// The most terms of a sum.
+/// Maximum number of terms of a sum.
 pub(super) const MAX_TERMS: usize = 64;
-/// The most factors of a monomial.
+/// Maximum number of factors of a monomial.
 pub(super) const MAX_DEGREE: usize = 8;
-/// The deepest nesting of floors and minima.
+/// Maximum nesting of floors and minima.
 pub(super) const MAX_NESTING: u8 = 8;
-/// The most leaves of a dim when written out.
+/// Maximum number of leaves in writing.
 pub(super) const MAX_SIZE: usize = 512;
-/// The most arguments of one minimum.
+/// Maximum number of arguments of a minimum.
 pub(super) const MAX_ARGUMENTS: usize = 8;
 
 /// The arena of dims. See the [module](crate::dim) documentation for the theory.
@@ -131,17 +132,17 @@ pub struct Dims {
     names: Vec<Box<str>>,
     symbols: HashTable<DimId>,
     variables: Vec<Variable>,
-    /// Counts bindings, so that a memo from before the latest one is recognised.
+    /// The number of bindings, which invalidates older memos.
     epoch: u32,
     unknowns: HashMap<(Operation, DimId, DimId), DimId, RandomState>,
-    /// The unknowns of operations that are beyond the limits, in ascending order.
+    /// The unknown results of operations beyond the limits, in ascending order.
     given_up: Vec<DimId>,
-    /// How the author of a model writes a dim.
+    /// The author's notation of a dim.
     spellings: HashMap<DimId, Box<str>, RandomState>,
     /// The symbols that no input declares and that a declaration gives to an unknown extent.
     names_of_unknowns: HashSet<DimId, RandomState>,
     hasher: RandomState,
-    /// What is assumed while one case is solved.
+    /// The assumptions of the current case.
     pub(super) facts: Facts,
 }
 
@@ -152,7 +153,7 @@ impl Dims {
         Self::default()
     }
 
-    /// The constant `value`.
+    /// Returns the constant `value`.
     pub fn constant(&mut self, value: i64) -> DimId {
         if DimId::INLINE_RANGE.contains(&value)
             && let Ok(small) = i32::try_from(value)
@@ -165,7 +166,7 @@ impl Dims {
         )
     }
 
-    /// The symbol with this name: rigid, an integer from 0 on, the same wherever the name is the same.
+    /// Returns the symbol with this name: rigid, an integer from 0 on.
     pub fn symbol(&mut self, name: &str) -> DimId {
         let hash = self.hasher.hash_one(name);
         if let Some(found) = self.symbols.find(hash, |&id| self.as_symbol(id) == Some(name)) {
@@ -181,29 +182,29 @@ impl Dims {
         id
     }
 
-    /// A new anonymous variable for an extent that nobody named: one definite integer from 0 on.
+    /// Creates an anonymous variable for an extent: one definite integer from 0 on.
     pub fn fresh(&mut self) -> DimId {
         self.fresh_in(Range::Extent)
     }
 
-    /// A new symbol without a name that ranges over an interval.
+    /// Creates a symbol without a name that ranges over an interval.
     pub(super) fn bounded(&mut self, bounds: Interval) -> DimId {
         let position = u32::try_from(self.names.len()).expect("fewer names than nodes");
         self.names.push(Box::default());
         self.push_unindexed(Kind::Symbol(position), Summary::leaf(bounds, 1, false), 0)
     }
 
-    /// How many variables were ever made.
+    /// The number of variables that were created.
     pub(crate) fn variable_count(&self) -> usize {
         self.variables.len()
     }
 
-    /// How often a variable was bound.
+    /// The number of times that a variable was bound.
     pub(crate) fn binding_count(&self) -> usize {
         self.epoch as usize
     }
 
-    /// A new anonymous variable for a number of which nothing is known: one definite integer of any sign.
+    /// Creates an anonymous variable for an integer of any sign.
     pub fn fresh_integer(&mut self) -> DimId {
         self.fresh_in(Range::Integer)
     }
@@ -219,9 +220,9 @@ impl Dims {
         node
     }
 
-    /// The number that stands for the answer of an operation that is beyond the limits, or undefined.
+    /// Returns the unknown result of an operation that is beyond the limits or undefined.
     ///
-    /// The same operation on the same arguments is the same unknown, as long as that is not bound.
+    /// The same operation on the same arguments has the same unknown, as long as that is not bound.
     pub(super) fn unknown(&mut self, operation: Operation, a: DimId, b: DimId) -> DimId {
         let (a, b) = match operation {
             Operation::Add | Operation::Mul | Operation::Min | Operation::Max => (a.min(b), a.max(b)),
@@ -262,7 +263,7 @@ impl Dims {
         };
         let fresh = self.fresh_in(range);
         self.unknowns.insert((operation, a, b), fresh);
-        // A quotient by what may be zero or negative is undefined rather than beyond a limit.
+        // A quotient by a divisor that may be zero or negative is undefined and not beyond a limit.
         let is_undefined = match operation {
             Operation::FloorDiv | Operation::CeilDiv | Operation::Modulo => self.summary(b).bounds.low < 1,
             Operation::Add
@@ -278,17 +279,17 @@ impl Dims {
         fresh
     }
 
-    /// Whether an operation was beyond the limits.
+    /// Whether an operation exceeded the limits.
     pub(crate) fn has_given_up(&self) -> bool {
         !self.given_up.is_empty()
     }
 
-    /// Whether a variable is the answer of an operation that was beyond the limits.
+    /// Whether a variable is the result of an operation beyond the limits.
     pub(crate) fn is_given_up(&self, variable: DimId) -> bool {
         self.given_up.binary_search(&variable).is_ok()
     }
 
-    /// Makes new unknowns for operations whose answer is unknown, so that bindings of one case do not reach another.
+    /// Discards the unknown results of operations, so that bindings of one case do not affect another.
     pub(crate) fn forget_unknowns(&mut self) {
         self.unknowns.clear();
     }
@@ -316,41 +317,41 @@ impl Dims {
         }
     }
 
-    /// Whether the dim is an anonymous variable, unbound, and nothing else.
+    /// Whether the dim is an unbound anonymous variable.
     #[must_use]
     pub fn is_variable(&self, dim: DimId) -> bool {
         matches!(self.kind(self.chase(dim)), Some(Kind::Variable(_)))
     }
 
-    /// Whether an unbound anonymous variable is mentioned.
+    /// Whether the dim contains an unbound anonymous variable.
     #[must_use]
     pub fn is_anonymous(&self, dim: DimId) -> bool {
         self.summary(dim).variable && !self.variables_of(dim).is_empty()
     }
 
-    /// Notes that a symbol is the name of an unknown extent.
+    /// Records that a symbol names an unknown extent.
     pub(crate) fn names_unknown(&mut self, symbol: DimId) {
         self.names_of_unknowns.insert(symbol);
     }
 
-    /// Whether a dim mentions an unknown extent, or a symbol that is nothing but the name of one.
+    /// Whether a dim contains an unknown extent, or a symbol that names one.
     pub(crate) fn is_unknown(&self, dim: DimId) -> bool {
         self.is_anonymous(dim)
             || !self.names_of_unknowns.is_empty()
                 && self.symbols_of(dim).iter().any(|symbol| self.names_of_unknowns.contains(symbol))
     }
 
-    /// How the author wrote the dim, if it was declared.
+    /// The author's notation of a dim, if it was declared.
     pub(super) fn spelling(&self, dim: DimId) -> Option<&str> {
         self.spellings.get(&dim).map(|spelling| &**spelling)
     }
 
-    /// Keeps the author's way of writing a dim, unless there is one already.
+    /// Stores the author's notation of a dim, unless there is one.
     pub(super) fn set_spelling(&mut self, dim: DimId, spelling: &str) {
         self.spellings.entry(dim).or_insert_with(|| spelling.into());
     }
 
-    /// The end of a chain of bindings from variable to variable.
+    /// Follows bindings from variable to variable to the end of the chain.
     pub(super) fn chase(&self, mut dim: DimId) -> DimId {
         while let Some(Kind::Variable(position)) = self.kind(dim)
             && let Some(next) = self.variables[position as usize].binding
@@ -360,7 +361,7 @@ impl Dims {
         dim
     }
 
-    /// The binding of a variable, `None` for an unbound one and for everything that is not a variable.
+    /// The value of a bound variable; `None` for an unbound one and for other dims.
     pub(super) fn binding(&self, dim: DimId) -> Option<DimId> {
         match self.kind(dim) {
             Some(Kind::Variable(position)) => self.variables[position as usize].binding,
@@ -368,7 +369,7 @@ impl Dims {
         }
     }
 
-    /// Shortens a chain of bindings; no statement about any dim changes.
+    /// Shortens a chain of bindings. The meaning of dims does not change.
     pub(super) fn compress(&mut self, variable: DimId, value: DimId) {
         if let Some(Kind::Variable(position)) = self.kind(variable) {
             self.variables[position as usize].binding = Some(value);
@@ -402,7 +403,7 @@ impl Dims {
         }
     }
 
-    /// The resolved form from the last walk, if no variable was bound since.
+    /// The resolved form of an earlier traversal, if no variable was bound since.
     pub(super) fn memo(&self, dim: DimId) -> Option<DimId> {
         let Some(index) = dim.index() else { return Some(dim) };
         let node = &self.nodes[index];
@@ -419,7 +420,7 @@ impl Dims {
         }
     }
 
-    /// What the dim is; `None` for a constant in the id.
+    /// The content of the dim; `None` for a constant in the id.
     pub(super) fn kind(&self, dim: DimId) -> Option<Kind> {
         dim.index().map(|index| self.nodes[index].kind)
     }

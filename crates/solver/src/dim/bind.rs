@@ -1,9 +1,9 @@
-//! Anonymous variables: binding, resolving, substituting.
+//! Anonymous variables: binding, resolution, substitution.
 //!
-//! A bound variable stands for its value everywhere at once (union-find without ranks: a variable that is
-//! met again points to the resolved value afterwards, which is path compression). Nodes are never changed;
-//! [`Dims::resolve`] rebuilds what mentions a bound variable and remembers the answer until the next
-//! binding. Walks use an explicit stack, because a chain of bindings may be as long as there are variables.
+//! A bound variable equals its value everywhere (union-find without ranks; resolution compresses paths).
+//! Nodes are immutable: [`Dims::resolve`] rebuilds the nodes that contain a bound variable and caches the
+//! result until the next binding. Traversals use an explicit stack, because a chain of bindings may be as
+//! long as the number of variables.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,26 +13,26 @@ use super::arena::{Dims, Kind, Operation, Range};
 use super::id::DimId;
 use super::poly::{Terms, merge};
 
-/// What came of binding a variable.
+/// The result of binding a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bind {
-    /// The variable now stands for the value.
+    /// The variable now has the value.
     Bound,
-    /// Both were the same dim already.
+    /// The dims were equal before.
     Same,
-    /// The variable occurs in the value, and the two are different: nothing was bound.
+    /// The variable occurs in the different value; it was not bound.
     Occurs,
-    /// Neither dim resolves to an unbound anonymous variable: nothing was bound.
+    /// Neither dim resolves to an unbound variable; nothing was bound.
     Rigid,
-    /// The variable is an extent and the value is always negative: nothing was bound.
+    /// The variable is an extent and the value is always negative; it was not bound.
     Negative,
 }
 
 impl Dims {
-    /// States that an anonymous variable is the same number as `value`. Named symbols are never bound.
+    /// Binds an anonymous variable to `value`. Named symbols are never bound.
     ///
-    /// If `variable` already stands for something else and `value` is a variable, that one is bound instead.
-    /// Of two variables the younger one is bound, so that the oldest represents its class.
+    /// If `variable` is bound already and `value` is a variable, that one is bound instead. Of two variables
+    /// the younger one is bound, so that the oldest represents its class.
     pub fn bind(&mut self, variable: DimId, value: DimId) -> Bind {
         let (variable, value) = (self.resolve(variable), self.resolve(value));
         if variable == value {
@@ -59,7 +59,7 @@ impl Dims {
 
     /// The dim with all bound variables replaced, in normal form.
     ///
-    /// Immediate for constants, symbols, and everything that mentions no variable.
+    /// A constant, symbol or other dim without variables is returned at once.
     pub fn resolve(&mut self, dim: DimId) -> DimId {
         if let Some(resolved) = self.memo(dim) {
             return resolved;
@@ -95,9 +95,9 @@ impl Dims {
         self.memo(dim).unwrap_or(dim)
     }
 
-    /// The dim with `values` in the place of symbols or anonymous variables, all at once.
+    /// Substitutes `values` for symbols or anonymous variables, simultaneously.
     ///
-    /// If the result is beyond the limits, or divides by zero, it is a fresh unknown.
+    /// The result is a fresh unknown if it is beyond the limits or divides by zero.
     pub fn substitute(&mut self, dim: DimId, values: &[(DimId, DimId)]) -> DimId {
         let dim = self.resolve(dim);
         let mut known: HashMap<DimId, DimId> = HashMap::with_capacity(values.len());
@@ -113,7 +113,7 @@ impl Dims {
         self.replace_nodes(dim, known)
     }
 
-    /// The resolved dim with the values of `known` in the place of its keys, which may be any nodes.
+    /// Resolves a dim and replaces the keys of `known`, which may be any nodes, by their values.
     pub(super) fn replace_nodes(&mut self, dim: DimId, mut known: HashMap<DimId, DimId>) -> DimId {
         let mut stack = vec![dim];
         while let Some(&top) = stack.last() {
@@ -141,7 +141,7 @@ impl Dims {
         known.get(&dim).copied().unwrap_or(dim)
     }
 
-    /// The dims that a node is built of; for a bound variable, its value.
+    /// The direct parts of a node; for a bound variable, its value.
     pub(super) fn parts(&self, dim: DimId) -> SmallVec<[DimId; 8]> {
         match self.kind(dim) {
             None | Some(Kind::Constant(_) | Kind::Symbol(_)) => SmallVec::new(),
@@ -152,7 +152,7 @@ impl Dims {
         }
     }
 
-    /// The node with other dims in the place of its parts; `None` beyond the limits.
+    /// The node with other parts; `None` beyond the limits.
     fn rebuild(&mut self, dim: DimId, parts: &[DimId]) -> Option<DimId> {
         match self.kind(dim) {
             None | Some(Kind::Constant(_) | Kind::Symbol(_) | Kind::Variable(_)) => Some(dim),
@@ -179,13 +179,13 @@ impl Dims {
         }
     }
 
-    /// The named symbols that are mentioned, in order of first appearance in the arena.
+    /// The named symbols in a dim, in the order of the arena.
     #[must_use]
     pub fn symbols_of(&self, dim: DimId) -> SmallVec<[DimId; 4]> {
         self.leaves(dim, |kind| matches!(kind, Kind::Symbol(_)))
     }
 
-    /// The unbound anonymous variables that are mentioned, in order of creation.
+    /// The unbound anonymous variables in a dim, in order of creation.
     #[must_use]
     pub fn variables_of(&self, dim: DimId) -> SmallVec<[DimId; 4]> {
         if !self.summary(dim).variable {

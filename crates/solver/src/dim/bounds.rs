@@ -1,8 +1,8 @@
 //! Bounds of dims: intervals, and the linear relaxation of floors and minima.
 //!
-//! The interval of a sum is the sum of the intervals of its terms. That forgets that the same symbol may
-//! stand in two terms, which hurts most where a floor or a minimum is compared with its own argument:
-//! `n - n//2` would be unbounded. So such a term is also replaced by the linear bounds it satisfies,
+//! The interval of a sum is the sum of the intervals of its terms. It ignores that one symbol may occur in
+//! two terms, which is most imprecise if a floor or a minimum is compared with its own argument: `n - n//2`
+//! would be unbounded. So such a term is also replaced by the linear bounds that it satisfies,
 //!
 //! ```text
 //! num - den + 1  <=  den * (num//den)  <=  num        for a constant den > 0
@@ -10,9 +10,8 @@
 //!                    min(a, b, ..)     <=  a, b, ..
 //! ```
 //!
-//! each multiplied by the non-negative rest of its monomial, and the tightest of all bounds found counts.
-//! The number of replacements per sum is limited by a budget, so the work is bounded; missing a bound is
-//! always allowed, claiming a wrong one never.
+//! each multiplied by the non-negative rest of its monomial. The result is the tightest of all bounds. A
+//! budget limits the number of replacements for each sum. Bounds are sound and may be imprecise.
 
 use smallvec::SmallVec;
 
@@ -22,14 +21,14 @@ use super::poly::{Term, Terms, constant_term, content, merge, without_constant};
 
 /// A closed interval of integers; `i64::MIN` below and `i64::MAX` above mean unbounded.
 ///
-/// Where exact ends do not fit into 64 bits they are moved outwards.
+/// Exact ends that exceed 64 bits are moved outward.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Interval {
     pub(super) low: i64,
     pub(super) high: i64,
 }
 
-/// Which end of an interval is asked for.
+/// An end of an interval.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Low,
@@ -45,14 +44,14 @@ struct LinearBound {
     rest: DimId,
 }
 
-/// How many replacements of an atom by a linear bound one question may try.
+/// Maximum number of replacements of an atom by a linear bound for one query.
 const RELAXATIONS: u32 = 24;
 
 impl Interval {
     pub(super) const ALL: Self = Self { low: i64::MIN, high: i64::MAX };
     pub(super) const EXTENT: Self = Self { low: 0, high: i64::MAX };
 
-    /// Keeps the ends that mean "unbounded" on their own side.
+    /// Keeps "unbounded" a lower or an upper end.
     const fn new(low: i64, high: i64) -> Self {
         Self {
             low: if low == i64::MAX { i64::MAX - 1 } else { low },
@@ -64,7 +63,7 @@ impl Interval {
         Self::new(value, value)
     }
 
-    /// The only number in the interval, if there is only one and it is exact.
+    /// The only number in the interval, if it is exact.
     pub(super) fn single(self) -> Option<i64> {
         (self.low == self.high && self.low != i64::MIN && self.low != i64::MAX).then_some(self.low)
     }
@@ -108,8 +107,8 @@ impl Interval {
         Self { low: self.low.max(other.low), high: self.high.min(other.high) }
     }
 
-    /// Moves the ends inwards to values that the sum can take: the constant plus multiples of the greatest common
-    /// divisor of the other coefficients.
+    /// Moves the ends inward to possible values of the sum: the constant plus multiples of the greatest
+    /// common divisor of the other coefficients.
     fn rounded(self, terms: &[Term]) -> Self {
         let step = i128::from(content(without_constant(terms)));
         if step <= 1 {
@@ -124,12 +123,12 @@ impl Interval {
         if low > high { self } else { Self::new(low, high) }
     }
 
-    /// Bounds of the floor of the quotient, where the divisor is not zero.
+    /// The bounds of a floor of a quotient whose divisor is not zero.
     pub(super) fn floor_div(self, divisor: Self) -> Self {
         if divisor.low < 0 {
             return Self::ALL;
         }
-        // The divisor is at least 1 from here on; the quotient moves towards zero as it grows.
+        // The divisor is at least 1 from here on; the quotient moves toward zero as it grows.
         let least = divisor.low.max(1);
         let most = divisor.high.max(least);
         let low = match (self.low, most) {
@@ -161,7 +160,7 @@ fn mul_ends(a: i64, b: i64) -> i64 {
 }
 
 impl Dims {
-    /// The least and the greatest value, where there is one that can be proved.
+    /// The least and the greatest value, as far as they can be proved.
     ///
     /// Symbols and anonymous extents are integers from 0 on; an anonymous integer has no bounds.
     #[must_use]
@@ -217,7 +216,7 @@ impl Dims {
     }
 
     /// The floor by a positive constant, or the minimum, in a monomial whose other factors are never
-    /// negative; and those other factors.
+    /// negative, with those factors.
     fn relaxable(&self, monomial: DimId) -> Option<(DimId, SmallVec<[DimId; 4]>)> {
         let mut scratch = [DimId::ONE];
         let factors = self.factors_of(monomial, &mut scratch);
@@ -236,7 +235,7 @@ impl Dims {
         (self.bounds_of_factors(&rest).low >= 0).then_some((atom, rest))
     }
 
-    /// The best provable bound at one end, trying to relax each atom in turn.
+    /// The tightest provable bound at one end, relaxing each atom in turn.
     fn relaxed(&mut self, terms: &[Term], end: End, budget: &mut u32) -> i64 {
         let plain = self.plain_bounds(terms);
         let mut best = match end {
@@ -246,11 +245,11 @@ impl Dims {
         for (at, term) in terms.iter().enumerate() {
             let Some((atom, rest)) = self.relaxable(term.monomial) else { continue };
             let Some(rest) = self.intern_product(&rest) else { continue };
-            // Whether this term itself has to be bounded from below or from above.
+            // Whether the term has to be bounded from below or from above.
             let from_below = (end == End::Low) == (term.coefficient > 0);
             match self.kind(atom) {
                 Some(Kind::Floor { numerator, denominator }) if self.as_constant(denominator).is_none() => {
-                    // The product with the divisor is replaced as a whole; a divisor of 0 never runs.
+                    // The product with the divisor is replaced as a whole; divisors are not 0.
                     if from_below || self.summary(denominator).bounds.low < 0 {
                         continue;
                     }
@@ -297,7 +296,7 @@ impl Dims {
         match end {
             End::Low if found == i64::MIN => best,
             End::High if found == i64::MAX => best,
-            // Rounding inwards is exact: the bounded number is an integer.
+            // Rounding inward is exact, because the bounded number is an integer.
             End::Low => best.max(-(-found).div_euclid(bound.divisor)),
             End::High => best.min(found.div_euclid(bound.divisor)),
         }

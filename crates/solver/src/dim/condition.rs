@@ -1,8 +1,8 @@
 //! Conditions on the symbols of a model: relations between two dims.
 //!
-//! An operator accepts its inputs only where such a relation holds: a broadcast needs extents that are equal or 1, a
-//! slice needs a minimum length, a reshape needs divisibility. [`Dims::examine`] decides a condition over a
-//! [`Domain`](super::Domain).
+//! An operator may accept its inputs only under such a condition: a broadcast needs extents that are equal or
+//! 1, a slice needs a minimum length, a reshape needs divisibility. [`Dims::examine`] decides a condition
+//! over a [`Domain`](super::Domain).
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::arena::Dims;
 use super::id::DimId;
 use super::poly::{Term, Terms, constant_term, merge, without_constant};
 
-/// How the two sides of a [`Condition`] relate.
+/// The relation between the two sides of a [`Condition`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Relation {
     /// `left = right`.
@@ -28,11 +28,11 @@ pub enum Relation {
 /// A relation between two dims of one arena.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Condition {
-    /// How the sides relate.
+    /// The relation between the sides.
     pub relation: Relation,
-    /// The left side; for [`Relation::Divides`] the divisor.
+    /// The left side; the divisor of [`Relation::Divides`].
     pub left: DimId,
-    /// The right side; for [`Relation::Divides`] the dividend.
+    /// The right side; the dividend of [`Relation::Divides`].
     pub right: DimId,
 }
 
@@ -97,8 +97,7 @@ impl Dims {
         DisplayCondition { dims: self, condition }
     }
 
-    /// Whether a condition holds where the leaves have the given values; `None` where a side is undefined, or a leaf
-    /// has no value.
+    /// Evaluates a condition at values of the leaves; `None` if a side is undefined or a leaf has no value.
     #[must_use]
     pub fn holds(&self, condition: Condition, values: &[(DimId, i64)]) -> Option<bool> {
         let Condition { relation, left, right } = condition;
@@ -106,7 +105,8 @@ impl Dims {
         relation.holds(i128::from(left), i128::from(right))
     }
 
-    /// The goals of which at least one has to hold; `None` where a difference is beyond the limits.
+    /// The goals of a condition, at least one of which has to hold; `None` if a difference is beyond the
+    /// limits.
     pub(super) fn alternatives(&mut self, condition: Condition) -> Option<Vec<Goal>> {
         let Condition { relation, left, right } = condition;
         let (left, right) = (self.resolve(left), self.resolve(right));
@@ -125,14 +125,14 @@ impl Dims {
         })
     }
 
-    /// The condition that says the same as a goal, in a readable form.
+    /// A readable condition that is equivalent to a goal.
     pub(super) fn condition_of(&mut self, goal: Goal) -> Option<Condition> {
         let mut terms = self.terms(goal.dim());
         if let Goal::Zero(_) = goal {
             if let Some((divisor, dividend)) = self.divisibility(&terms) {
                 return Some(Condition::new(Relation::Divides, divisor, dividend));
             }
-            // Equations have no direction: the older symbols go to the left.
+            // Equations have no direction; older symbols come first.
             if terms.first().is_some_and(|term| term.coefficient < 0) {
                 terms = merge(&[], &terms, -1)?;
             }
@@ -149,7 +149,7 @@ impl Dims {
         Some(Condition::new(relation, left, right))
     }
 
-    /// The divisor and the dividend, where terms are a multiple of `a - b*(a//b)`.
+    /// The divisor and the dividend, if the terms are a multiple of `a - b*(a//b)`.
     fn divisibility(&mut self, terms: &[Term]) -> Option<(DimId, DimId)> {
         for term in terms {
             let factors = self.factors(term.monomial);
@@ -186,7 +186,7 @@ impl fmt::Display for DisplayCondition<'_> {
     }
 }
 
-/// Divides a goal by the content of its terms; the goal says the same afterwards.
+/// Divides a goal by the content of its terms. The result is equivalent.
 pub(super) fn without_content(goal: Goal, dims: &mut Dims) -> Goal {
     let mut terms = dims.terms(goal.dim());
     let constant = constant_term(&terms);
@@ -195,7 +195,7 @@ pub(super) fn without_content(goal: Goal, dims: &mut Dims) -> Goal {
         return goal;
     }
     for term in &mut terms {
-        // The constant of an inequality is rounded up, all other coefficients divide exactly.
+        // The constant of an inequality is rounded up; all other coefficients divide exactly.
         term.coefficient = -(-term.coefficient).div_euclid(common);
     }
     terms.retain(|term| term.coefficient != 0);

@@ -1,4 +1,4 @@
-//! The laws of conditions: every verdict is held against brute force over a grid of bindings.
+//! The laws of conditions: every verdict is compared with brute force over a grid of bindings.
 
 use std::cell::Cell;
 

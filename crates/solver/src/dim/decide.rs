@@ -1,29 +1,27 @@
-//! What can be said about two dims for all values of their symbols.
+//! Decisions about two dims for all values of their symbols.
 //!
-//! The difference of the two is decided: it is zero, or it is never zero because
+//! Their difference is zero, or it is never zero because
 //!
-//! - its bounds leave out zero (see [`super::bounds`]);
-//! - the coefficients have a common divisor that the constant does not have (`2*N` is never `2*M + 1`);
-//! - it is a polynomial in one atom that has no root modulo a small number (`N*N` is never 2).
+//! - its bounds exclude zero (see [`super::bounds`]);
+//! - the coefficients have a common divisor that does not divide the constant (`2*N` is never `2*M + 1`);
+//! - it is a polynomial in one atom without a root modulo a small number (`N*N` is never 2).
 //!
-//! Everything else is undecided. Full decidability is out of reach (integer polynomials), and is not needed:
-//! what is undecided is kept as an equation and shown.
+//! All other cases are undecided. Integer polynomials are undecidable in general. An undecided equality is
+//! kept as an equation.
 
 use super::arena::Dims;
 use super::id::DimId;
 use super::poly::{Term, constant_term, content, without_constant};
 
-/// Whether two dims are the same number.
-///
-/// It is a statement about all values of the symbols: integers from 0 on, with anonymous integers of any sign,
-/// and no divisor zero.
+/// Whether two dims are equal, for all values of the symbols: integers from 0 on, with anonymous integers of
+/// any sign and divisors other than zero.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Decision {
-    /// For all values.
+    /// Equal for all values.
     Equal,
-    /// For no value.
+    /// Equal for no value.
     Different,
-    /// It depends on the values, or no proof was found.
+    /// Depends on the values, or not proved.
     Undecided,
 }
 
@@ -52,18 +50,18 @@ impl Dims {
         }
     }
 
-    /// Whether the dim is at least 1, whatever the symbols are.
+    /// Whether the dim is at least 1 for all values.
     pub fn is_positive(&mut self, dim: DimId) -> bool {
         self.bounds(dim).0.is_some_and(|low| low > 0)
     }
 
-    /// The one of two dims that is shorter when written.
+    /// The shorter one of two dims in writing.
     #[must_use]
     pub fn simpler(&self, a: DimId, b: DimId) -> DimId {
         if self.summary(b).size < self.summary(a).size { b } else { a }
     }
 
-    /// Whether the dim is at least 0, whatever the symbols are.
+    /// Whether the dim is at least 0 for all values.
     pub fn is_non_negative(&mut self, dim: DimId) -> bool {
         self.bounds(dim).0.is_some_and(|low| low >= 0)
     }

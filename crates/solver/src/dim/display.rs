@@ -1,12 +1,12 @@
-//! Dims as text, in the syntax that is parsed.
+//! Text of dims, in the syntax of the parser.
 //!
-//! The normal form is made for comparing, not for reading; what is printed is an equal expression that reads
-//! better, found in three steps:
+//! The normal form is made for comparison. The text is an equal expression that is easier to read, found in
+//! three steps:
 //!
-//! 1. `a - b*(a//b)` is printed as `a % b`, and `a + b - min(a, b)` as `max(a, b)`;
-//! 2. terms are ordered: more factors first, older symbols first, the constant last, and a positive one in
-//!    front where there is one;
-//! 3. symbols that all terms share are put in front of parentheses: `batch*(seq + past)`.
+//! 1. `a - b*(a//b)` is printed as `a % b`, and `a + b - min(a, b)` as `max(a, b)`.
+//! 2. Terms are ordered: more factors first, older symbols first, the constant last, and a positive term
+//!    first if there is one.
+//! 3. Common symbols of all terms are factored out: `batch*(seq + past)`.
 
 use std::fmt::{self, Write};
 
@@ -25,9 +25,9 @@ pub struct DisplayDim<'a> {
 impl Dims {
     /// The dim as text, in the syntax that [`Dims::parse`] reads.
     ///
-    /// A lone symbol is printed as its name; inside an expression, a name that would not be read as one is
-    /// quoted. An anonymous variable is `?`. A dim that mentions bound variables should be resolved first:
-    /// it is printed right but not in normal form, and long chains of bindings are cut off with a `?`.
+    /// A lone symbol is printed as its name. Inside an expression, a name that the parser would not read as
+    /// one is quoted. An anonymous variable is `?`. A dim with bound variables should be resolved first;
+    /// otherwise the text is correct but not in normal form, and long chains of bindings are printed as `?`.
     #[must_use]
     pub fn display(&self, dim: DimId) -> DisplayDim<'_> {
         DisplayDim { dims: self, dim }
@@ -47,10 +47,10 @@ impl fmt::Display for DisplayDim<'_> {
     }
 }
 
-/// How many bindings are followed into each other.
+/// Maximum number of nested bindings in a text.
 const MAX_BINDINGS: u32 = 3;
 
-/// Something that is multiplied.
+/// A factor of a printed term.
 #[derive(Clone, PartialEq, Eq)]
 enum Factor {
     Atom(DimId),
@@ -58,16 +58,16 @@ enum Factor {
     Max(Vec<Vec<Term>>),
 }
 
-/// A term as it is printed.
+/// A printed term.
 struct Part {
     coefficient: i64,
     factors: Vec<Factor>,
 }
 
-/// Where an expression stands, which decides about parentheses.
+/// The context of an expression, which decides about parentheses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Nothing around it binds tighter than `+`.
+    /// The context binds no tighter than `+`.
     Summand,
     /// An operand of `*`, `//` or `%`.
     Operand,
@@ -108,14 +108,14 @@ impl Printer<'_, '_, '_> {
                 (_, false) => self.out.write_str(" + ")?,
                 (_, true) => self.out.write_str(" - ")?,
             }
-            // Behind a leading minus, a quotient needs parentheses: the minus binds tighter.
+            // After a leading minus, a quotient needs parentheses, because the minus binds tighter.
             let place = if at == 0 && part.coefficient < 0 { Place::Operand } else { Place::Summand };
             self.part(part, place)?;
         }
         Ok(())
     }
 
-    /// The part without its sign; `place` counts for a factor that stands alone.
+    /// The part without its sign; `place` is the context of a single factor.
     fn part(&mut self, part: &Part, place: Place) -> fmt::Result {
         let magnitude = part.coefficient.unsigned_abs();
         let coefficient = magnitude != 1 || part.factors.is_empty();
@@ -180,7 +180,7 @@ impl Printer<'_, '_, '_> {
                 self.out.write_str(")")
             }
             Some(Kind::Variable(_)) => self.out.write_str("?"),
-            // Not an atom, but a part of a dim all the same: nothing is lost by printing it in parentheses.
+            // Only a part of a dim; parentheses keep the text correct.
             Some(Kind::Constant(_) | Kind::Product(_) | Kind::Sum(_)) | None => {
                 self.out.write_str("(")?;
                 self.sum(atom)?;
@@ -201,7 +201,7 @@ impl Printer<'_, '_, '_> {
         self.out.write_str("\"")
     }
 
-    /// An operand of `//` or `%`: in parentheses, unless it is one word or one call.
+    /// Writes an operand of `//` or `%`, in parentheses unless it is one name or call.
     fn operand(&mut self, terms: &[Term]) -> fmt::Result {
         let bare = match *terms {
             [] => true,
@@ -225,7 +225,7 @@ impl Printer<'_, '_, '_> {
     }
 }
 
-/// Takes the symbols that all parts share, and with them the common factor of the coefficients.
+/// Factors out the common symbols of all parts and the common divisor of their coefficients.
 fn take_shared(parts: &mut [Part]) -> Part {
     let mut shared = Part { coefficient: 1, factors: Vec::new() };
     let [first, rest @ ..] = &*parts else { return shared };
@@ -257,7 +257,7 @@ fn take_shared(parts: &mut [Part]) -> Part {
     shared
 }
 
-/// More factors first, older atoms first, the constant last; a positive part in front.
+/// The order of parts: more factors first, older atoms first, the constant last; a positive part first.
 fn order(parts: &mut [Part]) {
     parts.sort_by_key(|part| {
         let atoms: Vec<Option<DimId>> = part
@@ -275,14 +275,14 @@ fn order(parts: &mut [Part]) {
     }
 }
 
-/// Terms from which readable parts are taken away.
+/// The terms that remain after readable parts were extracted.
 struct Pool<'a> {
     dims: &'a Dims,
     terms: Vec<(i64, Vec<DimId>)>,
 }
 
 impl Dims {
-    /// The parts of an equal sum, with remainders and maxima where they are found.
+    /// The parts of an equal sum, with remainders and maxima where possible.
     fn readable(&self, terms: &[Term]) -> Vec<Part> {
         let terms =
             terms.iter().map(|term| (term.coefficient, self.factors(term.monomial).to_vec())).collect();
@@ -290,7 +290,7 @@ impl Dims {
         let mut parts = Vec::new();
         let mut at = 0;
         while at < pool.terms.len() {
-            // A term that was used up stays as zero, so every round either uses up one more or moves on.
+            // A used term stays as zero, so every round uses another term or advances.
             match pool.remainder(at).or_else(|| pool.maximum(at)) {
                 Some(part) => parts.push(part),
                 None => at += 1,
@@ -307,7 +307,7 @@ impl Dims {
 }
 
 impl Pool<'_> {
-    /// `-k*d*R*(n//d)` together with `k*R*n` is `k*R*(n % d)`.
+    /// Combines `-k*d*R*(n//d)` and `k*R*n` to `k*R*(n % d)`.
     fn remainder(&mut self, at: usize) -> Option<Part> {
         let (coefficient, mut rest) = self.terms[at].clone();
         let (position, numerator, denominator) =
@@ -339,7 +339,8 @@ impl Pool<'_> {
         Some(Part { coefficient: scale, factors })
     }
 
-    /// `R*p - R*min(a, b)` is `R*max(p - a, p - b)`, for the largest `p` that is there, if that is no longer.
+    /// Combines `R*p - R*min(a, b)` to `R*max(p - a, p - b)` for the largest available `p`, if that is not
+    /// longer.
     fn maximum(&mut self, at: usize) -> Option<Part> {
         let (coefficient, factors) = self.terms[at].clone();
         let (position, arguments) =
@@ -384,7 +385,7 @@ impl Pool<'_> {
         if length(&shifted) > before + cover.len() {
             return None;
         }
-        // Constants in front, as in `max(0, n - 1)`, and then older symbols.
+        // Constants come first, as in `max(0, n - 1)`, then older symbols.
         shifted.sort_by_key(|argument| {
             argument.first().filter(|term| term.monomial != DimId::ONE).map(|term| term.monomial)
         });
@@ -407,7 +408,7 @@ impl Pool<'_> {
         terms.iter().map(scaled).collect()
     }
 
-    /// How much of `wanted` times the product of `factors` is there: from zero to `wanted`.
+    /// The available part of `wanted` times the product of `factors`, from zero to `wanted`.
     fn available(&self, factors: &[DimId], wanted: i64) -> i64 {
         let there = self.terms.iter().find(|(_, other)| other == factors).map_or(0, |term| term.0);
         if wanted >= 0 { there.clamp(0, wanted) } else { there.clamp(wanted, 0) }

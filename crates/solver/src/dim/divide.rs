@@ -12,11 +12,11 @@
 //!    quotient that is rounded up is written with the same atom as one that is rounded down;
 //! 6. `(a // b + r) // c = (a + r*b) // (b*c)` for `c > 0` and a constant `r`: no floor of a lone floor.
 //!
-//! A remainder has no atom of its own: `a % b` *is* `a - b*(a // b)`. So `b*(a // b) + a % b = a` holds by the
-//! normal form of sums, and the bounds `0 <= a % b < b` come from the relaxation of the floor; a second kind
-//! of atom would need that equation as a rewrite between monomials.
+//! A remainder is not an atom: `a % b` is `a - b*(a // b)`. So `b*(a // b) + a % b = a` holds by the normal
+//! form of sums, and the bounds `0 <= a % b < b` follow from the relaxation of the floor. A separate atom
+//! would need that equation as a rewrite between monomials.
 //!
-//! All of this holds wherever the divisors are not zero; where one is, the expression has no value anyway.
+//! All rules assume that divisors are not zero; otherwise the expression has no value.
 
 use std::cmp::Ordering;
 
@@ -27,11 +27,10 @@ use super::poly::{EMPTY, Term, Terms, constant_term, content, gcd, merge, withou
 const ONE: [Term; 1] = [Term { coefficient: 1, monomial: DimId::ONE }];
 
 impl Dims {
-    /// The quotient, where the division is exact whatever the symbols are.
+    /// The quotient, if the division is exact for all values of the symbols.
     ///
-    /// Polynomial division: `1001*N / N = 1001`, `(N*C*4) / (2*C) = 2*N`. The answer holds wherever `b` is not
-    /// zero. `None` if the division leaves a remainder, or is exact for a reason that is not found (as that
-    /// of `N*(N + 1) / 2`).
+    /// Polynomial division: `1001*N / N = 1001`, `(N*C*4) / (2*C) = 2*N`. The result holds if `b` is not
+    /// zero. `None` if there is a remainder, or no proof that the division is exact (as for `N*(N + 1) / 2`).
     pub fn div_exact(&mut self, a: DimId, b: DimId) -> Option<DimId> {
         let (a, b) = (self.resolve(a), self.resolve(b));
         if b == DimId::ZERO {
@@ -52,7 +51,7 @@ impl Dims {
         let lead = self.leading(b)?;
         let mut remainder = Terms::from_slice(a);
         let mut quotient = Vec::new();
-        // The leading monomial falls in every round; the count only bounds the work.
+        // The leading monomial decreases in every round; the counter only bounds the work.
         for _ in 0..super::arena::MAX_TERMS {
             let Some(next) = self.leading(&remainder) else { return super::poly::collect(quotient) };
             let step = *self.divide_terms(&[next], lead)?.first()?;
@@ -77,7 +76,7 @@ impl Dims {
         super::poly::collect(quotient)
     }
 
-    /// The term that is greatest in the lexicographic order, older atoms counting more.
+    /// The greatest term in the lexicographic order, in which older atoms count more.
     fn leading(&self, terms: &[Term]) -> Option<Term> {
         terms.iter().copied().max_by(|a, b| self.lexicographic(a.monomial, b.monomial))
     }
@@ -154,7 +153,7 @@ impl Dims {
         super::poly::collect(quotient)
     }
 
-    /// Cancels the number that numerator and denominator have in common; whether there was one.
+    /// Cancels the common divisor of numerator and denominator; returns whether there was one.
     fn cancel_number(&mut self, numerator: &mut Terms, denominator: &mut Terms) -> Option<bool> {
         let positive = self.bounds_of_terms(denominator).low >= 0;
         // A constant that does not divide is rounded down, which needs a positive denominator.
@@ -170,7 +169,7 @@ impl Dims {
         Some(true)
     }
 
-    /// Cancels the monomial that numerator and denominator have in common; whether there was one.
+    /// Cancels the common monomial of numerator and denominator; returns whether there was one.
     fn cancel_monomial(&mut self, numerator: &mut Terms, denominator: &mut Terms) -> Option<bool> {
         let mut shared = self.factors(denominator.first()?.monomial);
         for term in numerator.iter().chain(denominator.iter()) {
@@ -192,7 +191,7 @@ impl Dims {
         Some(true)
     }
 
-    /// Rule 5, where it applies. What is turned round starts with a plus, so it is not turned again.
+    /// Applies rule 5. The result starts with a plus, so the rule does not apply again.
     #[expect(
         clippy::option_option,
         reason = "whether the rule applies, and whether its result is within limits"
@@ -214,12 +213,12 @@ impl Dims {
         self.try_sub(minus_one, floor)
     }
 
-    /// The floor of a quotient in which nothing is left to cancel or to turn round.
+    /// The floor of a quotient to which no rule applies.
     fn lowest_floor(&mut self, mut numerator: Terms, denominator: &[Term]) -> Option<DimId> {
         let mut whole = 0;
         if let [Term { coefficient: divisor, monomial: DimId::ONE }] = *denominator {
             let constant = constant_term(&numerator);
-            // The constant that stays is in `-divisor < r <= 0`, so what leaves is rounded up.
+            // The remaining constant is in `-divisor < r <= 0`, so the extracted part is rounded up.
             whole = constant.checked_neg()?.div_euclid(divisor).checked_neg()?;
             numerator = merge(&numerator, &ONE, whole.checked_mul(divisor)?.checked_neg()?)?;
         }
@@ -251,7 +250,7 @@ impl Dims {
             return self.try_floor_div(inner, by);
         }
         let numerator = self.intern_sum(numerator)?;
-        // Interning may have found that a part is a constant after all.
+        // Interning may have reduced a part to a constant.
         match (self.as_constant(numerator), self.as_constant(divisor)) {
             (Some(_), Some(_)) | (_, Some(0 | 1)) => self.try_floor_div(numerator, divisor),
             _ => self.intern_floor(numerator, divisor),

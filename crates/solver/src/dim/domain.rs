@@ -1,11 +1,13 @@
-//! Admissible bindings: what a condition may take for granted about the leaves of dims.
+//! Domains: the admissible bindings of the leaves of dims.
 //!
-//! A domain holds bounds of single leaves, values of symbols in terms of others, and further conditions, called facts.
-//! **Invariant:** the value of a symbol mentions no symbol that has a value itself.
+//! A domain contains bounds of single leaves, values of symbols in terms of others, and further conditions,
+//! called facts.
 //!
-//! A question about a few symbols is answered in the part of the domain that is connected with them by values and facts
-//! (see [`Domain::around`]), so that its cost does not grow with the size of the model. The part is limited to
-//! [`MAX_CONNECTED`] symbols and [`MAX_FACTS`] facts; what is left out is not used.
+//! **Invariant:** the value of a symbol contains no symbol that has a value itself.
+//!
+//! A query about a few symbols uses the part of the domain that is connected with them by values and facts
+//! (see [`Domain::around`]), so its cost does not grow with the size of the model. The part is limited to
+//! [`MAX_CONNECTED`] symbols and [`MAX_FACTS`] facts; further ones are not used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +19,15 @@ use super::condition::{Condition, Relation};
 use super::id::DimId;
 use super::solutions::Extent;
 
-/// The most symbols that are connected with a question.
+/// Maximum number of symbols connected with a query.
 const MAX_CONNECTED: usize = 64;
-/// The most facts that are connected with a question.
+/// Maximum number of facts connected with a query.
 const MAX_FACTS: usize = 48;
 
 /// The bindings over which a condition is decided.
 ///
-/// By default every named symbol is at least 1, because a caller does not mean an empty tensor, and anonymous extents are
-/// at least 0.
+/// By default every named symbol is at least 1, because callers do not mean empty tensors, and anonymous
+/// extents are at least 0.
 #[derive(Clone, Debug)]
 pub struct Domain {
     least: i64,
@@ -33,13 +35,13 @@ pub struct Domain {
     bounds: BTreeMap<DimId, Interval>,
     values: BTreeMap<DimId, DimId>,
     facts: Vec<Fact>,
-    /// The positions of the facts that mention a symbol.
+    /// The positions of the facts about each symbol.
     mentions: BTreeMap<DimId, Vec<usize>>,
     /// Whether a fact is known to hold for no binding.
     contradictory: bool,
 }
 
-/// A condition that holds, and the symbols that occur in it.
+/// A condition that holds, with its symbols.
 #[derive(Clone, Debug)]
 struct Fact {
     condition: Condition,
@@ -86,7 +88,8 @@ impl Domain {
         }
     }
 
-    /// Restricts a symbol or variable to values from `least` on. Weaker bounds than the known ones are ignored.
+    /// Restricts a symbol or variable to values from `least` on. Weaker bounds than the known ones are
+    /// ignored.
     #[must_use]
     pub fn at_least(mut self, leaf: DimId, least: i64) -> Self {
         self.restrict(leaf, Interval { low: least, high: i64::MAX });
@@ -100,7 +103,7 @@ impl Domain {
         self
     }
 
-    /// Replaces the lower bound that a symbol has by default, for instance by 0 where it may be empty.
+    /// Replaces the default lower bound of a symbol, for instance by 0 if it may be empty.
     #[must_use]
     pub fn from(mut self, symbol: DimId, least: i64) -> Self {
         self.starts.insert(symbol, least);
@@ -194,7 +197,7 @@ impl Domain {
             let Condition { relation, left, right } = self.facts[at].condition;
             let values = [(symbol, value)];
             let (left, right) = (dims.substitute(left, &values), dims.substitute(right, &values));
-            // The old fact is no longer reachable by a symbol that has no value.
+            // The old fact is no longer reachable through a symbol without a value.
             self.insert(dims, Condition::new(relation, left, right));
         }
         if low != i64::MIN {
@@ -220,10 +223,10 @@ impl Domain {
         values
     }
 
-    /// The dim with the known values of symbols put in.
+    /// Substitutes the known values of symbols in a dim.
     pub(super) fn substitute(&self, dims: &mut Dims, dim: DimId) -> DimId {
         let mut dim = dims.resolve(dim);
-        // A value may mention symbols of which only one value is left.
+        // A value may contain symbols that have only one possible value.
         for _ in 0..2 {
             let symbols = dims.symbols_of(dim);
             let values = self.values_among(dims, &symbols);
@@ -235,7 +238,7 @@ impl Domain {
         dim
     }
 
-    /// The condition with the known values of symbols put in.
+    /// Substitutes the known values of symbols in a condition.
     pub(super) fn substituted(&self, dims: &mut Dims, condition: Condition) -> Condition {
         Condition {
             relation: condition.relation,
@@ -244,7 +247,7 @@ impl Domain {
         }
     }
 
-    /// The values of the domain's symbols, each free of symbols that have a value.
+    /// The values of the domain's symbols, each without symbols that have a value.
     pub(super) fn values(&self, dims: &mut Dims) -> Vec<(DimId, DimId)> {
         let symbols: Vec<DimId> = self.values.keys().chain(self.bounds.keys()).copied().collect();
         let mut values = self.values_among(dims, &symbols);
@@ -256,7 +259,7 @@ impl Domain {
         values
     }
 
-    /// The part of the domain that is connected with a question by values and facts.
+    /// The part of the domain that is connected with a query by values and facts.
     pub(super) fn around(&self, dims: &Dims, symbols: &[DimId]) -> Self {
         let mut part = Self { contradictory: self.contradictory, ..Self::starting_at(self.least) };
         let (mut queue, mut seen) = (symbols.to_vec(), BTreeSet::new());
@@ -292,7 +295,7 @@ impl Domain {
         self.facts.iter().map(|fact| fact.condition)
     }
 
-    /// What a leaf ranges over.
+    /// The range of a leaf.
     pub(super) fn bounds_of(&self, dims: &Dims, leaf: DimId) -> Interval {
         let mut bounds = dims.summary(leaf).bounds;
         if dims.as_symbol(leaf).is_some() {
@@ -301,7 +304,7 @@ impl Domain {
         self.bounds.get(&leaf).map_or(bounds, |known| bounds.intersect(*known))
     }
 
-    /// Whether no binding is admissible, as far as the bounds of single leaves tell.
+    /// Whether the bounds of single leaves exclude all bindings.
     pub(super) fn is_empty(&self, dims: &Dims) -> bool {
         self.contradictory
             || self.bounds.keys().any(|leaf| {

@@ -1,22 +1,22 @@
 //! Evaluation of dims at given values of their leaves.
 //!
-//! A dim is first compiled to a [`Program`], a list of steps in which operands precede their uses, so that a search can
-//! evaluate it at thousands of bindings. Compilation visits every node once, follows bound variables, and uses an
-//! explicit stack.
+//! A dim is first compiled to a [`Program`], a list of steps in which operands precede their uses, so that a
+//! search can evaluate it at thousands of bindings. Compilation visits every node once, follows bound
+//! variables, and uses an explicit stack.
 //!
-//! Arithmetic is checked 128-bit arithmetic. A step that overflows, divides by zero, or has an undefined operand
-//! is undefined.
+//! Arithmetic is checked 128-bit arithmetic. A step that overflows, divides by zero, or has an undefined
+//! operand is undefined.
 
 use std::collections::HashMap;
 
 use super::arena::{Dims, Kind};
 use super::id::DimId;
 
-/// One step; operands are positions of earlier steps.
+/// A step. Operands are positions of earlier steps.
 #[derive(Clone, Debug)]
 enum Step {
     Constant(i128),
-    /// The position among the leaves.
+    /// A leaf, by its position.
     Leaf(usize),
     Sum(Vec<(i128, usize)>),
     Product(Vec<usize>),
@@ -65,13 +65,13 @@ impl Program {
         done.get(&root).copied().unwrap_or(0)
     }
 
-    /// Adds the step of a node whose operands are compiled; returns its position.
+    /// Adds the step of a node with compiled operands; returns its position.
     fn step(&mut self, dims: &Dims, dim: DimId, operands: Vec<usize>) -> usize {
         let step = match dims.kind(dim) {
             None => Step::Constant(i128::from(dim.inline_value().unwrap_or(0))),
             Some(Kind::Constant(value)) => Step::Constant(i128::from(value)),
             Some(Kind::Symbol(_) | Kind::Variable(_)) => match operands[..] {
-                // A bound variable is its value.
+                // A bound variable equals its value.
                 [value] => return value,
                 _ => {
                     self.leaves.push(dim);
@@ -100,7 +100,7 @@ impl Program {
         self.steps.len()
     }
 
-    /// Evaluates all steps; `leaf` gives the value of the leaf at a position of [`Program::leaves`].
+    /// Evaluates all steps. `leaf` returns the value of the leaf at a position of [`Program::leaves`].
     pub(super) fn run(&self, results: &mut Results, leaf: impl Fn(usize) -> Option<i64>) {
         results.0.clear();
         for step in &self.steps {
@@ -123,13 +123,13 @@ impl Program {
         }
     }
 
-    /// The value of a root after a run; `None` where it is undefined.
+    /// The value of a root after a run; `None` if it is undefined.
     pub(super) fn result(&self, results: &Results, root: usize) -> Option<i128> {
         results.0[self.roots[root]]
     }
 }
 
-/// The values of the steps of the last run; reused between runs.
+/// The values of the steps of the last run, reused between runs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Results(Vec<Option<i128>>);
 
@@ -140,9 +140,9 @@ pub(super) fn floor_of_quotient(a: i128, b: i128) -> Option<i128> {
 }
 
 impl Dims {
-    /// The value of a dim where its symbols and unbound anonymous variables have the given values.
+    /// Evaluates a dim at values of its symbols and unbound anonymous variables.
     ///
-    /// `None` if a leaf is missing in `values`, if a divisor is zero, and if a number does not fit.
+    /// `None` if a leaf has no value, a divisor is zero, or a number overflows.
     #[must_use]
     pub fn evaluate(&self, dim: DimId, values: &[(DimId, i64)]) -> Option<i64> {
         let program = Program::new(self, &[dim]);

@@ -1,22 +1,24 @@
-//! Decides conditions: always, never, only for some values, or restricted.
+//! Decision of conditions: always, never, only for some values, or restricted.
 //!
 //! # Algorithm
 //!
-//! 1. The condition is written as goals `d = 0` or `d <= 0`, of which one has to hold. Known values of symbols are put in,
-//!    factors known to be positive and contents are divided out; a factor that can be 0 becomes a goal of its own.
-//! 2. Goals that are proved to hold, or to fail, are removed (see [`prove`](super::prove)).
+//! 1. The condition is written as goals `d = 0` or `d <= 0`, one of which has to hold. Known values of
+//!    symbols are substituted. Factors known to be positive and contents are divided out; a factor that can
+//!    be 0 becomes a separate goal.
+//! 2. Goals that are proved or refuted are removed (see [`prove`](super::prove)).
 //! 3. Goals in one symbol, or in powers of one product of symbols, are solved exactly (see
 //!    [`solutions`](super::solutions)).
 //! 4. A goal that is linear in a symbol determines it.
-//! 5. Otherwise the condition is restricted if a violating binding is found (see [`witness`](super::witness)).
+//! 5. Otherwise the condition is restricted if a violating binding is found (see
+//!    [`witness`](super::witness)).
 //!
-//! **Invariant:** every verdict except [`Verdict::Undecided`] is proved; a verdict that says that the condition can fail has
-//! a violating binding that was evaluated, or that the exact solutions in one symbol leave out.
+//! **Invariant:** every verdict except [`Verdict::Undecided`] is proved. A verdict that the condition can
+//! fail has an evaluated violating binding, or one that the exact solutions in one symbol exclude.
 //!
 //! # Limits
 //!
-//! Every part is bounded: dims by the limits of the arena, proofs by the number of statements, exact solutions by the
-//! period and the number of pieces, searches by the number of evaluated steps.
+//! Every part is bounded: dims by the limits of the arena, proofs by the number of statements, exact
+//! solutions by the period and the number of pieces, searches by the number of evaluated steps.
 
 use std::collections::HashSet;
 
@@ -31,7 +33,7 @@ use super::id::DimId;
 use super::poly::{merge, without_constant};
 use super::solutions::{Extent, MAX_VALUES, Pivot, Solutions};
 
-/// What is known of a condition over a [`Domain`].
+/// The result of deciding a condition over a [`Domain`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It holds for every admissible binding.
@@ -40,35 +42,36 @@ pub enum Verdict {
     Never,
     /// It holds only if the symbol has one of finitely many values.
     Only {
-        /// The symbol.
+        /// The symbol with few values.
         symbol: DimId,
-        /// All values for which the condition holds for some values of the other symbols, in increasing order.
+        /// All values for which the condition holds for some values of the other symbols, in increasing
+        /// order.
         values: Vec<i64>,
     },
     /// It holds exactly if the symbol equals an expression of others, and fails for some admissible binding.
     Equals {
-        /// The symbol.
+        /// The determined symbol.
         symbol: DimId,
-        /// Its value, which does not mention the symbol.
+        /// Its value, which does not contain the symbol.
         value: DimId,
     },
     /// It fails for some admissible binding.
     Restricted {
-        /// Conditions that hold together exactly where the condition holds, in simpler form.
+        /// Simpler conditions whose conjunction is equivalent.
         conditions: Vec<Condition>,
     },
     /// Neither a proof nor a violating binding was found.
     Undecided,
 }
 
-/// The most symbols of a condition whose values are enumerated.
+/// Maximum number of symbols of a condition whose values are enumerated.
 const MAX_SYMBOLS: usize = 6;
 
-/// The most sums of symbols in which goals are solved.
+/// Maximum number of sums of symbols in which goals are solved.
 const MAX_SUMS: usize = 4;
-/// The most goals that are compared with each other.
+/// Maximum number of goals that are compared with each other.
 const MAX_ALTERNATIVES: usize = 4;
-/// The greatest size of goals whose values are enumerated.
+/// Maximum size of goals whose values are enumerated.
 const MAX_ENUMERATED: u16 = 48;
 
 /// A budget of examinations.
@@ -92,8 +95,8 @@ impl Effort {
 impl Dims {
     /// Decides a condition for all admissible bindings of the symbols.
     ///
-    /// Bindings for which a side of the condition is undefined are ignored. Anonymous variables are treated as numbers of
-    /// which only the range is known: a verdict holds for all their values.
+    /// Bindings for which a side of the condition is undefined are ignored. Anonymous variables are numbers
+    /// with a known range: a verdict holds for all their values.
     pub fn examine(&mut self, condition: Condition, domain: &Domain) -> Verdict {
         let domain = domain.around(self, &symbols_of(self, condition));
         self.examine_within(condition, &domain, &mut Effort::default())
@@ -176,7 +179,7 @@ impl Dims {
         known
     }
 
-    /// The verdict where the goals can be solved exactly in one variable.
+    /// The verdict if the goals can be solved exactly in one variable.
     fn exact(&mut self, goals: &[Goal], domain: &Domain) -> Option<Verdict> {
         let pivot = self.pivot(goals, domain)?;
         let period = self.common_period(goals)?;
@@ -197,7 +200,7 @@ impl Dims {
         if within.is_same(&admissible) {
             return Some(Verdict::Always);
         }
-        // The facts need not be repeated in a restriction, but decide which values remain.
+        // The facts decide which values remain, but are not repeated in a restriction.
         match self.verdict_of(&within, &pivot) {
             Some(Verdict::Restricted { .. }) | None => match self.verdict_of(&solutions, &pivot) {
                 Some(Verdict::Only { symbol, .. }) => {
@@ -210,7 +213,7 @@ impl Dims {
         }
     }
 
-    /// The verdict where the goals can be solved exactly in a sum of symbols, such as `seq + past`.
+    /// The verdict if the goals can be solved exactly in a sum of symbols, such as `seq + past`.
     fn exact_in_sum(&mut self, goals: &[Goal], domain: &Domain) -> Option<Verdict> {
         for sum in self.sums_of_symbols(goals) {
             let terms = self.terms(sum);
@@ -239,7 +242,7 @@ impl Dims {
         None
     }
 
-    /// The sums of positive multiples of symbols that occur in goals, without their constants.
+    /// The sums of positive multiples of symbols in goals, without their constants.
     fn sums_of_symbols(&mut self, goals: &[Goal]) -> Vec<DimId> {
         let mut sums = Vec::new();
         let mut stack: Vec<DimId> = goals.iter().map(|goal| goal.dim()).collect();
@@ -285,7 +288,7 @@ impl Dims {
         }
     }
 
-    /// The conditions of the domain that are about the pivot alone, as goals of which one holds.
+    /// The conditions of the domain on the pivot alone, as goals of which one holds.
     fn facts_on(&mut self, pivot: &Pivot, domain: &Domain) -> Vec<Vec<Goal>> {
         let mut facts = Vec::new();
         for condition in domain.conditions() {
@@ -302,7 +305,7 @@ impl Dims {
         facts
     }
 
-    /// The symbol that can have the fewest values, if it is finitely many.
+    /// The symbol with the fewest possible values, if they are finitely many.
     fn finitely_many(
         &mut self,
         condition: Condition,
@@ -313,7 +316,7 @@ impl Dims {
         let mut symbols: Vec<DimId> = goals.iter().flat_map(|goal| self.symbols_of(goal.dim())).collect();
         symbols.sort_unstable();
         symbols.dedup();
-        // An inequality says more about several symbols than a list of the values of one.
+        // For several symbols, an inequality is more informative than a list of values of one.
         let is_unsuitable = goals.iter().any(|goal| {
             matches!(goal, Goal::NotPositive(_)) || self.summary(goal.dim()).size > MAX_ENUMERATED
         });
@@ -326,7 +329,7 @@ impl Dims {
             if values.is_empty() {
                 return Some(Verdict::Never);
             }
-            // Nothing is learned if these are all values that the domain allows.
+            // Skipped if these are all values in the domain.
             let bounds = domain.bounds_of(self, symbol);
             if values.first() == Some(&bounds.low) && values.last() == Some(&bounds.high) && is_dense(&values)
             {
@@ -339,7 +342,7 @@ impl Dims {
         fewest.map(|(symbol, values)| Verdict::Only { symbol, values })
     }
 
-    /// The simplest verdict on one goal that fails for some admissible binding.
+    /// The simplest verdict about one goal that fails for some admissible binding.
     fn simplest(&mut self, goal: Goal, domain: &Domain, effort: &mut Effort) -> Option<Verdict> {
         if let Goal::Zero(dim) = goal
             && let Some((symbol, value)) = self.determined(dim, domain)
@@ -371,7 +374,7 @@ impl Dims {
         }
     }
 
-    /// The verdict on goals whose solutions are known; `None` if these have no simple description.
+    /// The verdict about goals with known solutions; `None` if these have no simple description.
     fn verdict_of(&mut self, solutions: &Solutions, pivot: &Pivot) -> Option<Verdict> {
         let subject = self.intern_product(&pivot.factors)?;
         self.described(solutions, subject)

@@ -42,8 +42,8 @@ impl DimExpression {
         &self.text
     }
 
-    /// Returns the value of the expression, or `None` if a symbol has no value, a divisor is zero, or the value is not
-    /// a `usize`.
+    /// Returns the value of the expression, or `None` if a symbol has no value, a divisor is zero, or the
+    /// value is not a `usize`.
     #[must_use]
     pub fn evaluate(&self, value_of: impl Fn(&str) -> Option<usize>) -> Option<usize> {
         let mut results = Results::default();

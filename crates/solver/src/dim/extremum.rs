@@ -1,19 +1,20 @@
-//! The smaller and the larger of dims.
+//! Minima and maxima.
 //!
-//! There is one kind of atom, the minimum; `max(a, b, ..) = -min(-a, -b, ..)`. So `min(a, b) + max(a, b)` is
+//! The minimum is the only kind of atom; `max(a, b, ..) = -min(-a, -b, ..)`. So `min(a, b) + max(a, b)` is
 //! `a + b` by the normal form of sums. The lowest form of a minimum:
 //!
-//! 1. what all arguments share leaves: `min(a + p, b + p) = min(a, b) + p`, where `p` takes the least
-//!    coefficient of every monomial. Two ways to shift the same arguments thus give the same atom;
-//! 2. a positive common factor of all coefficients leaves: `min(2*a, 2*b) = 2*min(a, b)`;
-//! 3. a minimum inside is flattened: `k*min(a, b) + p` for `k > 0` becomes the arguments `k*a + p`, `k*b + p`;
-//! 4. an argument that is never less than another one is dropped, where bounds prove it.
+//! 1. Common terms of all arguments are extracted: `min(a + p, b + p) = min(a, b) + p`, where `p` has the
+//!    least coefficient of every monomial. Two shifts of the same arguments thus give the same atom.
+//! 2. A positive common factor of all coefficients is extracted: `min(2*a, 2*b) = 2*min(a, b)`.
+//! 3. A nested minimum is flattened: `k*min(a, b) + p` for `k > 0` becomes the arguments `k*a + p`,
+//!    `k*b + p`.
+//! 4. An argument that is provably never less than another one is removed.
 
 use super::arena::{Dims, Kind, MAX_ARGUMENTS};
 use super::id::DimId;
 use super::poly::{Term, Terms, content, gcd, merge};
 
-/// How often the rules are applied; each round but the last drops an argument or a nested minimum.
+/// Maximum number of rounds; each round except the last removes an argument or a nested minimum.
 const ROUNDS: usize = 32;
 
 impl Dims {
@@ -55,12 +56,12 @@ impl Dims {
         if arguments.len() > 2 * MAX_ARGUMENTS {
             return None;
         }
-        // The answer is `shift + scale * min(arguments)` throughout.
+        // The result is `shift + scale * min(arguments)` throughout.
         let (mut shift, mut scale) = (Terms::new(), 1i64);
         for _ in 0..ROUNDS {
             shift = merge(&shift, &take_shared(&mut arguments)?, scale)?;
             scale = scale.checked_mul(take_content(&mut arguments)?)?;
-            // Sorted, so that the outcome does not depend on the order in which arguments were given.
+            // Sorted, so that the result does not depend on the order of arguments.
             arguments.sort_unstable_by(|a, b| {
                 let keys = |term: &Term| (term.monomial, term.coefficient);
                 a.iter().map(keys).cmp(b.iter().map(keys))
@@ -81,7 +82,8 @@ impl Dims {
         self.intern_sum(&sum)
     }
 
-    /// Replaces one argument that is a positive multiple of a minimum plus a rest; whether there was one.
+    /// Replaces one argument that is a positive multiple of a minimum plus a rest; returns whether there was
+    /// one.
     fn flatten_one(&mut self, arguments: &mut Vec<Terms>) -> Option<bool> {
         for at in 0..arguments.len() {
             let found = arguments[at].iter().copied().find_map(|term| match self.kind(term.monomial) {
@@ -102,7 +104,7 @@ impl Dims {
         Some(false)
     }
 
-    /// Drops arguments that are never less than another one; whether there was one.
+    /// Removes arguments that are never less than another one; returns whether there was one.
     fn drop_dominated(&mut self, arguments: &mut Vec<Terms>) -> Option<bool> {
         let before = arguments.len();
         let mut greater = 0;
@@ -125,7 +127,7 @@ impl Dims {
     }
 }
 
-/// Subtracts, for every monomial, the least coefficient it has in any argument, and returns what was taken.
+/// Subtracts the least coefficient of every monomial from all arguments, and returns the subtracted terms.
 fn take_shared(arguments: &mut [Terms]) -> Option<Terms> {
     let mut monomials: Vec<DimId> = arguments.iter().flatten().map(|term| term.monomial).collect();
     monomials.sort_unstable();

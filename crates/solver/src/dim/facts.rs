@@ -1,20 +1,20 @@
-//! Facts: what is assumed of dims while one case of a model is solved.
+//! Facts: assumptions about dims in one case of a model.
 //!
-//! A fact says that a dim is not zero, or that it is zero or more. Facts are data of the arena, but no part of any
-//! normal form: they are consulted only by [`Dims::compare`] and [`Dims::bounds`], after everything that holds for all
-//! values. So dims that are made under one set of facts mean the same under another.
+//! A fact is that a dim is not zero, or that it is zero or more. Facts are data of the arena but not part of
+//! normal forms: only [`Dims::compare`] and [`Dims::bounds`] use them, after everything that holds for all
+//! values. So dims that are built under one set of facts have the same meaning under another.
 //!
-//! Not complete: a question is decided by a fact only if the two differ by a constant, up to the sign.
+//! Incomplete: a fact decides a query only if the two dims differ by a constant, up to the sign.
 
 use super::arena::Dims;
 use super::bounds::Interval;
 use super::decide::Decision;
 use super::id::DimId;
 
-/// The most facts that are kept; further ones are dropped, which only loses precision.
+/// Maximum number of facts. Further ones are dropped, which only loses precision.
 const MAX_FACTS: usize = 16;
 
-/// How often the lower bound is raised past values that are excluded one by one.
+/// Maximum number of times that the lower bound is raised past an excluded value.
 const MAX_EXCLUDED: usize = 4;
 
 /// Assumptions about dims.
@@ -53,27 +53,27 @@ impl Facts {
 }
 
 impl Dims {
-    /// Replaces the facts, and gives those that held before.
+    /// Replaces the facts, and returns the earlier ones.
     pub(crate) fn set_facts(&mut self, facts: Facts) -> Facts {
         std::mem::replace(&mut self.facts, facts)
     }
 
-    /// Adds to the facts: the dim is not zero.
+    /// Adds the fact that the dim is not zero.
     pub(crate) fn assume_nonzero(&mut self, dim: DimId) {
         self.facts.add_nonzero(dim);
     }
 
-    /// Adds to the facts: the dim is zero or more.
+    /// Adds the fact that the dim is zero or more.
     pub(crate) fn assume_non_negative(&mut self, dim: DimId) {
         self.facts.add_non_negative(dim);
     }
 
-    /// The dims that are assumed to be zero or more.
+    /// The dims that are zero or more.
     pub(crate) fn non_negative_facts(&self) -> &[DimId] {
         &self.facts.non_negative
     }
 
-    /// Whether no values fulfil the facts; false where that was not disproved.
+    /// Whether the facts are proved to contradict each other.
     pub(crate) fn facts_contradict(&mut self) -> bool {
         let Facts { nonzero, non_negative } = self.facts.clone();
         let empty = |interval: Interval| interval.low > interval.high;
@@ -86,7 +86,7 @@ impl Dims {
             })
     }
 
-    /// The bounds of a resolved dim, the facts included.
+    /// The bounds of a resolved dim under the facts.
     pub(super) fn interval_by_facts(&mut self, dim: DimId) -> Interval {
         let mut interval = self.summary(dim).bounds;
         if self.facts.is_empty() || self.as_constant(dim).is_some() {
@@ -114,13 +114,13 @@ impl Dims {
         interval
     }
 
-    /// Whether a fact says that two dims differ.
+    /// Whether a fact implies that two dims differ.
     fn is_excluded(&mut self, nonzero: &[DimId], a: DimId, b: DimId) -> bool {
         let (one, other) = (self.sub(a, b), self.sub(b, a));
         nonzero.iter().any(|fact| *fact == one || *fact == other)
     }
 
-    /// What the facts say about two resolved dims that nothing else decides.
+    /// Decides two resolved dims by the facts.
     pub(super) fn compare_by_facts(&mut self, a: DimId, b: DimId) -> Decision {
         if self.facts.is_empty() {
             return Decision::Undecided;

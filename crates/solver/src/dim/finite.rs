@@ -1,14 +1,15 @@
-//! The values of one symbol for which a condition can hold, where they are finitely many.
+//! The possible values of one symbol under a condition, if they are finitely many.
 //!
-//! Candidates are found in one of two ways:
+//! Candidates are found by one of two methods:
 //!
-//! - in `x*p = c` for a constant `c` that is not 0, the symbol `x` divides `c`;
-//! - otherwise the values of the symbol are bisected. An interval is dropped as a whole where the condition is proved
-//!   to fail for all its values, beginning with all large ones, see [`FAR`].
+//! - In `x*p = c` for a constant `c` other than 0, the symbol `x` divides `c`.
+//! - Otherwise the values of the symbol are bisected. An interval is dropped if the condition is proved to
+//!   fail for all its values, beginning with all large ones, see [`FAR`].
 //!
-//! In one symbol, a condition is evaluated at every value of a small range. Otherwise a single value is put in, and the condition in the remaining symbols is examined. A value is listed if a binding was
-//! found that satisfies the condition. If neither that nor a proof of the contrary is found for some value, there is no
-//! answer. All of this draws on one budget of examinations, which nested examinations share.
+//! A condition in one symbol is evaluated at every value of a small range. Otherwise each value is
+//! substituted, and the condition in the remaining symbols is examined. A value is listed if a satisfying
+//! binding was found. If neither a binding nor a proof of the contrary is found for some value, there is no
+//! result. All of this uses one budget of examinations, which nested examinations share.
 
 use super::arena::Dims;
 use super::condition::{Condition, Goal};
@@ -19,19 +20,20 @@ use super::id::DimId;
 use super::poly::{constant_term, without_constant};
 use super::solutions::MAX_VALUES;
 
-/// Values from which on solutions are proved to be absent, if they are finitely many.
+/// Values from which on the absence of solutions is proved, if they are finitely many.
 const FAR: [i64; 5] = [1 << 31, 1 << 16, 1 << 12, 1 << 8, 1 << 4];
 /// The greatest constant whose divisors are enumerated.
 const MAX_DIVIDED: u64 = 1 << 32;
-/// The most values at which a condition in one symbol is evaluated.
+/// Maximum number of values at which a condition in one symbol is evaluated.
 const MAX_EVALUATED: i64 = 1 << 12;
-/// The most divisors that are tried.
+/// Maximum number of divisors that are tried.
 const MAX_DIVISORS: usize = 64;
 
 impl Dims {
-    /// All values of a symbol for which a condition holds for some values of the other symbols, in increasing order.
+    /// The values of a symbol for which a condition holds for some values of the other symbols, in increasing
+    /// order.
     ///
-    /// `None` if they are infinitely many, more than a small number, or not found out.
+    /// `None` if they are infinitely many, more than a small number, or not decided.
     pub fn values_of(&mut self, condition: Condition, symbol: DimId, domain: &Domain) -> Option<Vec<i64>> {
         let domain = &domain.around(self, &symbols_of(self, condition));
         let condition = self.simplify_condition(condition, domain);
@@ -93,7 +95,7 @@ impl Dims {
         Some(values)
     }
 
-    /// The values in a range for which a condition in one symbol holds, found by evaluating it at each of them.
+    /// The values in a range for which a condition in one symbol holds, by evaluation.
     fn by_evaluation(
         &self,
         condition: Condition,
@@ -119,7 +121,7 @@ impl Dims {
         Some(values)
     }
 
-    /// The candidates for which the condition can hold; `None` if that is not decided for one of them.
+    /// The candidates for which the condition can hold; `None` if one of them is undecided.
     fn possible(
         &mut self,
         condition: Condition,

@@ -5,12 +5,12 @@ use std::num::NonZeroU32;
 /// A dim of an arena: one extent, or one integer computed from extents.
 ///
 /// Within one [`Dims`](super::Dims), equal polynomials have equal ids (once bound variables are resolved, see
-/// [`Dims::resolve`](super::Dims::resolve)). Constants of up to 31 bits are the same id in every arena. The order is that of
-/// creation and has no further meaning.
+/// [`Dims::resolve`](super::Dims::resolve)). Constants of up to 31 bits have the same id in every arena. The
+/// order is that of creation and has no further meaning.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DimId(NonZeroU32);
 
-/// Marks an id that is a constant rather than the position of a node.
+/// Marks an id that is a constant and not the position of a node.
 const INLINE: u32 = 1 << 31;
 
 impl DimId {
@@ -19,7 +19,7 @@ impl DimId {
     /// The constant 1.
     pub const ONE: Self = Self::inline(1);
 
-    /// Constants of 31 bits (two's complement) live in the id itself.
+    /// Constants of 31 bits (two's complement) are stored in the id.
     pub(super) const INLINE_RANGE: std::ops::RangeInclusive<i64> = -(1 << 30)..=(1 << 30) - 1;
 
     pub(super) const fn inline(value: i32) -> Self {

@@ -1,4 +1,4 @@
-//! Hash-consing: a node for every content, once, with its summary; `None` where the limits are exceeded.
+//! Hash-consing: one node for each content, with its cached properties; `None` beyond the limits.
 
 use super::arena::{Dims, Kind, MAX_ARGUMENTS, MAX_DEGREE, MAX_NESTING, MAX_SIZE, MAX_TERMS, Summary};
 use super::bounds::Interval;
@@ -6,8 +6,8 @@ use super::id::DimId;
 use super::poly::Term;
 
 impl Dims {
-    /// The sum of terms that are sorted by monomial, distinct, and without a zero coefficient.
-    /// `None` if it is beyond the limits.
+    /// The sum of terms that are sorted by monomial, distinct, and without a zero coefficient. `None` if it
+    /// is beyond the limits.
     pub(super) fn intern_sum(&mut self, terms: &[Term]) -> Option<DimId> {
         match terms {
             [] => return Some(DimId::ZERO),
@@ -85,8 +85,8 @@ impl Dims {
         Some(self.push(Kind::Floor { numerator, denominator }, summary, hash))
     }
 
-    /// The minimum of at least two dims that are sorted by id and in lowest form.
-    /// `None` if it is beyond the limits.
+    /// The minimum of at least two dims that are sorted by id and in lowest form. `None` if it is beyond the
+    /// limits.
     pub(super) fn intern_min(&mut self, arguments: &[DimId]) -> Option<DimId> {
         debug_assert!(arguments.len() > 1 && arguments.is_sorted(), "arguments are sorted");
         let hash = self.hash(4, arguments.iter().map(|argument| argument.word()));

@@ -1,4 +1,4 @@
-//! The laws of dims, held against plain integer arithmetic.
+//! The laws of dims, compared with plain integer arithmetic.
 //!
 //! A random expression is built twice: as a dim, and as a tree that is evaluated with 128-bit integers. Every
 //! claim about the dim (its value, its bounds, a comparison, a solution) is then checked on a grid of values
@@ -47,7 +47,7 @@ impl Expr {
         }
     }
 
-    /// The expression with the first symbol in the place of all symbols.
+    /// The expression with all symbols replaced by the first one.
     pub(super) fn in_one_symbol(self) -> Self {
         match self {
             Self::Constant(value) => Self::Constant(value),

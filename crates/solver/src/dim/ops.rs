@@ -1,4 +1,4 @@
-//! Ring operations: total, and honest where they give up.
+//! Ring operations. They are total: a result beyond the limits is an unknown.
 
 use super::arena::{Dims, Operation};
 use super::id::DimId;
@@ -63,7 +63,7 @@ impl Dims {
         terms.iter().fold(DimId::ZERO, |sum, &term| self.add(sum, term))
     }
 
-    /// Resolves the arguments, and answers with an unknown where the operation gives up.
+    /// Resolves the arguments and applies an operation; a missing result is an unknown.
     fn total(
         &mut self,
         operation: Operation,

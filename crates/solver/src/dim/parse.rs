@@ -1,4 +1,4 @@
-//! Dims from text.
+//! Parser of dims.
 //!
 //! ```text
 //! sum     = product (("+" | "-") product)*
@@ -7,29 +7,29 @@
 //! atom    = integer | name | function "(" sum ("," sum)* ")" | "(" sum ")" | "?"
 //! ```
 //!
-//! `//` rounds down. `/` is the true quotient, and is rounded down where an integer is needed, which is how
-//! exporters mean it: `floor(a/b)`, `ceil(a/b)`, and a bare `a/b`. Functions are those that exporters print:
-//! `floor`, `ceil`, `ceiling`, `min`, `max`, `Mod`, `FloorDiv`, `CeilDiv`, `CleanDiv` and their spellings.
-//! `?` is an extent that nobody named: each one is its own.
+//! `//` rounds down. `/` is the true quotient, and is rounded down if an integer is needed, as exporters mean
+//! it in `floor(a/b)`, `ceil(a/b)` and a bare `a/b`. The functions are those that exporters print: `floor`,
+//! `ceil`, `ceiling`, `min`, `max`, `Mod`, `FloorDiv`, `CeilDiv`, `CleanDiv` and variants of these. `?` is an
+//! anonymous extent, a different one each time.
 //!
-//! **A name stays a name.** Letters, digits and `_ . : $ # @ & !` make a name. Whatever is not a well-formed
-//! expression (`batch size`, `f(x)`, `1.5*n`) is one symbol with exactly that text as its name; so are words
-//! that are joined by hyphens and nothing else (`batch-size`, while `n-1`, `a - b` and `2*a-b` are
-//! differences). Inside an expression such a name is written in double quotes: `2*"batch size"`.
+//! Letters, digits and `_ . : $ # @ & !` form a name. A text that is not a well-formed expression
+//! (`batch size`, `f(x)`, `1.5*n`) is one symbol with that text as its name. So are words that are joined by
+//! hyphens only (`batch-size`); `n-1`, `a - b` and `2*a-b` are differences. Inside an expression such a name
+//! is written in double quotes: `2*"batch size"`.
 //!
-//! The text is first turned into a postfix program, and only a well-formed one is run, so that a text that
-//! turns out to be a name leaves nothing else behind. Recursion is limited by [`MAX_PARENTHESES`].
+//! The text is first compiled to a postfix program, and only a well-formed one is run, so a text that is a
+//! name has no side effects. [`MAX_PARENTHESES`] limits the recursion.
 
 use super::arena::{Dims, MAX_DEGREE};
 use super::id::DimId;
 
-/// Why an expression has no dim. Its sound reading is then `symbol(text)`.
+/// Error of an expression without a dim. It can still be used as the symbol `symbol(text)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DimParseError {
-    /// There is no text.
+    /// The text is empty.
     #[error("a dimension cannot be empty")]
     Empty,
-    /// The expression is longer than any that is read.
+    /// The expression is too long.
     #[error("the expression has {len} bytes, the limit is {limit}")]
     TooLong {
         /// The length in bytes.
@@ -45,16 +45,16 @@ pub enum DimParseError {
     DivisionByZero,
 }
 
-/// The longest expression in bytes; a plain name may be longer.
+/// Maximum length of an expression in bytes; a plain name may be longer.
 const MAX_LEN: usize = 4096;
-/// How deep parentheses may be nested; a deeper text is a name.
+/// Maximum nesting of parentheses; a deeper text is a name.
 const MAX_PARENTHESES: usize = 64;
 
 impl Dims {
-    /// Reads an expression, or a plain name. See the module documentation for the grammar.
+    /// Parses an expression or a plain name. The module documentation has the grammar.
     ///
     /// # Errors
-    /// If the text is empty, or a well-formed expression that has no dim: see [`DimParseError`].
+    /// [`DimParseError`] if the text is empty, or a well-formed expression without a dim.
     pub fn parse(&mut self, text: &str) -> Result<DimId, DimParseError> {
         if text.is_empty() {
             return Err(DimParseError::Empty);
@@ -66,7 +66,7 @@ impl Dims {
             return Err(DimParseError::TooLong { len: text.len(), limit: MAX_LEN });
         }
         match Program::read(text) {
-            // Only a name with blanks around it, or quotes: outside an expression they belong to the name.
+            // A name with surrounding blanks, or quotes: outside an expression they belong to the name.
             Some(Program { steps, .. })
                 if matches!(steps[..], [Step::Quoted(_)])
                     || matches!(steps[..], [Step::Name(name)] if text.trim() == name) =>
@@ -78,9 +78,9 @@ impl Dims {
         }
     }
 
-    /// Reads a dim that the author of a model wrote, and prints equal dims as written there from then on.
+    /// Parses a dim in a model, and records its text as the notation of equal dims.
     ///
-    /// Of two ways to write the same dim, the first counts. Constants and lone symbols have only one.
+    /// Of two notations of one dim, the first is used. Constants and lone symbols have only one.
     ///
     /// # Errors
     /// As [`Dims::parse`].
@@ -219,7 +219,7 @@ impl Dims {
     }
 }
 
-/// A value while an expression is computed; the denominator is not the constant zero.
+/// A value during the computation of an expression. The denominator is not the constant zero.
 #[derive(Clone, Copy)]
 struct Quotient {
     numerator: DimId,
@@ -261,18 +261,18 @@ enum Extremum {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step<'a> {
     Integer(&'a str),
-    /// The digits of a negative integer, since the least one has no positive counterpart.
+    /// The digits of a negative integer, because the least one has no positive counterpart.
     Negative(&'a str),
     Name(&'a str),
     Quoted(&'a str),
     Unknown,
     Unary(Unary),
     Binary(Binary),
-    /// Of the last so many values.
+    /// Applies to this number of last values.
     Extremum(Extremum, usize),
 }
 
-/// What a function name means: how many arguments, and what is done with them.
+/// The number of arguments and the operation of a function name.
 #[derive(Clone, Copy)]
 enum Function {
     One(Unary),
@@ -304,7 +304,7 @@ fn word_len(text: &str) -> usize {
     text.find(|c| !is_name_char(c)).unwrap_or(text.len())
 }
 
-/// What a word is: an integer, a name, or neither (a number with a point or an exponent).
+/// The kind of a word: an integer, a name, or neither (a number with a point or an exponent).
 fn classify(word: &str) -> Option<Step<'_>> {
     if word.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(Step::Integer(word));
@@ -314,13 +314,13 @@ fn classify(word: &str) -> Option<Step<'_>> {
     (!number_like).then_some(Step::Name(word))
 }
 
-/// Whether a text is read as this name inside an expression, without quotes.
+/// Whether a text is a name inside an expression without quotes.
 pub(super) fn is_plain_name(text: &str) -> bool {
     !text.is_empty() && word_len(text) == text.len() && matches!(classify(text), Some(Step::Name(_)))
 }
 
-/// Whether a text that stands alone is a name: words that hyphens join, each after the first one starting with
-/// a letter. `n-1` is a difference.
+/// Whether a text alone is a name: words that are joined by hyphens, where each after the first starts with a
+/// letter. `n-1` is a difference.
 fn is_lone_name(text: &str) -> bool {
     let mut words = text.split('-');
     words.next().is_some_and(is_plain_name)
@@ -349,7 +349,7 @@ impl<'a> Program<'a> {
         self.text = self.text.trim_start();
     }
 
-    /// Takes the token if it comes next.
+    /// Consumes the token if it is next.
     fn take(&mut self, token: &str) -> bool {
         self.skip_blanks();
         match self.text.strip_prefix(token) {
@@ -361,7 +361,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Takes the first of the tokens that comes next.
+    /// Consumes the first of the tokens that is next.
     fn take_any(&mut self, tokens: &[(&str, Binary)]) -> Option<Binary> {
         tokens.iter().find(|(token, _)| self.take(token)).map(|&(_, operator)| operator)
     }

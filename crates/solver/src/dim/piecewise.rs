@@ -1,21 +1,21 @@
 //! Integer functions of one variable `t >= 0` that are polynomials on intervals.
 //!
-//! Along a residue class of its variable, a dim in one variable with constant divisors is such a function (see
-//! [`solutions`](super::solutions)). Sums, products, minima and exact quotients are computed piece by piece; a minimum
-//! adds pieces where its arguments cross.
+//! Along a residue class of its variable, a dim in one variable with constant divisors is such a function
+//! (see [`solutions`](super::solutions)). Sums, products, minima and exact quotients are computed piece by
+//! piece; a minimum adds pieces where its arguments cross.
 //!
-//! Crossings are found without real arithmetic: a polynomial is monotone wherever its forward difference
-//! `p(t + 1) - p(t)`, a polynomial of lower degree, keeps its sign; on such an interval a change of sign is found by
-//! bisection.
+//! Crossings are found without real arithmetic. A polynomial is monotone where its forward difference
+//! `p(t + 1) - p(t)`, a polynomial of lower degree, keeps its sign; on such an interval bisection finds a
+//! change of sign.
 //!
-//! Every function returns `None` where a number does not fit into 128 bits, or a limit is exceeded: degree
-//! [`MAX_POWER`], [`MAX_PIECES`] pieces.
+//! Functions return `None` if a number exceeds 128 bits, or beyond a limit: degree [`MAX_POWER`],
+//! [`MAX_PIECES`] pieces.
 
 use std::cmp::Ordering;
 
-/// The greatest degree.
+/// Maximum degree.
 const MAX_POWER: usize = 12;
-/// The most pieces of one function.
+/// Maximum number of pieces of one function.
 const MAX_PIECES: usize = 64;
 
 /// A polynomial: the coefficient of `t^k` at position `k`, without trailing zeros.
@@ -91,7 +91,7 @@ impl Polynomial {
         Self::new(coefficients)
     }
 
-    /// The intervals of `start..end` on which the sign does not change: where each begins, and the sign.
+    /// The intervals of `start..end` on which the sign is constant: the start of each, and the sign.
     fn signs(&self, start: i64, end: Option<i64>) -> Option<Vec<(i64, Ordering)>> {
         if self.0.len() <= 1 {
             return Some(vec![(start, self.sign_at(start)?)]);
@@ -116,7 +116,7 @@ impl Polynomial {
         Some(signs)
     }
 
-    /// The first integer of `begin..stop` at which the sign has reached `sign` on its way in the direction of `slope`.
+    /// The first integer of `begin..stop` at which the sign has reached `sign` in the direction of `slope`.
     #[expect(clippy::option_option, reason = "the number fits, and there is such an integer")]
     fn first_reaching(
         &self,
@@ -189,7 +189,7 @@ impl Piecewise {
         (pieces.len() <= MAX_PIECES).then_some(Self(pieces))
     }
 
-    /// The common refinement: where each interval begins and ends, and both polynomials.
+    /// The common refinement: start and end of each interval, and both polynomials.
     fn common<'a>(&'a self, other: &'a Self) -> Vec<(i64, Option<i64>, &'a Polynomial, &'a Polynomial)> {
         let mut starts: Vec<i64> = self.0.iter().chain(&other.0).map(|(start, _)| *start).collect();
         starts.sort_unstable();
@@ -233,7 +233,8 @@ impl Piecewise {
         (pieces.len() <= MAX_PIECES).then_some(Self(pieces))
     }
 
-    /// The intervals on which the function has one of the given signs: first and last `t`, `None` for no end.
+    /// The intervals on which the function has one of the given signs: first and last `t`; `None` is
+    /// unbounded.
     pub(super) fn where_sign(&self, wanted: &[Ordering]) -> Option<Vec<Range>> {
         let mut ranges: Vec<Range> = Vec::new();
         for (at, (start, piece)) in self.0.iter().enumerate() {
@@ -250,7 +251,7 @@ impl Piecewise {
     }
 }
 
-/// The first and the last integer of a range; `None` for no end.
+/// The first and last integer of a range; `None` is unbounded.
 pub(super) type Range = (i64, Option<i64>);
 
 /// The union of ranges: sorted, disjoint, and not adjacent.

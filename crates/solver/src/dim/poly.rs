@@ -1,7 +1,8 @@
-//! Polynomials while they are being computed: sorted lists of terms.
+//! Polynomials during a computation: sorted lists of terms.
 //!
-//! **Invariant:** a list of terms is sorted by monomial, has no monomial twice and no zero coefficient.
-//! The constant term's monomial is [`DimId::ONE`], which sorts last.
+//! **Invariant:** a list of terms is sorted by monomial, and has no duplicate monomial and no zero
+//! coefficient. The monomial of the constant term is [`DimId::ONE`], which sorts last.
+//!
 //! **Invariant:** the terms of an interned sum never have the coefficient `i64::MIN`, so each can be negated.
 
 use smallvec::SmallVec;
@@ -16,10 +17,10 @@ pub(super) struct Term {
     pub(super) monomial: DimId,
 }
 
-/// A polynomial that is not interned.
+/// A polynomial without an id.
 pub(super) type Terms = SmallVec<[Term; 4]>;
 
-/// The most pairs of terms that a product multiplies out.
+/// Maximum number of pairs of terms in a product.
 const MAX_PAIRS: usize = 1024;
 
 /// `a + scale * b`; `None` on overflow.
@@ -162,7 +163,7 @@ impl Dims {
         collect(products)
     }
 
-    /// The monomial that times `divisor` is `monomial`, if it divides.
+    /// The quotient of two monomials, if `divisor` divides `monomial`.
     pub(super) fn divide_monomials(&mut self, monomial: DimId, divisor: DimId) -> Option<DimId> {
         if divisor == DimId::ONE {
             return Some(monomial);

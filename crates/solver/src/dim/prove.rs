@@ -1,17 +1,17 @@
 //! Proofs of statements about dims over a [`Domain`].
 //!
-//! The dim is copied to an arena of its own, in which every leaf that is at least `k` is written as `k + x` for a new leaf
-//! `x` from 0 on. Multiplied out, `(1 + x)*(1 + y) - (1 + x)` has no negative term left, so the interval arithmetic
-//! of [`bounds`](super::bounds) sees what it cannot see in `a*b - a`; floors and minima are brought to their lowest form
-//! under the bounds of the domain. Then the statement is proved
+//! The dim is copied to a separate arena, in which every leaf that is at least `k` is written as `k + x` for
+//! a new leaf `x` from 0 on. Multiplied out, `(1 + x)*(1 + y) - (1 + x)` has no negative term left, so the
+//! interval arithmetic of [`bounds`](super::bounds) proves what it cannot prove for `a*b - a`. Floors and
+//! minima are brought to their lowest form under the bounds of the domain. Then the statement is proved
 //!
 //! 1. by bounds, divisibility and residues, as in [`decide`](super::decide);
 //! 2. by adding multiples of known facts `f >= 0` such that a term cancels;
-//! 3. by cases: each argument of a minimum is the least one, which adds facts; each remainder of a symbol by the
-//!    divisor of a floor; a symbol in a product is at its least value, or above it.
+//! 3. by cases: each argument of a minimum is the least one, which adds facts; each remainder of a symbol by
+//!    the divisor of a floor; a symbol in a product is at its least value, or above it.
 //!
-//! A proof is a proof: `false` only means that none was found. The work of one proof is limited by [`MAX_WORK`], the
-//! facts by [`MAX_FACTS`] conditions of the domain.
+//! Proofs are sound; `false` means that none was found. [`MAX_WORK`] limits the work of one proof, and
+//! [`MAX_FACTS`] the conditions of the domain.
 
 use std::collections::HashMap;
 
@@ -23,17 +23,17 @@ use super::domain::Domain;
 use super::id::DimId;
 use super::poly::{Term, Terms, gcd, merge};
 
-/// The most terms that one proof visits.
+/// Maximum number of terms visited by one proof.
 const MAX_WORK: usize = 1 << 14;
-/// How often the bounds of a sum with floors and minima visit its terms.
+/// Number of visits of the terms of a sum with floors and minima for its bounds.
 const RELAXATION_WORK: usize = 50;
-/// The most conditions of the domain that a proof uses.
+/// Maximum number of conditions of the domain in a proof.
 const MAX_FACTS: usize = 16;
-/// The greatest divisor by which a proof tries all remainders.
+/// Maximum divisor for which a proof tries all remainders.
 const MAX_MODULUS: i64 = 8;
-/// How many symbols are split into their least value and the values above it, in one case.
+/// Maximum number of symbols that are split into their least value and the values above it, in one case.
 const MAX_SPLITS: u32 = 2;
-/// How many facts are added to one statement.
+/// Maximum number of facts added to one statement.
 const MAX_FACTS_ADDED: u32 = 3;
 
 /// A statement about a dim of the prover's arena.
@@ -48,7 +48,7 @@ enum Claim {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Style {
     Shifted,
-    /// For dims that would be too large when multiplied out.
+    /// For dims that are too large when multiplied out.
     Plain,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Prover<'d> {
     /// Dims that are at least 0.
     facts: Vec<DimId>,
     work: usize,
-    /// How many symbols may still be split into their least value and the values above it.
+    /// Remaining number of symbols that may be split into their least value and the values above it.
     splits: u32,
 }
 
@@ -113,7 +113,7 @@ impl<'d> Prover<'d> {
 
     fn claim(&mut self, claim: Claim, dim: DimId, facts: &[DimId]) -> bool {
         if facts.iter().any(|&fact| self.dims.summary(fact).bounds.high < 0) {
-            // No binding is of this case.
+            // No binding is in this case.
             return true;
         }
         if !self.spend(8 * usize::from(self.dims.summary(dim).size)) {
@@ -125,20 +125,20 @@ impl<'d> Prover<'d> {
             || self.by_least_value(claim, dim, facts)
     }
 
-    /// Whether the budget allows this much work.
+    /// Spends work; returns whether the budget allows it.
     fn spend(&mut self, work: usize) -> bool {
         let allowed = self.work >= work;
         self.work = self.work.saturating_sub(work);
         allowed
     }
 
-    /// Whether the budget allows computing the bounds of a sum.
+    /// Spends the work of bounding a sum; returns whether the budget allows it.
     fn spend_bounds(&mut self, terms: &[Term]) -> bool {
         let nested = terms.iter().any(|term| self.dims.summary(term.monomial).nesting > 0);
         self.spend(terms.len() * if nested { RELAXATION_WORK } else { 1 })
     }
 
-    /// Without cases.
+    /// Proves a statement without cases.
     fn direct(&mut self, claim: Claim, dim: DimId, facts: &[DimId]) -> bool {
         let terms = self.dims.terms(dim);
         if !self.spend_bounds(&terms) {
@@ -202,7 +202,7 @@ impl<'d> Prover<'d> {
         false
     }
 
-    /// By cases: which argument of a minimum is the least one.
+    /// Proves by cases: each argument of a minimum is the least one.
     fn by_minimum(&mut self, claim: Claim, dim: DimId, facts: &[DimId]) -> bool {
         let Some((atom, arguments)) = self.a_minimum(dim) else { return false };
         arguments.iter().all(|&least| {
@@ -230,7 +230,7 @@ impl<'d> Prover<'d> {
         })
     }
 
-    /// The first answer for a node of the dim, outer nodes first.
+    /// The first result for a node of the dim, outer nodes first.
     fn first_node<T>(&self, dim: DimId, wanted: impl Fn(&Self, DimId) -> Option<T>) -> Option<T> {
         let (mut stack, mut seen) = (vec![dim], std::collections::HashSet::new());
         while let Some(dim) = stack.pop() {
@@ -245,7 +245,7 @@ impl<'d> Prover<'d> {
         None
     }
 
-    /// By cases: the remainder of a symbol by the divisor of a floor.
+    /// Proves by cases: the remainders of a symbol by the divisor of a floor.
     fn by_residue(&mut self, claim: Claim, dim: DimId, facts: &[DimId]) -> bool {
         let Some((leaf, modulus)) = self.a_residue(dim) else { return false };
         let bounds = self.dims.summary(leaf).bounds;
@@ -265,7 +265,7 @@ impl<'d> Prover<'d> {
         })
     }
 
-    /// By cases: a symbol in a product has its least value, or a greater one.
+    /// Proves by cases: a symbol in a product has its least value, or a greater one.
     fn by_least_value(&mut self, claim: Claim, dim: DimId, facts: &[DimId]) -> bool {
         if self.splits == 0 || self.style == Style::Plain {
             return false;
@@ -285,7 +285,7 @@ impl<'d> Prover<'d> {
         proved
     }
 
-    /// A leaf that can be 0 and more in a product of a sum.
+    /// A leaf in a product of a sum that can be 0 or more.
     fn a_factor(&self, dim: DimId) -> Option<(DimId, Interval)> {
         let terms = self.dims.terms(dim);
         let products = terms.iter().filter(|term| self.dims.summary(term.monomial).degree > 1);
@@ -324,7 +324,7 @@ impl Dims {
         })
     }
 
-    /// Whether a goal holds for all admissible bindings, for none, or undecided.
+    /// Whether a goal holds for all admissible bindings, for none, or is undecided.
     pub(super) fn decide_goal(&mut self, goal: Goal, domain: &Domain) -> Decision {
         if self.always_holds(goal, domain) {
             Decision::Equal
@@ -351,7 +351,7 @@ impl Dims {
         }
     }
 
-    /// The only value of a resolved dim over all admissible bindings, where bounds prove it.
+    /// The only value of a resolved dim over all admissible bindings, if bounds prove it.
     pub(super) fn only_value(&mut self, dim: DimId, domain: &Domain) -> Option<i64> {
         let mut prover = Prover::new(self, domain, Style::Shifted);
         let dim = prover.import(self, dim);

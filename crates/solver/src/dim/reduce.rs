@@ -3,13 +3,13 @@
 //! | goal | becomes |
 //! |---|---|
 //! | `x*d = 0` | `d = 0`, or also `x = 0` where `x` is not known to be positive |
-//! | `x*d <= 0` for `x >= 0` | `d <= 0`, likewise |
+//! | `x*d <= 0` for `x >= 0` | `d <= 0`, as above |
 //! | `k*min(a, b) + r <= 0` for `k > 0` | `k*a + r <= 0` or `k*b + r <= 0` |
 //! | `r - k*min(a, b) <= 0` for `k > 0` | `r - k*a <= 0` and `r - k*b <= 0` |
 //! | `min(a, b) - a = 0` | `a - b <= 0` |
 //! | `k*min(a, b) + r = 0`, where `k*b + r = 0` and `b <= a` never hold together | `k*a + r = 0` and `a - b <= 0` |
 //!
-//! Each rule keeps the meaning of the goal for all admissible bindings.
+//! Each rule preserves the truth of the goal for all admissible bindings.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ use super::domain::Domain;
 use super::id::DimId;
 use super::poly::{Term, Terms, collect, merge};
 
-/// The most atoms that are simplified in one dim.
+/// Maximum number of atoms simplified in one dim.
 const MAX_ATOMS: usize = 12;
 
 /// A term that is a multiple of a minimum, and the other terms.
@@ -30,7 +30,7 @@ struct Isolated {
 }
 
 impl Dims {
-    /// Goals of which one holds exactly if `goal` does: without content, common factors, and minima that are
+    /// Goals of which one holds exactly if `goal` does, without content, common factors, and minima that are
     /// bounded from above.
     pub(super) fn factored(&mut self, goal: Goal, domain: &Domain) -> Vec<Goal> {
         let goal = without_content(goal, self);
@@ -84,7 +84,7 @@ impl Dims {
         Some(zeros)
     }
 
-    /// A minimum that is a term by itself and occurs nowhere else in the dim.
+    /// A minimum that is a term by itself and does not occur elsewhere in the dim.
     fn isolated_minimum(&self, dim: DimId) -> Option<Isolated> {
         let terms = self.terms(dim);
         terms.iter().find_map(|term| {
@@ -124,7 +124,7 @@ impl Dims {
         cases.map(|argument| self.with_argument(&isolated, argument).map(Goal::NotPositive)).collect()
     }
 
-    /// Goals that hold together exactly if the goal does.
+    /// Goals whose conjunction is equivalent to the goal.
     pub(super) fn all_of_arguments(&mut self, goal: Goal, domain: &Domain) -> Option<Vec<Goal>> {
         let isolated = self.isolated_minimum(goal.dim())?;
         let arguments = isolated.arguments.clone();
@@ -165,8 +165,9 @@ impl Dims {
         possible
     }
 
-    /// The dim in the simplest form that is equal to it for all admissible bindings: known values of symbols are put
-    /// in, arguments of minima that are never the least are dropped, and quotients with one value are replaced by it.
+    /// The simplest form of a dim that is equal for all admissible bindings: known values of symbols are
+    /// substituted, arguments of minima that are never the least are removed, and quotients with one value
+    /// are replaced by it.
     pub fn simplify(&mut self, dim: DimId, domain: &Domain) -> DimId {
         let mut dim = domain.substitute(self, dim);
         if self.summary(dim).nesting == 0 {
@@ -232,8 +233,8 @@ impl Dims {
         self.try_min_all(&arguments).unwrap_or(atom)
     }
 
-    /// The symbol that has to have one value for the dim to be 0, and the value: `a*x + b = 0` with a positive `a` that
-    /// divides `b`. The youngest such symbol is taken.
+    /// The symbol that must have one value for the dim to be 0, and the value: `a*x + b = 0` with a positive
+    /// `a` that divides `b`. The youngest such symbol is used.
     pub(super) fn determined(&mut self, dim: DimId, domain: &Domain) -> Option<(DimId, DimId)> {
         let terms = self.terms(dim);
         let symbols = self.symbols_of(dim);

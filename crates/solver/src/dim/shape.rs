@@ -1,7 +1,7 @@
 //! Shapes: interned lists of dims.
 //!
-//! **Invariant:** equal lists have equal ids. All dims live in one flat list, so a shape costs its dims and
-//! a range. An unknown rank is no shape: it is `None` of an `Option<ShapeId>`, which is as small as the id.
+//! **Invariant:** equal lists have equal ids. All dims are stored in one flat list, so a shape costs its dims
+//! and a range. An unknown rank is `None` of an `Option<ShapeId>`, which has the size of the id.
 
 use std::fmt;
 use std::hash::BuildHasher;
@@ -16,12 +16,12 @@ use crate::dim::{DimId, Dims};
 /// The dims of one shape.
 pub type DimVec = SmallVec<[DimId; 6]>;
 
-/// A list of dims, by number.
+/// Identifies an interned shape.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ShapeId(NonZeroU32);
 
 impl ShapeId {
-    /// The number itself, never zero.
+    /// The number of the id, never zero.
     pub(crate) fn number(self) -> u32 {
         self.0.get()
     }
@@ -35,7 +35,7 @@ impl ShapeId {
 #[derive(Clone, Default)]
 pub struct Shapes {
     dims: Vec<DimId>,
-    /// Where each shape ends in `dims`; it starts where the previous one ends.
+    /// The end of each shape in `dims`; it starts at the end of the previous one.
     ends: Vec<u32>,
     index: HashTable<ShapeId>,
     hasher: RandomState,
@@ -48,7 +48,7 @@ impl Shapes {
         Self::default()
     }
 
-    /// The shape with these dims.
+    /// Returns the id of a shape.
     pub fn intern(&mut self, dims: &[DimId]) -> ShapeId {
         let hash = self.hasher.hash_one(dims);
         if let Some(&found) = self.index.find(hash, |&shape| self.get(shape) == dims) {
@@ -56,7 +56,7 @@ impl Shapes {
         }
         self.dims.extend_from_slice(dims);
         self.ends.push(u32::try_from(self.dims.len()).expect("2^32 dims do not fit into memory"));
-        // Every shape but the empty one has a dim of its own, so there are at most 2^32 of them.
+        // Every shape except the empty one has a separate dim, so there are at most 2^32.
         let number = u32::try_from(self.ends.len()).ok().and_then(NonZeroU32::new);
         let shape = ShapeId(number.expect("2^32 shapes do not fit into memory"));
         let Self { dims, ends, index, hasher } = self;
@@ -64,27 +64,27 @@ impl Shapes {
         shape
     }
 
-    /// The dims of a shape of this arena.
+    /// Returns the dims of a shape.
     ///
     /// # Panics
-    /// If the shape is of another arena that has more shapes.
+    /// If the shape is from an arena with more shapes.
     #[must_use]
     pub fn get(&self, shape: ShapeId) -> &[DimId] {
         slice(&self.dims, &self.ends, shape)
     }
 
-    /// Every shape, in the order in which they were made.
+    /// All shapes, in the order of their creation.
     pub(crate) fn ids(&self) -> impl Iterator<Item = ShapeId> + use<> {
         (1..=u32::try_from(self.ends.len()).unwrap_or(u32::MAX)).filter_map(NonZeroU32::new).map(ShapeId)
     }
 
-    /// How many different shapes there are.
+    /// The number of distinct shapes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is no shape yet.
+    /// Whether the arena has no shapes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()

@@ -1,12 +1,13 @@
 //! Bounds of sums of products, each atom counted from its least value.
 //!
-//! `(a + 1)*(b + 1)` is kept as `a*b + a + b + 1`, and with `a, b >= -1` the intervals of its terms say nothing. With
-//! `a = x - 1` and `b = y - 1` the sum is `x*y`, whose terms are never negative. So each atom with a known least
-//! value is replaced by that value plus a number from 0 on, and everything is multiplied out. Where no
-//! coefficient but the constant is negative, the constant is a lower bound.
+//! `(a + 1)*(b + 1)` is stored as `a*b + a + b + 1`. For `a, b >= -1` the intervals of its terms give no
+//! bound, but with `a = x - 1` and `b = y - 1` the sum is `x*y`, whose terms are never negative. So each atom
+//! with a known least value is replaced by that value plus a number from 0 on, and the sum is multiplied out.
+//! If only the constant may be negative, it is a lower bound.
 //!
-//! Floors of images (`(height - 1)//32`) are such atoms. **Limit:** sums that multiply out to more than [`MAX_TERMS`]
-//! terms get no bound.
+//! Such atoms are the floors in models on images (`(height - 1)//32`).
+//!
+//! **Limit:** sums that multiply out to more than [`MAX_TERMS`] terms get no bound.
 
 use smallvec::SmallVec;
 
@@ -14,14 +15,14 @@ use super::arena::Dims;
 use super::id::DimId;
 use super::poly::Term;
 
-/// How many terms a sum may multiply out to.
+/// Maximum number of terms of a multiplied-out sum.
 const MAX_TERMS: usize = 64;
 
 /// A product of the shifted atoms, sorted.
 type Product = SmallVec<[DimId; 4]>;
 
 impl Dims {
-    /// A lower bound of the sum times `sign`, where some product has an atom that can be negative.
+    /// A lower bound of `sign` times the sum, if some product has an atom that can be negative.
     pub(super) fn shifted_low(&self, terms: &[Term], sign: i64) -> Option<i64> {
         let mut negative = false;
         for term in terms {

@@ -1,13 +1,13 @@
 //! The exact solutions of goals in one variable.
 //!
-//! The variable, called the *pivot*, is a symbol or a product of symbols (`batch*seq`) in which all goals can be written.
-//! Let `period` be a common multiple of the divisors of all floors. For every residue `r` the substitution
-//! `pivot = r + period*t` turns every floor into an exact quotient, so each goal becomes a piecewise polynomial in
-//! `t` (see [`piecewise`](super::piecewise)), whose zeros and signs are found exactly. The solutions of all classes
-//! together are exact: nothing is sampled.
+//! The variable, called the *pivot*, is a symbol or a product of symbols (`batch*seq`) in which all goals can
+//! be written. Let `period` be a common multiple of the divisors of all floors. For every residue `r` the
+//! substitution `pivot = r + period*t` makes every floor an exact quotient, so each goal becomes a piecewise
+//! polynomial in `t` (see [`piecewise`](super::piecewise)), whose zeros and signs are found exactly. The
+//! union over all residue classes is exact.
 //!
-//! Not every goal is covered: a divisor that is not a positive constant, a period beyond [`MAX_PERIOD`], and overflow
-//! yield `None`. The work is bounded by [`MAX_WORK`] nodes visited over all classes.
+//! Goals are not covered if a divisor is not a positive constant, if the period exceeds [`MAX_PERIOD`], or on
+//! overflow; then the result is `None`. [`MAX_WORK`] bounds the number of nodes visited over all classes.
 
 use std::cmp::Ordering;
 
@@ -21,12 +21,12 @@ use super::id::DimId;
 use super::piecewise::{Piecewise, Range, merge_ranges};
 use super::poly::gcd;
 
-/// The greatest common period of floors.
+/// Maximum common period of floors.
 const MAX_PERIOD: i64 = 840;
-/// The most nodes that are visited, over all residue classes.
+/// Maximum number of nodes visited over all residue classes.
 const MAX_WORK: i64 = 1 << 15;
 
-/// A product of symbols that takes the place of a variable.
+/// A product of symbols that is treated as a variable.
 #[derive(Clone, Debug)]
 pub(super) struct Pivot {
     /// The symbols, sorted, with repetition.
@@ -55,11 +55,11 @@ pub(super) enum Extent {
     Finite(Vec<i64>),
     /// All values between two bounds, inclusive, with this remainder.
     Range { least: Option<i64>, greatest: Option<i64>, modulus: i64, remainder: i64 },
-    /// Anything else.
+    /// None of the above.
     Other,
 }
 
-/// The most values that are listed.
+/// Maximum number of listed values.
 pub(super) const MAX_VALUES: usize = 16;
 
 impl Solutions {
@@ -81,7 +81,7 @@ impl Solutions {
             .flat_map(|(class, ranges)| ranges.iter().map(move |range| (class, *range)))
     }
 
-    /// The values that are in both sets, which have the same pivot and the same period.
+    /// The intersection of two sets with the same pivot and period.
     pub(super) fn intersect(mut self, other: &Self) -> Self {
         for (own, others) in self.classes.iter_mut().zip(&other.classes) {
             let mut both = Vec::new();
@@ -102,7 +102,7 @@ impl Solutions {
         self
     }
 
-    /// Whether both sets, which have the same pivot and the same period, are equal.
+    /// Whether two sets with the same pivot and period are equal.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.classes == other.classes
     }
@@ -140,7 +140,8 @@ impl Solutions {
         Some(greatest)
     }
 
-    /// Whether the solutions are all values between two bounds, the upper one optional, with a remainder.
+    /// Whether the solutions are all values with one remainder between two bounds, of which the upper one is
+    /// optional.
     fn is_range(&self, low: i64, high: Option<i64>, (modulus, remainder): (i64, i64)) -> bool {
         self.classes.iter().enumerate().all(|(class, ranges)| {
             let Some(start) = self.value(class, 0) else { return false };
@@ -176,7 +177,7 @@ impl Solutions {
             if !self.is_range(least, greatest, (modulus, remainder)) {
                 continue;
             }
-            // A bound is worth stating where it excludes a value with this remainder.
+            // A bound is stated if it excludes a value with this remainder.
             let least = (least >= self.low.saturating_add(modulus)).then_some(least);
             let greatest = greatest
                 .filter(|greatest| self.high.is_none_or(|high| greatest.saturating_add(modulus) <= high));
@@ -317,7 +318,7 @@ impl Dims {
     }
 }
 
-/// Removes `parts` from a sorted list, if it has them all; whether it had.
+/// Removes `parts` from a sorted list that contains them all; returns whether it does.
 fn take_all(list: &mut SmallVec<[DimId; 8]>, parts: &[DimId]) -> bool {
     let mut rest = list.clone();
     for part in parts {

@@ -1,50 +1,50 @@
-//! What an equation between dims forces.
+//! Solutions of equations between dims.
 //!
-//! The difference of the two sides, divided by its content, is looked at in this order:
+//! The difference of the two sides, divided by its content, is handled by the first rule that applies:
 //!
-//! 1. it is always or never zero;
-//! 2. all terms are non-negative and there is no constant: each of them is zero, so a lone symbol is;
-//! 3. an anonymous variable, or else a symbol, stands alone in a term with coefficient 1 or -1 and nowhere
-//!    else: it equals the rest;
-//! 4. it is a polynomial in one symbol that grows with it: its only possible root is found by bisection.
+//! 1. It is always or never zero.
+//! 2. All terms are non-negative and there is no constant: each term is zero, so a lone symbol is.
+//! 3. An anonymous variable, or else a symbol, is alone in a term with coefficient 1 or -1 and occurs nowhere
+//!    else: it equals the rest.
+//! 4. It is a polynomial in one symbol that grows with it: bisection finds its only possible root.
 //!
-//! Nothing is guessed: what is answered is a consequence of the equation, for all values of the symbols.
+//! Every result is a consequence of the equation for all values of the symbols.
 
 use super::arena::{Dims, Kind};
 use super::decide::Decision;
 use super::id::DimId;
 use super::poly::{Term, Terms, collect, constant_term, content, merge, without_constant};
 
-/// What follows from an equation between two dims.
+/// The consequence of an equation between two dims.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Solved {
-    /// It holds always.
+    /// It always holds.
     Always,
     /// It never holds.
     Contradiction,
-    /// It holds only if the named symbol has this value, which does not mention the symbol.
+    /// It holds only if the named symbol has this value, which does not contain the symbol.
     Symbol {
         /// The symbol.
         symbol: DimId,
         /// Its only possible value: a constant, another symbol, or a polynomial.
         value: DimId,
     },
-    /// It holds only if the anonymous variable has this value, which does not mention the variable.
+    /// It holds only if the anonymous variable has this value, which does not contain the variable.
     Variable {
         /// The variable.
         variable: DimId,
         /// Its only possible value.
         value: DimId,
     },
-    /// Nothing was derived.
+    /// No consequence was found.
     Undecided,
 }
 
 impl Dims {
     /// Solves `lhs = rhs` for one symbol or anonymous variable. Binds nothing.
     ///
-    /// A variable is preferred to a symbol, a younger one to an older one: `N = M` says that `M`, which was
-    /// named later, is `N`.
+    /// A variable is preferred to a symbol, and a younger one to an older one: `N = M` gives the value `N`
+    /// for `M`, which was named later.
     pub fn solve_for(&mut self, lhs: DimId, rhs: DimId) -> Solved {
         let (lhs, rhs) = (self.resolve(lhs), self.resolve(rhs));
         let Some(mut terms) = self.difference(lhs, rhs) else { return Solved::Undecided };
@@ -64,8 +64,8 @@ impl Dims {
             .unwrap_or(Solved::Undecided)
     }
 
-    /// Solves `lhs = rhs` where no extent is 0: a factor that all terms share is divided out first, so that
-    /// `batch*seq = 7*batch` gives `seq = 7`. Where that leaves a contradiction, the factor is what is solved for.
+    /// Solves `lhs = rhs` for extents other than 0: a common factor of all terms is divided out first, so
+    /// `batch*seq = 7*batch` gives `seq = 7`. If that leaves a contradiction, the factor is solved for.
     pub fn solve_for_nonempty(&mut self, lhs: DimId, rhs: DimId) -> Solved {
         let (lhs, rhs) = (self.resolve(lhs), self.resolve(rhs));
         let Some(terms) = self.difference(lhs, rhs) else { return Solved::Undecided };
@@ -88,7 +88,7 @@ impl Dims {
         }
     }
 
-    /// The product of the atoms that every term has, where each of them is 0 or more; `None` where there is none.
+    /// The product of the non-negative atoms that every term has; `None` if there is none.
     fn common_factor(&mut self, terms: &[Term]) -> Option<DimId> {
         let (first, others) = terms.split_first()?;
         let mut common = self.factors(first.monomial);
@@ -181,7 +181,7 @@ impl Dims {
                 sum.saturating_add(power.saturating_mul(i128::from(coefficient) * i128::from(sign)))
             })
         };
-        // It grows by at least one per step, so the root is no greater than the constant.
+        // It grows by at least one per step, so the root is at most the constant.
         let (mut low, mut high) = (0i64, i64::try_from(constant_term(terms).unsigned_abs()).ok()?);
         while low < high {
             let middle = low + (high - low) / 2;

@@ -32,7 +32,7 @@ fn bounds(text: &str) -> (Option<i64>, Option<i64>) {
     dims.bounds(dim)
 }
 
-/// What an equation forces, as text.
+/// The solution of an equation, as text.
 fn solved(a: &str, b: &str) -> String {
     let mut dims = Dims::new();
     let (a, b) = (read(&mut dims, a), read(&mut dims, b));

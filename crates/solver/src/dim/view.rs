@@ -1,4 +1,4 @@
-//! Dims from the outside: what one is made of, one level deep, and copying from one arena to another.
+//! Views of dims one level deep, and copies from one arena to another.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::arena::{Dims, Kind};
 use super::id::DimId;
 use super::poly::constant_term;
 
-/// What a dim is, one level deep. Bound variables are followed.
+/// The structure of a dim, one level deep. Bound variables are followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DimView {
     /// A number.
@@ -26,7 +26,7 @@ pub enum DimView {
 }
 
 impl Dims {
-    /// What a dim is made of. It should be resolved: see [`Dims::resolve`].
+    /// The structure of a dim. It should be resolved, see [`Dims::resolve`].
     #[must_use]
     pub fn view(&self, dim: DimId) -> DimView {
         let dim = self.chase(dim);
@@ -47,9 +47,9 @@ impl Dims {
         }
     }
 
-    /// The dim of another arena in this one; `leaf` says what stands for its symbols and variables.
+    /// Copies a dim of another arena to this one. `leaf` maps its symbols and variables.
     ///
-    /// The answer is an unknown where the copy is beyond the limits of this arena.
+    /// The result is an unknown if the copy is beyond the limits of this arena.
     pub fn copy_from(
         &mut self,
         other: &Self,

@@ -1,14 +1,14 @@
 //! Search for bindings that satisfy or violate a condition.
 //!
-//! Bindings are ordered by the sum of their values, then lexicographically in the order in which the symbols were created.
-//! Two sets of bindings are tried:
+//! Bindings are ordered by the sum of their values, then lexicographically in the order in which the symbols
+//! were created. Two sets of bindings are tried:
 //!
 //! 1. all admissible bindings in that order, as many as the budget allows;
-//! 2. bindings in which at most two symbols differ from their least value, and these have values around the constants
-//!    that occur in the condition.
+//! 2. bindings in which at most two symbols differ from their least value, and these have values around the
+//!    constants that occur in the condition.
 //!
-//! The first answer of the first set is the smallest binding of all. The first answer of the second set is the smallest
-//! of that set. Every answer is evaluated, never inferred.
+//! The first result in the first set is the smallest binding of all, and the first result in the second set
+//! is the smallest of that set. Every result is evaluated.
 
 use super::arena::{Dims, Kind};
 use super::bounds::Interval;
@@ -17,14 +17,14 @@ use super::domain::{Domain, symbols_of};
 use super::evaluate::{Program, Results};
 use super::id::DimId;
 
-/// The most steps that a search evaluates.
+/// Maximum number of evaluated steps of a search.
 const MAX_STEPS: usize = 1 << 15;
-/// The most values of one symbol in the second set.
+/// Maximum number of values of one symbol in the second set.
 const MAX_CANDIDATES: usize = 24;
-/// The most symbols of which pairs are varied in the second set.
+/// Maximum number of symbols whose pairs are varied in the second set.
 const MAX_PAIRED: usize = 6;
 
-/// Which bindings are wanted.
+/// The bindings to find.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wanted {
     Holds,
@@ -78,7 +78,7 @@ impl Search {
         Some(Self { condition, wanted, facts, program, results, free, fixed, leaves, budget: MAX_STEPS })
     }
 
-    /// Whether the current binding is admissible and wanted.
+    /// Whether the current binding is admissible and satisfies the search.
     fn accepts(&mut self) -> bool {
         self.budget = self.budget.saturating_sub(self.program.len());
         let leaves = &self.leaves;
@@ -113,7 +113,7 @@ impl Search {
         binding
     }
 
-    /// The first binding of the first set that is wanted.
+    /// The first binding of the first set that satisfies the search.
     fn in_order(&mut self) -> Option<Vec<(DimId, i64)>> {
         let limit = self.budget / 2;
         let most: i64 = self
@@ -132,7 +132,7 @@ impl Search {
         None
     }
 
-    /// Distributes what is left of the sum over the symbols from `at` on.
+    /// Distributes the remaining sum over the symbols from `at` on.
     fn with_offset(&mut self, at: usize, offset: i64, limit: usize) -> Option<Vec<(DimId, i64)>> {
         if self.budget < limit {
             return None;
@@ -152,7 +152,7 @@ impl Search {
         None
     }
 
-    /// The first binding of the second set that is wanted.
+    /// The first binding of the second set that satisfies the search.
     fn around(&mut self, constants: &[i64]) -> Option<Vec<(DimId, i64)>> {
         let candidates: Vec<Vec<i64>> =
             self.free.iter().map(|free| candidates(free.bounds, constants)).collect();
@@ -193,7 +193,7 @@ impl Search {
     }
 }
 
-/// The values around the constants that a leaf can take.
+/// The values of a leaf around the constants.
 fn candidates(bounds: Interval, constants: &[i64]) -> Vec<i64> {
     let low = bounds.low;
     let near = constants.iter().flat_map(|constant| (-1..=1).map(move |step| constant.saturating_add(step)));
@@ -209,15 +209,16 @@ fn candidates(bounds: Interval, constants: &[i64]) -> Vec<i64> {
 }
 
 impl Dims {
-    /// A smallest admissible binding of the symbols that violates the condition: smallest by the sum of the values, then
-    /// lexicographically.
+    /// A smallest admissible binding of the symbols that violates the condition: smallest by the sum of the
+    /// values, then lexicographically.
     ///
     /// `None` if no such binding was found, or if an anonymous variable occurs.
     pub fn counterexample(&mut self, condition: Condition, domain: &Domain) -> Option<Vec<(DimId, i64)>> {
         self.witness(condition, domain, Wanted::Fails)
     }
 
-    /// A smallest admissible binding of the symbols that satisfies the condition; see [`Dims::counterexample`].
+    /// A smallest admissible binding of the symbols that satisfies the condition; see
+    /// [`Dims::counterexample`].
     pub fn example(&mut self, condition: Condition, domain: &Domain) -> Option<Vec<(DimId, i64)>> {
         self.witness(condition, domain, Wanted::Holds)
     }
@@ -247,7 +248,8 @@ impl Dims {
         search.around(&constants)
     }
 
-    /// The absolute values of all numbers that occur in a dim, and the quotients of constants by coefficients.
+    /// The absolute values of all numbers that occur in a dim, and the quotients of constants by
+    /// coefficients.
     fn constants_of(&self, dim: DimId) -> Vec<i64> {
         let mut constants = Vec::new();
         let (mut stack, mut seen) = (vec![dim], std::collections::HashSet::new());

@@ -1,19 +1,18 @@
-//! Calls of model-local functions: each body is solved once for each distinct tuple of argument types.
+//! Calls of model-local functions. A body is solved once for each distinct tuple of argument types.
 //!
-//! A call is looked up by its key: the function, the types, shapes and constants of its arguments with
-//! everything that is still unknown renumbered from zero, and its attributes. A new key gives a new
-//! frame whose parameters are a fresh copy of the arguments (so that the answer does not depend on the
-//! caller's variables); the finished frame is kept as a [`Summary`], and every call with that key
-//! copies the summary, with fresh variables, into the caller: let-polymorphism (Damas and Milner),
-//! with shapes.
+//! The key of a call consists of the function, the types, shapes and constants of the arguments with all
+//! unknowns renumbered from zero, and the attributes. A new key creates a frame whose parameters are fresh
+//! copies of the arguments, so that its result does not depend on the variables of the caller. The finished
+//! frame is stored as a [`Summary`]. Every call with the key copies the summary with fresh variables into the
+//! caller: let-polymorphism (Damas and Milner, 1982), extended to shapes.
 //!
-//! Functions that call functions twice each, to any depth, are solved in a number of frames that is
-//! linear in the number of distinct keys. A function whose shapes differ on every call has at most
-//! [`MAX_INSTANCES`] precise instances; after that its calls are typed without shapes, and the first of
-//! them is reported, because nothing is proved about the shapes of the others.
+//! The number of frames is linear in the number of distinct keys, also for functions that call others twice
+//! each to any depth. A function whose shapes differ in every call has at most [`MAX_INSTANCES`] precise
+//! instances. Its further calls are typed without shapes, and the first of them is reported, because the
+//! shapes of the others are not proved.
 //!
-//! An argument that a call leaves out is left out in the body too: the body is solved with these inputs
-//! absent at every node that reads them. A node that needs one is an error of the call.
+//! An omitted argument is omitted in the body too: the body is solved without the input at each node that
+//! reads it. If such a node requires the input, the call is in error.
 
 use std::sync::Arc;
 
@@ -37,23 +36,23 @@ use crate::state::frame::{Frame, Slot};
 use crate::state::trace::Cause;
 use crate::ty::{Copier, Ty};
 
-/// How many instances of one function keep shapes.
+/// Maximum number of precise instances of one function.
 pub(crate) const MAX_INSTANCES: usize = 256;
 
-/// How many calls are kept between the model's graph and a function with errors, the innermost ones.
+/// Maximum number of innermost calls kept between the model's graph and a function with errors.
 pub(crate) const MAX_CALLS: usize = 8;
 
-/// How many functions of a cycle are kept, from each of its ends.
+/// Maximum number of functions kept from each end of a cycle.
 pub(crate) const MAX_PATH: usize = 4;
 
-/// A call that needs a frame.
+/// A call whose function has to be solved.
 pub(crate) struct Call {
     function: FunctionId,
     key: Key,
     precise: bool,
 }
 
-/// What makes two calls alike.
+/// Identity of a call.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     function: FunctionId,
@@ -63,24 +62,24 @@ struct Key {
     attributes: Vec<u8>,
 }
 
-/// The answer of a solved function: its parameters and results, over variables of its own.
+/// The result of a solved function: its parameters and results over its own variables.
 #[derive(Clone, Debug)]
 struct Summary {
     parameters: Vec<Option<Portable>>,
     results: Vec<Portable>,
-    /// What its nodes need of dims of the model and nothing decides.
+    /// The undecided conditions of its nodes on dims of the model.
     equations: Arc<[Equation]>,
-    /// Its number among the summaries.
+    /// The number of the frame that was solved.
     number: u32,
 }
 
-/// What is known of one value, outside its frame.
+/// Knowledge about a value, independent of a frame.
 #[derive(Clone, Debug)]
 struct Portable {
     ty: Option<Ty>,
     shape: Option<ShapeId>,
     data: Option<Data>,
-    /// Whether it holds integers that are too many to be passed on.
+    /// Whether it holds integers that are too many to pass on.
     is_dropped: bool,
 }
 
@@ -88,20 +87,20 @@ struct Portable {
 pub(crate) struct Instance<'a> {
     pub(crate) function: FunctionId,
     pub(crate) frame: Frame<'a>,
-    /// The node of the model's graph that led to it.
+    /// The node of the model's graph that leads to the instance.
     pub(crate) entry: Option<NodeView<'a>>,
-    /// The innermost calls that led to it, at most [`MAX_CALLS`], the outermost first.
+    /// The innermost calls that lead to the instance, at most [`MAX_CALLS`], outermost first.
     pub(crate) calls: Vec<Caller<'a>>,
-    /// How many calls there are besides.
+    /// The number of further calls.
     pub(crate) hidden: usize,
 }
 
 /// A node that calls a function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller<'a> {
-    /// The function that the node is in, if it is not in the model's graph.
+    /// The function that contains the node; `None` for the model's graph.
     pub(crate) function: Option<FunctionId>,
-    /// Its position in its graph.
+    /// The position of the node in its graph.
     pub(crate) position: u32,
     pub(crate) node: NodeView<'a>,
 }
@@ -111,11 +110,11 @@ struct Running<'a> {
     function: FunctionId,
     key: Key,
     caller: Caller<'a>,
-    /// Whether it and what led to it are in [`Calls::erroneous_callers`].
+    /// Whether the function and its callers are in [`Calls::erroneous_callers`].
     is_noted: bool,
 }
 
-/// All functions of a model and their instances.
+/// The functions of a model and their instances.
 #[derive(Default)]
 pub(crate) struct Calls<'a> {
     bodies: Vec<Option<Arc<Body<'a>>>>,
@@ -125,15 +124,15 @@ pub(crate) struct Calls<'a> {
     /// The functions in `running`.
     open: Set<FunctionId>,
     frames: u32,
-    /// Functions with a call that was reported because there are too many instances.
+    /// Functions with a reported call because of too many instances.
     reported: Set<FunctionId>,
     /// Instances with errors, in the order in which they finished.
     pub(crate) erroneous: Vec<Instance<'a>>,
-    /// The functions whose calls led to an instance with errors.
+    /// Functions whose calls lead to an instance with errors.
     pub(crate) erroneous_callers: Set<FunctionId>,
-    /// Whether instances without errors are kept as well, and those that are.
+    /// Whether instances without errors are kept, in `kept`.
     pub(crate) keep: bool,
-    /// Whether an instance has a declared shape that nothing confirms or refutes.
+    /// Whether an instance has a declared shape that is neither confirmed nor refuted.
     pub(crate) has_open_claims: bool,
     pub(crate) kept: Vec<Instance<'a>>,
 }
@@ -143,7 +142,7 @@ impl<'a> Calls<'a> {
         Self { bodies, ..Self::default() }
     }
 
-    /// Types a call from its summary, or says that the function has to be solved first.
+    /// Types a call from its summary, or returns the call if its function has to be solved first.
     pub(crate) fn call(
         &mut self,
         core: &mut Core<'a>,
@@ -212,7 +211,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Makes the frame for a call.
+    /// Creates the frame of a call.
     pub(crate) fn enter(
         &mut self,
         core: &mut Core<'a>,
@@ -273,7 +272,7 @@ impl<'a> Calls<'a> {
         frame
     }
 
-    /// Takes a finished frame in.
+    /// Stores the summary of a finished frame.
     pub(crate) fn leave(&mut self, core: &mut Core<'a>, mut frame: Frame<'a>) {
         let Some(Running { function, key, caller, is_noted: _ }) = self.running.pop() else { return };
         self.open.remove(&function);
@@ -300,7 +299,7 @@ impl<'a> Calls<'a> {
             let entry = Some(self.running.first().map_or(caller, |outermost| outermost.caller).node);
             self.erroneous.push(Instance { function, frame, entry, calls: calls.collect(), hidden });
             for running in self.running.iter_mut().rev() {
-                // What led to a function that was noted while it was open is noted too.
+                // The callers of a function that was noted while it was running are noted too.
                 if std::mem::replace(&mut running.is_noted, true) {
                     break;
                 }
@@ -311,7 +310,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// The error of a call of a function that is open.
+    /// The error of a call of a running function.
     fn recursion(&self, operators: &Operators<'a>, function: FunctionId) -> SolveErrorKind<'a> {
         let name = |function: FunctionId| operators.functions()[function.index()].name.to_owned();
         let start = self.running.iter().rposition(|running| running.function == function).unwrap_or_default();
@@ -324,7 +323,7 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// The attributes of a call, as the function's own: references inside a function are followed.
+/// The attributes of a call. References inside a function are resolved.
 fn arguments<'a>(frame: &Frame<'a>, step: StepId) -> Result<Vec<(&'a str, Attribute<'a>)>, DecodeError> {
     let mut arguments = Vec::new();
     for attribute in frame.body.step(step).attribute_part().attributes() {
@@ -393,11 +392,11 @@ fn key<'a>(
     Key { function, conditional: frame.is_conditional(step), words, dims: rigid, attributes: bytes }
 }
 
-/// The types, shapes and constants of the arguments of a call, in the order in which they were met.
+/// Encodes the types, shapes and constants of arguments in the order of their appearance.
 #[derive(Default)]
 struct Words {
     words: Vec<i64>,
-    /// Dims made of the model's own symbols: hash-consed, so equal ones are one id.
+    /// Dims over symbols of the model. They are hash-consed, so equal ones have one id.
     rigid: Vec<DimId>,
     unknown: Map<DimId, i64>,
 }
@@ -452,7 +451,7 @@ fn copy_data(core: &mut Core<'_>, data: &Data, dims: &mut Map<DimId, DimId>) -> 
     Some(Data::Ints(Arc::new(Ints { shape: ints.shape.clone(), items })))
 }
 
-/// Whether a constant is small enough to be passed into a function or out of it.
+/// Whether a constant is small enough to pass into a function or out of it.
 fn is_portable(data: &Data) -> bool {
     data.as_ints().is_some_and(|ints| ints.items.len() <= MAX_PASSED_ELEMENTS)
         || data.as_floats().is_some_and(|floats| floats.items.len() <= MAX_PASSED_ELEMENTS)
@@ -468,10 +467,11 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
         let ty = core.ty_of(&mut frame.slots[argument.index()]);
         if let Some(parameter) = parameter.ty {
             let copy = core.types.copy(parameter, &mut copier);
-            // What a body demands of a parameter it was solved with cannot contradict the argument.
+            // The body was solved with the argument, so its conditions on the parameter cannot contradict the
+            // argument.
             let _ = core.types.unify(ty, copy);
         }
-        // Unknown extents of the parameter are the argument's own.
+        // Unknown extents of the parameter are those of the argument.
         if let (true, Some(known), Some(shape)) = (precise, frame.shape_read(argument), parameter.shape) {
             let (known, shape): (DimVec, DimVec) =
                 (core.shapes.get(known).into(), core.shapes.get(shape).into());
@@ -511,7 +511,7 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
             frame.dropped.insert(output);
         }
     }
-    // Equations are about dims of the model alone, so that a second call of an instance in a graph adds nothing.
+    // Equations are about dims of the model alone, so a second call in the same graph adds none.
     if !summary.equations.is_empty() && frame.applied.insert((summary.number, body.step(step).graph)) {
         for equation in &*summary.equations {
             frame.add_equation(Equation { step, source: EquationSource::Call, ..*equation });
@@ -519,7 +519,7 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
     }
 }
 
-/// Reads the integers of an initializer, which no rule may have read yet.
+/// Decodes the integers of an initializer that no rule has read.
 fn read_initializer<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, value: ValueId) {
     let Slot { ty, data, .. } = frame.slots[value.index()];
     let is_followed = ty.and_then(Ty::constant_elem).is_some_and(is_followed);
@@ -527,7 +527,7 @@ fn read_initializer<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, value: Value
         return;
     };
     let Initializer::Dense(tensor) = frame.body.initializers[at.index()] else { return };
-    // A payload that cannot be read is reported with the initializer.
+    // Malformed data is reported with the initializer.
     if data.is_none()
         && is_followed
         && let Ok(read) = core.read_tensor(tensor)
@@ -542,15 +542,16 @@ fn is_too_large(core: &Core<'_>, frame: &Frame<'_>, value: ValueId) -> bool {
     ints.is_some_and(|ints| ints.items.len() > MAX_PASSED_ELEMENTS)
 }
 
-/// The positions of the inputs that a call leaves out, by an empty name or at the end.
+/// The positions of the inputs that a call omits.
 fn absent_inputs(caller: &Body<'_>, step: StepId, callee: &Body<'_>) -> impl Iterator<Item = usize> {
     let given = caller.inputs(step);
     let count = callee.graph(callee.root()).inputs.len();
     (0..count).filter(|input| given.get(*input).is_none_or(Option::is_none))
 }
 
-/// The operator that needs an input of a function, or `Some(None)` where the function returns it. An operator that declares the
-/// input as optional does not need it; a function that is called with it decides for itself.
+/// The operator that requires an input of a function; `Some(None)` if the function returns the input.
+/// Operators that declare the input as optional do not require it, and called functions decide for
+/// themselves.
 fn needs<'a>(operators: &Operators<'a>, callee: &Body<'a>, value: ValueId) -> Option<Option<&'a str>> {
     for step in callee.consumers().of(value) {
         let OpKind::Schema(operator) = &operators.op(callee.step(*step).op).kind else { continue };
@@ -566,10 +567,10 @@ fn needs<'a>(operators: &Operators<'a>, callee: &Body<'a>, value: ValueId) -> Op
     returned.then_some(None)
 }
 
-/// The bodies of a model's functions, by position; `None` where one is malformed.
+/// The bodies of a model's functions, by position; `None` for a malformed one.
 pub(crate) type Bodies<'a> = Vec<Option<Arc<Body<'a>>>>;
 
-/// Builds the bodies of all functions; those whose structure is malformed are left out, with the error.
+/// Builds the bodies of all functions. Malformed ones are returned as errors.
 pub(crate) fn build_bodies<'a>(
     operators: &mut Operators<'a>,
 ) -> (Bodies<'a>, Vec<(FunctionId, build::BuildError)>) {

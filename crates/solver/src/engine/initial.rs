@@ -1,4 +1,4 @@
-//! Initial types of the values that no step makes.
+//! Initial types: those of values that no step makes.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::state::trace::Cause;
 use crate::state::{Core, Payloads};
 use crate::ty::{Clash, Types};
 
-/// Gives the values that no step makes their declared and initial types.
+/// Sets the declared and initial types of the values that no step makes.
 pub(crate) fn start<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     let body = Arc::clone(&frame.body);
     for value in (0..body.values.len()).map(ValueId::new) {
@@ -30,11 +30,11 @@ pub(crate) fn start<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
                 }
             }
         }
-        // The inputs of nested graphs are typed by the node that the graph hangs on, first.
+        // Inputs of nested graphs are typed by the node of the graph first.
         if record.declaration.is_some() && (record.graph == body.root() || record.origin != Origin::Input) {
             core.meet_declarations(frame, value);
         }
-        // A type that the caller gives to one value may say something about another.
+        // The seed of one value may narrow another.
         let is_free = frame.number == 0 && frame.seeded.is_empty();
         if is_free && record.graph == body.root() && record.origin == Origin::Input {
             core.keep_declared_input(frame, value);
@@ -42,12 +42,12 @@ pub(crate) fn start<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     }
 }
 
-/// The most elements of a constant that rules can follow.
+/// Maximum number of elements of a constant that rules follow.
 const MAX_FOLLOWED: i64 = MAX_ELEMENTS as i64;
-/// Integer constants of at most so many elements are read before anybody asks.
+/// Integer constants with at most this number of elements are decoded before a rule reads them.
 const MAX_READ_AHEAD: i64 = 16;
 
-/// Types a value from the tensor that stands in the graph for it.
+/// Types a value from its initializer.
 fn initializer<'a>(
     core: &mut Core<'a>,
     frame: &mut Frame<'a>,
@@ -94,7 +94,7 @@ fn initializer<'a>(
     if let Some((axis, extent)) = dims.iter().copied().enumerate().find(|(_, extent)| *extent < 0) {
         return Err(SolveErrorKind::NegativeDim { declared_in: None, axis, extent });
     }
-    // The caller may replace a default by a tensor of another shape; what the input declares holds then.
+    // The caller may replace a default by a tensor of another shape, within the declared shape of the input.
     let body = Arc::clone(&frame.body);
     let replaceable = matches!(body.value(value).origin, Origin::InputWithDefault(_));
     let declares = |core: &mut Core<'a>| {
@@ -110,8 +110,8 @@ fn initializer<'a>(
                 frame.dropped.insert(value);
             }
         } else if shapes_use && count.is_some_and(|count| count <= MAX_READ_AHEAD) {
-            // Rules ask for these anyway, and the memo compares what was read.
-            // A payload that cannot be read is reported where a rule asks for it.
+            // Rules read these constants anyway, and the memo compares decoded constants. Malformed data is
+            // reported when a rule reads it.
             if let Ok(data) = core.read_tensor(tensor) {
                 core.set_data(frame, value, data.unwrap_or(Data::Opaque));
             }
@@ -127,7 +127,7 @@ fn initializer<'a>(
     if core.payloads == Payloads::Optional {
         return Ok(());
     }
-    // The type is known whatever is wrong with the data.
+    // The type is known even if the data is malformed.
     match (initializer, dense) {
         (Initializer::Dense(_), Some(header)) => header.check_payload(),
         (Initializer::Dense(tensor), None) => tensor.check_payload(),
@@ -136,7 +136,7 @@ fn initializer<'a>(
     .map_err(SolveErrorKind::Malformed)
 }
 
-/// A default must itself have the declared shape of its input.
+/// Checks that a default has the declared shape of its input.
 fn default_fits<'a>(
     core: &mut Core<'a>,
     frame: &Frame<'a>,

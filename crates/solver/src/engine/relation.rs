@@ -1,18 +1,16 @@
-//! Runs the relations of plainly declared operators ([`AtomicOpDecl`]).
+//! Relations of plainly declared operators ([`AtomicOpDecl`]).
 //!
-//! A relation is a rule whose ports are data: it runs in a [`RuleCx`] like every other rule, so types
-//! flow through the same union-find and shapes through the same worklist as those of ONNX's own
-//! operators. What the built-in relations mean is in [`element`] and [`shapes`]; custom ones see the node
-//! through [`custom`].
+//! A relation runs in a [`RuleCx`] like a rule, so its types use the union-find and its shapes the worklist
+//! of all operators. [`element`] and [`shapes`] implement the built-in relations; [`custom`] connects custom
+//! ones to the node.
 //!
-//! Algorithm: within one node, relations run until none of them narrows anything that another one could
-//! use. Only what really narrowed counts, never what a custom relation says about itself, so every round
-//! takes something away and the last one comes. Between nodes, the worklist of [`crate::engine`] does
-//! the same.
+//! Algorithm: within one node, relations run until none of them narrows a port that another one can use. Only
+//! actual narrowing counts, not the result that a custom relation returns, so the number of rounds is
+//! bounded. Between nodes, the worklist of [`crate::engine`] applies.
 //!
-//! **Invariant:** the order of a declaration's relations does not reach the answer.
+//! **Invariant:** the order of a declaration's relations does not affect the result.
 //!
-//! **Invariant:** a node never wakes itself: one run reaches the node's own fixed point.
+//! **Invariant:** a node never wakes itself: one run reaches the fixed point of the node.
 
 mod custom;
 pub(crate) mod element;
@@ -38,13 +36,13 @@ use crate::ty::Clash;
 
 pub(crate) use element::assume_kinds;
 
-/// The name under which the declared bound of a port is cited.
+/// The name of the rule that checks the declared bound of a port.
 const PORT_BOUND: &str = "port-bound";
 
-/// The single ports that a relation speaks of at one node.
+/// The ports of a relation at one node.
 type Ports = SmallVec<[Port; 4]>;
 
-/// Checks a node against its declaration, and narrows its ports by it.
+/// Checks a node against its declaration and narrows its ports.
 pub(crate) fn run<'a>(
     core: &mut Core<'a>,
     frame: &mut Frame<'a>,
@@ -74,13 +72,13 @@ fn arity<'a>(frame: &Frame<'a>, step: StepId, decl: &'static AtomicOpDecl) -> Re
     side_arity(Side::Outputs, outputs, decl.outputs.iter().map(port))
 }
 
-/// Keeps every port under the node of the tree that its declaration names.
+/// Narrows every port to the node of the tree in its declaration.
 fn bounds<'a>(cx: &mut RuleCx<'_, 'a>, decl: &'static AtomicOpDecl) -> Result<(), SolveErrorKind<'a>> {
     let inputs = (0..cx.input_count()).filter_map(|at| Some((Port::In(at), decl.input(at)?)));
     let outputs = (0..cx.output_count()).filter_map(|at| Some((Port::Out(at), decl.output(at)?)));
     let ports: SmallVec<[(Port, &'static PortDecl); 8]> = inputs.chain(outputs).collect();
     for (port, declared) in ports {
-        // The top of the tree says nothing, whatever it is called.
+        // The root of the tree does not limit a type.
         if declared.bound.parent.is_some() {
             bound(cx, port, declared)?;
         }
@@ -113,7 +111,7 @@ fn bound<'a>(
     })
 }
 
-/// Runs the relations of a node until none of them has anything to say.
+/// Runs the relations of a node to their fixed point.
 fn settle<'a>(cx: &mut RuleCx<'_, 'a>, relations: &'static [TypeRelation]) -> Result<(), SolveErrorKind<'a>> {
     let mut due: SmallVec<[bool; 4]> = SmallVec::from_elem(true, relations.len());
     while let Some(at) = due.iter().position(|due| *due) {
@@ -133,7 +131,7 @@ fn settle<'a>(cx: &mut RuleCx<'_, 'a>, relations: &'static [TypeRelation]) -> Re
                 None => Ok(false),
             },
             TypeRelation::Custom { name, run } => {
-                // A custom relation may need a second turn to use what it just found itself.
+                // A custom relation may be able to use its own narrowing in another run.
                 due[at] = custom::run(cx, name, run)?;
                 Ok(due[at])
             }
@@ -147,7 +145,7 @@ fn settle<'a>(cx: &mut RuleCx<'_, 'a>, relations: &'static [TypeRelation]) -> Re
     Ok(())
 }
 
-/// All ports have one type, shape included.
+/// Unifies the types and shapes of all ports.
 fn same_type(cx: &mut RuleCx<'_, '_>, ports: &[PortRef]) -> Result<bool, RuleError> {
     let ports = expand(cx, ports);
     let types = unify(cx, &ports)?;
@@ -155,7 +153,7 @@ fn same_type(cx: &mut RuleCx<'_, '_>, ports: &[PortRef]) -> Result<bool, RuleErr
     Ok(types || shapes)
 }
 
-/// As [`same_type`], of something that has elements.
+/// As [`same_type`], for types with elements.
 fn elementwise(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleError> {
     let types = unify(cx, ports)?;
     let Some(first) = ports.first() else { return Ok(false) };
@@ -164,7 +162,7 @@ fn elementwise(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleErro
     Ok(types || shapes)
 }
 
-/// The element type of the input, in a shape without the reduced axes.
+/// Relates element types, and the shapes without the reduced axes.
 fn reduce_over(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<bool, RuleError> {
     let ports: Ports = [input, output].into_iter().filter(|port| cx.has(*port)).collect();
     let types = element::same_element(cx, &ports)?;
@@ -181,7 +179,7 @@ fn unify(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleError> {
     Ok(changed)
 }
 
-/// The ports that the node has, a variadic rest one by one.
+/// The ports that are present at the node, with a variadic rest expanded.
 fn expand(cx: &RuleCx<'_, '_>, ports: &[PortRef]) -> Ports {
     let mut expanded = Ports::new();
     for port in ports {
@@ -196,7 +194,7 @@ fn expand(cx: &RuleCx<'_, '_>, ports: &[PortRef]) -> Ports {
     expanded
 }
 
-/// The ports of a relation that needs single ones: of a variadic rest, its first.
+/// The ports of a relation between single ports; the first port of a variadic rest.
 fn single<const N: usize>(ports: [PortRef; N]) -> Option<[Port; N]> {
     Some(ports.map(|port| match port {
         PortRef::Input(at) | PortRef::InputsFrom(at) => Port::In(at),

@@ -1,9 +1,8 @@
-//! The signature of an operator against one of its nodes: arity, attributes, types of ports.
+//! Checks a node against the schema of its operator: arity, attributes, types of ports.
 //!
-//! Each type variable of the schema is one type per node. Its first port brings the type, the others
-//! are unified with it, and all of it is kept inside the allowed set. This alone types about four
-//! operators in five, in both directions, and it is the hot path of the whole solver: for a port of a
-//! known element type it is one bit test.
+//! Each type variable of the schema has one type per node: the type of its first port, with which the other
+//! ports are unified and which is narrowed to the allowed set. This alone types about four of five operators,
+//! in both directions. It is the hot path of the solver: a port with a known element type costs one bit test.
 
 use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
@@ -19,7 +18,7 @@ use crate::state::{Core, Payloads};
 use crate::suggest::nearest;
 use crate::ty::{Clash, Narrowed, Ty, Types};
 
-/// What a type variable stands for at this node.
+/// The type of a type variable at a node.
 #[derive(Clone, Copy)]
 struct Bound {
     ty: Ty,
@@ -39,7 +38,7 @@ pub(crate) fn arity<'a>(
     side_arity(Side::Outputs, outputs, schema.outputs.iter().map(port))
 }
 
-/// Checks the ports on one side of a node: that there are not too many, and that no required one is missing.
+/// Checks the ports on one side of a node: the maximum number, and that no required port is missing.
 pub(super) fn side_arity<'a>(
     side: Side,
     given: &[Option<ValueId>],
@@ -51,7 +50,7 @@ pub(super) fn side_arity<'a>(
     for (at, (name, arity)) in declared.enumerate() {
         is_variadic = matches!(arity, Arity::Variadic { .. });
         let is_missing = match arity {
-            // An unused output may be omitted by an empty name, an input may not.
+            // An unused output may have an empty name, an input may not.
             Arity::Required if side == Side::Outputs => at >= given.len(),
             Arity::Required => given.get(at).is_none_or(Option::is_none),
             Arity::Optional => false,
@@ -69,7 +68,7 @@ pub(super) fn side_arity<'a>(
     Err(SolveErrorKind::MissingPort { port, name })
 }
 
-/// Names and kinds of attributes, and that none is missing.
+/// Checks the names, kinds and values of attributes, and that no required one is missing.
 pub(crate) fn attributes<'a>(
     frame: &Frame<'a>,
     step: StepId,
@@ -109,7 +108,7 @@ pub(crate) fn attributes<'a>(
     Ok(missing.map(|declared| SolveErrorKind::MissingAttribute { name: &declared.name, kind: declared.kind }))
 }
 
-/// The first string of an attribute that is not one of its values.
+/// The first string of an attribute that is not one of its allowed values.
 fn not_a_choice(attribute: Attribute<'_>, choices: Choices) -> Result<Option<String>, DecodeError> {
     let is_string = attribute.kind == AttributeKind::String as i32;
     let single = is_string.then(|| attribute.s().unwrap_or_default()).map(Ok);
@@ -123,7 +122,7 @@ fn not_a_choice(attribute: Attribute<'_>, choices: Choices) -> Result<Option<Str
     Ok(None)
 }
 
-/// The payloads of the tensors in a node's attributes.
+/// Checks the data of the tensors in a node's attributes.
 pub(crate) fn payloads(core: &Core<'_>, frame: &Frame<'_>, step: StepId) -> Result<(), DecodeError> {
     if core.payloads == Payloads::Optional || !frame.body.step(step).has_attributes() {
         return Ok(());
@@ -146,7 +145,7 @@ pub(crate) fn payloads(core: &Core<'_>, frame: &Frame<'_>, step: StepId) -> Resu
     Ok(())
 }
 
-/// The types of ports. Outputs that a contradiction leaves without a type are in error.
+/// Unifies the types of ports. Outputs without a type because of a contradiction are in error.
 pub(crate) fn types<'a>(
     core: &mut Core<'a>,
     frame: &mut Frame<'a>,
@@ -190,8 +189,8 @@ pub(crate) fn types<'a>(
     error
 }
 
-/// The type variable that ties a port to other ports: not that of a heterogeneous variadic port, whose
-/// values each have a type of their own.
+/// The type variable that a port shares with other ports. A heterogeneous variadic port shares none, because
+/// each of its values has a separate type.
 fn shared_variable(formal: &Formal) -> Option<usize> {
     match (formal.ty, formal.arity) {
         (FormalType::Var(_), Arity::Variadic { homogeneous: false, .. }) | (FormalType::Tensor(_), _) => None,
@@ -199,7 +198,7 @@ fn shared_variable(formal: &Formal) -> Option<usize> {
     }
 }
 
-/// The most that a declaration alone says about a value.
+/// The type that a declaration alone gives to a value.
 fn initial(core: &mut Core<'_>, schema: &Schema, formal: &Formal) -> Ty {
     match formal.ty {
         FormalType::Tensor(elem) => Types::tensor(elem),

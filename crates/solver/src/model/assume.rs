@@ -1,8 +1,8 @@
-//! What the caller says of the model's symbols: `batch = 4`, `a = b`; and merging those that a graph forces equal.
+//! Assumptions of the caller about symbols of the model (`batch = 4`, `a = b`), and merging of equal symbols.
 //!
-//! An assumption is put in wherever a declared type is read, before anything is solved, so that every extent that is
-//! computed from the symbol follows. Symbols are merged by solving once, taking over what the equations left open say
-//! (see [`crate::analysis::conditions`]), and solving again.
+//! An assumption is substituted when a declared type is decoded, before the solve, so every extent that is
+//! computed from the symbol follows. Symbols are merged by another pass that assumes the equalities which the
+//! equations imply (see [`crate::analysis::conditions`]).
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ use crate::state::assumptions::Assumptions;
 use crate::state::declarations::dims_of;
 use crate::suggest::nearest;
 
-/// How often symbols are merged and the model is solved again.
+/// Maximum number of passes that merge symbols.
 pub(crate) const MAX_ROUNDS: usize = 8;
 
-/// Reads what the caller assumes.
+/// Reads the assumptions of the caller.
 pub(crate) fn read(
     core: &mut Core<'_>,
     body: &Body<'_>,
@@ -66,7 +66,7 @@ pub(crate) fn read(
     Ok(assumed)
 }
 
-/// Whether an input of a body has an extent that is unknown and has no name.
+/// Whether an input of a body has an unknown extent without a name.
 fn has_unnamed(body: &Body<'_>) -> bool {
     let mut inputs = body.graph(body.root()).inputs.iter().flat_map(|input| body.declarations(*input));
     inputs.any(|declaration| {
@@ -78,7 +78,7 @@ fn has_unnamed(body: &Body<'_>) -> bool {
     })
 }
 
-/// The symbols that the declared types of a body mention.
+/// The symbols in the declared types of a body.
 fn symbols(core: &mut Core<'_>, body: &Body<'_>) -> BTreeSet<DimId> {
     let mut symbols = BTreeSet::new();
     for value in (0..body.values.len()).map(ValueId::new) {

@@ -1,21 +1,21 @@
-//! Cases: conditions that only a run decides, and what is assumed of them.
+//! Cases: separate solves for the outcomes of conditions that only a run decides.
 //!
-//! The outputs of a node with branches depend on a condition. Where the branches differ in shape, a join of the two is
-//! imprecise: `[2, 3]` and `[4, 3]` become `[?, 3]`, and two ranks become no rank at all. So the solver also solves the
-//! model once for each outcome of the condition, with the condition as a constant, and joins the results at the end.
-//! This is trace partitioning (Mauborgne and Rival, 2005). Inside one case there is no choice left, so no rule knows
-//! of cases, and whatever depends on one condition is correlated.
+//! The outputs of a node with branches depend on a condition. If the branches differ in shape, their join is
+//! imprecise: `[2, 3]` and `[4, 3]` give `[?, 3]`, and different ranks give an unknown rank. So the model is
+//! also solved once for each outcome of the condition, with the condition as a constant, and the results are
+//! joined at the end. This is trace partitioning (Mauborgne and Rival, 2005). Inside a case there is no
+//! choice, so rules do not handle cases, and all types that depend on one condition are correlated.
 //!
-//! A [`Question`] is a condition that can be assumed either way. Questions about dims are decided by facts about
-//! symbols (`k = 1` is put in wherever `k` is declared, `k != 1` is a fact, see [`crate::dim`]), and hold for the
-//! whole model. All other conditions are values of the main graph: the value is a constant in either case. The
-//! condition of a graph that runs repeatedly differs from iteration to iteration, so it is never assumed; the outputs of
-//! such a node are joined.
+//! A [`Question`] is a condition with two possible outcomes. A question about dims becomes a fact about
+//! symbols, which holds for the whole model: `k = 1` is substituted, and `k != 1` is a fact of
+//! [`crate::dim`]. Every other condition is a value of the main graph, which is a constant in each case. The
+//! condition of a graph that runs repeatedly differs between iterations, so it is never assumed, and the
+//! outputs of such a node are joined.
 //!
-//! Truth values of comparisons that dims leave open are variables that remember their question. Arithmetic on truth values
-//! (`Not` is `1 - x`) leads back to it.
+//! The truth value of an undecided comparison is a variable that maps to its question, also through
+//! arithmetic (`Not` is `1 - x`).
 //!
-//! **Invariant:** a model in which no branches differ is solved once.
+//! **Invariant:** a model without branches that differ is solved once.
 //!
 //! **Limits:** [`MAX_DEPTH`] questions in one case, [`MAX_CASES`] cases. Beyond these the outputs are joined.
 
@@ -35,13 +35,13 @@ use crate::dim::DimId;
 use crate::state::Core;
 use crate::state::frame::Frame;
 
-/// The most questions that are assumed at once.
+/// Maximum number of questions that a case assumes.
 pub(crate) const MAX_DEPTH: usize = 4;
-/// The most cases of one model.
+/// Maximum number of cases of one model.
 pub(crate) const MAX_CASES: usize = 16;
 
-/// Gives the assumed conditions their value, where their shape is known, and the truth values that callers give a question
-/// each, so that what is computed from them is recognised.
+/// Sets the assumed conditions to constants where their shape is known, and each boolean model input to the
+/// truth value of its question, so that values computed from it are recognised.
 pub(crate) fn seed_conditions<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     let literals = core.cases.literals.clone();
     for Literal { asked, holds } in literals {

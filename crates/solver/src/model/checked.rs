@@ -15,25 +15,25 @@ use crate::suggest::nearest;
 use crate::universe::Universe;
 
 impl<'a> Checked<'a> {
-    /// The model, where one was checked.
+    /// The checked model, if there is one.
     #[must_use]
     pub fn model(&self) -> Option<&ModelView<'a>> {
         self.model.as_ref()
     }
 
-    /// Everything that is wrong with the main graph, in graph order.
+    /// The errors of the main graph, in graph order.
     #[must_use]
     pub fn errors(&self) -> &[SolveError<'a>] {
         &self.errors
     }
 
-    /// Everything that is wrong with the main graph and the functions that it calls.
+    /// The errors of the main graph and of the functions that it calls.
     pub fn all_errors(&self) -> impl Iterator<Item = &SolveError<'a>> {
         let in_functions = self.instances.iter().flat_map(|instance| instance.frame.all_errors());
         self.errors.iter().chain(in_functions)
     }
 
-    /// Whether nothing is wrong at all, functions included.
+    /// Whether there is no error, including functions.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         let fine = |error: &SolveError<'_>| !error.is_error(self.mode);
@@ -42,8 +42,8 @@ impl<'a> Checked<'a> {
             && self.instances.iter().all(|instance| instance.frame.all_errors().all(fine))
     }
 
-    /// The tensors of the main graph and the graphs in it whose data is in other files: initializers, their sparse parts, and
-    /// attributes of nodes whose operators take tensors.
+    /// The tensors of the main graph and its nested graphs with data in other files: initializers, parts of
+    /// sparse initializers, and attributes of nodes whose operators take tensors.
     #[must_use]
     pub fn external_data(&self) -> Vec<ExternalTensor<'a>> {
         let body = &self.frame.body;
@@ -82,31 +82,31 @@ impl<'a> Checked<'a> {
         found
     }
 
-    /// Reports that the data of a tensor in another file cannot be read.
+    /// Adds an error for a tensor whose data in another file cannot be read.
     pub fn report_missing_data(&mut self, site: ErrorSite, reason: String) {
         self.errors.push(SolveError { site, kind: SolveErrorKind::MissingExternalData { reason } });
         self.errors.sort_by_key(|error| error.site);
     }
 
-    /// The main graph with everything nested in it.
+    /// The main graph with all nested graphs.
     #[must_use]
     pub fn body(&self) -> &Body<'a> {
         &self.frame.body
     }
 
-    /// How many values there are, those of nested graphs included.
+    /// The number of values, including those of nested graphs.
     #[must_use]
     pub fn value_count(&self) -> usize {
         self.body().values.len()
     }
 
-    /// Names of values that are close to `name`, the nearest first.
+    /// Names of values that are similar to `name`, most similar first.
     #[must_use]
     pub fn names_like(&self, name: &str) -> Vec<String> {
         nearest(name, self.body().names())
     }
 
-    /// The value with this name: of the main graph, or else of the first nested graph that has one.
+    /// The value with this name in the main graph, or else in the first nested graph that has one.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<ValueId> {
         let body = self.body();
@@ -117,8 +117,8 @@ impl<'a> Checked<'a> {
         Some(main.unwrap_or(first))
     }
 
-    /// The type of a value, as ONNX writes it; `float[2|4, 3]` or `float[3] | float[2, 3]` where the shape depends on which
-    /// branches run.
+    /// The type of a value in ONNX notation. A shape that depends on branches is written `float[2|4, 3]` or
+    /// `float[3] | float[2, 3]`.
     pub fn display_type(&mut self, value: ValueId) -> String {
         let ty = self.type_of(value);
         let (universe, dims) = (self.universe(), self.dims());
@@ -133,13 +133,13 @@ impl<'a> Checked<'a> {
         self.core.snapshot(&self.frame, value)
     }
 
-    /// The conditions on the symbols of inputs under which the model runs, and those that nothing decides.
+    /// The conditions on the symbols of inputs under which the model runs, including undecided ones.
     #[must_use]
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
 
-    /// The conditions that callers have to satisfy, each once: those of [`Checked::requirements`] that operators need.
+    /// The conditions of operators on the symbols of inputs, each once.
     #[must_use]
     pub fn preconditions(&self) -> Vec<Condition> {
         let mut conditions: Vec<Condition> = Vec::new();
@@ -152,7 +152,7 @@ impl<'a> Checked<'a> {
         conditions
     }
 
-    /// How much is known of the types of all values.
+    /// Statistics about the types of all values.
     pub fn coverage(&mut self) -> Coverage {
         let inputs = conditions::input_symbols(&mut self.core, &self.frame);
         let mut coverage = Coverage::default();
@@ -185,7 +185,7 @@ impl<'a> Checked<'a> {
         coverage
     }
 
-    /// The type of a value without any declared shape that had to be assumed: what a file may be annotated with.
+    /// The type of a value without assumed declarations. It may be written into a file.
     pub fn proven_type_of(&mut self, value: ValueId) -> Type {
         match &self.proven {
             Some(types) => types[value.index()].clone(),
@@ -193,7 +193,7 @@ impl<'a> Checked<'a> {
         }
     }
 
-    /// Whether a part of the type of a value rests on a declared shape that had to be assumed.
+    /// Whether part of the type of a value depends on an assumed declaration.
     pub fn is_assumed(&mut self, value: ValueId) -> bool {
         if self.proven.is_none() {
             return false;
@@ -214,19 +214,19 @@ impl<'a> Checked<'a> {
         }
     }
 
-    /// The types that a value can have, where its shape depends on which branches run and there are only a few.
+    /// The possible types of a value whose shape depends on branches, if there are only a few.
     #[must_use]
     pub fn alternatives(&self, value: ValueId) -> &[Type] {
         self.alternatives.get(&value).map_or(&[], Vec::as_slice)
     }
 
-    /// What could not be decided about dims.
+    /// The undecided equations on dims.
     #[must_use]
     pub fn equations(&self) -> &[Equation] {
         &self.frame.equations
     }
 
-    /// The dims that types are made of.
+    /// The table of dims that types refer to.
     #[must_use]
     pub fn dims(&self) -> &Dims {
         &self.core.dims

@@ -1,8 +1,8 @@
-//! What holds inside functions: for every value the type that it has at every call in the model.
+//! Types inside functions: for every value, its type in all calls.
 //!
-//! A function is solved once for each distinct tuple of argument types. What all of these solutions agree on is true of the
-//! function as this model uses it: element types and ranks that are the same, and extents that are the same number. A symbol is
-//! the caller's and means nothing inside.
+//! A function is solved once for each distinct tuple of argument types. The agreement of all these solves
+//! holds for every call in the model: equal element types and ranks, and extents that are the same number.
+//! Symbols belong to the caller and have no meaning inside.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use crate::model::Checked;
 use crate::program::{Body, ValueId};
 use crate::solution::{Constructor, TensorType, Type};
 
-/// A function with what is known of its values.
+/// A function with the types of its values.
 pub struct FunctionTypes<'a> {
-    /// Its body.
+    /// The body of the function.
     pub body: Arc<Body<'a>>,
-    /// The type of each value of the body by its position; [`Type::Unknown`] where the calls differ.
+    /// The type of each value of the body by position; [`Type::Unknown`] where calls differ.
     pub types: Vec<Type>,
 }
 
 impl<'a> Checked<'a> {
-    /// What holds inside each function that is called, in the order of the functions. It is known only where the check was
-    /// asked to keep it, see [`Options::functions`](crate::model::Options::functions).
+    /// The types inside each called function, in the order of the functions. They are available only with
+    /// [`Options::functions`](crate::model::Options::functions).
     pub fn function_types(&mut self) -> Vec<FunctionTypes<'a>> {
         let Self { core, kept, instances, .. } = self;
         let mut found: BTreeMap<FunctionId, FunctionTypes<'a>> = BTreeMap::new();
@@ -48,7 +48,7 @@ impl<'a> Checked<'a> {
     }
 }
 
-/// What two types agree on, symbols aside.
+/// The agreement of two types, without symbols.
 fn join(dims: &mut Dims, a: &Type, b: &Type) -> Type {
     let (mut a, mut b) = (a, b);
     let mut constructors: Vec<Constructor> = Vec::new();

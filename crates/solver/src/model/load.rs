@@ -1,6 +1,8 @@
-//! Checks of a model's header and structure that other loaders make: versions, names of nodes, sizes of tensors.
+//! Checks of the header and structure of a model, as other loaders make them: versions, names of nodes, sizes
+//! of tensors.
 //!
-//! **Invariant:** nothing here depends on what operators mean. Linear in the imports, the different shapes and the nodes.
+//! **Invariant:** these checks do not depend on the meaning of operators. They are linear in the number of
+//! imports, shapes and nodes.
 
 use typeloom_onnx::view::{ModelView, TensorHeader, TensorView};
 
@@ -14,10 +16,10 @@ use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
 
-/// The newest IR version that is known: that of ONNX 1.23.
+/// The newest known IR version, that of ONNX 1.23.
 const NEWEST_IR_VERSION: i64 = 14;
 
-/// IR and operator set versions that are missing or newer than is known.
+/// Reports IR and operator set versions that are missing or newer than the known ones.
 pub(crate) fn versions<'a>(model: &ModelView<'a>, operators: &Operators<'a>) -> Vec<SolveError<'a>> {
     let mut errors = Vec::new();
     let mut error = |kind| errors.push(SolveError { site: ErrorSite::Body, kind });
@@ -45,7 +47,7 @@ pub(crate) fn versions<'a>(model: &ModelView<'a>, operators: &Operators<'a>) -> 
     errors
 }
 
-/// Where the data of a tensor is, if it is in another file.
+/// The position of a tensor's data in another file.
 pub(crate) fn external(view: TensorView<'_>) -> Option<ExternalTensor<'_>> {
     let header = view.header().ok().filter(TensorHeader::is_external)?;
     let bytes = header.payload_bytes();
@@ -60,7 +62,7 @@ pub(crate) fn external(view: TensorView<'_>) -> Option<ExternalTensor<'_>> {
     Some(external)
 }
 
-/// Names that several nodes of one graph have, one error for each name; unnamed nodes are none.
+/// Reports each name that several nodes of one graph have. Unnamed nodes are skipped.
 pub(crate) fn node_names<'a>(body: &Body<'a>) -> Vec<SolveError<'a>> {
     let mut seen: Map<(GraphId, &'a str), (StepId, usize)> = Map::default();
     let mut repeated: Vec<(StepId, GraphId, &'a str)> = Vec::new();
@@ -88,7 +90,7 @@ pub(crate) fn node_names<'a>(body: &Body<'a>) -> Vec<SolveError<'a>> {
     repeated.into_iter().filter_map(error).collect()
 }
 
-/// Values whose known extents have a product beyond 64 bits: the first value of each shape.
+/// Reports values whose known extents have a product beyond 64 bits, once for each shape.
 pub(crate) fn overflows<'a>(core: &mut Core<'a>, frame: &Frame<'a>, errors: &mut Vec<SolveError<'a>>) {
     let mut shapes: Vec<ShapeId> = Vec::new();
     for shape in core.shapes.ids() {

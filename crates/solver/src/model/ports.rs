@@ -1,16 +1,15 @@
-//! What each node asks of its ports by itself: the model taken apart.
+//! Element types of ports without the values between them.
 //!
-//! A solve answers what types the values of a whole model have. This answers what every node would take and give if it
-//! could choose for itself: each port that reads a value gets a variable of its own instead of the value's, and the
-//! same rules run over the same nodes. What is tied together afterwards is tied by one node alone (with the graphs
-//! nested in it), so the result is a list of *classes* of ports that share an element type, each with the element
-//! types that it can have, and the list of places where a value that one class makes is read by another. Whoever wants to
-//! put conversions between them chooses one element type a class.
+//! A check assigns one type to each value. This analysis instead gives each port that reads a value a
+//! separate variable, and runs the same rules over the same nodes. Then only the ports of one node (with its
+//! nested graphs) share variables. The result is a list of *classes* of ports that share an element type,
+//! each with its possible element types, and a list of the use sites where one class reads a value of
+//! another. Conversions can be inserted by choosing one element type for each class.
 //!
-//! Declared types count where they are the interface of the model: its inputs, initializers and outputs. What is declared
-//! about other values is derived from them, and does not count.
+//! Declared types of inputs, initializers and outputs of the model are used. Declared types of other values
+//! are derived from these and are ignored.
 //!
-//! **Invariant:** operators are known here as little as anywhere in this crate: the ties are those of signatures and rules.
+//! **Invariant:** operators are not known by name: all relations come from signatures and rules.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,56 +33,56 @@ use crate::ty::{Ty, Types};
 pub struct ClassId(u32);
 
 impl ClassId {
-    /// The position.
+    /// The position of the class.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Where a value is read.
+/// The reader at a use site of a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Reader {
-    /// By an input of a node.
+    /// An input of a node.
     Input {
-        /// The node's first step.
+        /// The first step of the node.
         step: StepId,
-        /// The input's position.
+        /// The position of the input.
         at: usize,
     },
-    /// By an output of a graph.
+    /// An output of a graph.
     Output {
         /// The graph.
         graph: GraphId,
-        /// The output's position.
+        /// The position of the output.
         at: usize,
     },
 }
 
-/// One place where a value is read.
+/// A use site of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Read {
-    /// The value.
+    /// The value that is read.
     pub value: ValueId,
-    /// Where.
+    /// The port that reads it.
     pub by: Reader,
-    /// The class of the port that reads it.
+    /// The class of the port.
     pub class: ClassId,
 }
 
-/// A model taken apart.
+/// The element types of the ports of a model.
 #[derive(Clone, Debug, Default)]
 pub struct Ports {
-    /// The element types that each class can have.
+    /// The possible element types of each class.
     pub classes: Vec<ElemSet>,
-    /// For each value by its position, the class of what makes it; `None` where that is in error.
+    /// The class of the maker of each value, by position; `None` if it is in error.
     pub makers: Vec<Option<ClassId>>,
-    /// Every place where a value is read whose element type matters, in the order of steps and then of graphs.
+    /// The use sites of values whose element type matters, in the order of steps and then of graphs.
     pub reads: Vec<Read>,
 }
 
-/// The element type that a value of the main graph or of a graph in it is declared to have, in any list but one that
-/// belongs to the interface of the model.
+/// The element type in a declaration of a value of the main graph or its nested graphs, outside the interface
+/// of the model.
 #[must_use]
 pub fn derived_declaration(checked: &mut Checked<'_>, value: ValueId) -> Option<Elem> {
     let body = Arc::clone(&checked.frame.body);
@@ -102,7 +101,7 @@ fn declared_elem<'a>(core: &mut Core<'a>, declaration: &Declaration<'a>) -> Opti
     core.types.elems(inner).and_then(ElemSet::single)
 }
 
-/// Takes a checked model apart.
+/// Analyses the ports of a checked model.
 #[must_use]
 pub fn ports(checked: &mut Checked<'_>) -> Ports {
     let kinds: Vec<Type> =
@@ -140,8 +139,8 @@ pub fn ports(checked: &mut Checked<'_>) -> Ports {
     ports
 }
 
-/// An element type that a node gives for reasons that are no tie (a rule that looks at another port's, or a
-/// declaration of what an unknown operator gives) stays what the solve of the whole model says.
+/// Keeps element types of the check that no relation between ports gives: those that a rule derives from
+/// another port, and declared results of unknown operators.
 fn pin_what_is_not_tied(ports: &mut Ports, body: &Body<'_>, kinds: &[Type]) {
     let mut read = vec![false; ports.classes.len()];
     for Read { class, .. } in &ports.reads {
@@ -162,7 +161,7 @@ fn pin_what_is_not_tied(ports: &mut Ports, body: &Body<'_>, kinds: &[Type]) {
     }
 }
 
-/// What the caller says of a value holds.
+/// Seeds hold.
 fn pin_what_is_seeded(ports: &mut Ports, seeded: &[ValueId], kinds: &[Type]) {
     for value in seeded {
         let elem = kinds[value.index()].tensor().and_then(|tensor| tensor.elem.single());
@@ -199,7 +198,7 @@ impl Classes<'_> {
     }
 }
 
-/// The same constructors over an element type of which nothing is known.
+/// The same constructors over an unknown element type.
 fn kind_of(types: &mut Types, ty: &Type) -> Option<Ty> {
     Some(match ty {
         Type::Tensor(_) => types.tensor_of(ElemSet::ALL),
@@ -217,25 +216,25 @@ fn kind_of(types: &mut Types, ty: &Type) -> Option<Ty> {
             let inner = kind_of(types, inner)?;
             types.map(*key, inner)
         }
-        // Most values that an error leaves without a type are tensors of another element type.
+        // Most values without a type because of an error are tensors of another element type.
         Type::Error => types.tensor_of(ElemSet::ALL),
         Type::Unknown(_) | Type::Leaf(_) => return None,
     })
 }
 
-/// A body in which every port reads a value of its own.
+/// A body in which every port reads a separate value.
 struct Apart<'a> {
     body: Body<'a>,
-    /// For each copy, the value and where it is read.
+    /// The value and use site of each copy.
     reads: Vec<(ValueId, (ValueId, Reader))>,
-    /// The copies that are outputs of the model, with what is declared of them.
+    /// The copies that are outputs of the model, with their declarations.
     outputs: Vec<(ValueId, Declaration<'a>)>,
 }
 
 fn apart<'a>(body: &Body<'a>) -> Apart<'a> {
     let mut values = body.values.clone();
     let root = body.root();
-    // What is declared of the inputs of the model counts, what is declared of others is derived.
+    // Declarations of model inputs are used; other ones are derived.
     for value in &mut values {
         let is_given = value.graph == root && !matches!(value.origin, Origin::Step(_));
         let declares = |id: DeclarationId| body.declarations[id.index()].kind == DeclarationKind::Input;

@@ -1,7 +1,7 @@
-//! The conditions of a checked model by themselves: what a runtime evaluates before a run.
+//! Conditions of a checked model as data that a runtime evaluates before a run.
 //!
-//! The equations are kept as operators need them, not in the simplified form of reports: simplification takes extents to
-//! be 1 or more, and a run may be given an empty tensor.
+//! The equations keep the form in which operators need them. The simplified form of reports assumes extents
+//! of at least 1, but a run may have an empty tensor.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ impl std::fmt::Debug for Preconditions {
 }
 
 impl Preconditions {
-    /// The conditions that the operators of a checked model place on the symbols of its inputs.
+    /// The conditions of the operators of a checked model on the symbols of its inputs.
     #[must_use]
     pub fn of_checked(checked: &Checked<'_>) -> Self {
         let (mut own, from) = (Self::default(), checked.dims());
@@ -51,7 +51,8 @@ impl Preconditions {
         own
     }
 
-    /// The first condition that the extents of symbols violate, as text; `extent` gives the extent of a symbol by name.
+    /// The first condition that is violated by the extents of symbols, as text. `extent` returns the extent
+    /// of a symbol by name.
     ///
     /// A condition on a symbol without an extent is not evaluated.
     pub fn violated(&self, extent: impl Fn(&str) -> Option<usize>) -> Option<String> {

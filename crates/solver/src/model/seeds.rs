@@ -1,4 +1,4 @@
-//! Types that the caller gives to values of the main graph.
+//! Seeds: types from the caller for values of the main graph.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::state::frame::Frame;
 use crate::suggest::nearest;
 use crate::ty::Ty;
 
-/// Gives the values that the caller knows their types, but for the seeds that are left out.
+/// Sets the types of seeds, except for the rejected ones.
 pub(crate) fn give<'a>(
     core: &mut Core<'a>,
     frame: &mut Frame<'a>,
@@ -42,7 +42,7 @@ pub(crate) fn give<'a>(
             frame.value_errors.entry(value).or_insert(error);
         }
         frame.seeded.push(value);
-        // A bound limits a type and is not what gives it.
+        // A node above several leaves limits a type and does not give it.
         if ty.is_some_and(|ty| core.types.is_concrete(ty)) {
             core.trace_given(frame.number, value, crate::state::trace::Cause::Seed);
         }
@@ -50,7 +50,7 @@ pub(crate) fn give<'a>(
     Ok(())
 }
 
-/// The extents that seeds of graph inputs give to the symbols that the model declares for them.
+/// Binds the symbols in the declared types of inputs to the extents of seeds.
 pub(crate) fn bind_symbols(
     core: &mut Core<'_>,
     body: &Body<'_>,
@@ -77,7 +77,7 @@ pub(crate) fn bind_symbols(
             }
             for (given, declared) in given.into_iter().zip(declared) {
                 if core.dims.as_constant(given).is_some() && core.dims.as_symbol(declared).is_some() {
-                    // A contradiction with an assumption is found where the types meet.
+                    // A contradiction with an assumption is reported where the types meet.
                     let _ = core.assumptions.add(&mut core.dims, declared, given);
                 }
             }
@@ -86,7 +86,7 @@ pub(crate) fn bind_symbols(
     Ok(())
 }
 
-/// Names of types that are written nearly like `text`: nodes of the type tree and ONNX's element types.
+/// Names of types that are similar to `text`: nodes of the type tree and ONNX element types.
 fn type_names_like(core: &Core<'_>, text: &str) -> Vec<String> {
     let universe = core.types.universe();
     let mut names: Vec<String> = universe.lattice().nodes().map(|node| node.id.to_owned()).collect();
@@ -95,7 +95,7 @@ fn type_names_like(core: &Core<'_>, text: &str) -> Vec<String> {
     nearest(text, names.iter().map(String::as_str))
 }
 
-/// Narrows a value by a seed; several seeds of one value must agree.
+/// Narrows a value by a seed. Several seeds of one value must agree.
 fn meet_seed(
     core: &mut Core<'_>,
     frame: &mut Frame<'_>,
@@ -131,7 +131,7 @@ fn by_name<'b>(body: &'b Body<'_>) -> Map<&'b str, ValueId> {
         .collect()
 }
 
-/// A seed, read into the tables.
+/// Decodes a seed.
 fn read(core: &mut Core<'_>, name: &str, seed: &Seed) -> Result<(Option<Ty>, Option<ShapeId>), CheckError> {
     let bad = |near| CheckError::BadSeed { name: name.to_owned(), near };
     match seed {
@@ -151,7 +151,7 @@ fn read(core: &mut Core<'_>, name: &str, seed: &Seed) -> Result<(Option<Ty>, Opt
     }
 }
 
-/// The seeds of values that nodes make, by position.
+/// The positions of the seeds of computed values.
 pub(crate) fn of_computed_values(body: &Body<'_>, seeds: &[(String, Seed)]) -> Vec<usize> {
     if seeds.is_empty() {
         return Vec::new();
@@ -163,7 +163,7 @@ pub(crate) fn of_computed_values(body: &Body<'_>, seeds: &[(String, Seed)]) -> V
     (0..seeds.len()).filter(|at| is_made(&seeds[*at].0)).collect()
 }
 
-/// The error of a seed that contradicts what was solved without it.
+/// The error of a seed that contradicts the type that was solved without it.
 pub(crate) fn contradiction<'a>(
     core: &mut Core<'a>,
     frame: &Frame<'a>,

@@ -1,6 +1,7 @@
 //! The passes over a body.
 //!
-//! A pass solves the body once under a fixed configuration. Most models need one pass. Further passes run where
+//! A pass solves the body once under a fixed configuration. Most models need one pass. Further passes run
+//! where
 //!
 //! - errors remain and a declared empty shape may be false: one pass without each suspect declaration;
 //! - symbols are merged: passes until the equations imply no further equality;
@@ -178,7 +179,7 @@ impl<'a> Passes<'_, 'a> {
         Ok(PassResult { core, frame, calls, errors, requirements })
     }
 
-    /// Replaces a pass by one under the dims and assumptions of its own end.
+    /// Replaces a pass by one under its final dims and assumptions.
     fn run_again(&self, solved: &mut PassResult<'a>, trust: Trust) -> Result<(), CheckError> {
         let shared = solved.take_shared();
         *solved = self.run(Pass { trace: self.options.trace, trust, shared, ..Pass::default() })?;
@@ -222,8 +223,8 @@ impl<'a> Passes<'_, 'a> {
         Ok(())
     }
 
-    /// Compares the seeds of computed values with the types that the model gives without them, and leaves out those that
-    /// contradict the model. Returns their errors.
+    /// Compares the seeds of computed values with the types that the model gives without them, and leaves out
+    /// those that contradict the model. Returns their errors.
     fn reject_seeds(
         &mut self,
         solved: &mut PassResult<'a>,
@@ -252,8 +253,8 @@ impl<'a> Passes<'_, 'a> {
         Ok(errors)
     }
 
-    /// Assumes the declared shapes that the model neither confirms nor refutes. Returns the types without them, which are
-    /// the proof; `None` if there are no such shapes.
+    /// Assumes the declared shapes that the model neither confirms nor refutes. Returns the types without
+    /// them, which are the proof; `None` if there are no such shapes.
     fn assume_declared(
         &self,
         solved: &mut PassResult<'a>,
@@ -276,7 +277,8 @@ impl<'a> Passes<'_, 'a> {
         Ok(Some(proven))
     }
 
-    /// Solves a body with errors again and records causes. `keep_dims` is whether other results refer to the dims.
+    /// Solves a body with errors again and records causes. `keep_dims` is whether other results refer to the
+    /// dims.
     fn trace_errors(&self, solved: &mut PassResult<'a>, keep_dims: bool) -> Result<(), CheckError> {
         if self.options.trace || !solved.needs_trace() {
             return Ok(());
@@ -288,7 +290,8 @@ impl<'a> Passes<'_, 'a> {
         Ok(())
     }
 
-    /// Joins the results of the cases. Returns the alternative types of values, and the cases that errors refer to.
+    /// Joins the results of the cases. Returns the alternative types of values, and the cases that errors
+    /// refer to.
     fn join_cases(
         &self,
         solved: &mut PassResult<'a>,

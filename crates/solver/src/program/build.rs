@@ -1,7 +1,7 @@
-//! From a graph's bytes to a [`Body`]: one walk over the nodes, names resolved on the way.
+//! Builds a [`Body`] from the bytes of a graph in one pass over the nodes.
 //!
-//! Linear in the size of the graph's structure. Nested graphs are built by recursion; the reader
-//! bounds how deep messages nest, and [`MAX_NESTING`] bounds it again here.
+//! The cost is linear in the size of the graph without its tensor data. Nested graphs are built by recursion,
+//! which [`MAX_NESTING`] bounds.
 
 use std::str::Utf8Error;
 use std::sync::OnceLock;
@@ -21,28 +21,28 @@ use super::{
 };
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 
-/// The deepest nesting of graphs inside graphs.
+/// Maximum nesting of graphs.
 pub const MAX_NESTING: usize = 64;
 
-/// Why a body could not be built at all.
+/// Error of a body that cannot be built at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// The bytes are not a graph.
     #[error(transparent)]
     Malformed(#[from] DecodeError),
-    /// Graphs nest deeper than [`MAX_NESTING`].
+    /// Graphs are nested more than [`MAX_NESTING`] deep.
     #[error("graphs are nested more than {MAX_NESTING} deep")]
     NestingTooDeep,
 }
 
-/// Gives the operator that a node's domain, operator name and overload mean.
+/// Resolves the domain, name and overload of a node's operator.
 pub(crate) type ResolveOp<'r, 'a> = &'r mut dyn FnMut(&'a str, &'a str, &'a str) -> OpId;
 
-/// Whether an initializer that is also an input is a constant all the same (before ONNX IR 4 every
-/// initializer had to be listed as an input).
+/// Whether an initializer with the name of an input is a constant. Before ONNX IR 4 every initializer had to
+/// be an input too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Defaults {
-    /// The caller may replace it.
+    /// It is a default that the caller may replace.
     Replaceable,
     /// It is a constant.
     Constant,
@@ -53,12 +53,12 @@ struct Builder<'a, 'r> {
     names: Names<'a>,
     resolve_op: ResolveOp<'r, 'a>,
     defaults: Defaults,
-    /// Names read before they were made, in the graphs that are open.
+    /// Names in the open graphs that were read before their definition.
     unmade: Vec<Unmade>,
     late: Vec<order::Late>,
-    /// The outputs of the node being read; kept for its capacity.
+    /// The outputs of the current node, kept for its capacity.
     outputs: Vec<Text<'a>>,
-    /// Operators that were met last, by a hash of their spelling: name, domain and overload.
+    /// Recent operators, by a hash of name, domain and overload.
     recent: [Option<Recent<'a>>; RECENT_OPERATORS],
 }
 
@@ -74,7 +74,7 @@ const ATTRIBUTE: u32 = 5;
 const DOMAIN: u32 = 7;
 const OVERLOAD: u32 = 8;
 
-/// A string that may not be UTF-8, and where it is in the file.
+/// A string that may not be UTF-8, with its position in the file.
 #[derive(Clone, Copy, Default)]
 struct Text<'a> {
     bytes: &'a [u8],
@@ -133,7 +133,7 @@ pub(crate) fn main<'a>(
     Ok(builder.finish())
 }
 
-/// Builds the body of a function. Its inputs and outputs have names only.
+/// Builds the body of a function. Its inputs and outputs have names but no types.
 pub(crate) fn function<'a>(
     function: FunctionView<'a>,
     resolve_op: ResolveOp<'_, 'a>,
@@ -211,7 +211,7 @@ impl<'a, 'r> Builder<'a, 'r> {
         id
     }
 
-    /// Ends a graph: what was read in it and never made goes to the graph around it, or is reported.
+    /// Ends a graph. At the end of the outermost one, reports the names that were read but not defined.
     fn close_graph(&mut self, graph: GraphId, depth: usize) {
         self.body.graphs[graph.index()].steps.1 = self.body.steps.len();
         while let Some(unmade) =
@@ -235,7 +235,7 @@ impl<'a, 'r> Builder<'a, 'r> {
             return Err(BuildError::NestingTooDeep);
         }
         let graph = self.open_graph(owner);
-        // Inputs and initializers may stand behind the nodes that read them, so the nodes come second.
+        // Inputs and initializers may follow the nodes that read them, so the nodes are read last.
         let (mut nodes, mut inputs) = (0, Vec::new());
         let (mut initializers, mut declared) = (Vec::new(), Vec::new());
         let mut fields = view.fields();
@@ -427,8 +427,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         Ok(exit)
     }
 
-    /// The operator that a node means. Nodes of one operator tend to be many, so the last answers are kept
-    /// in a small table by the operator's spelling.
+    /// Returns the operator of a node. Models have many nodes of few operators, so recent results are kept in
+    /// a small table.
     fn operator(
         &mut self,
         domain: Text<'a>,
@@ -436,7 +436,7 @@ impl<'a, 'r> Builder<'a, 'r> {
         overload: Text<'a>,
     ) -> Result<OpId, DecodeError> {
         let spelling = [op_type.bytes, domain.bytes, overload.bytes];
-        // Almost every domain and overload is empty, and the system's comparison of no bytes at no address is slow.
+        // Most domains and overloads are empty, and comparing empty slices calls `memcmp`.
         let same =
             |known: &[u8], given: &[u8]| known.len() == given.len() && (given.is_empty() || *known == *given);
         let first = op_type.bytes.first().map_or(0, |byte| usize::from(*byte));
@@ -462,7 +462,7 @@ impl<'a, 'r> Builder<'a, 'r> {
         value
     }
 
-    /// Makes a value in a graph, and reports a name that the graph makes twice.
+    /// Defines a value in a graph, and reports a name that the graph defines twice.
     fn define(&mut self, name: NameId, graph: GraphId, origin: Origin, output: Option<usize>) -> ValueId {
         if let Some(known) = self.names.meaning(name) {
             let before = self.body.values[known.index()];
@@ -488,7 +488,7 @@ impl<'a, 'r> Builder<'a, 'r> {
         value
     }
 
-    /// The value that a name means to a node; a name nothing has made yet gets a stand-in.
+    /// The value that a name denotes at an input; an undefined value if there is no definition so far.
     fn read(&mut self, name: NameId, graph: GraphId, reader: StepId, input: usize, depth: usize) -> ValueId {
         let value = match self.names.meaning(name) {
             Some(value) if self.body.values[value.index()].origin != Origin::Undefined => return value,
@@ -546,7 +546,7 @@ impl<'a, 'r> Builder<'a, 'r> {
     ) -> Result<(), DecodeError> {
         let info = info.parse()?;
         let name = self.names.intern(info.name);
-        // A type for a name that nothing makes says nothing about this graph.
+        // A declaration without a definition in the same graph is ignored.
         if let Some(value) = self.names.meaning(name)
             && self.body.values[value.index()].graph == graph
         {
@@ -564,7 +564,7 @@ impl<'a, 'r> Builder<'a, 'r> {
     }
 }
 
-/// Whether an attribute has a graph in it, from the numbers of its fields alone.
+/// Whether an attribute contains a graph, from its field numbers.
 fn holds_graphs(attribute: AttributeView<'_>) -> Result<bool, DecodeError> {
     const GRAPH: u32 = 6;
     const GRAPHS: u32 = 11;

@@ -1,7 +1,7 @@
 //! Interned names of a body, and the value that each name denotes in the current scope.
 //!
-//! A nested graph can shadow the names of the graphs around it. [`Names::enter`] marks the undo log, and [`Names::leave`]
-//! restores the shadowed values, so a lookup costs one hash at any depth.
+//! A nested graph can shadow the names of the graphs around it. [`Names::enter`] marks the undo log, and
+//! [`Names::leave`] restores the shadowed values, so a lookup costs one hash at any depth.
 
 use std::hash::{BuildHasher, Hasher};
 use std::str::Utf8Error;
@@ -35,7 +35,8 @@ impl<'a> Names<'a> {
         table.reserve(additional, |id| hash(hasher, names[id.index()]));
     }
 
-    /// As [`Names::intern_bytes`], for an input of a node: most nodes read the output of the node before them.
+    /// As [`Names::intern_bytes`], for an input of a node: most nodes read the output of the node before
+    /// them.
     #[inline]
     pub(super) fn intern_read(&mut self, name: &'a [u8]) -> Result<NameId, Utf8Error> {
         match self.names.last() {
@@ -82,7 +83,8 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// As [`Names::define`], for a name without a definition so far: a graph around the current one may define it.
+    /// As [`Names::define`], for a name without a definition so far: a graph around the current one may
+    /// define it.
     pub(super) fn define_everywhere(&mut self, name: NameId, value: ValueId) {
         self.current[name.index()] = Some(value);
     }

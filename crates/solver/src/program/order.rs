@@ -1,16 +1,15 @@
-//! What is wrong with the order of nodes: a value read before the node that makes it, or a cycle.
+//! Errors in the order of nodes: a value that is read before the node that makes it, or a cycle.
 //!
-//! ONNX wants nodes in topological order. A body that is merely out of order is reported once, however many of its
-//! nodes are; nodes that wait for each other are reported once, as the whole cycle. Cycles are found as
-//! strongly connected components (Tarjan's algorithm with an explicit stack), over the nodes from the
-//! first late reader to the last late maker only.
+//! ONNX requires topological order. A body that is out of order has one error, and each cycle has one. Cycles
+//! are the strongly connected components (Tarjan, 1972, with an explicit stack) of the nodes from the first
+//! late reader to the last late maker.
 
 use std::collections::BTreeSet;
 
 use super::{Body, Origin, StepId, ValueId};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 
-/// An input that was read before its value was made.
+/// An input that was read before its value was defined.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Late {
     pub(super) value: ValueId,
@@ -18,7 +17,7 @@ pub(super) struct Late {
     pub(super) input: usize,
 }
 
-/// Adds a error for every cycle, and one for all late inputs outside the cycles.
+/// Adds one error for each cycle, and one for all late inputs outside cycles.
 pub(super) fn report(body: &mut Body<'_>, late: &[Late]) {
     let late: Vec<(Late, StepId)> = late
         .iter()
@@ -55,7 +54,7 @@ pub(super) fn report(body: &mut Body<'_>, late: &[Late]) {
     body.errors.push(SolveError { site: ErrorSite::Step(*reader), kind });
 }
 
-/// One cycle out of every strongly connected component: the nodes, each with a value it takes from the next.
+/// One cycle of each strongly connected component: its nodes, each with an input from the next one.
 fn cycles(body: &Body<'_>) -> Vec<Vec<(StepId, ValueId)>> {
     let components = components(body);
     let mut members: std::collections::BTreeMap<usize, Vec<StepId>> = std::collections::BTreeMap::new();
@@ -72,7 +71,7 @@ fn makers<'b>(body: &'b Body<'_>, step: StepId) -> impl Iterator<Item = (StepId,
     })
 }
 
-/// Walks makers inside a component from its first node until a node comes back.
+/// Follows inputs inside a component from its first node until a node repeats.
 fn one_cycle(body: &Body<'_>, components: &[usize], steps: &[StepId]) -> Option<Vec<(StepId, ValueId)>> {
     let first = *steps.first()?;
     let component = components[first.index()];
@@ -92,7 +91,7 @@ fn one_cycle(body: &Body<'_>, components: &[usize], steps: &[StepId]) -> Option<
     }
 }
 
-/// The number of the strongly connected component of every step.
+/// The number of the strongly connected component of each step.
 fn components(body: &Body<'_>) -> Vec<usize> {
     const UNSEEN: usize = usize::MAX;
     let count = body.steps.len();
@@ -126,7 +125,7 @@ fn components(body: &Body<'_>) -> Vec<usize> {
                 edge += 1;
                 match maker {
                     Some(maker) if index[maker] == UNSEEN => {
-                        // Come back to the same edge, to take over what the callee found.
+                        // Return to the same edge, to use the result of its target.
                         calls.push((at, edge));
                         calls.push((maker, 0));
                         descended = true;

@@ -1,9 +1,9 @@
-//! Verbs on attributes.
+//! Operations on attributes.
 //!
-//! Every verb answers with the node's own value, or else with the default that the operator declares.
-//! Inside a function, an attribute that refers to one of the function's own is the caller's. An
-//! attribute of the wrong kind has been reported before any rule runs. One whose value a writer left out
-//! because it is that of the wire format (0, or empty) has that value.
+//! An operation returns the value in the node, or else the declared default. Inside a function, a reference
+//! to an attribute of the function is resolved to the argument of the call. An attribute of the wrong kind
+//! was reported before any rule runs. A value that the writer omitted because it is the default of the wire
+//! format (0 or empty) has that default.
 
 use smallvec::SmallVec;
 use typeloom_onnx::view::{Attribute, AttributeView, SparseTensorView, TensorView, TypeView};
@@ -12,7 +12,7 @@ use super::{RuleCx, RuleError};
 use crate::signature::{AttributeDefault, AttributeKind};
 
 impl<'a> RuleCx<'_, 'a> {
-    /// The attribute as the node (or, for a reference, the caller of the function) gives it.
+    /// The attribute of the node, or for a reference that of the call.
     ///
     /// # Errors
     /// [`RuleError::Malformed`].
@@ -31,7 +31,7 @@ impl<'a> RuleCx<'_, 'a> {
         Ok(None)
     }
 
-    /// The names of the attributes that the node lists, in its order.
+    /// The names of the node's attributes, in order.
     ///
     /// # Errors
     /// [`RuleError::Malformed`].
@@ -44,7 +44,7 @@ impl<'a> RuleCx<'_, 'a> {
         self.schema()?.attribute(name)?.default.as_ref()
     }
 
-    /// Whether the node gives the attribute itself.
+    /// Whether the node has the attribute.
     ///
     /// # Errors
     /// [`RuleError::Malformed`].
@@ -52,13 +52,13 @@ impl<'a> RuleCx<'_, 'a> {
         Ok(self.attr(name)?.is_some())
     }
 
-    /// An integer.
+    /// An integer attribute.
     ///
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_int(&self, name: &str) -> Result<Option<i64>, RuleError> {
         Ok(match self.attr(name)? {
-            // A writer may leave out a field that holds its default.
+            // A writer may omit a field with its default value.
             Some(attribute) => {
                 attribute.i().or_else(|| (attribute.kind == AttributeKind::Int as i32).then_some(0))
             }
@@ -69,7 +69,7 @@ impl<'a> RuleCx<'_, 'a> {
         })
     }
 
-    /// An integer used as a truth value.
+    /// An integer attribute used as a boolean.
     ///
     /// # Errors
     /// [`RuleError::Malformed`].
@@ -77,7 +77,7 @@ impl<'a> RuleCx<'_, 'a> {
         Ok(self.attr_int(name)?.unwrap_or(0) != 0)
     }
 
-    /// A float.
+    /// A float attribute.
     ///
     /// # Errors
     /// [`RuleError::Malformed`].
@@ -93,7 +93,7 @@ impl<'a> RuleCx<'_, 'a> {
         })
     }
 
-    /// A string; bytes that are not UTF-8 are no string that any operator knows.
+    /// A string attribute. Bytes that are not UTF-8 count as absent, because no operator uses such a value.
     ///
     /// # Errors
     /// [`RuleError::Malformed`].
@@ -154,7 +154,7 @@ impl<'a> RuleCx<'_, 'a> {
         })
     }
 
-    /// A tensor.
+    /// A tensor attribute.
     ///
     /// # Errors
     /// [`RuleError::Malformed`].
@@ -162,7 +162,7 @@ impl<'a> RuleCx<'_, 'a> {
         Ok(self.attr(name)?.and_then(|attribute| attribute.t()))
     }
 
-    /// A sparse tensor.
+    /// A sparse tensor attribute.
     ///
     /// # Errors
     /// [`RuleError::Malformed`].
@@ -170,7 +170,7 @@ impl<'a> RuleCx<'_, 'a> {
         Ok(self.attr(name)?.and_then(|attribute| attribute.sparse_tensor()))
     }
 
-    /// A type.
+    /// A type attribute.
     ///
     /// # Errors
     /// [`RuleError::Malformed`].

@@ -1,6 +1,6 @@
-//! Verbs on conditions: comparisons that dims leave open, and branches that a condition chooses.
+//! Operations on conditions: comparisons that dims do not decide, and branches.
 //!
-//! See [`crate::model::case`] for what becomes of a question.
+//! [`crate::model::case`] solves the cases of a question.
 
 use std::cmp::Ordering;
 
@@ -13,7 +13,7 @@ use crate::solve_error::Reach;
 use crate::state::cases::{Asked, Question};
 use crate::state::constants::Data;
 
-/// How many values are looked at to find whether a condition depends on data.
+/// Maximum number of values visited to decide whether a condition depends on data.
 const MAX_ANCESTORS: usize = 256;
 
 /// A comparison of two integers.
@@ -34,7 +34,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Whether it holds between two numbers. Numbers without an order (NaN) are only different.
+    /// Whether the comparison holds between two numbers. Unordered numbers (NaN) are only different.
     #[must_use]
     pub fn holds(self, order: Option<Ordering>) -> bool {
         match self {
@@ -47,8 +47,8 @@ impl Comparison {
         }
     }
 
-    /// Whether it holds between two integers of which some things are known: whether they are equal, and the bounds of
-    /// their difference `a - b`. `None` if that is not enough.
+    /// Decides the comparison of two integers `a` and `b` from their equality and the bounds of `a - b`.
+    /// `None` if undecided.
     #[must_use]
     pub fn judge(self, equality: Decision, (least, most): (Option<i64>, Option<i64>)) -> Option<bool> {
         if equality == Decision::Equal {
@@ -72,7 +72,7 @@ impl Comparison {
 }
 
 impl RuleCx<'_, '_> {
-    /// The truth value of a comparison that the dims do not decide: unknown, but the same each time it is computed.
+    /// The truth value of a comparison that dims do not decide: unknown, and the same one each time.
     pub fn open_comparison(&mut self, a: DimId, comparison: Comparison, b: DimId) -> DimId {
         let core = self.core();
         let (a, b) = (core.dims.resolve(a), core.dims.resolve(b));
@@ -98,7 +98,7 @@ impl RuleCx<'_, '_> {
         core.dims.sub(one, truth)
     }
 
-    /// Whether the condition at a port is true, as far as it is known or assumed.
+    /// Whether the condition at a port is true, if it is known or assumed.
     pub fn truth(&mut self, port: Port) -> Option<bool> {
         match self.const_int(port) {
             Some(truth) => Some(truth != 0),
@@ -110,7 +110,8 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Says that the types of this node would be more precise if the condition at a port were known.
+    /// Requests separate cases for the condition at a port, because they make the types of the node more
+    /// precise.
     pub fn ask(&mut self, port: Port) {
         let Some(value) = self.value(port) else { return };
         let item = match self.ints(port) {
@@ -150,7 +151,7 @@ impl RuleCx<'_, '_> {
         frame.asking.insert(step);
     }
 
-    /// The first question on which a truth value depends that is about symbols alone.
+    /// The first question about symbols alone on which a truth value depends.
     fn question_about_symbols(&self, truth: DimId) -> Option<Question> {
         let dims = &self.tables().dims;
         let mut open = dims.variables_of(truth).to_vec();
@@ -175,14 +176,14 @@ impl RuleCx<'_, '_> {
         None
     }
 
-    /// Says that a nested graph runs any number of times.
+    /// Records that a nested graph runs any number of times.
     pub fn repeats(&mut self, graph: GraphId) {
         if !self.uncached().frame.repeated.contains(&graph) {
             self.uncached().frame.repeated.push(graph);
         }
     }
 
-    /// Whether something is wrong with a node inside a nested graph that may run.
+    /// Whether a node inside a nested graph that may run is in error.
     #[must_use]
     pub fn is_wrong_inside(&mut self, graph: GraphId) -> bool {
         let frame = self.uncached().frame;
@@ -191,7 +192,7 @@ impl RuleCx<'_, '_> {
         steps.any(|(step, _)| frame.runs_in(frame.body.step(*step).graph))
     }
 
-    /// Compares what a rule computes for a condition with what the case assumes of it.
+    /// Compares the value that a rule computes for a condition with the assumption of the case.
     pub(super) fn confirm(&mut self, value: ValueId, data: &Data) {
         if self.uncached().frame.number != 0 {
             return;
@@ -215,7 +216,7 @@ impl RuleCx<'_, '_> {
             (None, None) => None,
         };
         let Some((question, holds)) = question else { return };
-        // The condition of a branch may never be computed, so it says nothing about extents outside.
+        // The condition of a branch may never be computed, so it implies nothing about extents outside.
         if self.uncached().frame.body.value(value).graph != self.uncached().frame.body.root() {
             return;
         }
@@ -246,8 +247,9 @@ impl RuleCx<'_, '_> {
     }
 }
 
-/// Whether what a caller puts into the inputs can change a value. Their shapes do not count: without data they give the
-/// same value in each run, also where the solver does not know it. Beyond [`MAX_ANCESTORS`] values the answer is yes.
+/// Whether the data of model inputs can change a value. Shapes of inputs do not count: without data, they
+/// give the same value in each run, even if it is unknown here. The answer is yes beyond [`MAX_ANCESTORS`]
+/// values.
 fn depends_on_data(body: &Body<'_>, value: ValueId) -> bool {
     let mut open = vec![value];
     let mut seen: Set<ValueId> = Set::default();
@@ -270,7 +272,7 @@ fn depends_on_data(body: &Body<'_>, value: ValueId) -> bool {
                 match (body.step(first).node.domain(), body.op_name(first)) {
                     (Ok("" | "ai.onnx"), "Shape" | "Size") => continue,
                     (Ok("" | "ai.onnx"), name) if !is_random(name) => {}
-                    // What other operators compute is not known.
+                    // The results of other operators are unknown.
                     _ => return true,
                 }
                 open.extend(body.inputs(first).iter().flatten());
@@ -281,7 +283,7 @@ fn depends_on_data(body: &Body<'_>, value: ValueId) -> bool {
     false
 }
 
-/// Whether an operator of ONNX draws random numbers.
+/// Whether an ONNX operator draws random numbers.
 fn is_random(name: &str) -> bool {
     name.starts_with("Random") || matches!(name, "Bernoulli" | "Dropout" | "Multinomial")
 }

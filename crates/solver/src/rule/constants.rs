@@ -1,12 +1,12 @@
-//! Verbs on constants: the small tensors whose values decide shapes.
+//! Operations on constants: small tensors whose elements decide shapes.
 //!
-//! An integer tensor is followed element by element as dims, so that `Shape -> Gather -> Concat ->
-//! Reshape` carries symbols through. Truth values are the integers 0 and 1. An element nobody knows is
-//! a fresh integer. Tensors of more than [`MAX_ELEMENTS`] elements are not followed.
+//! An integer tensor is followed element by element as dims, so that symbols flow through
+//! `Shape -> Gather -> Concat -> Reshape`. Booleans are the integers 0 and 1. An unknown element is a fresh
+//! integer. Tensors with more than [`MAX_ELEMENTS`] elements are not followed.
 //!
-//! A `float` or `double` tensor whose elements are whole numbers, not all of them constants, is followed as
-//! integers too: exporters compute sizes in floats. Rules that depend on the difference ask for the element type.
-//! An element type holds such a number exactly up to 2^24 or 2^53; larger extents do not occur in practice.
+//! A `float` or `double` tensor of whole numbers that are not all constants is followed as integers too,
+//! because exporters compute sizes in floats. Rules that depend on the difference read the element type. The
+//! element types represent integers up to 2^24 or 2^53 exactly; larger extents do not occur in practice.
 
 use std::sync::Arc;
 
@@ -27,23 +27,23 @@ impl RuleCx<'_, '_> {
         self.data(port)?.as_floats().cloned()
     }
 
-    /// The whole number that every element at a port has, where their count is not a constant.
+    /// The whole number that all elements at a port equal, if their count is not a constant.
     pub fn filled(&mut self, port: Port) -> Option<DimId> {
         self.data(port)?.as_filled()
     }
 
-    /// The floats at a port as integers and what all of them are divided by, if that is how they are known.
+    /// The floats at a port as integer numerators with a common divisor, if they are known in that form.
     pub fn ratios(&mut self, port: Port) -> Option<(Arc<Ints>, i64)> {
         let data = self.data(port)?;
         data.as_ratios().map(|(numerators, divisor)| (Arc::clone(numerators), divisor))
     }
 
-    /// The consecutive numbers at a port, if that is how they are known.
+    /// The consecutive numbers at a port, if they are known in that form.
     pub fn counting(&mut self, port: Port) -> Option<Counting> {
         self.data(port)?.as_counting()
     }
 
-    /// Records that a port holds consecutive numbers, where their count is not a constant.
+    /// Records that a port holds consecutive numbers. Their count is not a constant.
     pub fn set_counting(&mut self, port: Port, counting: Counting) {
         self.set_data(port, Data::Counting(counting));
     }
@@ -54,7 +54,7 @@ impl RuleCx<'_, '_> {
         ints.items.iter().map(|item| self.const_dim(*item)).collect()
     }
 
-    /// The only integer at a port, if it is one constant.
+    /// The integer at a port with one constant element.
     pub fn const_int(&mut self, port: Port) -> Option<i64> {
         match self.const_ints(port)?[..] {
             [only] => Some(only),
@@ -62,13 +62,14 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// A dim as a constant, if it is one by now.
+    /// The value of a dim that is a constant.
     pub fn const_dim(&mut self, dim: DimId) -> Option<i64> {
         let dim = self.dims().resolve(dim);
         self.dims().as_constant(dim)
     }
 
-    /// Records the integers at a port (their number must be that of `ints.shape`; too many are dropped).
+    /// Records the integers at a port. Their number must match `ints.shape`; more than [`MAX_ELEMENTS`] are
+    /// dropped.
     pub fn set_ints(&mut self, port: Port, ints: Ints) {
         if ints.items.len() > MAX_ELEMENTS {
             self.drop_constant(port);
@@ -85,19 +86,19 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Records that every element at a port is one whole number; for shapes that are not constant.
+    /// Records that all elements at a port equal one whole number, for shapes that are not constant.
     pub fn set_filled(&mut self, port: Port, item: DimId) {
         self.set_data(port, Data::Filled(item));
     }
 
-    /// Records that the floats at a port are integers divided by a constant from 2 on.
+    /// Records that the floats at a port are integers divided by a constant of at least 2.
     pub fn set_ratios(&mut self, port: Port, numerators: Ints, divisor: i64) {
         if numerators.items.len() <= MAX_ELEMENTS && divisor >= 2 {
             self.set_data(port, Data::Ratios(Arc::new(numerators), divisor));
         }
     }
 
-    /// Gives `to` the constant that stands at `from`, if one does.
+    /// Copies the constant at `from` to `to`, if there is one.
     pub fn copy_data(&mut self, from: Port, to: Port) {
         if let Some(data) = self.data(from).filter(|data| !matches!(data, Data::Opaque)) {
             self.set_data(to, data);
@@ -113,14 +114,14 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// The shape that an integer vector at a port spells, if its length is known: each element as a dim.
+    /// The shape in the integer vector at a port, if its length is known.
     pub fn shape_value(&mut self, port: Port) -> Option<DimVec> {
         let ints = self.ints(port)?;
         (ints.shape.len() == 1).then(|| ints.items.iter().map(|item| self.dims().resolve(*item)).collect())
     }
 
-    /// How many elements the vector at a port has, from its value or else from its shape, if they are few
-    /// enough to be followed.
+    /// The number of elements of the vector at a port, from its value or its shape, if it is at most
+    /// [`MAX_ELEMENTS`].
     pub fn vector_len(&mut self, port: Port) -> Option<usize> {
         if let Some(ints) = self.ints(port) {
             return Some(ints.items.len());
@@ -134,10 +135,10 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Types and shapes a port from a tensor message and records its value.
+    /// Sets the type, shape and constant at a port from a tensor message.
     ///
     /// # Errors
-    /// As [`RuleCx::set_elem`] and [`RuleCx::set_shape`]; malformed tensors are reported as such.
+    /// As for [`RuleCx::set_elem`] and [`RuleCx::set_shape`]; [`RuleError::Malformed`] for malformed tensors.
     pub fn set_tensor(
         &mut self,
         port: Port,

@@ -2,17 +2,18 @@
 //!
 //! # Contract with the memo
 //!
-//! The engine caches applications of rules under a key: the operator, its attributes, the ports that are present, the types
-//! and shapes of the inputs, the constants that were read, and the scope of the node (see [`crate::state::memo`]). The fields
-//! of [`RuleCx`] are private, so every read goes through an accessor of this file. An accessor does one of three things:
+//! The engine caches applications of rules under a key: the operator, its attributes, the ports that are
+//! present, the types and shapes of the inputs, the constants that were read, and the scope of the node (see
+//! [`crate::state::memo`]). The fields of [`RuleCx`] are private, so every read goes through an accessor of
+//! this file. An accessor does one of three things:
 //!
 //! - It reads what the key covers: types, shapes and attributes at the node's ports.
 //! - It records the read, which extends the key: [`RuleCx::data`].
 //! - It marks the application as uncacheable: [`RuleCx::uncached`].
 //!
-//! Nodes with nested graphs are never cached, so their graphs need no tracking. The tables ([`RuleCx::core`]) need none
-//! either: they are shared by all applications and indexed by ids. Writes are compared by the memo itself: an application that
-//! did more than write its outputs is not cached.
+//! Nodes with nested graphs are never cached, so their graphs need no tracking. The tables ([`RuleCx::core`])
+//! need none either: they are shared by all applications and indexed by ids. Writes are compared by the memo
+//! itself: an application that did more than write its outputs is not cached.
 
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
@@ -40,8 +41,8 @@ const MAX_COPIES: usize = 64;
 
 /// The view that a rule has of its node, and the operations that narrow its types.
 ///
-/// The operations are grouped by file: types, shapes, constants, attributes, loops, conditions.
-/// `'r` is the run of the rule, `'a` the lifetime of the model's bytes.
+/// The operations are grouped by file: types, shapes, constants, attributes, loops, conditions. `'r` is the
+/// run of the rule, `'a` the lifetime of the model's bytes.
 pub struct RuleCx<'r, 'a> {
     core: &'r mut Core<'a>,
     frame: &'r mut Frame<'a>,
@@ -215,7 +216,8 @@ impl<'a> RuleCx<'_, 'a> {
         entries.find(|entry| entry.has_key(key)).and_then(|entry| entry.value().ok())
     }
 
-    /// Whether two ports hold one value of the graph, or copies of one value made by at most 64 `Identity` nodes each.
+    /// Whether two ports hold one value of the graph, or copies of one value made by at most 64 `Identity`
+    /// nodes each.
     #[must_use]
     pub fn is_same_value(&mut self, a: Port, b: Port) -> bool {
         let (Some(a), Some(b)) = (self.value(a), self.value(b)) else { return false };
@@ -303,8 +305,8 @@ impl RuleCx<'_, '_> {
         self.frame.slots[self.value(port)?.index()].shape
     }
 
-    /// Whether the rule may narrow the shape at a port: there is a value, and the node does not read a declared shape in
-    /// place of the derived one.
+    /// Whether the rule may narrow the shape at a port: there is a value, and the node does not read a
+    /// declared shape instead of the derived one.
     pub(crate) fn can_narrow_shape(&mut self, port: Port) -> bool {
         let Some(value) = self.value(port) else { return false };
         let is_assumed = matches!(port, Port::In(_) | Port::BodyOut(..))
@@ -423,7 +425,8 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Records that the rule would use the constant at a port if it were smaller. The outputs of the node are dropped too.
+    /// Records that the rule would use the constant at a port if it were smaller. The outputs of the node are
+    /// dropped too.
     pub fn misses_constant(&mut self, port: Port) {
         let Some(value) = self.value(port) else { return };
         self.core.memo.record_constant(value);

@@ -9,92 +9,92 @@ use crate::dim::shape::DimVec;
 use crate::elem::ElemSet;
 use crate::program::GraphId;
 
-/// Why a rule says no.
+/// An error that a rule reports.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleError {
-    /// Two ports must have one type, or one element type, and cannot.
+    /// Two ports must have one type or element type, and cannot.
     Types {
-        /// One.
+        /// The first port.
         left: Port,
-        /// The other.
+        /// The second port.
         right: Port,
     },
-    /// A port cannot have the element type that the rule needs.
+    /// A port cannot have an element type that the rule allows.
     Element {
-        /// The port.
+        /// The port in error.
         port: Port,
-        /// What it may have.
+        /// The allowed element types.
         allowed: ElemSet,
     },
-    /// A port is not the kind of type that the rule needs.
+    /// The type at a port has the wrong kind.
     Kind {
-        /// The port.
+        /// The port in error.
         port: Port,
-        /// What it must be, in words (`a sequence`).
+        /// The required kind, with an article (`a sequence`).
         expected: &'static str,
     },
     /// A port has the wrong number of axes.
     Rank {
-        /// The port.
+        /// The port in error.
         port: Port,
-        /// Axes it has.
+        /// The number of axes found.
         found: usize,
-        /// Axes it must have at least.
+        /// The minimum number of axes.
         least: usize,
-        /// Axes it may have at most.
+        /// The maximum number of axes.
         most: Option<usize>,
     },
-    /// Two extents differ that the rule needs equal.
+    /// Two extents differ that must be equal.
     Dims {
-        /// One: where it stands and what it is.
+        /// The first extent.
         left: Extent,
-        /// The other; a place where the rule computes it has no axis.
+        /// The second extent; it has no axis if the rule computed it.
         right: Extent,
-        /// What relates them, in words that complete "these dims ..." (`are contracted`).
+        /// Completes the sentence "these dims ..." (`are contracted`).
         relation: &'static str,
     },
-    /// An attribute whose value the rule cannot use.
+    /// The rule cannot use the value of an attribute.
     Attribute {
-        /// Its name.
+        /// The name of the attribute.
         name: &'static str,
-        /// What is wrong, in words that follow the name.
+        /// The problem, as a clause after the name.
         message: String,
     },
-    /// An input whose (constant) value the rule cannot use.
+    /// The rule cannot use the constant at an input.
     Value {
-        /// The port.
+        /// The port in error.
         port: Port,
-        /// What is wrong, in words that follow the value's name.
+        /// The problem, as a clause after the name of the value.
         message: String,
     },
-    /// Ports whose shapes do not fit together in another way than one pair of dims.
+    /// Shapes that are incompatible in another respect than one pair of dims.
     Shapes {
-        /// The ports.
+        /// The ports with these shapes.
         ports: SmallVec<[Port; 4]>,
-        /// What is wrong: a sentence without full stop.
+        /// The problem: a sentence without a full stop.
         message: String,
     },
-    /// The shape at a port is known to be another than the rule computes.
+    /// The known shape at a port contradicts the shape that the rule computes.
     Contradiction {
-        /// The port.
+        /// The port in error.
         port: Port,
-        /// What is known.
+        /// The known shape.
         known: DimVec,
-        /// What the rule computes.
+        /// The computed shape.
         computed: DimVec,
-        /// Both in words: a sentence without full stop.
+        /// Describes both: a sentence without a full stop.
         message: String,
     },
-    /// The graphs of a node do not fit it.
+    /// A graph of the node has the wrong interface.
     Body {
-        /// The graph.
+        /// The graph in error.
         graph: GraphId,
-        /// What is wrong: a sentence without full stop.
+        /// The problem: a sentence without a full stop.
         message: String,
     },
-    /// A port does not lie under the node of the type tree that the rule needs.
+    /// A port is not under the required node of the type tree.
     Relation(Box<RelationError>),
-    /// The node's bytes are malformed.
+    /// The bytes of the node are malformed.
     Malformed(DecodeError),
 }
 
@@ -105,17 +105,17 @@ impl From<DecodeError> for RuleError {
 }
 
 impl RuleError {
-    /// An attribute whose value cannot be used.
+    /// The error of an attribute with an unusable value.
     pub fn attribute(name: &'static str, message: impl Into<String>) -> Self {
         Self::Attribute { name, message: message.into() }
     }
 
-    /// An input whose value cannot be used.
+    /// The error of an input with an unusable constant.
     pub fn value(port: Port, message: impl Into<String>) -> Self {
         Self::Value { port, message: message.into() }
     }
 
-    /// Shapes that do not fit together.
+    /// The error of incompatible shapes.
     pub fn shapes(ports: &[Port], message: impl Into<String>) -> Self {
         Self::Shapes { ports: ports.into(), message: message.into() }
     }

@@ -1,15 +1,16 @@
-//! Verbs for nested graphs that run many times: their inputs are those of every iteration at once.
+//! Operations for nested graphs that run many times. A body is solved for all iterations at once.
 //!
-//! An input of such a graph first gets the shape of the first iteration. When a later iteration can have another
-//! shape, the assumption is *widened* (abstract interpretation's join with widening): an extent that grows by the same
-//! amount in each iteration becomes `base + i*step`, where `i` is the number of the iteration; other extents that
-//! differ become unknown, then the rank does. An assumption is only ever widened, also when an outer
-//! loop runs again, so a body is solved a number of times that is linear in the depth of nesting.
+//! An input of such a graph first gets the shape of the first iteration. If a later iteration can have
+//! another shape, the assumption is *widened* (join with widening of abstract interpretation, Cousot and
+//! Cousot 1977). An extent that grows by the same amount in each iteration becomes `base + i*step`, where `i`
+//! is the index of the iteration. Other extents that differ become unknown; then the rank does. Assumptions
+//! are only widened, also when an outer loop runs again, so the number of solves of a body is linear in the
+//! depth of nesting.
 //!
-//! After the last iteration a carried value is what it was before the first one, if there was none, or else what the
-//! body returned. The closed form `base + count*step` covers both. Extents of one iteration (the number of the iteration,
-//! extents that widening made) never leave the body: outside they are unknowns of their own, because what the
-//! surrounding graph needs of the last iteration need not hold for the others.
+//! After the last iteration, a loop-carried value is the result of the body, or the initial value if there
+//! was no iteration. The closed form `base + count*step` covers both. Extents of one iteration (its index,
+//! and extents that widening created) do not leave the body: outside, they become fresh, because a condition
+//! on the last iteration need not hold for the others.
 
 use super::cx::Uncached;
 use super::{DimVec, Ints, Port, RuleCx};
@@ -18,46 +19,46 @@ use crate::program::{GraphId, ValueId};
 use crate::state::limit::Limit;
 use crate::state::loops::Growth;
 
-/// How often one input may be widened axis by axis before its rank is given up.
+/// Maximum number of widenings of one input before its rank is dropped.
 const MAX_WIDENINGS: u32 = 4;
 
-/// How often a body runs.
+/// The number of iterations of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trips {
-    /// The number of iterations: known, or an unknown of this loop.
+    /// The number of iterations: an expression, or an unknown of this loop.
     pub count: DimId,
-    /// What is known of it.
+    /// The knowledge about the number.
     pub known: Knowledge,
 }
 
-/// What is known of a number of iterations.
+/// The knowledge about a number of iterations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Knowledge {
     /// Nothing: the condition or data decide.
     Open,
-    /// It is an expression over extents, and can be 0 only where an axis is empty.
+    /// It is an expression over extents, and 0 only if an axis is empty.
     Extents,
-    /// It is one or more.
+    /// It is at least 1.
     Positive,
     /// It is 0.
     Never,
 }
 
 impl RuleCx<'_, '_> {
-    /// Assumes that in some iteration the input at `port` has the shape at `from`; true when what was
-    /// assumed before does not cover it, in which case the graphs of the node are solved again.
+    /// Assumes that the input at `port` has the shape at `from` in some iteration. Returns true if the
+    /// earlier assumption does not cover it; then the graphs of the node have to be solved again.
     pub fn assume_shape_of(&mut self, port: Port, from: Port) -> bool {
         let shape = self.shape(from);
         self.assume_shape(port, shape)
     }
 
-    /// As [`RuleCx::assume_shape_of`], with the shape itself; `None` is "any rank".
+    /// As [`RuleCx::assume_shape_of`], for a shape; `None` is an unknown rank.
     pub fn assume_shape(&mut self, port: Port, shape: Option<DimVec>) -> bool {
         self.assume(port, shape, None)
     }
 
-    /// As [`RuleCx::assume_shape`], for what the body `graph` returns: `next` follows the state at `port`, which starts
-    /// with the shape `first`.
+    /// As [`RuleCx::assume_shape`], for the result of the body `graph`: `next` follows the state at `port`,
+    /// whose initial shape is `first`.
     pub fn assume_next(
         &mut self,
         graph: GraphId,
@@ -83,13 +84,14 @@ impl RuleCx<'_, '_> {
             }
             return false;
         };
-        // The shapes of one iteration are no assumption about all.
+        // The shapes of one iteration do not hold for all.
         if let Port::BodyIn(graph, _) = port
             && self.is_unrolling(graph)
         {
             return false;
         }
-        // Whatever is known again after the rank was given up is what the body needs of each iteration that it runs.
+        // Once the rank was dropped, a rank that is known again comes from conditions of the body on each
+        // iteration.
         if count > MAX_WIDENINGS {
             return false;
         }
@@ -118,7 +120,7 @@ impl RuleCx<'_, '_> {
         let count = match joined {
             Some(_) => count + 1,
             None => {
-                // Without a rank no axis grows.
+                // Without a rank, no axis grows.
                 self.uncached().frame.loops.growth.retain(|(grown, _), _| *grown != value);
                 MAX_WIDENINGS + 1
             }
@@ -133,7 +135,7 @@ impl RuleCx<'_, '_> {
         true
     }
 
-    /// An extent of the first iteration, joined with what is assumed of all.
+    /// Joins an extent of the first iteration with the assumption about all.
     fn joined_first(&mut self, value: ValueId, axis: usize, assumed: DimId, dim: DimId) -> DimId {
         let base = match self.uncached().frame.loops.growth.get(&(value, axis)) {
             Some(growth) => growth.base,
@@ -146,7 +148,7 @@ impl RuleCx<'_, '_> {
         self.widened_dim()
     }
 
-    /// An extent that the body returns, joined with what is assumed of all iterations.
+    /// Joins an extent that the body returns with the assumption about all iterations.
     fn joined_next(
         &mut self,
         graph: GraphId,
@@ -201,7 +203,7 @@ impl RuleCx<'_, '_> {
         *frame.loops.numbers.entry(graph).or_insert_with(|| (core.dims.fresh(), core.dims.fresh()))
     }
 
-    /// Gives the number of the iteration to the input of a body that receives it.
+    /// Gives the index of the iteration to an input of a body.
     pub fn count_iterations(&mut self, graph: GraphId, port: Port) {
         let (iteration, _) = self.numbers(graph);
         match self.rank(port).or_else(|| self.declared_rank(port)) {
@@ -211,7 +213,7 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// How often a body runs, given the number where it is known.
+    /// The number of iterations of a body, from the number where it is known.
     pub fn trips(&mut self, graph: GraphId, count: Option<DimId>) -> Trips {
         let Some(count) = count else {
             let (_, count) = self.numbers(graph);
@@ -226,8 +228,8 @@ impl RuleCx<'_, '_> {
         Trips { count, known }
     }
 
-    /// The shape of a carried value after the last iteration: `first` before the first one, `assumed` at the start of
-    /// each, `next` at its end. `None` where not even the rank is known.
+    /// The shape of a loop-carried value after the last iteration. It is `first` before the first iteration,
+    /// and `assumed` at the start and `next` at the end of each. `None` if the rank is unknown.
     pub fn after_iterations(
         &mut self,
         trips: Trips,
@@ -267,14 +269,15 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// An extent of the last iteration, seen from outside.
+    /// An extent of the last iteration, as seen from outside.
     fn left(&mut self, dim: DimId) -> DimId {
         if self.dims().is_anonymous(dim) { self.fresh() } else { dim }
     }
 
-    /// The shape of what is collected, without the axis of iterations: every iteration returns `element`.
+    /// The shape of collected elements without the axis of iterations; every iteration returns `element`.
     ///
-    /// Runtimes do not know the extents of what they never computed: without an iteration, extents that are no numbers are 0.
+    /// Without an iteration, a runtime does not know the extents of an element and uses 0 for those that are
+    /// not constants.
     pub fn collected(&mut self, trips: Trips, element: DimVec) -> DimVec {
         let loose = matches!(trips.known, Knowledge::Open | Knowledge::Never);
         let elements = element
@@ -283,7 +286,7 @@ impl RuleCx<'_, '_> {
         elements.collect()
     }
 
-    /// Says that a nested graph never runs: what its rules find wrong is wrong in no run.
+    /// Marks a nested graph as never run; errors of its rules are not reported.
     pub fn never_runs(&mut self, graph: GraphId) {
         let steps = self.uncached().frame.body.graph(graph).steps;
         self.uncached().frame.never_runs(steps);
@@ -292,8 +295,8 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Notes whether a body surely has an iteration, given the number of iterations that begin if no condition ends the
-    /// loop. As everywhere in conditions on symbols, extents count as 1 or more.
+    /// Records whether a body has at least one iteration, given the number of iterations that start if no
+    /// condition ends the loop. As in all conditions on symbols, extents count as at least 1.
     pub fn enters(&mut self, graph: GraphId, count: Option<DimId>) {
         if count.is_some_and(|count| self.is_positive_in_runs(count)) {
             self.uncached().frame.entered.insert(graph);

@@ -3,7 +3,7 @@
 use crate::dim::DimId;
 use crate::program::GraphId;
 
-/// Where a value stands at a node.
+/// A position of a value at a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Port {
     /// An input of the node.
@@ -16,14 +16,15 @@ pub enum Port {
     BodyOut(GraphId, usize),
 }
 
-/// An extent and where it stands.
+/// An extent and its position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extent {
     /// The port.
     pub port: Port,
-    /// The axis of the port's shape, or `None` where the extent was computed from the port's value or attributes.
+    /// The axis of the port's shape; `None` if the extent was computed from the port's value or from
+    /// attributes.
     pub axis: Option<usize>,
-    /// The extent.
+    /// The extent itself.
     pub dim: DimId,
 }
 

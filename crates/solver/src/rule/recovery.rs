@@ -1,4 +1,4 @@
-//! Recovery from errors in shapes, see [`crate::analysis::recovery`].
+//! Recovery from errors in shapes. See [`crate::analysis::recovery`].
 
 use super::{Extent, Port, RuleCx, RuleError};
 use crate::dim::DimId;
@@ -6,7 +6,8 @@ use crate::state::Core;
 use crate::state::recovery::Purpose;
 
 impl RuleCx<'_, '_> {
-    /// Two extents that must be equal and never are: a failure, or an unknown extent while recovering.
+    /// The result for two extents that must be equal and never are: an error, or an unknown extent during
+    /// recovery.
     pub(crate) fn extents_differ(
         &mut self,
         left: Extent,
@@ -22,14 +23,14 @@ impl RuleCx<'_, '_> {
         Ok(self.one_of(left.dim, right.dim))
     }
 
-    /// An unknown extent that is one of two.
+    /// Creates an unknown extent with two candidates.
     fn one_of(&mut self, one: DimId, other: DimId) -> DimId {
         let dim = self.dims().fresh();
         self.core().recovery.candidates.insert(dim, (one, other));
         dim
     }
 
-    /// The extent that an operand needs and has on another axis, and the one that it has instead.
+    /// The extent that an operand needs and has on another axis, and the extent that it has instead.
     fn transposed(&mut self, left: Extent, right: Extent) -> Option<(DimId, DimId)> {
         let mut elsewhere = |at: Extent, wanted: DimId| {
             let (Some(axis), Some(shape)) = (at.axis, self.shape(at.port)) else { return false };
@@ -41,7 +42,7 @@ impl RuleCx<'_, '_> {
         elsewhere(left, right.dim).then_some((right.dim, left.dim))
     }
 
-    /// Where an operand would fit with its axes in another order, the outputs' axes may be in another order too.
+    /// If an operand would be valid with permuted axes, the axes of the outputs may be permuted too.
     pub(crate) fn doubt_swapped(&mut self) {
         let Some((needed, found)) = self.core().recovery.swapped.take() else { return };
         for at in 0..self.output_count() {
@@ -59,8 +60,8 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// What two extents of which one was left unknown by an earlier error come to: that one, or a failure where the other
-    /// can be neither of its candidates. `None` where there is no such extent.
+    /// The result for two extents if an earlier error left one of them unknown: that one, or an error if the
+    /// other extent is neither of its candidates. `None` if there is no such extent.
     pub(crate) fn after_error(
         &mut self,
         left: Extent,

@@ -1,7 +1,6 @@
-//! Verbs on shapes.
+//! Operations on shapes.
 //!
-//! The shape of a tensor is its own; the shape of a sequence, optional or map is that of the tensors
-//! inside it, as far as they agree.
+//! The shape of a sequence, optional or map is the shape of the tensors inside it, as far as they agree.
 
 use std::ops::RangeBounds;
 
@@ -9,7 +8,7 @@ use super::{DimVec, Extent, Port, RuleCx, RuleError};
 use crate::dim::{Bind, Condition, Decision, DimId, DimView, Dims, Domain, Relation, Solved, Verdict};
 use crate::state::recovery::Purpose;
 
-/// The most conditions that are looked at to see what holds in runs that succeed.
+/// Maximum number of conditions that [`RuleCx::is_positive_in_runs`] uses.
 const MAX_BOUNDS: usize = 32;
 
 impl RuleCx<'_, '_> {
@@ -26,7 +25,7 @@ impl RuleCx<'_, '_> {
         self.shape_id(port).map(|shape| self.tables().shapes.get(shape).len())
     }
 
-    /// Narrows the shape at a port by `dims`. Nothing happens at a port that is left out.
+    /// Narrows the shape at a port by `dims`. Has no effect at an omitted port.
     ///
     /// # Errors
     /// [`RuleError::Contradiction`] when the known shape contradicts it.
@@ -79,10 +78,10 @@ impl RuleCx<'_, '_> {
         Ok(met)
     }
 
-    /// Says that the value at a port has `rank` axes, of extents nobody knows yet.
+    /// Sets the rank at a port, with unknown extents.
     ///
     /// # Errors
-    /// [`RuleError::Contradiction`] when the rank is known to be another.
+    /// [`RuleError::Contradiction`] when another rank is known.
     pub fn set_rank(&mut self, port: Port, rank: usize) -> Result<(), RuleError> {
         if self.rank(port) == Some(rank) || !self.has(port) {
             return Ok(());
@@ -91,7 +90,7 @@ impl RuleCx<'_, '_> {
         self.set_shape(port, &dims)
     }
 
-    /// Makes two ports have one shape; knowledge flows both ways.
+    /// Makes two ports have one shape. Knowledge flows in both directions.
     ///
     /// # Errors
     /// [`RuleError::Contradiction`] when they cannot.
@@ -120,7 +119,7 @@ impl RuleCx<'_, '_> {
         self.shape_id(a).is_some() && self.shape_id(a) == self.shape_id(b)
     }
 
-    /// Checks the number of axes at a port, where it is known, and gives it.
+    /// Checks the number of axes at a port and returns it, if it is known.
     ///
     /// # Errors
     /// [`RuleError::Rank`] when it is outside `expected`.
@@ -135,10 +134,10 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Needs two extents to be equal, and gives the better known of the two.
+    /// Requires two extents to be equal, and returns the more precise one.
     ///
-    /// `relation` completes the sentence "these dims ..." (`are contracted`). An extent that nobody
-    /// named is set to the other; what cannot be decided is kept as an equation and shown.
+    /// `relation` completes the sentence "these dims ..." (`are contracted`). A variable is bound to the
+    /// other extent. An undecided equality is kept as an equation.
     ///
     /// # Errors
     /// [`RuleError::Dims`] when they are never equal.
@@ -177,9 +176,10 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Needs the left extent to be no more than the right one.
+    /// Requires the left extent to be at most the right one.
     ///
-    /// `relation` completes the sentence "these dims ...". What cannot be decided is kept as a condition of the model.
+    /// `relation` completes the sentence "these dims ...". An undecided inequality is kept as a condition of
+    /// the model.
     ///
     /// # Errors
     /// [`RuleError::Dims`] when the left one is always more.
@@ -204,7 +204,7 @@ impl RuleCx<'_, '_> {
         Ok(())
     }
 
-    /// Sets an extent that nobody named to what an equation leaves for it.
+    /// Binds a variable of the equation `a = b` to the solution of the equation.
     fn bind_unnamed(&mut self, a: DimId, b: DimId) -> bool {
         let dims = self.dims();
         for (variable, value) in [(a, b), (b, a)] {
@@ -221,7 +221,7 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// The one of two equal extents that says more: a constant, then a dim made of symbols, then anything.
+    /// The more precise one of two equal extents: a constant, else an expression over symbols.
     #[must_use]
     pub fn better_known(&self, a: DimId, b: DimId) -> DimId {
         let order = |dim: DimId| match self.tables().dims.as_constant(dim) {
@@ -250,7 +250,7 @@ impl RuleCx<'_, '_> {
                 let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
                 return self.extents_differ(left, right, "are broadcast");
             }
-            // A constant that is not 1 wins: the other is 1 or the same constant.
+            // A constant other than 1 is the result: the other extent is 1 or equal to it.
             (Some(_), None) => return self.broadcast_to_constant(right, left),
             (None, Some(_)) => return self.broadcast_to_constant(left, right),
             (None, None) => {}
@@ -279,10 +279,11 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// The broadcast of two extents that may both be 1, as an expression over them: exact wherever they broadcast.
+    /// The broadcast of two extents that may both be 1, as an expression over them that is exact wherever
+    /// they broadcast.
     ///
-    /// It is `a` if `b` is 1 whenever `a` is: then either both are equal, or `b` is 1. In general it is
-    /// `max(a, b)*min(1, a, b)`: the greater extent, or 0 where one is 0.
+    /// If `a = 1` implies `b = 1`, it is `a`: either both are equal, or `b` is 1. In general it is
+    /// `max(a, b)*min(1, a, b)`, the greater extent, or 0 if one of them is 0.
     fn broadcast_of_both(&mut self, a: DimId, b: DimId) -> DimId {
         if let Some(known) = self.core().known_broadcast(a, b) {
             return known;
@@ -311,7 +312,7 @@ impl RuleCx<'_, '_> {
         }
         let is_symbol = |dims: &Dims, dim| dims.as_symbol(dim).is_some();
         if !(is_symbol(dims, a) && is_symbol(dims, b)) {
-            // Two ways to write one extent may differ on empty tensors.
+            // Two expressions for one extent may differ on empty tensors.
             let equal = Condition::new(Relation::Equal, a, b);
             if dims.examine(equal, &Domain::nonempty()) == Verdict::Always {
                 return dims.simpler(a, b);
@@ -347,8 +348,8 @@ impl RuleCx<'_, '_> {
         Ok(wide.dim)
     }
 
-    /// Whether a dim is 1 or more in every run that succeeds, as far as the nodes before this one tell: a convolution before
-    /// needs `height >= 2`. Symbols count as 1 or more.
+    /// Whether a dim is at least 1 in every successful run, according to the conditions of earlier nodes: a
+    /// convolution may need `height >= 2`. Symbols count as at least 1.
     pub fn is_positive_in_runs(&mut self, dim: DimId) -> bool {
         let positive = Condition::new(Relation::AtMost, DimId::ONE, dim);
         let mut domain = Domain::nonempty();
@@ -374,12 +375,13 @@ impl RuleCx<'_, '_> {
         dims.examine(positive, &domain) == Verdict::Always
     }
 
-    /// Needs an extent to be 1 or equal to another one.
+    /// Requires an extent to be 1 or equal to another one.
     ///
-    /// `relation` completes the sentence "these dims ...". What cannot be decided is kept as a condition of the model.
+    /// `relation` completes the sentence "these dims ...". An undecided requirement is kept as a condition of
+    /// the model.
     ///
     /// # Errors
-    /// [`RuleError::Dims`] when it is never so.
+    /// [`RuleError::Dims`] when neither is possible.
     pub fn require_one_or_equal(
         &mut self,
         narrow: impl Into<Extent>,
@@ -439,7 +441,7 @@ impl RuleCx<'_, '_> {
         Ok(result)
     }
 
-    /// Turns an axis attribute or value into a position, counting negative axes from the end.
+    /// Converts an axis to a position. Negative axes count from the end.
     ///
     /// # Errors
     /// [`RuleError::Attribute`] named `name` when it is outside `-rank..rank`.
@@ -450,8 +452,8 @@ impl RuleCx<'_, '_> {
         })
     }
 
-    /// Says that every tensor in the sequence or optional at a port has this shape. The extents that
-    /// nobody named stand for a number of their own in each element.
+    /// Sets the shape of every tensor in the sequence or optional at a port. Each variable is a separate
+    /// number in each element.
     ///
     /// # Errors
     /// As [`RuleCx::set_shape`].
@@ -459,7 +461,7 @@ impl RuleCx<'_, '_> {
         self.set_shape(port, dims)
     }
 
-    /// Whether a join of two shapes forgets something about either.
+    /// Whether the join of two shapes is less precise than one of them.
     pub fn differ(&mut self, a: Port, b: Port) -> bool {
         match (self.shape(a), self.shape(b)) {
             (Some(a), Some(b)) => {
@@ -474,8 +476,8 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// What several shapes have in common: the dims that agree stay, the others become fresh; `None`
-    /// where ranks differ or one of them is unknown.
+    /// The join of several shapes: equal dims stay, others become fresh. `None` if the ranks differ or one is
+    /// unknown.
     pub fn join_shapes(&mut self, ports: &[Port]) -> Option<DimVec> {
         let mut joined: Option<DimVec> = None;
         for port in ports.iter().copied() {
@@ -505,10 +507,10 @@ pub(crate) fn normalize_axis(axis: i64, rank: usize) -> Option<usize> {
     usize::try_from(at).ok().filter(|at| *at < rank)
 }
 
-/// The right-hand side of [`RuleCx::require_equal`]: an extent somewhere, or a bare dim that the rule
-/// computed for the same place.
+/// The right-hand side of [`RuleCx::require_equal`]: an extent with its position, or a dim that the rule
+/// computed for the position of the left-hand side.
 pub trait IntoExtent {
-    /// The extent, given the left-hand side.
+    /// Converts to an extent, given the left-hand side.
     fn into_extent(self, left: Extent) -> Extent;
 }
 

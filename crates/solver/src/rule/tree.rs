@@ -1,4 +1,4 @@
-//! Ports and types in the terms of the type tree and of relations.
+//! Conversion of ports and types to those of relations and the type tree.
 
 use typeloom_types::lattice::NodeNo;
 use typeloom_types::relation::PortRef;
@@ -9,10 +9,10 @@ use crate::solution::Type;
 use crate::ty::{Head, Ty, Types};
 use crate::universe::Universe;
 
-/// From this number of leaves on, a type is written as the node above them.
+/// Minimum number of leaves for which a type is written as their common node.
 const MAX_LEAVES: u32 = 7;
 
-/// How a declaration names a port of a node.
+/// The port as relations refer to it.
 pub(crate) fn port_ref(port: Port) -> Option<PortRef> {
     match port {
         Port::In(at) => Some(PortRef::Input(at)),
@@ -21,8 +21,8 @@ pub(crate) fn port_ref(port: Port) -> Option<PortRef> {
     }
 }
 
-/// The most specific node of the tree that a type lies under; the root where nothing is known, and for
-/// the constructors that have no place in the tree.
+/// The most specific node of the tree above a type; the root for unknown types and for constructors outside
+/// the tree.
 pub(crate) fn node_of(types: &mut Types, ty: Ty) -> NodeNo {
     let universe = std::sync::Arc::clone(types.universe());
     let lattice = universe.lattice();
@@ -39,7 +39,7 @@ pub(crate) fn node_of(types: &mut Types, ty: Ty) -> NodeNo {
     }
 }
 
-/// A type as the tree writes it: the id of a node where there is one.
+/// A type in the notation of the tree: the id of its node, if it has one.
 pub(crate) fn tree_name(ty: &Type, universe: &Universe) -> String {
     let node = |node: NodeNo| universe.lattice().node(node).map_or("?", |node| node.id).to_owned();
     let leaves = |set: ElemSet, leaf: &dyn Fn(Elem) -> Option<NodeNo>, all: Option<NodeNo>| {

@@ -1,4 +1,4 @@
-//! Verbs on types and element types.
+//! Operations on types and element types.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use super::{DimVec, Port, RuleCx, RuleError};
 use crate::elem::{Elem, ElemSet};
 use crate::ty::{Clash, Head, Narrowed, Ty, Types};
 
-/// What kind of type stands at a port.
+/// The kind of type at a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Not known yet, or nothing is there.
+    /// Unknown so far, or an omitted port.
     Unknown,
     /// A dense tensor.
     Tensor,
@@ -29,12 +29,12 @@ pub enum Kind {
     Map,
     /// A leaf of the tree that is neither a tensor nor a scalar.
     Leaf,
-    /// In error already.
+    /// Already in error.
     Error,
 }
 
 impl RuleCx<'_, '_> {
-    /// What kind of type stands at a port. The rule runs again when an unknown one becomes known.
+    /// The kind of type at a port. The rule runs again when an unknown kind becomes known.
     pub fn kind(&mut self, port: Port) -> Kind {
         let Some(ty) = self.ty(port) else { return Kind::Unknown };
         match self.types().head(ty) {
@@ -53,8 +53,8 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// The element type at a port (of a sequence or optional: of the tensors in it), once it is known.
-    /// The rule runs again when it becomes known.
+    /// The element type at a port, or of the tensors in a container. The rule runs again when an unknown one
+    /// becomes known.
     pub fn elem(&mut self, port: Port) -> Option<Elem> {
         let ty = self.ty(port)?;
         if let Some(elem) = ty.constant_elem() {
@@ -76,7 +76,7 @@ impl RuleCx<'_, '_> {
         self.set_elems(port, ElemSet::of(elem))
     }
 
-    /// Makes the port a tensor of one of these element types (a sparse tensor or scalar stays one).
+    /// Makes the port a tensor of one of these element types. A sparse tensor or scalar keeps its kind.
     ///
     /// # Errors
     /// [`RuleError::Element`] when it is something else.
@@ -95,10 +95,10 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Makes two ports have one type (their shapes stay apart, see [`RuleCx::same_shape`]).
+    /// Unifies the types at two ports, without their shapes (see [`RuleCx::same_shape`]).
     ///
     /// # Errors
-    /// [`RuleError::Types`] when they cannot.
+    /// [`RuleError::Types`] when the types do not unify.
     pub fn same_type(&mut self, left: Port, right: Port) -> Result<(), RuleError> {
         self.unify(left, right).map(drop)
     }
@@ -110,10 +110,11 @@ impl RuleCx<'_, '_> {
         self.types().unify(a, b).map_err(|Clash| RuleError::Types { left, right })
     }
 
-    /// Makes two ports have one element type, each in its own kind: a scalar and a tensor can share it.
+    /// Unifies the element types at two ports. Each port keeps its kind, so a scalar and a tensor can share
+    /// an element type.
     ///
     /// # Errors
-    /// [`RuleError::Types`] when they cannot.
+    /// [`RuleError::Types`] when the element types do not unify.
     pub fn same_elem(&mut self, left: Port, right: Port) -> Result<(), RuleError> {
         let (Some(a), Some(b)) = (self.ty(left), self.ty(right)) else { return Ok(()) };
         self.wait_for(a);
@@ -121,7 +122,7 @@ impl RuleCx<'_, '_> {
         self.unify_element(left, right).map(drop)
     }
 
-    /// Makes two ports have one element type; returns whether a type was narrowed.
+    /// As [`RuleCx::same_elem`] without waiting; returns whether a type was narrowed.
     pub(crate) fn unify_element(&mut self, left: Port, right: Port) -> Result<bool, RuleError> {
         let (Some(a), Some(b)) = (self.ty(left), self.ty(right)) else { return Ok(false) };
         self.trace_equal(left, right);
@@ -130,7 +131,7 @@ impl RuleCx<'_, '_> {
         types.unify_element(a, b).map_err(|Clash| RuleError::Types { left, right })
     }
 
-    /// Makes `outer` a sequence of what `inner` is.
+    /// Makes `outer` a sequence of the type at `inner`.
     ///
     /// # Errors
     /// [`RuleError::Kind`] or [`RuleError::Types`] when it cannot be one.
@@ -146,7 +147,7 @@ impl RuleCx<'_, '_> {
         })
     }
 
-    /// Makes `outer` an optional of what `inner` is.
+    /// Makes `outer` an optional of the type at `inner`.
     ///
     /// # Errors
     /// [`RuleError::Kind`] or [`RuleError::Types`] when it cannot be one.
@@ -180,10 +181,11 @@ impl RuleCx<'_, '_> {
         unified.map(drop).map_err(|Clash| RuleError::Types { left: outer, right: inner })
     }
 
-    /// Makes a port an optional of a type that the model spells out; the type may itself be an optional.
+    /// Makes a port an optional of a type that the model declares. The declared type may itself be an
+    /// optional.
     ///
     /// # Errors
-    /// [`RuleError::Kind`] when it cannot be one, [`RuleError::Malformed`].
+    /// [`RuleError::Kind`] when it cannot be one, [`RuleError::Malformed`] for malformed bytes.
     pub fn set_optional_type(
         &mut self,
         port: Port,
@@ -212,8 +214,8 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Narrows the type at a port to a node of the type tree, given by id. A tree without the node has no effect.
-    /// `demand` is the message of the error.
+    /// Narrows the type at a port to a node of the type tree, given by id. A tree without the node has no
+    /// effect. `demand` is the message of the error.
     ///
     /// # Errors
     /// [`RuleError::Relation`] when the type is not under the node.
@@ -245,10 +247,10 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Makes the type at a port one with `ty`.
+    /// Unifies the type at a port with `ty`.
     ///
     /// # Errors
-    /// [`RuleError::Kind`] with `expected` when it cannot be.
+    /// [`RuleError::Kind`] with `expected` when they do not unify.
     pub fn set_ty(&mut self, port: Port, ty: Ty, expected: &'static str) -> Result<(), RuleError> {
         self.trace_fixed(port);
         match self.known_ty(port) {

@@ -1,12 +1,12 @@
 //! Loops with a small constant number of iterations, solved iteration by iteration.
 //!
-//! Where state changes its rank, or an extent other than by a constant amount, a join over all iterations knows little.
-//! If the number of iterations is a small constant, the body is solved once for each with the exact shapes of its state, only to
-//! learn the shapes after the last one. Afterwards the inputs of the body get back what holds in every iteration, and the
-//! body is solved a last time.
+//! If the state of a loop changes its rank, or an extent by varying amounts, a join over all iterations is
+//! imprecise. With a small constant number of iterations, the body is solved once for each with the exact
+//! shapes of its state, which gives the shapes after the last iteration. Then the inputs of the body get back
+//! the joined shapes, and the body is solved a last time.
 //!
-//! **Limits:** [`MAX_ITERATIONS`] for one loop, [`MAX_TOTAL`] for all loops of a frame together (nested loops multiply).
-//! Beyond these the result is joined.
+//! **Limits:** [`MAX_ITERATIONS`] for one loop, [`MAX_TOTAL`] for all loops of a frame (nested loops
+//! multiply). Beyond these the result is joined.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ use crate::state::constants::Data;
 use crate::state::limit::Limit;
 use crate::state::loops::Progress;
 
-/// The most iterations that are solved one by one.
+/// Maximum number of iterations of an unrolled loop.
 const MAX_ITERATIONS: i64 = 16;
-/// The most iterations that are solved one by one in one frame.
+/// Maximum number of unrolled iterations in one frame.
 const MAX_TOTAL: u32 = 128;
 
 /// The next action at the end of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unroll {
-    /// The body was solved for one iteration; it has to be solved again for another one.
+    /// The body was solved for one iteration and has to be solved for the next one.
     Again,
     /// The body is solved for all iterations at once.
     General,
-    /// As `General`, because the loop is beyond the limits.
+    /// As `General`, because the loop exceeds the limits.
     TooMany,
 }
 
@@ -40,7 +40,7 @@ impl RuleCx<'_, '_> {
         matches!(self.uncached().frame.unrolled.loops.get(&graph), Some(Progress::Running { .. }))
     }
 
-    /// The shape of the carried value `at` after the last iteration, where the iterations were solved one by one.
+    /// The shape of the loop-carried value `at` after the last iteration of an unrolled loop.
     #[must_use]
     pub fn unrolled(&mut self, graph: GraphId, at: usize) -> Option<DimVec> {
         match self.uncached().frame.unrolled.loops.get(&graph) {
@@ -49,8 +49,9 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Starts to solve a body iteration by iteration, if that is possible and was not done. `number` is the input that
-    /// receives the number of the iteration; `state` lists where each carried value is at the start, and its first shape.
+    /// Starts to unroll a loop, if that is possible and was not done before. `number` is the input that
+    /// receives the index of the iteration. `state` lists the inputs of loop-carried values with their
+    /// initial shapes.
     pub fn unroll(
         &mut self,
         graph: GraphId,
@@ -80,8 +81,8 @@ impl RuleCx<'_, '_> {
         Unroll::Again
     }
 
-    /// Notes that a limit hides the shapes after the last iteration, where those that the body returns at `next` depend on
-    /// those that an iteration starts with.
+    /// Records that a limit hides the shapes after the last iteration, if the shapes at `next` depend on
+    /// those at the start of an iteration.
     pub fn note_iterations(&mut self, next: impl Iterator<Item = Port>) {
         let depends = |cx: &mut Self, port: Port| match cx.shape(port) {
             None => cx.ty(port).is_some_and(|ty| cx.types().elems(ty).is_some()),
@@ -101,7 +102,7 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Goes on after one iteration, given the shapes of the carried values at its end.
+    /// Continues after one iteration with the shapes of loop-carried values at its end.
     pub fn next_iteration(&mut self, graph: GraphId, next: Vec<Option<DimVec>>) {
         let Some(Progress::Running { iteration, count, number, saved }) =
             self.uncached().frame.unrolled.loops.get_mut(&graph)
@@ -125,7 +126,7 @@ impl RuleCx<'_, '_> {
         self.forget_body();
     }
 
-    /// Gives the inputs of the body what they are in one iteration.
+    /// Sets the inputs of the body for one iteration.
     fn begin(&mut self, graph: GraphId, iteration: i64, shapes: &[Option<DimVec>]) {
         self.uncached().frame.unrolled.total += 1;
         let Some(Progress::Running { number, saved, .. }) = self.uncached().frame.unrolled.loops.get(&graph)
@@ -137,7 +138,7 @@ impl RuleCx<'_, '_> {
             let shape = shape.as_ref().map(|shape| self.core().shapes.intern(shape));
             self.uncached().frame.slots[value.index()].shape = shape;
         }
-        // The number was given with its shape; a constant takes its place.
+        // The index has a constant of the right shape; this replaces it.
         if let Some((value, Some(data))) = number
             && let Data::Ints(ints) = self.core().constants.get(data).clone()
         {
@@ -149,7 +150,7 @@ impl RuleCx<'_, '_> {
         self.forget_body();
     }
 
-    /// Forgets the shapes and constants inside the nested graphs of the node, and solves them again.
+    /// Clears the shapes and constants inside the nested graphs of the node and solves them again.
     pub(super) fn forget_body(&mut self) {
         let Uncached { frame, step, .. } = self.uncached();
         let (first, last) = (frame.body.first_step(step), frame.body.last_step(step));

@@ -3,13 +3,13 @@
 use crate::dim::{Decision, DimId, Dims};
 use crate::map::Map;
 
-/// What symbols stand for, each free of the symbols before it.
+/// Substitutions for symbols. A substituted dim has none of the symbols before it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Assumptions {
     known: Vec<(DimId, DimId)>,
     /// The position of each symbol in `known`.
     positions: Map<DimId, usize>,
-    /// The placeholder that inputs use for an extent without a name.
+    /// The dim that is assumed for extents without a name.
     pub(crate) unnamed: Option<DimId>,
 }
 
@@ -18,11 +18,11 @@ impl Assumptions {
         self.known.is_empty() && self.unnamed.is_none()
     }
 
-    /// A dim with everything put in that is assumed.
+    /// Substitutes all assumed symbols in a dim.
     pub(crate) fn put_into(&self, dims: &mut Dims, dim: DimId) -> DimId {
         let mut dim = dim;
         let mut next = 0;
-        // A value has none of the symbols before it, so the positions grow.
+        // A substituted dim has none of the symbols before it, so the positions grow.
         while next < self.known.len() {
             let symbols = dims.symbols_of(dim);
             let found = symbols.iter().filter_map(|symbol| self.positions.get(symbol).copied());
@@ -33,7 +33,8 @@ impl Assumptions {
         dim
     }
 
-    /// Assumes that a symbol is a dim; whether that was news. `None` where it contradicts what is assumed already.
+    /// Assumes that a symbol equals a dim; returns whether that is new. `None` if it contradicts an earlier
+    /// assumption.
     pub(crate) fn add(&mut self, dims: &mut Dims, symbol: DimId, value: DimId) -> Option<bool> {
         let (left, right) = (self.put_into(dims, symbol), self.put_into(dims, value));
         match dims.compare(left, right) {

@@ -1,4 +1,4 @@
-//! Conditions that only a run decides.
+//! Conditions that only a run decides. See [`crate::model::case`].
 
 use crate::dim::{Condition, DimId, Dims, Relation};
 use crate::map::Map;
@@ -8,11 +8,11 @@ use crate::solve_error::Reach;
 /// A condition that a run decides.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Question {
-    /// Whether two dims are equal; the one with the smaller id comes first.
+    /// Two dims are equal. The one with the smaller id comes first.
     Equal(DimId, DimId),
-    /// Whether a dim is zero or more.
+    /// A dim is zero or more.
     NonNegative(DimId),
-    /// Whether this value of the main graph or of a branch in it is true.
+    /// A value of the main graph, or of a branch in it, is true.
     Condition(ValueId),
 }
 
@@ -33,12 +33,12 @@ pub(crate) struct Literal {
 }
 
 impl Literal {
-    /// The same question with the other answer.
+    /// The same question with the opposite answer.
     pub(crate) fn negated(self) -> Self {
         Self { holds: !self.holds, ..self }
     }
 
-    /// What the answer says of symbols, as a condition. There is none for conditions of data and for dims that differ.
+    /// The condition on symbols that the answer implies. Conditions on data and unequal dims have none.
     pub(crate) fn condition(self, dims: &mut Dims) -> Option<Condition> {
         match (self.asked.question, self.holds) {
             (Question::Condition(_), _) | (Question::Equal(..), false) => None,
@@ -51,24 +51,24 @@ impl Literal {
     }
 }
 
-/// The questions of one run.
+/// The questions of one pass.
 #[derive(Default)]
 pub(crate) struct Cases {
     pub(crate) literals: Vec<Literal>,
     pub(crate) asked: Vec<Asked>,
     truths: Map<Question, DimId>,
     questions: Map<DimId, Question>,
-    /// Whether what was assumed contradicts the model, so that no run is in this case.
+    /// Whether the assumptions contradict the model, so that no run is in the case.
     pub(crate) impossible: bool,
 }
 
 impl Cases {
-    /// The questions of a run under assumptions.
+    /// Creates the questions of a pass under assumptions.
     pub(crate) fn new(literals: Vec<Literal>) -> Self {
         Self { literals, ..Self::default() }
     }
 
-    /// The truth value of a question that nothing decides: a variable, always the same for one question.
+    /// Returns the truth value of an undecided question: a variable, always the same one for a question.
     pub(crate) fn truth(&mut self, dims: &mut Dims, question: Question) -> DimId {
         if let Some(known) = self.truths.get(&question) {
             return *known;
@@ -79,29 +79,30 @@ impl Cases {
         truth
     }
 
-    /// The question whose truth value a variable is.
+    /// The question whose truth value is this variable.
     pub(crate) fn question(&self, truth: DimId) -> Option<Question> {
         self.questions.get(&truth).copied()
     }
 
-    /// Whether a dim is computed from truth values of questions alone, so that it means the same in every body.
+    /// Whether a dim is computed from truth values of questions alone, so that it has one meaning in all
+    /// bodies.
     pub(crate) fn is_about_questions(&self, dims: &Dims, dim: DimId) -> bool {
         !self.questions.is_empty()
             && dims.variables_of(dim).iter().all(|variable| self.questions.contains_key(variable))
     }
 
-    /// What is assumed of a condition.
+    /// The assumed truth value of a condition.
     pub(crate) fn assumed(&self, value: ValueId) -> Option<bool> {
         let of_value = |literal: &&Literal| literal.asked.question == Question::Condition(value);
         self.literals.iter().find(of_value).map(|literal| literal.holds)
     }
 
-    /// Whether nothing is assumed.
+    /// Whether the pass has no assumptions.
     pub(crate) fn assumes_nothing(&self) -> bool {
         self.literals.is_empty()
     }
 
-    /// Notes a question whose answer would make types more precise.
+    /// Adds a question whose answer would make types more precise.
     pub(crate) fn ask(&mut self, asked: Asked) {
         let same = |known: &Asked| known.question == asked.question;
         if !self.asked.iter().any(same) && !self.literals.iter().any(|literal| same(&literal.asked)) {
@@ -114,7 +115,7 @@ impl Cases {
         self.asked.first().copied()
     }
 
-    /// Notes that no run is in this case.
+    /// Records that no run is in the case.
     pub(crate) fn contradict(&mut self) {
         self.impossible = true;
     }

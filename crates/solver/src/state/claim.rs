@@ -1,4 +1,4 @@
-//! Declared extents that differ from derived ones.
+//! Claims: declared shapes that are compared with derived ones. See [`crate::analysis::claims`].
 
 use crate::dim::DimId;
 use crate::program::{DeclarationKind, ValueId};
@@ -11,16 +11,16 @@ pub(crate) struct Claim {
     pub(crate) axis: usize,
     pub(crate) declared: DimId,
     pub(crate) derived: DimId,
-    /// The two extents of which `derived` is the broadcast, where it is one.
+    /// The two extents whose broadcast is `derived`, if it is one.
     pub(crate) broadcast: Option<(DimId, DimId)>,
 }
 
-/// Whether readers of a value see its declared shape where the derived one is unknown.
+/// Whether readers of a value see its declared extents where the derived ones are unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Trust {
-    /// They see what is derived.
+    /// They see the derived ones.
     #[default]
     Derived,
-    /// They see the declared extents where the derived ones are unknown.
+    /// They see the declared ones.
     Assumed,
 }

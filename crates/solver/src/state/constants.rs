@@ -1,6 +1,8 @@
-//! Constants that the solver follows, interned.
+//! Interned constants.
 //!
-//! **Invariant:** equal constants have equal ids, so that "the same constant" is a comparison of numbers.
+//! The solver follows small tensors whose elements can decide shapes.
+//!
+//! **Invariant:** equal constants have equal ids.
 
 use std::hash::BuildHasher;
 use std::num::NonZeroU32;
@@ -14,49 +16,49 @@ use crate::dim::DimId;
 use crate::elem::Elem;
 use crate::state::Core;
 
-/// The most elements of a constant that the solver follows.
+/// Maximum number of elements of a constant that the solver follows.
 pub const MAX_ELEMENTS: usize = 4096;
 
 /// Maximum number of elements of a constant that is passed into a function or out of it.
 pub(crate) const MAX_PASSED_ELEMENTS: usize = 64;
 
-/// An integer (or boolean) tensor, or a tensor of whole floats, its elements as dims in row-major order.
+/// An integer or boolean tensor, or a tensor of whole floats, with its elements as dims in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ints {
-    /// Its extents; empty for a single element.
+    /// The extents; empty for a scalar.
     pub shape: Box<[usize]>,
-    /// Its elements, as many as the product of the extents.
+    /// The elements, as many as the product of the extents.
     pub items: Box<[DimId]>,
 }
 
 /// A floating-point tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Floats {
-    /// Its extents; empty for a single element.
+    /// The extents; empty for a scalar.
     pub shape: Box<[usize]>,
-    /// Its elements in row-major order.
+    /// The elements in row-major order.
     pub items: Box<[f64]>,
 }
 
-/// The whole numbers from `least` to `greatest`, each of them at least once.
+/// The whole numbers from `least` to `greatest`, each at least once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Counting {
-    /// The least number.
+    /// The least of the numbers.
     pub least: DimId,
-    /// The greatest number.
+    /// The greatest of the numbers.
     pub greatest: DimId,
-    /// In which order they come.
+    /// Their order in the tensor.
     pub order: Order,
 }
 
 /// The order of numbers in a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Order {
-    /// The tensor has one axis, and each number is the one before it plus one.
+    /// The tensor has one axis, and each number is its predecessor plus one.
     Rising,
-    /// The tensor has one axis, and each number is the one before it minus one.
+    /// The tensor has one axis, and each number is its predecessor minus one.
     Falling,
-    /// Unknown.
+    /// Unknown order.
     Any,
 }
 
@@ -83,18 +85,18 @@ impl Ints {
     }
 }
 
-/// A constant that the solver follows, because shapes can depend on it.
+/// The elements of a constant.
 #[derive(Clone, Debug)]
 pub(crate) enum Data {
     Ints(Arc<Ints>),
     Floats(Arc<Floats>),
-    /// Every element is this whole number; how many elements there are is not a constant.
+    /// Equal whole numbers; their number is not a constant.
     Filled(DimId),
-    /// Floats that are these integers divided by a constant of 2 or more.
+    /// Integers divided by a constant of 2 or more.
     Ratios(Arc<Ints>, i64),
-    /// Consecutive whole numbers. How many elements there are is not a constant.
+    /// Consecutive whole numbers; their number is not a constant.
     Counting(Counting),
-    /// Looked at, and of no use: too large, of another element type, or not in the file.
+    /// Not followed: too large, of another element type, or not in the file.
     Opaque,
 }
 
@@ -120,21 +122,21 @@ impl Data {
     }
 }
 
-/// A constant, by number.
+/// Identifies an interned constant.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct DataId(NonZeroU32);
 
 impl DataId {
-    /// The number of [`Data::Opaque`].
+    /// The id of [`Data::Opaque`].
     pub(crate) const OPAQUE: Self = Self(NonZeroU32::MIN);
 
-    /// The number itself, never zero.
+    /// The number of the id, never zero.
     pub(crate) const fn number(self) -> u32 {
         self.0.get()
     }
 }
 
-/// The constants of a solve.
+/// The interned constants of a solve.
 pub(crate) struct Constants {
     items: Vec<Data>,
     index: HashTable<DataId>,
@@ -148,12 +150,12 @@ impl Default for Constants {
 }
 
 impl Constants {
-    /// The constant with this number.
+    /// Returns the constant with this id.
     pub(crate) fn get(&self, id: DataId) -> &Data {
         &self.items[id.0.get() as usize - 1]
     }
 
-    /// The number of a constant.
+    /// Returns the id of a constant.
     pub(crate) fn intern(&mut self, data: Data) -> DataId {
         if let Data::Opaque = data {
             return DataId::OPAQUE;
@@ -185,7 +187,7 @@ fn hash(hasher: &RandomState, data: &Data) -> u64 {
     }
 }
 
-/// Equality of bits, so that a NaN is itself and the two zeros differ.
+/// Compares floats by bits: a NaN equals itself, and the two zeros differ.
 fn same(a: &Data, b: &Data) -> bool {
     match a {
         Data::Ints(a) => b.as_ints() == Some(a),
@@ -201,13 +203,13 @@ fn same(a: &Data, b: &Data) -> bool {
     }
 }
 
-/// Whether integers of this type are followed because shapes are computed with them.
+/// Whether shapes are computed with integers of this type.
 pub(crate) fn is_followed(elem: Elem) -> bool {
     [Elem::INT64, Elem::INT32].contains(&elem)
 }
 
 impl Core<'_> {
-    /// The constant in a tensor message, if it is small enough to follow.
+    /// Decodes the constant in a tensor message, if it is small enough to follow.
     pub(crate) fn read_tensor(
         &mut self,
         tensor: typeloom_onnx::view::TensorView<'_>,

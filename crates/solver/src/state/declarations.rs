@@ -1,4 +1,4 @@
-//! Types that the model or the caller declares, and how they meet what is inferred.
+//! Declared types: decoding them, and unifying them with inferred types.
 
 use std::sync::Arc;
 
@@ -17,15 +17,15 @@ use crate::state::claim::Trust;
 use crate::state::frame::Frame;
 use crate::ty::{Clash, Head, Ty, Types};
 
-/// The deepest nesting of type constructors that is read.
+/// Maximum nesting of type constructors.
 const MAX_TYPE_DEPTH: usize = 32;
 
-/// A declared type, read into the tables.
+/// A decoded declared type.
 pub(crate) struct Declared {
-    /// The type, if anything is said about it.
+    /// The type; `None` if the declaration gives none.
     pub(crate) ty: Option<Ty>,
     pub(crate) shape: Option<ShapeId>,
-    /// A negative extent, if there is one.
+    /// The axis and value of a negative extent.
     pub(crate) negative: Option<(usize, i64)>,
 }
 
@@ -37,8 +37,8 @@ enum Wrap {
 }
 
 impl<'a> Core<'a> {
-    /// Reads a declared type of the model. Many values have the same, byte for byte, so what was read is
-    /// kept, unless it has parts that are each value's own: unknown extents and open element types.
+    /// Decodes a declared type of the model. Equal declarations are frequent, so the result is cached, unless
+    /// it has parts that differ for each value: unknown extents and open element types.
     pub(crate) fn read_declared(
         &mut self,
         view: TypeView<'a>,
@@ -61,12 +61,12 @@ impl<'a> Core<'a> {
         Ok(read)
     }
 
-    /// Reads a type.
+    /// Decodes a type.
     pub(crate) fn read_type(&mut self, view: TypeView<'_>) -> Result<Declared, DecodeError> {
         self.read_type_with(view, None)
     }
 
-    /// Reads a type, with the extent that is assumed for those without a name.
+    /// Decodes a type with an assumed extent for axes without a name.
     fn read_type_with(
         &mut self,
         view: TypeView<'_>,
@@ -109,7 +109,8 @@ impl<'a> Core<'a> {
             if let Some(node) = node {
                 let at = self.types.at_node(node);
                 declared.ty = match declared.ty {
-                    // The message's own type is what ONNX tools read; a stamp that contradicts it is not ONNX's.
+                    // ONNX tools read the message's own type; a denotation that contradicts it does not come
+                    // from ONNX.
                     Some(known) => self.types.unify(known, at).map(|_| known).ok().or(Some(at)),
                     None => Some(at),
                 };
@@ -160,16 +161,16 @@ impl<'a> Core<'a> {
         Ok(())
     }
 
-    /// Reads the declarations of a value and unifies their element types with the inferred one.
+    /// Decodes the declarations of a value and unifies their element types with the inferred one.
     ///
-    /// The declared shape of a graph input is knowledge: it becomes the shape of the slot. Every other declared shape is a
-    /// claim, see [`crate::analysis::claims`]: it never enters the slot. A solve that assumes declarations shows the claim to the
-    /// readers of the value where the derived shape is unknown.
+    /// The declared shape of a graph input becomes the shape of its slot. Every other declared shape is a
+    /// claim, see [`crate::analysis::claims`], and never enters the slot. A pass that assumes declarations
+    /// shows the claim to the readers of the value where the derived shape is unknown.
     pub(crate) fn meet_declarations(&mut self, frame: &mut Frame<'a>, value: ValueId) {
         let body = Arc::clone(&frame.body);
         for declaration in body.declarations(value) {
             let declared = match self.read_declared(declaration.ty, declaration.kind) {
-                // A false `shape {}` is no knowledge.
+                // A false `shape {}` gives no information.
                 Ok(declared) if frame.is_shapeless(value) => Declared { shape: None, ..declared },
                 Ok(declared) => declared,
                 Err(error) => {
@@ -191,7 +192,7 @@ impl<'a> Core<'a> {
             });
             if let Err(kind) = met {
                 frame.report_value(value, kind);
-                // Where the caller contradicts the model, the rest is checked as the model stands.
+                // If the caller contradicts the model, the rest is checked by the model.
                 if frame.seeded.contains(&value) {
                     let slot = &mut frame.slots[value.index()];
                     slot.ty = declared.ty.or(slot.ty);
@@ -203,7 +204,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// Unifies the declared type of a value with the inferred one, shapes aside.
+    /// Unifies the declared type of a value with the inferred one, without shapes.
     fn meet_element(
         &mut self,
         frame: &mut Frame<'a>,
@@ -224,7 +225,7 @@ impl<'a> Core<'a> {
         Ok(())
     }
 
-    /// Meets the declared shape of a graph input with a seed of it.
+    /// Meets the declared shape of a graph input with that of a seed.
     fn meet_given(
         &mut self,
         frame: &mut Frame<'a>,
@@ -267,7 +268,7 @@ impl<'a> Core<'a> {
         SolveErrorKind::Contradiction { declared_in, declared, inferred, axis }
     }
 
-    /// What is known of a value now, as plain data.
+    /// The type of a value, as plain data.
     pub(crate) fn snapshot(&mut self, frame: &Frame<'a>, value: ValueId) -> Type {
         let shape = match frame.open_inputs.get(&value) {
             Some(declared) => declared.map(|shape| self.declared_input(shape)),
@@ -276,12 +277,12 @@ impl<'a> Core<'a> {
         self.type_of(frame.slots[value.index()].ty, shape)
     }
 
-    /// A type of the tables as plain data.
+    /// A type of the tables, as plain data.
     pub(crate) fn type_of(&mut self, ty: Option<Ty>, shape: Option<ShapeId>) -> Type {
         let Some(mut ty) = ty else { return Type::Unknown(None) };
         let mut wraps = Vec::new();
         let mut inner = loop {
-            // Nodes can nest containers without end; nothing is reported of a type that deep.
+            // Nodes can nest containers without limit; types that deep are not reported.
             if wraps.len() > MAX_TYPE_DEPTH {
                 return Type::Unknown(None);
             }
@@ -325,7 +326,7 @@ impl<'a> Core<'a> {
         TensorType { elem, shape }
     }
 
-    /// Whether two shapes certainly differ, and on which axis.
+    /// The axis on which two shapes certainly differ; `Some(None)` if their ranks differ.
     pub(crate) fn shapes_differ(&mut self, a: ShapeId, b: ShapeId) -> Option<Option<usize>> {
         let (a, b): (DimVec, DimVec) = (self.shapes.get(a).into(), self.shapes.get(b).into());
         if a.len() != b.len() {
@@ -336,14 +337,14 @@ impl<'a> Core<'a> {
     }
 }
 
-/// Whether a declared shape is where the shape of a value comes from: that of an input which the caller gives.
+/// Whether a declaration gives a value its shape: it is that of a model input.
 pub(crate) fn is_given(frame: &Frame<'_>, value: ValueId, kind: DeclarationKind) -> bool {
     let record = frame.body.value(value);
     let is_input = matches!(record.origin, Origin::Input | Origin::InputWithDefault(_));
     frame.number == 0 && is_input && record.graph == frame.body.root() && kind == DeclarationKind::Input
 }
 
-/// The declared extents of the tensors in a type; nothing where it cannot be read.
+/// The declared extents of the tensors in a type; none where it cannot be decoded.
 pub(crate) fn dims_of(view: TypeView<'_>) -> impl Iterator<Item = DimValue<'_>> {
     let mut next = Some(view);
     let mut found = None;
@@ -363,7 +364,7 @@ pub(crate) fn dims_of(view: TypeView<'_>) -> impl Iterator<Item = DimValue<'_>> 
         .map(|dim| dim.value)
 }
 
-/// The set that a declared element type number stands for; `UNDEFINED` and unknown numbers say nothing.
+/// The set for a declared element type number; `UNDEFINED` and unknown numbers allow every type.
 fn elem_set(number: i32) -> ElemSet {
     Elem::from_onnx(number).map_or(ElemSet::ALL, ElemSet::of)
 }

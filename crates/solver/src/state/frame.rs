@@ -1,9 +1,8 @@
-//! One body being solved: its slots, and which of its steps still have to run.
+//! A body during a solve: its slots and its worklist.
 //!
-//! The order of work is the order of steps. A step that has not run yet needs no entry anywhere: it
-//! lies past [`Frame::front`]. A step that must run again lies before it and waits in a heap, and the
-//! earliest step runs first. In a graph where all knowledge flows forward, the heap stays empty and
-//! the whole solve is one pass.
+//! Steps run in step order. A step that has not run is at or after [`Frame::front`] and needs no entry in a
+//! queue. A step that has to run again is before it and waits in a heap; the first step in the heap runs
+//! next. In a graph where types only flow forward the heap stays empty, and the solve is one pass.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -23,90 +22,92 @@ use crate::state::limit::Limit;
 use crate::state::loops::{Loops, Unrolled};
 use crate::ty::{Ty, Waiter};
 
-/// What makes two equations alike; the last says whether a declaration is one side.
+/// Identity of an equation. The last item is whether one side is a declaration.
 type EquationKey = (DimId, DimId, Relation, GraphId, bool);
 
-/// What is known of one value.
+/// Knowledge about one value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slot {
-    /// Its type; `None` until something is known, which is a fresh variable that was not made yet.
+    /// The type; `None` is an unknown type without a variable so far.
     pub(crate) ty: Option<Ty>,
-    /// The shape of the tensors in it, once their rank is known.
+    /// The shape of its tensors, once the rank is known.
     pub(crate) shape: Option<ShapeId>,
-    /// The constant it holds, once somebody has looked.
+    /// Its constant, once it was read.
     pub(crate) data: Option<DataId>,
 }
 
-/// A body being solved.
+/// A body during a solve.
 #[derive(Debug)]
 pub(crate) struct Frame<'a> {
-    /// Its number, for waiters and traces.
+    /// Identifies the frame in waiters and traces.
     pub(crate) number: u32,
     pub(crate) body: Arc<Body<'a>>,
     pub(crate) slots: Vec<Slot>,
-    /// Steps before this one have run at least once.
+    /// Number of steps that have run at least once.
     front: usize,
     again: BinaryHeap<Reverse<StepId>>,
     waiting: Vec<bool>,
-    /// The call that waits for its function to be solved.
+    /// The call whose function is being solved.
     pub(crate) calling: Option<StepId>,
-    /// The steps of nested graphs that a constant condition keeps from ever running: from, to. No two overlap.
+    /// Ranges of steps, from start to end, of the nested graphs that never run because of a constant
+    /// condition. They do not overlap.
     dead: BTreeMap<usize, usize>,
-    /// The same, as graphs.
+    /// The nested graphs that never run because of a constant condition.
     pub(crate) dead_graphs: Vec<GraphId>,
     /// The nested graphs that run any number of times.
     pub(crate) repeated: Vec<GraphId>,
-    /// The nested graphs that run any number of times, and at least once in each run of the graph around them.
+    /// Those of `repeated` that run at least once in each run of the surrounding graph.
     pub(crate) entered: BTreeSet<GraphId>,
     /// The first steps of nodes whose outputs depend on an open condition.
     pub(crate) asking: BTreeSet<StepId>,
-    /// The attributes that a function was called with.
+    /// The attributes of the call, for a function.
     pub(crate) arguments: Map<&'a str, Attribute<'a>>,
     /// Whether the whole body may never run (a function called from a branch).
     pub(crate) conditional: bool,
-    /// At most one error a step, by first step.
+    /// At most one error for each node, by its first step.
     pub(crate) errors: BTreeMap<StepId, SolveError<'a>>,
-    /// Of nodes whose element types are at error, what is wrong with their shapes.
+    /// Errors in the shapes of nodes that have an error in their element types.
     pub(crate) second_errors: BTreeMap<StepId, SolveError<'a>>,
-    /// Of nodes whose element types are at error, the value that the rest of the model speaks against.
+    /// The operand that contradicts the rest of the model, for nodes with an error in their element types.
     pub(crate) culprits: BTreeMap<StepId, ValueId>,
-    /// At most one error a value, about its declared types.
+    /// At most one error for each value, about its declared types.
     pub(crate) value_errors: BTreeMap<ValueId, SolveError<'a>>,
     pub(crate) equations: Vec<Equation>,
     /// The number of times that an equation was stated, including repeated ones.
     pub(crate) stated_equations: usize,
-    /// Values that hold integer constants too large to be followed.
+    /// Values with integer constants that are too large to follow.
     pub(crate) dropped: Set<ValueId>,
-    /// Steps that met a limit.
+    /// Steps that reached a limit.
     pub(crate) limited: Set<(StepId, Limit)>,
-    /// What limits hide, once the body is solved.
+    /// The errors of reached limits, set when the body is solved.
     pub(crate) limit_errors: Vec<SolveError<'a>>,
-    /// The summaries of functions whose equations were taken over, once for each graph.
+    /// The function summaries whose equations were added, once for each graph.
     pub(crate) applied: Set<(u32, GraphId)>,
-    /// What is in `equations`: once for each graph whose nodes need it.
+    /// Identities of `equations`.
     known_equations: Set<EquationKey>,
-    /// The declared extents that differ from the derived ones as expressions, once the body is solved.
+    /// Declared extents that differ from the derived ones as expressions, set when the body is solved.
     pub(crate) claims: Vec<Claim>,
-    /// The values with a declared shape that nothing confirms or refutes, once the body is solved.
+    /// Values with a declared shape that is neither confirmed nor refuted, set when the body is solved.
     pub(crate) open_claims: Vec<ValueId>,
-    /// What readers see in place of the derived shape of a value, see [`crate::state::claim::Trust::Assumed`].
+    /// Shapes that readers see instead of the derived ones, see
+    /// [`Trust::Assumed`](crate::state::claim::Trust::Assumed).
     pub(crate) assumed_shapes: Map<ValueId, ShapeId>,
-    /// The shapes of graph inputs as they are declared, with unknown extents of their own that nothing narrows.
+    /// Declared shapes of graph inputs with unknown extents, which nothing narrows.
     pub(crate) open_inputs: Map<ValueId, Option<ShapeId>>,
-    /// The values whose types the caller gave.
+    /// Values with a type from the caller.
     pub(crate) seeded: Vec<ValueId>,
-    /// The values whose declared empty shape is false, each with a node that shows it.
+    /// Values whose declared empty shape is false, each with a node that shows it.
     pub(crate) shapeless: Vec<(ValueId, StepId)>,
-    /// Steps with a relation on elements that met a port of unknown kind.
+    /// Steps with a relation on elements and a port of unknown kind.
     pub(crate) undecided: Vec<StepId>,
-    /// The values whose kind was unknown when everything that can be proved was.
+    /// Values whose kind no proof decides.
     pub(crate) assumed: Vec<ValueId>,
-    /// How often each step ran.
+    /// Number of runs of each step.
     #[cfg(test)]
     pub(crate) runs: Vec<u32>,
-    /// What is known of its loops.
+    /// Results about loops over all iterations.
     pub(crate) loops: Loops,
-    /// The loops that are solved iteration by iteration.
+    /// Loops that are solved iteration by iteration.
     pub(crate) unrolled: Unrolled,
 }
 
@@ -153,7 +154,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The next step to run.
+    /// Takes the next step to run.
     pub(crate) fn next(&mut self) -> Option<StepId> {
         let step = self.take_next();
         #[cfg(test)]
@@ -175,7 +176,7 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Makes a step run again, unless it is still to run anyway.
+    /// Schedules a step to run again, unless it has not run yet.
     pub(crate) fn wake(&mut self, step: StepId) {
         if step.index() >= self.front {
             return;
@@ -204,7 +205,7 @@ impl<'a> Frame<'a> {
         self.slots[value.index()].shape
     }
 
-    /// Keeps the first error about a value.
+    /// Adds an error about a value that has none.
     pub(crate) fn report_value(&mut self, value: ValueId, kind: SolveErrorKind<'a>) {
         let error = SolveError { site: self.site_of(value), kind: kind.specific(value) };
         self.value_errors.entry(value).or_insert(error);
@@ -230,15 +231,15 @@ impl<'a> Frame<'a> {
         self.touch(value, by);
     }
 
-    /// Whether a step is the one that the first pass has come to: what it says reaches only steps to come.
+    /// Whether a step is at the front of the first pass, so that only later steps can use its results.
     #[inline]
     pub(crate) fn is_front(&self, step: StepId) -> bool {
         step.index() + 1 >= self.front && !self.body.is_unsorted
     }
 
-    /// More is known about `value`, said by the step `by`: whoever else can use it runs again.
+    /// Schedules the steps other than `by` that can use new knowledge about `value`.
     pub(crate) fn touch(&mut self, value: ValueId, by: StepId) {
-        // In a sorted body all that can use it comes after its maker; while the front is there, it is still to run.
+        // In a sorted body every reader comes after the maker, so at the front it has not run yet.
         if let Origin::Step(maker) = self.body.value(value).origin {
             if self.is_front(maker) {
                 return;
@@ -255,7 +256,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// More is known about `value` from outside its node: its maker and readers run again.
+    /// Schedules the steps that can use new knowledge about `value` from outside its node.
     pub(crate) fn refined(&mut self, value: ValueId) {
         if self.front == 0 {
             return;
@@ -282,7 +283,7 @@ impl<'a> Frame<'a> {
         self.conditional || graph != self.body.root()
     }
 
-    /// Whether a step may never run, so that what it needs must not narrow what others know.
+    /// Whether a step may never run, so that its needs must not narrow other values.
     pub(crate) fn is_conditional(&self, step: StepId) -> bool {
         self.conditional || self.is_nested(step)
     }
@@ -292,8 +293,8 @@ impl<'a> Frame<'a> {
         !self.conditional && self.runs_with_body(step)
     }
 
-    /// Whether a step of a solved body runs in every run of the body: it is in the outermost graph, in a branch whose
-    /// alternatives never run, or in the body of a loop that has an iteration.
+    /// Whether a step of a solved body runs in every run of the body: its graph is the outermost one, a
+    /// branch whose alternatives never run, or the body of a loop with at least one iteration.
     pub(crate) fn runs_with_body(&self, step: StepId) -> bool {
         if !self.runs(step) {
             return false;
@@ -313,17 +314,17 @@ impl<'a> Frame<'a> {
         true
     }
 
-    /// Whether a step is of a graph nested in a node.
+    /// Whether a step is in a nested graph.
     pub(crate) fn is_nested(&self, step: StepId) -> bool {
         self.body.step(step).graph != self.body.root()
     }
 
-    /// Whether a step is of no graph that a constant condition keeps from ever running.
+    /// Whether no constant condition prevents a step from running.
     pub(crate) fn runs(&self, step: StepId) -> bool {
         self.dead.range(..=step.index()).next_back().is_none_or(|(_, to)| step.index() >= *to)
     }
 
-    /// Notes the steps of a graph that never runs. Graphs are nested in each other or disjoint.
+    /// Marks a range of steps as never run. Ranges are nested or disjoint.
     pub(crate) fn never_runs(&mut self, (from, to): (usize, usize)) {
         if from == to || !self.runs(StepId::new(from)) {
             return;
@@ -335,7 +336,7 @@ impl<'a> Frame<'a> {
         self.dead.insert(from, to);
     }
 
-    /// Whether no constant condition keeps a graph, or one around it, from ever running.
+    /// Whether no constant condition prevents a graph from running.
     pub(crate) fn runs_in(&self, graph: GraphId) -> bool {
         let mut at = graph;
         loop {
@@ -349,7 +350,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Whether a graph runs once at most each time that the body runs.
+    /// Whether a graph runs at most once in each run of the body.
     pub(crate) fn runs_once(&self, graph: GraphId) -> bool {
         let body = &self.body;
         let mut at = graph;
@@ -364,7 +365,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Everything wrong with the body and with this instance of it, outside graphs that never run.
+    /// The errors of the body and of this instance, outside graphs that never run.
     pub(crate) fn all_errors(&self) -> impl Iterator<Item = &SolveError<'a>> {
         let solved = self
             .errors
@@ -396,8 +397,8 @@ impl<'a> Frame<'a> {
         (left, right, need, self.body.step(step).graph, declared)
     }
 
-    /// Forgets the shapes and constants of everything inside the nested graphs between two steps, so
-    /// that they are solved again from other inputs. Types stay: they do not change from turn to turn.
+    /// Clears the shapes and constants inside the nested graphs between two steps and schedules the steps
+    /// again. Types stay, because they are the same in each iteration.
     pub(crate) fn forget_between(&mut self, enter: StepId, exit: StepId) {
         let (from, to) = (enter.index() + 1, exit.index());
         let body = Arc::clone(&self.body);
@@ -422,7 +423,7 @@ impl<'a> Frame<'a> {
         if !gone.is_empty() {
             self.applied.clear();
         }
-        // A key names the graph, and all steps of a graph inside lie between the two.
+        // The key names the graph, and all steps of a nested graph are in the range.
         for equation in &gone {
             self.known_equations.remove(&self.equation_key(equation));
         }

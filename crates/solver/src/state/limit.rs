@@ -1,36 +1,36 @@
-//! Limits of the solver that hide a part of a type.
+//! Limits of the solver that hide part of a type.
 
-/// A limit that hides a part of a type.
+/// A limit that hides part of a type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Limit {
-    /// A constant has more elements than are followed.
+    /// A constant has more elements than the solver follows.
     Constant {
-        /// How many are.
+        /// Maximum number of elements.
         most: usize,
     },
-    /// An expression over symbols is too large, or a number does not fit into 64 bits.
+    /// An expression over symbols is too large, or a number exceeds 64 bits.
     Expression,
     /// A loop changes the shape of a value too often.
     Widenings {
-        /// How often its extents are widened before its rank is given up.
+        /// Number of widenings of the extents before the rank is dropped.
         most: usize,
     },
-    /// A loop whose iterations are solved one by one has too many.
+    /// A loop has more iterations than are solved one by one.
     Iterations {
-        /// How many are solved.
+        /// Maximum number of iterations.
         most: usize,
     },
     /// Too many conditions are open.
     Cases {
-        /// How many cases are solved.
+        /// Maximum number of cases.
         most: usize,
-        /// How many conditions one case may assume.
+        /// Maximum number of conditions that a case assumes.
         depth: usize,
     },
 }
 
 impl Limit {
-    /// The reason, as a clause that follows "because".
+    /// The reason, as a clause after "because".
     pub(crate) fn reason(self) -> String {
         match self {
             Self::Constant { most } => format!("a constant of more than {most} elements is not followed"),

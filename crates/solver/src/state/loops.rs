@@ -1,4 +1,4 @@
-//! The loops of a frame.
+//! The state of the loops of a frame. See [`crate::rule`] for the operations.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use crate::dim::shape::{DimVec, ShapeId};
 use crate::map::Set;
 use crate::program::{GraphId, ValueId};
 
-/// What the solver knows of the loops of a frame.
+/// Results about loops over all iterations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Loops {
-    /// How often the shape of an input of a body was widened.
+    /// Number of widenings of each body input.
     pub(crate) widened: BTreeMap<ValueId, u32>,
-    /// The extents that widening made: each covers every extent.
+    /// The extents that widening created. Each covers all extents.
     pub(crate) unknown: Set<DimId>,
-    /// The axes of inputs of bodies that grow by the same amount in each iteration.
+    /// The axes of body inputs that grow by the same amount in each iteration.
     pub(crate) growth: BTreeMap<(ValueId, usize), Growth>,
-    /// The number of the iteration, and of all iterations where nothing better is known.
+    /// The index of the iteration, and the number of iterations where nothing better is known.
     pub(crate) numbers: BTreeMap<GraphId, (DimId, DimId)>,
 }
 
-/// An extent `base + i*step` in iteration `i`.
+/// An extent that is `base + i*step` in iteration `i`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth {
     pub(crate) base: DimId,
@@ -35,7 +35,7 @@ pub(crate) struct Unrolled {
     pub(crate) total: u32,
 }
 
-/// How far one loop is.
+/// The progress of one loop.
 #[derive(Clone, Debug)]
 pub(crate) enum Progress {
     Running {
@@ -49,7 +49,7 @@ pub(crate) enum Progress {
 }
 
 impl Unrolled {
-    /// Forgets the loops whose graphs `is_inside` accepts.
+    /// Removes the loops whose graphs `is_inside` accepts.
     pub(crate) fn forget(&mut self, is_inside: impl Fn(GraphId) -> bool) {
         self.loops.retain(|graph, _| !is_inside(*graph));
     }

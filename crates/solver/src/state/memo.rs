@@ -1,18 +1,21 @@
 //! Memoisation of rule applications.
 //!
-//! The rules of an operator are a function of what they read: the operator, the bytes of its attributes, the ports that are
-//! present, the types and shapes of the inputs, and the constants that they read. Networks repeat their layers, so most
-//! applications equal an earlier one. A hit copies the earlier outputs and runs no rule.
+//! The rules of an operator are a function of what they read: the operator, the bytes of its attributes, the
+//! ports that are present, the types and shapes of the inputs, and the constants that they read. Networks
+//! repeat their layers, so most applications equal an earlier one. A hit copies the earlier outputs and runs
+//! no rule.
 //!
-//! Algorithm: memo functions (Michie, 1968) over hash-consed arguments. A lookup hashes a few words and the attribute bytes,
-//! independently of the cost of the rules.
+//! Algorithm: memo functions (Michie, 1968) over hash-consed arguments. A lookup hashes a few words and the
+//! attribute bytes, independently of the cost of the rules.
 //!
-//! An application is inserted only if it did nothing but write its outputs. It is not inserted if it created an unknown extent
-//! (each node has its own), bound a dim, added an equation, narrowed an input, left a type open, failed, or read something
-//! outside the key. [`crate::rule::RuleCx`] records and marks reads; its documentation is the contract. The key contains the
-//! number of bindings of dims so far, because a binding can make any output more precise.
+//! An application is inserted only if it only wrote its outputs. It is not inserted if it created an unknown
+//! extent (each node has its own), bound a dim, added an equation, narrowed an input, left a type open,
+//! failed, or read something outside the key. [`crate::rule::RuleCx`] records and marks reads; its
+//! documentation is the contract. The key contains the number of bindings of dims so far, because a binding
+//! can make any output more precise.
 //!
-//! **Invariant:** a solve with a trace does not use the memo, because each step has its own causes in a trace.
+//! **Invariant:** a solve with a trace does not use the memo, because each step has its own causes in a
+//! trace.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -30,9 +33,10 @@ use crate::ty::{Ty, Types};
 const MAX_ATTRIBUTE_BYTES: usize = 512;
 /// Maximum number of inputs and of outputs of a cached application.
 const MAX_PORTS: usize = 16;
-/// Maximum number of entries that differ only in the constants that were read. It bounds the cost of a lookup.
+/// Maximum number of entries that differ only in the constants that were read. It bounds the cost of a
+/// lookup.
 const MAX_VARIANTS: u32 = 32;
-/// Number of words of a key before those of its inputs: operator, present outputs with the scope, bindings so far.
+/// Length of a key without its inputs: operator, present outputs with the scope, bindings so far.
 const PREFIX: usize = 3;
 /// Word of an omitted port.
 const ABSENT: u32 = 0;
@@ -96,8 +100,8 @@ impl Default for Key {
 struct Counters {
     variables: usize,
     bindings: usize,
-    /// The number of equations. Outside the main graph, where the node that keeps an equation for all others may never run,
-    /// the number of times that one was stated.
+    /// The number of equations. Outside the main graph, where the node that keeps an equation for all others
+    /// may never run, the number of times that one was stated.
     equations: usize,
     errors: usize,
 }
@@ -279,7 +283,8 @@ impl<'a> Memo<'a> {
     ) -> Lookup {
         let known = &self.outputs[self.entries[entry as usize].outputs..][..outputs.len()];
         let is_front = frame.is_front(step);
-        // All outputs are compared before one is written. They are distinct values, also where a node lists a name twice.
+        // All outputs are compared before one is written. They are distinct values, also where a node lists a
+        // name twice.
         for (value, known) in outputs.iter().zip(known) {
             let (Some(value), Some(known)) = (value, known) else { continue };
             let Slot { ty, shape, data } = frame.slots[value.index()];
@@ -322,7 +327,8 @@ impl<'a> Memo<'a> {
         Lookup::Miss
     }
 
-    /// Caches the application of a step for which [`Memo::lookup`] returned [`Lookup::Miss`], after its rules ran.
+    /// Caches the application of a step for which [`Memo::lookup`] returned [`Lookup::Miss`], after its rules
+    /// ran.
     pub(crate) fn insert(
         &mut self,
         types: &mut Types,

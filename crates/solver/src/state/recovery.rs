@@ -1,35 +1,36 @@
-//! The state of error recovery.
+//! The state of error recovery. See [`crate::analysis::recovery`].
 
 use crate::dim::DimId;
 use crate::elem::Elem;
 use crate::map::Map;
 use crate::program::ValueId;
 
-/// Why rules run.
+/// The purpose of a run of rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Purpose {
-    /// To find errors.
+    /// Find errors.
     #[default]
     Check,
-    /// To keep what is known of a node with a error.
+    /// Keep the knowledge about a node in error.
     Recover,
 }
 
-/// The state of salvaging; empty in a model without errors.
+/// The state of error recovery; empty in a model without errors.
 #[derive(Debug, Default)]
 pub(crate) struct Recovery {
     pub(crate) purpose: Purpose,
-    /// The two extents that an unknown one was computed from.
+    /// The two candidates of an unknown extent.
     pub(crate) candidates: Map<DimId, (DimId, DimId)>,
-    /// In the node that is salvaged, an extent that an operand has on another axis than it needs, and what it has instead.
+    /// For the node under recovery: an extent that an operand needs and has on another axis, and the extent
+    /// that it has instead.
     pub(crate) swapped: Option<(DimId, DimId)>,
-    /// How often the interface and the constants of the main graph have each element type.
+    /// The element types of the interface and the constants of the main graph.
     pub(crate) census: Option<Census>,
-    /// Whether the element type of a value of the main graph is that of an input of the model, where it was asked.
+    /// Whether the element type of a value of the main graph comes from an input of the model.
     pub(crate) given: Map<ValueId, bool>,
 }
 
-/// How often a model uses each element type.
+/// The number of uses of each element type in a model.
 #[derive(Debug, Default)]
 pub(crate) struct Census {
     pub(crate) inputs: Map<Elem, usize>,

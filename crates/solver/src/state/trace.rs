@@ -1,9 +1,9 @@
-//! Why each value has the type it has: recorded only when somebody asks.
+//! The causes of types.
 //!
-//! The fast path records nothing. When a solve found errors, or a caller asks to explain a value, the
-//! solve runs again with a trace: a list of facts, each "these two values share a type, says this
-//! rule" or "this value was given its type, says this rule or declaration". A shortest path through
-//! these facts, found breadth first, is a minimal chain of causes.
+//! A solve without a trace records nothing. If it finds errors, or the caller wants an explanation, the model
+//! is solved again with a trace: a list of facts. A fact is that a rule equates the types of two values, or
+//! that a rule or declaration gives a value its type. A shortest path through the facts, found by
+//! breadth-first search, is a minimal chain of causes.
 //!
 //! **Invariant:** a trace never affects the solution.
 
@@ -12,53 +12,53 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::map::Set;
 use crate::program::{DeclarationKind, StepId, ValueId};
 
-/// A value has one type with this one, says the rule of that name at that step.
+/// Another value of the same type, with the step and rule that equate the two.
 pub(crate) type Tie = (ValueId, StepId, &'static str);
 
-/// The facts.
+/// The facts of a solve.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trace {
     equal: BTreeMap<(u32, ValueId), Vec<Tie>>,
     fixed: BTreeMap<(u32, ValueId), Cause>,
-    /// What is in `equal`: steps run again, and a value can have very many facts.
+    /// The contents of `equal`. Steps run repeatedly, and a value can have many facts.
     known: Set<(u32, ValueId, ValueId, StepId)>,
 }
 
-/// What gave a value its type.
+/// The source of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// A rule of a node, whatever its inputs are.
+    /// A rule of a node, independently of its inputs.
     Rule {
-        /// The node's step.
+        /// The first step of the node.
         step: StepId,
-        /// The rule's name, or the declared port's.
+        /// The name of the rule, or of the declared port.
         rule: &'static str,
     },
     /// A declaration in the model.
     Declared(DeclarationKind),
     /// The value is an initializer.
     Initializer,
-    /// The caller said so.
+    /// A seed.
     Seed,
-    /// The value is an argument of the function that is being typed.
+    /// The argument of a call, for a parameter of the function.
     Argument,
 }
 
-/// One link of a chain: the value, and how it is tied to the next one.
+/// One link of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
-    /// The value.
+    /// The value of the link.
     pub(crate) value: ValueId,
-    /// The node and rule that give it and the next value of the chain one type; `None` at the end.
+    /// The node and rule that equate it with the next value of the chain; `None` at the end.
     pub(crate) by: Option<(StepId, &'static str)>,
 }
 
-/// A chain of causes, from a value to what gave it its type.
+/// A chain of causes, from a value to the source of its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chain {
-    /// The values on the way; the first is the one that was asked about.
+    /// The values of the chain, starting with the explained one.
     pub(crate) links: Vec<Link>,
-    /// What gave the last of them its type.
+    /// The source of the last value's type.
     pub(crate) cause: Cause,
 }
 
@@ -80,8 +80,8 @@ impl Trace {
         self.fixed.insert((frame, value), cause);
     }
 
-    /// The shortest chain from `value` to something that gave it its type, not passing through the
-    /// node at `not_by` (the one where two chains meet in a contradiction).
+    /// The shortest chain from `value` to a source of its type that avoids the node `not_by`, where two
+    /// chains meet in a contradiction.
     #[must_use]
     pub(crate) fn explain(&self, frame: u32, value: ValueId, not_by: Option<StepId>) -> Option<Chain> {
         let mut budget = usize::MAX;
@@ -89,8 +89,8 @@ impl Trace {
     }
 
     /// As [`Trace::explain`], through the nodes that `follow` accepts, to a recorded cause that `accept`
-    /// accepts. `end` is asked about values without one, with the facts about them. Every value that is
-    /// looked at costs one of `budget`.
+    /// accepts. `end` decides values without a recorded cause, from their facts. Each visited value costs one
+    /// of `budget`.
     pub(crate) fn search(
         &self,
         frame: u32,
@@ -121,7 +121,7 @@ impl Trace {
     }
 }
 
-/// Walks back from the end of a search, and gives the chain in the order in which it was searched.
+/// Reconstructs the chain from the end of a search.
 fn links(came_from: &BTreeMap<ValueId, Option<Tie>>, end: ValueId) -> Vec<Link> {
     let mut links = vec![Link { value: end, by: None }];
     let mut at = end;

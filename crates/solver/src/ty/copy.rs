@@ -1,10 +1,9 @@
-//! Copies of types with fresh variables, and an encoding that is the same for types that differ only
-//! in which variables they use.
+//! Copies of types with fresh variables, and an encoding of types up to renaming of variables.
 
 use super::{Cell, ElemCell, ElemRef, Ty, Types, WatchList};
 use crate::map::Map;
 
-/// Which variable of the original became which of the copy.
+/// The variables of a copy, by those of the original.
 #[derive(Default)]
 pub(crate) struct Copier {
     types: Map<Ty, Ty>,
@@ -19,7 +18,7 @@ pub(crate) struct Numbering {
 }
 
 impl Types {
-    /// A copy of `ty`; equal variables become equal fresh ones.
+    /// Copies `ty`. Equal variables become equal fresh ones.
     pub(crate) fn copy(&mut self, ty: Ty, copier: &mut Copier) -> Ty {
         let mut wraps = Vec::new();
         let mut at = self.resolve(ty);
@@ -79,7 +78,7 @@ impl Types {
         self.push(make(copy))
     }
 
-    /// Appends words that are equal for types that are equal up to the names of their variables.
+    /// Appends the encoding of a type. Types that are equal up to renaming of variables have equal encodings.
     pub(crate) fn encode(&mut self, ty: Ty, numbering: &mut Numbering, words: &mut Vec<i64>) {
         let mut at = self.resolve(ty);
         loop {

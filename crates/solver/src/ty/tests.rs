@@ -136,7 +136,7 @@ impl Table {
         }
     }
 
-    /// What is known of each handle, with the classes of unknown parts numbered by first appearance.
+    /// The type of each handle, with the classes of unknown parts numbered by first appearance.
     fn facts(&mut self) -> Vec<Fact> {
         facts(&mut self.types, &self.handles)
     }
@@ -200,7 +200,7 @@ fn facts(types: &mut Types, handles: &[Ty]) -> Vec<Fact> {
     facts
 }
 
-/// A fact without what it is tied to: what a single reader of the type can see.
+/// A fact without its relations, as a single reader of the type sees it.
 fn seen(fact: &Fact) -> Fact {
     let innermost = match fact.innermost.clone() {
         Innermost::Unknown { bound, class: _ } => Innermost::Unknown { bound, class: 0 },
@@ -348,7 +348,7 @@ fn encodings_are_equal_iff_types_are_equal_up_to_their_variables() {
         for op in &first {
             one.apply(op);
         }
-        // Variables of its own, so that the two tables number them differently.
+        // Separate variables, so that the two tables number them differently.
         for _ in 0..3 {
             other.types.fresh();
             other.types.tensor_of(ElemSet::ALL);

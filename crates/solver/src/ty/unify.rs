@@ -1,4 +1,4 @@
-//! The verbs that narrow: make two types one, keep a type inside a set, keep it below a tree node.
+//! Operations that narrow types: unification, and narrowing to a set or to a node of the tree.
 
 use typeloom_types::lattice::NodeNo;
 
@@ -6,22 +6,22 @@ use super::{Cell, Clash, ElemCell, ElemRef, Ty, Types};
 use crate::elem::{Elem, ElemSet};
 use crate::signature::AllowedTypes;
 
-/// What a narrowing did.
+/// The effect of a narrowing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Narrowed {
-    /// The type was inside already.
+    /// None: the type was inside the set.
     Already,
-    /// Less is possible now.
+    /// The type was narrowed.
     Changed,
-    /// More must be known before anything can be said: several constructors are possible.
+    /// None so far: several constructors are possible.
     Pending,
 }
 
 impl Types {
-    /// Makes `a` and `b` one type; true when anything became known by it.
+    /// Unifies `a` and `b`; returns whether a type was narrowed.
     ///
     /// # Errors
-    /// [`Clash`], and nothing was changed, when no type is both.
+    /// [`Clash`] when they do not unify; then nothing was changed.
     pub fn unify(&mut self, a: Ty, b: Ty) -> Result<bool, Clash> {
         let (outer_a, outer_b) = (self.resolve(a), self.resolve(b));
         let (mut a, mut b) = (outer_a, outer_b);
@@ -62,7 +62,7 @@ impl Types {
         }
     }
 
-    /// After two equal constructors were unified, one handle may stand for both.
+    /// Two equal constructors were unified, so one handle represents both.
     fn link_constructors(&mut self, a: Ty, b: Ty) {
         if a == b {
             return;
@@ -74,7 +74,7 @@ impl Types {
         }
     }
 
-    /// Sets the variable `var` to `value`, another variable or a constructor.
+    /// Binds the variable `var` to `value`, another variable or a constructor.
     fn bind(&mut self, var: Ty, value: Ty) -> Result<bool, Clash> {
         let Cell::Var { bound, watch } = self.cells[var.index()] else { return Err(Clash) };
         if let Cell::Var { bound: other_bound, watch: other_watch } = self.cells[value.index()] {
@@ -167,7 +167,7 @@ impl Types {
         }
     }
 
-    /// Keeps the element type of a tensor, sparse tensor or scalar inside `set`; a variable becomes a tensor.
+    /// Narrows the element type of a tensor, sparse tensor or scalar to `set`. A variable becomes a tensor.
     ///
     /// # Errors
     /// [`Clash`] when no element type is left, or the type is of another kind.
@@ -188,10 +188,10 @@ impl Types {
         }
     }
 
-    /// Keeps `ty` inside a declared set of types.
+    /// Narrows `ty` to a declared set of types.
     ///
     /// # Errors
-    /// [`Clash`] when nothing in the set is possible for `ty`.
+    /// [`Clash`] when no type in the set is possible.
     #[inline]
     pub fn narrow_to_allowed(&mut self, ty: Ty, allowed: &AllowedTypes) -> Result<Narrowed, Clash> {
         if let Some(elem) = ty.constant_elem() {
@@ -236,7 +236,7 @@ impl Types {
         }
     }
 
-    /// A variable can be given a constructor only where the set has just one.
+    /// A variable gets a constructor only if the set has exactly one.
     fn narrow_var(&mut self, var: Ty, allowed: &AllowedTypes) -> Result<Narrowed, Clash> {
         let constructors = [
             !allowed.tensor.is_empty(),
@@ -296,7 +296,7 @@ impl Types {
         }
     }
 
-    /// Keeps `ty` at or below a node of the tree.
+    /// Narrows `ty` to the subtree of a node.
     ///
     /// # Errors
     /// [`Clash`] when the type is outside the subtree of `node`.
@@ -334,10 +334,11 @@ impl Types {
         }
     }
 
-    /// Gives two types one element type without making them one type: a scalar and a tensor can share it.
+    /// Unifies the element types of two types, which keep their constructors: a scalar and a tensor can share
+    /// one.
     ///
     /// # Errors
-    /// [`Clash`] when they have no element type in common, or one of them has none at all.
+    /// [`Clash`] when they have no common element type, or one of them has no elements.
     pub fn unify_element(&mut self, a: Ty, b: Ty) -> Result<bool, Clash> {
         let (a, b) = (self.resolve(a), self.resolve(b));
         if a == Self::ERROR || b == Self::ERROR {
@@ -350,7 +351,7 @@ impl Types {
         }
     }
 
-    /// The element class of a resolved type, `None` while its constructor is unknown.
+    /// The element class of a resolved type; `None` if its constructor is unknown.
     fn element_class(&self, ty: Ty) -> Result<Option<ElemRef>, Clash> {
         match self.cells[ty.index()] {
             Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => Ok(Some(elem)),

@@ -1,19 +1,19 @@
-//! Who is waiting for a variable: singly linked lists in one vector, joined in constant time.
+//! Waiters of variables: singly linked lists in one vector, joined in constant time.
 //!
-//! A list is a pair of positions (first and last entry), so that uniting two variables unites their
-//! lists without walking them. Entries of lists that were woken are not reused; each watch is added
-//! by one run of a rule, so their number is bounded by the work done.
+//! A list is a pair of positions, its first and last entry, so unifying two variables joins their lists
+//! without visiting them. Entries of woken lists are not reused. One run of a rule adds each entry, so their
+//! number is bounded by the work done.
 
-/// A node of a solve in progress that wants to run again.
+/// A step that waits for a type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Waiter {
-    /// The frame (main graph or function instance) it belongs to.
+    /// The frame of the step.
     pub frame: u32,
-    /// Its step in that frame.
+    /// The step in its frame.
     pub step: u32,
 }
 
-/// First and last entry of a list, 0 for none.
+/// The first and last entry of a list; 0 for none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WatchList {
     first: u32,
@@ -24,7 +24,7 @@ impl WatchList {
     pub(super) const EMPTY: Self = Self { first: 0, last: 0 };
 }
 
-/// All lists, and the waiters that were woken.
+/// All lists, and the woken waiters.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watchers {
     /// Entry `n` of this vector has number `n + 1`.

@@ -1,4 +1,4 @@
-//! The origin of the constants in an equation: an initializer or attribute of the graph, or a declared input.
+//! The origin of constants in an equation: the graph itself, or a declared input.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,14 @@ use crate::solution::{Equation, EquationSource};
 use crate::state::Core;
 use crate::state::frame::Frame;
 
-/// The most values that are visited in search of constants, for one equation.
+/// Maximum number of values that are visited for one equation.
 const MAX_ANCESTORS: usize = 64;
 
-/// Whether a constant in an equation comes from the graph, or from the declared type of an input whose declared type has
-/// a symbol of the equation, and not from the declared type of another input.
+/// Whether a constant in an equation comes from the graph, or from a declared input with a symbol of the
+/// equation, and not from another declared input.
 ///
-/// Walks back from the ports of the equation over at most [`MAX_ANCESTORS`] values; beyond that the answer is yes.
+/// Visits at most [`MAX_ANCESTORS`] values backward from the ports of the equation; beyond that the answer is
+/// yes.
 pub(super) fn is_baked(core: &mut Core<'_>, frame: &Frame<'_>, equation: &Equation) -> bool {
     let EquationSource::Ports { left, right, .. } = equation.source else { return true };
     let mut sides = vec![left, right];
@@ -31,7 +32,7 @@ pub(super) fn is_baked(core: &mut Core<'_>, frame: &Frame<'_>, equation: &Equati
     };
     let mut open = Vec::new();
     for side in sides {
-        // Attributes belong to the graph. What a rule computes may come from any input.
+        // Attributes belong to the graph. A computed extent may come from any input.
         let is_computed = side.axis.is_none() && core.dims.as_constant(side.dim).is_some();
         match value_at(side.port) {
             Some(value) if is_computed && core.data_of(frame, value).is_none() => {

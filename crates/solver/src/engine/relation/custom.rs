@@ -1,8 +1,8 @@
-//! A custom relation at one node: [`PortAccess`] over the solver's slots.
+//! Custom relations: [`PortAccess`] over the slots of the solver.
 //!
-//! Types pass as nodes of the tree, extents as numbers where they are constants. Both are read and
-//! narrowed in place, so a relation sees at once what it found out itself. Attributes that cannot be
-//! read are reported as malformed when the relation is done, whatever it made of their absence.
+//! Types are nodes of the tree, and extents are numbers where they are constants. Both are read and narrowed
+//! in place, so a relation sees its own narrowing. Malformed attributes are reported after the relation ran,
+//! independently of its result.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::solve_error::SolveErrorKind;
 use crate::ty::{Clash, Head};
 use crate::universe::Universe;
 
-/// Runs a custom relation; true when it narrowed something.
+/// Runs a custom relation; returns whether it narrowed a port.
 pub(super) fn run<'a>(
     cx: &mut RuleCx<'_, 'a>,
     name: &'static str,
@@ -44,7 +44,7 @@ pub(super) fn run<'a>(
     Ok(narrowed.get())
 }
 
-/// The relation runs again when the type of any port narrows. Shapes and constants wake their readers anyway.
+/// Runs the relation again when the type of a port narrows. Shapes and constants wake their readers anyway.
 fn wait(cx: &mut RuleCx<'_, '_>) {
     let inputs = (0..cx.input_count()).map(Port::In);
     let outputs = (0..cx.output_count()).map(Port::Out);
@@ -57,7 +57,7 @@ fn wait(cx: &mut RuleCx<'_, '_>) {
     }
 }
 
-/// One node, as custom relations see it.
+/// A node as custom relations see it.
 struct Node<'n, 'r, 'a> {
     cx: RefCell<&'n mut RuleCx<'r, 'a>>,
     universe: Arc<Universe>,
@@ -66,7 +66,7 @@ struct Node<'n, 'r, 'a> {
 }
 
 impl<'a> Node<'_, '_, 'a> {
-    /// What an attribute is; one that cannot be read is absent, and remembered.
+    /// The value of an attribute. A malformed attribute is absent and recorded.
     fn attribute<T>(&self, read: impl FnOnce(&RuleCx<'_, 'a>) -> Result<Option<T>, RuleError>) -> Option<T> {
         match read(&self.cx.borrow()) {
             Ok(value) => value,
@@ -81,7 +81,7 @@ impl<'a> Node<'_, '_, 'a> {
 }
 
 impl<'a> Node<'_, '_, 'a> {
-    /// A list; an attribute of another kind is no list, not an empty one.
+    /// A list attribute. An attribute of another kind is absent.
     fn list<T>(
         &self,
         name: &str,

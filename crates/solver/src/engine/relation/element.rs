@@ -1,17 +1,17 @@
-//! One element type on several ports, each in its own kind: a scalar and a tensor can share it.
+//! Shared element types of ports of different kinds, such as a scalar and a tensor.
 //!
-//! A relation on elements does not say whether a port is a tensor or a scalar. Where nothing else says
-//! it either, the value would stay unresolved although its elements are known: `Add(x, y)` with `x` a
-//! `tensor.f32` and `y` any graph input. So the kinds that are still open when everything that can be
-//! proved has been proved are *assumed*, in two phases over the whole frame:
+//! A relation on elements does not determine whether a port is a tensor or a scalar. Without other
+//! information the value would stay unresolved although its elements are known: in `Add(x, y)`, `x` may be a
+//! `tensor.f32` and `y` a graph input. Therefore kinds that are open after all proofs are *assumed*, in two
+//! phases over the whole frame:
 //!
-//! 1. a port of unknown kind that shares its elements with a tensor is a tensor;
-//! 2. of those that are left, one that shares its elements with a scalar is a scalar.
+//! 1. A port of unknown kind that shares its elements with a tensor is a tensor.
+//! 2. Of the remaining ports, one that shares its elements with a scalar is a scalar.
 //!
-//! **Invariant:** nothing is assumed before the proof is at its end, so the order of nodes does not
-//! reach the answer; a declaration or seed always wins over an assumption.
+//! **Invariant:** assumptions start when the proofs end, so the order of nodes does not affect the result.
+//! Declarations and seeds take precedence.
 //!
-//! **Invariant:** what is assumed is the kind alone. Element types are always proved.
+//! **Invariant:** only kinds are assumed. Element types are always proved.
 
 use smallvec::SmallVec;
 use typeloom_types::relation::TypeRelation;
@@ -26,10 +26,10 @@ use crate::state::frame::Frame;
 use crate::state::{Assumed, Core};
 use crate::ty::{Clash, Head, Ty};
 
-/// What a port without elements is not.
+/// The required kind, for errors.
 const ELEMENTS: &str = "a type with elements";
 
-/// Which kinds the ports of one relation have.
+/// The kinds of the ports of one relation.
 #[derive(Clone, Copy, Default)]
 struct Kinds {
     tensor: bool,
@@ -52,7 +52,7 @@ impl Kinds {
         }
     }
 
-    /// Whether an assumption of this phase settles the kind of the unknown ones.
+    /// Whether an assumption of this phase decides the unknown kinds.
     fn settled_by(self, assumed: Assumed) -> bool {
         match assumed {
             Assumed::Nothing => false,
@@ -62,7 +62,7 @@ impl Kinds {
     }
 }
 
-/// Gives ports one element type; true when that is news.
+/// Unifies the element types of ports; returns whether a type was narrowed.
 pub(super) fn same_element(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleError> {
     let mut changed = false;
     let mut kinds = Kinds::default();
@@ -95,7 +95,7 @@ pub(super) fn same_element(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bo
     Ok(changed)
 }
 
-/// Makes an unknown kind what the others are; a bound that rules that out leaves the other kind.
+/// Gives an unknown kind that of the other ports, or the other kind where a bound excludes it.
 fn assume(cx: &mut RuleCx<'_, '_>, ty: Ty, kinds: Kinds) -> Result<bool, Clash> {
     let types = cx.types();
     let (tensor, scalar) = (types.tensor_of(ElemSet::ALL), types.scalar_of(ElemSet::ALL));
@@ -103,7 +103,7 @@ fn assume(cx: &mut RuleCx<'_, '_>, ty: Ty, kinds: Kinds) -> Result<bool, Clash> 
     types.unify(ty, first).or_else(|Clash| types.unify(ty, second))
 }
 
-/// The type at a port, which must have elements; an unknown one is looked at again when it is known.
+/// The type at a port that must have elements. An unknown type is checked again when it is known.
 pub(super) fn require(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<Ty>, RuleError> {
     let Some(ty) = cx.ty(port) else { return Ok(None) };
     match cx.types().head(ty) {
@@ -124,7 +124,7 @@ pub(super) fn require(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<Ty>,
     }
 }
 
-/// Goes on from what is proved to what is assumed, one phase at a time; true when there is work again.
+/// Continues with assumptions, one phase at a time; returns whether steps were scheduled.
 pub(crate) fn assume_kinds<'a>(
     core: &mut Core<'a>,
     operators: &Operators<'a>,
@@ -160,7 +160,7 @@ pub(crate) fn assume_kinds<'a>(
     false
 }
 
-/// Whether the phase settles a kind at this node; `None` when there is none left to settle.
+/// Whether the phase decides a kind at the node; `None` if no kind is open.
 fn settles<'a>(
     core: &mut Core<'a>,
     operators: &Operators<'a>,

@@ -1,8 +1,8 @@
-//! A signature that comes as data, at one node.
+//! Instantiation of a signature that an attribute contains.
 //!
-//! The types of a list stand for the ports of one side, in order. A symbol stands for one extent of the call: the
-//! first input that has it alone on an axis says which, and every other place, expressions included, is held to
-//! that. What no input says is an extent that nobody named.
+//! The types of a list belong to the ports of one side, in order. A symbol is one extent of the call: the
+//! first input with the symbol alone on an axis defines it, and all other occurrences must agree, including
+//! expressions. A symbol without such an input is a fresh extent.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::rule::{Port, RuleCx, RuleError};
 use crate::ty::Clash;
 use crate::universe::Universe;
 
-/// Narrows the ports of a node to a signature; true if that is news.
+/// Narrows the ports of a node to a signature; returns whether a port was narrowed.
 pub(super) fn instantiate(
     cx: &mut RuleCx<'_, '_>,
     universe: &Arc<Universe>,
@@ -62,7 +62,7 @@ fn one(
             let set = Elem::from_onnx(elem).map_or(ElemSet::ALL, ElemSet::of);
             (Some(cx.types().tensor_of(set)), shape)
         }
-        // What is in a container is held to the signature; how large it is, is compared by who imports it, as pool types.
+        // The sizes of containers are compared by the importer, as pool types.
         TypeKindView::Sparse { .. }
         | TypeKindView::Sequence(_)
         | TypeKindView::Optional(_)

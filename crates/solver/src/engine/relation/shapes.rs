@@ -1,8 +1,7 @@
-//! What the built-in relations say about shapes.
+//! Shapes in the built-in relations.
 //!
-//! A scalar has no axes; that is all that its kind says here. Dims are symbolic throughout, through the
-//! same verbs that every other rule uses. In a nested graph that may never run, shapes only flow
-//! forward.
+//! A scalar has no axes. Dims are symbolic, as in all rules. In a nested graph that may never run, shapes
+//! only flow forward.
 
 use smallvec::SmallVec;
 
@@ -11,14 +10,14 @@ use crate::dim::shape::DimVec;
 use crate::rule::{Port, RuleCx, RuleError};
 use crate::ty::Head;
 
-/// What is known of the shapes of some ports, to see whether a relation found out more.
+/// The known shapes of some ports, to detect narrowing.
 type Known = SmallVec<[Option<DimVec>; 4]>;
 
 fn known(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Known {
     ports.iter().map(|port| cx.shape(*port)).collect()
 }
 
-/// Gives a scalar its shape; a port of unknown kind is looked at again when it is known.
+/// Sets the shape of a scalar. A port of unknown kind is checked again when the kind is known.
 fn look(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), RuleError> {
     let Some(ty) = cx.ty(port) else { return Ok(()) };
     match cx.types().head(ty) {
@@ -73,7 +72,7 @@ pub(super) fn broadcast(cx: &mut RuleCx<'_, '_>, in0: Port, in1: Port, out: Port
     Ok(known(cx, &ports) != before)
 }
 
-/// What the result and one operand say about the other operand.
+/// Narrows one operand by the result and the other operand.
 fn broadcast_back(cx: &mut RuleCx<'_, '_>, port: Port, other: Port, out: Port) -> Result<(), RuleError> {
     let Some(result) = cx.shape(out) else { return Ok(()) };
     let beside = cx.shape(other);
@@ -96,7 +95,7 @@ fn broadcast_back(cx: &mut RuleCx<'_, '_>, port: Port, other: Port, out: Port) -
     for from_end in 1..=own.len() {
         let (mine, its) = (own.len() - from_end, rank - from_end);
         let stretched = match &beside {
-            // Beside an extent of 1, or beside no axis at all, this operand is the result.
+            // Where the other operand has extent 1 or no axis, this operand has the extent of the result.
             Some(beside) => {
                 beside.len() < from_end || cx.const_dim(beside[beside.len() - from_end]) == Some(1)
             }
@@ -112,18 +111,18 @@ fn broadcast_back(cx: &mut RuleCx<'_, '_>, port: Port, other: Port, out: Port) -
     cx.set_shape(out, &result)
 }
 
-/// Which axes are reduced.
+/// The reduced axes.
 enum Axes {
-    /// None: the operator is told to leave its input alone.
+    /// No axis: the operator returns its input.
     None,
     All,
     These(Vec<i64>),
-    /// This many, wherever they are.
+    /// This number of unknown axes.
     Some(usize),
     Unknown,
 }
 
-/// Where a node says which axes are reduced: its second input, or else an attribute.
+/// The reduced axes of a node, from its second input or else from an attribute.
 fn axes(cx: &mut RuleCx<'_, '_>, second: Port) -> Result<Axes, RuleError> {
     let given = if cx.has(second) {
         match cx.const_ints(second) {
@@ -144,7 +143,7 @@ fn axes(cx: &mut RuleCx<'_, '_>, second: Port) -> Result<Axes, RuleError> {
     Ok(if cx.attr_flag("noop_with_empty_axes")? { Axes::None } else { Axes::All })
 }
 
-/// The output is the input without the reduced axes, or with extent 1 there.
+/// Relates the output to the input without the reduced axes, or with extent 1 there.
 pub(super) fn reduce(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<bool, RuleError> {
     const SECOND: Port = Port::In(1);
     let ports = [input, output];
@@ -187,7 +186,7 @@ pub(super) fn reduce(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Resu
     Ok(known(cx, &ports) != before)
 }
 
-/// For every axis of the input whether it is reduced, where that is known.
+/// For each axis of the input, whether it is reduced.
 fn reduced(
     cx: &RuleCx<'_, '_>,
     axes: &Axes,
@@ -214,7 +213,7 @@ fn reduced(
     }
 }
 
-/// The rank of an input of unknown shape, as far as the output's decides it.
+/// Sets the rank of an input of unknown shape, if the output determines it.
 fn input_rank(
     cx: &mut RuleCx<'_, '_>,
     input: Port,

@@ -1,4 +1,4 @@
-//! Cost: how often the steps of large graphs run.
+//! Cost: the number of runs of steps in large graphs.
 
 use typeloom_onnx::messages::{GraphProto, NodeProto};
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
@@ -6,10 +6,10 @@ use typeloom_types::tree::builtin::{TYPE_SCALAR_F32, TYPE_TENSOR_F32, TYPE_TENSO
 
 use crate::type_solver::{TypeError, TypeSolver};
 
-/// Where a count that grew with the graph would show.
+/// Large enough to show a count that grows with the graph.
 const LARGE: usize = 10_000;
 
-/// Where a quadratic cost would not end.
+/// Too large for a quadratic cost.
 const HUGE: usize = 100_000;
 
 fn graph(nodes: impl Iterator<Item = (&'static str, Vec<String>, String)>) -> GraphProto {
@@ -46,7 +46,7 @@ fn binary_fan(op: &'static str) -> GraphProto {
     graph((1..=LARGE).map(|at| (op, vec!["y0".to_owned(), format!("c{at}")], format!("y{at}"))))
 }
 
-/// Solves with one value known, and gives the most that any step ran.
+/// Solves a graph with one known value and returns the maximum number of runs of a step.
 fn most_runs(graph: &GraphProto, known: &str) -> u32 {
     let mut solver = solver(graph);
     solver.seed(known, &TYPE_TENSOR_F32);

@@ -1,8 +1,8 @@
-//! Which branch is at error: compares what is wrong in each case.
+//! Attribution of errors to branches, by comparing the errors of all cases.
 //!
-//! What is wrong in every case is an ordinary error. What is wrong in some cases only is caused by what these have in
-//! common: the branch of a node that runs in all of them and in no other case. Of several, the one that is nearest
-//! upstream of the error is named.
+//! An error in every case is an ordinary error. An error in some cases is caused by a common property of
+//! these cases: a branch that runs in all of them and in no other case. If there are several, the error names
+//! the one nearest upstream.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -13,43 +13,43 @@ use crate::solution::EquationSource;
 use crate::solve_error::{CaseOwner, ErrorSite, Reach, SolveError, SolveErrorKind};
 use crate::state::frame::Frame;
 
-/// How many values are looked at in search of the branch that an error comes from.
+/// Maximum number of values visited in search of the branch that causes an error.
 const MAX_ANCESTORS: usize = 1024;
 
 /// A branch that runs: the first step of its node, and its graph.
 pub(crate) type Branch = (StepId, GraphId);
 
-/// What is wrong, and which cases a run can be in.
+/// The errors of the cases, and the possible cases.
 pub(crate) struct Verdict<'a> {
     pub(crate) errors: Vec<SolveError<'a>>,
-    /// The cases whose types count.
+    /// The cases whose types are joined.
     pub(crate) counted: Vec<usize>,
-    /// The cases that a error refers to.
+    /// The cases that errors refer to.
     pub(crate) shown: BTreeSet<usize>,
-    /// The instances of functions that are wrong in every case, by their position among those of the plain run.
+    /// The positions of the function instances of the plain pass that are in error in every case.
     pub(crate) instances: Vec<usize>,
 }
 
-/// A location that has at most one error.
+/// A location with at most one error.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Spot {
     Step(StepId),
-    /// The shapes of a node whose element types are at error too.
+    /// The shapes of a node with an error in its element types.
     Shapes(StepId),
-    /// The declared type of a value: it contradicts the proven one, always or for some binding of symbols.
+    /// The declared type of a value, which contradicts the proven one for some or all bindings.
     Value(ValueId),
-    /// What a node needs of the symbols.
+    /// The condition of a node on symbols.
     Condition(StepId),
 }
 
 impl Spot {
-    /// The value whose declared type is at error.
+    /// The value with the wrong declared type.
     fn value(self) -> Option<ValueId> {
         if let Self::Value(value) = self { Some(value) } else { None }
     }
 }
 
-/// Judges the errors of all cases, given those of the plain run.
+/// Decides the errors of all cases, given those of the plain pass.
 pub(crate) fn judge<'a>(
     frame: &Frame<'a>,
     erroneous: &[Instance<'a>],
@@ -67,7 +67,7 @@ pub(crate) fn judge<'a>(
             .filter(|error| !is_at_spot(frame, error) && claimed(error).is_none())
             .filter(|error| match &error.kind {
                 SolveErrorKind::Assumed { value, .. } => open.contains(value),
-                // What limits hide is known once the cases are merged.
+                // Limits are reported after the cases are joined.
                 SolveErrorKind::LimitReached { .. } => false,
                 _ => true,
             })
@@ -89,7 +89,7 @@ pub(crate) fn judge<'a>(
                 let refuted = || errors.iter().find(|error| claimed(error) == Some(value));
                 frame.value_errors.get(&value).or_else(refuted)
             }
-            // What the plain run needs of symbols is kept as it is.
+            // Conditions of the plain pass on symbols stay unchanged.
             Spot::Condition(_) => None,
         };
         if let Spot::Condition(step) = spot
@@ -102,22 +102,22 @@ pub(crate) fn judge<'a>(
             verdict.errors.push(plain.clone());
             continue;
         }
-        // No run is in a case in which it fails.
+        // No successful run is in a case that fails.
         let failing = at.iter().copied().filter(|leaf| fails(&leaves[*leaf].frame, spot));
         if at.iter().all(|leaf| leaves[*leaf].needs_empty) {
             excluded.extend(failing);
             continue;
         }
-        // What is declared need not hold in a case that fails.
+        // A declaration need not hold in a case that fails.
         if spot.value().is_some() && at.iter().all(|leaf| excluded.contains(leaf)) {
             continue;
         }
-        // A case that fails gives no value at all.
+        // A case that fails gives no value.
         let gives_none = |leaf: &usize| spot.value().is_some() && excluded.contains(leaf);
         let in_every_case = (0..leaves.len()).all(|leaf| at.contains(&leaf) || gives_none(&leaf));
         let certain = at.iter().copied().find(|leaf| is_certain(&body, spot, &leaves[*leaf]));
         let reach = if in_every_case || certain.is_some() { Reach::Free } else { Reach::Doubtful };
-        // The declared type is assumed then.
+        // Then the declared type is assumed.
         if reach == Reach::Doubtful && spot.value().is_some_and(|value| frame.open_claims.contains(&value)) {
             continue;
         }
@@ -148,7 +148,7 @@ pub(crate) fn judge<'a>(
     verdict
 }
 
-/// Takes out of the plain run what is wrong in no case.
+/// Removes the errors of the plain pass that no case has.
 pub(crate) fn prune<'a>(frame: &mut Frame<'a>, leaves: &[Leaf<'a>]) {
     let found: BTreeSet<Spot> =
         leaves.iter().flat_map(|leaf| spots(leaf).into_keys().collect::<Vec<_>>()).collect();
@@ -160,7 +160,8 @@ pub(crate) fn prune<'a>(frame: &mut Frame<'a>, leaves: &[Leaf<'a>]) {
     frame.assumed_shapes.retain(|value, _| open.contains(value));
 }
 
-/// The values whose declared shapes some case neither confirms nor refutes, or a case refutes that may not be possible.
+/// The values whose declared shapes a case neither confirms nor refutes, or refutes although the case may be
+/// impossible.
 pub(crate) fn open_claims(leaves: &[Leaf<'_>]) -> BTreeSet<ValueId> {
     let mut open = BTreeSet::new();
     for leaf in leaves {
@@ -172,7 +173,7 @@ pub(crate) fn open_claims(leaves: &[Leaf<'_>]) -> BTreeSet<ValueId> {
     open
 }
 
-/// The errors of functions that are wrong in some cases; those that are wrong in every case stay with the plain run.
+/// Decides the errors of functions. Those of every case stay with the plain pass.
 fn functions<'a>(
     frame: &Frame<'a>,
     erroneous: &[Instance<'a>],
@@ -234,7 +235,7 @@ fn functions<'a>(
     }
 }
 
-/// What is wrong in a case, outside of graphs that never run.
+/// The errors of a case outside graphs that never run.
 fn spots<'l, 'a>(leaf: &'l Leaf<'a>) -> BTreeMap<Spot, &'l SolveError<'a>> {
     let frame = &leaf.frame;
     let steps = frame.errors.iter().map(|(step, error)| (Spot::Step(*step), error));
@@ -252,7 +253,8 @@ fn spots<'l, 'a>(leaf: &'l Leaf<'a>) -> BTreeMap<Spot, &'l SolveError<'a>> {
         .collect()
 }
 
-/// The value whose declared extent a error refutes, with a binding or for all but finitely many values of a symbol.
+/// The value whose declared extent an error refutes, for a binding or for all but finitely many values of a
+/// symbol.
 fn claimed(error: &SolveError<'_>) -> Option<ValueId> {
     match &error.kind {
         SolveErrorKind::RefutedClaim(claim) => Some(claim.value),
@@ -264,7 +266,7 @@ fn claimed(error: &SolveError<'_>) -> Option<ValueId> {
     }
 }
 
-/// The node of a error that says what it needs of symbols.
+/// The node of an error about a condition on symbols.
 fn restricting(error: &SolveError<'_>) -> Option<StepId> {
     if claimed(error).is_some() {
         return None;
@@ -280,7 +282,8 @@ fn restricting(error: &SolveError<'_>) -> Option<StepId> {
     }
 }
 
-/// Whether a error of the plain run says of the symbols at `step`, or more, what a error of a case says.
+/// Whether an error of the plain pass implies the condition on symbols at `step` that an error of a case
+/// reports.
 fn is_known(plain: &SolveError<'_>, step: StepId, error: Option<&&SolveError<'_>>) -> bool {
     let same_symbol = match (&plain.kind, error.map(|error| &error.kind)) {
         (
@@ -292,11 +295,11 @@ fn is_known(plain: &SolveError<'_>, step: StepId, error: Option<&&SolveError<'_>
     same_symbol || restricting(plain) == Some(step)
 }
 
-/// Whether what is wrong in a case makes the model wrong, and not only this case.
+/// Whether an error of a case makes the whole model wrong.
 ///
-/// A declared type has to fit every case that can be. A node may fail where a caller can avoid the case, and where the case
-/// leaves open whether the node runs: a condition that is not assumed may depend on one that is. What a node needs of symbols
-/// counts only where a caller chooses the case by data.
+/// A declared type must be valid in every possible case. A node may fail if a caller can avoid the case, and
+/// if the case does not decide whether the node runs: a condition without assumption may depend on an assumed
+/// one. Conditions of a node on symbols count only if a caller chooses the case by data.
 fn is_certain(body: &Body<'_>, spot: Spot, leaf: &Leaf<'_>) -> bool {
     let is_possible = !is_doubtful(leaf);
     match spot {
@@ -306,8 +309,8 @@ fn is_certain(body: &Body<'_>, spot: Spot, leaf: &Leaf<'_>) -> bool {
     }
 }
 
-/// Whether a caller chooses the case by an input. Where symbols decide, the other case is left; a condition that is
-/// computed may be the same in every run.
+/// Whether a caller chooses the case by an input. If symbols decide, the other case remains possible; a
+/// computed condition may be the same in every run.
 fn is_chosen(body: &Body<'_>, leaf: &Leaf<'_>) -> bool {
     leaf.literals.iter().all(|literal| match literal.asked.question {
         Question::Condition(value) => body.value(value).origin == Origin::Input,
@@ -315,7 +318,8 @@ fn is_chosen(body: &Body<'_>, leaf: &Leaf<'_>) -> bool {
     })
 }
 
-/// Whether every run in a case meets what is wrong there. A node in a branch whose condition is not assumed may not run.
+/// Whether every run in a case reaches the error. A node in a branch without an assumed condition may not
+/// run.
 fn fails(frame: &Frame<'_>, spot: Spot) -> bool {
     match spot {
         Spot::Step(step) | Spot::Shapes(step) => frame.runs_with_body(step),
@@ -330,7 +334,7 @@ fn runs(frame: &Frame<'_>, body: &Body<'_>, spot: Spot) -> bool {
     })
 }
 
-/// Whether a error of the plain run is one that the cases judge.
+/// Whether the cases replace an error of the plain pass.
 fn is_at_spot(frame: &Frame<'_>, error: &SolveError<'_>) -> bool {
     let same = |own: &SolveError<'_>| {
         own.site == error.site && std::mem::discriminant(&own.kind) == std::mem::discriminant(&error.kind)
@@ -342,12 +346,12 @@ fn is_doubtful(leaf: &Leaf<'_>) -> bool {
     leaf.needs_empty || may_be_impossible(leaf)
 }
 
-/// Whether the case assumes something of extents that are not known.
+/// Whether the case has assumptions about unknown extents.
 fn may_be_impossible(leaf: &Leaf<'_>) -> bool {
     leaf.literals.iter().any(|literal| literal.asked.reach == Reach::Doubtful)
 }
 
-/// The branches that run in a case and are undecided in the plain run.
+/// The branches that run in a case and are undecided in the plain pass.
 fn decisions(plain: &Frame<'_>, leaf: &Frame<'_>) -> Vec<Branch> {
     let body = &plain.body;
     let news = leaf.dead_graphs.iter().filter(|graph| !plain.dead_graphs.contains(graph));
@@ -362,7 +366,7 @@ fn decisions(plain: &Frame<'_>, leaf: &Frame<'_>) -> Vec<Branch> {
     found
 }
 
-/// The branches that cause what is wrong in the cases `at`.
+/// The branches that cause the error of the cases `at`.
 fn blamed(body: &Body<'_>, spot: Spot, at: &[usize], decisions: &[Vec<Branch>]) -> Vec<Branch> {
     let upstream = upstream(body, spot);
     let rank = |branch: &Branch| upstream.iter().position(|step| *step == branch.0).unwrap_or(usize::MAX);
@@ -386,7 +390,7 @@ fn blamed(body: &Body<'_>, spot: Spot, at: &[usize], decisions: &[Vec<Branch>]) 
     all
 }
 
-/// The nodes with branches that a place depends on, the nearest first.
+/// The nodes with branches upstream of a location, nearest first.
 fn upstream(body: &Body<'_>, spot: Spot) -> Vec<StepId> {
     let mut queue: VecDeque<ValueId> = match spot {
         Spot::Step(step) | Spot::Shapes(step) | Spot::Condition(step) => {

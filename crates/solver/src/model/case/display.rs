@@ -1,10 +1,10 @@
-//! Types whose shape depends on the case, as text.
+//! Text of types whose shape depends on the case.
 
 use crate::dim::Dims;
 use crate::solution::Type;
 use crate::universe::Universe;
 
-/// A type with its alternatives: one type with alternatives of extents where all have one rank, otherwise a list of types.
+/// A type with its alternatives: with alternatives of extents if all have one rank, else as a list of types.
 pub(crate) fn display_union(universe: &Universe, dims: &Dims, ty: &Type, types: &[Type]) -> String {
     let axes = |ty: &Type| -> Option<Vec<String>> {
         let Type::Tensor(tensor) = ty else { return None };
@@ -20,7 +20,7 @@ pub(crate) fn display_union(universe: &Universe, dims: &Dims, ty: &Type, types: 
             Type::Tensor(crate::solution::TensorType { elem: tensor.elem, shape: Some(Box::default()) });
         let extents: Vec<String> = (0..known.len())
             .map(|axis| {
-                // An extent on which all cases agree is written as it is in general.
+                // An extent on which all cases agree is written as in the plain pass.
                 if known[axis] != "?" {
                     return known[axis].clone();
                 }

@@ -1,8 +1,8 @@
-//! Joins the types that a value has in each case.
+//! Join of the types of a value in all cases.
 //!
-//! An extent on which all cases agree stays, also where they write it differently: `k` in general is 1 in the case
-//! `k = 1`. Any other extent is unknown, and a value whose rank depends on the case has no shape. What is lost that way is
-//! kept beside the type as a short list of alternatives.
+//! An extent on which all cases agree stays, also if they write it differently: `k` of the plain pass is 1 in
+//! the case `k = 1`. Other extents are unknown, and a value whose rank depends on the case has no shape. The
+//! lost precision is kept as a short list of alternatives.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ use crate::state::Core;
 use crate::state::frame::Frame;
 use crate::ty::Types;
 
-/// The most alternatives of one value; what has more of them is unknown.
+/// Maximum number of alternatives of one value; with more, the type is unknown.
 const MAX_ALTERNATIVES: usize = 4;
 
-/// For values whose shape depends on the case: the types that they can have.
+/// The alternative types of values whose shape depends on the case.
 pub(crate) type Alternatives = BTreeMap<ValueId, Vec<Type>>;
 
-/// Writes the joined shapes into the frame of the plain run.
+/// Writes the joined shapes into the frame of the plain pass.
 pub(crate) fn merge<'a>(
     core: &mut Core<'a>,
     frame: &mut Frame<'a>,
@@ -31,7 +31,7 @@ pub(crate) fn merge<'a>(
     let shapes: Vec<Vec<Known>> = leaves.iter_mut().map(|leaf| shapes(core, leaf)).collect();
     let mut alternatives = Alternatives::new();
     for value in (0..frame.body.values.len()).map(ValueId::new) {
-        // What the graph needs of an input is no part of its type.
+        // Conditions of the graph on an input are not part of its type.
         let record = frame.body.value(value);
         if record.graph == frame.body.root() && !matches!(record.origin, Origin::Step(_)) {
             continue;
@@ -83,11 +83,11 @@ pub(crate) fn merge<'a>(
     alternatives
 }
 
-/// What a case knows of a value.
+/// The knowledge of a case about a value.
 enum Known {
     Shape(DimVec),
     Unknown,
-    /// The value is not computed in this case, or is in error.
+    /// The value is not computed in the case, or is in error.
     Absent,
 }
 
@@ -114,7 +114,7 @@ fn plain_shape(core: &mut Core<'_>, frame: &Frame<'_>, value: ValueId) -> Option
     Some(dims.iter().map(|dim| core.dims.resolve(*dim)).collect())
 }
 
-/// The extent of one axis in all cases: the one of the plain run or of a case that is right in every case.
+/// The extent of one axis in all cases: that of the plain pass, or of a case if it holds in every case.
 fn merged_dim(
     dims: &mut Dims,
     leaves: &[&mut Leaf<'_>],
@@ -132,7 +132,7 @@ fn merged_dim(
     }
     match plain {
         Some(plain) if dims.is_anonymous(plain) => plain,
-        // The plain run is right in every case; a proof that a case agrees was not found.
+        // The plain pass holds in every case; a proof that a case agrees was not found.
         Some(plain) if known.iter().all(|(at, shape)| may_be(dims, leaves[*at], plain, shape[axis])) => plain,
         Some(_) | None => dims.fresh(),
     }

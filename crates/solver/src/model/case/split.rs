@@ -1,9 +1,9 @@
-//! Solves a model once for each case.
+//! Enumeration of the cases of a model.
 //!
-//! Algorithm: depth first over a binary tree of assumptions. A run under some assumptions reports the questions that it
-//! would like to have answered; the first of them splits the case in two. Cases that contradict themselves or the model are
-//! dropped, as no run is in them. All runs share one arena of dims, so symbols mean the same in all of them; anonymous
-//! variables are each run's own.
+//! Algorithm: depth-first search over a binary tree of assumptions. A pass under some assumptions returns
+//! open questions, and the first one splits the case in two. Cases that contradict themselves or the model
+//! are dropped, because no run is in them. All passes share one arena of dims, so symbols mean the same in
+//! all of them; anonymous variables belong to one pass.
 
 use super::{Asked, Literal, MAX_CASES, MAX_DEPTH, Question};
 use crate::dim::{Decision, DimId, Dims, Domain, Facts, Solved, Verdict};
@@ -16,34 +16,34 @@ use crate::state::assumptions::Assumptions;
 use crate::state::frame::Frame;
 use crate::state::limit::Limit;
 
-/// One case, solved. The dims of its core are empty: all cases share those of the model.
+/// A solved case. The dims of its core are empty, because all cases share those of the model.
 pub(crate) struct Leaf<'a> {
     pub(crate) literals: Vec<Literal>,
-    /// Whether every binding of the case has a symbol that is 0. Like conditions outside of branches, such a case gives
-    /// types, but no diagnostics (see [`Domain`]).
+    /// Whether every binding of the case has a symbol that is 0. Such a case gives types but no diagnostics,
+    /// like conditions outside branches (see [`Domain`]).
     pub(crate) needs_empty: bool,
-    /// Whether a caller who avoids the case is left with no binding or with finitely many values of a symbol. A case of
-    /// data cannot be avoided.
+    /// Whether avoiding the case leaves no binding, or finitely many values of a symbol. A case of data
+    /// cannot be avoided.
     pub(crate) leaves_little: bool,
     pub(crate) facts: Facts,
     pub(crate) core: Core<'a>,
     pub(crate) frame: Frame<'a>,
-    /// The instances of functions in which something is wrong.
+    /// The instances of functions with errors.
     pub(crate) erroneous: Vec<Instance<'a>>,
     /// Whether a declared shape inside a function is neither confirmed nor refuted.
     pub(crate) has_open_claims: bool,
-    /// Everything that is wrong, conditions on symbols included.
+    /// All errors, including those about conditions on symbols.
     pub(crate) errors: Vec<SolveError<'a>>,
 }
 
 impl Leaf<'_> {
-    /// A dim with what the case assumes of symbols put in.
+    /// Substitutes the assumptions of the case in a dim.
     pub(crate) fn put_into(&self, dims: &mut Dims, dim: DimId) -> DimId {
         self.core.assumptions.put_into(dims, dim)
     }
 }
 
-/// Solves the cases of a model whose plain run asked questions; nothing where there is only one case.
+/// Solves the cases of a model whose plain pass has open questions; returns none if there is only one case.
 pub(crate) fn split<'a>(core: &mut Core<'a>, passes: &Passes<'_, 'a>) -> Result<Vec<Leaf<'a>>, CheckError> {
     let Some(first) = core.cases.next() else { return Ok(Vec::new()) };
     let base = core.assumptions.clone();
@@ -65,7 +65,7 @@ pub(crate) fn split<'a>(core: &mut Core<'a>, passes: &Passes<'_, 'a>) -> Result<
     Ok(leaves)
 }
 
-/// Solves a case again and records causes.
+/// Solves a case again with a trace.
 pub(crate) fn trace<'a>(
     core: &mut Core<'a>,
     base: &Assumptions,
@@ -100,7 +100,7 @@ fn solve<'a>(
     core.dims.forget_unknowns();
     let facts = core.dims.set_facts(Facts::default());
     if solved.cases.next().is_some() {
-        // A run with open questions is only kept beyond the limits.
+        // A pass with open questions is kept only beyond the limits.
         let limit = Limit::Cases { most: MAX_CASES, depth: MAX_DEPTH };
         frame.limited.extend(frame.asking.iter().map(|step| (*step, limit)));
     }
@@ -121,12 +121,12 @@ fn solve<'a>(
     })
 }
 
-/// The two cases of a question. The one in which it holds is solved first, so it comes last.
+/// The two cases of a question. The one in which it holds is last, so it is solved first.
 fn both(literals: &[Literal], asked: Asked) -> Vec<Vec<Literal>> {
     [false, true].map(|holds| literals.iter().copied().chain([Literal { asked, holds }]).collect()).into()
 }
 
-/// What the literals of a case say about symbols; `None` where they contradict each other.
+/// The assumptions and facts that literals imply for symbols; `None` if they contradict each other.
 fn settle(dims: &mut Dims, base: &Assumptions, literals: &[Literal]) -> Option<(Assumptions, Facts)> {
     let mut assumptions = base.clone();
     let mut facts = Facts::default();
@@ -164,7 +164,7 @@ fn settle(dims: &mut Dims, base: &Assumptions, literals: &[Literal]) -> Option<(
     (!contradict).then_some((assumptions, facts))
 }
 
-/// Whether the literals contradict each other where every symbol is at least 1.
+/// Whether the literals contradict each other if every symbol is at least 1.
 fn needs_empty(dims: &mut Dims, literals: &[Literal]) -> bool {
     let mut domain = Domain::nonempty();
     for literal in literals {
@@ -182,12 +182,12 @@ fn needs_empty(dims: &mut Dims, literals: &[Literal]) -> bool {
     false
 }
 
-/// Whether the bindings outside of all cases with these literals about symbols are few.
+/// Whether few bindings are outside all cases with these literals about symbols.
 fn leaves_little(dims: &mut Dims, literals: &[Literal]) -> bool {
     let domain = Domain::nonempty();
     literals.iter().all(|literal| {
         let Some(negation) = literal.negated().condition(dims) else {
-            // Two dims that differ leave all but one value of a symbol; data has nothing to do with symbols.
+            // Unequal dims leave all but one value of a symbol; data is independent of symbols.
             return literal.condition(dims).is_none();
         };
         match dims.examine(negation, &domain) {
@@ -209,7 +209,7 @@ pub(super) fn same_in(dims: &mut Dims, leaf: &Leaf<'_>, a: DimId, b: DimId) -> b
     same
 }
 
-/// Whether the binding with which a error refutes a declaration or fails fulfils the facts of the case.
+/// Whether the binding in an error satisfies the facts of the case.
 fn is_in_case(dims: &mut Dims, facts: &Facts, error: &SolveError<'_>) -> bool {
     let binding = match &error.kind {
         SolveErrorKind::RefutedClaim(claim) => &claim.binding,
