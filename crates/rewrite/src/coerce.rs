@@ -1,60 +1,71 @@
-//! Repairs: the fewest conversions that make a model type-check.
+//! Repairs of element types: the fewest conversions that make a model type-check.
 //!
-//! The faults that a conversion can repair are those of element types. The model is [taken apart](typeloom_solver::model::ports)
-//! into classes of ports that one node ties together; every class gets an element type so that the conversions between
-//! the classes cost least under a [`Policy`]; and the conversions are written into the file as standard `Cast` nodes, in
-//! front of the first node that reads them. One Cast of a value into a type serves all who read it, nested graphs
-//! included.
+//! # Problem
 //!
-//! | module | what it does |
+//! [`ports`](typeloom_solver::model::ports) separates a model into classes of ports that one node ties together, each with the
+//! element types that it can have. A repair chooses an element type per class so that the conversions between the classes
+//! cost least under a [`Policy`]. The conversions become `Cast` nodes in front of the first node that reads them. One
+//! `Cast` of a value into an element type serves all readers, those in nested graphs included.
+//!
+//! A conversion in the body of a function counts once, however often the function is called.
+//!
+//! # Algorithm
+//!
+//! Bucket elimination, exact on problems of bounded width; `choose::eliminate` states the complexity. The steps exchange
+//! plain data:
+//!
+//! | module | step |
 //! |---|---|
-//! | `policy` | which conversions keep every value, which may be made, which is better |
-//! | `assign` | classes and values as variables and costs |
-//! | `eliminate` | the assignment of least cost, exactly |
-//! | `plan` | conversions with names and places |
-//! | `write` | the edits of the file |
-//! | `flatten`, `functions`, `bodies` | the same for models with functions, whose bodies stand in every call |
+//! | `layout`, `flatten` | the bodies of the model; all calls inlined into one graph to check them separately |
+//! | `find` | from a checked model to a `problem::Problem` |
+//! | `choose` | from a problem to a `problem::Solution`, under the costs of `policy` and `number_format` |
+//! | `write` | from a solution to the edited file, with the nodes of `cast_operator` |
 //!
-//! The interface of a model does not change: inputs and outputs keep names and types. What is declared of other values
-//! is derived from them, and follows. A conversion in the body of a function counts once, however often it is called.
+//! # Invariants
 //!
-//! The repairs of [`mend`](crate::mend) come first.
-//!
-//! **Invariant:** a model without diagnostics is left as it is, byte for byte. What comes out of a repair that says so checks.
+//! - A model without diagnostics is left as it is, byte for byte. A repair with [`Repair::is_ok`] type-checks.
+//! - The interface of a model does not change: inputs and outputs keep their names and types. Declared types of other
+//!   values follow the repair.
+//! - The repairs of [`mend`](crate::mend) come first.
 
-mod assign;
-mod bodies;
-mod eliminate;
+mod cast_operator;
+mod choose;
+mod find;
 mod flatten;
-mod functions;
-mod plan;
+mod layout;
+mod number_format;
 mod policy;
+mod problem;
 mod write;
 
 use std::sync::Arc;
 
+use typeloom_onnx::messages::{ModelProto, read};
 use typeloom_onnx::view::ModelView;
-use typeloom_solver::catalogue::{Catalogue, Lookup};
+use typeloom_solver::catalogue::Catalogue;
 use typeloom_solver::diagnostic::GraphPath;
-use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{CheckError, Checked, Options, check};
 use typeloom_solver::program::ValueId;
-use typeloom_solver::signature::FormalType;
 use typeloom_solver::universe::Universe;
 
 use crate::mend::{Mended, Moved, Repairs, Reshaped, mend};
-
+use cast_operator::CastOperator;
+use choose::choose;
+use find::{Origins, find};
+use flatten::Flattened;
+use layout::Layout;
 use policy::{Support, Usage};
+use problem::RefusedConversion;
+use write::{Changes, Written, write};
 
-pub use policy::{Policy, keeps_values};
+pub(crate) use cast_operator::{NewNode, cast};
+pub use number_format::keeps_values;
+pub use policy::Policy;
 pub use write::WriteError;
 
-/// How often a repaired model is repaired again: where a rule looks at an element type, a conversion can bring out a
-/// fault that nobody saw before.
+/// The maximum number of rounds. Where a rule reads an element type, a conversion can reveal another error.
 const MAX_ROUNDS: usize = 4;
-
-/// The first version of the operator set whose Cast takes its type as a number.
-const NUMBERED: i64 = 6;
 
 /// A conversion that was inserted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -204,10 +215,18 @@ pub enum RepairError {
     Write(#[from] WriteError),
 }
 
-/// Repairs a serialized model: what exporters write wrongly (see [`mend`](crate::mend)), and then the element types.
+/// How models are checked and repaired.
+struct Settings<'s> {
+    catalogue: &'s dyn Catalogue,
+    universe: &'s Arc<Universe>,
+    options: &'s Options,
+    policy: Policy,
+}
+
+/// Repairs a serialized model: first what exporters write wrongly (see [`mend`](crate::mend)), then the element types.
 ///
 /// # Errors
-/// [`RepairError`]; what conversions cannot repair is no error: see [`Repair::is_ok`].
+/// [`RepairError`] for a model that cannot be read. Errors that conversions cannot repair remain, see [`Repair::is_ok`].
 pub fn repair(
     bytes: &[u8],
     catalogue: &dyn Catalogue,
@@ -215,6 +234,7 @@ pub fn repair(
     options: &Options,
     policy: Policy,
 ) -> Result<Repair, RepairError> {
+    let settings = Settings { catalogue, universe, options, policy };
     let Mended { file, moved, reshaped } = mend(bytes, catalogue, universe, options, Repairs::All)?;
     let mut repair = Repair { is_minimal: true, file, moved, reshaped, ..Repair::default() };
     for round in 0..MAX_ROUNDS {
@@ -222,19 +242,14 @@ pub fn repair(
         let model = current.as_deref().unwrap_or(bytes);
         let mut checked = check(model, catalogue, universe, options)?;
         repair.is_ok = checked.is_ok();
-        let changed = if repair.is_ok {
-            None
-        } else {
-            step(&mut checked, model, (catalogue, universe, options), policy, &mut repair)?
-        };
+        let changed = if repair.is_ok { None } else { convert(&mut checked, model, &settings, &mut repair)? };
+        drop(checked);
         let Some(changed) = changed else {
-            drop(checked);
             repair.file = current;
             return Ok(repair);
         };
-        // Each round is minimal for what it knows; together they need not be.
+        // Each round is minimal by itself; several rounds need not be.
         repair.is_minimal &= round == 0;
-        drop(checked);
         repair.file = Some(changed);
     }
     let last = repair.file.as_deref().unwrap_or(bytes);
@@ -242,89 +257,90 @@ pub fn repair(
     Ok(repair)
 }
 
-/// One round; `None` where it changes nothing.
-fn step<'a>(
-    checked: &mut Checked<'a>,
-    bytes: &'a [u8],
-    (catalogue, universe, options): (&dyn Catalogue, &Arc<Universe>, &Options),
-    policy: Policy,
+/// Inserts the conversions of one round; `None` if nothing changes.
+fn convert(
+    checked: &mut Checked<'_>,
+    bytes: &[u8],
+    settings: &Settings<'_>,
     repair: &mut Repair,
 ) -> Result<Option<Vec<u8>>, RepairError> {
-    let usage = usage(checked);
-    let Some((support, target)) = support(bytes, catalogue, usage)? else { return Ok(None) };
-    let settings = (catalogue, universe, options);
-    if let Some(changed) = functions::step(bytes, settings, policy, (support, target), repair)? {
-        return Ok(changed);
+    let Settings { catalogue, universe, options, policy } = *settings;
+    let model = ModelView::new(bytes).map_err(CheckError::from)?;
+    let Some(operator) = CastOperator::of_model(&model, catalogue)? else { return Ok(None) };
+    let support = Support { from: operator.from, to: operator.to, usage: usage(checked) };
+    let layouts = Layout::of_model(&model).map_err(WriteError::Malformed)?;
+    let round = Round { bytes, layouts: &layouts, operator, support, policy };
+    let mut attempt = None;
+    if let Some(flattened) = round.flatten()?
+        && let Ok(mut checked) = check(&flattened.bytes, &flattened.catalogue(catalogue), universe, options)
+    {
+        attempt = round.attempt(&mut checked, Some(&flattened))?;
+        attempt = attempt.filter(|it| it.written.file.is_some() || !it.refused.is_empty());
     }
-    let plan = plan::plan(checked, policy, support);
-    repair.is_minimal &= plan.is_proved;
-    repair.refused.clear();
-    for (value, from, to) in &plan.refused {
-        let refused = Refused {
-            value: checked.body().value_name(*value).to_owned(),
-            from: *from,
-            to: *to,
-            calls: Vec::new(),
-        };
-        if !repair.refused.contains(&refused) {
-            repair.refused.push(refused);
-        }
+    if attempt.is_none() {
+        attempt = round.attempt(checked, None)?;
     }
-    let written = write::write(checked, bytes, &plan, target)?;
-    if written.casts.is_empty() && written.declarations.is_empty() {
-        return Ok(None);
-    }
-    repair.casts.extend(written.casts);
-    repair.declarations.extend(written.declarations);
-    repair.hunks.extend(written.hunks);
-    Ok(Some(written.file.to_vec()))
+    let Some(Attempt { written, refused, is_proved }) = attempt else { return Ok(None) };
+    let Written { file, changes: Changes { casts, declarations, hunks, copies } } = written;
+    repair.is_minimal &= is_proved;
+    repair.refused = refused;
+    repair.casts.extend(casts);
+    repair.declarations.extend(declarations);
+    repair.hunks.extend(hunks);
+    repair.copies.extend(copies);
+    Ok(file)
 }
 
-/// How often a model uses each element type.
+/// The model of one round.
+struct Round<'r> {
+    bytes: &'r [u8],
+    layouts: &'r [Layout<'r>],
+    operator: CastOperator,
+    support: Support,
+    policy: Policy,
+}
+
+/// A solution and its edits.
+struct Attempt {
+    written: Written,
+    refused: Vec<Refused>,
+    is_proved: bool,
+}
+
+impl Round<'_> {
+    fn flatten(&self) -> Result<Option<Flattened>, WriteError> {
+        if self.layouts.len() < 2 {
+            return Ok(None);
+        }
+        let model: ModelProto = read(bytes::Bytes::copy_from_slice(self.bytes))?;
+        Ok(Flattened::of(&model, self.layouts))
+    }
+
+    fn attempt(
+        &self,
+        checked: &mut Checked<'_>,
+        flattened: Option<&Flattened>,
+    ) -> Result<Option<Attempt>, WriteError> {
+        let Some(problem) = find(checked, Origins(flattened)) else { return Ok(None) };
+        let solution = choose(&problem, self.layouts, self.policy, self.support);
+        let mut refused: Vec<Refused> = Vec::new();
+        for RefusedConversion { body, value, from, to } in &solution.refused {
+            let calls = problem.calls_of(*body).iter();
+            let mut calls: Vec<String> =
+                calls.filter_map(|call| problem.call_site(self.layouts, *call)).collect();
+            calls.dedup();
+            let conversion = Refused { value: value.name.to_owned(), from: *from, to: *to, calls };
+            if !refused.contains(&conversion) {
+                refused.push(conversion);
+            }
+        }
+        let written = write(self.bytes, self.layouts, &solution, self.operator)?;
+        Ok(Some(Attempt { written, refused, is_proved: solution.is_proved }))
+    }
+}
+
+/// The number of values of each element type.
 fn usage(checked: &mut Checked<'_>) -> Usage {
     let values: Vec<ValueId> = checked.body().values().collect();
     Usage::of(values.into_iter().filter_map(|value| checked.type_of(value).tensor()?.elem.single()))
-}
-
-/// The newest version of the operator set that each version of the format came with, from the oldest on.
-const VERSIONS: [i64; 12] = [8, 9, 10, 11, 14, 18, 20, 22, 23, 24, 25, 26];
-
-/// The first version of the format in [`VERSIONS`].
-const FIRST_FORMAT: i64 = 3;
-
-/// What the model's own Cast operator can do; `None` where there is none.
-fn support(
-    bytes: &[u8],
-    catalogue: &dyn Catalogue,
-    usage: Usage,
-) -> Result<Option<(Support, write::Target)>, CheckError> {
-    let model = ModelView::new(bytes)?;
-    let mut imported = None;
-    for import in model.opset_imports() {
-        let import = import?;
-        if matches!(import.domain, "" | "ai.onnx") {
-            imported = Some(import.version);
-        }
-    }
-    // A model of other domains alone gets the operator set that its format came with.
-    let newest = || {
-        let at = usize::try_from(model.ir_version() - FIRST_FORMAT).unwrap_or(0);
-        VERSIONS[at.min(VERSIONS.len() - 1)]
-    };
-    let version = imported.unwrap_or_else(newest);
-    let Lookup::Found(operator) = catalogue.lookup("", "Cast", version) else { return Ok(None) };
-    let schema = operator.schema;
-    let set = |ty: Option<FormalType>| match ty {
-        Some(FormalType::Var(variable)) => schema.type_vars[usize::from(variable)].allowed.tensor,
-        Some(FormalType::Tensor(elem)) => ElemSet::of(elem),
-        None => ElemSet::EMPTY,
-    };
-    let support = Support {
-        from: set(schema.input(0).map(|formal| formal.ty)),
-        to: set(schema.output(0).map(|formal| formal.ty)),
-        usage,
-    };
-    let attribute = if version < NUMBERED { write::Attribute::Word } else { write::Attribute::Number };
-    let import = if imported.is_some() { None } else { Some(version) };
-    Ok(Some((support, write::Target { attribute, import })))
 }

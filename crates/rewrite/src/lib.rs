@@ -13,3 +13,7 @@ pub mod advise;
 pub mod annotate;
 pub mod coerce;
 pub mod mend;
+
+mod declared;
+mod fields;
+mod names;

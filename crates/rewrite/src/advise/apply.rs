@@ -1,9 +1,13 @@
 //! One fix, made in a decoded model.
 
-use typeloom_onnx::messages::attribute_proto::AttributeType;
-use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
+use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
 use typeloom_solver::diagnostic::{Fix, GraphPath, GraphPathStep, Location};
 use typeloom_solver::elem::Elem;
+
+use crate::coerce::{NewNode, cast};
+
+/// The operator set version of inserted `Cast` nodes.
+const CAST_VERSION: i64 = 21;
 
 /// Makes a fix at the place of its diagnostic; nothing where the place is not found. Fixes of a whole model are not made
 /// here, see [`mend`](crate::mend).
@@ -89,28 +93,13 @@ fn casts(model: &mut ModelProto, sites: &[(&Location, usize)], to: Elem, number:
             let port = node.input.get_mut(*input)?;
             let output = format!("{port}\u{1}{number}");
             *number += 1;
-            let read = std::mem::replace(port, output.clone());
-            nodes.push(cast(read, output, to));
+            let input = std::mem::replace(port, output.clone());
+            let new = NewNode { name: "", input: &input, output: &output };
+            nodes.push(NodeProto { name: None, ..cast(&new, to, CAST_VERSION) });
         }
         nodes.push(node);
     }
     sites.next().is_none().then_some(())
-}
-
-fn cast(read: String, output: String, to: Elem) -> NodeProto {
-    let attribute = AttributeProto {
-        name: Some("to".to_owned()),
-        i: Some(i64::from(to.number())),
-        r#type: Some(AttributeType::Int as i32),
-        ..AttributeProto::default()
-    };
-    NodeProto {
-        op_type: Some("Cast".to_owned()),
-        input: vec![read],
-        output: vec![output],
-        attribute: vec![attribute],
-        ..NodeProto::default()
-    }
 }
 
 fn at_node(

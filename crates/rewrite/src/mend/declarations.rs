@@ -21,6 +21,7 @@ use typeloom_solver::value_type::ValueType;
 
 use super::{Repairs, Reshaped, write_error};
 use crate::coerce::RepairError;
+use crate::declared;
 
 const INPUT: u32 = 11;
 const OUTPUT: u32 = 12;
@@ -139,7 +140,7 @@ fn edit(
             }
             let is_named = field.number == INPUT && is_root && *unnamed == Some(Naming::Apart);
             let name = is_named.then(|| old.name().to_owned());
-            if let Some(shape) = shape_of(ty) {
+            if let Some(shape) = declared::shape(ty) {
                 if *negative {
                     drop_negative(shape);
                 }
@@ -174,7 +175,9 @@ fn symbols(checked: &Checked<'_>) -> Result<HashSet<String>, typeloom_onnx::Deco
         for info in infos(view) {
             let info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info?.bytes()))?;
             let mut ty = info.r#type.unwrap_or_default();
-            for dim in shape_of(&mut ty).map(|shape| std::mem::take(&mut shape.dim)).unwrap_or_default() {
+            for dim in
+                declared::shape(&mut ty).map(|shape| std::mem::take(&mut shape.dim)).unwrap_or_default()
+            {
                 if let Some(DimValue::DimParam(name)) = dim.value {
                     taken.insert(name);
                 }
@@ -204,21 +207,6 @@ fn drop_empty(ty: &mut TypeProto) -> bool {
             true
         }
         _ => false,
-    }
-}
-
-/// The shape of the tensors in a type.
-fn shape_of(ty: &mut TypeProto) -> Option<&mut TensorShapeProto> {
-    let mut at = ty;
-    loop {
-        match at.value.as_mut()? {
-            TypeValue::TensorType(tensor) => return tensor.shape.as_mut(),
-            TypeValue::SparseTensorType(tensor) => return tensor.shape.as_mut(),
-            TypeValue::SequenceType(inner) => at = inner.elem_type.as_deref_mut()?,
-            TypeValue::OptionalType(inner) => at = inner.elem_type.as_deref_mut()?,
-            TypeValue::MapType(inner) => at = inner.value_type.as_deref_mut()?,
-            TypeValue::OpaqueType(_) => return None,
-        }
     }
 }
 

@@ -1,0 +1,112 @@
+//! The operators that convert, in the model's operator set.
+
+use typeloom_onnx::messages::attribute_proto::AttributeType;
+use typeloom_onnx::messages::{AttributeProto, NodeProto, OperatorSetIdProto};
+use typeloom_onnx::view::ModelView;
+use typeloom_solver::catalogue::{Catalogue, Lookup};
+use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::model::CheckError;
+use typeloom_solver::signature::FormalType;
+
+/// The first version of the operator set whose `Cast` takes its type as a number. Before, it is a string.
+const FIRST_NUMBERED: i64 = 6;
+
+/// The newest operator set that each version of the format was released with, from [`FIRST_FORMAT`] on.
+const RELEASED_VERSIONS: [i64; 12] = [8, 9, 10, 11, 14, 18, 20, 22, 23, 24, 25, 26];
+const FIRST_FORMAT: i64 = 3;
+
+/// `Cast` as a model can use it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct CastOperator {
+    /// The element types that it converts from and to.
+    pub(super) from: ElemSet,
+    pub(super) to: ElemSet,
+    pub(super) version: i64,
+    /// Whether the model has to import the version.
+    needs_import: bool,
+}
+
+impl CastOperator {
+    /// `Cast` in the operator set of a model; `None` if the catalogue has none.
+    pub(super) fn of_model(
+        model: &ModelView<'_>,
+        catalogue: &dyn Catalogue,
+    ) -> Result<Option<Self>, CheckError> {
+        let mut imported = None;
+        for import in model.opset_imports() {
+            let import = import?;
+            if matches!(import.domain, "" | "ai.onnx") {
+                imported = Some(import.version);
+            }
+        }
+        // A model of other domains alone gets the operator set that its format was released with.
+        let released = || {
+            let at = usize::try_from(model.ir_version() - FIRST_FORMAT).unwrap_or(0);
+            RELEASED_VERSIONS[at.min(RELEASED_VERSIONS.len() - 1)]
+        };
+        let version = imported.unwrap_or_else(released);
+        let Lookup::Found(operator) = catalogue.lookup("", "Cast", version) else { return Ok(None) };
+        let schema = operator.schema;
+        let elems = |ty: Option<FormalType>| match ty {
+            Some(FormalType::Var(variable)) => schema.type_vars[usize::from(variable)].allowed.tensor,
+            Some(FormalType::Tensor(elem)) => ElemSet::of(elem),
+            None => ElemSet::EMPTY,
+        };
+        Ok(Some(Self {
+            from: elems(schema.input(0).map(|formal| formal.ty)),
+            to: elems(schema.output(0).map(|formal| formal.ty)),
+            version,
+            needs_import: imported.is_none(),
+        }))
+    }
+
+    /// The import that a model with conversions in its main graph lacks.
+    pub(super) fn missing_import(&self) -> Option<OperatorSetIdProto> {
+        self.needs_import.then(|| import(self.version))
+    }
+}
+
+/// The import of a version of the default operator set.
+pub(super) fn import(version: i64) -> OperatorSetIdProto {
+    OperatorSetIdProto {
+        domain: Some(String::new()),
+        version: Some(version),
+        ..OperatorSetIdProto::default()
+    }
+}
+
+/// The ports and the name of a new node.
+pub(crate) struct NewNode<'n> {
+    pub(crate) name: &'n str,
+    pub(crate) input: &'n str,
+    pub(crate) output: &'n str,
+}
+
+/// A `Cast` of an operator set version.
+pub(crate) fn cast(node: &NewNode<'_>, elem: Elem, version: i64) -> NodeProto {
+    let mut to = AttributeProto { name: Some("to".to_owned()), ..AttributeProto::default() };
+    if version < FIRST_NUMBERED {
+        let name = elem.onnx_name().unwrap_or_default().to_uppercase();
+        to.s = Some(name.into_bytes().into());
+        to.r#type = Some(AttributeType::String as i32);
+    } else {
+        to.i = Some(i64::from(elem.number()));
+        to.r#type = Some(AttributeType::Int as i32);
+    }
+    NodeProto { attribute: vec![to], ..converting("Cast", node, Vec::new()) }
+}
+
+/// A `CastLike` into the type of another value.
+pub(super) fn cast_like(node: &NewNode<'_>, other: &str) -> NodeProto {
+    converting("CastLike", node, vec![other.to_owned()])
+}
+
+fn converting(op: &str, node: &NewNode<'_>, others: Vec<String>) -> NodeProto {
+    NodeProto {
+        input: [vec![node.input.to_owned()], others].concat(),
+        output: vec![node.output.to_owned()],
+        name: Some(node.name.to_owned()),
+        op_type: Some(op.to_owned()),
+        ..NodeProto::default()
+    }
+}

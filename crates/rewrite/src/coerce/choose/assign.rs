@@ -1,0 +1,439 @@
+//! The costs of element types as factors over variables.
+//!
+//! Each class whose element type is open is a variable. A value is a factor over its maker and its readers. A value with
+//! more than two open readers gets a variable of its own, the set of element types that it is converted into: each reader
+//! then depends on the set and not on the other readers. Values that share an open class form a component, and
+//! [`minimise`] solves each component.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::model::ports::ClassId;
+
+use super::eliminate::{Factor, Minimum, Variable, minimise};
+use super::shared::{SharedGroup, Source};
+use crate::coerce::policy::{CONVERSION, Cost, DECLARATION, IMPOSSIBLE, Policy, Stored, Support, plus};
+
+/// A value with its readers in one call.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) maker: ClassId,
+    pub(super) readers: BTreeSet<ClassId>,
+    /// Whether conversions are possible.
+    pub(super) converts: bool,
+    pub(super) stored: Stored,
+    /// The declared element type.
+    pub(super) declared: Option<Elem>,
+}
+
+/// The element types of least cost.
+#[derive(Clone, Debug)]
+pub(super) struct Assignment {
+    /// The element type of each class; `None` where the policy allows none.
+    pub(super) elems: Vec<Option<Elem>>,
+    /// The groups, then the shared groups, whose component has no solution.
+    unsolved: BTreeSet<usize>,
+    /// The source of each reader of each shared group.
+    pub(super) sources: Vec<Vec<Source>>,
+    pub(super) cost: Cost,
+    /// Whether the cost is minimal.
+    pub(super) is_proved: bool,
+}
+
+impl Assignment {
+    /// Whether every component has a solution.
+    pub(super) fn is_complete(&self) -> bool {
+        self.unsolved.is_empty()
+    }
+
+    /// Whether the component of a group, by position, has no solution.
+    pub(super) fn is_unsolved(&self, group: usize) -> bool {
+        self.unsolved.contains(&group)
+    }
+}
+
+/// The maximum number of element types all of whose subsets are tried as the conversions of one value.
+const MAX_IN_SETS: usize = 8;
+
+/// The largest subsets that are tried of more types than that. An answer with fewer conversions is still optimal.
+const LARGEST_SMALL: Cost = 3;
+
+/// Chooses an element type for every class. `sets` contains the element types that each class can have.
+pub(super) fn assign(
+    sets: &[ElemSet],
+    groups: &[Group],
+    shared: &[SharedGroup],
+    policy: Policy,
+    support: Support,
+) -> Assignment {
+    let mut assignment = Assignment {
+        elems: sets.iter().map(|set| set.single()).collect(),
+        unsolved: BTreeSet::new(),
+        sources: shared.iter().map(|group| vec![Source::Direct; group.readers.len()]).collect(),
+        cost: 0,
+        is_proved: true,
+    };
+    for members in components(sets, groups, shared) {
+        Component::new(sets, groups, shared, members, policy, support).solve(&mut assignment);
+    }
+    assignment
+}
+
+/// The positions of the groups, then shared groups, of each component.
+fn components(sets: &[ElemSet], groups: &[Group], shared: &[SharedGroup]) -> Vec<Vec<usize>> {
+    fn find(root: &mut [usize], mut at: usize) -> usize {
+        while root[at] != at {
+            root[at] = root[root[at]];
+            at = root[at];
+        }
+        at
+    }
+    let count = groups.len() + shared.len();
+    let mut root: Vec<usize> = (0..count).collect();
+    let mut first: BTreeMap<ClassId, usize> = BTreeMap::new();
+    for at in 0..count {
+        let classes: Vec<ClassId> = match groups.get(at) {
+            Some(group) => group.readers.iter().copied().chain([group.maker]).collect(),
+            None => shared[at - groups.len()].classes().collect(),
+        };
+        for class in classes.into_iter().filter(|class| sets[class.index()].single().is_none()) {
+            let other = *first.entry(class).or_insert(at);
+            let (a, b) = (find(&mut root, at), find(&mut root, other));
+            root[a.max(b)] = a.min(b);
+        }
+    }
+    let mut by_root: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for at in 0..count {
+        by_root.entry(find(&mut root, at)).or_default().push(at);
+    }
+    by_root.into_values().collect()
+}
+
+/// The element type of a class, or the variable for it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Port {
+    Fixed(Elem),
+    Open(Variable),
+}
+
+pub(super) struct Component<'p> {
+    members: Vec<usize>,
+    groups: Vec<&'p Group>,
+    /// The shared groups with their positions among all shared groups.
+    shared: Vec<(usize, &'p SharedGroup)>,
+    policy: Policy,
+    pub(super) support: Support,
+    ports: BTreeMap<ClassId, Port>,
+    /// The values of each variable: for a class one element type each, for a set of conversions its element types.
+    domains: Vec<Vec<ElemSet>>,
+    factors: Vec<Factor>,
+    /// A lower bound of the cost of assignments that are not tried.
+    pub(super) untried: Cost,
+}
+
+impl<'p> Component<'p> {
+    fn new(
+        sets: &[ElemSet],
+        groups: &'p [Group],
+        shared: &'p [SharedGroup],
+        members: Vec<usize>,
+        policy: Policy,
+        support: Support,
+    ) -> Self {
+        let shared: Vec<(usize, &SharedGroup)> = members
+            .iter()
+            .filter_map(|at| at.checked_sub(groups.len()))
+            .map(|at| (at, &shared[at]))
+            .collect();
+        let groups: Vec<&Group> = members.iter().filter_map(|at| groups.get(*at)).collect();
+        let classes: BTreeSet<ClassId> = groups
+            .iter()
+            .flat_map(|group| group.readers.iter().copied().chain([group.maker]))
+            .chain(shared.iter().flat_map(|(_, shared)| shared.classes()))
+            .collect();
+        let (mut fixed, mut open) = (BTreeSet::new(), Vec::new());
+        let mut ports = BTreeMap::new();
+        for class in classes {
+            match sets[class.index()].single() {
+                Some(elem) => {
+                    fixed.insert(elem);
+                    ports.insert(class, Port::Fixed(elem));
+                }
+                None => open.push(class),
+            }
+        }
+        let distinct: BTreeSet<u128> = open.iter().map(|class| sets[class.index()].bits()).collect();
+        let distinct: Vec<ElemSet> = distinct.into_iter().map(ElemSet::from_bits).collect();
+        let candidates = candidates(&distinct, fixed, policy, support);
+        let mut domains = Vec::new();
+        for class in open {
+            let set = sets[class.index()];
+            let allowed = candidates.iter().filter(|elem| set.contains(**elem));
+            let mut domain: Vec<ElemSet> = allowed.map(|elem| ElemSet::of(*elem)).collect();
+            if domain.is_empty() {
+                domain.extend(set.iter().take(1).map(ElemSet::of));
+            }
+            ports.insert(class, Port::Open(Variable::new(domains.len())));
+            domains.push(domain);
+        }
+        Self {
+            members,
+            groups,
+            shared,
+            policy,
+            support,
+            ports,
+            domains,
+            factors: Vec::new(),
+            untried: IMPOSSIBLE,
+        }
+    }
+
+    pub(super) fn port(&self, class: ClassId) -> Port {
+        self.ports[&class]
+    }
+
+    pub(super) fn domain(&self, variable: Variable) -> &[ElemSet] {
+        &self.domains[variable.index()]
+    }
+
+    /// Adds a variable.
+    pub(super) fn variable(&mut self, domain: Vec<ElemSet>) -> Variable {
+        self.domains.push(domain);
+        Variable::new(self.domains.len() - 1)
+    }
+
+    /// An element type that all classes can have and that no declaration contradicts: nothing is converted.
+    fn common(&self) -> Option<ElemSet> {
+        let fixed = self.ports.values().filter_map(|port| match port {
+            Port::Fixed(elem) => Some(*elem),
+            Port::Open(_) => None,
+        });
+        let required: BTreeSet<Elem> =
+            fixed.chain(self.groups.iter().filter_map(|group| group.declared)).collect();
+        let is_required = |set: &ElemSet| required.iter().all(|elem| ElemSet::of(*elem) == *set);
+        let is_everywhere = |set: &ElemSet| self.domains.iter().all(|domain| domain.contains(set));
+        self.domains.first()?.iter().copied().find(|set| is_required(set) && is_everywhere(set))
+    }
+
+    fn solve(mut self, assignment: &mut Assignment) {
+        if let Some(elem) = self.common() {
+            for (class, _) in self.open_classes() {
+                assignment.elems[class.index()] = elem.single();
+            }
+            return;
+        }
+        for at in 0..self.groups.len() {
+            self.add_group(self.groups[at]);
+        }
+        let shared: Vec<_> =
+            self.shared.clone().into_iter().map(|(at, group)| (at, self.add_shared(group))).collect();
+        let sizes: Vec<usize> = self.domains.iter().map(Vec::len).collect();
+        let Minimum { values, cost, is_proved } = minimise(&sizes, std::mem::take(&mut self.factors));
+        if cost >= IMPOSSIBLE {
+            assignment.cost = IMPOSSIBLE;
+            assignment.unsolved.extend(self.members);
+            return;
+        }
+        // Without a common type there is at least one conversion.
+        let is_single = cost < 2 * CONVERSION;
+        // An assignment that was not tried may lose less, but has no fewer conversions.
+        let is_fewest = cost / CONVERSION <= self.untried / CONVERSION;
+        assignment.is_proved &= is_single || is_proved && is_fewest;
+        assignment.cost = plus(assignment.cost, cost);
+        for (class, variable) in self.open_classes() {
+            assignment.elems[class.index()] = self.domain(variable)[values[variable.index()]].single();
+        }
+        for (at, variables) in shared {
+            assignment.sources[at] = variables.sources(&values);
+        }
+    }
+
+    fn open_classes(&self) -> impl Iterator<Item = (ClassId, Variable)> {
+        self.ports.iter().filter_map(|(class, port)| match port {
+            Port::Open(variable) => Some((*class, *variable)),
+            Port::Fixed(_) => None,
+        })
+    }
+
+    pub(super) fn cost(&self, from: Elem, to: Elem) -> Cost {
+        if from == to { 0 } else { self.policy.cost(from, to, self.support).unwrap_or(IMPOSSIBLE) }
+    }
+
+    /// The cost of the conversions of a value into a set of element types.
+    fn conversions(&self, group: &Group, from: Elem, to: ElemSet) -> Cost {
+        let each = |elem: Elem| match group.converts || elem == from {
+            true if elem == from => 0,
+            true => plus(self.cost(from, elem), self.policy.of_source(group.stored)),
+            false => IMPOSSIBLE,
+        };
+        let keeps_declaration = group.declared.is_none_or(|declared| declared == from);
+        to.iter().map(each).fold(if keeps_declaration { 0 } else { DECLARATION }, plus)
+    }
+
+    fn add_group(&mut self, group: &Group) {
+        let maker = self.port(group.maker);
+        let (mut fixed, mut open) = (ElemSet::EMPTY, Vec::new());
+        for reader in &group.readers {
+            match self.port(*reader) {
+                Port::Fixed(elem) => fixed = fixed.union(ElemSet::of(elem)),
+                // A node around a loop can read what it defines; both ports have one class.
+                port if port == maker => {}
+                Port::Open(variable) => open.push(variable),
+            }
+        }
+        if open.len() <= 2 {
+            self.add_direct(group, maker, fixed, &open);
+        } else {
+            self.add_through_set(group, maker, fixed, &open);
+        }
+    }
+
+    /// Adds a factor over the maker and up to two readers.
+    fn add_direct(&mut self, group: &Group, maker: Port, fixed: ElemSet, readers: &[Variable]) {
+        let scope: Vec<Variable> = maker.variable().into_iter().chain(readers.iter().copied()).collect();
+        let first_reader = scope.len() - readers.len();
+        let factor = self.factor(scope, |this, scope, values| {
+            let elem = |at: usize| this.domain(scope[at])[values[at]];
+            let to = (first_reader..scope.len()).fold(fixed, |set, at| set.union(elem(at)));
+            let from = maker.elem(|_| elem(0));
+            from.map_or(IMPOSSIBLE, |from| this.conversions(group, from, to))
+        });
+        self.factors.push(factor);
+    }
+
+    /// Adds a variable for the set of conversions, a factor for their cost, and a factor per reader that requires its
+    /// element type to be in the set.
+    fn add_through_set(&mut self, group: &Group, maker: Port, fixed: ElemSet, readers: &[Variable]) {
+        let wanted = readers.iter().flat_map(|reader| self.domain(*reader).iter().copied());
+        let wanted: Vec<Elem> = wanted.fold(ElemSet::EMPTY, ElemSet::union).iter().collect();
+        let small_only = wanted.len() > MAX_IN_SETS;
+        if small_only {
+            self.untried = (LARGEST_SMALL + 1) * CONVERSION;
+        }
+        let set = self.variable(subsets(&wanted, if small_only { LARGEST_SMALL } else { Cost::MAX }));
+        let start: Vec<Variable> = maker.variable().into_iter().chain([set]).collect();
+        let at_set = start.len() - 1;
+        let cost = self.factor(start.clone(), |this, scope, values| {
+            let to = this.domain(set)[values[at_set]].union(fixed);
+            let from = maker.elem(|_| this.domain(scope[0])[values[0]]);
+            from.map_or(IMPOSSIBLE, |from| this.conversions(group, from, to))
+        });
+        self.factors.push(cost);
+        for reader in readers {
+            let scope = [start.as_slice(), &[*reader]].concat();
+            let factor = self.factor(scope, |this, scope, values| {
+                let available = this.domain(set)[values[at_set]].union(fixed);
+                let from = maker.elem(|_| this.domain(scope[0])[values[0]]);
+                let available = from.map_or(available, |from| available.union(ElemSet::of(from)));
+                let wanted = this.domain(*reader)[values[at_set + 1]];
+                if available.intersect(wanted) == wanted { 0 } else { IMPOSSIBLE }
+            });
+            self.factors.push(factor);
+        }
+    }
+
+    /// The factor with a cost for each combination of values of some variables; the last variable varies fastest.
+    fn factor(&self, scope: Vec<Variable>, cost: impl Fn(&Self, &[Variable], &[usize]) -> Cost) -> Factor {
+        let sizes: Vec<usize> = scope.iter().map(|variable| self.domain(*variable).len()).collect();
+        let mut values = vec![0; sizes.len()];
+        let costs = (0..sizes.iter().product()).map(|mut combination| {
+            for (value, size) in values.iter_mut().zip(&sizes).rev() {
+                *value = combination % size;
+                combination /= size;
+            }
+            cost(self, &scope, &values)
+        });
+        let costs = costs.collect();
+        Factor { scope, costs }
+    }
+
+    /// Adds a factor over auxiliary variables and the element types of classes.
+    pub(super) fn constrain(
+        &mut self,
+        auxiliary: &[Variable],
+        classes: &[ClassId],
+        cost: impl Fn(&Self, &[usize], &[Elem]) -> Cost,
+    ) {
+        let ports: Vec<Port> = classes.iter().map(|class| self.port(*class)).collect();
+        let mut scope = auxiliary.to_vec();
+        for variable in ports.iter().filter_map(|port| port.variable()) {
+            if !scope.contains(&variable) {
+                scope.push(variable);
+            }
+        }
+        let factor = self.factor(scope, |this, scope, values| {
+            let of_variable = |variable: Variable| {
+                let at = scope.iter().position(|it| *it == variable).unwrap_or_default();
+                this.domain(variable)[values[at]]
+            };
+            let elems: Option<Vec<Elem>> = ports.iter().map(|port| port.elem(of_variable)).collect();
+            elems.map_or(IMPOSSIBLE, |elems| plus(cost(this, &values[..auxiliary.len()], &elems), 0))
+        });
+        self.factors.push(factor);
+    }
+}
+
+impl Port {
+    fn variable(self) -> Option<Variable> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Open(variable) => Some(variable),
+        }
+    }
+
+    fn elem(self, value: impl Fn(Variable) -> ElemSet) -> Option<Elem> {
+        match self {
+            Self::Fixed(elem) => Some(elem),
+            Self::Open(variable) => value(variable).single(),
+        }
+    }
+}
+
+/// The subsets of some element types with at most `largest` members.
+fn subsets(elems: &[Elem], largest: Cost) -> Vec<ElemSet> {
+    let mut sets = vec![ElemSet::EMPTY];
+    for elem in elems {
+        for at in 0..sets.len() {
+            if Cost::from(sets[at].len()) < largest {
+                sets.push(sets[at].union(ElemSet::of(*elem)));
+            }
+        }
+    }
+    sets
+}
+
+/// The element types to consider: those of the fixed classes, and every other one that no kept type dominates, best first.
+///
+/// A type dominates another if every class that can have the other can have it, and if every conversion from and to the
+/// other may be made from and to it. Replacing the other by it in a repair adds no conversion.
+fn candidates(distinct: &[ElemSet], mut kept: BTreeSet<Elem>, policy: Policy, support: Support) -> Vec<Elem> {
+    let is_no_dearer = |from: (Elem, Elem), than: (Elem, Elem)| {
+        let level = |(from, to)| match from == to {
+            true => Some(0),
+            false => policy.cost(from, to, support).map(|cost| cost / CONVERSION),
+        };
+        match (level(from), level(than)) {
+            (_, None) => true,
+            (Some(from), Some(than)) => from <= than,
+            (None, Some(_)) => false,
+        }
+    };
+    let dominates = |by: Elem, other: Elem, kept: &BTreeSet<Elem>| {
+        distinct.iter().all(|set| !set.contains(other) || set.contains(by))
+            && kept.iter().all(|kept| {
+                is_no_dearer((*kept, by), (*kept, other)) && is_no_dearer((by, *kept), (other, *kept))
+            })
+    };
+    loop {
+        let is_new = |elem: &Elem| {
+            distinct.iter().any(|set| set.contains(*elem))
+                && !kept.contains(elem)
+                && !kept.iter().any(|by| dominates(*by, *elem, &kept))
+        };
+        // Best first, because a kept type can dominate others.
+        let Some(elem) = policy.candidates(support).find(is_new) else { break };
+        kept.insert(elem);
+    }
+    policy.candidates(support).filter(|elem| kept.contains(elem)).collect()
+}

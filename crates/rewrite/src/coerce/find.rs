@@ -1,0 +1,224 @@
+//! Collection of the constraint problem from a checked model.
+//!
+//! [`ports`] separates the model into classes of ports that one node ties together. This module relates the classes to
+//! the bodies of the original model: a value of a function with several calls has one class per call.
+
+use std::collections::{BTreeMap, HashMap};
+
+use indexmap::IndexMap;
+use typeloom_solver::model::Checked;
+use typeloom_solver::model::ports::{Ports, Read, Reader, derived_declaration, ports};
+use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
+use typeloom_solver::solution::Type;
+
+use super::flatten::{Flattened, NodeOrigin, Role};
+use super::layout::{BodyId, NodeId, Site};
+use super::policy::Stored;
+use super::problem::{BodyCalls, Call, CallId, LocalValue, Problem, Uses};
+
+/// Collects the problem of a model, or of a flattened model; `None` where the bytes are malformed.
+pub(super) fn find<'a>(checked: &mut Checked<'a>, origins: Origins<'_>) -> Option<Problem<'a>> {
+    let ports = ports(checked);
+    let (calls, bodies) = match origins.0 {
+        Some(flattened) => (flattened.calls.clone(), flattened.bodies.clone()),
+        None => {
+            let main = Call { body: BodyId::MAIN, caller: None };
+            (vec![main], vec![BodyCalls { calls: vec![CallId::MAIN], version: 0 }])
+        }
+    };
+    let mut finder = Finder {
+        origins,
+        locals: Vec::new(),
+        keys: HashMap::new(),
+        problem: Problem { makers: vec![HashMap::new(); calls.len()], calls, bodies, ..Problem::default() },
+    };
+    finder.values(checked.body(), &ports)?;
+    for read in &ports.reads {
+        finder.read(checked, &ports, *read)?;
+    }
+    Some(finder.finish(ports))
+}
+
+/// The relation of a checked body to the bodies of the original model.
+#[derive(Clone, Copy)]
+pub(super) struct Origins<'f>(pub(super) Option<&'f Flattened>);
+
+impl Origins<'_> {
+    fn graph(self, graph: GraphId) -> Option<(CallId, GraphId)> {
+        match self.0 {
+            Some(flattened) => flattened.graphs.get(graph.index()).copied(),
+            None => Some((CallId::MAIN, graph)),
+        }
+    }
+
+    fn node(self, body: &Body<'_>, step: StepId) -> Option<NodeOrigin> {
+        let step = body.step(body.first_step(step));
+        let position = usize::try_from(step.position).ok()?;
+        match self.0 {
+            Some(flattened) => flattened.nodes.get(step.graph.index())?.get(position).copied(),
+            None => {
+                let node = NodeId { graph: step.graph, position };
+                Some(NodeOrigin { call: CallId::MAIN, node, role: Role::Node })
+            }
+        }
+    }
+
+    fn own_name(self, call: CallId, name: &str) -> &str {
+        self.0.map_or(name, |flattened| flattened.own_name(call, name))
+    }
+}
+
+/// The identity of [`Uses`].
+type Key<'a> = (BodyId, LocalValue<'a>, GraphId, bool);
+
+struct Finder<'f, 'a> {
+    origins: Origins<'f>,
+    /// The call and the name in its body of each value that something defines.
+    locals: Vec<Option<(CallId, LocalValue<'a>)>>,
+    /// The position of each [`Uses`], and its value in the checked body.
+    keys: HashMap<Key<'a>, (usize, ValueId)>,
+    problem: Problem<'a>,
+}
+
+impl<'a> Finder<'_, 'a> {
+    fn body(&self, call: CallId) -> BodyId {
+        self.problem.calls[call.index()].body
+    }
+
+    fn values(&mut self, body: &Body<'a>, ports: &Ports) -> Option<()> {
+        for value in body.values() {
+            let (call, graph, position) = match body.value(value).origin {
+                Origin::Step(step) => {
+                    let NodeOrigin { call, node, role } = self.origins.node(body, step)?;
+                    match role {
+                        Role::Node | Role::Output { .. } => (call, node.graph, Some(node.position)),
+                        Role::Input { callee, .. } => (callee, GraphId::new(0), None),
+                    }
+                }
+                Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) => {
+                    let (call, graph) = self.origins.graph(body.value(value).graph)?;
+                    (call, graph, None)
+                }
+                Origin::Undefined => {
+                    self.locals.push(None);
+                    continue;
+                }
+            };
+            let local = LocalValue { graph, name: self.origins.own_name(call, body.value_name(value)) };
+            if let Some(position) = position.filter(|_| self.origins.0.is_some()) {
+                self.problem.definitions.insert((self.body(call), local), position);
+            }
+            if let Some(class) = ports.makers[value.index()] {
+                self.problem.makers[call.index()].insert(local, class);
+            }
+            self.locals.push(Some((call, local)));
+        }
+        Some(())
+    }
+
+    /// The call and the site of a use.
+    fn site(&self, body: &Body<'_>, reader: Reader) -> Option<(CallId, Site)> {
+        Some(match reader {
+            Reader::Input { step, at } => {
+                let NodeOrigin { call, node, role } = self.origins.node(body, step)?;
+                let input = |port| Site { graph: node.graph, node: Some(node.position), port };
+                match role {
+                    Role::Node => (call, input(at)),
+                    Role::Input { port, .. } => (call, input(port)),
+                    Role::Output { port, callee } => {
+                        (callee, Site { graph: GraphId::new(0), node: None, port })
+                    }
+                }
+            }
+            Reader::Output { graph, at } => {
+                let (call, graph) = self.origins.graph(graph)?;
+                (call, Site { graph, node: None, port: at })
+            }
+        })
+    }
+
+    fn read(&mut self, checked: &mut Checked<'a>, ports: &Ports, read: Read) -> Option<()> {
+        let body = checked.body();
+        let Some((owner, value)) = self.locals[read.value.index()] else { return Some(()) };
+        let (call, site) = self.site(body, read.by)?;
+        let Some(maker) = ports.makers[read.value.index()].filter(|_| call == owner) else { return Some(()) };
+        let owner = self.body(call);
+        let is_interface = owner == BodyId::MAIN && site.node.is_none() && site.graph.index() == 0;
+        let origin = body.value(read.value).origin;
+        // The name of an output has to go to the conversion, and an input cannot give up its own.
+        let converts = !(is_interface && matches!(origin, Origin::Input | Origin::InputWithDefault(_)));
+        let graph = if site.node.is_none() { site.graph } else { value.graph };
+        if let Some(node) = site.node().filter(|_| self.origins.0.is_some()) {
+            self.problem.operands.entry((owner, node)).or_default().insert(value);
+        }
+        let key = (owner, value, graph, converts);
+        let at = match self.keys.get(&key) {
+            Some((at, _)) => *at,
+            None => {
+                let is_tensor =
+                    matches!(checked.type_of(read.value), Type::Tensor(_) | Type::Error | Type::Unknown(_));
+                let declared =
+                    if owner == BodyId::MAIN { derived_declaration(checked, read.value) } else { None };
+                let stored =
+                    if self.origins.0.is_none() { stored(checked.body(), read.value) } else { Stored::No };
+                let at = self.problem.uses.len();
+                self.problem.uses.push(Uses {
+                    body: owner,
+                    value,
+                    graph,
+                    converts: converts && is_tensor,
+                    stored,
+                    declared,
+                    makers: BTreeMap::new(),
+                    readers: IndexMap::new(),
+                });
+                self.keys.insert(key, (at, read.value));
+                at
+            }
+        };
+        let uses = &mut self.problem.uses[at];
+        uses.makers.insert(call, maker);
+        uses.readers.entry(site).or_default().insert(call, read.class);
+        if site.node.is_none() {
+            self.problem.outputs.insert((call, site.graph, site.port), (read.class, at));
+        }
+        Some(())
+    }
+
+    /// Sorts the uses: by value, and for models with calls by body and name, because calls interleave.
+    fn finish(mut self, ports: Ports) -> Problem<'a> {
+        let mut order: Vec<(Key<'_>, usize, ValueId)> =
+            self.keys.iter().map(|(key, (at, value))| (*key, *at, *value)).collect();
+        if self.origins.0.is_some() {
+            order.sort_unstable();
+        } else {
+            order.sort_unstable_by_key(|((_, _, graph, converts), _, value)| (*value, *graph, *converts));
+        }
+        let mut new_positions = vec![0; order.len()];
+        for (new, (_, old, _)) in order.iter().enumerate() {
+            new_positions[*old] = new;
+        }
+        for (_, uses) in self.problem.outputs.values_mut() {
+            *uses = new_positions[*uses];
+        }
+        let mut uses: Vec<(usize, Uses<'a>)> =
+            std::mem::take(&mut self.problem.uses).into_iter().enumerate().collect();
+        uses.sort_unstable_by_key(|(old, _)| new_positions[*old]);
+        self.problem.uses = uses.into_iter().map(|(_, uses)| uses).collect();
+        if self.origins.0.is_some() {
+            for uses in &mut self.problem.uses {
+                uses.readers.sort_unstable_keys();
+            }
+        }
+        Problem { classes: ports.classes, ..self.problem }
+    }
+}
+
+fn stored(body: &Body<'_>, value: ValueId) -> Stored {
+    match body.value(value).origin {
+        Origin::Initializer(_) | Origin::InputWithDefault(_) => Stored::Yes,
+        // A node without inputs is a constant.
+        Origin::Step(step) if body.inputs(body.first_step(step)).is_empty() => Stored::Yes,
+        Origin::Step(_) | Origin::Input | Origin::Undefined => Stored::No,
+    }
+}

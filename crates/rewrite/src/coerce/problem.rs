@@ -1,0 +1,173 @@
+//! The constraint problem of a repair, and its solution, as plain data.
+//!
+//! [`find`](super::find) builds a [`Problem`] from a checked model, [`choose`](super::choose) solves it, and
+//! [`write`](super::write) carries the [`Solution`] out.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use indexmap::IndexMap;
+use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::model::ports::ClassId;
+use typeloom_solver::program::GraphId;
+
+use super::layout::{BodyId, Layout, NodeId, Site};
+use super::policy::Stored;
+
+/// One execution of a body: the run of the main graph, or one call of a function along one path of calls.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct CallId(usize);
+
+impl CallId {
+    pub(super) const MAIN: Self = Self(0);
+
+    pub(super) fn new(index: usize) -> Self {
+        Self(index)
+    }
+
+    pub(super) fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// A call and its caller.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) body: BodyId,
+    /// The calling node; `None` for the main graph.
+    pub(super) caller: Option<(CallId, NodeId)>,
+}
+
+/// A value of a body: the graph that defines it, and its name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct LocalValue<'a> {
+    pub(super) graph: GraphId,
+    pub(super) name: &'a str,
+}
+
+/// The uses of one value whose conversions are nodes of one graph.
+#[derive(Clone, Debug)]
+pub(super) struct Uses<'a> {
+    pub(super) body: BodyId,
+    pub(super) value: LocalValue<'a>,
+    /// The graph of the conversions. An output of a nested graph is converted in that graph, because graphs return only
+    /// values that they define.
+    pub(super) graph: GraphId,
+    /// Whether conversions are possible: not of sequences, and not of model inputs that are model outputs.
+    pub(super) converts: bool,
+    pub(super) stored: Stored,
+    /// The declared element type, unless it belongs to the interface of the model. Keeping it is preferred.
+    pub(super) declared: Option<Elem>,
+    /// The class that defines the value, by call.
+    pub(super) makers: BTreeMap<CallId, ClassId>,
+    /// The class of each use, by call.
+    pub(super) readers: IndexMap<Site, BTreeMap<CallId, ClassId>>,
+}
+
+/// A body with its calls.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BodyCalls {
+    pub(super) calls: Vec<CallId>,
+    /// The imported version of the default operator set.
+    pub(super) version: i64,
+}
+
+/// Classes of ports with the element types that each can have, and the values between them.
+#[derive(Debug, Default)]
+pub(super) struct Problem<'a> {
+    pub(super) classes: Vec<ElemSet>,
+    pub(super) calls: Vec<Call>,
+    pub(super) bodies: Vec<BodyCalls>,
+    pub(super) uses: Vec<Uses<'a>>,
+    /// For each call, the class that defines each value.
+    pub(super) makers: Vec<HashMap<LocalValue<'a>, ClassId>>,
+    /// The class of each output of a graph, with the position of its uses in `uses`.
+    pub(super) outputs: HashMap<(CallId, GraphId, usize), (ClassId, usize)>,
+    /// The position of the node that defines a value. Collected for models with calls only.
+    pub(super) definitions: HashMap<(BodyId, LocalValue<'a>), usize>,
+    /// The values that a node reads. Collected for models with calls only.
+    pub(super) operands: HashMap<(BodyId, NodeId), HashSet<LocalValue<'a>>>,
+}
+
+impl Problem<'_> {
+    pub(super) fn calls_of(&self, body: BodyId) -> &[CallId] {
+        &self.bodies[body.index()].calls
+    }
+
+    /// The calling node as diagnostics print it; `None` for the main graph.
+    pub(super) fn call_site(&self, layouts: &[Layout<'_>], call: CallId) -> Option<String> {
+        let (caller, node) = self.calls[call.index()].caller?;
+        Some(layouts[self.calls[caller.index()].body.index()].describe(node))
+    }
+}
+
+/// The type into which a value is converted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Target<'a> {
+    Elem(Elem),
+    /// The type of another value, by `CastLike`.
+    Like(LocalValue<'a>),
+}
+
+/// A conversion to insert.
+#[derive(Clone, Debug)]
+pub(super) struct Conversion<'a> {
+    pub(super) value: LocalValue<'a>,
+    /// The graph that gets the new node.
+    pub(super) graph: GraphId,
+    pub(super) target: Target<'a>,
+    pub(super) readers: Vec<Site>,
+    /// The element types before and after, in one call.
+    pub(super) from: Elem,
+    pub(super) to: Elem,
+}
+
+impl Conversion<'_> {
+    /// Whether both are the same node of a body, for calls with the same or other element types.
+    pub(super) fn is_same_node(&self, other: &Self) -> bool {
+        let Self { value, graph, target, readers, from: _, to: _ } = self;
+        (value, graph, target, readers) == (&other.value, &other.graph, &other.target, &other.readers)
+    }
+}
+
+/// A conversion that the policy forbids.
+#[derive(Clone, Debug)]
+pub(super) struct RefusedConversion<'a> {
+    pub(super) body: BodyId,
+    pub(super) value: LocalValue<'a>,
+    pub(super) from: Elem,
+    pub(super) to: Elem,
+}
+
+/// The chosen element types and conversions.
+#[derive(Debug)]
+pub(super) struct Solution<'p, 'a> {
+    pub(super) problem: &'p Problem<'a>,
+    /// The element type of each class.
+    pub(super) elems: Vec<Option<Elem>>,
+    /// The conversions of each call.
+    pub(super) conversions: Vec<Vec<Conversion<'a>>>,
+    /// Uses without a solution, by position in [`Problem::uses`] and call.
+    pub(super) unsolved: HashSet<(usize, CallId)>,
+    pub(super) unsolved_values: HashSet<(CallId, LocalValue<'a>)>,
+    pub(super) refused: Vec<RefusedConversion<'a>>,
+    /// Whether fewer conversions are impossible.
+    pub(super) is_proved: bool,
+}
+
+impl<'a> Solution<'_, 'a> {
+    /// The element type of a value in a call.
+    pub(super) fn value_elem(&self, call: CallId, value: LocalValue<'_>) -> Option<Elem> {
+        let class = self.problem.makers[call.index()].get(&value)?;
+        if self.unsolved_values.contains(&(call, value)) { None } else { self.elems[class.index()] }
+    }
+
+    /// The element type of an output of a graph in a call.
+    pub(super) fn output_elem(&self, call: CallId, graph: GraphId, port: usize) -> Option<Elem> {
+        let (class, uses) = self.problem.outputs.get(&(call, graph, port))?;
+        if self.unsolved.contains(&(*uses, call)) { None } else { self.elems[class.index()] }
+    }
+
+    pub(super) fn conversions(&self, call: CallId) -> &[Conversion<'a>] {
+        &self.conversions[call.index()]
+    }
+}

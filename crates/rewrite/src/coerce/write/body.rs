@@ -1,0 +1,421 @@
+//! Edits of one body: new nodes, the ports that read them, declarations, and the printed changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use typeloom_onnx::messages::{NodeProto, ValueInfoProto, read};
+use typeloom_onnx::splice::{Records, Splice};
+use typeloom_onnx::text::{PrintOptions, print_node};
+use typeloom_onnx::view::{NodeView, ValueInfoView};
+use typeloom_onnx::wire::{Field, WireValue};
+use typeloom_solver::elem::Elem;
+use typeloom_solver::program::GraphId;
+
+use super::super::cast_operator::{NewNode, cast, cast_like};
+use super::super::layout::{BodyId, GraphLayout, Layout, NodeId, Site, Source};
+use super::super::problem::{Conversion, LocalValue, Solution, Target};
+use super::super::{Cast, Declaration, Hunk, Reading, graph_text, keeps_values};
+use super::copies::BodyCopy;
+use super::{Changes, WriteError};
+use crate::declared::retype;
+use crate::fields::{
+    FUNCTION_OUTPUT, FUNCTION_VALUE_INFO, GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO, NODE_INPUT,
+    NODE_OP_TYPE, NODE_OUTPUT, TENSOR_NAME,
+};
+use crate::names::Names;
+
+/// The new names of some ports, by position.
+type Ports = BTreeMap<usize, String>;
+
+pub(super) struct BodyWriter<'w, 'p, 'a> {
+    layout: &'w Layout<'w>,
+    copy: &'w BodyCopy,
+    copies: &'w [BodyCopy],
+    solution: &'w Solution<'p, 'a>,
+    /// The version of the default operator set.
+    version: i64,
+    conversions: &'w [Conversion<'a>],
+    inputs: BTreeMap<NodeId, Ports>,
+    outputs: BTreeMap<NodeId, Ports>,
+    /// The new names of outputs of graphs.
+    results: BTreeMap<(GraphId, usize), String>,
+    /// The nodes in front of a node, or at the end of a graph.
+    new_nodes: BTreeMap<NodeId, Vec<NodeProto>>,
+    /// Values of the main graph whose name goes to a conversion that is an output of the model: the element type of the
+    /// conversion.
+    renamed: BTreeMap<String, Elem>,
+    pub(super) has_changed: bool,
+}
+
+impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
+    pub(super) fn new(
+        layout: &'w Layout<'w>,
+        copy: &'w BodyCopy,
+        copies: &'w [BodyCopy],
+        solution: &'w Solution<'p, 'a>,
+        version: i64,
+    ) -> Self {
+        Self {
+            layout,
+            copy,
+            copies,
+            solution,
+            version,
+            conversions: solution.conversions(copy.first_call()),
+            inputs: BTreeMap::new(),
+            outputs: BTreeMap::new(),
+            results: BTreeMap::new(),
+            new_nodes: BTreeMap::new(),
+            renamed: BTreeMap::new(),
+            has_changed: false,
+        }
+    }
+
+    pub(super) fn has_conversions(&self) -> bool {
+        !self.conversions.is_empty()
+    }
+
+    pub(super) fn write(
+        &mut self,
+        names: &mut Names,
+        splice: &mut Splice<'_>,
+        changes: &mut Changes,
+    ) -> Result<(), WriteError> {
+        self.has_changed = self.has_conversions();
+        self.convert(names, splice, changes)?;
+        let mut undeclared = Vec::new();
+        for (graph, layout) in self.layout.graphs() {
+            self.graph(graph, layout, splice, changes, &mut undeclared)?;
+        }
+        if self.has_changed {
+            for (message, field, info) in undeclared {
+                splice.replace(message, &field, &Records::new().message(field.number, &info));
+            }
+        }
+        Ok(())
+    }
+
+    /// The name of the function; `None` for the main graph.
+    fn function(&self) -> Option<&str> {
+        self.layout.is_function().then_some(self.copy.name.as_str())
+    }
+
+    fn graph_text(&self, graph: GraphId) -> String {
+        graph_text(self.function(), &self.layout.path(graph))
+    }
+
+    /// Names the conversions, and collects the new nodes and the new names of ports.
+    fn convert(
+        &mut self,
+        names: &mut Names,
+        splice: &mut Splice<'_>,
+        changes: &mut Changes,
+    ) -> Result<(), WriteError> {
+        // An output of the model keeps its name, so its conversion takes the name of the value.
+        let is_interface = |conversion: &Conversion<'_>| {
+            let is_output = |site: &Site| site.node.is_none() && site.graph.index() == 0;
+            self.copy.body == BodyId::MAIN && conversion.readers.iter().any(is_output)
+        };
+        let mut own_names: BTreeMap<&str, String> = BTreeMap::new();
+        let mut outputs = Vec::new();
+        for conversion in self.conversions {
+            let name = conversion.value.name;
+            outputs.push(if is_interface(conversion) {
+                own_names.insert(name, names.fresh(&format!("{name}_as_{}", elem_name(conversion.from))));
+                self.renamed.insert(name.to_owned(), conversion.to);
+                name.to_owned()
+            } else {
+                names.fresh(&match conversion.target {
+                    Target::Elem(elem) => format!("{name}_as_{}", elem_name(elem)),
+                    Target::Like(other) => format!("{name}_like_{}", other.name),
+                })
+            });
+        }
+        for (conversion, output) in self.conversions.iter().zip(outputs) {
+            let Conversion { value, graph, target, readers, .. } = conversion;
+            let end = self.layout.graph(*graph).map_or(0, |graph| graph.nodes.len());
+            let before = readers.iter().filter_map(|site| self.layout.position_in(*graph, *site)).min();
+            let before = before.unwrap_or(end);
+            let name = names.fresh(&format!("Cast_{output}"));
+            let input = own_names.get(value.name).map_or(value.name, String::as_str);
+            let node = NewNode { name: &name, input, output: &output };
+            let node = match target {
+                Target::Elem(elem) => cast(&node, *elem, self.version),
+                Target::Like(other) => cast_like(&node, other.name),
+            };
+            let position = NodeId { graph: *graph, position: before };
+            self.new_nodes.entry(position).or_default().push(node);
+            for site in readers {
+                self.read(*site, &output);
+            }
+            let (from, to) = self.worst(conversion);
+            changes.casts.push(Cast {
+                graph: self.graph_text(*graph),
+                before,
+                name,
+                input: input.to_owned(),
+                output,
+                from,
+                to,
+                like: match target {
+                    Target::Elem(_) => None,
+                    Target::Like(other) => Some(other.name.to_owned()),
+                },
+                readings: readers.iter().map(|site| self.reading(*site)).collect(),
+            });
+        }
+        for (old, new) in own_names {
+            self.rename(old, &new, splice)?;
+        }
+        Ok(())
+    }
+
+    fn reading(&self, site: Site) -> Reading {
+        Reading {
+            function: self.function().map(str::to_owned),
+            graph: self.layout.path(site.graph),
+            node: site.node,
+            operator: site.node().map(|node| self.layout.operator(node)).unwrap_or_default().to_owned(),
+            at: site.port,
+        }
+    }
+
+    /// Sets the name that a use reads. Outputs of the model keep theirs.
+    fn read(&mut self, site: Site, name: &str) {
+        match site.node() {
+            Some(node) => {
+                self.inputs.entry(node).or_default().entry(site.port).or_insert_with(|| name.to_owned());
+            }
+            None if self.copy.body == BodyId::MAIN && site.graph.index() == 0 => {}
+            None => {
+                self.results.entry((site.graph, site.port)).or_insert_with(|| name.to_owned());
+            }
+        }
+    }
+
+    /// The element types of a conversion in the call where it loses most.
+    fn worst(&self, conversion: &Conversion<'_>) -> (Elem, Elem) {
+        let in_calls = self.copy.calls.iter().filter_map(|call| {
+            self.solution.conversions(*call).iter().find(|other| other.is_same_node(conversion))
+        });
+        let elems: Vec<(Elem, Elem)> = in_calls.map(|other| (other.from, other.to)).collect();
+        let lossy = elems.iter().find(|(from, to)| !keeps_values(*from, *to));
+        let real = elems.iter().find(|(from, to)| from != to);
+        lossy.or(real).copied().unwrap_or((conversion.from, conversion.to))
+    }
+
+    /// Renames a value of the main graph wherever it is defined, and wherever it is read without a conversion.
+    fn rename(&mut self, old: &str, new: &str, splice: &mut Splice<'_>) -> Result<(), WriteError> {
+        let mut sees_value: Vec<bool> = Vec::new();
+        for (graph, GraphLayout { source, nodes, .. }) in self.layout.graphs() {
+            let outer = self.layout.outer(graph);
+            let sees =
+                outer.is_none_or(|outer| sees_value[outer.index()] && !self.layout.defines(graph, old));
+            sees_value.push(sees);
+            if !sees {
+                continue;
+            }
+            for (position, node) in nodes.iter().enumerate() {
+                for (port, input) in node.inputs().enumerate() {
+                    if input? == old {
+                        self.read(Site { graph, node: Some(position), port }, new);
+                    }
+                }
+                for (port, output) in node.outputs().enumerate() {
+                    if output? == old {
+                        let ports = self.outputs.entry(NodeId { graph, position }).or_default();
+                        ports.insert(port, new.to_owned());
+                    }
+                }
+            }
+            let Source::Graph(view) = source else { continue };
+            for (port, info) in view.outputs().enumerate() {
+                if info?.parse()?.name == old {
+                    self.read(Site { graph, node: None, port }, new);
+                }
+            }
+            for tensor in view.initializers() {
+                let tensor = tensor?;
+                for field in tensor.wire_fields() {
+                    let field = field?;
+                    if outer.is_none() && field.number == TENSOR_NAME && tensor.header()?.name == old {
+                        splice.replace(tensor.offset(), &field, &Records::new().bytes(TENSOR_NAME, new));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn graph(
+        &mut self,
+        graph: GraphId,
+        layout: &GraphLayout<'w>,
+        splice: &mut Splice<'_>,
+        changes: &mut Changes,
+        undeclared: &mut Vec<(usize, Field<'w>, ValueInfoProto)>,
+    ) -> Result<(), WriteError> {
+        let message = layout.source.offset();
+        let is_outermost = graph.index() == 0;
+        let (mut position, mut outputs) = (0, 0);
+        for field in layout.source.fields() {
+            let field = field?;
+            let WireValue::Len(bytes, offset) = field.value else { continue };
+            if field.number == layout.source.node_field() {
+                let node = NodeId { graph, position };
+                self.node(node, NodeView::from_body(bytes, offset), message, &field, splice, changes)?;
+                position += 1;
+                continue;
+            }
+            let elems: BTreeSet<Elem> = match (layout.source, field.number) {
+                (Source::Function(_), FUNCTION_OUTPUT) => {
+                    if let Some(name) = self.results.get(&(graph, outputs)) {
+                        splice.replace(message, &field, &Records::new().bytes(FUNCTION_OUTPUT, name));
+                    }
+                    outputs += 1;
+                    continue;
+                }
+                (Source::Graph(_), GRAPH_OUTPUT) => {
+                    outputs += 1;
+                    if is_outermost {
+                        continue;
+                    }
+                    let of_call = |call: &_| self.solution.output_elem(*call, graph, outputs - 1);
+                    self.copy.calls.iter().filter_map(of_call).collect()
+                }
+                (Source::Graph(_), GRAPH_INPUT) if is_outermost => continue,
+                (Source::Graph(_), GRAPH_INPUT | GRAPH_VALUE_INFO)
+                | (Source::Function(_), FUNCTION_VALUE_INFO) => {
+                    let name = ValueInfoView::from_body(bytes, offset).parse()?.name;
+                    self.elems(LocalValue { graph, name })
+                }
+                _ => continue,
+            };
+            let is_output = matches!(layout.source, Source::Graph(_)) && field.number == GRAPH_OUTPUT;
+            let result = self.results.get(&(graph, outputs.wrapping_sub(1))).filter(|_| is_output).cloned();
+            let mut info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(bytes))?;
+            if elems.len() > 1 {
+                let name = result.or(info.name);
+                undeclared.push((message, field, ValueInfoProto { name, r#type: None, ..info }));
+                continue;
+            }
+            let corrected = elems.first().and_then(|to| {
+                let from = retype(info.r#type.as_mut(), *to)?;
+                Some(Declaration {
+                    graph: self.graph_text(graph),
+                    name: info.name().to_owned(),
+                    from,
+                    to: *to,
+                })
+            });
+            if corrected.is_none() && result.is_none() {
+                continue;
+            }
+            self.has_changed = true;
+            changes.declarations.extend(corrected);
+            if result.is_some() {
+                info.name = result;
+            }
+            splice.replace(message, &field, &Records::new().message(field.number, &info));
+        }
+        let end = NodeId { graph, position };
+        if let Some(nodes) = self.new_nodes.remove(&end) {
+            for node in &nodes {
+                splice.append(message, &Records::new().message(layout.source.node_field(), node));
+            }
+            changes.hunks.push(self.hunk(end, None, nodes.iter().map(printed).collect()));
+        }
+        Ok(())
+    }
+
+    /// The element types of a declared value in the calls of the copy.
+    fn elems(&self, value: LocalValue<'_>) -> BTreeSet<Elem> {
+        match self.renamed.get(value.name) {
+            Some(elem) if value.graph.index() == 0 => BTreeSet::from([*elem]),
+            Some(_) | None => {
+                self.copy.calls.iter().filter_map(|call| self.solution.value_elem(*call, value)).collect()
+            }
+        }
+    }
+
+    fn node(
+        &mut self,
+        id: NodeId,
+        view: NodeView<'_>,
+        message: usize,
+        field: &Field<'_>,
+        splice: &mut Splice<'_>,
+        changes: &mut Changes,
+    ) -> Result<(), WriteError> {
+        let mut after = Vec::new();
+        for node in self.new_nodes.remove(&id).unwrap_or_default() {
+            splice.insert_before(message, field, &Records::new().message(field.number, &node));
+            after.push(printed(&node));
+        }
+        let inputs = self.inputs.remove(&id).unwrap_or_default();
+        let outputs = self.outputs.remove(&id).unwrap_or_default();
+        let callee = self.copy.callees.get(&id).map(|callee| &self.copies[callee.index()].name);
+        let callee = callee.filter(|name| **name != self.layout.operator(id));
+        let mut before = None;
+        if !inputs.is_empty() || !outputs.is_empty() || callee.is_some() {
+            self.has_changed = true;
+            rename_ports(view, NODE_INPUT, &inputs, splice)?;
+            rename_ports(view, NODE_OUTPUT, &outputs, splice)?;
+            let mut node: NodeProto = read(bytes::Bytes::copy_from_slice(view.bytes()))?;
+            before = Some(printed(&node));
+            for (ports, names) in [(&mut node.input, inputs), (&mut node.output, outputs)] {
+                for (at, name) in names {
+                    if let Some(port) = ports.get_mut(at) {
+                        *port = name;
+                    }
+                }
+            }
+            if let Some(callee) = callee {
+                for field in view.wire_fields() {
+                    let field = field?;
+                    if field.number == NODE_OP_TYPE {
+                        splice.replace(view.offset(), &field, &Records::new().bytes(NODE_OP_TYPE, callee));
+                    }
+                }
+                node.op_type = Some(callee.clone());
+            }
+            after.push(printed(&node));
+        }
+        if !after.is_empty() {
+            changes.hunks.push(self.hunk(id, before, after));
+        }
+        Ok(())
+    }
+
+    fn hunk(&self, node: NodeId, before: Option<String>, after: Vec<String>) -> Hunk {
+        Hunk { graph: self.graph_text(node.graph), position: node.position, before, after }
+    }
+}
+
+/// Renames some ports of a node; `number` is the field of inputs or of outputs.
+fn rename_ports(
+    view: NodeView<'_>,
+    number: u32,
+    names: &Ports,
+    splice: &mut Splice<'_>,
+) -> Result<(), WriteError> {
+    let mut position = 0;
+    for field in view.wire_fields() {
+        let field = field?;
+        if field.number == number {
+            if let Some(name) = names.get(&position) {
+                splice.replace(view.offset(), &field, &Records::new().bytes(number, name));
+            }
+            position += 1;
+        }
+    }
+    Ok(())
+}
+
+fn printed(node: &NodeProto) -> String {
+    print_node(node, &PrintOptions::display()).text
+}
+
+/// An element type as a part of a name.
+fn elem_name(elem: Elem) -> &'static str {
+    elem.onnx_name().unwrap_or("other")
+}

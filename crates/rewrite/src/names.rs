@@ -1,0 +1,36 @@
+//! Names that no value, node or symbol has yet.
+
+use std::collections::{HashMap, HashSet};
+
+/// The names in use, and those handed out.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    taken: HashSet<String>,
+    /// The number to try next for a name that was requested before.
+    next: HashMap<String, usize>,
+}
+
+impl Names {
+    pub(crate) fn take(&mut self, name: &str) {
+        if !self.taken.contains(name) {
+            self.taken.insert(name.to_owned());
+        }
+    }
+
+    pub(crate) fn any(&self, test: impl FnMut(&String) -> bool) -> bool {
+        self.taken.iter().any(test)
+    }
+
+    /// Returns `wanted`, or the first free one of `wanted_2`, `wanted_3` and so on.
+    pub(crate) fn fresh(&mut self, wanted: &str) -> String {
+        // Names are never released, so smaller numbers stay taken.
+        let next = self.next.entry(wanted.to_owned()).or_insert(1);
+        loop {
+            let name = if *next == 1 { wanted.to_owned() } else { format!("{wanted}_{next}") };
+            *next += 1;
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
+}
