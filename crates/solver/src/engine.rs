@@ -44,7 +44,7 @@ use crate::state::recovery::Purpose;
 use crate::ty::{Types, Waiter};
 
 /// The result of a step.
-enum Outcome {
+enum StepResult {
     Done,
     /// The function has to be solved first.
     Call(Call),
@@ -74,8 +74,8 @@ impl<'a, 'p> Engine<'a, 'p> {
             self.deliver_woken(&mut frame, &mut suspended);
             match frame.next() {
                 Some(step) => match self.step(&mut frame, &body, step) {
-                    Outcome::Done => {}
-                    Outcome::Call(call) => {
+                    StepResult::Done => {}
+                    StepResult::Call(call) => {
                         // The node runs again after its function is solved, to copy the summary.
                         frame.wake(step);
                         let callee = self.calls.enter(&mut self.core, &frame, step, call);
@@ -120,7 +120,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
     }
 
-    fn step(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) -> Outcome {
+    fn step(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) -> StepResult {
         let first = body.first_step(step);
         // Whether the node was found to be in error now, so that its shapes may be wrong.
         let mut doubtful = false;
@@ -138,7 +138,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                     (kind, Mode::Permissive | Mode::Strict) => Err(kind.clone()),
                 },
                 OpKind::Function(function) => match self.call(frame, step, *function) {
-                    Ok(Some(call)) => return Outcome::Call(call),
+                    Ok(Some(call)) => return StepResult::Call(call),
                     Ok(None) => Ok(()),
                     Err(kind) => Err(kind),
                 },
@@ -150,7 +150,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
         if matches!(body.step(step).kind, StepKind::Enter(_)) {
             self.declared_inputs(frame, step);
-            return Outcome::Done;
+            return StepResult::Done;
         }
         let failed = frame.errors.contains_key(&first);
         for value in body.outputs(step).iter().flatten().copied() {
@@ -164,7 +164,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                 }
             }
         }
-        Outcome::Done
+        StepResult::Done
     }
 
     /// Unifies the declared types of the inputs of nested graphs.

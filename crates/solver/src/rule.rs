@@ -38,8 +38,8 @@ mod types;
 mod unroll;
 
 pub use crate::dim::shape::DimVec;
-pub use crate::state::constants::{Counting, Floats, Ints, MAX_ELEMENTS, Order};
-pub use cases::Comparison;
+pub use crate::state::constants::{Counting, CountingOrder, Floats, Ints, MAX_ELEMENTS};
+pub use cases::ComparisonOp;
 pub use cx::RuleCx;
 pub use error::RuleError;
 pub use loops::{Knowledge, Trips};

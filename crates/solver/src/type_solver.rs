@@ -114,8 +114,8 @@ enum SeedType {
 impl TypeSolver {
     /// A solver for a graph whose operators `declaration` gives, by domain and name.
     ///
-    /// It is asked once for each operator of the graph and of the graphs nested in it. ONNX's own domain
-    /// may be called `""` or `ai.onnx`: it is asked as the graph writes it, then by the other name.
+    /// It is request once for each operator of the graph and of the graphs nested in it. ONNX's own domain
+    /// may be called `""` or `ai.onnx`: it is request as the graph writes it, then by the other name.
     pub fn from_graph(
         graph: &GraphProto,
         declaration: impl FnMut(&str, &str) -> Option<&'static AtomicOpDecl>,

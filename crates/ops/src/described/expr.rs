@@ -70,7 +70,7 @@ pub(super) enum Expr {
 
 /// How two integers are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Comparison {
+pub(super) enum ComparisonOp {
     Equal,
     Different,
     Less,
@@ -84,7 +84,7 @@ pub(super) enum Condition {
     HasAttribute(Box<str>),
     Not(Box<Condition>),
     All(Vec<Condition>),
-    Compare(Comparison, Expr, Expr),
+    Compare(ComparisonOp, Expr, Expr),
     Text { attribute: Box<str>, text: Box<str> },
 }
 
@@ -674,12 +674,12 @@ impl<'t> Reader<'t, '_> {
         let mark = self.next();
         let right = self.expr()?;
         Ok(match mark {
-            Some(Token::Mark("=" | "==")) => Condition::Compare(Comparison::Equal, left, right),
-            Some(Token::Mark("!=")) => Condition::Compare(Comparison::Different, left, right),
-            Some(Token::Mark("<")) => Condition::Compare(Comparison::Less, left, right),
-            Some(Token::Mark("<=")) => Condition::Compare(Comparison::AtMost, left, right),
-            Some(Token::Mark(">")) => Condition::Compare(Comparison::Less, right, left),
-            Some(Token::Mark(">=")) => Condition::Compare(Comparison::AtMost, right, left),
+            Some(Token::Mark("=" | "==")) => Condition::Compare(ComparisonOp::Equal, left, right),
+            Some(Token::Mark("!=")) => Condition::Compare(ComparisonOp::Different, left, right),
+            Some(Token::Mark("<")) => Condition::Compare(ComparisonOp::Less, left, right),
+            Some(Token::Mark("<=")) => Condition::Compare(ComparisonOp::AtMost, left, right),
+            Some(Token::Mark(">")) => Condition::Compare(ComparisonOp::Less, right, left),
+            Some(Token::Mark(">=")) => Condition::Compare(ComparisonOp::AtMost, right, left),
             other => return Err(expected("a comparison", other.as_ref())),
         })
     }

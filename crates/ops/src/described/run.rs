@@ -12,7 +12,7 @@ use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::Out;
 use typeloom_solver::rule::{DimVec, Extent, Port, RuleCx, RuleError, ShapeRule};
 
-use super::expr::{Clause, Comparison, Condition, Expr, Item, Mention, NameNo, Operation, RunNo};
+use super::expr::{Clause, ComparisonOp, Condition, Expr, Item, Mention, NameNo, Operation, RunNo};
 use crate::catalogue::Standard;
 use crate::rules::common::{require_at_most, unknown_extent};
 
@@ -472,13 +472,13 @@ impl Env {
                 let difference = dims.sub(b, a);
                 let (least, most) = dims.bounds(difference);
                 match comparison {
-                    Comparison::Equal => equal,
-                    Comparison::Different => equal.map(|equal| !equal),
-                    Comparison::Less if least.is_some_and(|least| least > 0) => Some(true),
-                    Comparison::Less if most.is_some_and(|most| most <= 0) => Some(false),
-                    Comparison::AtMost if least.is_some_and(|least| least >= 0) => Some(true),
-                    Comparison::AtMost if most.is_some_and(|most| most < 0) => Some(false),
-                    Comparison::Less | Comparison::AtMost => None,
+                    ComparisonOp::Equal => equal,
+                    ComparisonOp::Different => equal.map(|equal| !equal),
+                    ComparisonOp::Less if least.is_some_and(|least| least > 0) => Some(true),
+                    ComparisonOp::Less if most.is_some_and(|most| most <= 0) => Some(false),
+                    ComparisonOp::AtMost if least.is_some_and(|least| least >= 0) => Some(true),
+                    ComparisonOp::AtMost if most.is_some_and(|most| most < 0) => Some(false),
+                    ComparisonOp::Less | ComparisonOp::AtMost => None,
                 }
             }
         })

@@ -112,7 +112,7 @@ fn if_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
         }
     }
     if lossy {
-        cx.ask(In(0));
+        cx.request_cases(In(0));
     }
     Ok(Exit::Done)
 }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Counting, DimVec, Extent, Ints, Order, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Counting, CountingOrder, DimVec, Extent, Ints, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{require_at_most, require_indices};
@@ -143,11 +143,11 @@ fn counted_value(cx: &mut RuleCx<'_, '_>, Counting { least, greatest, order }: C
     for index in known {
         // From the end, the last element has the index -1.
         let (from, by) = match (order, index < 0) {
-            (Order::Rising, false) => (least, Some(index)),
-            (Order::Rising, true) => (greatest, index.checked_add(1)),
-            (Order::Falling, false) => (greatest, index.checked_neg()),
-            (Order::Falling, true) => (least, (-1_i64).checked_sub(index)),
-            (Order::Any, _) => return,
+            (CountingOrder::Rising, false) => (least, Some(index)),
+            (CountingOrder::Rising, true) => (greatest, index.checked_add(1)),
+            (CountingOrder::Falling, false) => (greatest, index.checked_neg()),
+            (CountingOrder::Falling, true) => (least, (-1_i64).checked_sub(index)),
+            (CountingOrder::Any, _) => return,
         };
         let Some(by) = by else { return };
         let by = cx.dims().constant(by);

@@ -5,7 +5,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Counting, Floats, Ints, Order, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Counting, CountingOrder, Floats, Ints, Rule, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{require_single, unknown_extent};
@@ -61,11 +61,11 @@ fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, RuleError> {
         match cx.const_dim(delta) {
             Some(1) if is_filled(cx, start, span) => {
                 let greatest = cx.dims().sub(limit, DimId::ONE);
-                cx.set_counting(Out(0), Counting { least: start, greatest, order: Order::Rising });
+                cx.set_counting(Out(0), Counting { least: start, greatest, order: CountingOrder::Rising });
             }
             Some(-1) if !cx.dims().is_anonymous(span) && cx.is_positive_in_runs(count) => {
                 let least = cx.dims().add(limit, DimId::ONE);
-                cx.set_counting(Out(0), Counting { least, greatest: start, order: Order::Falling });
+                cx.set_counting(Out(0), Counting { least, greatest: start, order: CountingOrder::Falling });
             }
             Some(_) | None => {}
         }

@@ -54,22 +54,22 @@ const MAX_CLAIMS: usize = 1024;
 
 /// The decisions about the equations and claims of a solved frame.
 #[derive(Default)]
-pub(crate) struct Judged<'a> {
+pub(crate) struct Decided<'a> {
     pub(crate) errors: Vec<SolveError<'a>>,
     /// The conditions on callers in their simplest form, and the undecided ones.
     pub(crate) requirements: Vec<Requirement>,
 }
 
 /// Decides the equations and claims of a solved frame.
-pub(crate) fn judge<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Judged<'a> {
+pub(crate) fn decide<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Decided<'a> {
     let errors = narrowed_inputs(core, frame);
     if frame.equations.is_empty() && frame.claims.is_empty() {
-        return Judged { errors, requirements: Vec::new() };
+        return Decided { errors, requirements: Vec::new() };
     }
     let mut facts = solve(core, frame);
     facts.claims(core, frame);
-    facts.judged.errors.extend(errors);
-    facts.judged
+    facts.decided.errors.extend(errors);
+    facts.decided
 }
 
 /// The symbols that must equal another symbol or an expression, with that dim.
@@ -113,7 +113,7 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
         reported: BTreeSet::new(),
         in_error: BTreeSet::new(),
         baked: true,
-        judged: Judged::default(),
+        decided: Decided::default(),
     };
     // Conditions of the graph alone come first, so that the result does not depend on the order of nodes.
     // Equations with the declared extents of other inputs come last.
@@ -133,7 +133,7 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
     facts.drop_implied(core);
     for equation in open.into_iter().chain(beyond) {
         let condition = Condition::new(equation.need, equation.left, equation.right);
-        facts.judged.requirements.push(Requirement { condition, equation, is_decided: false });
+        facts.decided.requirements.push(Requirement { condition, equation, is_decided: false });
     }
     facts
 }
@@ -154,7 +154,7 @@ struct Facts<'a> {
     baked: bool,
     /// The symbols whose report is an error and not a warning.
     in_error: BTreeSet<DimId>,
-    judged: Judged<'a>,
+    decided: Decided<'a>,
 }
 
 impl<'a> Facts<'a> {
@@ -198,7 +198,7 @@ impl<'a> Facts<'a> {
             SolveErrorKind::Restricted { condition, .. } => Some(condition),
             _ => None,
         };
-        let mut left: Vec<Condition> = self.judged.errors.iter().filter_map(restricted).collect();
+        let mut left: Vec<Condition> = self.decided.errors.iter().filter_map(restricted).collect();
         if left.len() > MAX_COMPARED {
             return;
         }
@@ -223,11 +223,11 @@ impl<'a> Facts<'a> {
             return;
         }
         let is_kept = |condition: Condition| left.contains(&condition) || !dropped.contains(&condition);
-        self.judged.errors.retain(|error| restricted(error).is_none_or(is_kept));
-        self.judged.requirements.retain(|requirement| is_kept(requirement.condition));
+        self.decided.errors.retain(|error| restricted(error).is_none_or(is_kept));
+        self.decided.requirements.retain(|requirement| is_kept(requirement.condition));
         // A removed restriction may exclude the smallest failing binding.
         let mut domain = Domain::nonempty();
-        for error in &mut self.judged.errors {
+        for error in &mut self.decided.errors {
             let SolveErrorKind::Restricted { condition, binding, .. } = &mut error.kind else { continue };
             if let Some(smallest) = core.dims.counterexample(*condition, &domain) {
                 *binding = smallest;
@@ -259,7 +259,7 @@ impl<'a> Facts<'a> {
             }
             let kind =
                 SolveErrorKind::ForcedSymbol { symbol, values, equation: *equation, baked: self.baked };
-            self.judged.errors.push(SolveError { site: ErrorSite::Step(equation.step), kind });
+            self.decided.errors.push(SolveError { site: ErrorSite::Step(equation.step), kind });
         }
     }
 
@@ -269,7 +269,7 @@ impl<'a> Facts<'a> {
         if core.dims.as_symbol(value).is_some() && self.is_free(core, condition) {
             let (left, right) = (symbol.min(value), symbol.max(value));
             let kind = SolveErrorKind::ForcedEquality { left, right, equation: *equation };
-            self.judged.errors.push(SolveError { site: ErrorSite::Step(equation.step), kind });
+            self.decided.errors.push(SolveError { site: ErrorSite::Step(equation.step), kind });
             self.require(condition, equation);
         } else {
             self.restricted(core, equation, condition);
@@ -285,12 +285,12 @@ impl<'a> Facts<'a> {
         let Some(binding) = core.dims.counterexample(condition, &self.domain) else { return };
         self.require(condition, equation);
         let kind = SolveErrorKind::Restricted { condition, equation: *equation, binding };
-        self.judged.errors.push(SolveError { site: ErrorSite::Step(equation.step), kind });
+        self.decided.errors.push(SolveError { site: ErrorSite::Step(equation.step), kind });
     }
 
     fn require(&mut self, condition: Condition, equation: &Equation) {
         let requirement = Requirement { condition, equation: *equation, is_decided: true };
-        self.judged.requirements.push(requirement);
+        self.decided.requirements.push(requirement);
     }
 
     /// Reports an equation that contradicts the earlier ones.
@@ -309,7 +309,7 @@ impl<'a> Facts<'a> {
         {
             self.in_error.insert(symbol);
             let kind = SolveErrorKind::ForcedSymbol { symbol, values, equation: *equation, baked: true };
-            self.judged.errors.push(SolveError { site, kind });
+            self.decided.errors.push(SolveError { site, kind });
             return;
         }
         let failure = match equation.source {
@@ -320,7 +320,7 @@ impl<'a> Facts<'a> {
             }
             EquationSource::Call | EquationSource::Declared(_) => return,
         };
-        self.judged
+        self.decided
             .errors
             .push(SolveError { site, kind: SolveErrorKind::Rule { rule: equation.rule, failure } });
     }
@@ -332,8 +332,8 @@ impl<'a> Facts<'a> {
             if refuted.contains_key(&claim.value) || frame.value_errors.contains_key(&claim.value) {
                 continue;
             }
-            let judged = if at < MAX_CLAIMS { self.claim(core, frame, claim) } else { Err(()) };
-            match judged {
+            let decided = if at < MAX_CLAIMS { self.claim(core, frame, claim) } else { Err(()) };
+            match decided {
                 Ok(Some(kind)) => {
                     refuted.insert(claim.value, SolveError { site: frame.site_of(claim.value), kind });
                 }
@@ -341,11 +341,11 @@ impl<'a> Facts<'a> {
                 Err(()) => {
                     let equation = claimed(frame, claim);
                     let condition = Condition::new(Relation::Equal, claim.derived, claim.declared);
-                    self.judged.requirements.push(Requirement { condition, equation, is_decided: false });
+                    self.decided.requirements.push(Requirement { condition, equation, is_decided: false });
                 }
             }
         }
-        self.judged.errors.extend(refuted.into_values());
+        self.decided.errors.extend(refuted.into_values());
     }
 
     /// The error of a claim: `Ok(None)` if it holds, `Err` if it is undecided.

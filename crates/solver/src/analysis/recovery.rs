@@ -127,8 +127,8 @@ pub(crate) fn element_types<'a>(
         .filter(|value| body.value(*value).declaration.is_none())
         .collect();
     let Some(elem) = confirmed(core, operators, frame, &body, step, &tied, candidates) else { return };
-    let odd = candidates.iter().find(|(_, candidate)| *candidate != elem);
-    if let Some((Port::In(at), _)) = odd
+    let outlier = candidates.iter().find(|(_, candidate)| *candidate != elem);
+    if let Some((Port::In(at), _)) = outlier
         && let Some(culprit) = body.inputs(step).get(*at).copied().flatten()
     {
         frame.culprits.insert(body.first_step(step), culprit);
@@ -169,12 +169,13 @@ fn confirmed<'a>(
         Port::In(at) => body.inputs(step).get(at).copied().flatten(),
         Port::Out(_) | Port::BodyIn(..) | Port::BodyOut(..) => None,
     };
-    let mut is_given =
-        |port: Port| operand(port).is_some_and(|value| is_main && given(core, operators, body, value));
-    let (given_a, given_b) = (is_given(a_port), is_given(b_port));
-    if given_a || given_b {
+    let mut is_from_input = |port: Port| {
+        operand(port).is_some_and(|value| is_main && comes_from_input(core, operators, body, value))
+    };
+    let (from_input_a, from_input_b) = (is_from_input(a_port), is_from_input(b_port));
+    if from_input_a || from_input_b {
         for value in outputs {
-            core.recovery.given.insert(*value, true);
+            core.recovery.from_input.insert(*value, true);
         }
         let used = |elem| {
             let (inputs, outputs) = (count(|it| &it.inputs, core, elem), count(|it| &it.outputs, core, elem));
@@ -187,7 +188,7 @@ fn confirmed<'a>(
             (_, _) => {}
         }
     }
-    if let Some(found) = behind(core, operators, frame, body, outputs, (a, b)) {
+    if let Some(found) = confirmed_by_readers(core, operators, frame, body, outputs, (a, b)) {
         return Some(found);
     }
     if is_float(a) == is_float(b) {
@@ -211,11 +212,16 @@ fn confirmed<'a>(
 
 /// Whether the element type of a value is that of an input of the model, by following type variables of
 /// signatures.
-fn given<'a>(core: &mut Core<'a>, operators: &Operators<'a>, body: &Body<'a>, value: ValueId) -> bool {
+fn comes_from_input<'a>(
+    core: &mut Core<'a>,
+    operators: &Operators<'a>,
+    body: &Body<'a>,
+    value: ValueId,
+) -> bool {
     let mut path = Vec::new();
     let mut at = value;
     let found = loop {
-        if let Some(known) = core.recovery.given.get(&at) {
+        if let Some(known) = core.recovery.from_input.get(&at) {
             break *known;
         }
         path.push(at);
@@ -242,13 +248,13 @@ fn given<'a>(core: &mut Core<'a>, operators: &Operators<'a>, body: &Body<'a>, va
         }
     };
     for value in path {
-        core.recovery.given.insert(value, found);
+        core.recovery.from_input.insert(value, found);
     }
     found
 }
 
 /// The element type of an operand that later nodes relate to one of some values, if it is one of two.
-fn behind<'a>(
+fn confirmed_by_readers<'a>(
     core: &mut Core<'a>,
     operators: &Operators<'a>,
     frame: &Frame<'a>,

@@ -148,7 +148,7 @@ impl<'a> Scope<'_, 'a> {
 
     /// What a case assumes of a condition of the main graph.
     fn condition(&self, literal: &Literal) -> Option<String> {
-        let Question::Condition(value) = literal.asked.question else { return None };
+        let Question::Condition(value) = literal.request.question else { return None };
         Some(format!("if {} is {}", self.name(value), literal.holds))
     }
 
@@ -156,7 +156,7 @@ impl<'a> Scope<'_, 'a> {
     fn assumption(&self, literal: &Literal) -> Option<String> {
         let dims = &self.core.dims;
         let holds = literal.holds;
-        Some(match literal.asked.question {
+        Some(match literal.request.question {
             Question::Equal(a, b) => {
                 let sign = if holds { "=" } else { "!=" };
                 format!("in the case `{} {sign} {}`", dims.display(a), dims.display(b))

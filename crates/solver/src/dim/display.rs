@@ -66,7 +66,7 @@ struct Part {
 
 /// The context of an expression, which decides about parentheses.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Context {
     /// The context binds no tighter than `+`.
     Summand,
     /// An operand of `*`, `//` or `%`.
@@ -91,7 +91,7 @@ impl Printer<'_, '_, '_> {
         if shared.factors.is_empty() {
             return self.parts(&parts);
         }
-        self.part(&shared, Place::Operand)?;
+        self.part(&shared, Context::Operand)?;
         self.out.write_str("*(")?;
         self.parts(&parts)?;
         self.out.write_str(")")
@@ -109,32 +109,32 @@ impl Printer<'_, '_, '_> {
                 (_, true) => self.out.write_str(" - ")?,
             }
             // After a leading minus, a quotient needs parentheses, because the minus binds tighter.
-            let place = if at == 0 && part.coefficient < 0 { Place::Operand } else { Place::Summand };
-            self.part(part, place)?;
+            let context = if at == 0 && part.coefficient < 0 { Context::Operand } else { Context::Summand };
+            self.part(part, context)?;
         }
         Ok(())
     }
 
-    /// The part without its sign; `place` is the context of a single factor.
-    fn part(&mut self, part: &Part, place: Place) -> fmt::Result {
+    /// The part without its sign; `context` is the context of a single factor.
+    fn part(&mut self, part: &Part, context: Context) -> fmt::Result {
         let magnitude = part.coefficient.unsigned_abs();
         let coefficient = magnitude != 1 || part.factors.is_empty();
         if coefficient {
             write!(self.out, "{magnitude}")?;
         }
-        let place = if coefficient || part.factors.len() > 1 { Place::Operand } else { place };
+        let context = if coefficient || part.factors.len() > 1 { Context::Operand } else { context };
         for (at, factor) in part.factors.iter().enumerate() {
             if coefficient || at > 0 {
                 self.out.write_str("*")?;
             }
-            self.factor(factor, place)?;
+            self.factor(factor, context)?;
         }
         Ok(())
     }
 
-    fn factor(&mut self, factor: &Factor, place: Place) -> fmt::Result {
+    fn factor(&mut self, factor: &Factor, context: Context) -> fmt::Result {
         match factor {
-            Factor::Modulo(dividend, divisor) => self.bracketed(place, |printer| {
+            Factor::Modulo(dividend, divisor) => self.bracketed(context, |printer| {
                 printer.operand(dividend)?;
                 printer.out.write_str(" % ")?;
                 printer.operand(divisor)
@@ -147,24 +147,24 @@ impl Printer<'_, '_, '_> {
                 }
                 self.out.write_str(")")
             }
-            &Factor::Atom(atom) => self.atom(atom, place),
+            &Factor::Atom(atom) => self.atom(atom, context),
         }
     }
 
-    fn atom(&mut self, atom: DimId, place: Place) -> fmt::Result {
+    fn atom(&mut self, atom: DimId, context: Context) -> fmt::Result {
         if let Some(value) = self.dims.binding(atom) {
             if self.bindings == MAX_BINDINGS {
                 return self.out.write_str("?");
             }
             self.bindings += 1;
             let value = self.dims.terms(self.dims.chase(value));
-            let printed = self.bracketed(place, |printer| printer.operand(&value));
+            let printed = self.bracketed(context, |printer| printer.operand(&value));
             self.bindings -= 1;
             return printed;
         }
         match self.dims.kind(atom) {
             Some(Kind::Symbol(_)) => self.name(self.dims.as_symbol(atom).unwrap_or_default()),
-            Some(Kind::Floor { numerator, denominator }) => self.bracketed(place, |printer| {
+            Some(Kind::Floor { numerator, denominator }) => self.bracketed(context, |printer| {
                 let (numerator, denominator) =
                     (printer.dims.terms(numerator), printer.dims.terms(denominator));
                 printer.operand(&numerator)?;
@@ -211,12 +211,12 @@ impl Printer<'_, '_, '_> {
             }
             _ => false,
         };
-        let place = if bare { Place::Summand } else { Place::Operand };
-        self.bracketed(place, |printer| printer.terms(terms))
+        let context = if bare { Context::Summand } else { Context::Operand };
+        self.bracketed(context, |printer| printer.terms(terms))
     }
 
-    fn bracketed(&mut self, place: Place, inside: impl FnOnce(&mut Self) -> fmt::Result) -> fmt::Result {
-        if place == Place::Summand {
+    fn bracketed(&mut self, context: Context, inside: impl FnOnce(&mut Self) -> fmt::Result) -> fmt::Result {
+        if context == Context::Summand {
             return inside(self);
         }
         self.out.write_str("(")?;

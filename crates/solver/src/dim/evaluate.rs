@@ -1,6 +1,6 @@
 //! Evaluation of dims at given values of their leaves.
 //!
-//! A dim is first compiled to a [`Program`], a list of steps in which operands precede their uses, so that a
+//! A dim is first compiled to a [`DimProgram`], a list of steps in which operands precede their uses, so that a
 //! search can evaluate it at thousands of bindings. Compilation visits every node once, follows bound
 //! variables, and uses an explicit stack.
 //!
@@ -26,13 +26,13 @@ enum Step {
 
 /// Dims that are compiled for repeated evaluation.
 #[derive(Clone, Debug)]
-pub(super) struct Program {
+pub(super) struct DimProgram {
     steps: Vec<Step>,
     roots: Vec<usize>,
     leaves: Vec<DimId>,
 }
 
-impl Program {
+impl DimProgram {
     /// Compiles all `roots`.
     pub(super) fn new(dims: &Dims, roots: &[DimId]) -> Self {
         let mut program = Self { steps: Vec::new(), roots: Vec::new(), leaves: Vec::new() };
@@ -100,7 +100,7 @@ impl Program {
         self.steps.len()
     }
 
-    /// Evaluates all steps. `leaf` returns the value of the leaf at a position of [`Program::leaves`].
+    /// Evaluates all steps. `leaf` returns the value of the leaf at a position of [`DimProgram::leaves`].
     pub(super) fn run(&self, results: &mut Results, leaf: impl Fn(usize) -> Option<i64>) {
         results.0.clear();
         for step in &self.steps {
@@ -145,7 +145,7 @@ impl Dims {
     /// `None` if a leaf has no value, a divisor is zero, or a number overflows.
     #[must_use]
     pub fn evaluate(&self, dim: DimId, values: &[(DimId, i64)]) -> Option<i64> {
-        let program = Program::new(self, &[dim]);
+        let program = DimProgram::new(self, &[dim]);
         let mut results = Results::default();
         program.run(&mut results, |position| {
             let leaf = program.leaves[position];

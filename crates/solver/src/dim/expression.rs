@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::arena::Dims;
-use super::evaluate::{Program, Results};
+use super::evaluate::{DimProgram, Results};
 use super::id::DimId;
 
 /// An expression over named symbols, compiled once and evaluated without its arena.
@@ -24,7 +24,7 @@ use super::id::DimId;
 #[derive(Clone, Debug)]
 pub struct DimExpression {
     text: Box<str>,
-    program: Program,
+    program: DimProgram,
     /// Names of the leaves of `program`.
     symbols: Box<[Arc<str>]>,
 }
@@ -70,7 +70,7 @@ impl Dims {
     /// Compiles a dim for use outside of the arena; `None` if it mentions an anonymous variable.
     #[must_use]
     pub fn expression(&self, dim: DimId) -> Option<DimExpression> {
-        let program = Program::new(self, &[dim]);
+        let program = DimProgram::new(self, &[dim]);
         let symbols = program
             .leaves()
             .iter()

@@ -14,7 +14,7 @@
 use super::arena::Dims;
 use super::condition::{Condition, Goal};
 use super::domain::{Domain, symbols_of};
-use super::evaluate::{Program, Results};
+use super::evaluate::{DimProgram, Results};
 use super::examine::{Effort, Verdict};
 use super::id::DimId;
 use super::poly::{constant_term, without_constant};
@@ -102,7 +102,7 @@ impl Dims {
         symbol: DimId,
         (low, high): (i64, i64),
     ) -> Option<Vec<i64>> {
-        let program = Program::new(self, &[condition.left, condition.right]);
+        let program = DimProgram::new(self, &[condition.left, condition.right]);
         if program.leaves() != [symbol] {
             return None;
         }

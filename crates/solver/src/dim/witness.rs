@@ -14,7 +14,7 @@ use super::arena::{Dims, Kind};
 use super::bounds::Interval;
 use super::condition::Condition;
 use super::domain::{Domain, symbols_of};
-use super::evaluate::{Program, Results};
+use super::evaluate::{DimProgram, Results};
 use super::id::DimId;
 
 /// Maximum number of evaluated steps of a search.
@@ -42,7 +42,7 @@ struct Search {
     wanted: Wanted,
     facts: Vec<Condition>,
     /// The roots: both sides of the condition, both sides of every fact, the values of fixed symbols.
-    program: Program,
+    program: DimProgram,
     results: Results,
     free: Vec<Free>,
     fixed: Vec<(DimId, Interval)>,
@@ -66,7 +66,7 @@ impl Search {
             fixed.push((symbol, domain.bounds_of(dims, symbol)));
             roots.push(value);
         }
-        let program = Program::new(dims, &roots);
+        let program = DimProgram::new(dims, &roots);
         let mut free = Vec::new();
         for (position, &leaf) in program.leaves().iter().enumerate() {
             dims.as_symbol(leaf)?;

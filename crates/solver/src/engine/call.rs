@@ -351,33 +351,33 @@ fn key<'a>(
     const ABSENT: i64 = -1;
     const SHAPED: i64 = -2;
     const VALUED: i64 = -3;
-    let mut words = Words::default();
+    let mut encoder = KeyEncoder::default();
     let mut types = crate::ty::Numbering::default();
     for input in frame.body.inputs(step) {
         let Some(value) = *input else {
-            words.words.push(ABSENT);
+            encoder.words.push(ABSENT);
             continue;
         };
         let slot = frame.slots[value.index()];
         match slot.ty {
-            Some(ty) => core.types.encode(ty, &mut types, &mut words.words),
-            None => words.words.push(ABSENT),
+            Some(ty) => core.types.encode(ty, &mut types, &mut encoder.words),
+            None => encoder.words.push(ABSENT),
         }
         if !precise {
             continue;
         }
         if let Some(shape) = frame.shape_read(value) {
             let dims: DimVec = core.shapes.get(shape).into();
-            words.words.extend([SHAPED, i64::try_from(dims.len()).unwrap_or(i64::MAX)]);
+            encoder.words.extend([SHAPED, i64::try_from(dims.len()).unwrap_or(i64::MAX)]);
             for dim in dims {
-                words.dim(core, dim);
+                encoder.dim(core, dim);
             }
         }
         let ints = core.data_of(frame, value).and_then(Data::as_ints).cloned();
         if let Some(ints) = ints.filter(|ints| ints.items.len() <= MAX_PASSED_ELEMENTS) {
-            words.words.extend([VALUED, i64::try_from(ints.items.len()).unwrap_or(i64::MAX)]);
+            encoder.words.extend([VALUED, i64::try_from(ints.items.len()).unwrap_or(i64::MAX)]);
             for item in &ints.items {
-                words.dim(core, *item);
+                encoder.dim(core, *item);
             }
         }
     }
@@ -388,20 +388,20 @@ fn key<'a>(
             bytes.extend(part);
         }
     }
-    let Words { words, rigid, .. } = words;
+    let KeyEncoder { words, rigid, .. } = encoder;
     Key { function, conditional: frame.is_conditional(step), words, dims: rigid, attributes: bytes }
 }
 
 /// Encodes the types, shapes and constants of arguments in the order of their appearance.
 #[derive(Default)]
-struct Words {
+struct KeyEncoder {
     words: Vec<i64>,
     /// Dims over symbols of the model. They are hash-consed, so equal ones have one id.
     rigid: Vec<DimId>,
     unknown: Map<DimId, i64>,
 }
 
-impl Words {
+impl KeyEncoder {
     fn dim(&mut self, core: &mut Core<'_>, dim: DimId) {
         let dim = core.dims.resolve(dim);
         if let Some(constant) = core.dims.as_constant(dim) {

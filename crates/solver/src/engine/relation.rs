@@ -51,7 +51,7 @@ pub(crate) fn run<'a>(
 ) -> Result<(), SolveErrorKind<'a>> {
     arity(frame, step, decl)?;
     let mut cx = RuleCx::new(core, frame, step, None, PORT_BOUND);
-    let result = bounds(&mut cx, decl).and_then(|()| settle(&mut cx, decl.type_relations));
+    let result = bounds(&mut cx, decl).and_then(|()| run_to_fixed_point(&mut cx, decl.type_relations));
     let own = cx.waiter();
     cx.types().forget_woken(own);
     result
@@ -112,7 +112,10 @@ fn bound<'a>(
 }
 
 /// Runs the relations of a node to their fixed point.
-fn settle<'a>(cx: &mut RuleCx<'_, 'a>, relations: &'static [TypeRelation]) -> Result<(), SolveErrorKind<'a>> {
+fn run_to_fixed_point<'a>(
+    cx: &mut RuleCx<'_, 'a>,
+    relations: &'static [TypeRelation],
+) -> Result<(), SolveErrorKind<'a>> {
     let mut due: SmallVec<[bool; 4]> = SmallVec::from_elem(true, relations.len());
     while let Some(at) = due.iter().position(|due| *due) {
         due[at] = false;

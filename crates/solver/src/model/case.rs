@@ -24,9 +24,9 @@ mod display;
 mod merge;
 mod split;
 
-use crate::state::cases::{Asked, Literal, Question};
+use crate::state::cases::{CaseRequest, Literal, Question};
 
-pub(crate) use blame::{judge, open_claims, prune};
+pub(crate) use blame::{decide, open_claims, prune};
 pub(crate) use display::display_union;
 pub(crate) use merge::{Alternatives, merge};
 pub(crate) use split::{Leaf, split, trace};
@@ -44,10 +44,10 @@ pub(crate) const MAX_CASES: usize = 16;
 /// truth value of its question, so that values computed from it are recognised.
 pub(crate) fn seed_conditions<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     let literals = core.cases.literals.clone();
-    for Literal { asked, holds } in literals {
-        let Question::Condition(value) = asked.question else { continue };
+    for Literal { request, holds } in literals {
+        let Question::Condition(value) = request.question else { continue };
         let item = core.dims.constant(i64::from(holds));
-        let ints = match asked.rank {
+        let ints = match request.rank {
             Some(0) => crate::state::constants::Ints::scalar(item),
             Some(1) => crate::state::constants::Ints::vector([item]),
             Some(_) | None => continue,

@@ -299,13 +299,13 @@ impl<'a> Passes<'_, 'a> {
     ) -> Result<(Alternatives, BTreeSet<usize>), CheckError> {
         let PassResult { core, frame, calls, errors, .. } = solved;
         let base = core.assumptions.clone();
-        let mut verdict = case::judge(frame, &calls.erroneous, errors, leaves);
+        let mut verdict = case::decide(frame, &calls.erroneous, errors, leaves);
         if !verdict.shown.is_empty() {
             for at in &verdict.shown {
                 case::trace(core, &base, &mut leaves[*at], self)?;
             }
             // The ids in the errors of a case are those of its last pass.
-            verdict = case::judge(frame, &calls.erroneous, errors, leaves);
+            verdict = case::decide(frame, &calls.erroneous, errors, leaves);
         }
         case::prune(frame, leaves);
         let mut at = 0..;
@@ -337,8 +337,8 @@ fn collect<'a>(
     let mut errors: Vec<SolveError<'a>> = frame.all_errors().cloned().collect();
     load::overflows(core, frame, &mut errors);
     errors.extend(limits::errors(core, frame));
-    let judged = conditions::judge(core, frame);
-    errors.extend(judged.errors);
+    let decided = conditions::decide(core, frame);
+    errors.extend(decided.errors);
     errors.extend(false_shapes::placeholders(core, frame));
     if core.trust == Trust::Assumed {
         errors.extend(assumed(core, frame));
@@ -347,7 +347,7 @@ fn collect<'a>(
         unresolved(core, frame, &mut errors);
     }
     errors.sort_by_key(|error| error.site);
-    (errors, judged.requirements)
+    (errors, decided.requirements)
 }
 
 /// One error for each declared shape that the pass assumed, without the outputs of nodes in error.

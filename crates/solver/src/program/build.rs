@@ -54,7 +54,7 @@ struct Builder<'a, 'r> {
     resolve_op: ResolveOp<'r, 'a>,
     defaults: Defaults,
     /// Names in the open graphs that were read before their definition.
-    unmade: Vec<Unmade>,
+    undefined: Vec<UndefinedRead>,
     late: Vec<order::Late>,
     /// The outputs of the current node, kept for its capacity.
     outputs: Vec<Text<'a>>,
@@ -115,7 +115,7 @@ impl<'a> NodeParts<'a> {
 }
 
 #[derive(Clone, Copy)]
-struct Unmade {
+struct UndefinedRead {
     value: ValueId,
     reader: StepId,
     input: usize,
@@ -177,7 +177,7 @@ impl<'a, 'r> Builder<'a, 'r> {
             names: Names::default(),
             resolve_op,
             defaults,
-            unmade: Vec::new(),
+            undefined: Vec::new(),
             late: Vec::new(),
             outputs: Vec::new(),
             recent: [None; RECENT_OPERATORS],
@@ -214,13 +214,13 @@ impl<'a, 'r> Builder<'a, 'r> {
     /// Ends a graph. At the end of the outermost one, reports the names that were read but not defined.
     fn close_graph(&mut self, graph: GraphId, depth: usize) {
         self.body.graphs[graph.index()].steps.1 = self.body.steps.len();
-        while let Some(unmade) =
-            self.unmade.last().copied().filter(|unmade| unmade.depth >= depth && depth == 0)
+        while let Some(undefined) =
+            self.undefined.last().copied().filter(|undefined| undefined.depth >= depth && depth == 0)
         {
-            self.unmade.pop();
-            if self.body.values[unmade.value.index()].origin == Origin::Undefined {
-                let kind = SolveErrorKind::UndefinedValue { value: unmade.value, input: unmade.input };
-                self.body.errors.push(SolveError { site: ErrorSite::Step(unmade.reader), kind });
+            self.undefined.pop();
+            if self.body.values[undefined.value.index()].origin == Origin::Undefined {
+                let kind = SolveErrorKind::UndefinedValue { value: undefined.value, input: undefined.input };
+                self.body.errors.push(SolveError { site: ErrorSite::Step(undefined.reader), kind });
             }
         }
     }
@@ -496,7 +496,7 @@ impl<'a, 'r> Builder<'a, 'r> {
             None => {
                 let value = self.new_value(name, graph, Origin::Undefined);
                 self.names.define_everywhere(name, value);
-                self.unmade.push(Unmade { value, reader, input, depth });
+                self.undefined.push(UndefinedRead { value, reader, input, depth });
                 value
             }
         };

@@ -10,7 +10,7 @@ use crate::dim::{Bind, Decision, DimId};
 use crate::map::Set;
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::solve_error::Reach;
-use crate::state::cases::{Asked, Question};
+use crate::state::cases::{CaseRequest, Question};
 use crate::state::constants::Data;
 
 /// Maximum number of values visited to decide whether a condition depends on data.
@@ -18,7 +18,7 @@ const MAX_ANCESTORS: usize = 256;
 
 /// A comparison of two integers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Comparison {
+pub enum ComparisonOp {
     /// `a = b`
     Equal,
     /// `a != b`
@@ -33,7 +33,7 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
-impl Comparison {
+impl ComparisonOp {
     /// Whether the comparison holds between two numbers. Unordered numbers (NaN) are only different.
     #[must_use]
     pub fn holds(self, order: Option<Ordering>) -> bool {
@@ -73,7 +73,7 @@ impl Comparison {
 
 impl RuleCx<'_, '_> {
     /// The truth value of a comparison that dims do not decide: unknown, and the same one each time.
-    pub fn open_comparison(&mut self, a: DimId, comparison: Comparison, b: DimId) -> DimId {
+    pub fn open_comparison(&mut self, a: DimId, comparison: ComparisonOp, b: DimId) -> DimId {
         let core = self.core();
         let (a, b) = (core.dims.resolve(a), core.dims.resolve(b));
         // `x > y` is `x - y - 1 >= 0`.
@@ -83,12 +83,12 @@ impl RuleCx<'_, '_> {
             Question::NonNegative(core.dims.sub(difference, one))
         };
         let (question, negated) = match comparison {
-            Comparison::Equal => (Question::Equal(a.min(b), a.max(b)), false),
-            Comparison::Different => (Question::Equal(a.min(b), a.max(b)), true),
-            Comparison::Greater => (greater(a, b), false),
-            Comparison::LessOrEqual => (greater(a, b), true),
-            Comparison::Less => (greater(b, a), false),
-            Comparison::GreaterOrEqual => (greater(b, a), true),
+            ComparisonOp::Equal => (Question::Equal(a.min(b), a.max(b)), false),
+            ComparisonOp::Different => (Question::Equal(a.min(b), a.max(b)), true),
+            ComparisonOp::Greater => (greater(a, b), false),
+            ComparisonOp::LessOrEqual => (greater(a, b), true),
+            ComparisonOp::Less => (greater(b, a), false),
+            ComparisonOp::GreaterOrEqual => (greater(b, a), true),
         };
         let truth = core.cases.truth(&mut core.dims, question);
         if !negated {
@@ -112,7 +112,7 @@ impl RuleCx<'_, '_> {
 
     /// Requests separate cases for the condition at a port, because they make the types of the node more
     /// precise.
-    pub fn ask(&mut self, port: Port) {
+    pub fn request_cases(&mut self, port: Port) {
         let Some(value) = self.value(port) else { return };
         let item = match self.ints(port) {
             Some(ints) => match ints.items[..] {
@@ -131,7 +131,7 @@ impl RuleCx<'_, '_> {
                 Question::Condition(_) => Some(0),
                 Question::Equal(..) | Question::NonNegative(_) => None,
             };
-            self.split_on(Asked { question, reach: Reach::Free, rank });
+            self.split_on(CaseRequest { question, reach: Reach::Free, rank });
             return;
         }
         let frame = self.uncached().frame;
@@ -141,14 +141,14 @@ impl RuleCx<'_, '_> {
         let is_decided = item.is_some() || !depends_on_data(&frame.body, value);
         let reach = if is_decided { Reach::Doubtful } else { Reach::Free };
         let rank = self.rank(port);
-        self.split_on(Asked { question: Question::Condition(value), reach, rank });
+        self.split_on(CaseRequest { question: Question::Condition(value), reach, rank });
     }
 
-    fn split_on(&mut self, asked: Asked) {
+    fn split_on(&mut self, request: CaseRequest) {
         let step = self.first_step();
         let Uncached { core, frame, .. } = self.uncached();
-        core.cases.ask(asked);
-        frame.asking.insert(step);
+        core.cases.request(request);
+        frame.splitting.insert(step);
     }
 
     /// The first question about symbols alone on which a truth value depends.

@@ -19,7 +19,7 @@ impl Assumptions {
     }
 
     /// Substitutes all assumed symbols in a dim.
-    pub(crate) fn put_into(&self, dims: &mut Dims, dim: DimId) -> DimId {
+    pub(crate) fn substitute_in(&self, dims: &mut Dims, dim: DimId) -> DimId {
         let mut dim = dim;
         let mut next = 0;
         // A substituted dim has none of the symbols before it, so the positions grow.
@@ -36,7 +36,7 @@ impl Assumptions {
     /// Assumes that a symbol equals a dim; returns whether that is new. `None` if it contradicts an earlier
     /// assumption.
     pub(crate) fn add(&mut self, dims: &mut Dims, symbol: DimId, value: DimId) -> Option<bool> {
-        let (left, right) = (self.put_into(dims, symbol), self.put_into(dims, value));
+        let (left, right) = (self.substitute_in(dims, symbol), self.substitute_in(dims, value));
         match dims.compare(left, right) {
             Decision::Equal => return Some(false),
             Decision::Different => return None,

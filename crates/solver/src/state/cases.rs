@@ -18,7 +18,7 @@ pub(crate) enum Question {
 
 /// A question that is worth its own cases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct CaseRequest {
     pub(crate) question: Question,
     pub(crate) reach: Reach,
     /// The number of axes of the condition's value, if it is known.
@@ -28,7 +28,7 @@ pub(crate) struct Asked {
 /// A question with the answer that a case assumes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Literal {
-    pub(crate) asked: Asked,
+    pub(crate) request: CaseRequest,
     pub(crate) holds: bool,
 }
 
@@ -40,7 +40,7 @@ impl Literal {
 
     /// The condition on symbols that the answer implies. Conditions on data and unequal dims have none.
     pub(crate) fn condition(self, dims: &mut Dims) -> Option<Condition> {
-        match (self.asked.question, self.holds) {
+        match (self.request.question, self.holds) {
             (Question::Condition(_), _) | (Question::Equal(..), false) => None,
             (Question::Equal(left, right), true) => Some(Condition::new(Relation::Equal, left, right)),
             (Question::NonNegative(dim), true) => Some(Condition::new(Relation::AtMost, DimId::ZERO, dim)),
@@ -55,7 +55,7 @@ impl Literal {
 #[derive(Default)]
 pub(crate) struct Cases {
     pub(crate) literals: Vec<Literal>,
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) requests: Vec<CaseRequest>,
     truths: Map<Question, DimId>,
     questions: Map<DimId, Question>,
     /// Whether the assumptions contradict the model, so that no run is in the case.
@@ -93,7 +93,7 @@ impl Cases {
 
     /// The assumed truth value of a condition.
     pub(crate) fn assumed(&self, value: ValueId) -> Option<bool> {
-        let of_value = |literal: &&Literal| literal.asked.question == Question::Condition(value);
+        let of_value = |literal: &&Literal| literal.request.question == Question::Condition(value);
         self.literals.iter().find(of_value).map(|literal| literal.holds)
     }
 
@@ -103,16 +103,16 @@ impl Cases {
     }
 
     /// Adds a question whose answer would make types more precise.
-    pub(crate) fn ask(&mut self, asked: Asked) {
-        let same = |known: &Asked| known.question == asked.question;
-        if !self.asked.iter().any(same) && !self.literals.iter().any(|literal| same(&literal.asked)) {
-            self.asked.push(asked);
+    pub(crate) fn request(&mut self, request: CaseRequest) {
+        let same = |known: &CaseRequest| known.question == request.question;
+        if !self.requests.iter().any(same) && !self.literals.iter().any(|literal| same(&literal.request)) {
+            self.requests.push(request);
         }
     }
 
     /// The question to split on next.
-    pub(crate) fn next(&self) -> Option<Asked> {
-        self.asked.first().copied()
+    pub(crate) fn next(&self) -> Option<CaseRequest> {
+        self.requests.first().copied()
     }
 
     /// Records that no run is in the case.

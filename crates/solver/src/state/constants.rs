@@ -48,12 +48,12 @@ pub struct Counting {
     /// The greatest of the numbers.
     pub greatest: DimId,
     /// Their order in the tensor.
-    pub order: Order,
+    pub order: CountingOrder,
 }
 
 /// The order of numbers in a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Order {
+pub enum CountingOrder {
     /// The tensor has one axis, and each number is its predecessor plus one.
     Rising,
     /// The tensor has one axis, and each number is its predecessor minus one.
@@ -66,7 +66,7 @@ impl Counting {
     /// The same numbers in unknown order.
     #[must_use]
     pub fn shuffled(self) -> Self {
-        Self { order: Order::Any, ..self }
+        Self { order: CountingOrder::Any, ..self }
     }
 }
 

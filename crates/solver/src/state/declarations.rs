@@ -152,7 +152,7 @@ impl<'a> Core<'a> {
                 }
                 DimValue::Param(name) if !name.trim().is_empty() => {
                     let dim = self.dims.declare(name).unwrap_or_else(|_| self.dims.symbol(name));
-                    self.assumptions.put_into(&mut self.dims, dim)
+                    self.assumptions.substitute_in(&mut self.dims, dim)
                 }
                 DimValue::Param(_) | DimValue::Unknown => unnamed.unwrap_or_else(|| self.dims.fresh()),
             });

@@ -59,7 +59,7 @@ pub(crate) struct Frame<'a> {
     /// Those of `repeated` that run at least once in each run of the surrounding graph.
     pub(crate) entered: BTreeSet<GraphId>,
     /// The first steps of nodes whose outputs depend on an open condition.
-    pub(crate) asking: BTreeSet<StepId>,
+    pub(crate) splitting: BTreeSet<StepId>,
     /// The attributes of the call, for a function.
     pub(crate) arguments: Map<&'a str, Attribute<'a>>,
     /// Whether the whole body may never run (a function called from a branch).
@@ -124,7 +124,7 @@ impl<'a> Frame<'a> {
             dead_graphs: Vec::new(),
             repeated: Vec::new(),
             entered: BTreeSet::new(),
-            asking: BTreeSet::new(),
+            splitting: BTreeSet::new(),
             arguments: Map::default(),
             conditional: false,
             errors: BTreeMap::new(),
@@ -415,16 +415,16 @@ impl<'a> Frame<'a> {
             body.graph(graph).owner.is_some_and(|owner| (from..to).contains(&owner.step.index()))
         };
         self.unrolled.forget(inside);
-        let (gone, left) = std::mem::take(&mut self.equations)
+        let (removed, left) = std::mem::take(&mut self.equations)
             .into_iter()
             .partition(|equation| (from..to).contains(&equation.step.index()));
         self.equations = left;
-        let gone: Vec<Equation> = gone;
-        if !gone.is_empty() {
+        let removed: Vec<Equation> = removed;
+        if !removed.is_empty() {
             self.applied.clear();
         }
         // The key names the graph, and all steps of a nested graph are in the range.
-        for equation in &gone {
+        for equation in &removed {
             self.known_equations.remove(&self.equation_key(equation));
         }
     }

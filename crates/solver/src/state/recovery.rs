@@ -27,7 +27,7 @@ pub(crate) struct Recovery {
     /// The element types of the interface and the constants of the main graph.
     pub(crate) census: Option<Census>,
     /// Whether the element type of a value of the main graph comes from an input of the model.
-    pub(crate) given: Map<ValueId, bool>,
+    pub(crate) from_input: Map<ValueId, bool>,
 }
 
 /// The number of uses of each element type in a model.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Comparison, Counting, Floats, Ints, Order, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{ComparisonOp, Counting, CountingOrder, Floats, Ints, Rule, RuleCx, RuleError};
 
 use crate::rules::cast::{rounded, significand};
 use crate::rules::common::{Positions, broadcast_positions, is_unsigned};
@@ -49,12 +49,12 @@ folds! {
     MAX = "max.value", |cx| variadic(cx, |cx, a, b| cx.dims().max(a, b));
     AND = "and.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_mul, Dims::mul), f64::min);
     OR = "or.value", |cx| binary(cx, |cx, a, b| cx.dims().max(a, b), f64::max);
-    XOR = "xor.value", |cx| compare(cx, Comparison::Different);
-    EQUAL = "equal.value", |cx| compare(cx, Comparison::Equal);
-    LESS = "less.value", |cx| compare(cx, Comparison::Less);
-    LESS_OR_EQUAL = "lessorequal.value", |cx| compare(cx, Comparison::LessOrEqual);
-    GREATER = "greater.value", |cx| compare(cx, Comparison::Greater);
-    GREATER_OR_EQUAL = "greaterorequal.value", |cx| compare(cx, Comparison::GreaterOrEqual);
+    XOR = "xor.value", |cx| compare(cx, ComparisonOp::Different);
+    EQUAL = "equal.value", |cx| compare(cx, ComparisonOp::Equal);
+    LESS = "less.value", |cx| compare(cx, ComparisonOp::Less);
+    LESS_OR_EQUAL = "lessorequal.value", |cx| compare(cx, ComparisonOp::LessOrEqual);
+    GREATER = "greater.value", |cx| compare(cx, ComparisonOp::Greater);
+    GREATER_OR_EQUAL = "greaterorequal.value", |cx| compare(cx, ComparisonOp::GreaterOrEqual);
     WHERE = "where.value", choose;
     CLIP = "clip.value", clip;
 }
@@ -120,7 +120,7 @@ fn shift(cx: &mut RuleCx<'_, '_>) {
             && let [by] = ints.items[..]
         {
             let (least, greatest) = (cx.dims().add(least, by), cx.dims().add(greatest, by));
-            cx.set_counting(Out(0), Counting { least, greatest, order: Order::Any });
+            cx.set_counting(Out(0), Counting { least, greatest, order: CountingOrder::Any });
         }
     }
 }
@@ -292,7 +292,7 @@ fn power(cx: &mut RuleCx<'_, '_>, base: DimId, exponent: DimId) -> DimId {
 const MAX_QUESTIONS: usize = 4;
 
 /// Compares element by element; what the dims do not decide is unknown.
-fn compare(cx: &mut RuleCx<'_, '_>, comparison: Comparison) -> Result<(), RuleError> {
+fn compare(cx: &mut RuleCx<'_, '_>, comparison: ComparisonOp) -> Result<(), RuleError> {
     if let (Some(a), Some(b)) = (cx.floats(In(0)), cx.floats(In(1))) {
         if let Some((shape, positions)) = positions_of(cx, &[&a.shape, &b.shape]) {
             let items = positions.iter().map(|at| {

@@ -53,7 +53,7 @@ impl Kinds {
     }
 
     /// Whether an assumption of this phase decides the unknown kinds.
-    fn settled_by(self, assumed: Assumed) -> bool {
+    fn decided_by(self, assumed: Assumed) -> bool {
         match assumed {
             Assumed::Nothing => false,
             Assumed::Tensors => self.tensor,
@@ -66,27 +66,27 @@ impl Kinds {
 pub(super) fn same_element(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleError> {
     let mut changed = false;
     let mut kinds = Kinds::default();
-    let mut centre: Option<Port> = None;
+    let mut known: Option<Port> = None;
     let mut unknown = SmallVec::<[(Port, Ty); 4]>::new();
     for port in ports.iter().copied() {
         let Some(ty) = require(cx, port)? else { continue };
         let head = cx.types().head(ty);
         kinds.see(head);
-        match (head, centre) {
+        match (head, known) {
             (Head::Unknown(_), _) => unknown.push((port, ty)),
-            (_, None) => centre = Some(port),
-            (_, Some(centre)) => changed |= cx.unify_element(centre, port)?,
+            (_, None) => known = Some(port),
+            (_, Some(known)) => changed |= cx.unify_element(known, port)?,
         }
     }
     if unknown.is_empty() {
         return Ok(changed);
     }
-    if let Some(centre) = centre
-        && kinds.settled_by(cx.tables().assumed)
+    if let Some(known) = known
+        && kinds.decided_by(cx.tables().assumed)
     {
         for (port, ty) in unknown {
             assume(cx, ty, kinds).map_err(|Clash| RuleError::Kind { port, expected: ELEMENTS })?;
-            cx.unify_element(centre, port)?;
+            cx.unify_element(known, port)?;
         }
         return Ok(true);
     }
@@ -144,7 +144,7 @@ pub(crate) fn assume_kinds<'a>(
         steps.dedup();
         let mut woken = false;
         for step in steps {
-            match settles(core, operators, frame, step) {
+            match decides(core, operators, frame, step) {
                 Some(true) => {
                     frame.wake(step);
                     woken = true;
@@ -161,7 +161,7 @@ pub(crate) fn assume_kinds<'a>(
 }
 
 /// Whether the phase decides a kind at the node; `None` if no kind is open.
-fn settles<'a>(
+fn decides<'a>(
     core: &mut Core<'a>,
     operators: &Operators<'a>,
     frame: &mut Frame<'a>,
@@ -187,8 +187,8 @@ fn settles<'a>(
             }
         }
         if kinds.unknown {
-            let settled = kinds.settled_by(cx.tables().assumed);
-            open = Some(open.unwrap_or(false) || settled);
+            let decided = kinds.decided_by(cx.tables().assumed);
+            open = Some(open.unwrap_or(false) || decided);
         }
     }
     open

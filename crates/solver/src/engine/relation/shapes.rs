@@ -18,7 +18,7 @@ fn known(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Known {
 }
 
 /// Sets the shape of a scalar. A port of unknown kind is checked again when the kind is known.
-fn look(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), RuleError> {
+fn set_scalar_shape(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), RuleError> {
     let Some(ty) = cx.ty(port) else { return Ok(()) };
     match cx.types().head(ty) {
         Head::Scalar => cx.set_shape(port, &[]),
@@ -59,7 +59,7 @@ pub(super) fn broadcast(cx: &mut RuleCx<'_, '_>, in0: Port, in1: Port, out: Port
     let ports = [in0, in1, out];
     let before = known(cx, &ports);
     for port in ports {
-        look(cx, port)?;
+        set_scalar_shape(cx, port)?;
     }
     let inputs: Ports = [in0, in1].into_iter().filter(|port| cx.has(*port)).collect();
     if let Some(shape) = cx.broadcast(&inputs)? {
@@ -75,12 +75,12 @@ pub(super) fn broadcast(cx: &mut RuleCx<'_, '_>, in0: Port, in1: Port, out: Port
 /// Narrows one operand by the result and the other operand.
 fn broadcast_back(cx: &mut RuleCx<'_, '_>, port: Port, other: Port, out: Port) -> Result<(), RuleError> {
     let Some(result) = cx.shape(out) else { return Ok(()) };
-    let beside = cx.shape(other);
+    let other_shape = cx.shape(other);
     let rank = result.len();
     let own = match cx.shape(port) {
         Some(own) => own,
         // The longer of two operands has the rank of the result.
-        None if rank == 0 || beside.as_ref().is_some_and(|beside| beside.len() < rank) => {
+        None if rank == 0 || other_shape.as_ref().is_some_and(|other_shape| other_shape.len() < rank) => {
             cx.set_rank(port, rank)?;
             let Some(own) = cx.shape(port) else { return Ok(()) };
             own
@@ -94,10 +94,11 @@ fn broadcast_back(cx: &mut RuleCx<'_, '_>, port: Port, other: Port, out: Port) -
     let (mut own, mut result) = (own, result);
     for from_end in 1..=own.len() {
         let (mine, its) = (own.len() - from_end, rank - from_end);
-        let stretched = match &beside {
+        let stretched = match &other_shape {
             // Where the other operand has extent 1 or no axis, this operand has the extent of the result.
-            Some(beside) => {
-                beside.len() < from_end || cx.const_dim(beside[beside.len() - from_end]) == Some(1)
+            Some(other_shape) => {
+                other_shape.len() < from_end
+                    || cx.const_dim(other_shape[other_shape.len() - from_end]) == Some(1)
             }
             None => false,
         };
@@ -148,8 +149,8 @@ pub(super) fn reduce(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Resu
     const SECOND: Port = Port::In(1);
     let ports = [input, output];
     let before = known(cx, &ports);
-    look(cx, input)?;
-    look(cx, output)?;
+    set_scalar_shape(cx, input)?;
+    set_scalar_shape(cx, output)?;
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
     let axes = if input == SECOND { Axes::Unknown } else { axes(cx, SECOND)? };
     if cx.shape(input).is_none() && !cx.is_conditional() {

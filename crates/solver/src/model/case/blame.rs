@@ -50,7 +50,7 @@ impl Spot {
 }
 
 /// Decides the errors of all cases, given those of the plain pass.
-pub(crate) fn judge<'a>(
+pub(crate) fn decide<'a>(
     frame: &Frame<'a>,
     erroneous: &[Instance<'a>],
     errors: &[SolveError<'a>],
@@ -312,7 +312,7 @@ fn is_certain(body: &Body<'_>, spot: Spot, leaf: &Leaf<'_>) -> bool {
 /// Whether a caller chooses the case by an input. If symbols decide, the other case remains possible; a
 /// computed condition may be the same in every run.
 fn is_chosen(body: &Body<'_>, leaf: &Leaf<'_>) -> bool {
-    leaf.literals.iter().all(|literal| match literal.asked.question {
+    leaf.literals.iter().all(|literal| match literal.request.question {
         Question::Condition(value) => body.value(value).origin == Origin::Input,
         Question::Equal(..) | Question::NonNegative(_) => false,
     })
@@ -348,7 +348,7 @@ fn is_doubtful(leaf: &Leaf<'_>) -> bool {
 
 /// Whether the case has assumptions about unknown extents.
 fn may_be_impossible(leaf: &Leaf<'_>) -> bool {
-    leaf.literals.iter().any(|literal| literal.asked.reach == Reach::Doubtful)
+    leaf.literals.iter().any(|literal| literal.request.reach == Reach::Doubtful)
 }
 
 /// The branches that run in a case and are undecided in the plain pass.

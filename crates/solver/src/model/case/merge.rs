@@ -139,7 +139,7 @@ fn merged_dim(
 }
 
 fn may_be(dims: &mut Dims, leaf: &Leaf<'_>, a: DimId, b: DimId) -> bool {
-    let a = leaf.put_into(dims, a);
+    let a = leaf.substitute_in(dims, a);
     dims.set_facts(leaf.facts.clone());
     let differ = dims.compare(a, b) == Decision::Different;
     dims.set_facts(Facts::default());

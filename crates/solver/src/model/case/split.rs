@@ -5,7 +5,7 @@
 //! are dropped, because no run is in them. All passes share one arena of dims, so symbols mean the same in
 //! all of them; anonymous variables belong to one pass.
 
-use super::{Asked, Literal, MAX_CASES, MAX_DEPTH, Question};
+use super::{CaseRequest, Literal, MAX_CASES, MAX_DEPTH, Question};
 use crate::dim::{Decision, DimId, Dims, Domain, Facts, Solved, Verdict};
 use crate::engine::call::{Calls, Instance};
 use crate::model::CheckError;
@@ -38,8 +38,8 @@ pub(crate) struct Leaf<'a> {
 
 impl Leaf<'_> {
     /// Substitutes the assumptions of the case in a dim.
-    pub(crate) fn put_into(&self, dims: &mut Dims, dim: DimId) -> DimId {
-        self.core.assumptions.put_into(dims, dim)
+    pub(crate) fn substitute_in(&self, dims: &mut Dims, dim: DimId) -> DimId {
+        self.core.assumptions.substitute_in(dims, dim)
     }
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn split<'a>(core: &mut Core<'a>, passes: &Passes<'_, 'a>) -> Result<
     let mut leaves: Vec<Leaf<'a>> = Vec::new();
     let mut open: Vec<Vec<Literal>> = both(&[], first);
     while let Some(literals) = open.pop() {
-        let Some((assumptions, facts)) = settle(&mut core.dims, &base, &literals) else { continue };
+        let Some((assumptions, facts)) = assumptions_of(&mut core.dims, &base, &literals) else { continue };
         let leaf = solve(core, passes, Pass { literals, ..Pass::default() }, assumptions, facts)?;
         if leaf.core.cases.impossible {
             continue;
@@ -75,7 +75,7 @@ pub(crate) fn trace<'a>(
     if leaf.core.trace.is_some() {
         return Ok(());
     }
-    if let Some((assumptions, facts)) = settle(&mut core.dims, base, &leaf.literals) {
+    if let Some((assumptions, facts)) = assumptions_of(&mut core.dims, base, &leaf.literals) {
         let pass = Pass { trace: true, literals: leaf.literals.clone(), ..Pass::default() };
         *leaf = solve(core, passes, pass, assumptions, facts)?;
     }
@@ -102,7 +102,7 @@ fn solve<'a>(
     if solved.cases.next().is_some() {
         // A pass with open questions is kept only beyond the limits.
         let limit = Limit::Cases { most: MAX_CASES, depth: MAX_DEPTH };
-        frame.limited.extend(frame.asking.iter().map(|step| (*step, limit)));
+        frame.limited.extend(frame.splitting.iter().map(|step| (*step, limit)));
     }
     let Calls { erroneous, has_open_claims, .. } = calls;
     errors.retain(|error| is_in_case(&mut core.dims, &facts, error));
@@ -122,19 +122,19 @@ fn solve<'a>(
 }
 
 /// The two cases of a question. The one in which it holds is last, so it is solved first.
-fn both(literals: &[Literal], asked: Asked) -> Vec<Vec<Literal>> {
-    [false, true].map(|holds| literals.iter().copied().chain([Literal { asked, holds }]).collect()).into()
+fn both(literals: &[Literal], request: CaseRequest) -> Vec<Vec<Literal>> {
+    [false, true].map(|holds| literals.iter().copied().chain([Literal { request, holds }]).collect()).into()
 }
 
 /// The assumptions and facts that literals imply for symbols; `None` if they contradict each other.
-fn settle(dims: &mut Dims, base: &Assumptions, literals: &[Literal]) -> Option<(Assumptions, Facts)> {
+fn assumptions_of(dims: &mut Dims, base: &Assumptions, literals: &[Literal]) -> Option<(Assumptions, Facts)> {
     let mut assumptions = base.clone();
     let mut facts = Facts::default();
-    for Literal { asked, holds } in literals {
-        match (asked.question, holds) {
+    for Literal { request, holds } in literals {
+        match (request.question, holds) {
             (Question::Condition(_), _) => {}
             (Question::Equal(a, b), true) => {
-                let (a, b) = (assumptions.put_into(dims, a), assumptions.put_into(dims, b));
+                let (a, b) = (assumptions.substitute_in(dims, a), assumptions.substitute_in(dims, b));
                 match dims.solve_for(a, b) {
                     Solved::Always => {}
                     Solved::Contradiction => return None,
@@ -157,7 +157,7 @@ fn settle(dims: &mut Dims, base: &Assumptions, literals: &[Literal]) -> Option<(
             }
         }
     }
-    let facts = facts.map(|dim| assumptions.put_into(dims, dim));
+    let facts = facts.map(|dim| assumptions.substitute_in(dims, dim));
     dims.set_facts(facts.clone());
     let contradict = dims.facts_contradict();
     dims.set_facts(Facts::default());
@@ -202,7 +202,7 @@ fn leaves_little(dims: &mut Dims, literals: &[Literal]) -> bool {
 
 /// Whether two dims are equal in a case.
 pub(super) fn same_in(dims: &mut Dims, leaf: &Leaf<'_>, a: DimId, b: DimId) -> bool {
-    let a = leaf.put_into(dims, a);
+    let a = leaf.substitute_in(dims, a);
     dims.set_facts(leaf.facts.clone());
     let same = dims.compare(a, b) == Decision::Equal;
     dims.set_facts(Facts::default());
