@@ -1,4 +1,4 @@
-//! Asks of every public item of crates whether it can be proven usable in place of itself.
+//! Checks that every public item of crates can be proven substitutable for itself.
 //!
 //! `cargo run --release -p typeloom-rust-api --example self_check target/doc/*.json`
 

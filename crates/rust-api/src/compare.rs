@@ -1,9 +1,9 @@
 //! Comparison of two versions of a crate, as types.
 //!
 //! Items are paired by path, impls by trait and self type. For each pair, [`substitutable`] checks whether the new item
-//! can be used in place of the old one, and the old one in place of the new one. If the first check fails, the change is
-//! a break; if either fails, there is a change. Where other crates implement an item too, such as the methods of a
-//! trait, every change is a break.
+//! can replace the old one, and the old one the new one. If the first check fails, the change is a break; if either
+//! fails, there is a change. If other crates implement an item too, such as the methods of a trait, every change is a
+//! break.
 //!
 //! A change is described at the part where it is: a *widened* parameter takes more than before, a *narrowed* result is
 //! more special than before, and both are harmless.
@@ -194,8 +194,7 @@ struct ApiComparison<'c> {
 }
 
 impl ApiComparison<'_> {
-    /// Checks that one item can be used in place of the other: the new one for [`Direction::Backward`], the old one
-    /// otherwise.
+    /// Checks that one item can replace the other: the new one replaces the old one for [`Direction::Backward`].
     fn check(
         &mut self,
         old: &Item,
@@ -557,7 +556,7 @@ fn one_way_change(mismatch: &Mismatch, kind: Kind, direction: Direction) -> Chan
     } else {
         (ChangeKind::Narrowed, ChangeKind::Widened)
     };
-    // An impl for more types fits where the old one did, and elsewhere.
+    // An impl for more types is usable for the old ones too.
     let either = if breaks_backward { ChangeKind::Incompatible } else { ChangeKind::Widened };
     match mismatch {
         Mismatch::Kind => ChangeKind::Incompatible,

@@ -1,9 +1,9 @@
-//! The edition that a crate is written in, as far as its types depend on it.
+//! The edition of a crate, as far as its types depend on it.
 
-/// An edition of Rust. rustdoc's JSON does not name it: the same source gives the same bytes in all of them.
+/// An edition of Rust. The JSON does not contain it: the same source yields the same bytes in all editions.
 ///
-/// What a type means depends on it in one place: `impl Trait` without `use<..>`, in the result of a function that is not
-/// a trait's, may borrow from every lifetime in scope since 2024, and only from those that its bounds mention before.
+/// One rule depends on it. `impl Trait` without `use<..>`, in the result of a function outside of traits,
+/// captures every lifetime in scope since edition 2024, and before only those that its bounds mention.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Edition {
     /// Rust 2015.
@@ -12,13 +12,13 @@ pub enum Edition {
     E2018,
     /// Rust 2021.
     E2021,
-    /// Rust 2024: what `cargo new` writes since Rust 1.85.
+    /// Rust 2024, the default of `cargo new` since Rust 1.85.
     #[default]
     E2024,
 }
 
 impl Edition {
-    /// Whether `impl Trait` in the result of a function captures lifetimes that it does not mention.
+    /// Whether `impl Trait` in the result of a function captures lifetimes that its bounds do not mention.
     pub(crate) fn captures_all(self) -> bool {
         match self {
             Self::E2015 | Self::E2018 | Self::E2021 => false,
@@ -30,9 +30,9 @@ impl Edition {
 /// The editions of two versions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Editions {
-    /// That of the version before.
+    /// Edition of the old version.
     pub old: Edition,
-    /// That of the version after.
+    /// Edition of the new version.
     pub new: Edition,
 }
 

@@ -1,21 +1,22 @@
-//! From rustdoc JSON to items with terms.
+//! Conversion of rustdoc JSON to items with terms.
 //!
-//! What two ways of writing have in common is decided here, so that comparing does not have to: aliases are expanded,
-//! `Self` is replaced, default arguments are filled in (or left out, for the standard library), elided lifetimes are
-//! made parameters, `impl Trait` in parameters becomes a parameter, and every bound a predicate on its own, wherever it
-//! was written.
+//! The conversion removes differences of notation, so that a comparison need not handle them. Aliases are
+//! expanded, `Self` is replaced, and default arguments are filled in (or omitted, for the standard library).
+//! Elided lifetimes and `impl Trait` in parameters become parameters. Every bound becomes a separate
+//! predicate.
 //!
-//! | module | what it lowers |
+//! | module | content |
 //! |---|---|
+//! | `paths` | public paths, and the name of each definition |
 //! | `ty` | types, constants and generic arguments |
 //! | `bounds` | bounds, where clauses, trait objects, `impl Trait` |
-//! | `generics` | parameters; the scope that names are looked up in |
+//! | `generics` | parameters; the scope for name resolution |
 //! | `items`, `traits` | items with their parts |
-//! | `objects` | what trait objects outlive where nothing is written |
+//! | `objects` | default lifetimes of trait objects |
 //! | `regions` | the lifetimes in types, for elision |
 //!
-//! **Invariant:** recursion follows the nesting of the JSON, which its reader bounds, and chains of aliases, which
-//! `MAX_ALIASES` bounds.
+//! **Invariant:** recursion follows the nesting of the JSON, which its parser bounds, and chains of aliases,
+//! which `MAX_ALIASES` bounds.
 
 mod bounds;
 mod generics;
@@ -37,13 +38,14 @@ use paths::Paths;
 
 use generics::Sig;
 
-/// The longest chain of aliases that stand for each other.
+/// Maximum length of a chain of aliases.
 pub(crate) const MAX_ALIASES: usize = 64;
 
-/// How deep types may be nested, defaults and aliases included.
+/// Maximum nesting of types, including those in defaults and aliases.
 const MAX_LEVEL: usize = 128;
 
-/// How many types there may be for each item, defaults and aliases included.
+/// Average number of types per item, including those in defaults and aliases, above which a crate is
+/// rejected.
 const MAX_PER_ITEM: usize = 1000;
 
 /// Error of the conversion of a crate to terms.
@@ -103,62 +105,62 @@ impl ItemError {
     }
 }
 
-/// How many types of each kind a crate mentions.
+/// Numbers of items and types in a crate.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Items by kind.
+    /// Number of items by kind.
     pub items: BTreeMap<&'static str, usize>,
-    /// Occurrences of types, lifetimes and constants by kind.
+    /// Number of occurrences of types, lifetimes and constants by kind.
     pub types: BTreeMap<&'static str, usize>,
-    /// Occurrences of types.
+    /// Number of occurrences of types.
     pub occurrences: usize,
-    /// Different types among them.
+    /// Number of different types.
     pub distinct: usize,
-    /// What could not be resolved, by the name that was written.
+    /// Number of occurrences of each name that cannot be resolved.
     pub unknown: BTreeMap<String, usize>,
 }
 
-/// The body of an alias, over its parameters.
+/// The target of an alias, over its parameters.
 #[derive(Clone)]
 struct Alias {
     params: Vec<(Symbol, ParamKind, Option<GenericArg<Boxed>>)>,
     body: Type,
 }
 
-/// What a trait of the crate asks of those who implement it, in terms of its own parameters, `Self` first.
+/// The requirements of a trait of the crate, in terms of its parameters, `Self` first.
 #[derive(Clone, Debug)]
 pub(crate) struct TraitDef {
     pub(crate) params: Vec<Symbol>,
-    /// Bounds of the trait itself.
+    /// Bounds of the trait.
     pub(crate) supertraits: Vec<Type>,
     /// Bounds of its associated types.
     pub(crate) promises: Vec<Type>,
-    /// Its associated types whose size need not be known.
+    /// Associated types with `?Sized`.
     pub(crate) unsized_items: Vec<Symbol>,
 }
 
-/// What a type of the crate consists of, for variances and for what its being well formed implies.
+/// Definition of a type of the crate, for variances and implied bounds.
 #[derive(Clone, Debug)]
 pub(crate) struct AdtDef {
     pub(crate) params: Vec<(Symbol, ParamKind)>,
     pub(crate) fields: Vec<Type>,
-    /// What is known of fields that the JSON leaves out, where there are some.
-    pub(crate) hidden: Option<Hidden>,
+    /// Restriction of the fields that the JSON omits, if there are any.
+    pub(crate) hidden: Option<HiddenFields>,
     pub(crate) predicates: Vec<Type>,
 }
 
-/// What auto traits say of fields that the JSON leaves out.
+/// Restriction of the fields that the JSON omits, by the auto traits of the type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Hidden {
-    /// Nothing makes a parameter invariant.
+pub(crate) enum HiddenFields {
+    /// No field makes a parameter invariant.
     Plain,
-    /// Nothing does, but for pointers.
+    /// Only pointers can make a parameter invariant.
     Pointers,
-    /// Anything may.
+    /// Any field can make a parameter invariant.
     Unknown,
 }
 
-/// An impl of the crate, for proofs and for evaluating associated types.
+/// An impl of the crate, for proofs and for the evaluation of associated types.
 #[derive(Clone, Debug)]
 pub(crate) struct ImplDef {
     pub(crate) params: Vec<(Symbol, ParamKind)>,
@@ -166,22 +168,22 @@ pub(crate) struct ImplDef {
     /// The arguments of the trait, the self type first.
     pub(crate) args: Vec<GenericArg<Boxed>>,
     pub(crate) predicates: Vec<Type>,
-    /// The associated types: item, value.
+    /// The associated types and their values.
     pub(crate) types: Vec<(Symbol, Type)>,
 }
 
-/// A crate as terms.
+/// A crate with its public items as terms.
 #[derive(Debug)]
 pub struct Api {
     /// The name of the crate.
     pub name: String,
-    /// Its version, where the JSON has it.
+    /// The version, if the JSON contains it.
     pub version: Option<String>,
-    /// Every public item, in the order of paths.
+    /// Every public item, sorted by path.
     pub items: Vec<Item>,
-    /// What was counted on the way.
+    /// Numbers of items and types.
     pub counts: Counts,
-    /// Whether what some `impl Trait` borrows from is decided by the edition.
+    /// Whether the captures of some `impl Trait` depend on the edition.
     pub by_edition: bool,
     pub(crate) paths: Paths,
     pub(crate) traits: HashMap<Symbol, TraitDef>,
@@ -190,8 +192,9 @@ pub struct Api {
 }
 
 impl Api {
-    /// The public items at a path, such as `my_crate::module::Type::method`. There may be several: a path can name a type, a
-    /// function and a macro, and methods of one name can be in impls for different arguments.
+    /// Returns the public items at a path, such as `my_crate::module::Type::method`. There may be several: a
+    /// path can name a type, a function and a macro, and impls for different arguments can have methods of
+    /// one name.
     pub fn items_at<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Item> {
         self.items.iter().filter(move |item| item.path == path)
     }
@@ -208,12 +211,12 @@ pub(crate) struct Lower<'a> {
     distinct: HashSet<Type>,
     aliases: HashMap<Id, Alias>,
     expanding: Vec<Id>,
-    /// The module of what is being lowered.
+    /// The module of the current item.
     here: Option<Id>,
-    /// The modules of items.
+    /// The module of each item.
     modules: HashMap<Id, Id>,
     level: usize,
-    /// How many more types may be lowered.
+    /// Number of types that may still be lowered.
     budget: usize,
     fresh: usize,
     traits: HashMap<Symbol, TraitDef>,
@@ -222,11 +225,11 @@ pub(crate) struct Lower<'a> {
     items: Vec<Item>,
 }
 
-/// Lowers the public items of a crate. Names are interned into `symbols`; definitions are called what they are called in
-/// `like`, where both have a path in common.
+/// Lowers the public items of a crate and interns names into `symbols`. A definition that has a public path
+/// in common with a definition of `like` gets the name that it has there.
 ///
 /// # Errors
-/// [`LowerError`] where a type is too large, or aliases form a circle.
+/// [`LowerError`] if a type is too large or aliases form a cycle.
 pub fn lower(
     krate: &Crate,
     edition: Edition,
@@ -275,7 +278,7 @@ pub fn lower(
     })
 }
 
-/// The modules that items are written in.
+/// The module of each item.
 fn modules(krate: &Crate) -> HashMap<Id, Id> {
     let mut modules = HashMap::new();
     for (id, item) in &krate.index {
@@ -287,7 +290,7 @@ fn modules(krate: &Crate) -> HashMap<Id, Id> {
 }
 
 impl<'a> Lower<'a> {
-    /// Remembers where an item is written; an impl counts as written where the type is that it is for.
+    /// Sets the module of the current item. The module of an impl is that of its self type.
     fn enter_module(&mut self, item: &JsonItem) {
         let id = match &item.inner {
             ItemEnum::Impl(of) => match &of.for_ {
@@ -307,7 +310,7 @@ impl<'a> Lower<'a> {
         self.paths.name(self.krate, id, written)
     }
 
-    /// A symbol that nobody else has.
+    /// A new unique symbol.
     fn fresh(&mut self, text: &str) -> Symbol {
         self.fresh += 1;
         let text = format!("{text}#{}", self.fresh);

@@ -6,15 +6,15 @@
 //! | `for<'x> <T as Trait<A>>::Item == V` | `{forall for<'x> fn() -> {projection Trait::Item<T, A, V>}}` |
 //! | `T: 'a`, `'b: 'a` | `{trait outlives<T, 'a>}`, `{trait outlives<'b, 'a>}` |
 //!
-//! So entailment between higher-ranked predicates is subtyping of terms: the traits' arguments are invariant, and a
-//! binder may be instantiated.
+//! Entailment between higher-ranked predicates is therefore subtyping of terms: arguments of traits are
+//! invariant, and a binder can be instantiated.
 
 use typeloom_term::ty::PlaceholderId;
 use typeloom_term::{Arity, Boxed, FnTy, GenericArg, Name, Region, Symbol, Symbols, TermError, Ty, TyData};
 
 use crate::item::Type;
 
-/// The trait of types whose size is known.
+/// Path of the trait of types with a known size.
 pub const SIZED: &str = "core::marker::Sized";
 
 /// Whether a predicate requires that a size is known; signatures omit such predicates.
@@ -25,13 +25,14 @@ pub(crate) fn is_sized(predicate: &Type, symbols: &Symbols) -> bool {
     }
 }
 
-/// The name of a list of parameters in front of what they are the parameters of. It is not a path, so no type has it.
+/// Name of the list of parameters that precedes a type under a binder. No type has it, because it is not a
+/// path.
 pub(crate) const LIST: &str = "'list";
 
-/// How the lifetimes are called that stand for what an `impl Trait` in a result captures.
+/// Prefix of the lifetime parameters for the captures of `impl Trait` in a result.
 pub(crate) const CAPTURED: &str = "'_captured";
 
-/// Whether a predicate says what an `impl Trait` in a result captures.
+/// Whether a predicate states a capture of an `impl Trait` in a result.
 pub(crate) fn is_capture(symbols: &Symbols, predicate: &Type) -> bool {
     let Some((_, Predicate::Outlives(_, shorter))) = view(symbols, predicate) else { return false };
     let Region::Placeholder(placeholder) = shorter else { return false };
@@ -41,18 +42,18 @@ pub(crate) fn is_capture(symbols: &Symbols, predicate: &Type) -> bool {
     }
 }
 
-/// Whether a lifetime stands for what an `impl Trait` in a result captures.
+/// Whether a lifetime parameter represents the captures of an `impl Trait` in a result.
 pub(crate) fn stands_for_captures(symbols: &Symbols, param: Symbol) -> bool {
     symbols.resolve(param).starts_with(CAPTURED)
 }
 
-/// The name under which outlives-predicates are kept. It is not a path, so no trait has it.
+/// Name of outlives predicates. No trait has it, because it is not a path.
 const OUTLIVES: &str = "'outlives";
 
-/// A predicate, taken apart.
+/// The components of a predicate.
 #[derive(Clone, Debug)]
 pub enum Predicate<'t> {
-    /// A type implements a trait: the trait, and its arguments with the type in front.
+    /// A type implements a trait: the trait, and its arguments with the self type first.
     Trait(Symbol, &'t [GenericArg<Boxed>]),
     /// An associated type has a value: the item, its arguments, the value.
     Projection(Symbol, &'t [GenericArg<Boxed>], &'t GenericArg<Boxed>),
@@ -60,7 +61,7 @@ pub enum Predicate<'t> {
     Outlives(&'t GenericArg<Boxed>, Region<Boxed>),
 }
 
-/// `args[0]: of<args[1..]>` under a binder.
+/// Creates `args[0]: of<args[1..]>` under a binder.
 pub fn implements(
     cx: &Boxed,
     arity: Arity,
@@ -71,7 +72,7 @@ pub fn implements(
     Ty::function(cx, Name::Forall, arity, &[inner.into()])
 }
 
-/// `<args[0] as of<..>>::item == value` under a binder; the value is the last argument.
+/// Creates `<args[0] as of<..>>::item == value` under a binder; the value is the last argument.
 pub fn projects(
     cx: &Boxed,
     arity: Arity,
@@ -82,7 +83,7 @@ pub fn projects(
     Ty::function(cx, Name::Forall, arity, &[inner.into()])
 }
 
-/// `longer: shorter`.
+/// Creates `longer: shorter`.
 pub fn outlives(
     cx: &Boxed,
     symbols: &mut Symbols,
@@ -92,7 +93,7 @@ pub fn outlives(
     Ty::apply(cx, Name::Trait(symbols.intern(OUTLIVES)), &[longer, shorter.into()])
 }
 
-/// Takes a predicate apart. The parts are under its binder.
+/// Returns the components of a predicate, which are under its binder.
 #[must_use]
 pub fn view<'t>(symbols: &Symbols, predicate: &'t Type) -> Option<(Arity, Predicate<'t>)> {
     match predicate.data() {

@@ -1,4 +1,4 @@
-//! Items and predicates in Rust's syntax, as far as it has one.
+//! Items and predicates in Rust syntax, with extensions where Rust has none.
 
 use typeloom_term::print::Printer;
 use typeloom_term::subst::{Instantiation, instantiate, instantiate_args};
@@ -7,13 +7,13 @@ use typeloom_term::{Arity, Boxed, Const, FnTy, GenericArg, Name, Region, Symbols
 use crate::item::{Attribute, Item, Kind, Param, ParamKind, PartLabel, Role, Type};
 use crate::predicate::{self, Predicate};
 
-/// A type.
+/// Formats a type.
 #[must_use]
 pub fn ty(ty: &Type, symbols: &Symbols) -> String {
     elide_lifetimes(&Printer::new(symbols).ty(ty))
 }
 
-/// An argument.
+/// Formats an argument.
 #[must_use]
 pub fn arg(arg: &GenericArg<Boxed>, symbols: &Symbols) -> String {
     elide_lifetimes(&Printer::new(symbols).arg(arg))
@@ -40,7 +40,7 @@ pub fn elide_lifetimes(text: &str) -> String {
     out
 }
 
-/// A predicate: `T: Clone`, `<T as Iterator>::Item == u8`, `'a: 'b`.
+/// Formats a predicate: `T: Clone`, `<T as Iterator>::Item == u8`, `'a: 'b`.
 #[must_use]
 pub fn predicate(predicate: &Type, symbols: &mut Symbols) -> String {
     let Some((arity, _)) = predicate::view(symbols, predicate) else { return ty(predicate, symbols) };
@@ -97,7 +97,7 @@ fn param(param: &Param, symbols: &Symbols) -> Option<String> {
     })
 }
 
-/// The lifetimes that each `impl Trait` in the result of a function may borrow from, as `use<'a>`.
+/// Formats the captures of each `impl Trait` in the result of a function, as `use<'a>`.
 pub(crate) fn captures(item: &Item, symbols: &Symbols) -> String {
     let outlives: Vec<_> = item.predicates.iter().filter_map(|one| predicate::view(symbols, one)).collect();
     let of = |param: &Param| {
@@ -115,7 +115,7 @@ pub(crate) fn captures(item: &Item, symbols: &Symbols) -> String {
     choices.map(of).collect::<Vec<_>>().join(" ")
 }
 
-/// What an impl gives to an associated type, with the parameters that the type has of its own.
+/// Formats an associated type of an impl, with its parameters.
 fn value(name: &str, of: &Type, symbols: &mut Symbols) -> String {
     let TyData::Fn(FnTy { name: Name::Forall, arity, signature: [_, GenericArg::Ty(body)] }) = of.data()
     else {
@@ -138,7 +138,7 @@ fn value(name: &str, of: &Type, symbols: &mut Symbols) -> String {
     format!("type {name}<{}> = {text}", names.join(", "))
 }
 
-/// An item as one line.
+/// Formats an item as one line.
 #[must_use]
 pub fn item(item: &Item, symbols: &mut Symbols) -> String {
     let values: Vec<String> = item

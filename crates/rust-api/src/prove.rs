@@ -1,7 +1,7 @@
-//! Proving predicates, under assumptions, in a world.
+//! Proofs of predicates under assumptions.
 //!
-//! The order is: an assumption, what the compiler knows by itself, an impl. Nothing is guessed: what cannot be proven
-//! counts as not holding, so a comparison reports it.
+//! A goal is proven by an assumption, by a rule of the language, or by an impl, in this order. A goal without
+//! a proof counts as false, so a comparison reports it.
 
 mod associated_types;
 pub(crate) mod assumptions;
@@ -24,24 +24,24 @@ use crate::std_facts::{self, std_facts};
 use assumptions::Outlives;
 use world::{Knowledge, normalize};
 
-/// How many impls may be needed one inside the other.
+/// Maximum nesting of impls in a proof.
 const MAX_DEPTH: usize = 24;
 
-/// How many steps the proofs for one question may take.
+/// Maximum number of steps of the proofs for one pair of items.
 pub(crate) const MAX_STEPS: u32 = 20_000;
 
-/// What proofs rest on.
+/// The premises of proofs.
 pub(crate) struct Prover<'k, 'w> {
     pub(crate) knowledge: &'k Knowledge<'w>,
     pub(crate) facts: &'k [Type],
     pub(crate) outlives: &'k Outlives,
-    /// How many more steps a proof may take: impls that need each other have very many ways through them.
+    /// Number of remaining steps: impls that require each other have exponentially many paths.
     pub(crate) steps: Cell<u32>,
 }
 
 type Table = InferenceTable<Boxed>;
 
-/// Keeps what a step did, or undoes it.
+/// Commits or undoes a step.
 fn end(table: &mut Table, snapshot: Snapshot, keep: bool) {
     if keep {
         table.commit(snapshot);
@@ -51,7 +51,7 @@ fn end(table: &mut Table, snapshot: Snapshot, keep: bool) {
 }
 
 impl Prover<'_, '_> {
-    /// Whether a predicate holds; constraints on lifetimes go into the table.
+    /// Whether a predicate holds. Constraints between lifetimes are added to the table.
     pub(crate) fn holds(&self, table: &mut Table, goal: &Type) -> bool {
         self.prove(table, goal, 0)
     }
@@ -88,7 +88,7 @@ impl Prover<'_, '_> {
         }
     }
 
-    /// Puts new placeholders for the variables of a binder: what holds for them holds for all.
+    /// Replaces the variables of a binder by new placeholders.
     fn open(
         &self,
         table: &mut Table,
@@ -142,7 +142,7 @@ impl Prover<'_, '_> {
         };
         let snapshot = table.snapshot();
         let related = table.eq(self.knowledge, &alias, value);
-        // An alias that does not evaluate is bound to a variable as it is; it equals nothing else.
+        // An alias without a value can be bound to a variable, but equals no other type.
         let sure = related.is_ok_and(|obligations| obligations.is_empty());
         end(table, snapshot, sure);
         sure
@@ -188,7 +188,7 @@ impl Prover<'_, '_> {
         is_function_trait && args.get(1).is_some_and(|inputs| self.is_function(table, this, inputs))
     }
 
-    /// A trait object implements its traits, and what is above them.
+    /// A trait object implements its traits and their supertraits.
     fn object(&self, table: &mut Table, of: Symbol, this: &Type, args: &[GenericArg<Boxed>]) -> bool {
         let TyData::Dyn(dynamic) = this.data() else { return false };
         let symbols = self.knowledge.symbols;
@@ -210,7 +210,7 @@ impl Prover<'_, '_> {
         })
     }
 
-    /// A function pointer can be called with what it takes.
+    /// A function pointer can be called with its parameters.
     fn is_function(&self, table: &mut Table, this: &Type, inputs: &GenericArg<Boxed>) -> bool {
         let TyData::Fn(function) = this.data() else { return false };
         let (Name::FnPtr(..), true) = (function.name, function.arity.is_empty()) else { return false };
@@ -219,7 +219,7 @@ impl Prover<'_, '_> {
         table.sub(self.knowledge, inputs, &tuple).is_ok_and(|obligations| obligations.is_empty())
     }
 
-    /// The answer of a rule of the language that no impl expresses; `None` where there is no such rule.
+    /// Answers a goal by a rule of the language that no impl expresses; `None` if no rule applies.
     fn by_compiler(
         &self,
         table: &mut Table,
@@ -284,7 +284,7 @@ impl Prover<'_, '_> {
         }
     }
 
-    /// `longer: shorter`, a question about lifetimes once types are taken apart.
+    /// Proves `longer: shorter` by the components of a type.
     fn longer(&self, table: &mut Table, longer: &GenericArg<Boxed>, shorter: Region<Boxed>) -> bool {
         let mut stack = vec![longer.clone()];
         while let Some(arg) = stack.pop() {
@@ -296,7 +296,7 @@ impl Prover<'_, '_> {
                     TyData::Dyn(dynamic) => stack.push(dynamic.region.into()),
                     TyData::Placeholder(_) | TyData::Alias(_) => {
                         if !self.type_outlives(table, &ty, shorter) {
-                            // Of an alias it is enough that its arguments do.
+                            // An alias outlives a lifetime if its arguments do.
                             match ty.data() {
                                 TyData::Alias(alias) => stack.extend(alias.args.iter().cloned()),
                                 _ => return false,
@@ -315,7 +315,7 @@ impl Prover<'_, '_> {
     }
 
     fn type_outlives(&self, table: &mut Table, ty: &Type, shorter: Region<Boxed>) -> bool {
-        // A lifetime that is still to be chosen can be chosen short enough.
+        // A lifetime variable can be short enough.
         if matches!(shorter, Region::Infer(_)) {
             return true;
         }
@@ -323,7 +323,7 @@ impl Prover<'_, '_> {
         if known().any(|(_, region)| self.outlives.regions.outlives(*region, shorter)) {
             return true;
         }
-        // Or long enough, where it is the lifetime that the type outlives.
+        // A lifetime variable that the type outlives can be long enough.
         for (_, region) in known().filter(|(_, region)| matches!(region, Region::Infer(_))) {
             let snapshot = table.snapshot();
             table.outlives(*region, shorter);

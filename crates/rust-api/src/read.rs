@@ -1,45 +1,44 @@
-//! rustdoc JSON, from bytes.
+//! Parsing of rustdoc JSON.
 //!
-//! The version is read first and on its own, so that a file of another version is named as such and not reported as
-//! malformed in some odd place. Nesting is bounded by the JSON reader (128 levels).
+//! The format version is parsed first, so that a file of another version is rejected as such and not as
+//! malformed. The JSON parser bounds nesting to 128 levels.
 
 use rustdoc_types::{Crate, FORMAT_VERSION, ItemEnum};
 use serde::Deserialize;
 
-/// Why bytes are not the JSON of a crate.
+/// Error of parsing the JSON of a crate.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file ends too early.
     #[error("the file is cut off: it ends at line {line}, column {column}, before the JSON does")]
     Truncated {
-        /// The last line.
+        /// Number of the last line.
         line: usize,
-        /// Where it ends.
+        /// Column of the end of the file.
         column: usize,
     },
-    /// It is not JSON.
+    /// The bytes are not JSON.
     #[error("not JSON: {message}")]
     NotJson {
-        /// What the reader says, with line and column.
+        /// Message of the parser, with line and column.
         message: String,
     },
-    /// It is JSON, of something else.
+    /// The JSON has no format version.
     #[error("not rustdoc JSON: there is no `format_version`")]
     NoVersion,
-    /// It is of another version of the format.
+    /// The JSON has another version of the format.
     #[error(
         "rustdoc JSON of format version {found}, but this program reads version {FORMAT_VERSION}; \
          write it with Rust 1.95"
     )]
     Version {
-        /// The version that the file names.
+        /// The version in the file.
         found: u64,
     },
-    /// It is of the right version, but has something that the format does not: an unknown kind of item or type, or a
-    /// missing field.
+    /// The JSON does not follow the format: it has an unknown kind of item or type, or a field is missing.
     #[error("not what rustdoc writes as format version {FORMAT_VERSION}: {message}")]
     Malformed {
-        /// What the reader says, with line and column.
+        /// Message of the parser, with line and column.
         message: String,
     },
 }
@@ -49,10 +48,10 @@ struct Header {
     format_version: Option<serde_json::Value>,
 }
 
-/// Reads a crate.
+/// Parses the JSON of a crate.
 ///
 /// # Errors
-/// [`ReadError`], with the place where there is one.
+/// [`ReadError`], with line and column where they are known.
 pub fn read(bytes: &[u8]) -> Result<Crate, ReadError> {
     let header: Header = serde_json::from_slice(bytes).map_err(|error| {
         use serde_json::error::Category;
@@ -73,7 +72,7 @@ pub fn read(bytes: &[u8]) -> Result<Crate, ReadError> {
     }
     let krate: Crate =
         serde_json::from_slice(bytes).map_err(|error| ReadError::Malformed { message: error.to_string() })?;
-    // Whatever else is missing may be of another crate; without its root, a crate would pass for an empty one.
+    // Other missing items can belong to other crates. A crate without a root would be treated as empty.
     match krate.index.get(&krate.root).map(|root| &root.inner) {
         Some(ItemEnum::Module(_)) => Ok(krate),
         Some(_) | None => Err(ReadError::Malformed {

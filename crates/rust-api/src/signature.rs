@@ -1,8 +1,9 @@
-//! The signatures of a crate as a bundle.
+//! Closed signatures, and the bundle of all signatures of a crate.
 //!
-//! Every public item with a type is a root, labelled with its path. Its type is closed: parameters are bound, conditions
-//! stand in front (`{forall for<T> fn({trait Clone<T>}) -> fn(T)}`), and what the item chooses itself is an opaque type
-//! of its name. So the digest of a root says whether a signature is the same, whatever its parameters are called.
+//! Every public item with a type is a root of the bundle, labelled with its path. Its type is closed:
+//! parameters are bound, conditions precede the signature (`{forall for<T> fn({trait Clone<T>}) -> fn(T)}`),
+//! and an existential type is an opaque type with the name of the item. So equal digests of roots mean equal
+//! signatures, up to the names of parameters.
 
 use std::collections::HashMap;
 
@@ -17,26 +18,27 @@ use crate::item::{Attribute, Item, Kind, ParamKind, PartLabel, Role, Type};
 use crate::lower::Api;
 use crate::terms::param_arg;
 
-/// Why a crate has no bundle.
+/// Error of creating a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BundleError {
-    /// A signature does not fit into a pool.
+    /// A signature is not a pool type.
     #[error("the signature of `{item}` cannot be carried elsewhere: {source}")]
     Convert {
-        /// The item.
+        /// Path of the item.
         item: String,
-        /// Why.
+        /// The reason.
         source: ConvertError,
     },
-    /// The bundle cannot be written.
+    /// The bundle exceeds a limit.
     #[error(transparent)]
     Export(#[from] ExportError),
 }
 
-/// The signatures of all public items that have a type: a root for each, labelled with its path.
+/// Creates a bundle of the signatures of all public items that have a type: one root per item, labelled with
+/// its path.
 ///
 /// # Errors
-/// If a signature cannot be carried elsewhere, or there are too many.
+/// If a signature is not a pool type, or there are too many signatures.
 pub fn bundle(api: &Api, symbols: &mut Symbols) -> Result<Bundle, BundleError> {
     let mut pool = Pool::new();
     let mut roots = Vec::new();
@@ -54,15 +56,16 @@ pub fn bundle(api: &Api, symbols: &mut Symbols) -> Result<Bundle, BundleError> {
     Ok(pool.export(&roots)?)
 }
 
-/// The type of an item, closed; nothing for items without one.
+/// The closed type of an item; `None` for items without a type.
 ///
-/// Parameters of the item are bound and its conditions stand in front: of `fn find<T: Clone>(key: T)` it is
-/// `{forall for<T> fn({trait Clone<T>}, {trait Sized<T>}) -> fn(T)}`, of one without parameters and conditions the function
-/// pointer alone. So two signatures that differ in the names of their parameters only are terms of one normal form. The
-/// parts of a signature, with the parameters of the item free in them, are in [`Item::parts`].
+/// Parameters of the item are bound and its conditions precede the signature: `fn find<T: Clone>(key: T)`
+/// becomes `{forall for<T> fn({trait Clone<T>}, {trait Sized<T>}) -> fn(T)}`, and a function without
+/// parameters and conditions becomes its function pointer. So two signatures that differ only in names of
+/// parameters have one normal form. [`Item::parts`] contains the parts of a signature, in which the
+/// parameters are free.
 ///
 /// # Errors
-/// If the type grows too large.
+/// If the type exceeds the limits of terms.
 pub fn signature(item: &Item, symbols: &mut Symbols) -> Result<Option<Type>, TermError> {
     let cx = Boxed::new();
     let params: Vec<_> = item.params.iter().filter(|param| param.role != Role::Existential).collect();
@@ -157,7 +160,7 @@ fn close(
         };
         bound.push((Name::Param(param.symbol), arg));
     }
-    // What the item chooses depends on all of its parameters.
+    // An existential type depends on all parameters of the item.
     let mut chosen: Vec<(Name, GenericArg<Boxed>)> = Vec::new();
     let existential = item.params.iter().filter(|param| param.role == Role::Existential);
     for (number, param) in existential.enumerate() {

@@ -148,7 +148,7 @@ fn split(text: &'static str, separator: &'static str) -> impl Iterator<Item = &'
     })
 }
 
-/// A declaration, taken apart: the public path, the parameters, and the text after them.
+/// The components of a declaration: the public path, the parameters, and the text after them.
 fn declaration(text: &'static str) -> (&'static str, &'static str, &'static str) {
     let end = text.find(|c: char| !is_path(c)).unwrap_or(text.len());
     let path = text[..end].trim_end_matches(':');
@@ -296,7 +296,7 @@ impl StdFacts {
         found.copied().unwrap_or(Variance::Invariant)
     }
 
-    /// Whether the size of a type is unknown, whatever its arguments are.
+    /// Whether the size of a type is unknown for all arguments.
     pub(crate) fn is_unsized(&self, path: &str) -> bool {
         self.types.get(path).is_some_and(|of| of.is_unsized)
     }

@@ -1,4 +1,5 @@
-//! Two versions of a crate: every break is found, no harmless change is called one, no rewrite is reported at all.
+//! Comparison of two versions of a crate: every break is found, no harmless change is reported as a break, and no rewrite
+//! is reported.
 
 #[path = "pair/compare.rs"]
 mod compare;
@@ -30,7 +31,7 @@ fn within<'c>(changes: &'c [ItemChange], module: &str) -> Vec<&'c ItemChange> {
 }
 
 #[test]
-fn every_break_is_found_and_nothing_else_is_called_one() {
+fn every_break_is_found_and_nothing_else_is_reported_as_one() {
     judge(&compare(&json::of("before", OLD), &json::of("after", NEW)));
 }
 
@@ -73,7 +74,7 @@ fn judge(changes: &[ItemChange]) {
 }
 
 #[test]
-fn every_item_is_proven_to_be_usable_in_place_of_itself() {
+fn every_item_is_proven_to_be_substitutable_for_itself() {
     for source in [OLD, NEW] {
         let mut symbols = Symbols::new();
         let json = read(&json::of("sample", source)).expect("rustdoc wrote it");

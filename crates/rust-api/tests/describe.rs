@@ -1,4 +1,4 @@
-//! Describing a crate: everything is known, the bundle carries all of it, bad input is refused with a reason.
+//! Description of a crate: all names resolve, the bundle contains every signature, and bad input is rejected with a reason.
 
 #[path = "pair/json.rs"]
 mod json;
@@ -74,7 +74,7 @@ fn every_kind_of_item_is_described_as_it_would_be_written() {
         "macro sample::shout",
         "unsafe extern \"C\" fn sample::imported(x: u8)",
     ];
-    // Conditions stand at the end of a line.
+    // Conditions are at the end of a line.
     let has =
         |line: &str| lines.iter().any(|found| found.split(" where ").next() == line.split(" where ").next());
     let missing: Vec<&str> = expected.into_iter().filter(|line| !has(line)).collect();

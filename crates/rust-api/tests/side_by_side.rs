@@ -1,5 +1,5 @@
-//! Cases written side by side in `cases/*.txt`: what was, `---`, what is. Every break is found, no harmless change is
-//! called one, no rewrite is reported at all.
+//! Cases with both versions in `cases/*.txt`: the old one, `---`, the new one. Every break is found, no harmless change is
+//! reported as a break, and no rewrite is reported.
 
 #[path = "pair/compare.rs"]
 mod compare;
@@ -13,7 +13,7 @@ use typeloom_term::Symbols;
 const BREAKS: &str = include_str!("cases/breaks.txt");
 const HARMLESS: &str = include_str!("cases/harmless.txt");
 const SAME: &str = include_str!("cases/same.txt");
-/// What the edition decides: behind the name, the verdict before 2024 and the one since.
+/// Cases that depend on the edition: the name, the verdict before 2024 and the verdict since.
 const EDITION: &str = include_str!("cases/edition.txt");
 /// Breaks that only the JSON with private items shows.
 const HIDDEN: &str = include_str!("cases/hidden.txt");
@@ -47,7 +47,7 @@ fn version(side: for<'t> fn(&Case<'t>) -> &'t str) -> String {
 }
 
 #[test]
-fn every_break_is_found_and_nothing_else_is_called_one() {
+fn every_break_is_found_and_nothing_else_is_reported_as_one() {
     let old = json::of("sides", &version(|case| case.old));
     let new = json::of("sides", &version(|case| case.new));
     let changes = compare(&old, &new);
@@ -79,7 +79,7 @@ fn every_break_is_found_and_nothing_else_is_called_one() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let counts = [BREAKS, HARMLESS, SAME].map(|text| cases(text).len());
     assert!(counts[0] > 250 && counts[1] > 100 && counts[2] > 135, "{counts:?}");
-    // The other way round, everything that was added is removed: nothing of it may be called harmless by mistake.
+    // In the other direction, every addition is a removal and must be a break.
     let back = compare(&new, &old);
     assert!(back.iter().filter(|change| change.breaking).count() > counts[0] / 2);
 
@@ -92,7 +92,7 @@ fn every_break_is_found_and_nothing_else_is_called_one() {
 }
 
 #[test]
-fn with_private_items_the_methods_of_types_that_nobody_can_name_are_compared() {
+fn with_private_items_the_methods_of_private_types_are_compared() {
     let source = |side: for<'t> fn(&Case<'t>) -> &'t str| {
         let modules = cases(HIDDEN).into_iter();
         modules.map(|case| format!("pub mod {} {{\n{}\n}}\n", case.name, side(&case))).collect::<String>()
@@ -107,7 +107,7 @@ fn with_private_items_the_methods_of_types_that_nobody_can_name_are_compared() {
 }
 
 #[test]
-fn what_impl_trait_borrows_from_is_read_as_the_edition_has_it() {
+fn captures_of_impl_trait_depend_on_the_edition() {
     let source = |side: for<'t> fn(&Case<'t>) -> &'t str| -> String {
         let module = |case: Case<'_>| {
             let name = case.name.split(' ').next().unwrap_or_default();
@@ -116,7 +116,7 @@ fn what_impl_trait_borrows_from_is_read_as_the_edition_has_it() {
         format!("#![allow(warnings)]\n{}", cases(EDITION).into_iter().map(module).collect::<String>())
     };
     let (old, new) = (source(|case| case.old), source(|case| case.new));
-    // The JSON does not say which edition it is of, or this would not have to be asked.
+    // The JSON does not contain the edition; otherwise no option would be needed.
     let [old_2021, new_2021] = [&old, &new].map(|text| json::in_edition("2021", "sample", text, &[]));
     let [old, new] = [old, new].map(|text| json::in_edition("2024", "sample", &text, &[]));
     assert!(old_2021 == old && new_2021 == new, "the JSON depends on the edition: read that from it");
@@ -141,7 +141,7 @@ fn what_impl_trait_borrows_from_is_read_as_the_edition_has_it() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 
-    // A crate that does nothing but move to edition 2024 lets more choices borrow.
+    // A crate that only moves to edition 2024 captures more lifetimes.
     let moved = Editions { old: Edition::E2021, new: Edition::E2024 };
     let found = typeloom_rust_api::compare(&old, &old, moved).expect("the crate is small").changes;
     assert!(

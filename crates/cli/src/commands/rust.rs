@@ -34,7 +34,7 @@ fn describe(args: &RustDescribeArgs) -> anyhow::Result<Outcome> {
             typeloom_rust_api::bundle(&api, &mut symbols).with_context(|| format!("`{}`", args.file))?;
         target.write(bundle.as_bytes())?;
     }
-    // What goes to standard output is the bundle then, and nothing else.
+    // A bundle on standard output must not be mixed with text.
     if !target.is_some_and(|target| target.is_stdout()) {
         write(&report::description(&api, &mut symbols))?;
     }
@@ -67,7 +67,7 @@ fn diff(args: &RustDiffArgs) -> anyhow::Result<Outcome> {
     let editions = Editions { old: before.into(), new: args.new_edition.unwrap_or(before).into() };
     let ApiDiff { changes, by_edition } = compare(editions)?;
     if args.edition.is_none() && by_edition {
-        // Nobody has said which edition it is, so whoever reads the answer has to know that it depends on that.
+        // The edition is a default, so a note states that the answer depends on it.
         note_other_edition(&changes, &compare(Edition::E2021.into())?.changes);
     }
     write(&match args.format {
@@ -77,7 +77,7 @@ fn diff(args: &RustDiffArgs) -> anyhow::Result<Outcome> {
     Ok(if changes.iter().any(|change| change.breaking) { Outcome::Problems } else { Outcome::Typed })
 }
 
-/// Says which items break somebody in one edition and nobody in the other.
+/// Writes a note with the items that are breaks in only one of the editions.
 fn note_other_edition(changes: &[ItemChange], before_2024: &[ItemChange]) {
     let breaks = |changes: &[ItemChange]| -> BTreeSet<String> {
         changes.iter().filter(|change| change.breaking).map(|change| change.item.clone()).collect()

@@ -6,7 +6,7 @@ use typeloom_term::{Symbol, Symbols};
 use super::ItemChange;
 use super::difference::{ParamNumbers, param_numbers};
 use super::substitutable::Mismatch;
-use crate::item::{Item, Kind, ParamKind, PartLabel, Type};
+use crate::item::{Attribute, Item, Kind, ParamKind, PartLabel, Type};
 use crate::{predicate, print};
 
 /// Steps to a part, and the part in both versions.
@@ -32,7 +32,7 @@ pub(super) fn item_change(
         Mismatch::Attribute(name) => {
             let texts = |item: &Item| {
                 let found = item.attributes.iter().filter(|attribute| attribute.label() == *name);
-                let texts: Vec<String> = found.map(|attribute| attribute.text()).collect();
+                let texts: Vec<String> = found.map(Attribute::text).collect();
                 (!texts.is_empty()).then(|| texts.join(", "))
             };
             (label(name), texts(old), texts(new))

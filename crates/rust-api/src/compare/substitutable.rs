@@ -1,4 +1,4 @@
-//! Substitutability: whether one item can be used in place of another.
+//! Substitutability of items: whether one item can replace another.
 //!
 //! The check covers all uses at once. The parameters of the item that is replaced (`sup`) are placeholders and its
 //! conditions are assumptions. The parameters of the item that replaces it (`sub`) are those that the user writes, or

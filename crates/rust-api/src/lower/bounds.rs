@@ -1,7 +1,7 @@
-//! Bounds, trait objects and `impl Trait`.
+//! Lowering of bounds, trait objects and `impl Trait`.
 //!
-//! Every bound becomes a predicate of its own: `T: Iterator<Item = u8, IntoIter: Clone>` becomes three. Binders that are
-//! written at a where clause and at a bound in it become one.
+//! Every bound becomes a separate predicate: `T: Iterator<Item = u8, IntoIter: Clone>` becomes three. The
+//! binders of a where clause and of a bound in it are merged.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ use crate::item::{ParamKind, Role, Type};
 use crate::predicate;
 use crate::std_facts::{Supertrait, std_facts};
 
-/// A trait, applied: the trait, its arguments with the self type in front, and the result behind `Fn(..) ->`.
+/// A trait with its arguments, the self type first, and the result of `Fn(..) ->`.
 pub(super) struct TraitRef {
     pub(super) of: Symbol,
     pub(super) args: Vec<GenericArg<Boxed>>,
@@ -50,7 +50,7 @@ impl Lower<'_> {
     ) -> Result<TraitRef, ItemError> {
         let of = self.trait_symbol(path);
         let (mut args, output) = self.generic_args(path.args.as_deref(), sig)?;
-        // `Self::Item` is written without the arguments of the trait it is in.
+        // `Self::Item` omits the arguments of the enclosing trait.
         if args.is_empty()
             && let Some((trait_id, own)) = &sig.within
             && *trait_id == path.id
@@ -142,7 +142,7 @@ impl Lower<'_> {
         outside
     }
 
-    /// The predicates that bounds state about `this`, which may mention lifetimes of a binder around it.
+    /// The predicates of bounds on `this`, which can mention lifetimes of an enclosing binder.
     pub(super) fn bounds(
         &mut self,
         this: &Type,
@@ -311,7 +311,7 @@ impl Lower<'_> {
         }
     }
 
-    /// `impl Bounds`: a parameter of its own, known by its bounds.
+    /// `impl Bounds`: a parameter that is known by its bounds.
     pub(super) fn impl_trait(
         &mut self,
         bounds: &[GenericBound],
@@ -344,8 +344,7 @@ impl Lower<'_> {
         Ok(ty)
     }
 
-    /// What the choice with this number, with these bounds, may borrow from. Type parameters have to be listed in
-    /// `use<..>`, so they need no looking at.
+    /// The captures of the existential type with this number. Type parameters are always captured.
     fn captured(
         &mut self,
         bounds: &[GenericBound],
@@ -362,7 +361,7 @@ impl Lower<'_> {
                 return Ok(Captures::All);
             }
             let mut mentioned: HashSet<_> = regions::all(found).into_iter().collect();
-            // A choice within the bounds is a parameter in them by now.
+            // A nested `impl Trait` in the bounds is a parameter by now.
             for within in sig.opaque.get(own + 1..).unwrap_or_default() {
                 match &within.captures {
                     Captures::All => {}
@@ -382,11 +381,12 @@ impl Lower<'_> {
         Ok(Captures::Listed(regions))
     }
 
-    /// What a function's own choices may borrow from, as predicates. Whatever outlives a lifetime *because* everything
-    /// that it captures does, outlives it; so for each choice there is a lifetime that stands for all of these: what is
-    /// captured outlives it where the function is used, and the choice is promised to outlive it.
+    /// The captures of the existential types of a function, as predicates. An existential type outlives a
+    /// lifetime if everything that it captures does. For each existential type there is a lifetime parameter:
+    /// each captured lifetime outlives it where the function is used, and the function promises that the
+    /// existential type outlives it.
     ///
-    /// Where no list is written, the edition decides.
+    /// Without `use<..>`, the edition determines the captures.
     pub(super) fn captures(&mut self, sig: &mut Sig) -> Result<(), ItemError> {
         let opaque = std::mem::take(&mut sig.opaque);
         for Opaque { ty, captures } in opaque {
@@ -417,7 +417,7 @@ impl Lower<'_> {
             if let Captures::Listed(listed) = captures {
                 longer.extend(listed.into_iter().map(GenericArg::from));
             }
-            // Every choice captures everything in scope: many of both are very many predicates.
+            // Every existential type captures everything in scope, so the number of predicates is a product.
             let too_large = || ItemError::TooLarge;
             self.budget = self.budget.checked_sub(longer.len()).ok_or_else(too_large)?;
             sig.param(symbol, ParamKind::Region, Role::Inferred);
@@ -429,7 +429,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// What an `async fn` gives: `impl Future<Output = output>`.
+    /// The result of an `async fn`: `impl Future<Output = output>`.
     pub(super) fn future(&mut self, output: &Type, sig: &mut Sig) -> Result<Type, ItemError> {
         let symbol = self.unique(sig, "impl Future");
         sig.param(symbol, ParamKind::Type, Role::Existential);
@@ -446,7 +446,7 @@ impl Lower<'_> {
     }
 }
 
-/// A short text for `impl Bounds`, to show it by.
+/// A short text for `impl Bounds`, for display.
 fn impl_text(bounds: &[GenericBound]) -> String {
     let names: Vec<&str> = bounds
         .iter()

@@ -1,4 +1,4 @@
-//! Parameters, and the scope that names are looked up in.
+//! Generic parameters, and the scope for name resolution.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,56 +11,56 @@ use crate::predicate;
 use crate::terms::param;
 use crate::terms::param_arg;
 
-/// What a lifetime that is not written stands for.
+/// Meaning of an elided lifetime.
 #[derive(Clone, Debug)]
 pub(crate) enum Elided {
-    /// A parameter of its own: in the parameters of a function, in the header of an impl.
+    /// A new parameter: in the parameters of a function, in the header of an impl.
     Fresh,
     /// A variable of the innermost binder: in the parameters of a function pointer or of `Fn(..)`.
     Bound,
-    /// This one: in the result of a function, in a constant.
+    /// This lifetime: in the result of a function, in a constant.
     Is(Region<Boxed>),
 }
 
-/// What `impl Trait` stands for.
+/// Meaning of `impl Trait`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ImplTrait {
-    /// A parameter that is inferred.
+    /// An inferred parameter.
     Parameter,
     /// A type that the function chooses.
     Result,
 }
 
-/// Names that a binder hid, and what they meant before.
-pub(crate) type Hidden = Vec<(String, Option<GenericArg<Boxed>>)>;
+/// Names that a binder shadows, with their previous meaning.
+pub(crate) type HiddenFields = Vec<(String, Option<GenericArg<Boxed>>)>;
 
-/// A signature that is being lowered: the scope, and what has been found.
+/// A signature during lowering: the scope and the results.
 #[derive(Clone, Debug)]
 pub(crate) struct Sig {
     pub(crate) scope: HashMap<String, GenericArg<Boxed>>,
-    /// What `Self` is.
+    /// The type of `Self`.
     pub(crate) this: Option<Type>,
-    /// The trait that the signature is in, with its parameters, `Self` first.
+    /// The enclosing trait with its parameters, `Self` first.
     pub(crate) within: Option<(Id, Vec<GenericArg<Boxed>>)>,
     pub(crate) params: Vec<Param>,
     pub(crate) predicates: Vec<Type>,
     pub(crate) promises: Vec<Type>,
     pub(crate) elided: Elided,
     pub(crate) impl_trait: ImplTrait,
-    /// The lifetimes that were not written, in the parameters of the innermost function pointer or `Fn(..)`.
+    /// The elided lifetimes in the parameters of the innermost function pointer or `Fn(..)`.
     pub(crate) bound: Vec<Symbol>,
-    /// Those of the `Fn(..)` that the innermost bound is, for its binder. `&u8` in `Fn(&dyn Iterator<Item = &u8>)` is the
-    /// function's: the bound that it is written in has none of its own.
+    /// The elided lifetimes of the innermost `Fn(..)` bound, for its binder: the lifetime of `&u8` in
+    /// `Fn(&dyn Iterator<Item = &u8>)` belongs to the function, because the inner bound has no binder.
     pub(crate) of_bound: Vec<Symbol>,
-    /// What a trait object outlives where nothing is written.
+    /// Default lifetime of trait objects.
     pub(crate) object: Region<Boxed>,
-    /// Types whose size need not be known.
+    /// Types with `?Sized`.
     pub(crate) unsized_types: Vec<Type>,
-    /// The last number that a name was given, where parameters share it.
+    /// The last number of each name that several parameters share.
     numbers: HashMap<Symbol, usize>,
-    /// Whether a trait says what the function is: `impl Trait` captures everything then, in every edition.
+    /// Whether the function belongs to a trait: its `impl Trait` captures everything in every edition.
     pub(crate) of_trait: bool,
-    /// What the function chooses, with the lifetimes that it may borrow from.
+    /// The existential types of the function, with their captures.
     pub(crate) opaque: Vec<Opaque>,
 }
 
@@ -71,14 +71,14 @@ pub(crate) struct Opaque {
     pub(crate) captures: Captures,
 }
 
-/// The lifetimes that `impl Trait` in a result may borrow from.
+/// Lifetimes that `impl Trait` in a result captures.
 #[derive(Clone, Debug)]
 pub(crate) enum Captures {
-    /// All in scope.
+    /// All lifetimes in scope.
     All,
-    /// Those that `use<..>` lists.
+    /// The lifetimes in `use<..>`.
     Listed(Vec<Region<Boxed>>),
-    /// Those that the bounds mention; all in scope, where the edition says so.
+    /// The lifetimes in the bounds, or all in scope, depending on the edition.
     Mentioned(HashSet<Region<Boxed>>),
 }
 
@@ -118,7 +118,7 @@ impl Lower<'_> {
     /// A symbol that no parameter of the signature has.
     pub(super) fn unique(&mut self, sig: &mut Sig, text: &str) -> Symbol {
         let mut symbol = self.symbols.intern(text);
-        // Numbers that were given are not tried again: a signature may have very many parameters of one name.
+        // Used numbers are not tried again, because a signature can have very many parameters of one name.
         let first = symbol;
         let mut number = sig.numbers.get(&first).copied().unwrap_or(1);
         if number > 1 {
@@ -265,8 +265,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Brings the lifetimes of a binder into scope, under names of their own. Gives the names, and what they hid.
-    pub(super) fn enter(&mut self, params: &[GenericParamDef], sig: &mut Sig) -> (Vec<Symbol>, Hidden) {
+    /// Brings the lifetimes of a binder into scope under new names. Returns the names and the shadowed ones.
+    pub(super) fn enter(&mut self, params: &[GenericParamDef], sig: &mut Sig) -> (Vec<Symbol>, HiddenFields) {
         let mut names = Vec::new();
         let mut hidden = Vec::new();
         for GenericParamDef { name, kind } in params {
@@ -280,7 +280,7 @@ impl Lower<'_> {
         (names, hidden)
     }
 
-    pub(super) fn leave(&mut self, hidden: Hidden, sig: &mut Sig) {
+    pub(super) fn leave(&mut self, hidden: HiddenFields, sig: &mut Sig) {
         for (name, before) in hidden {
             match before {
                 Some(arg) => sig.scope.insert(name, arg),

@@ -1,4 +1,4 @@
-//! Items with their parts.
+//! Lowering of items other than traits and impls of traits.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use typeloom_term::{Boxed, GenericArg, Name, Region, Symbol, Symbols, Ty};
 
 use super::generics::{Elided, ImplTrait};
 use super::ty::{abi_text, elided_result};
-use super::{AdtDef, Hidden, ItemError, Lower, LowerError, Sig, regions};
+use super::{AdtDef, HiddenFields, ItemError, Lower, LowerError, Sig, regions};
 use crate::item::{Attribute, FieldForm, Item, Kind, ParamKind, PartLabel, Role, SignaturePart, Type};
 use crate::lower::paths::Namespace;
 use crate::predicate::{self, Predicate};
@@ -18,7 +18,7 @@ use crate::std_facts;
 use crate::terms::children;
 
 impl<'a> Lower<'a> {
-    /// Lowers everything that can be reached.
+    /// Lowers all reachable items.
     pub(super) fn all(&mut self) -> Result<(), LowerError> {
         self.definitions()?;
         self.counts = super::Counts::default();
@@ -43,7 +43,7 @@ impl<'a> Lower<'a> {
             if let Some(item) = self.get(*id)
                 && done.insert((*namespace, *id))
             {
-                // Its name may be one that only an older version can be asked for.
+                // The name can be a path that only the older version has.
                 let reachable = self.paths.public.get(&(*namespace, name.to_owned())) == Some(id);
                 let first = self.items.len();
                 self.item(item, name, &mut impls).map_err(|error| error.at(name))?;
@@ -67,8 +67,8 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
-    /// The fields, methods and impls of types that nobody can name, but that public signatures give away: whoever has
-    /// such a value can use them. The types themselves are no items: there is nothing to be said of them by name.
+    /// Lowers the fields, methods and impls of private types in public signatures, which users can reach
+    /// through values. The types themselves are not items, because they have no public path.
     fn reached(&mut self) -> Result<(), LowerError> {
         let mut hidden: HashMap<Name, Id> = HashMap::new();
         for (id, item) in &self.krate.index {
@@ -105,7 +105,7 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
-    /// The enums of the variants that can be named without them.
+    /// The enum of each variant, because a variant can be re-exported alone.
     fn enums_of_variants(&self) -> HashMap<Id, Id> {
         let mut enums = HashMap::new();
         for (id, item) in &self.krate.index {
@@ -181,7 +181,7 @@ impl<'a> Lower<'a> {
                 let (mut main, mut sig) = self.adt(path, Kind::TypeAlias, &of.generics)?;
                 let ty = self.ty(&of.type_, &mut sig)?;
                 main.parts.push(SignaturePart { label: PartLabel::Type, ty });
-                // The compiler does not look at bounds of aliases.
+                // The compiler ignores bounds of aliases.
                 main.predicates.clear();
                 self.items.push(main);
                 Ok(())
@@ -210,7 +210,7 @@ impl<'a> Lower<'a> {
                 self.items.push(Item::new(path.to_owned(), Kind::Macro));
                 Ok(())
             }
-            // These are not found by a path of their own.
+            // These have no paths.
             ItemEnum::Module(_)
             | ItemEnum::ExternCrate { .. }
             | ItemEnum::Use(_)
@@ -222,7 +222,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// The item of a definition with parameters, and the scope inside of it.
+    /// The item of a definition with parameters, and the scope inside.
     pub(super) fn adt(
         &mut self,
         path: &str,
@@ -230,7 +230,7 @@ impl<'a> Lower<'a> {
         generics: &Generics,
     ) -> Result<(Item, Sig), ItemError> {
         let mut sig = Sig::new();
-        // `Self` may be used in bounds, so the parameters come into scope first.
+        // `Self` may occur in bounds, so the parameters come into scope first.
         let mut names = Sig::new();
         self.names_only(generics, &mut names)?;
         let name = Name::Adt(self.symbols.intern(path));
@@ -262,7 +262,7 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
-    /// Whether some of the fields are there only because rustdoc was asked for private items.
+    /// Whether private fields are in the JSON.
     fn has_private(&self, fields: &[Id]) -> bool {
         let private = |item: &JsonItem| !matches!(item.visibility, Visibility::Public | Visibility::Default);
         fields.iter().any(|id| self.get(*id).is_some_and(private))
@@ -312,7 +312,7 @@ impl<'a> Lower<'a> {
         self.fields(&own, &own, &fields, sig)
     }
 
-    /// A function, method or trait method; `outer` is the scope of the impl or trait around it.
+    /// Lowers a function, method or trait method; `outer` is the scope of the enclosing impl or trait.
     pub(super) fn function(
         &mut self,
         path: &str,
@@ -354,14 +354,13 @@ impl<'a> Lower<'a> {
             item.attributes.push(Attribute::CallableAsMethod(has_receiver));
         }
         let Sig { params, predicates, promises, .. } = sig;
-        // What the trait or impl around it asks for is known where the function is used.
         item.params = params;
         item.predicates = predicates;
         item.promises = promises;
         Ok(item)
     }
 
-    /// The items of an inherent impl.
+    /// Lowers the items of an inherent impl.
     pub(super) fn inherent(&mut self, of: &Impl) -> Result<(), ItemError> {
         let (sig, this) = self.impl_scope(of)?;
         let Some(path) = adt_path(&this).map(|symbol| self.symbols.resolve(symbol).to_owned()) else {
@@ -394,10 +393,11 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
-    /// The scope inside of an impl, and the type that it is for.
+    /// The scope inside an impl, and the self type.
     pub(super) fn impl_scope(&mut self, of: &Impl) -> Result<(Sig, Type), ItemError> {
         let mut sig = Sig::new();
-        // The header may use the parameters, the bounds may use `Self`: names first, then the type, then bounds.
+        // The header can use the parameters, and the bounds can use `Self`: names first, then the type, then
+        // bounds.
         let mut names = Sig::new();
         names.elided = Elided::Fresh;
         self.names_only(&of.generics, &mut names)?;
@@ -408,14 +408,14 @@ impl<'a> Lower<'a> {
         sig.this = Some(this);
         sig.elided = Elided::Fresh;
         self.generics(&of.generics, Role::Inferred, Role::Inferred, &mut sig)?;
-        // Again, so that lifetimes that are not written become parameters of this scope.
+        // Once more, so that elided lifetimes become parameters of this scope.
         sig.params.extend(names.params.drain(fresh..));
         let this = sig.this.clone().map_or_else(|| self.ty(&of.for_, &mut sig), Ok)?;
         self.counts.occurrences += 1;
         Ok((sig, this))
     }
 
-    /// What the types of the crate consist of.
+    /// Adds the definition of a type.
     pub(super) fn adt_definition(&mut self, item: &JsonItem) -> Result<(), ItemError> {
         let (generics, fields, hidden, impls) = match &item.inner {
             ItemEnum::Struct(of) => {
@@ -457,15 +457,15 @@ impl<'a> Lower<'a> {
             }
         }
         let params = main.params.iter().map(|param| (param.symbol, param.kind.clone())).collect();
-        let hidden = hidden.then(|| self.auto_traits_say(impls));
+        let hidden = hidden.then(|| self.hidden_fields(impls));
         let definition = AdtDef { params, fields: types, hidden, predicates: main.predicates };
         self.adts.insert(self.symbols.intern(&path), definition);
         Ok(())
     }
 
-    /// What the auto traits of a type say about its fields: those that the compiler found it to have, under conditions
-    /// on parameters alone.
-    fn auto_traits_say(&self, impls: &[Id]) -> Hidden {
+    /// The restriction of hidden fields by the auto traits of a type. Only impls that rustc derives, with conditions
+    /// on parameters alone, count.
+    fn hidden_fields(&self, impls: &[Id]) -> HiddenFields {
         let found: Vec<&Impl> = impls
             .iter()
             .filter_map(|id| match self.get(*id).map(|item| &item.inner) {
@@ -484,15 +484,15 @@ impl<'a> Lower<'a> {
             })
         };
         if !std_facts::LOST_BY_INVARIANCE.iter().all(|name| has(name)) {
-            return Hidden::Unknown;
+            return HiddenFields::Unknown;
         }
-        if has(std_facts::LOST_BY_POINTERS) { Hidden::Plain } else { Hidden::Pointers }
+        if has(std_facts::LOST_BY_POINTERS) { HiddenFields::Plain } else { HiddenFields::Pointers }
     }
 }
 
-/// The lifetimes of a function that its type as a value is general over: those of its own that no clause between
-/// lifetimes fixes. (A clause about a type fixes them as well; but dropping or weakening a bound is what such clauses are
-/// changed for, and calls do not notice.)
+/// The late-bound lifetimes of a function: its own lifetimes that no clause between lifetimes mentions. A
+/// clause about a type makes them early-bound too, but weakening such a bound is a common change that calls
+/// do not notice.
 fn late_bound(outer: &Sig, sig: &Sig, symbols: &Symbols) -> Vec<Symbol> {
     let clauses = sig.predicates.get(outer.predicates.len()..).unwrap_or_default();
     let is_fixed = |region: Region<Boxed>| {

@@ -1,7 +1,8 @@
-//! What a trait object outlives where nothing is written.
+//! Default lifetimes of trait objects.
 //!
-//! As the compiler has it: what its trait has to outlive, `'static` before all else; or what the definition around it
-//! asks of the parameter that it stands for (`&'a dyn Tr`, `Ref<'a, dyn Tr>`); or `'static`.
+//! As in the compiler, the lifetime is the bound of the trait (`'static` first), or the bound of the
+//! parameter of the enclosing type that the object is an argument for (`&'a dyn Tr`, `Ref<'a, dyn Tr>`), or
+//! `'static`.
 
 use rustdoc_types::{
     GenericBound, GenericParamDef, GenericParamDefKind, Generics, Id, ItemEnum, Path, Type as JsonType,
@@ -20,7 +21,7 @@ fn lifetimes(bounds: &[GenericBound]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The bounds of clauses about the parameter `name` itself.
+/// The bounds of clauses about the parameter `name`.
 fn clauses<'g>(generics: &'g Generics, name: &'g str) -> impl Iterator<Item = &'g [GenericBound]> {
     generics.where_predicates.iter().filter_map(move |clause| match clause {
         WherePredicate::BoundPredicate { type_: JsonType::Generic(of), bounds, generic_params }
@@ -39,7 +40,8 @@ fn is_lifetime(param: &&GenericParamDef) -> bool {
 }
 
 impl Lower<'_> {
-    /// Which lifetime argument of a type its parameter `index` (lifetimes not counted) has to outlive.
+    /// The index of the lifetime argument that parameter `index` of a type, lifetimes not counted, has to
+    /// outlive.
     pub(super) fn object_in(&self, container: &Path, index: usize) -> Option<usize> {
         let Some(generics) = self.get(container.id).and_then(|item| generics_of(&item.inner)) else {
             let name = self.name(container.id, &container.path);
@@ -53,7 +55,7 @@ impl Lower<'_> {
         generics.params.iter().filter(is_lifetime).position(|param| param.name == only)
     }
 
-    /// What a trait of an object has to outlive, where its arguments are known.
+    /// The lifetime bound of the trait of an object with known arguments.
     pub(super) fn object_of(&self, path: &Path, args: &[GenericArg<Boxed>]) -> Option<Region<Boxed>> {
         if self.is_static(path.id, &path.path, &mut Vec::new()) {
             return Some(Region::Static);
@@ -67,7 +69,7 @@ impl Lower<'_> {
         args.iter().filter_map(GenericArg::as_region).nth(index)
     }
 
-    /// Whether whoever implements a trait is `'static`.
+    /// Whether every type that implements a trait is `'static`.
     fn is_static(&self, id: Id, written: &str, seen: &mut Vec<Id>) -> bool {
         let Some(ItemEnum::Trait(of)) = self.get(id).map(|item| &item.inner) else {
             return std_facts().is_static(&self.name(id, written));

@@ -1,10 +1,10 @@
-//! Which items can be named from outside, by which paths, and what every definition is called.
+//! Public paths of items, and the name of each definition.
 //!
-//! The public path of an item is the one by which it can be reached, through re-exports and globs; where there are
-//! several, the shortest, then the first. Definitions of other crates are called by the path of their definition.
+//! An item is reachable by its own path, re-exports and globs. Its name is the shortest path, then the first
+//! one in order. The name of a definition of another crate is the path of its definition.
 //!
-//! **Invariant:** a path of the crate itself starts with one and the same crate name, whatever the crate is called, so
-//! that two versions can be compared that are packaged under two names.
+//! **Invariant:** all paths of the crate start with one crate name, that of the older version, so that
+//! versions of a renamed crate can be compared.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -16,22 +16,22 @@ use rustdoc_types::{
 
 use crate::lower::LowerError;
 
-/// The most paths that a crate may have.
+/// Maximum number of paths of a crate.
 const MAX_PATHS: usize = 1 << 20;
 
-/// The most steps that finding them may take.
+/// Maximum number of steps of the search for paths.
 const MAX_VISITS: usize = 1 << 22;
 
-/// How many definitions of one name may have moved, for the nearest ones to be taken for each other.
+/// Maximum number of moved definitions with one name that are matched with each other.
 const MAX_MOVED: usize = 64;
 
-/// How deep modules may lie.
+/// Maximum nesting of modules.
 const MAX_MODULES: usize = 128;
 
 /// The crates of the standard library.
 const STD: &[&str] = &["core", "alloc", "std"];
 
-/// Types, or values and macros: one path can name one of each.
+/// Namespaces: one path can name an item in each.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Namespace {
     Types,
@@ -39,20 +39,20 @@ pub(crate) enum Namespace {
     Macros,
 }
 
-/// Everything that a crate can be asked for by a path.
+/// The public paths of a crate.
 #[derive(Debug)]
 pub(crate) struct Paths {
-    /// Every public path, and what it leads to.
+    /// Every public path, and its definition.
     pub(crate) public: IndexMap<(Namespace, String), Id>,
-    /// What definitions are called.
+    /// Names of public definitions.
     names: HashMap<Id, String>,
-    /// What definitions are called that cannot be named, where it is not by where they are.
+    /// Names of private definitions that differ from their paths.
     hidden_names: HashMap<Id, String>,
-    /// Where the definitions are that cannot be named.
+    /// Paths of private definitions.
     hidden: BTreeSet<String>,
-    /// The types among what paths lead to.
+    /// Types with a public path.
     types: HashSet<Id>,
-    /// The first part of every path of the crate itself.
+    /// The first segment of every path of the crate.
     pub(crate) root: String,
 }
 
@@ -64,7 +64,7 @@ struct Found {
 struct Walk<'c> {
     krate: &'c Crate,
     found: BTreeMap<(Namespace, String), Found>,
-    /// How many items were looked at: modules that bring each other in by globs have very many ways through them.
+    /// Number of visited items: modules that import each other by globs have exponentially many paths.
     visits: usize,
 }
 
@@ -74,8 +74,8 @@ pub(crate) fn crate_name(krate: &Crate) -> String {
 }
 
 impl Paths {
-    /// The paths of a crate. Where a definition can be reached by a path that `like` has too, it gets the name that it
-    /// has there: so one type has one name in two versions of a crate.
+    /// Finds the paths of a crate. A definition with a path that `like` has too gets its name from `like`, so
+    /// that a type has one name in both versions.
     pub(crate) fn of(krate: &Crate, like: Option<&Self>) -> Result<Self, LowerError> {
         let root = like.map_or_else(|| crate_name(krate), |like| like.root.clone());
         let mut walk = Walk { krate, found: BTreeMap::new(), visits: 0 };
@@ -90,7 +90,7 @@ impl Paths {
             let parts = |path: &str| path.matches("::").count();
             (parts(new), new) < (parts(old), old)
         };
-        // Another name for something of another crate does not rename it: what it is called stays where it is defined.
+        // A re-export does not rename a definition of another crate.
         let own = |id: &Id| krate.index.contains_key(id);
         for ((_, path), id) in public.iter().filter(|(_, id)| own(id)) {
             match names.get_mut(id) {
@@ -104,14 +104,14 @@ impl Paths {
         if let Some(like) = like {
             for (key, id) in public.iter().filter(|(_, id)| own(id)) {
                 let Some(name) = like.public.get(key).and_then(|old| like.names.get(old)) else { continue };
-                // The name may by now belong to another definition.
+                // The name may belong to another definition now.
                 let holder = public.get(&(key.0, name.clone()));
                 if holder.is_none_or(|holder| holder == id) {
                     names.insert(*id, name.clone());
                 }
             }
-            // What was defined here and comes from another crate now is known by the name that it had here. (Of the
-            // standard library more is known by its own name.)
+            // A definition that moved to another crate keeps its name. Those that moved to the standard
+            // library do not, because the table of facts has their names.
             for (key, id) in public.iter().filter(|(_, id)| !own(id)) {
                 let Some(name) = like.public.get(key).and_then(|old| like.names.get(old)) else { continue };
                 let of_std = krate
@@ -129,8 +129,8 @@ impl Paths {
         Ok(found)
     }
 
-    /// Finds the definitions that cannot be named. One that could not be named before either is called what it was
-    /// called there: by the same place, or, where it moved, by the nearest place with the same last part.
+    /// Finds the private definitions. One that was private before keeps its name: by the same path or, if it
+    /// moved, by the nearest path with the same last segment.
     fn hide(&mut self, krate: &Crate, like: Option<&Self>) {
         let is_type = |kind: ItemKind| {
             matches!(kind, ItemKind::Struct | ItemKind::Enum | ItemKind::Union | ItemKind::Trait)
@@ -158,7 +158,7 @@ impl Paths {
             places.into_iter().filter(|(_, id)| !self.names.contains_key(id)).map(|(path, _)| path).collect();
     }
 
-    /// What the definitions at some places were called before, where they could not be named then.
+    /// The old names of definitions that were private before.
     fn old_names(&self, places: &[(String, Id)], like: &Self) -> Vec<(Id, String)> {
         let mut found: Vec<(Id, String)> = Vec::new();
         let here: HashSet<&str> = places.iter().map(|(path, _)| path.as_str()).collect();
@@ -168,10 +168,10 @@ impl Paths {
         for old in like.hidden.iter().filter(|old| !here.contains(old.as_str())) {
             gone.entry(last(old)).or_default().push(old);
         }
-        // How much of the way two places have in common, and how they are called.
+        // Number of common segments, the two paths, and the definition.
         let mut moved: Vec<(usize, &String, &String, Id)> = Vec::new();
         for (path, id) in places {
-            // A public name that both versions have stays.
+            // A public name in both versions does not change.
             if self.names.get(id).is_some_and(|own| known.contains(own.as_str())) {
                 continue;
             }
@@ -185,7 +185,7 @@ impl Paths {
                 }
             }
         }
-        // The nearest ones first; each place is left once and taken once.
+        // Nearest paths first. Each old and each new path is used once.
         moved.sort_unstable_by(|a, b| (b.0, a.1, a.2).cmp(&(a.0, b.1, b.2)));
         let mut used: HashSet<(bool, &str)> = HashSet::new();
         for (_, old, new, id) in moved {
@@ -197,12 +197,12 @@ impl Paths {
         found
     }
 
-    /// What a definition is called, if it can be reached.
+    /// The name of a public definition.
     pub(crate) fn public_name(&self, id: Id) -> Option<&str> {
         self.names.get(&id).map(String::as_str)
     }
 
-    /// What a definition is called: by its public path, or by where it is defined, or as it is written.
+    /// The name of a definition: its public path, the path of the definition, or the text in the JSON.
     pub(crate) fn name(&self, krate: &Crate, id: Id, written: &str) -> String {
         if let Some(name) = self.names.get(&id).or_else(|| self.hidden_names.get(&id)) {
             return name.clone();
@@ -218,7 +218,7 @@ impl Paths {
     }
 }
 
-/// The parameters of a type of the crate, and whether its name is that of a value as well.
+/// The generics of a type of the crate, and whether its name is a constructor too.
 fn definition(krate: &Crate, id: Id) -> Option<(&Generics, bool)> {
     match &krate.index.get(&id)?.inner {
         ItemEnum::Struct(of) => Some((&of.generics, !matches!(of.kind, StructKind::Plain { .. }))),
@@ -228,8 +228,8 @@ fn definition(krate: &Crate, id: Id) -> Option<(&Generics, bool)> {
     }
 }
 
-/// Lets paths that led to a type, and lead to an alias of a type with another name now, lead to that type: to whoever uses
-/// the alias, it is the same. (Not where the name is a constructor too, which an alias is not.)
+/// Redirects paths that led to a type and now lead to an alias of a renamed type. Users of the path notice no
+/// difference, unless the name is a constructor too.
 fn follow_renames(krate: &Crate, public: &mut IndexMap<(Namespace, String), Id>, like: &Paths) {
     let before = |id: Id, public: &IndexMap<(Namespace, String), Id>| {
         public.iter().any(|(key, found)| *found == id && like.public.contains_key(key))
@@ -250,7 +250,7 @@ fn follow_renames(krate: &Crate, public: &mut IndexMap<(Namespace, String), Id>,
     }
 }
 
-/// The type that an alias is another name of: with the same parameters, in the same order, with the same defaults.
+/// The target of an alias with the same parameters and defaults as its target.
 fn alias_of(krate: &Crate, id: Id) -> Option<Id> {
     let ItemEnum::TypeAlias(alias) = &krate.index.get(&id)?.inner else { return None };
     let Type::ResolvedPath(path) = &alias.type_ else { return None };
@@ -312,7 +312,7 @@ fn namespaces(kind: ItemKind) -> &'static [Namespace] {
 impl Walk<'_> {
     fn add(&mut self, kind: ItemKind, path: String, id: Id, by_glob: bool) -> Result<(), LowerError> {
         for namespace in namespaces(kind) {
-            // A name that is written beats one that a glob brings in.
+            // An explicit import has priority over a glob.
             let key = (*namespace, path.clone());
             match self.found.get(&key) {
                 Some(found) if !found.by_glob || by_glob => {}
@@ -327,7 +327,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Everything in a module, under `path`. `chain` holds the modules that are being walked: globs can form circles.
+    /// Visits the items of a module under `path`. `chain` contains the enclosing modules, because globs can
+    /// form cycles.
     fn module(
         &mut self,
         module: Id,
@@ -365,7 +366,7 @@ impl Walk<'_> {
             return Err(LowerError::TooManyPaths { limit: MAX_PATHS });
         }
         let Some(item) = self.krate.index.get(&id) else {
-            // Something of another crate: only its name is known.
+            // An item of another crate: only its name is known.
             if let (Some(name), Some(summary)) = (renamed, self.krate.paths.get(&id)) {
                 self.add(summary.kind, format!("{path}::{name}"), id, by_glob)?;
             }

@@ -38,7 +38,7 @@ impl Visitor<Boxed> for Regions {
 pub(crate) fn all(types: &[Type]) -> Vec<Region<Boxed>> {
     let mut regions = Regions::default();
     for ty in types {
-        // The visit has no way to end early.
+        // The visitor never breaks.
         let ControlFlow::Continue(()) = ty.visit_with(&mut regions);
     }
     regions.found

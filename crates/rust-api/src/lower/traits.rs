@@ -1,4 +1,4 @@
-//! Traits and impls.
+//! Lowering of traits and impls of traits.
 
 use rustdoc_types::{
     GenericBound, Generics, Id, Impl, Item as JsonItem, ItemEnum, Trait, TraitBoundModifier, WherePredicate,
@@ -14,11 +14,11 @@ use crate::predicate;
 use crate::std_facts;
 use crate::terms::type_param;
 
-/// The scope inside of a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
+/// The scope inside a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
 type TraitScope = (Sig, Vec<GenericArg<Boxed>>, Vec<Type>);
 
 impl<'a> Lower<'a> {
-    /// Everything that proofs and variances need to know about the crate, public or not.
+    /// Collects the definitions for proofs and variances, public or not.
     pub(super) fn definitions(&mut self) -> Result<(), LowerError> {
         let mut ids: Vec<Id> = self.krate.index.keys().copied().collect();
         ids.sort_unstable();
@@ -48,7 +48,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// What a trait promises of its associated types, those with parameters of their own left out.
+    /// The bounds of the associated types of a trait, except generic ones.
     fn trait_promises(
         &mut self,
         symbol: Symbol,
@@ -101,8 +101,7 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
-    /// The associated types that an impl gives, those without parameters of their own as they are, the others under a
-    /// binder.
+    /// The associated types of an impl; those with parameters are under a binder.
     fn impl_types(&mut self, of: &Impl, sig: &Sig) -> Result<Vec<(String, Type)>, ItemError> {
         let mut types = Vec::new();
         for id in &of.items {
@@ -126,8 +125,8 @@ impl<'a> Lower<'a> {
         Ok(types)
     }
 
-    /// A type under a binder of some parameters. A list of them stands in front of it: they are written by position, so
-    /// their order counts, and so do those that the type does not use.
+    /// Binds parameters in a type. A list of the parameters precedes the type, because their order and unused
+    /// parameters matter where arguments are written.
     fn over(&mut self, params: &[Param], ty: Type) -> Result<Type, ItemError> {
         let mut arity = Arity::NONE;
         let mut bound: Vec<(Name, GenericArg<Boxed>)> = Vec::new();
@@ -153,7 +152,7 @@ impl<'a> Lower<'a> {
         Ok(Ty::function(&self.cx, Name::Forall, arity, &[list.into(), body.into()])?)
     }
 
-    /// The scope inside of a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
+    /// The scope inside a trait, its parameters as arguments, and its supertraits as predicates.
     fn trait_scope(&mut self, id: Id, of: &Trait) -> Result<TraitScope, ItemError> {
         let mut sig = Sig::new();
         let this_symbol = self.symbols.intern("Self");
@@ -187,7 +186,7 @@ impl<'a> Lower<'a> {
         Ok((sig, args, supertraits))
     }
 
-    /// Whether nobody outside can implement a trait: it needs another one that nobody outside can name.
+    /// Whether a trait is sealed by a private supertrait.
     fn is_sealed(&self, of: &Trait) -> bool {
         let hidden = |id: Id| {
             self.krate.paths.get(&id).map_or_else(|| self.get(id).is_some(), |summary| summary.crate_id == 0)
@@ -199,7 +198,8 @@ impl<'a> Lower<'a> {
         })
     }
 
-    /// Whether an impl of the crate is for everything that could implement a trait, so that nobody else can.
+    /// Whether an impl of the crate covers every type that could implement a trait, so that other crates
+    /// cannot implement it.
     fn is_for_all(&self, symbol: Symbol, args: &[GenericArg<Boxed>], supertraits: &[Type]) -> bool {
         self.impls.iter().filter(|found| found.of == symbol).any(|found| {
             let params: Vec<Symbol> = found.params.iter().map(|(symbol, _)| *symbol).collect();
@@ -218,12 +218,12 @@ impl<'a> Lower<'a> {
                 let at = args.iter().position(|arg| type_param(arg).map(Name::Param) == Some(name))?;
                 found.args.get(at).cloned()
             };
-            let asked: Vec<Type> =
+            let required: Vec<Type> =
                 supertraits.iter().filter_map(|bound| replace_params(&self.cx, bound, own).ok()).collect();
             found
                 .predicates
                 .iter()
-                .all(|condition| asked.contains(condition) || predicate::is_sized(condition, self.symbols))
+                .all(|condition| required.contains(condition) || predicate::is_sized(condition, self.symbols))
         })
     }
 
@@ -241,7 +241,7 @@ impl<'a> Lower<'a> {
         item.attributes.push(Attribute::Auto(of.is_auto));
         self.items.push(item);
 
-        // Inside, `Self` implements the trait, with all that this brings.
+        // Inside the trait, `Self` implements it.
         let mut inner = sig;
         let here = predicate::implements(&self.cx, Arity::NONE, symbol, &args)?;
         let mut context = std::mem::take(&mut inner.predicates);
@@ -295,7 +295,7 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
-    /// An impl of a trait as an item, or the items of an inherent impl.
+    /// Lowers an impl of a trait, or the items of an inherent impl.
     pub(super) fn impl_item(&mut self, of: &Impl) -> Result<(), ItemError> {
         if of.blanket_impl.is_some() || of.is_negative {
             return Ok(());
@@ -318,7 +318,7 @@ impl<'a> Lower<'a> {
         for (name, ty) in self.impl_types(of, &sig)? {
             item.parts.push(SignaturePart { label: PartLabel::Assoc(name), ty });
         }
-        // The functions are the trait's; they are lowered so that what they mention is counted, and found to be known.
+        // The functions belong to the trait. They are lowered to count the types in them.
         for id in &of.items {
             if let Some(ItemEnum::Function(function)) = self.get(*id).map(|item| &item.inner) {
                 self.function("", Kind::Method, function, &sig)?;

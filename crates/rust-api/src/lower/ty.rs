@@ -1,4 +1,4 @@
-//! Types, constants and generic arguments.
+//! Lowering of types, constants and generic arguments.
 
 use rustdoc_types::{
     Abi as JsonAbi, FunctionHeader, FunctionPointer, FunctionSignature, GenericArg as JsonArg, GenericArgs,
@@ -17,7 +17,7 @@ use crate::item::{ParamKind, Role, Type};
 use crate::predicate::{self, Predicate};
 use crate::std_facts::std_facts;
 
-/// A calling convention as it is written behind `extern`.
+/// The name of a calling convention after `extern`.
 pub(super) fn abi_text(abi: &JsonAbi) -> Option<String> {
     let named =
         |name: &str, unwind: bool| Some(if unwind { format!("{name}-unwind") } else { name.to_owned() });
@@ -44,7 +44,7 @@ impl Lower<'_> {
         let lowered = self.ty_inner(ty, sig);
         self.level -= 1;
         let lowered = lowered?;
-        // Whoever walks a type may walk it as a tree from here on.
+        // Later passes may visit a type as a tree.
         if lowered.meta().weight == u16::MAX {
             return Err(too_large());
         }
@@ -170,7 +170,7 @@ impl Lower<'_> {
         let name = self.name(path.id, &path.path);
         let kind = self.krate.paths.get(&path.id).map(|summary| summary.kind);
         if kind.is_none() && self.get(path.id).is_none() {
-            // A definition that rustdoc left out: known by the name that was written.
+            // A definition that the JSON omits is known by its name only.
             self.note("hidden definition");
         } else {
             self.note("definition");
@@ -188,9 +188,9 @@ impl Lower<'_> {
         Ok(Ty::apply(&self.cx, name, &args)?)
     }
 
-    /// An alias of another crate: one of the standard library's, or kept as it is.
+    /// An alias of another crate: expanded if the table of facts has it.
     fn known_alias(&mut self, name: &str, args: &[GenericArg<Boxed>]) -> Result<Type, ItemError> {
-        // Two names of the standard library for what depends on the machine.
+        // Two paths of the standard library for platform-dependent types.
         let name = &name.replace("std::os::raw::", "core::ffi::primitives::");
         let Some(text) = std_facts().alias(name, args.len()) else {
             let name = Name::Free(self.symbols.intern(name));
@@ -215,7 +215,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Leaves out trailing arguments of the standard library's types that are the defaults.
+    /// Removes trailing arguments of the standard library's types that are defaults.
     fn drop_defaults(&mut self, name: &str, args: &mut Vec<GenericArg<Boxed>>) -> Result<(), ItemError> {
         let regions = args.iter().filter(|arg| arg.as_region().is_some()).count();
         for (index, text) in std_facts().defaults(name) {
@@ -228,7 +228,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Adds lifetimes and arguments that were not written.
+    /// Adds elided lifetimes and default arguments.
     pub(super) fn fill(
         &mut self,
         generics: &Generics,
@@ -245,7 +245,7 @@ impl Lower<'_> {
         if args.len() >= generics.params.len() {
             return Ok(());
         }
-        // A default may mention earlier parameters.
+        // A default can mention earlier parameters.
         let mut scope = Sig::new();
         scope.this = this.cloned();
         for (index, param) in generics.params.iter().enumerate() {
@@ -283,7 +283,7 @@ impl Lower<'_> {
         Ok(replace_params(&self.cx, &alias.body, find)?)
     }
 
-    /// The body of an alias of this crate.
+    /// The target of an alias of this crate.
     fn alias(&mut self, id: Id) -> Result<Alias, ItemError> {
         if let Some(alias) = self.aliases.get(&id) {
             return Ok(alias.clone());
@@ -317,7 +317,7 @@ impl Lower<'_> {
         Ok(alias)
     }
 
-    /// A lifetime by name, or one that is not written.
+    /// A named or elided lifetime.
     pub(super) fn region(&mut self, name: Option<&str>, sig: &mut Sig) -> Result<Region<Boxed>, ItemError> {
         match name {
             Some("'static") => Ok(Region::Static),
@@ -344,7 +344,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The arguments of a path; and of `Fn(A) -> B`, the result.
+    /// The arguments of a path, and the result of `Fn(A) -> B`.
     pub(super) fn generic_args(
         &mut self,
         args: Option<&GenericArgs>,
@@ -353,7 +353,7 @@ impl Lower<'_> {
         self.generic_args_in(None, args, sig)
     }
 
-    /// The arguments of a path to `container`, which decides what trait objects among them outlive.
+    /// The arguments of a path to `container`, which determines the default lifetimes of trait objects.
     fn generic_args_in(
         &mut self,
         container: Option<&Path>,
@@ -384,7 +384,7 @@ impl Lower<'_> {
                 }
             }
             Some(GenericArgs::Parenthesized { inputs, output }) => {
-                // What is elided here belongs to the binder of the bound.
+                // Elided lifetimes here belong to the binder of the bound.
                 let elided = std::mem::replace(&mut sig.elided, Elided::Bound);
                 let outer = std::mem::take(&mut sig.bound);
                 let inputs = inputs
@@ -434,7 +434,7 @@ impl Lower<'_> {
         Ok(Ty::function(&self.cx, name, arity, &signature)?)
     }
 
-    /// Puts terms under a binder of some of the lifetimes in them.
+    /// Binds some of the lifetimes in terms.
     pub(super) fn bind<T: Fold<Boxed>>(&self, names: &[Symbol], value: &T) -> Result<(Arity, T), ItemError> {
         let arity = Arity::regions(u16::try_from(names.len()).unwrap_or(u16::MAX));
         let bound = |name: Name| {
@@ -479,7 +479,7 @@ impl Lower<'_> {
         Ok(Ty::alias(&self.cx, Name::Projection(item), &all)?)
     }
 
-    /// `F::Output` is written without the arguments of the trait, which a bound of `F` has.
+    /// `F::Output` omits the arguments of the trait, which a bound of `F` contains.
     fn args_of_bound(
         &self,
         of: Symbol,
@@ -499,7 +499,7 @@ impl Lower<'_> {
         })
     }
 
-    /// A type or constant behind `=` in a bound.
+    /// The type or constant after `=` in a bound.
     pub(super) fn term(&mut self, term: &Term, sig: &mut Sig) -> Result<GenericArg<Boxed>, ItemError> {
         Ok(match term {
             Term::Type(ty) => self.ty(ty, sig)?.into(),
@@ -509,7 +509,7 @@ impl Lower<'_> {
         })
     }
 
-    /// A constant, from its text: a literal, a parameter, an expression, or the name of a constant.
+    /// A constant from its text: a literal, a parameter, an expression, or the name of a constant.
     pub(super) fn constant(&mut self, text: &str, sig: &mut Sig) -> Result<Const<Boxed>, ItemError> {
         self.note("constant");
         let mut text = text.trim();
@@ -525,7 +525,7 @@ impl Lower<'_> {
         if let Some(value) = self.named_constant(text) {
             return Ok(Const::new(&self.cx, ConstData::Value(value))?);
         }
-        // An expression: the parser of terms knows them; its parameters are those of the scope.
+        // An expression, with the parameters in scope.
         let params = sig.scope.iter().filter(|(_, arg)| arg.as_const().is_some());
         let scope = Scope::new().consts(params.clone().map(|(name, _)| name.as_str()));
         if let Ok(array) = parse_ty(&self.cx, self.symbols, &scope, &format!("[(); {{ {text} }}]"))
@@ -542,7 +542,7 @@ impl Lower<'_> {
         Ok(Const::new(&self.cx, ConstData::Alias(name, &[]))?)
     }
 
-    /// The value of a constant of this crate that is written by its name.
+    /// The value of a constant of this crate.
     fn named_constant(&self, text: &str) -> Option<ConstValue> {
         let last = text.rsplit("::").next()?;
         let found = |id: &Id| match self.get(*id).map(|item| (&item.name, &item.inner)) {
@@ -551,7 +551,7 @@ impl Lower<'_> {
             }
             _ => None,
         };
-        // One in the module at hand is meant before all others.
+        // A constant in the current module has priority.
         if last == text
             && let Some(ItemEnum::Module(here)) =
                 self.here.and_then(|id| self.get(id)).map(|item| &item.inner)
@@ -561,12 +561,12 @@ impl Lower<'_> {
         }
         let mut values = self.krate.index.keys().filter_map(found);
         let value = values.next()?;
-        // Several constants of one name: only the compiler knows which one is meant.
+        // Several constants have the name, and only the compiler resolves it.
         values.all(|other| other == value).then_some(value)
     }
 }
 
-/// The lifetime that an elided one in a result stands for: the only one in the parameters.
+/// The lifetime of elided lifetimes in a result: the only one in the parameters.
 pub(super) fn elided_result(inputs: &[Type]) -> Region<Boxed> {
     match super::regions::all(inputs)[..] {
         [only] => only,

@@ -1,5 +1,5 @@
-//! Associated types that no list of impls can give: of trait objects, of what can be called, of iterators by the impl
-//! for all of them, of numbers.
+//! Values of associated types that no list of impls contains: those of trait objects, functions, iterators
+//! and numbers.
 
 use typeloom_term::name::Mutability;
 use typeloom_term::ty::DynBoundKind;
@@ -13,7 +13,7 @@ const ITERATOR: &str = "core::iter::traits::iterator::Iterator";
 const ITEM: &str = "core::iter::traits::iterator::Iterator::Item";
 
 impl Knowledge<'_> {
-    /// The value of an associated type, by the rules of the compiler and the impls for everything.
+    /// The value of an associated type by a rule of the compiler or a blanket impl.
     pub(crate) fn by_rule(&self, item: Symbol, args: &[GenericArg<Boxed>]) -> Option<Type> {
         let this = args.first()?.as_ty()?;
         if let Some(value) = of_object(item, this, args) {
@@ -43,12 +43,13 @@ impl Knowledge<'_> {
         Ty::alias(&self.world.cx, Name::Projection(self.symbols.get(&value)?), args).ok()
     }
 
-    /// Whether `ToOwned` of a type is by its `Clone`: there is no other impl for what has a size, but those of the crate.
+    /// Whether the `ToOwned` of a type is that of `Clone`. The exceptions are unsized types and types of
+    /// other crates.
     fn is_own_owner(&self, this: &Type) -> bool {
         match this.data() {
             TyData::Apply(app) => match app.name {
                 Name::Str | Name::Slice => false,
-                // A type of another crate may have no size, and an impl of its own.
+                // A type of another crate can be unsized and have another impl.
                 Name::Adt(symbol) => {
                     is_std(self.symbols.resolve(symbol)) || self.world.adts.contains_key(&symbol)
                 }
@@ -59,7 +60,7 @@ impl Knowledge<'_> {
         }
     }
 
-    /// Whether a type is known to be an iterator: so it is its own iterator.
+    /// Whether a type is known to be an iterator, which is its own `IntoIter`.
     fn is_iterator(&self, this: &Type) -> bool {
         match this.data() {
             TyData::InferenceVar(_) => return false,
@@ -83,7 +84,7 @@ impl Knowledge<'_> {
         Ty::alias(&self.world.cx, Name::Projection(item), &args).ok()
     }
 
-    /// The error of a conversion between integers: there is none where nothing can be lost.
+    /// The error of a conversion between integers: `Infallible` for lossless conversions.
     fn conversion_error(&self, this: &Type, from: &Type) -> Option<Type> {
         let is_integer = |ty: &Type| matches!(ty.data(), TyData::Apply(app) if matches!(app.name, Name::Int(_) | Name::Uint(_)));
         if !is_integer(this) || !is_integer(from) {
@@ -97,15 +98,15 @@ impl Knowledge<'_> {
     }
 }
 
-/// What a trait object says about an associated type of its own.
+/// The value of an associated type in the bounds of a trait object.
 fn of_object(item: Symbol, this: &Type, args: &[GenericArg<Boxed>]) -> Option<Type> {
     let TyData::Dyn(dynamic) = this.data() else { return None };
     let rest = args.get(1..).unwrap_or_default();
     dynamic.bounds.iter().find_map(|bound| {
-        let (value, given) = bound.args.split_last()?;
-        let wanted = bound.kind == DynBoundKind::Projection && bound.name == Name::Projection(item);
-        let same = bound.arity != Arity::NONE || given == rest;
-        (wanted && same).then(|| closed(bound.arity, value.as_ty()?)).flatten()
+        let (value, args) = bound.args.split_last()?;
+        let is_item = bound.kind == DynBoundKind::Projection && bound.name == Name::Projection(item);
+        let same = bound.arity != Arity::NONE || args == rest;
+        (is_item && same).then(|| closed(bound.arity, value.as_ty()?)).flatten()
     })
 }
 
@@ -119,12 +120,12 @@ fn of_function(this: &Type) -> Option<Type> {
     }
 }
 
-/// The body of a binder that does not mention its variables.
+/// The body of a binder whose variables it does not mention.
 fn closed(arity: Arity, body: &Type) -> Option<Type> {
     (arity.is_empty() || body.meta().outer == 0).then(|| body.clone())
 }
 
-/// `u8 + u8` is a `u8`, and so is `&u8 + &u8`; what is shifted keeps its type.
+/// The result of arithmetic: `u8 + u8` and `&u8 + &u8` are `u8`; a shift keeps the type of its left side.
 fn of_arithmetic(path: &str, this: &Type, other: Option<&GenericArg<Boxed>>) -> Option<Type> {
     let arithmetic = path.starts_with("core::ops::arith::") || path.starts_with("core::ops::bit::");
     let number = |ty: &Type| {

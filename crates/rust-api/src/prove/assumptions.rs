@@ -1,4 +1,4 @@
-//! Assumptions: predicates that are known, with everything that follows from them by supertraits.
+//! Assumptions: known predicates with everything that supertraits imply.
 
 use typeloom_term::infer::RegionFacts;
 use typeloom_term::subst::{Instantiation, instantiate_args, replace_params};
@@ -12,14 +12,14 @@ use crate::predicate::{self, Predicate};
 use crate::prove::world::World;
 use crate::std_facts::std_facts;
 
-/// How many predicates may follow from those that are written.
+/// Maximum number of elaborated predicates.
 const MAX_FACTS: usize = 512;
 
-/// Everything that follows from predicates by supertraits, themselves included.
+/// Returns the predicates with everything that supertraits imply.
 pub(crate) fn elaborate(
     world: &World,
     symbols: &mut Symbols,
-    given: &[Type],
+    predicates: &[Type],
 ) -> Result<Vec<Type>, TermError> {
     let mut facts: Vec<Type> = Vec::new();
     let mut next = 0;
@@ -28,7 +28,7 @@ pub(crate) fn elaborate(
             facts.push(fact);
         }
     };
-    for fact in given {
+    for fact in predicates {
         add(&mut facts, fact.clone());
     }
     while let Some(fact) = facts.get(next).cloned() {
@@ -41,7 +41,7 @@ pub(crate) fn elaborate(
     Ok(facts)
 }
 
-/// The supertraits of an applied trait, and what it promises of its associated types.
+/// The supertraits of a trait with arguments, and the bounds of its associated types.
 fn above(
     world: &World,
     symbols: &mut Symbols,
@@ -52,7 +52,8 @@ fn above(
     let cx = &world.cx;
     let mut found = Vec::new();
     if let Some(definition) = world.traits.get(&of) {
-        // The binder is opened, so that a supertrait may have one of its own; then the names are bound again.
+        // The binder is opened, because a supertrait can have a binder too. The lifetimes are bound again
+        // afterwards.
         let names: Vec<Symbol> =
             (0..arity.regions).map(|index| symbols.intern(&format!("'higher#{index}"))).collect();
         let regions = names.iter().map(|name| Region::param(Name::Param(*name))).collect();
@@ -93,15 +94,15 @@ fn above(
     Ok(found)
 }
 
-/// What is known about lifetimes: what is assumed, and what types being well formed implies.
+/// Known constraints between lifetimes: assumed ones, and those that well-formed types imply.
 pub(crate) struct Outlives {
     pub(crate) regions: RegionFacts<Boxed>,
-    /// Types that outlive lifetimes.
+    /// Types and the lifetimes that they outlive.
     pub(crate) types: Vec<(Type, Region<Boxed>)>,
 }
 
 impl Outlives {
-    /// Knowledge from predicates, and from the types of a signature, which its caller has proven well formed.
+    /// Collects the constraints of predicates and of types that are well formed.
     pub(crate) fn new(world: &World, symbols: &Symbols, facts: &[Type], implied_by: &[Type]) -> Self {
         let mut this = Self { regions: RegionFacts::new(), types: Vec::new() };
         for fact in facts {
@@ -134,7 +135,7 @@ impl Outlives {
         }
     }
 
-    /// `ty: region`, so everything in it outlives the region too.
+    /// `ty: region` implies that every component of the type outlives the region.
     fn everything_in(&mut self, ty: &Type, region: Region<Boxed>) {
         for longer in regions::all(std::slice::from_ref(ty)) {
             self.regions.assume(longer, region);
@@ -149,7 +150,7 @@ impl Outlives {
         }
     }
 
-    /// The where clauses of a type, and what the references in its fields ask for.
+    /// The clauses of a type, and the bounds that the references in its fields imply.
     fn of_definition(
         &mut self,
         world: &World,

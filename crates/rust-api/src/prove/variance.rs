@@ -1,14 +1,16 @@
 //! Variances of the types of a crate: the greatest fixpoint over their fields.
 //!
-//! Every parameter starts bivariant; every occurrence in a field meets it with the variance of its place, where the
-//! types of the crate itself count with what is known of them so far. Variances only fall, so this ends.
+//! Every parameter starts as bivariant. Each occurrence in a field meets it with the variance of its
+//! position; the types of the crate count with their current variances. Variances only decrease, so the
+//! iteration terminates.
 //!
-//! Fields that the JSON leaves out (private ones, unless rustdoc was asked for them) could use a parameter in any way.
-//! What the compiler found out about auto traits says more: in a type that is `UnwindSafe`, `RefUnwindSafe` and `Freeze`
-//! by what it consists of there is no `&mut`, no cell and no trait object, and if it is `Sync` no pointer either, which is
-//! where invariance comes from (but for locks and function pointers that are hidden as well). The lifetimes of such a
-//! type count as covariant; its other parameters do if it is `Sync`, since pointers to them are common. What has no such
-//! evidence is invariant, which may report a harmless change and hides no break.
+//! The JSON omits private fields, unless rustdoc documents private items. Such a field can use a parameter in
+//! any way, but auto traits restrict it. A type that is `UnwindSafe`, `RefUnwindSafe` and `Freeze` by its
+//! fields contains no `&mut`, no cell and no trait object, and a type that is `Sync` too contains no pointer.
+//! Invariance is due to these, and rarely to locks and function pointers, which auto traits do not reveal.
+//! Without `&mut`, cells and trait objects, lifetimes count as covariant. Other parameters do if the type is
+//! `Sync`, because pointers to them are common. Otherwise parameters count as invariant, which can report a
+//! harmless change and hides no break.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,16 +20,18 @@ use typeloom_term::{
 };
 
 use crate::item::{ParamKind, Type};
-use crate::lower::{AdtDef, Hidden};
+use crate::lower::{AdtDef, HiddenFields};
 use crate::std_facts::std_facts;
 
-/// What is possible before any field that is known was looked at; constants are equal or not, and have no order.
+/// The variances before known fields are visited. Constants are invariant.
 fn starting(adt: &AdtDef) -> Vec<Variance> {
     let of = |kind: &ParamKind| match (kind, adt.hidden) {
-        (ParamKind::Const(_), _) | (_, Some(Hidden::Unknown)) => Variance::Invariant,
+        (ParamKind::Const(_), _) | (_, Some(HiddenFields::Unknown)) => Variance::Invariant,
         (_, None) => Variance::Bivariant,
-        (_, Some(Hidden::Plain)) | (ParamKind::Region, Some(Hidden::Pointers)) => Variance::Covariant,
-        (ParamKind::Type, Some(Hidden::Pointers)) => Variance::Invariant,
+        (_, Some(HiddenFields::Plain)) | (ParamKind::Region, Some(HiddenFields::Pointers)) => {
+            Variance::Covariant
+        }
+        (ParamKind::Type, Some(HiddenFields::Pointers)) => Variance::Invariant,
     };
     adt.params.iter().map(|(_, kind)| of(kind)).collect()
 }

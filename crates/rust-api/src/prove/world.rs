@@ -1,8 +1,9 @@
-//! What is known while types are compared: the impls and variances of a crate, the tables of the standard library, and
-//! the assumptions at hand.
+//! Knowledge for proofs: the impls and variances of a crate, the facts about the standard library, and the
+//! assumptions.
 //!
-//! Impls are found by *matching*: the parameters of an impl are pattern variables, the question is a term that is left
-//! alone. So asking binds nothing, and evaluating an associated type is a function of its arguments.
+//! Impls are found by *matching*. The parameters of an impl are pattern variables, and the goal stays
+//! unchanged. So a search binds no variables, and the value of an associated type depends only on its
+//! arguments.
 
 use std::collections::HashMap;
 
@@ -22,7 +23,7 @@ use crate::prove::variance::Variances;
 use crate::std_facts::{self, std_facts};
 use crate::terms::param;
 
-/// What pattern variables stand for.
+/// Values of pattern variables.
 pub(crate) type Bindings = HashMap<Symbol, GenericArg<Boxed>>;
 
 /// An impl as a pattern.
@@ -83,8 +84,8 @@ impl World {
         self.equations.entry(item).or_default().push(Equation { vars: vars.to_vec(), item, args, value });
     }
 
-    /// Adds the impls of the standard library for traits and types that can occur in a question: those that have a
-    /// symbol, because the crate mentions them or an impl that was added does.
+    /// Adds the impls of the standard library for known traits and types. A name is known if it has a symbol,
+    /// because the crate or an added impl mentions it. Other names cannot occur in a goal.
     fn add_std(&mut self, symbols: &mut Symbols) -> Result<(), TermError> {
         for path in std_facts::LOOKED_UP {
             symbols.intern(path);
@@ -193,13 +194,13 @@ impl World {
     }
 }
 
-/// A trait that was parsed as if it were a type, applied to a self type.
+/// A trait that was parsed as a type, with a self type.
 fn trait_of(of: &Type, this: &Type) -> Option<(Symbol, Vec<GenericArg<Boxed>>)> {
     let TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args }) = of.data() else { return None };
     Some((symbol, std::iter::once(this.clone().into()).chain(args.iter().cloned()).collect()))
 }
 
-/// Whether a term has the form of a pattern, and what the variables of the pattern are then.
+/// Whether a term matches a pattern; sets the variables of the pattern.
 pub(crate) fn matches_arg(
     pattern: &GenericArg<Boxed>,
     term: &GenericArg<Boxed>,
@@ -221,7 +222,7 @@ pub(crate) fn matches_arg(
             );
             match bindings.get(&var) {
                 _ if !same_kind => return false,
-                // Two lifetimes may turn out to be one; that is for the relation to say, not for the search.
+                // Two lifetimes can be equal. The relation of the types decides that, not the search.
                 Some(bound) if *bound != term && term.as_region().is_none() => return false,
                 Some(_) => {}
                 None => {
@@ -264,7 +265,7 @@ pub(crate) fn matches_arg(
                 _ if p == t => {}
                 _ => return false,
             },
-            // Which lifetime it is decides the relation between the types, not whether an impl exists.
+            // The lifetime affects the relation of the types, not the existence of an impl.
             (GenericArg::Region(_), GenericArg::Region(_)) => {}
             (GenericArg::Const(p), GenericArg::Const(t)) if p == t => {}
             _ => return false,
@@ -273,7 +274,7 @@ pub(crate) fn matches_arg(
     true
 }
 
-/// A world with assumptions: what a table asks about names.
+/// A world with assumptions; it answers the queries of an inference table.
 #[derive(Clone, Debug)]
 pub(crate) struct Knowledge<'w> {
     pub(crate) world: &'w World,
@@ -286,12 +287,12 @@ pub(crate) struct Knowledge<'w> {
 }
 
 impl<'w> Knowledge<'w> {
-    /// Knowledge of a world and of the equations among `given`.
-    pub(crate) fn new(world: &'w World, symbols: &'w Symbols, given: &[Type]) -> Self {
+    /// Creates knowledge from a world and the equations among `facts`.
+    pub(crate) fn new(world: &'w World, symbols: &'w Symbols, facts: &[Type]) -> Self {
         let mut equations = Vec::new();
         let mut iterators = Vec::new();
         let mut clones = Vec::new();
-        for fact in given {
+        for fact in facts {
             if let Some((arity, Predicate::Trait(of, [GenericArg::Ty(this), ..]))) =
                 predicate::view(symbols, fact)
                 && arity.is_empty()
@@ -319,7 +320,7 @@ impl<'w> Knowledge<'w> {
         Self { world, symbols, equations, iterators, clones }
     }
 
-    /// Whether the size of an associated type need not be known.
+    /// Whether the size of an associated type can be unknown.
     pub(crate) fn may_be_unsized(&self, item: Symbol) -> bool {
         std_facts().may_be_unsized(self.symbols.resolve(item))
             || self.world.traits.values().any(|definition| definition.unsized_items.contains(&item))
@@ -338,7 +339,7 @@ impl<'w> Knowledge<'w> {
         if own.is_empty() {
             return Some(value);
         }
-        // The associated type has parameters of its own: its value is under their binder.
+        // A generic associated type: its value is under a binder.
         let TyData::Fn(function) = value.data() else { return None };
         let with = typeloom_term::subst::Instantiation::from_args(own);
         let body = function.signature.last()?;
@@ -393,7 +394,7 @@ pub(crate) fn normalize<T: Fold<Boxed>>(knowledge: &Knowledge<'_>, value: &T) ->
 struct Evaluate<'k, 'w> {
     knowledge: &'k Knowledge<'w>,
     state: FoldState<Boxed>,
-    /// How often a value may be evaluated again: equations may go in circles.
+    /// Number of remaining evaluations, because equations can form cycles.
     budget: usize,
 }
 

@@ -3,7 +3,7 @@
 use typeloom_rust_api::{Api, Edition, ItemChange, diff, lower, read};
 use typeloom_term::Symbols;
 
-/// What changed between two crates, given as the JSON that rustdoc writes.
+/// Compares two crates by their rustdoc JSON.
 pub(crate) fn compare(old: &[u8], new: &[u8]) -> Vec<ItemChange> {
     let edition = Edition::default();
     let mut symbols = Symbols::new();

@@ -80,7 +80,7 @@ fn well_formed(this: &'static str) -> Vec<String> {
     found
 }
 
-/// A folder that is gone when the test is.
+/// A temporary folder, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -93,14 +93,13 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left behind in the folder for temporary files does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
 fn rustc(folder: &Path, source: &str, options: &[&str]) -> Option<std::process::Output> {
-    let file = folder.join("asked.rs");
-    std::fs::write(&file, source).expect("the folder was just made");
+    let file = folder.join("probe.rs");
+    std::fs::write(&file, source).expect("the folder exists");
     let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let run = Command::new(compiler)
         .args(["--edition", "2024", "--cap-lints", "allow", "--out-dir"])
@@ -212,10 +211,10 @@ fn aliases_defaults_and_supertraits_hold() {
                 ));
             }
             "type" if params.contains(" = ") && !params.contains('\'') => {
-                let (given, default) = params.rsplit_once(" = ").expect("just found");
+                let (before, default) = params.rsplit_once(" = ").expect("just found");
                 let default = default.split(", Global").next().unwrap_or(default);
                 let names: Vec<&str> =
-                    given.split(", ").map(|name| name.trim_start_matches(['+', '-', '=', '?'])).collect();
+                    before.split(", ").map(|name| name.trim_start_matches(['+', '-', '=', '?'])).collect();
                 let written = names[..names.len() - 1].join(", ");
                 functions.push(format!(
                     "fn d{index}<{written}>(x: *const {path}<{written}>) -> *const {path}<{written}, {default}> {{ x }}"
@@ -264,7 +263,7 @@ fn every_type_of_the_table_can_be_parsed() {
     }
 }
 
-/// A world that holds nothing but the standard library.
+/// A world with only the standard library.
 fn world(symbols: &mut Symbols) -> World {
     let json = format!(
         r#"{{"root":0,"crate_version":null,"includes_private":false,"index":{{"0":{{"id":0,"crate_id":0,"name":"empty",
@@ -284,7 +283,7 @@ fn parsed(symbols: &mut Symbols, text: &str) -> Type {
     parse_ty(&Boxed::new(), symbols, &scope, &text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// What is put for the parameters of types in the table.
+/// Arguments for the parameters of types in the table.
 const ARGUMENTS: &[(&str, &str)] = &[
     ("u8", "char"),
     ("f64", "alloc::string::String"),
@@ -430,11 +429,11 @@ fn types() -> BTreeSet<String> {
 #[test]
 fn what_proofs_say_of_types_of_the_standard_library_holds() {
     let mut symbols = Symbols::new();
-    let mut questions = Vec::new();
+    let mut goals = Vec::new();
     for of in TRAITS {
         let of = parsed(&mut symbols, of);
         for this in types() {
-            questions.push((of.clone(), parsed(&mut symbols, &this)));
+            goals.push((of.clone(), parsed(&mut symbols, &this)));
         }
     }
     // The world holds what the table states about the names of the questions.
@@ -444,8 +443,8 @@ fn what_proofs_say_of_types_of_the_standard_library_holds() {
     let mut proven = Vec::new();
     let mut source =
         format!("{}use std::marker::PhantomData;\nstruct Of<T: ?Sized>(PhantomData<T>);\n", head());
-    let (mut names, mut asked, mut main) = (Vec::<Type>::new(), Vec::new(), String::new());
-    for (of, this) in questions {
+    let (mut names, mut questions, mut main) = (Vec::<Type>::new(), Vec::new(), String::new());
+    for (of, this) in goals {
         let TyData::Apply(applied) = of.data() else { panic!("a trait is parsed as an application") };
         let Name::Adt(symbol) = applied.name else { panic!("a trait is parsed as a definition") };
         let args: Vec<GenericArg<Boxed>> =
@@ -466,24 +465,26 @@ fn what_proofs_say_of_types_of_the_standard_library_holds() {
             index
         });
         main.push_str(&format!("Of::<{}>::IS{index}, ", print(&this)));
-        asked.push(format!("{}: {}", print(&this), print(&of)));
+        questions.push(format!("{}: {}", print(&this), print(&of)));
     }
     source.push_str(&format!("fn main() {{ for is in [{main}] {{ print!(\"{{}}\", u8::from(is)); }} }}\n"));
     let folder = Folder::new("proofs");
-    let Some(output) = rustc(&folder.0, &source, &["--crate-name", "asked"]) else { return };
+    let Some(output) = rustc(&folder.0, &source, &["--crate-name", "probe"]) else { return };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let run = Command::new(folder.0.join("asked")).output().expect("the compiler wrote it");
+    let run = Command::new(folder.0.join("probe")).output().expect("rustc wrote it");
     let answers = String::from_utf8(run.stdout).expect("digits");
-    assert_eq!(answers.len(), asked.len());
+    assert_eq!(answers.len(), questions.len());
     let answers: Vec<bool> = answers.chars().map(|digit| digit == '1').collect();
-    let wrong = |said: bool| -> Vec<&String> {
-        let all = asked.iter().zip(proven.iter().zip(&answers));
-        all.filter(|(_, (own, answer))| **own == said && **answer != said).map(|(text, _)| text).collect()
+    let wrong = |is_proven: bool| -> Vec<&String> {
+        let all = questions.iter().zip(proven.iter().zip(&answers));
+        all.filter(|(_, (own, answer))| **own == is_proven && **answer != is_proven)
+            .map(|(text, _)| text)
+            .collect()
     };
     let (untrue, unproven) = (wrong(true), wrong(false));
     println!(
         "{} questions, {} true, {} of them not proven",
-        asked.len(),
+        questions.len(),
         answers.iter().filter(|is| **is).count(),
         unproven.len()
     );
@@ -491,7 +492,7 @@ fn what_proofs_say_of_types_of_the_standard_library_holds() {
         println!("  not proven: {one}");
     }
     assert!(untrue.is_empty(), "proven, but not so:\n{untrue:#?}");
-    // What is not proven is reported as a change, which is why there should be little of it.
+    // A comparison reports a change where a proof is missing.
     let hold = answers.iter().filter(|is| **is).count();
     assert!(unproven.len() * 8 < hold, "{} of {hold} are true and not proven", unproven.len());
 }

@@ -1,4 +1,4 @@
-//! Changes that break somebody; each module is a case.
+//! Breaking changes; each module is a case.
 
 pub mod field_type {
     pub struct S {

@@ -1,4 +1,4 @@
-//! Changes that break nobody; each module is a case.
+//! Harmless changes; each module is a case.
 
 pub mod parameter_widened {
     pub fn f(_x: &'static str) {}
