@@ -29,8 +29,7 @@ mod schema;
 
 use std::sync::Arc;
 
-use crate::analysis::claims;
-use crate::analysis::recovery;
+use crate::analysis::{claims, recovery};
 use crate::catalogue::{FunctionId, OpKind, Operator, Operators};
 use crate::engine::call::{Call, Calls};
 use crate::model::Mode;

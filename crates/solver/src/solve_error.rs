@@ -15,6 +15,7 @@ use crate::rule::error::RuleError;
 use crate::rule::port::Port;
 use crate::signature::{AllowedTypes, AttributeKind, Choices};
 use crate::solution::{Equation, Type};
+
 pub use crate::state::limit::Limit;
 
 /// One thing that is wrong, in one body.

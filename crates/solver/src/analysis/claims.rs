@@ -23,8 +23,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::dim::shape::DimVec;
-use crate::dim::shape::ShapeId;
+use crate::dim::shape::{DimVec, ShapeId};
 use crate::dim::{Bind, Decision, DimId};
 use crate::map::Map;
 use crate::program::{DeclarationKind, ValueId};

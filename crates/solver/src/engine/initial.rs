@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use typeloom_onnx::view::{Dims, TensorView};
 use typeloom_onnx::{DecodeError, ErrorKind};
 
-use crate::dim::shape::ShapeId;
+use crate::dim::shape::{DimVec, ShapeId};
 use crate::elem::{Elem, ElemSet};
 use crate::program::{Initializer, Origin, ValueId};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
@@ -54,30 +55,7 @@ fn initializer<'a>(
     value: ValueId,
     initializer: Initializer<'a>,
 ) -> Result<(), SolveErrorKind<'a>> {
-    let mut dense = None;
-    let (number, dims) = match initializer {
-        Initializer::Dense(tensor) => {
-            let header = tensor.header().map_err(SolveErrorKind::Malformed)?;
-            let dims = header.dims.clone();
-            (dense.insert(header).data_type, dims)
-        }
-        Initializer::Sparse(sparse) => {
-            let sparse = sparse.parse().map_err(SolveErrorKind::Malformed)?;
-            let header =
-                sparse.values.map(|values| values.header()).transpose().map_err(SolveErrorKind::Malformed)?;
-            (header.map_or(0, |header| header.data_type), sparse.dims)
-        }
-    };
-    let Some(elem) = Elem::from_onnx(number) else {
-        let offset = match initializer {
-            Initializer::Dense(tensor) => tensor.offset(),
-            Initializer::Sparse(sparse) => sparse.offset(),
-        };
-        let kind = ErrorKind::Other(
-            format!("a tensor has element type number {number}, which does not exist").into(),
-        );
-        return Err(SolveErrorKind::Malformed(DecodeError { offset, kind }));
-    };
+    let (elem, dims) = element_type_and_dims(initializer).map_err(SolveErrorKind::Malformed)?;
     let set = ElemSet::of(elem);
     let ty = match initializer {
         Initializer::Dense(_) => core.types.tensor_of(set),
@@ -102,22 +80,9 @@ fn initializer<'a>(
             .any(|declaration| core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
     };
     if let Initializer::Dense(tensor) = initializer {
-        let count = dims.iter().try_fold(1_i64, |count, dim| count.checked_mul(*dim));
-        let shapes_use = matches!(elem, Elem::INT64 | Elem::INT32);
-        if count.is_none_or(|count| count > MAX_FOLLOWED) {
-            frame.slots[value.index()].data = Some(DataId::OPAQUE);
-            if is_followed(elem) {
-                frame.dropped.insert(value);
-            }
-        } else if shapes_use && count.is_some_and(|count| count <= MAX_READ_AHEAD) {
-            // Rules read these constants anyway, and the memo compares decoded constants. Malformed data is
-            // reported when a rule reads it.
-            if let Ok(data) = core.read_tensor(tensor) {
-                core.set_data(frame, value, data.unwrap_or(Data::Opaque));
-            }
-        }
+        read_ahead(core, frame, value, tensor, (elem, &dims));
     }
-    let shape: crate::dim::shape::DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
+    let shape: DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
     let shape = core.shapes.intern(&shape);
     if replaceable && declares(core) {
         default_fits(core, frame, value, shape)?;
@@ -128,12 +93,54 @@ fn initializer<'a>(
         return Ok(());
     }
     // The type is known even if the data is malformed.
-    match (initializer, dense) {
-        (Initializer::Dense(_), Some(header)) => header.check_payload(),
-        (Initializer::Dense(tensor), None) => tensor.check_payload(),
-        (Initializer::Sparse(sparse), _) => sparse.check_payload(),
+    match initializer {
+        Initializer::Dense(tensor) => tensor.check_payload(),
+        Initializer::Sparse(sparse) => sparse.check_payload(),
     }
     .map_err(SolveErrorKind::Malformed)
+}
+
+/// Decodes the element type and dims of an initializer.
+fn element_type_and_dims(initializer: Initializer<'_>) -> Result<(Elem, Dims), DecodeError> {
+    let (number, dims, offset) = match initializer {
+        Initializer::Dense(tensor) => {
+            let header = tensor.header()?;
+            (header.data_type, header.dims, tensor.offset())
+        }
+        Initializer::Sparse(sparse) => {
+            let parts = sparse.parse()?;
+            let header = parts.values.map(|values| values.header()).transpose()?;
+            (header.map_or(0, |header| header.data_type), parts.dims, sparse.offset())
+        }
+    };
+    let elem = Elem::from_onnx(number).ok_or_else(|| {
+        let message = format!("a tensor has element type number {number}, which does not exist");
+        DecodeError { offset, kind: ErrorKind::Other(message.into()) }
+    })?;
+    Ok((elem, dims))
+}
+
+/// Decodes a small integer constant, and records a constant that is too large to follow.
+fn read_ahead<'a>(
+    core: &mut Core<'a>,
+    frame: &mut Frame<'a>,
+    value: ValueId,
+    tensor: TensorView<'a>,
+    (elem, dims): (Elem, &[i64]),
+) {
+    let count = dims.iter().try_fold(1_i64, |count, dim| count.checked_mul(*dim));
+    if count.is_none_or(|count| count > MAX_FOLLOWED) {
+        frame.slots[value.index()].data = Some(DataId::OPAQUE);
+        if is_followed(elem) {
+            frame.dropped.insert(value);
+        }
+    } else if is_followed(elem) && count.is_some_and(|count| count <= MAX_READ_AHEAD) {
+        // Rules read these constants anyway, and the memo compares decoded constants. Malformed data is
+        // reported when a rule reads it.
+        if let Ok(data) = core.read_tensor(tensor) {
+            core.set_data(frame, value, data.unwrap_or(Data::Opaque));
+        }
+    }
 }
 
 /// Checks that a default has the declared shape of its input.

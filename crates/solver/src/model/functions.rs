@@ -11,7 +11,7 @@ use crate::catalogue::FunctionId;
 use crate::dim::{DimId, Dims};
 use crate::model::Checked;
 use crate::program::{Body, ValueId};
-use crate::solution::{Constructor, TensorType, Type};
+use crate::solution::{TensorType, Type};
 
 /// A function with the types of its values.
 pub struct FunctionTypes<'a> {
@@ -50,31 +50,16 @@ impl<'a> Checked<'a> {
 
 /// The agreement of two types, without symbols.
 fn join(dims: &mut Dims, a: &Type, b: &Type) -> Type {
-    let (mut a, mut b) = (a, b);
-    let mut constructors: Vec<Constructor> = Vec::new();
-    let mut joined = loop {
-        match (a, b) {
-            (Type::Sequence(x), Type::Sequence(y)) => {
-                constructors.push(Constructor::Sequence);
-                (a, b) = (x, y);
-            }
-            (Type::Optional(x), Type::Optional(y)) => {
-                constructors.push(Constructor::Optional);
-                (a, b) = (x, y);
-            }
-            (Type::Map(key, x), Type::Map(other, y)) if key == other => {
-                constructors.push(Constructor::Map(*key));
-                (a, b) = (x, y);
-            }
-            (Type::Tensor(x), Type::Tensor(y)) if x.elem == y.elem => break Type::Tensor(tensor(dims, x, y)),
-            (Type::Sparse(x), Type::Sparse(y)) if x.elem == y.elem => break Type::Sparse(tensor(dims, x, y)),
-            _ => return Type::Unknown(None),
-        }
+    let ((constructors, a), (others, b)) = (a.split(), b.split());
+    let inner = match (a, b) {
+        (Type::Tensor(x), Type::Tensor(y)) if x.elem == y.elem => Type::Tensor(tensor(dims, x, y)),
+        (Type::Sparse(x), Type::Sparse(y)) if x.elem == y.elem => Type::Sparse(tensor(dims, x, y)),
+        _ => return Type::Unknown(None),
     };
-    for constructor in constructors.into_iter().rev() {
-        joined = constructor.of(joined);
+    if constructors != others {
+        return Type::Unknown(None);
     }
-    joined
+    constructors.into_iter().rev().fold(inner, |ty, constructor| constructor.of(ty))
 }
 
 fn tensor(dims: &mut Dims, a: &TensorType, b: &TensorType) -> TensorType {

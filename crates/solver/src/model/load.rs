@@ -7,8 +7,7 @@
 use typeloom_onnx::view::{ModelView, TensorHeader, TensorView};
 
 use crate::catalogue::{Operators, canonical};
-use crate::dim::shape::DimVec;
-use crate::dim::shape::ShapeId;
+use crate::dim::shape::{DimVec, ShapeId};
 use crate::map::Map;
 use crate::model::ExternalTensor;
 use crate::program::{Body, GraphId, Origin, StepId, StepKind, ValueId};

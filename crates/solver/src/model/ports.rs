@@ -15,9 +15,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::elem::{Elem, ElemSet};
-use crate::engine::Engine;
 use crate::engine::call::{self, Calls};
-use crate::engine::initial;
+use crate::engine::{Engine, initial};
 use crate::model::{Checked, Mode};
 use crate::program::{
     Body, Declaration, DeclarationId, DeclarationKind, GraphId, Origin, ProgramValue, StepId, StepKind,

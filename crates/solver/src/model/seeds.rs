@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::dim::shape::DimVec;
-use crate::dim::shape::ShapeId;
+use crate::dim::shape::{DimVec, ShapeId};
 use crate::elem::Elem;
 use crate::map::Map;
 use crate::model::{CheckError, Seed};

@@ -6,6 +6,7 @@
 //! format (0 or empty) has that default.
 
 use smallvec::SmallVec;
+use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, AttributeView, SparseTensorView, TensorView, TypeView};
 
 use super::{RuleCx, RuleError};
@@ -40,8 +41,20 @@ impl<'a> RuleCx<'_, 'a> {
         self.attribute_part().into_iter().flat_map(|part| part.attributes()).map(name).collect()
     }
 
-    fn default(&self, name: &str) -> Option<&'a AttributeDefault> {
-        self.schema()?.attribute(name)?.default.as_ref()
+    /// The value of an attribute, or else the declared default.
+    fn value_or_default<T>(
+        &self,
+        name: &str,
+        value: impl FnOnce(Attribute<'a>) -> Result<Option<T>, DecodeError>,
+        default: impl FnOnce(&'a AttributeDefault) -> Option<T>,
+    ) -> Result<Option<T>, RuleError> {
+        match self.attr(name)? {
+            Some(attribute) => Ok(value(attribute)?),
+            None => {
+                let declared = self.schema().and_then(|schema| schema.attribute(name));
+                Ok(declared.and_then(|declared| declared.default.as_ref()).and_then(default))
+            }
+        }
     }
 
     /// Whether the node has the attribute.
@@ -57,16 +70,13 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_int(&self, name: &str) -> Result<Option<i64>, RuleError> {
-        Ok(match self.attr(name)? {
-            // A writer may omit a field with its default value.
-            Some(attribute) => {
-                attribute.i().or_else(|| (attribute.kind == AttributeKind::Int as i32).then_some(0))
-            }
-            None => match self.default(name) {
-                Some(AttributeDefault::Int(value)) => Some(*value),
-                Some(_) | None => None,
-            },
-        })
+        // A writer may omit a field with its default value.
+        let omitted = |kind| (kind == AttributeKind::Int as i32).then_some(0);
+        self.value_or_default(
+            name,
+            |attribute| Ok(attribute.i().or_else(|| omitted(attribute.kind))),
+            |default| if let AttributeDefault::Int(value) = default { Some(*value) } else { None },
+        )
     }
 
     /// An integer attribute used as a boolean.
@@ -82,15 +92,12 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_float(&self, name: &str) -> Result<Option<f32>, RuleError> {
-        Ok(match self.attr(name)? {
-            Some(attribute) => {
-                attribute.f().or_else(|| (attribute.kind == AttributeKind::Float as i32).then_some(0.0))
-            }
-            None => match self.default(name) {
-                Some(AttributeDefault::Float(value)) => Some(*value),
-                Some(_) | None => None,
-            },
-        })
+        let omitted = |kind| (kind == AttributeKind::Float as i32).then_some(0.0);
+        self.value_or_default(
+            name,
+            |attribute| Ok(attribute.f().or_else(|| omitted(attribute.kind))),
+            |default| if let AttributeDefault::Float(value) = default { Some(*value) } else { None },
+        )
     }
 
     /// A string attribute. Bytes that are not UTF-8 count as absent, because no operator uses such a value.
@@ -98,15 +105,13 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_str(&self, name: &str) -> Result<Option<&'a str>, RuleError> {
-        Ok(match self.attr(name)? {
-            Some(attribute) => {
-                let empty = (attribute.kind == AttributeKind::String as i32).then_some(&b""[..]);
-                attribute.s().or(empty).and_then(|bytes| std::str::from_utf8(bytes).ok())
-            }
-            None => match self.default(name) {
-                Some(AttributeDefault::String(value)) => Some(value),
-                Some(_) | None => None,
-            },
+        let omitted = |kind| (kind == AttributeKind::String as i32).then_some(&b""[..]);
+        let text = |attribute: Attribute<'a>| {
+            let bytes = attribute.s().or_else(|| omitted(attribute.kind));
+            Ok(bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()))
+        };
+        self.value_or_default(name, text, |default| {
+            if let AttributeDefault::String(value) = default { Some(&**value) } else { None }
         })
     }
 
@@ -115,13 +120,14 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_ints(&self, name: &str) -> Result<Option<Vec<i64>>, RuleError> {
-        Ok(match self.attr(name)? {
-            Some(attribute) => Some(attribute.ints().collect::<Result<_, _>>()?),
-            None => match self.default(name) {
-                Some(AttributeDefault::Ints(values)) => Some(values.to_vec()),
-                Some(_) | None => None,
+        self.value_or_default(
+            name,
+            |attribute| attribute.ints().collect::<Result<_, _>>().map(Some),
+            |default| match default {
+                AttributeDefault::Ints(values) => Some(values.to_vec()),
+                _ => None,
             },
-        })
+        )
     }
 
     /// A list of floats.
@@ -129,13 +135,14 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_floats(&self, name: &str) -> Result<Option<Vec<f32>>, RuleError> {
-        Ok(match self.attr(name)? {
-            Some(attribute) => Some(attribute.floats().collect::<Result<_, _>>()?),
-            None => match self.default(name) {
-                Some(AttributeDefault::Floats(values)) => Some(values.to_vec()),
-                Some(_) | None => None,
+        self.value_or_default(
+            name,
+            |attribute| attribute.floats().collect::<Result<_, _>>().map(Some),
+            |default| match default {
+                AttributeDefault::Floats(values) => Some(values.to_vec()),
+                _ => None,
             },
-        })
+        )
     }
 
     /// A list of strings, as bytes.
@@ -143,15 +150,16 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_strings(&self, name: &str) -> Result<Option<Vec<&'a [u8]>>, RuleError> {
-        Ok(match self.attr(name)? {
-            Some(attribute) => Some(attribute.strings().collect::<Result<_, _>>()?),
-            None => match self.default(name) {
-                Some(AttributeDefault::Strings(values)) => {
+        self.value_or_default(
+            name,
+            |attribute| attribute.strings().collect::<Result<_, _>>().map(Some),
+            |default| match default {
+                AttributeDefault::Strings(values) => {
                     Some(values.iter().map(|value| value.as_bytes()).collect())
                 }
-                Some(_) | None => None,
+                _ => None,
             },
-        })
+        )
     }
 
     /// A tensor attribute.

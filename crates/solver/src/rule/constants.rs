@@ -13,8 +13,7 @@ use std::sync::Arc;
 use super::{DimVec, Port, RuleCx, RuleError};
 use crate::dim::DimId;
 use crate::elem::Elem;
-use crate::state::constants::Data;
-use crate::state::constants::{Counting, Floats, Ints, MAX_ELEMENTS, is_followed};
+use crate::state::constants::{Counting, Data, Floats, Ints, MAX_ELEMENTS, is_followed};
 
 impl RuleCx<'_, '_> {
     /// The integers at a port, as far as they are known.

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
 use typeloom_onnx::{DecodeError, ErrorKind};
 
-use crate::dim::shape::DimVec;
-use crate::dim::shape::ShapeId;
+use crate::dim::shape::{DimVec, ShapeId};
 use crate::dim::{Decision, DimId, is_placeholder};
 use crate::elem::{Elem, ElemSet};
 use crate::program::{DeclarationKind, Origin, ValueId};

@@ -49,6 +49,20 @@ impl Spot {
     }
 }
 
+/// The comparison of the errors of all cases.
+struct Attribution<'c, 'a> {
+    frame: &'c Frame<'a>,
+    /// The errors of the plain pass.
+    errors: &'c [SolveError<'a>],
+    leaves: &'c [Leaf<'a>],
+    /// The errors of each case.
+    found: Vec<BTreeMap<Spot, &'c SolveError<'a>>>,
+    /// The branches that run in each case.
+    decisions: Vec<Vec<Branch>>,
+    /// The cases in which no successful run is.
+    excluded: BTreeSet<usize>,
+}
+
 /// Decides the errors of all cases, given those of the plain pass.
 pub(crate) fn decide<'a>(
     frame: &Frame<'a>,
@@ -56,81 +70,106 @@ pub(crate) fn decide<'a>(
     errors: &[SolveError<'a>],
     leaves: &[Leaf<'a>],
 ) -> Verdict<'a> {
-    let body = std::sync::Arc::clone(&frame.body);
-    let found: Vec<BTreeMap<Spot, &SolveError<'a>>> = leaves.iter().map(spots).collect();
-    let decisions: Vec<Vec<Branch>> = leaves.iter().map(|leaf| decisions(frame, &leaf.frame)).collect();
-    let wrong: BTreeSet<Spot> = found.iter().flat_map(|found| found.keys().copied()).collect();
     let open = open_claims(leaves);
+    let is_kept = |error: &&SolveError<'a>| {
+        let is_current = match &error.kind {
+            SolveErrorKind::Assumed { value, .. } => open.contains(value),
+            // Limits are reported after the cases are joined.
+            SolveErrorKind::LimitReached { .. } => false,
+            _ => true,
+        };
+        is_current && !is_at_spot(frame, error) && claimed(error).is_none()
+    };
     let mut verdict = Verdict {
-        errors: errors
-            .iter()
-            .filter(|error| !is_at_spot(frame, error) && claimed(error).is_none())
-            .filter(|error| match &error.kind {
-                SolveErrorKind::Assumed { value, .. } => open.contains(value),
-                // Limits are reported after the cases are joined.
-                SolveErrorKind::LimitReached { .. } => false,
-                _ => true,
-            })
-            .cloned()
-            .collect(),
+        errors: errors.iter().filter(is_kept).cloned().collect(),
         counted: Vec::new(),
         shown: BTreeSet::new(),
         instances: Vec::new(),
     };
-    let mut excluded: BTreeSet<usize> = BTreeSet::new();
+    let mut attribution = Attribution {
+        frame,
+        errors,
+        leaves,
+        found: leaves.iter().map(spots).collect(),
+        decisions: leaves.iter().map(|leaf| decisions(frame, &leaf.frame)).collect(),
+        excluded: BTreeSet::new(),
+    };
+    let wrong: BTreeSet<Spot> = attribution.found.iter().flat_map(|found| found.keys().copied()).collect();
     for spot in wrong {
-        let runs: Vec<usize> = (0..leaves.len()).filter(|at| runs(&leaves[*at].frame, &body, spot)).collect();
-        let at: Vec<usize> = runs.iter().copied().filter(|leaf| found[*leaf].contains_key(&spot)).collect();
-        let Some(first) = at.first().copied() else { continue };
-        let plain = match spot {
-            Spot::Step(step) => frame.errors.get(&step),
-            Spot::Shapes(step) => frame.second_errors.get(&step),
+        attribution.spot(spot, &mut verdict);
+    }
+    let Attribution { decisions, excluded, .. } = attribution;
+    functions(frame, erroneous, leaves, &decisions, &mut verdict);
+    verdict.counted = (0..leaves.len()).filter(|at| !excluded.contains(at)).collect();
+    if verdict.counted.is_empty() {
+        verdict.counted = (0..leaves.len()).collect();
+    }
+    verdict
+}
+
+impl<'a> Attribution<'_, 'a> {
+    /// The error of the plain pass at a spot. Its conditions on symbols stay unchanged and are not returned.
+    fn plain_error(&self, spot: Spot) -> Option<&SolveError<'a>> {
+        match spot {
+            Spot::Step(step) => self.frame.errors.get(&step),
+            Spot::Shapes(step) => self.frame.second_errors.get(&step),
             Spot::Value(value) => {
-                let refuted = || errors.iter().find(|error| claimed(error) == Some(value));
-                frame.value_errors.get(&value).or_else(refuted)
+                let refuted = || self.errors.iter().find(|error| claimed(error) == Some(value));
+                self.frame.value_errors.get(&value).or_else(refuted)
             }
-            // Conditions of the plain pass on symbols stay unchanged.
             Spot::Condition(_) => None,
-        };
-        if let Spot::Condition(step) = spot
-            && errors.iter().any(|plain| at.iter().all(|leaf| is_known(plain, step, found[*leaf].get(&spot))))
-        {
-            continue;
+        }
+    }
+
+    /// Whether the plain pass reports the condition of a node in all of the cases `at`.
+    fn is_known_condition(&self, spot: Spot, at: &[usize]) -> bool {
+        let Spot::Condition(step) = spot else { return false };
+        let mut plain = self.errors.iter();
+        plain.any(|plain| at.iter().all(|leaf| is_known(plain, step, self.found[*leaf].get(&spot))))
+    }
+
+    /// Decides the errors at one spot.
+    fn spot(&mut self, spot: Spot, verdict: &mut Verdict<'a>) {
+        let Self { frame, leaves, .. } = *self;
+        let body = &frame.body;
+        let runs: Vec<usize> = (0..leaves.len()).filter(|at| runs(&leaves[*at].frame, body, spot)).collect();
+        let at: Vec<usize> =
+            runs.iter().copied().filter(|leaf| self.found[*leaf].contains_key(&spot)).collect();
+        let Some(first) = at.first().copied() else { return };
+        if self.is_known_condition(spot, &at) {
+            return;
         }
         let everywhere = at.len() == runs.len();
-        if let (true, Some(plain)) = (everywhere, plain) {
+        if let (true, Some(plain)) = (everywhere, self.plain_error(spot)) {
             verdict.errors.push(plain.clone());
-            continue;
+            return;
         }
         // No successful run is in a case that fails.
         let failing = at.iter().copied().filter(|leaf| fails(&leaves[*leaf].frame, spot));
         if at.iter().all(|leaf| leaves[*leaf].needs_empty) {
-            excluded.extend(failing);
-            continue;
+            self.excluded.extend(failing);
+            return;
         }
         // A declaration need not hold in a case that fails.
-        if spot.value().is_some() && at.iter().all(|leaf| excluded.contains(leaf)) {
-            continue;
+        if spot.value().is_some() && at.iter().all(|leaf| self.excluded.contains(leaf)) {
+            return;
         }
         // A case that fails gives no value.
-        let gives_none = |leaf: &usize| spot.value().is_some() && excluded.contains(leaf);
+        let gives_none = |leaf: &usize| spot.value().is_some() && self.excluded.contains(leaf);
         let in_every_case = (0..leaves.len()).all(|leaf| at.contains(&leaf) || gives_none(&leaf));
-        let certain = at.iter().copied().find(|leaf| is_certain(&body, spot, &leaves[*leaf]));
+        let certain = at.iter().copied().find(|leaf| is_certain(body, spot, &leaves[*leaf]));
         let reach = if in_every_case || certain.is_some() { Reach::Free } else { Reach::Doubtful };
         // Then the declared type is assumed.
         if reach == Reach::Doubtful && spot.value().is_some_and(|value| frame.open_claims.contains(&value)) {
-            continue;
+            return;
         }
         if reach == Reach::Doubtful && !matches!(spot, Spot::Condition(_)) {
-            excluded.extend(failing);
+            self.excluded.extend(failing);
         }
-        let everywhere = match spot {
-            Spot::Condition(_) => in_every_case,
-            _ => everywhere,
-        };
-        let branches = (!everywhere).then(|| blamed(&body, spot, &at, &decisions));
+        let everywhere = if matches!(spot, Spot::Condition(_)) { in_every_case } else { everywhere };
+        let branches = (!everywhere).then(|| blamed(body, spot, &at, &self.decisions));
         let case = certain.unwrap_or(first);
-        let Some(error) = found[case].get(&spot) else { continue };
+        let Some(error) = self.found[case].get(&spot) else { return };
         verdict.shown.insert(case);
         let owner = match spot {
             Spot::Value(value) => CaseOwner::Value(value),
@@ -140,12 +179,6 @@ pub(crate) fn decide<'a>(
             SolveErrorKind::InCase { case, branches, error: Box::new(error.kind.clone()), owner, reach };
         verdict.errors.push(SolveError { site: error.site, kind });
     }
-    functions(frame, erroneous, leaves, &decisions, &mut verdict);
-    verdict.counted = (0..leaves.len()).filter(|at| !excluded.contains(at)).collect();
-    if verdict.counted.is_empty() {
-        verdict.counted = (0..leaves.len()).collect();
-    }
-    verdict
 }
 
 /// Removes the errors of the plain pass that no case has.
