@@ -34,7 +34,8 @@ fn primitive(_domain: &str, op: &str) -> Option<&'static AtomicOpDecl> {
     TENSOR_PRIMITIVES.op(op)
 }
 
-/// What a solve says: the node that each value lies under, and whether it is its type; nothing for an error.
+/// The result of a solve: the node above each value, and whether it is the type of the value; `None` for an
+/// error.
 type Answer = Option<BTreeMap<String, (String, bool)>>;
 
 fn answer(solution: Option<&TypeSolution>) -> Answer {
@@ -67,7 +68,7 @@ fn a_naive_iteration_over_sets_of_leaves_agrees() {
         prop_assert_eq!(found, reference::solve(&program));
         Ok(())
     });
-    // Both outcomes must be common, or the comparison says little.
+    // Both outcomes must be common for a meaningful comparison.
     assert!(right > CASES / 5 && wrong > CASES / 10, "{right} solved, {wrong} not");
 }
 
@@ -180,7 +181,7 @@ fn stamps_read_back_give_the_same_solution() {
         typeloom_solver::type_solver::apply_solution_to_value_info(&mut graph, &solution);
         let mut again = TypeSolver::from_graph(&graph, primitive);
         again.seed_from_value_info(&graph);
-        // Bounds are no stamps: only what is settled travels.
+        // Bounds are not annotations: only resolved types are written.
         for (name, node) in solution.unresolved() {
             again.seed(name, node);
         }

@@ -246,7 +246,7 @@ fn verdicts_on_one_symbol_are_exact() {
 }
 
 #[test]
-fn evaluation_computes_what_integers_compute() {
+fn evaluation_agrees_with_integer_arithmetic() {
     check(500, &expr(ALL), |expr| {
         let mut dims = Dims::new();
         let symbols = NAMES.map(|name| dims.symbol(name));

@@ -126,7 +126,7 @@ impl Dims {
             || self.cancel_monomial(&mut numerator, &mut denominator)?
         {}
         let rest = self
-            .turned(&numerator, &denominator)
+            .negated_floor(&numerator, &denominator)
             .unwrap_or_else(|| self.lowest_floor(numerator, &denominator))?;
         let quotient = self.intern_sum(&quotient)?;
         self.try_add(quotient, rest)
@@ -196,15 +196,15 @@ impl Dims {
         clippy::option_option,
         reason = "whether the rule applies, and whether its result is within limits"
     )]
-    fn turned(&mut self, numerator: &[Term], denominator: &[Term]) -> Option<Option<DimId>> {
+    fn negated_floor(&mut self, numerator: &[Term], denominator: &[Term]) -> Option<Option<DimId>> {
         let leading = self.leading(without_constant(numerator))?;
         if leading.coefficient > 0 || self.bounds_of_terms(denominator).low < 0 {
             return None;
         }
-        Some(self.turn(numerator, denominator))
+        Some(self.negate_floor(numerator, denominator))
     }
 
-    fn turn(&mut self, numerator: &[Term], denominator: &[Term]) -> Option<DimId> {
+    fn negate_floor(&mut self, numerator: &[Term], denominator: &[Term]) -> Option<DimId> {
         let turned = merge(&[], &merge(numerator, &ONE, 1)?, -1)?;
         let turned = self.intern_sum(&turned)?;
         let denominator = self.intern_sum(denominator)?;

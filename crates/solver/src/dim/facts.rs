@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn facts_decide_what_differs_from_them_by_a_constant() {
+    fn facts_decide_dims_that_differ_from_them_by_a_constant() {
         let mut dims = Dims::new();
         let k = dims.symbol("k");
         let (one, four) = (dims.constant(1), dims.constant(4));

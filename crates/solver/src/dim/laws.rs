@@ -194,7 +194,7 @@ fn same_values(dims: &Dims, dim: DimId, expr: &Expr) -> Result<(), TestCaseError
 }
 
 #[test]
-fn every_operation_computes_what_integers_compute() {
+fn every_operation_agrees_with_integer_arithmetic() {
     check(1000, &expr(ALL), |expr| {
         let mut dims = Dims::new();
         let dim = expr.build(&mut dims);
@@ -477,7 +477,7 @@ fn random_expressions_are_mostly_within_limits() {
 }
 
 #[test]
-fn what_is_printed_is_read_as_the_same_dim() {
+fn printed_dims_parse_as_the_same_dim() {
     check(1000, &expr(ALL), |expr| {
         let mut dims = Dims::new();
         let dim = expr.build(&mut dims);

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_negative_gets_no_bound_from_the_shift() {
+    fn a_negative_product_gets_no_bound_from_the_shift() {
         let mut dims = Dims::new();
         let difference = dims.parse("((h - 1)//32)*((w - 1)//32) - 1").unwrap();
         assert_eq!(dims.bounds(difference).0, None);

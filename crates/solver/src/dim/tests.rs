@@ -166,7 +166,7 @@ fn extremes_have_one_form() {
 }
 
 #[test]
-fn comparisons_decide_what_can_be_proved() {
+fn comparisons_are_decided_by_proofs() {
     use Decision::{Different, Equal, Undecided};
     for (a, b, expected) in [
         ("n", "n", Equal),
@@ -208,7 +208,7 @@ fn bounds_see_through_quotients_and_extremes() {
 }
 
 #[test]
-fn predicates_say_what_holds_for_all_extents() {
+fn predicates_hold_for_all_extents() {
     let mut dims = Dims::new();
     let (n, odd, next) = (read(&mut dims, "n"), read(&mut dims, "2*n - 1"), read(&mut dims, "n + 1"));
     assert!(!dims.is_nonzero(n) && dims.is_nonzero(odd) && dims.is_nonzero(next));

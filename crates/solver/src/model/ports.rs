@@ -133,14 +133,14 @@ pub fn ports(checked: &mut Checked<'_>) -> Ports {
         .collect();
     let sets = classes.sets;
     let mut ports = Ports { classes: sets, makers, reads };
-    pin_what_is_not_tied(&mut ports, &frame.body, &kinds);
-    pin_what_is_seeded(&mut ports, &checked.frame.seeded, &kinds);
+    pin_unrelated(&mut ports, &frame.body, &kinds);
+    pin_seeded(&mut ports, &checked.frame.seeded, &kinds);
     ports
 }
 
 /// Keeps element types of the check that no relation between ports gives: those that a rule derives from
 /// another port, and declared results of unknown operators.
-fn pin_what_is_not_tied(ports: &mut Ports, body: &Body<'_>, kinds: &[Type]) {
+fn pin_unrelated(ports: &mut Ports, body: &Body<'_>, kinds: &[Type]) {
     let mut read = vec![false; ports.classes.len()];
     for Read { class, .. } in &ports.reads {
         read[class.index()] = true;
@@ -161,7 +161,7 @@ fn pin_what_is_not_tied(ports: &mut Ports, body: &Body<'_>, kinds: &[Type]) {
 }
 
 /// Seeds hold.
-fn pin_what_is_seeded(ports: &mut Ports, seeded: &[ValueId], kinds: &[Type]) {
+fn pin_seeded(ports: &mut Ports, seeded: &[ValueId], kinds: &[Type]) {
     for value in seeded {
         let elem = kinds[value.index()].tensor().and_then(|tensor| tensor.elem.single());
         if let (Some(class), Some(elem)) = (ports.makers[value.index()], elem) {

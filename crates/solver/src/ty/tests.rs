@@ -211,7 +211,7 @@ fn seen(fact: &Fact) -> Fact {
 }
 
 #[test]
-fn what_fails_changes_nothing() {
+fn a_failed_operation_changes_nothing() {
     run(600, &programs(), |program| {
         let mut table = Table::new();
         for op in &program {
@@ -225,7 +225,7 @@ fn what_fails_changes_nothing() {
 }
 
 #[test]
-fn what_was_done_can_be_done_again_and_changes_nothing() {
+fn a_repeated_operation_changes_nothing() {
     run(400, &programs(), |program| {
         let mut table = Table::new();
         for op in &program {
@@ -480,7 +480,7 @@ fn a_type_inside_itself_is_no_type() {
 }
 
 #[test]
-fn what_is_in_error_goes_with_everything_and_says_nothing() {
+fn a_type_in_error_unifies_with_every_type() {
     let mut table = Table::new();
     assert!(table.apply(&Op::Tensor(0, 0)));
     let before = table.facts();

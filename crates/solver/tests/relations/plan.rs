@@ -20,8 +20,8 @@ pub(crate) struct Plan {
     seeds: Vec<(usize, usize)>,
 }
 
-/// Shapes take part in three of the primitives' relations. Programs of one flavour have no two facts
-/// about shapes that could contradict one another, so that types alone decide.
+/// Shapes take part in three of the primitives' relations. Programs of one flavour have no two facts about
+/// shapes that could contradict one another, so that types alone decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Flavour {
     /// Scalars, which have no axes, in the company of few operators, so that they meet tensors often.

@@ -1,5 +1,5 @@
-//! The slow reference: for every value the set of leaves of the tree that it can have, narrowed relation
-//! by relation until nothing changes, with no cleverness at all.
+//! The slow reference: for every value the set of leaves of the tree that it can have, narrowed relation by
+//! relation until nothing changes, with no cleverness at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -144,7 +144,7 @@ fn declaration(node: &NodeProto) -> &'static AtomicOpDecl {
     TENSOR_PRIMITIVES.op(node.op_type()).unwrap()
 }
 
-/// Takes values of unknown kind for what a value beside them is; true when there was one.
+/// Gives values of unknown kind the kind of a related value; returns whether there was one.
 fn assume(values: &mut Values, program: &Program, kinds: &[&str]) -> bool {
     let mut changed = false;
     for kind in kinds {

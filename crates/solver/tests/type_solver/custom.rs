@@ -22,7 +22,7 @@ static PICK: AtomicOpDecl = op(
     &[TypeRelation::Custom { name: "pick.one", run: pick }],
 );
 
-/// Claims for ever that it found something out.
+/// Always claims that it narrowed a port.
 fn restless(_cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     RelationResult::Refined
 }

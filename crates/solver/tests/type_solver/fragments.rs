@@ -66,7 +66,7 @@ fn types_flow_into_nested_graphs_and_out_of_them() {
 }
 
 #[test]
-fn what_is_wrong_in_a_nested_graph_is_told_with_causes_outside_it() {
+fn an_error_in_a_nested_graph_is_reported_with_causes_outside_it() {
     let mut solver = with_nested_graph();
     solver.seed("z", &TYPE_TENSOR_F32).seed("t", &TYPE_TENSOR_F64);
     let failure = failed(solver.solve().unwrap_err());

@@ -12,7 +12,7 @@ fn a_scalar_and_a_tensor_can_share_an_element_type() {
 }
 
 #[test]
-fn what_only_meets_scalars_is_taken_for_a_scalar() {
+fn a_value_that_only_meets_scalars_is_a_scalar() {
     let mut solver = TypeSolver::from_graph(&graph(&["z = Add x y", "w = Mul z v"]), table);
     solver.seed("x", &TYPE_SCALAR_F32);
     let solution = solver.solve_strict().unwrap();
@@ -37,7 +37,7 @@ fn an_assumption_never_beats_a_seed_wherever_the_node_stands() {
 }
 
 #[test]
-fn what_has_no_elements_cannot_share_them() {
+fn types_without_elements_cannot_share_them() {
     let mut solver = TypeSolver::from_graph(&graph(&["z = Add x y"]), table);
     solver.seed("y", &TYPE_PEER_ID);
     let failure = failed(solver.solve().unwrap_err());

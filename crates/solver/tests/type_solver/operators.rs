@@ -107,7 +107,7 @@ fn custom_relations_of_the_primitives_really_run() {
 }
 
 #[test]
-fn the_failure_of_a_custom_relation_is_told_in_its_own_words() {
+fn the_error_of_a_custom_relation_keeps_its_message() {
     let seeds = [("a", tensor_type(1, &["2", "3"])), ("b", tensor_type(1, &["4", "4"]))];
     let failure = failed(solve(vec![node("m = MatMul a b")], &seeds).unwrap_err());
     assert_eq!(failure.relation, "matmul.contract");

@@ -1,4 +1,4 @@
-//! What is said of values before solving.
+//! Seeds: types of values from the caller.
 
 use super::*;
 

@@ -10,11 +10,18 @@ use crate::dim::shape::DimVec;
 use crate::rule::{Port, RuleCx, RuleError};
 use crate::ty::Head;
 
-/// The known shapes of some ports, to detect narrowing.
-type Known = SmallVec<[Option<DimVec>; 4]>;
-
-fn known(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Known {
-    ports.iter().map(|port| cx.shape(*port)).collect()
+/// Relates the shapes of some ports; returns whether one of them was narrowed.
+fn narrows(
+    cx: &mut RuleCx<'_, '_>,
+    ports: &[Port],
+    relate: impl FnOnce(&mut RuleCx<'_, '_>) -> Result<(), RuleError>,
+) -> Result<bool, RuleError> {
+    let known = |cx: &mut RuleCx<'_, '_>| -> SmallVec<[Option<DimVec>; 4]> {
+        ports.iter().map(|port| cx.shape(*port)).collect()
+    };
+    let before = known(cx);
+    relate(cx)?;
+    Ok(known(cx) != before)
 }
 
 /// Sets the shape of a scalar. A port of unknown kind is checked again when the kind is known.
@@ -39,37 +46,30 @@ fn set_scalar_shape(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), RuleError
 /// All ports have one shape.
 pub(super) fn same(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleError> {
     let Some((first, rest)) = ports.split_first() else { return Ok(false) };
-    let before = known(cx, ports);
-    for port in rest {
-        cx.same_shape(*first, *port)?;
+    let relate = |cx: &mut RuleCx<'_, '_>| rest.iter().try_for_each(|port| cx.same_shape(*first, *port));
+    let is_narrowed = narrows(cx, ports, relate)?;
+    if is_narrowed {
+        // The first port has the knowledge of all others now and passes it on.
+        relate(cx)?;
     }
-    let after = known(cx, ports);
-    if after == before {
-        return Ok(false);
-    }
-    // The first port has collected what all others know; now they get it.
-    for port in rest {
-        cx.same_shape(*first, *port)?;
-    }
-    Ok(true)
+    Ok(is_narrowed)
 }
 
-/// The shape of `out` is that of the inputs, broadcast.
+/// The shape of `out` is the broadcast of the inputs.
 pub(super) fn broadcast(cx: &mut RuleCx<'_, '_>, in0: Port, in1: Port, out: Port) -> Result<bool, RuleError> {
     let ports = [in0, in1, out];
-    let before = known(cx, &ports);
-    for port in ports {
-        set_scalar_shape(cx, port)?;
-    }
-    let inputs: Ports = [in0, in1].into_iter().filter(|port| cx.has(*port)).collect();
-    if let Some(shape) = cx.broadcast(&inputs)? {
-        cx.set_shape(out, &shape)?;
-    }
-    if !cx.is_conditional() && cx.has(in0) && cx.has(in1) {
-        broadcast_back(cx, in0, in1, out)?;
-        broadcast_back(cx, in1, in0, out)?;
-    }
-    Ok(known(cx, &ports) != before)
+    narrows(cx, &ports, |cx| {
+        ports.iter().try_for_each(|port| set_scalar_shape(cx, *port))?;
+        let inputs: Ports = [in0, in1].into_iter().filter(|port| cx.has(*port)).collect();
+        if let Some(shape) = cx.broadcast(&inputs)? {
+            cx.set_shape(out, &shape)?;
+        }
+        if !cx.is_conditional() && cx.has(in0) && cx.has(in1) {
+            broadcast_back(cx, in0, in1, out)?;
+            broadcast_back(cx, in1, in0, out)?;
+        }
+        Ok(())
+    })
 }
 
 /// Narrows one operand by the result and the other operand.
@@ -146,9 +146,11 @@ fn axes(cx: &mut RuleCx<'_, '_>, second: Port) -> Result<Axes, RuleError> {
 
 /// Relates the output to the input without the reduced axes, or with extent 1 there.
 pub(super) fn reduce(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<bool, RuleError> {
+    narrows(cx, &[input, output], |cx| relate_reduced(cx, input, output))
+}
+
+fn relate_reduced(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<(), RuleError> {
     const SECOND: Port = Port::In(1);
-    let ports = [input, output];
-    let before = known(cx, &ports);
     set_scalar_shape(cx, input)?;
     set_scalar_shape(cx, output)?;
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
@@ -156,17 +158,14 @@ pub(super) fn reduce(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Resu
     if cx.shape(input).is_none() && !cx.is_conditional() {
         input_rank(cx, input, output, keep, &axes)?;
     }
-    let Some(mut from) = cx.shape(input) else { return Ok(known(cx, &ports) != before) };
+    let Some(mut from) = cx.shape(input) else { return Ok(()) };
     let Some(reduced) = reduced(cx, &axes, from.len(), SECOND)? else {
         let rank = match axes {
             _ if keep => Some(from.len()),
             Axes::Some(count) => from.len().checked_sub(count),
             Axes::None | Axes::All | Axes::These(_) | Axes::Unknown => None,
         };
-        if let Some(rank) = rank {
-            cx.set_rank(output, rank)?;
-        }
-        return Ok(known(cx, &ports) != before);
+        return rank.map_or(Ok(()), |rank| cx.set_rank(output, rank));
     };
     let one = cx.dims().constant(1);
     let to: DimVec = match keep {
@@ -174,17 +173,15 @@ pub(super) fn reduce(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Resu
         false => from.iter().zip(&reduced).filter(|(_, reduced)| !**reduced).map(|(dim, _)| *dim).collect(),
     };
     cx.set_shape(output, &to)?;
-    if let Some(to) = cx.shape(output).filter(|_| !cx.is_conditional()) {
-        let mut kept = to.iter();
-        for (dim, reduced) in from.iter_mut().zip(&reduced) {
-            let same = if keep || !*reduced { kept.next() } else { None };
-            if let (false, Some(same)) = (*reduced, same) {
-                *dim = *same;
-            }
+    let Some(to) = cx.shape(output).filter(|_| !cx.is_conditional()) else { return Ok(()) };
+    let mut kept = to.iter();
+    for (dim, reduced) in from.iter_mut().zip(&reduced) {
+        let same = if keep || !*reduced { kept.next() } else { None };
+        if let (false, Some(same)) = (*reduced, same) {
+            *dim = *same;
         }
-        cx.set_shape(input, &from)?;
     }
-    Ok(known(cx, &ports) != before)
+    cx.set_shape(input, &from)
 }
 
 /// For each axis of the input, whether it is reduced.

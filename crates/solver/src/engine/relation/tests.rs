@@ -56,7 +56,7 @@ fn most_runs(graph: &GraphProto, known: &str) -> u32 {
 }
 
 #[test]
-fn what_is_known_forward_takes_one_pass() {
+fn forward_types_take_one_pass() {
     assert_eq!(most_runs(&unary_chain(LARGE), "y0"), 1);
 }
 
@@ -89,7 +89,7 @@ fn scalars_that_spread_through_a_chain_take_no_more_runs() {
 }
 
 #[test]
-fn one_node_with_very_many_ports_is_solved_in_one_turn() {
+fn one_node_with_very_many_ports_is_solved_in_three_runs() {
     let inputs = (0..LARGE).map(|at| format!("x{at}")).collect();
     let mut solver = solver(&graph(std::iter::once(("Concat", inputs, "y".to_owned()))));
     solver.seed("y", &TYPE_TENSOR_F32);
