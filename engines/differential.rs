@@ -7,7 +7,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use typeloom::{AnyTensor, Dtype, Options, Session, Verify};
+use typeloom_runtime::session::{Session, Verify};
+use typeloom_solver::model::Options;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 use typeloom_cpu::value::Value;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
@@ -413,8 +416,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 fn judge(engine: &Arc<dyn Engine>, text: &str) -> Verdict {
     let unasked = || Verdict::Unasked("the embedded backend does not run it".to_owned());
-    let Ok(bytes) = typeloom::model_from_text(text) else { return unasked() };
-    let Ok(mut checked) = typeloom::check(&bytes, &Options::default()) else { return unasked() };
+    let Ok(bytes) = typeloom_onnx::text::model_bytes(text) else { return unasked() };
+    let Ok(mut checked) = typeloom_ops::check::check(&bytes, &Options::default()) else { return unasked() };
     let no_files = |_: &_| Err("no other files are read".to_owned());
     let Ok(session) = Session::of_checked(&mut checked, &no_files) else { return unasked() };
     if !checked.is_ok() {

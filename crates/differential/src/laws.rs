@@ -13,12 +13,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom::{Checked, Operators, Options, Verify};
 use typeloom_cpu::value::Value;
+use typeloom_ops::described::Operators;
 use typeloom_rewrite::annotate::{Marks, annotate, strip};
-use typeloom_rewrite::coerce::Policy;
+use typeloom_rewrite::coerce::{Policy, repair};
+use typeloom_runtime::session::{Session, Verify};
 use typeloom_solver::diagnostic::{Diagnostic, diagnose};
 use typeloom_solver::message;
+use typeloom_solver::model::{Checked, Options};
+use typeloom_solver::universe::Universe;
 use typeloom_wire::stamp::{Extent, Stamp};
 
 use crate::choices::Choices;
@@ -114,11 +117,11 @@ fn execute(program: &Program, world: &World) -> Result<(Vec<Value>, Seen), Failu
 #[must_use]
 pub fn examine(case: &Case) -> Report {
     let text = case.program.text();
-    let bytes = match typeloom::model_from_text(&text) {
+    let bytes = match typeloom_onnx::text::model_bytes(&text) {
         Ok(bytes) => bytes,
         Err(error) => panic!("the generator made a text that cannot be read: {error}\n{text}"),
     };
-    let mut checked = match typeloom::check(&bytes, &Options::default()) {
+    let mut checked = match typeloom_ops::check::check(&bytes, &Options::default()) {
         Ok(checked) => checked,
         Err(error) => panic!("the generator made a model that cannot be checked: {error}\n{text}"),
     };
@@ -247,10 +250,11 @@ fn rejected(case: &Case, bytes: &[u8], error: &Diagnostic, violated: bool, repor
             });
         }
     }
-    let repair = typeloom::repair(bytes, &Options::default(), &Operators::standard(), Policy::Fewest);
+    let repair =
+        repair(bytes, &Operators::standard(), Universe::standard(), &Options::default(), Policy::Fewest);
     if let Ok(repair) = repair
         && let Some(file) = repair.file.filter(|_| repair.is_ok)
-        && !typeloom::check(&file, &Options::default()).is_ok_and(|checked| checked.is_ok())
+        && !typeloom_ops::check::check(&file, &Options::default()).is_ok_and(|checked| checked.is_ok())
     {
         let signature = error.code.name().to_owned();
         let detail = format!("`fix` leaves error[{}]: {}", error.code.name(), error.message);
@@ -289,7 +293,9 @@ fn violated(case: &Case, executions: &[Execution], assumed: &HashSet<String>) ->
             let Some(ty) = &declaration.ty else { continue };
             let Some(shape) = &ty.shape else { continue };
             for value in seen.get(&declaration.name).into_iter().flatten() {
-                let Some(actual) = value.as_tensor().map(typeloom::AnyTensor::shape) else { continue };
+                let Some(actual) = value.as_tensor().map(typeloom_types::any_tensor::AnyTensor::shape) else {
+                    continue;
+                };
                 let known = findings.iter().any(|it| it.value.as_ref() == Some(&declaration.name));
                 if known || agrees(shape, actual, &mut binding) {
                     continue;
@@ -458,7 +464,7 @@ fn behaviour(
         Ok(_) => finding(Law::Strip, String::new(), "the bytes are different".to_owned()),
         Err(error) => finding(Law::Strip, String::new(), error.to_string()),
     }
-    match typeloom::check(&annotated, &Options::default()) {
+    match typeloom_ops::check::check(&annotated, &Options::default()) {
         Ok(mut again) => {
             let errors = diagnose(&mut again);
             let error = errors.iter().find(|it| it.is_error());
@@ -482,7 +488,7 @@ fn first_word(text: &str) -> String {
 
 /// How the runtime differs from the interpreter, if it does.
 fn differs(case: &Case, checked: &mut Checked<'_>, executions: &[Execution]) -> Option<String> {
-    let session = match typeloom::session(checked) {
+    let session = match Session::of_checked(checked, &|_| Err("no other files are read".to_owned())) {
         Ok(session) => session,
         Err(error) => return Some(format!("not prepared: {error}")),
     };

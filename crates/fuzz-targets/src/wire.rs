@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use typeloom::PeerId;
 use typeloom::host::SystemClock;
+use typeloom_contracts::peer_selector::PeerId;
 use typeloom_onnx::messages::{TypeProto, type_proto};
 use typeloom_wire::datum::Datum;
 use typeloom_wire::endpoint::{Config, Endpoint, Parts};

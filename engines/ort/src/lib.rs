@@ -15,10 +15,10 @@
 //! use typeloom_ort::Ort;
 //!
 //! let engine = Arc::new(Ort::load("libonnxruntime.so".as_ref())?);
-//! let bytes = typeloom::model_from_text(
+//! let bytes = typeloom_onnx::text::model_bytes(
 //!     r#"<ir_version: 10, opset_import: ["" : 18]> g (float[N, 2] x) => (y) { y = Add(x, x) }"#,
 //! )?;
-//! let mut checked = typeloom::check(&bytes, &Options::default())?;
+//! let mut checked = typeloom_ops::check::check(&bytes, &Options::default())?;
 //! let no_files = |_: &_| Err("no other files are read".to_owned());
 //! let session = EngineSession::of_checked(engine, &mut checked, &no_files, Verify::Inputs)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -38,7 +38,9 @@ use ort::environment::Environment;
 use ort::logging::LogLevel;
 use ort::session::{Session, SessionInputValue};
 use ort::value::ValueType;
-use typeloom::{AnyTensor, Dtype, ModelProto};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+use typeloom::ModelProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
 use typeloom_wire::stamp::{Extent, Stamp};

@@ -13,11 +13,11 @@
 //! use typeloom::{AnyTensor, Options, Verify};
 //! use typeloom_tract::Tract;
 //!
-//! let bytes = typeloom::model_from_text(
+//! let bytes = typeloom_onnx::text::model_bytes(
 //!     r#"<ir_version: 10, opset_import: ["" : 18]>
 //!     g (float[N, 2] x) => (y) { h = Add(x, x)  y = Relu(h) }"#,
 //! )?;
-//! let mut checked = typeloom::check(&bytes, &Options::default())?;
+//! let mut checked = typeloom_ops::check::check(&bytes, &Options::default())?;
 //! let no_files = |_: &_| Err("no other files are read".to_owned());
 //! let session = EngineSession::of_checked(Arc::new(Tract), &mut checked, &no_files, Verify::Inputs)?;
 //!
@@ -42,7 +42,9 @@ use tract_onnx::prelude::{
 };
 use tract_onnx::tract_core::optim::Optimizer;
 use tract_onnx::tract_hir::infer::Factoid as _;
-use typeloom::{AnyTensor, Dtype, ModelProto};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+use typeloom::ModelProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
 use typeloom_wire::stamp::{Extent, Stamp};

@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 
 use child::{Child, Folder, LOOPBACK, identity};
 use typeloom::host::SystemClock;
-use typeloom::{AnyTensor, Dtype, PeerId};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+use typeloom::PeerId;
 use typeloom_libp2p::{Libp2p, Options, StartError, address};
 use typeloom_onnx::messages::{TypeProto, type_proto};
 use typeloom_wire::datum::Datum;

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use typeloom::Checked;
 use typeloom_cpu::ops::generate::Random;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::text::escape;
@@ -14,6 +13,7 @@ use typeloom_report as report;
 use typeloom_runtime::session::Port;
 use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
 use typeloom_solver::message;
+use typeloom_solver::model::Checked;
 use typeloom_solver::program::ValueId;
 use typeloom_types::any_tensor;
 use typeloom_wire::stamp::{Extent, Stamp, Symbols};

@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
-use typeloom::Checked;
 use typeloom_runtime::session::Limits;
+use typeloom_solver::model::Checked;
 
 use crate::args::RunArgs;
 use crate::external;

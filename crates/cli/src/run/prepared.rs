@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use typeloom::{Checked, Session, Verify};
 use typeloom_cpu::value::Value;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::error::EngineError;
 use typeloom_runtime::engine::session::EngineSession;
 use typeloom_runtime::error::RunError;
 use typeloom_runtime::session::{ExternalData, Limits, Outcome, Port};
+use typeloom_runtime::session::{Session, Verify};
+use typeloom_solver::model::Checked;
 
 /// A model that is ready to run.
 pub(crate) enum Prepared {

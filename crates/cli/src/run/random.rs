@@ -1,10 +1,11 @@
 //! Inputs that are made up from their types.
 
 use anyhow::{Context as _, bail};
-use typeloom::{AnyTensor, Dtype};
 use typeloom_cpu::ops::generate::Random;
 use typeloom_cpu::value::Value;
+use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::budget;
+use typeloom_types::dtype::Dtype;
 use typeloom_wire::stamp::{Extent, Stamp, Symbols};
 
 /// The most elements that a made-up input may have.

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use typeloom::{AnyTensor, Dtype};
 use typeloom_components::source::npy;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
@@ -12,6 +11,8 @@ use typeloom_cpu::value::Value;
 use typeloom_cpu::{decode, ops};
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto};
 use typeloom_onnx::prost::Message as _;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 use typeloom_wire::stamp::Stamp;
 
 use crate::input;

@@ -1,8 +1,9 @@
 //! Values in a few words.
 
-use typeloom::{AnyTensor, Dtype};
 use typeloom_cpu::value::Value;
 use typeloom_onnx::text::escape;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 use typeloom_types::dtype::DtypeClass;
 use typeloom_wire::stamp::describe;
 

@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use typeloom::PeerId;
 use typeloom::host::{Durability, FileJournal, SystemClock};
-use typeloom::{AnyTensor, Dtype};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 use typeloom_libp2p::{Identity, Libp2p, Options, address, show_address};
 use typeloom_onnx::messages::{TypeProto, type_proto};
 use typeloom_wire::datum::{Datum, Multiaddress};
