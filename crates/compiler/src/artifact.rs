@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use typeloom_interface::bundle::{self, BundleError};
 use typeloom_interface::{self as interface, Interface};
 use typeloom_module::bindings::Bindings;
 use typeloom_module::ir;
@@ -173,17 +174,17 @@ pub fn recorded_interface(file: &[u8]) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// [`BundleError`] if the recorded bundle is invalid.
-pub fn interfaces(file: &[u8]) -> Result<Option<Vec<Exported>>, BundleError> {
-    let Some(bundle) = recorded_interface(file) else { return Ok(None) };
+pub fn interfaces(file: &[u8]) -> Result<Option<Vec<bundle::Exported>>, BundleError> {
+    let Some(recorded) = recorded_interface(file) else { return Ok(None) };
     let mut pool = Pool::new();
-    let mut roots = pool.import(&bundle)?;
+    let mut roots = pool.import(&recorded)?;
     roots.retain(|root| !root.label.starts_with(SLOTS));
     for root in &mut roots {
         if !root.label.starts_with(PARTS) {
             root.label = interface::MAIN.to_owned();
         }
     }
-    roots.into_iter().map(|root| exported(&pool, root)).collect::<Result<_, _>>().map(Some)
+    roots.into_iter().map(|root| bundle::exported(&pool, root)).collect::<Result<_, _>>().map(Some)
 }
 
 /// Checks that the component of every slot provides what the program was compiled for.

@@ -1,7 +1,7 @@
 //! A model through the passes of the compiler, and the artifact through a file.
 
 use typeloom_compiler::artifact::Artifact;
-use typeloom_compiler::bindings::Bindings;
+use typeloom_module::bindings::Bindings;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::unit::Coercion;
 

@@ -8,9 +8,9 @@
 //! let new = model("g (float[N, 4] x) => (y) { y = Relu(x) }")?;
 //! let (old, new) = (interface_of(&old)?, interface_of(&new)?);
 //!
-//! let comparison = compare(&old, &new, Direction::Backward, Binding::ByPosition);
+//! let comparison = compare(&old, &new, Direction::Backward, Binding::NameAndPosition);
 //! for difference in &comparison.differences {
-//!     println!("{difference}");
+//!     println!("{difference:?}");
 //! }
 //! assert!(!comparison.is_compatible());
 //!

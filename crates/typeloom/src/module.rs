@@ -27,23 +27,9 @@ pub use inventory;
 #[doc(inline)]
 pub use typeloom_compiler::artifact::{Artifact, LoadError};
 #[doc(inline)]
-pub use typeloom_compiler::authoring::{AuthoringError, AuthoringErrorKind};
-#[doc(inline)]
-pub use typeloom_compiler::bindings::{Alias, Bindings};
-#[doc(inline)]
-pub use typeloom_compiler::compiler::{Compiler, Program};
+pub use typeloom_compiler::compiler::Compiler;
 #[doc(inline)]
 pub use typeloom_compiler::error::BuildError;
-#[doc(inline)]
-pub use typeloom_compiler::graph::Graph;
-#[doc(inline)]
-pub use typeloom_compiler::graph::imports::Imported;
-#[doc(inline)]
-pub use typeloom_compiler::graph::operators::OperatorMethods;
-#[doc(inline)]
-pub use typeloom_compiler::graph::value::Value as ValueRef;
-#[doc(inline)]
-pub use typeloom_compiler::module::Module;
 #[doc(inline)]
 pub use typeloom_compiler::pass::Pass;
 #[doc(inline)]
@@ -68,3 +54,19 @@ pub use typeloom_contracts::protocol::Protocol;
 pub use typeloom_contracts::register_protocol;
 #[doc(inline)]
 pub use typeloom_contracts::role::Role;
+#[doc(inline)]
+pub use typeloom_module::authoring::{AuthoringError, AuthoringErrorKind};
+#[doc(inline)]
+pub use typeloom_module::bindings::{Alias, Bindings};
+#[doc(inline)]
+pub use typeloom_module::graph::Graph;
+#[doc(inline)]
+pub use typeloom_module::graph::operators::OperatorMethods;
+#[doc(inline)]
+pub use typeloom_module::graph::value::ValueRef;
+#[doc(inline)]
+pub use typeloom_module::module::Module;
+#[doc(inline)]
+pub use typeloom_module::module::imports::Imported;
+#[doc(inline)]
+pub use typeloom_module::program::Program;
