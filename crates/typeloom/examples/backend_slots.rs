@@ -7,10 +7,9 @@ use std::collections::HashMap;
 use std::error::Error;
 
 use typeloom as bb;
-use typeloom::{
-    ByExecution, Carried, CarriedElement, Compiler, Components, ElementStorage, Executor, Graph,
-    GraphExecutor, Module, OperatorMethods, Storage, Verify,
-};
+use typeloom::module::{Compiler, Graph, GraphExecutor, Module, OperatorMethods};
+use typeloom::run::{ByExecution, Carried, CarriedElement, Components, Executor, Verify};
+use typeloom::types::{ElementStorage, Storage};
 
 /// `scores = relu(query x weights)`, on whatever is bound to `compute`.
 struct Scorer;
