@@ -19,6 +19,7 @@
 pub use typeloom_pool::compat;
 #[doc(inline)]
 pub use typeloom_pool::{
-    Bundle, Descriptor, Digest, ExportError, FrozenPool, Idx, ImportError, Item, Limits, NotPortable, Pool,
-    ReconstructError, Root, SharedPool, Tag, TypeDescriptor, TypedModule, VariantDescriptor, Visibility,
+    Bundle, Descriptor, Digest, ExportError, FrozenPool, Idx, ImportError, ImportLimits, ImportedRoot,
+    ModuleItem, NotPortable, Pool, ReconstructError, SharedPool, Tag, TypeDescriptor, TypedModule,
+    VariantDescriptor, Visibility,
 };

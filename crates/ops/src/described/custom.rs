@@ -5,7 +5,7 @@
 //! memoises rule applications.
 
 use typeloom_solver::dim::DimId;
-use typeloom_solver::rule::{Failure, Port, RuleCx, ShapeRule};
+use typeloom_solver::rule::{Port, RuleCx, RuleError, ShapeRule};
 
 use super::{Described, lasting};
 
@@ -15,12 +15,12 @@ pub struct RuleDim(DimId);
 
 /// Error of a rule in Rust, reported as a diagnostic at the node.
 #[derive(Clone, Debug)]
-pub struct OperatorError(Failure);
+pub struct OperatorError(RuleError);
 
 impl std::fmt::Display for OperatorError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
-            Failure::Shapes { message, .. } => f.write_str(message),
+            RuleError::Shapes { message, .. } => f.write_str(message),
             _ => f.write_str("the shapes of the node are contradictory"),
         }
     }
@@ -157,7 +157,7 @@ impl OperatorCx<'_, '_, '_> {
     pub fn error(&self, message: impl Into<String>) -> OperatorError {
         let ports: Vec<Port> =
             (0..self.input_count()).map(Port::In).filter(|port| self.0.has(*port)).collect();
-        OperatorError(Failure::shapes(&ports, message))
+        OperatorError(RuleError::shapes(&ports, message))
     }
 }
 
@@ -181,7 +181,7 @@ impl ShapeRule for RustRule {
         self.name
     }
 
-    fn run(&self, cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    fn run(&self, cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         (self.run)(&mut OperatorCx(cx)).map_err(|error| error.0)
     }
 }
