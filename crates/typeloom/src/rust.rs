@@ -6,8 +6,7 @@
 //! use typeloom::rust::{Edition, compare};
 //!
 //! let (old, new) = (std::fs::read("old.json")?, std::fs::read("new.json")?);
-//! let comparison = compare(&old, &new, Edition::E2024.into()).map_err(|(version, error)| format!("{version}: {error}"))?;
-//! for change in comparison.changes.iter().filter(|change| change.breaking) {
+//! for change in compare(&old, &new, Edition::E2024.into())?.changes.iter().filter(|change| change.breaking) {
 //!     println!("{change:?}");
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -15,6 +14,6 @@
 
 #[doc(inline)]
 pub use typeloom_rust_api::{
-    Api, BundleError, Change, ChangeKind, Comparison, Edition, Editions, Error, Version, bundle, compare,
+    Api, ApiDiff, BundleError, CompareError, Edition, Editions, Error, ItemChange, Version, bundle, compare,
     describe,
 };
