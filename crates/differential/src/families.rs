@@ -12,7 +12,7 @@ mod sequences;
 mod shapes;
 mod windows;
 
-use typeloom_types::dtype::Dtype;
+use typeloom::Dtype;
 
 use crate::build::{Builder, Var};
 use crate::program::Attribute;

@@ -1,9 +1,6 @@
 //! A model through the passes of the compiler, and the artifact through a file.
 
-use typeloom_compiler::artifact::Artifact;
-use typeloom_compiler::compiler::Compiler;
-use typeloom_compiler::unit::Coercion;
-use typeloom_module::bindings::Bindings;
+use typeloom::{Artifact, Bindings, Coercion, Compiler};
 
 /// Compiles the bytes, permissively and strictly, and loads what comes out.
 ///

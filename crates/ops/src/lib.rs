@@ -9,7 +9,6 @@
 //! in its family's file otherwise.
 
 pub mod catalogue;
-pub mod check;
 pub mod described;
 pub mod table;
 

@@ -5,7 +5,6 @@ pub(crate) mod case;
 mod checked;
 pub mod functions;
 pub(crate) mod load;
-pub(crate) mod mode;
 pub mod ports;
 pub mod preconditions;
 mod seeds;
@@ -28,7 +27,15 @@ use crate::state::Core;
 use crate::state::frame::Frame;
 use crate::universe::Universe;
 
-pub use mode::Mode;
+/// Whether values of unresolved type and unknown operators are errors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Mode {
+    /// Both are errors.
+    #[default]
+    Strict,
+    /// Both are accepted.
+    Permissive,
+}
 
 /// Options of a check.
 #[derive(Clone, Debug, Default)]

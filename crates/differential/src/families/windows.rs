@@ -1,7 +1,6 @@
 //! Operators on images: convolutions, pools, resizing, blocks of space and depth.
 
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::dtype::Dtype;
+use typeloom::{AnyTensor, Dtype};
 
 use super::layout::target;
 use super::{extents, floats, int, ints};

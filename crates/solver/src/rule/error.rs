@@ -7,7 +7,7 @@ use typeloom_types::relation::RelationError;
 use super::port::{Extent, Port};
 use crate::dim::shape::DimVec;
 use crate::elem::ElemSet;
-use crate::program::id::GraphId;
+use crate::program::GraphId;
 
 /// An error that a rule reports.
 #[derive(Clone, Debug, PartialEq)]

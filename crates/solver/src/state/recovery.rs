@@ -3,7 +3,7 @@
 use crate::dim::DimId;
 use crate::elem::Elem;
 use crate::map::Map;
-use crate::program::id::ValueId;
+use crate::program::ValueId;
 
 /// The purpose of a run of rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
