@@ -4,11 +4,11 @@
     python3 tools/std_facts.py            # write the table
     python3 tools/std_facts.py --check    # fail if the table differs from what this script generates
 
-Needs the toolchain's `rust-docs` component, the only form in which a stable toolchain contains the documentation of
-the standard library. The script reads the declarations and impl headers of all stable items from these pages, looks up
-the path of each definition in the rustdoc JSON of a crate that re-exports them, and asks rustc about the rest with
-probe functions: the variance of each parameter, whether a type is sized, and whether each impl and each associated
-type of the table holds. What rustc rejects is left out.
+Needs the component `rust-docs`. Stable toolchains do not have the rustdoc JSON of the standard library (`rust-docs-json`
+is a component of nightly toolchains), so the script reads the declarations and impl headers of all stable items from
+the pages. It looks up the path of each definition in the rustdoc JSON of a crate that re-exports all items. Probe
+functions, which rustc accepts or rejects, determine the variance of each parameter, whether a type is sized, and
+whether each impl and each associated type of the table holds. Rejected lines are omitted.
 """
 
 import argparse
@@ -25,22 +25,32 @@ from pathlib import Path
 TABLE = Path(__file__).resolve().parent.parent / "crates/rust-api/src/std_facts/std.txt"
 RUSTC = os.environ.get("RUSTC", "rustc")
 CRATES = ["std", "alloc", "core"]
-FEATURES = "allocator_api, unboxed_closures, fn_traits, tuple_trait, never_type, step_trait, pattern, slice_index_methods, nonzero_internals"
+KINDS = ("struct", "enum", "union", "trait", "type")
+FEATURES = (
+    "allocator_api, fn_traits, never_type, nonzero_internals, pattern, slice_index_methods, step_trait, tuple_trait, "
+    "unboxed_closures"
+)
+PATH = re.compile(r"\b(?:std|alloc|core)(?:::\w+)+")
+APPLIED = re.compile(r"\b((?:std|alloc|core)(?:::\w+)+)<([^<>]*)>")
+ITEM = re.compile(PATH.pattern + r"(?=<|>|,|\)|\]| |$)")
+GENERICS = "'a, 'b, 'c, T: 'a + 'b, U: 'a + 'b, V: 'a + 'b, W: 'a + 'b, X: 'a + 'b, const N: usize, const M: usize"
+SIZED, MAYBE_UNSIZED = "std::marker::Sized", "?std::marker::Sized"
 # Unstable traits that conditions of stable impls name.
 NEEDED = {"std::iter::Step", "std::str::pattern::Pattern", "core::iter::Step", "core::str::pattern::Pattern"}
 TYPES, REGIONS, CONSTS = ["T", "U", "V", "W", "X"], ["'a", "'b", "'c"], ["N", "M"]
 
 # Modules of one platform, or of compiler internals.
 SKIPPED_MODULES = ("arch", "simd", "os", "intrinsics", "autodiff", "f16", "f128", "prelude")
-# Traits that only the standard library uses, though their pages are not marked as unstable.
+# Internal traits whose pages are not marked as unstable.
 SKIPPED_TRAITS = {"Freeze", "UnsafeUnpin", "StructuralPartialEq", "CloneToUninit", "UseCloned", "Allocator", "Pointee"}
 # The rules for arithmetic between numbers are part of the crate; one line for each pair of types would be 3,000 lines.
 OPERATORS = re.compile(r"(Add|Sub|Mul|Div|Rem|BitAnd|BitOr|BitXor|Shl|Shr)(Assign)?$|(Neg|Not|Sum|Product|TryFrom)$")
 # Aliases that are expanded: those of `Result`, and C types that are the same on every platform.
 ALIASES = re.compile(r".*Result$|c_(schar|uchar|short|ushort|longlong|ulonglong|float|double)$")
+NUMBER = re.compile(r"(&'\w+ (mut )?)?([iu](8|16|32|64|128|size)|f32|f64|bool|std::num::\w+<.*>)")
 # Bounds that hold for every argument that a signature can have.
 ASSUMED = {"std::marker::Destruct", "std::marker::Tuple", "std::num::ZeroablePrimitive"}
-# What a primitive page is about; tuples and functions of any length are rules of the crate.
+# Primitive types with pages. Tuples and function pointers are rules of the crate.
 PRIMITIVES = """array bool char f32 f64 i8 i16 i32 i64 i128 isize never pointer reference slice str u8 u16 u32 u64
 u128 unit usize""".split()
 
@@ -80,12 +90,13 @@ def bracketed(text):
 
 def words(text, mapping):
     """Replace identifiers and lifetimes that are not part of a path."""
-    return re.sub(r"(?<![\w:'])'?[A-Za-z_]\w*(?!\w|::[a-z])",
-                  lambda m: mapping.get(m[0], m[0]), text)
+    pattern = r"(?<![\w:'])'?[A-Za-z_]\w*(?!\w|::[a-z])"
+    return re.sub(pattern, lambda m: mapping.get(m[0], m[0]), text)
 
 
 def plain(page):
     """The text of a piece of a page, with full paths for linked names."""
+
     def link(match):
         title = re.search(r'title="([^"]*)"', match[1])
         if not title or "primitive" in match[1]:
@@ -93,7 +104,7 @@ def plain(page):
         kind, _, path = title[1].rpartition(" ")
         if 'class="associatedtype"' in match[1]:
             return f"@{path}@"
-        return path if kind in ("struct", "enum", "union", "trait", "type") else match[2]
+        return path if kind in KINDS else match[2]
 
     page = re.sub(r"<a ([^>]*)>(.*?)</a>", link, page, flags=re.S)
     text = html.unescape(re.sub(r"<[^>]*>", "", page)).replace(" ", " ")
@@ -140,6 +151,13 @@ class Generics:
 
 # ---------------------------------------------------------------- documentation
 
+def run(program, arguments):
+    """Run a program of the toolchain with unstable features."""
+    environment = {**os.environ, "RUSTC_BOOTSTRAP": "1"}
+    arguments = [program, "--edition", "2024", "--cap-lints", "allow", *arguments]
+    return subprocess.run(arguments, env=environment, capture_output=True, text=True)
+
+
 class Docs:
     """The pages of the standard library: its items by public path, with the text of their pages."""
 
@@ -149,7 +167,7 @@ class Docs:
             listing = (root / crate / "all.html").read_text()
             for file, name in re.findall(r'<li><a href="([^"]*)">([^<]*)</a></li>', listing):
                 kind = file.rpartition("/")[2].split(".")[0]
-                if kind in ("struct", "enum", "union", "trait", "type") and name.split("::")[0] not in SKIPPED_MODULES:
+                if kind in KINDS and name.split("::")[0] not in SKIPPED_MODULES:
                     self.pages[f"{crate}::{name}"] = (kind, root / crate / file)
 
     def definitions(self, folder):
@@ -157,8 +175,8 @@ class Docs:
         names = sorted(name for name in self.pages if name in NEEDED or not self.features(name))
         source = "\n".join(f"pub use ::{name} as X{at};" for at, name in enumerate(names))
         (folder / "names.rs").write_text(f"#![feature({FEATURES})]\nextern crate alloc;\n" + source)
-        done = subprocess.run([os.environ.get("RUSTDOC", "rustdoc"), "--edition", "2024", "-Zunstable-options", "--output-format", "json", "--cap-lints",
-                               "allow", "-o", folder, folder / "names.rs"], env={**os.environ, "RUSTC_BOOTSTRAP": "1"}, capture_output=True, text=True)
+        options = ["-Zunstable-options", "--output-format", "json", "-o", folder, folder / "names.rs"]
+        done = run(os.environ.get("RUSTDOC", "rustdoc"), options)
         if done.returncode:
             sys.exit(done.stderr)
         crate = json.loads((folder / "names.json").read_text())
@@ -202,11 +220,17 @@ class Docs:
 # ---------------------------------------------------------------- facts
 
 class Library:
+    """The stable items by preferred public path, with their declarations."""
+
     def __init__(self, docs, folder):
         self.docs, self.folder = docs, folder
         definitions = docs.definitions(folder)
         preferred = {}
-        for name in sorted(definitions, key=lambda name: (CRATES.index(name.split("::")[0]), name.count("::"), name)):
+
+        def preference(name):
+            return CRATES.index(name.split("::")[0]), name.count("::"), name
+
+        for name in sorted(definitions, key=preference):
             preferred.setdefault(definitions[name], name)
         self.definition = {name: path for path, name in preferred.items()}
         self.public = {name: preferred[path] for name, path in definitions.items()}
@@ -228,7 +252,7 @@ class Library:
 
     def resolve(self, text):
         """The text with the preferred public path of every item."""
-        return re.sub(r"\b(?:std|alloc|core)(?:::\w+)+", lambda m: self.public.get(m[0], m[0]), text)
+        return PATH.sub(lambda m: self.public.get(m[0], m[0]), text)
 
     def of_kind(self, *kinds):
         return sorted(name for name, kind in self.kind.items() if kind in kinds)
@@ -241,7 +265,7 @@ class Library:
     def allocators(self, text):
         """The arguments of types in a text that are allocators."""
         found = set()
-        for name, args in re.findall(r"((?:std|alloc|core)(?:::\w+)+)<([^<>]*)>", text):
+        for name, args in APPLIED.findall(text):
             generics = self.generics.get(name)
             params = generics.params if generics else []
             found |= {arg for (param, _), arg in zip(params, split(args, ",")) if self.is_global(generics, param)}
@@ -251,7 +275,7 @@ class Library:
         """Whether a type stays a type with an unsized type for one of its parameters."""
         if text == param or re.search(rf"(&'\w+ (mut )?|\*const |\*mut ){param}\b", text):
             return True
-        for name, args in re.findall(r"((?:std|alloc|core)(?:::\w+)+)<([^<>]*)>", text):
+        for name, args in APPLIED.findall(text):
             generics = self.generics.get(name)
             for (own, _), arg in zip(generics.params if generics else [], split(args, ",")):
                 if arg == param and is_maybe_unsized(generics, own):
@@ -261,25 +285,35 @@ class Library:
     def is_global(self, generics, param):
         return generics.is_allocator(param) or generics.defaults.get(param, "").endswith("::Global")
 
+    def is_bound(self, bound):
+        """Whether the table can contain a bound: a lifetime, a stable trait, or a bound that always holds."""
+        return bound.startswith("'") or bound in ASSUMED or self.kind.get(re.split("[<(]", bound)[0]) == "trait"
+
+    def bounds(self, name):
+        """The bounds of the parameters of a type, without its allocator."""
+        generics = self.generics[name]
+        for this, bounds in generics.clauses():
+            bounds = [bound for bound in bounds if self.is_bound(bound)]
+            if bounds and not self.is_global(generics, this):
+                yield this, bounds
+
 
 def is_maybe_unsized(generics, param):
-    return "?std::marker::Sized" in generics.bounds[param]
+    return MAYBE_UNSIZED in generics.bounds[param]
 
 
 def kind_of(text):
-    return next((word for word in text.split() if word in ("struct", "enum", "union", "trait", "type")), None)
+    return next((word for word in text.split() if word in KINDS), None)
 
 
-def rename(generics, text_first):
-    """Standard names for parameters, in the order of first use."""
-    found = re.findall(r"'?[A-Za-z_]\w*", text_first)
-    pools = {"type": iter(TYPES), "region": iter(REGIONS), "const": iter(CONSTS)}
-    mapping = {}
-    kinds = dict(generics.params)
-    for word in found + [name for name, _ in generics.params]:
+def rename(generics, text):
+    """Standard names for parameters, in the order of first use in a text; `None` if there are too many parameters."""
+    names = {"type": iter(TYPES), "region": iter(REGIONS), "const": iter(CONSTS)}
+    mapping, kinds = {}, dict(generics.params)
+    for word in re.findall(r"'?[A-Za-z_]\w*", text) + list(kinds):
         if word in kinds and word not in mapping:
-            mapping[word] = next(pools[kinds[word]])
-    return mapping
+            mapping[word] = next(names[kinds[word]], None)
+    return None if None in mapping.values() else mapping
 
 
 class Probe:
@@ -289,30 +323,28 @@ class Probe:
         self.folder = folder
 
     def accepted(self, functions):
-        """The indices of the functions that rustc accepts. Later phases of rustc run only without errors of earlier ones."""
+        """The indices of the functions that rustc accepts. Each contains `{n}` in place of a number for its name.
+
+        The rejected functions are removed until rustc succeeds, because its later phases run only without errors.
+        """
         left = dict(enumerate(functions))
         while left:
             lines, owner = [f"#![feature({FEATURES})]", "#![allow(warnings)]", "extern crate alloc;"], {}
             for index, function in left.items():
-                for line in function.splitlines():
-                    lines.append(line)
-                    owner[len(lines)] = index
+                lines.append(function.replace("{n}", str(index)))
+                owner[len(lines)] = index
             file = self.folder / "probe.rs"
             file.write_text("\n".join(lines) + "\n")
-            run = subprocess.run([RUSTC, "--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "--cap-lints", "allow",
-                                  "--error-format", "json", "-o", self.folder / "probe.rmeta", file],
-                                 env={**os.environ, "RUSTC_BOOTSTRAP": "1"}, capture_output=True, text=True)
-            wrong = set()
-            for line in run.stderr.splitlines():
-                message = json.loads(line)
-                if message.get("level") == "error":
-                    wrong |= {owner[span["line_start"]] for span in message["spans"]
-                              if span["is_primary"] and span["line_start"] in owner}
-            if not wrong:
-                if run.returncode:
-                    sys.exit(run.stderr[:4000])
+            options = ["--crate-type", "lib", "--emit", "metadata", "--error-format", "json"]
+            done = run(RUSTC, [*options, "-o", self.folder / "probe.rmeta", file])
+            errors = [message for message in map(json.loads, done.stderr.splitlines()) if message.get("level") == "error"]
+            spans = [span for error in errors for span in error["spans"] if span["is_primary"]]
+            rejected = {owner[span["line_start"]] for span in spans if span["line_start"] in owner}
+            if not rejected:
+                if done.returncode:
+                    sys.exit(done.stderr)
                 return set(left)
-            for index in wrong:
+            for index in rejected:
                 del left[index]
         return set()
 
@@ -323,57 +355,67 @@ def applied(name, args):
     return f"{name}<{', '.join(args)}>" if args else name
 
 
-def type_lines(library, probe):
-    """A line for each type: its variances, its defaults, and what outlives its lifetimes."""
-    asked, functions = [], []
-    names = library.of_kind("struct", "enum", "union")
+def const_param(generics, param):
+    return re.search(rf"const {param}: (\w+)", generics.text)[0]
+
+
+def variance_probe(library, name, param, left, right):
+    """A function that compiles if a type with `left` for a parameter is a subtype of the type with `right`."""
+    generics, params = library.generics[name], library.params(name)
+    sides, clauses = [], []
+    for own in (left, right):
+        sides.append(applied(name, [own if p == param else p for p, _ in params]))
+        for this, bounds in library.bounds(name):
+            clause = words(f"{this}: {' + '.join(bounds)}", {param: own})
+            # Two clauses that differ in a lifetime would be ambiguous.
+            if own.startswith("&") and own in clause:
+                clause = "for<'x> " + clause.replace(own, "&'x Probed")
+            clauses.append(clause)
+    others = [const_param(generics, p) if kind == "const" else p for p, kind in params if p != param]
+    others.sort(key=lambda p: not p.startswith("'"))
+    regions = [p for p in others if p.startswith("'")]
+    head = ", ".join(["'l: 's", "'s", *regions, "Probed", *others[len(regions):]])
+    where = ", ".join(dict.fromkeys(clauses))
+    return f"fn f{{n}}<{head}>(x: *const {sides[0]}) -> *const {sides[1]} where {where} {{ x }}"
+
+
+def variances(library, probe, names):
+    """Signs by type and parameter."""
+    probed, functions = [], []
     for name in names:
-        generics, params = library.generics[name], library.params(name)
-        for at, (param, kind) in enumerate(params):
+        for param, kind in library.params(name):
             if kind == "const":
                 continue
             long, short = ("'l", "'s") if kind == "region" else ("&'l Probed", "&'s Probed")
-            for left, right in ((long, short), (short, long)):
-                sides = []
-                clauses = []
-                for own in (left, right):
-                    mapping = {param: own}
-                    sides.append(applied(name, [mapping.get(p, p) for p, _ in params]))
-                    for this, bounds in generics.clauses():
-                        if library.is_global(generics, this):
-                            continue
-                        bounds = [bound for bound in bounds if bound != "?std::marker::Sized"]
-                        clause = words(f"{this}: {' + '.join(bounds)}", mapping)
-                        # Two clauses that differ in a lifetime would be ambiguous.
-                        higher = kind == "type" and own in clause
-                        if bounds:
-                            clauses.append("for<'x> " + clause.replace(own, "&'x Probed") if higher else clause)
-                others = [p if k != "const" else const_param(generics, p) for p, k in params if p != param]
-                others.sort(key=lambda p: not p.startswith("'"))
-                regions = [p for p in others if p.startswith("'")]
-                rest = [p for p in others if not p.startswith("'")]
-                own = ["Probed"] if kind == "type" else []
-                head = ", ".join(["'l: 's", "'s"] + regions + own + rest)
-                asked.append((name, at))
-                functions.append(f"fn f{len(functions)}<{head}>(x: *const {sides[0]}) -> *const {sides[1]} "
-                                 f"where {', '.join(dict.fromkeys(clauses))} {{ x }}")
+            probed.append((name, param))
+            functions.append(variance_probe(library, name, param, long, short))
+            functions.append(variance_probe(library, name, param, short, long))
     accepted = probe.accepted(functions)
-    signs = {}
-    for index in range(0, len(functions), 2):
-        signs[asked[index]] = {(True, False): "+", (False, True): "-"}.get((index in accepted, index + 1 in accepted), "=")
-    plain_types = [name for name in names if not library.params(name)]
-    sized = probe.accepted([f"fn s(x: {name}) {{}}".replace("fn s", f"fn s{i}") for i, name in enumerate(plain_types)])
-    unsized = {name for i, name in enumerate(plain_types) if i not in sized}
-    # Types that contain their last argument, and are unsized if it is.
-    maybe = [name for name in names if library.params(name) and is_maybe_unsized(library.generics[name], library.params(name)[-1][0])]
+    signs = {(True, False): "+", (False, True): "-"}
+    answers = [(2 * index in accepted, 2 * index + 1 in accepted) for index in range(len(probed))]
+    return {key: signs.get(answer, "=") for key, answer in zip(probed, answers)}
+
+
+def unsized_types(library, probe, names):
+    """The types that are unsized, those with parameters if the last argument is unsized."""
     functions = []
-    for name in maybe:
-        params = library.params(name)
-        rest = ", ".join(p for p, _ in params[:-1])
-        functions.append(f"fn s{len(functions)}<{rest}>(x: {applied(name, [p for p, _ in params[:-1]] + ['[u8]'])}) {{}}")
-    sized = probe.accepted(functions)
-    tails = {name for i, name in enumerate(maybe) if i not in sized}
-    lines = []
+    for name in names:
+        params = [param for param, _ in library.params(name)]
+        is_maybe = params and is_maybe_unsized(library.generics[name], params[-1])
+        args = params[:-1] + ["[u8]"] if is_maybe else params
+        generics = ", ".join(arg for arg in args if arg != "[u8]") if is_maybe else ""
+        # A type that is sized for all arguments needs no probe.
+        argument = applied(name, args) if is_maybe or not params else "u8"
+        functions.append(f"fn f{{n}}<{generics}>(x: {argument}) {{}}")
+    accepted = probe.accepted(functions)
+    return {name for index, name in enumerate(names) if index not in accepted}
+
+
+def type_lines(library, probe):
+    """A line for each type: variances, defaults and bounds."""
+    names = library.of_kind("struct", "enum", "union")
+    signs = variances(library, probe, names)
+    unsized = unsized_types(library, probe, names)
     for name in names:
         generics, params = library.generics[name], library.params(name)
         mapping = rename(generics, " ".join(p for p, _ in params))
@@ -383,26 +425,15 @@ def type_lines(library, probe):
             # A default that depends on another parameter stays unknown.
             if any(re.search(rf"\b{other}\b", default) for other in mapping):
                 default = ""
-            text = "const " + mapping[param] if kind == "const" else signs[name, at] + mapping[param]
-            if name in tails and at == len(params) - 1:
-                text = text[0] + "?" + text[1:]
+            tail = "?" if name in unsized and at == len(params) - 1 else ""
+            text = "const " + mapping[param] if kind == "const" else signs[name, param] + tail + mapping[param]
             shown.append(text + (f" = {words(default, mapping)}" if default else ""))
-        allocator = any(library.is_global(generics, p) for p, _ in generics.params)
-        bounds = [f"{words(this, mapping)}: {words(bound, mapping)}" for this, bounds in generics.clauses()
-                  if not library.is_global(generics, this) for bound in bounds
-                  if bound.startswith("'") or library.kind.get(re.split("[<(]", bound)[0]) == "trait" or bound in ASSUMED]
-        where = f" where {', '.join(bounds)}" if bounds else ""
-        if allocator:
+        if any(library.is_global(generics, p) for p, _ in generics.params):
             shown.append("Global")
-        word = "unsized" if name in unsized else "type"
-        lines.append(f"{word} {library.definition[name]} {applied(name, shown)}{where}")
-    return lines
-
-
-
-def const_param(generics, param):
-    match = re.search(rf"const {param}: (\w+)", generics.text)
-    return match[0]
+        clauses = [(this, bound) for this, bounds in library.bounds(name) for bound in bounds]
+        where = ", ".join(f"{words(this, mapping)}: {words(bound, mapping)}" for this, bound in clauses)
+        word = "unsized" if name in unsized and not params else "type"
+        yield f"{word} {library.definition[name]} {applied(name, shown)}" + (f" where {where}" if where else "")
 
 
 # ---------------------------------------------------------------- impls
@@ -427,102 +458,117 @@ def full_types(text):
 
 
 class Impl:
-    """An impl in terms of the standard parameter names; `conditions` are pairs of a type and a bound."""
+    """An impl with standard parameter names; `conditions` are pairs of a type and a bound."""
 
     def __init__(self, of, this, conditions, values):
-        self.of, self.this, self.conditions, self.values = of, this, conditions, values
+        self.of, self.this, self.conditions, self.values = of, this, list(dict.fromkeys(conditions)), values
 
     def trait(self):
         return self.of.split("<")[0]
 
 
 def impls(library, header, values):
-    """The impls that a header states: one for each choice of which default arguments are left out."""
-    text = full_types(library.resolve(header).replace("unsafe impl", "impl").removeprefix("impl"))
-    params, rest = bracketed(text)
+    """The impls of a header: one for each choice of omitted default arguments."""
+    params, rest = bracketed(full_types(library.resolve(header).replace("unsafe impl", "impl").removeprefix("impl")))
     head, *where = split(rest, " where ")
     of, *this = split(head, " for ")
-    if len(this) != 1 or of.startswith("!") or "(" in of.split("<")[0]:
+    trait = of.split("<")[0]
+    if len(this) != 1 or library.kind.get(trait) != "trait" or trait.split("::")[-1] in SKIPPED_TRAITS:
+        return
+    this = this[0]
+    if NUMBER.fullmatch(this) and OPERATORS.search(trait):
         return
     generics = Generics(params, where[0] if where else "")
-    trait, this = of.split("<")[0], this[0]
-    if library.kind.get(trait) != "trait" or trait.split("::")[-1] in SKIPPED_TRAITS:
-        return
-    number = re.fullmatch(r"(&'\w+ (mut )?)?([iu](8|16|32|64|128|size)|f32|f64|bool|std::num::\w+<.*>)", this)
-    if number and OPERATORS.search(trait):
-        return
-    values = [(item, full_types(library.resolve(value.split(" where ")[0]).removeprefix("= ").strip())) for item, value in values]
-    own = {f"Self::{item}": value for item, value in values}
-    values = [(item, re.sub(r"Self::\w+", lambda m: own.get(m[0], m[0]), value)) for item, value in values if not item.startswith("<")]
-    values = [(item, re.sub(r"<Self as", f"<{this} as", re.sub(r"\bSelf\b(?! as)", this, value))) for item, value in values]
-    conditions = [(name, bound) for name, bounds in generics.clauses() for bound in bounds]
-    dropped = [{name for name, _ in generics.params if generics.is_allocator(name)} | library.allocators(this)]
-    for name, other in library.generics.items():
-        for param, default in other.defaults.items() if name in this else ():
-            if default.endswith("::Global") or library.kind[name] == "trait":
-                continue
-            allocated = "|".join(dropped[0]) or "-"
-            match = re.search(rf"{name}<(?:[^<>]*, )?(\w+)>", re.sub(rf", ({allocated})(?=>)", "", this))
-            if match and match[1] in dict(generics.params) and [p for p, _ in library.params(name)][-1] == param:
-                dropped.append(dropped[0] | {match[1]})
-    for gone in dropped:
-        made = instance(library, generics, of, this, conditions, values, gone)
-        if made:
-            yield made
-            yield from of_itself(library, made)
+    values = own_values(library, this, values)
+    for omitted in omissions(library, generics, this):
+        one = instance(library, generics, of, this, values, omitted)
+        if one:
+            yield one
+            yield from with_default_argument(library, one)
 
 
-def instance(library, generics, of, this, conditions, values, gone):
+def own_values(library, this, values):
+    """The values of associated types without `Self`."""
+    values = [(item, value.split(" where ")[0].removeprefix("= ").strip()) for item, value in values]
+    values = [(item, full_types(library.resolve(value))) for item, value in values if not item.startswith("<")]
+    items = {f"Self::{item}": value for item, value in values}
+
+    def without_self(value):
+        value = re.sub(r"Self::\w+", lambda m: items.get(m[0], m[0]), value)
+        return re.sub(r"\bSelf\b(?! as)", this, value).replace("<Self as", f"<{this} as")
+
+    return [(item, without_self(value)) for item, value in values]
+
+
+def omissions(library, generics, this):
+    """The sets of parameters to omit: the allocators, alone and with each default argument that is a parameter."""
+    allocators = {name for name, _ in generics.params if generics.is_allocator(name)} | library.allocators(this)
+    yield allocators
+    without_allocators = re.sub(rf", ({'|'.join(allocators) or '-'})(?=>)", "", this)
+    for name, args in APPLIED.findall(without_allocators):
+        params = library.params(name) if name in library.generics else []
+        last = split(args, ",")[-1] if args else ""
+        if params and params[-1][0] in library.generics[name].defaults and last in dict(generics.params):
+            yield allocators | {last}
+
+
+def instance(library, generics, of, this, values, omitted):
+    """An impl without some parameters; `None` if the table cannot express it."""
+
     def without(text):
-        for name in gone:
+        for name in omitted:
             text = re.sub(rf", {name}(?=[,>])", "", text)
         return text.replace(", std::alloc::Global>", ">")
 
     of, this = without(of), without(this)
-    values = [(item, without(value)) for item, value in values]
-    kept = []
-    for subject, bound in conditions:
-        name = bound.split("<")[0]
-        if subject in gone or bound.startswith(("'", "?")) or name in ASSUMED:
-            continue
-        if library.kind.get(name) != "trait" or "(" in bound or " = " in bound or "Searcher" in subject:
-            return None
-        kept.append((without(subject), without(bound)))
+    conditions = []
+    for subject, bounds in generics.clauses():
+        for bound in bounds:
+            name = bound.split("<")[0]
+            if subject in omitted or bound.startswith(("'", "?")) or name in ASSUMED:
+                continue
+            # Conditions on functions and on generic associated types.
+            if library.kind.get(name) != "trait" or "(" in bound or " = " in bound or "Searcher" in subject:
+                return None
+            conditions.append((without(subject), without(bound)))
     used = set(re.findall(r"'?[A-Za-z_]\w*", f"{of} {this}"))
-    kinds = dict(generics.params)
-    if used & gone or any(kind == "type" and name not in used | gone for name, kind in kinds.items()):
+    types = [name for name, kind in generics.params if kind == "type" and name not in omitted]
+    is_stable = all(name in library.kind for name in ITEM.findall(f"{of} {this}"))
+    if used & omitted or not used.issuperset(types) or not is_stable or len(of) + len(this) > 300:
         return None
-    if len(of) + len(this) > 300:
+    for name in types:
+        if not is_maybe_unsized(generics, name) and library.allows_unsized(this, name):
+            conditions.append((name, SIZED))
+    mapping = rename(generics, f"{this} {of}")
+    if mapping is None:
         return None
-    if any(name not in library.kind for name in re.findall(r"\b(?:std|alloc|core)(?:::\w+)+(?=<|>|,|\)|\]| |$)", f"{of} {this}")):
-        return None
-    for name, kind in kinds.items():
-        if kind == "type" and name not in gone and not is_maybe_unsized(generics, name) and library.allows_unsized(this, name):
-            kept.append((name, "std::marker::Sized"))
-    try:
-        mapping = rename(generics, f"{this} {of}")
-    except StopIteration:
-        return None
-    # The other values of an impl for every type would be those of types with an impl of their own, too.
-    values = [] if this in kinds and of.split("<")[0] != "std::convert::TryInto" else values
-    named = lambda text: words(text, mapping)
-    return Impl(named(of), named(this), list(dict.fromkeys((named(a), named(b)) for a, b in kept)),
-                [(item, named(value)) for item, value in values])
+    if this in types and of.split("<")[0] != "std::convert::TryInto":
+        # The value of a blanket impl would hide those of other impls.
+        values = []
+
+    def named(text):
+        return words(text, mapping)
+
+    values = [(item, named(without(value))) for item, value in values]
+    return Impl(named(of), named(this), [(named(a), named(b)) for a, b in conditions], values)
 
 
-def of_itself(library, one):
-    """The impl for equal arguments, where the argument of the trait is the self type by default: `PartialEq<[U]> for [T]`
-    as `PartialEq for [T]`."""
-    trait, (arg, rest) = one.trait(), bracketed(one.of[len(one.trait()):])
-    if "Self" not in library.generics[trait].defaults.values() or rest or not arg:
+def with_default_argument(library, one):
+    """`PartialEq for [T]` from `PartialEq<[U]> for [T]`, because the default argument is the self type."""
+    trait = one.trait()
+    arg, _ = bracketed(one.of[len(trait):])
+    if not arg or "Self" not in library.generics[trait].defaults.values():
         return
     used = [name for name in TYPES if re.search(rf"\b{name}\b", one.this)]
     added = [name for name in TYPES if re.search(rf"\b{name}\b", arg) and name not in used]
-    same = lambda text: words(text, dict(zip(added, used)))
-    if len(added) <= len(used) and same(arg) == one.this:
-        bound = lambda a, b: b.split("<")[0] if b == f"{b.split('<')[0]}<{a}>" else b
-        conditions = [(same(a), bound(same(a), same(b))) for a, b in one.conditions]
-        yield Impl(trait, one.this, list(dict.fromkeys(conditions)), [(item, same(value)) for item, value in one.values])
+    mapping = dict(zip(added, used))
+    if len(added) <= len(used) and words(arg, mapping) == one.this:
+        conditions = []
+        for subject, bound in one.conditions:
+            subject, bound = words(subject, mapping), words(bound, mapping)
+            name = bound.split("<")[0]
+            conditions.append((subject, name if bound == f"{name}<{subject}>" else bound))
+        yield Impl(trait, one.this, conditions, [(item, words(value, mapping)) for item, value in one.values])
 
 
 def all_impls(library):
@@ -536,88 +582,70 @@ def all_impls(library):
     return [found[key] for key in sorted(found)]
 
 
-CANONICAL = "'a, 'b, 'c, T: 'a + 'b, U: 'a + 'b, V: 'a + 'b, W: 'a + 'b, X: 'a + 'b, const N: usize, const M: usize"
-
-
 def clause(library, one):
-    """The conditions of an impl, and those of the type that it is for, which hold wherever the type is written."""
+    """The conditions of an impl, and those of its self type, which hold wherever the type is written."""
     conditions = [f"{a}: {b}" for a, b in one.conditions]
-    for name, args in re.findall(r"((?:std|alloc|core)(?:::\w+)+)<([^<>]*)>", one.this):
-        generics = library.generics.get(name)
-        args = dict(zip((p for p, _ in library.params(name)), split(args, ","))) if generics else {}
-        for this, bounds in generics.clauses() if generics else []:
-            bounds = [bound for bound in bounds if bound.startswith("'") or bound in ASSUMED or library.kind.get(re.split("[<(]", bound)[0])]
-            if bounds and not library.is_global(generics, this):
-                conditions.append(words(f"{this}: {' + '.join(bounds)}", args))
+    for name, args in APPLIED.findall(one.this):
+        if name in library.generics:
+            args = dict(zip((p for p, _ in library.params(name)), split(args, ",")))
+            conditions += [words(f"{this}: {' + '.join(bounds)}", args) for this, bounds in library.bounds(name)]
     if "'static" in one.this + one.of:
         conditions.append("T: 'static")
-    if re.match(r"std::ops::Fn(Mut|Once)?<", one.of):
-        conditions.append("U: std::marker::Tuple")
     return ", ".join(dict.fromkeys(conditions)).replace("'_", "'a")
 
 
-
-def named_default(library, one):
-    """The trait of an impl, applied to the self type where that is the default."""
-    default = library.generics[one.of].defaults if one.of in library.generics else {}
-    return f"{one.of}<{one.this}>" if "Self" in default.values() else one.of
-
-
 def checked(library, probe):
-    """The impls that rustc accepts, each with those of its associated types that rustc agrees with."""
+    """The impls that rustc accepts, each with the accepted values of its associated types."""
     found = all_impls(library)
     functions, owners = [], []
     for one in found:
-        where = clause(library, one)
-        of = named_default(library, one).replace("'_", "'a")
-        tuples = "U: std::marker::Tuple" if "U: std::marker::Tuple" in where else ""
-        functions.append(f"fn f{len(functions)}<{CANONICAL}>() where {where} {{ "
-                         f"fn is<{CANONICAL}, Y: ?Sized + {of}>() where {tuples} {{}} is::<T, U, V, W, X, N, M, {one.this}>() }}")
+        default = library.generics[one.of].defaults.values() if one.of in library.generics else []
+        of = (f"{one.of}<{one.this}>" if "Self" in default else one.of).replace("'_", "'a")
+        tuples = "U: std::marker::Tuple" if re.match(r"std::ops::Fn(Mut|Once)?<", of) else ""
+        where = ", ".join(filter(None, [clause(library, one), tuples]))
+        functions.append(
+            f"fn f{{n}}<{GENERICS}>() where {where} {{ fn is<{GENERICS}, Y: ?Sized + {of}>() where {tuples} {{}} "
+            f"is::<T, U, V, W, X, N, M, {one.this}>() }}"
+        )
         owners.append((one, None))
         for item, value in one.values:
-            functions.append(f"fn f{len(functions)}<{CANONICAL}>(x: *const <{one.this} as {of}>::{item}) "
-                             f"-> *const {value} where {where} {{ x }}")
+            projection = f"<{one.this} as {of}>::{item}"
+            functions.append(f"fn f{{n}}<{GENERICS}>(x: *const {projection}) -> *const {value} where {where} {{ x }}")
             owners.append((one, (item, value)))
-    accepted = probe.accepted(functions)
-    for one in found:
         one.values = []
-    good = []
-    for index, (one, value) in enumerate(owners):
-        if index in accepted and value is None:
-            good.append(one)
-        elif index in accepted:
+    accepted = [owners[index] for index in sorted(probe.accepted(functions))]
+    for one, value in accepted:
+        if value:
             one.values.append(value)
-    return good
+    return [one for one, value in accepted if not value]
 
 
 # ---------------------------------------------------------------- the table
 
 def short_traits(library):
-    """The last part of the path of each trait, where only one trait has it."""
-    count = defaultdict(list)
+    """The last segment of the path of each trait, if no other trait has it."""
+    paths = defaultdict(list)
     for name in library.of_kind("trait"):
-        count[name.split("::")[-1]].append(name)
-    return {names[0]: short for short, names in count.items() if len(names) == 1}
+        paths[name.split("::")[-1]].append(name)
+    return {names[0]: short for short, names in paths.items() if len(names) == 1}
 
 
-def trait_lines(library, short):
+def trait_lines(library):
     for name in library.of_kind("trait"):
-        generics = library.generics[name]
         if name.split("::")[-1] in SKIPPED_TRAITS:
             continue
-        mapping = rename(generics, " ".join(p for p, _ in generics.params))
+        generics = library.generics[name]
+        mapping = rename(generics, "")
         params = [mapping[p] + (f" = {d}" if (d := generics.defaults.get(p)) else "") for p, _ in generics.params]
-        above = [words(bound, mapping) for bound in generics.above
-                 if bound == "'static" or library.kind.get(bound.split("<")[0]) == "trait"]
+        is_known = lambda bound: bound[0] in "?'" or library.kind.get(bound.split("<")[0]) == "trait"
+        above = " + ".join(words(bound, mapping) for bound in generics.above if is_known(bound))
         word = "auto" if " auto trait " in generics.text else "trait"
-        yield f"{word} {library.definition[name]} {applied(name, params)}" + (f": {' + '.join(above)}" if above else "")
+        yield f"{word} {library.definition[name]} {applied(name, params)}" + (f": {above}" if above else "")
         for piece in split(generics.text.partition("{")[2].rstrip("} "), ";"):
             found = re.search(r"(?:^|[ }])type (\w+)(?:: (.*))?$", split(piece, " = ")[0])
-            bounds = split(found[2] or "", "+") if found else []
-            bounds = [b for b in bounds if b[0] == "?" or library.kind.get(b.split("<")[0]) == "trait"]
-            bounds = [b.replace("Self::", f"{name}::") for b in bounds]
             if found:
-                yield f"item {name}::{found[1]}" + (f": {' + '.join(bounds)}" if bounds else "")
+                bounds = " + ".join(filter(is_known, split(found[2] or "", "+"))).replace("Self::", f"{name}::")
+                yield f"item {name}::{found[1]}" + (f": {bounds}" if bounds else "")
 
 
 def alias_lines(library):
@@ -625,18 +653,19 @@ def alias_lines(library):
         generics = library.generics[name]
         if ALIASES.match(name.split("::")[-1]):
             target = full_types(generics.text.split(" = ", 1)[1].split(";")[0])
-            mapping = rename(generics, " ".join(p for p, _ in generics.params))
-            yield (f"alias {library.definition[name]} {applied(name, [mapping[p] for p, _ in generics.params])}"
-                   f" = {words(target, mapping)}")
+            mapping = rename(generics, "")
+            alias = applied(name, [mapping[p] for p, _ in generics.params])
+            yield f"alias {library.definition[name]} {alias} = {words(target, mapping)}"
 
 
 def impl_lines(found):
+    """A line for all traits with the same self type and conditions, and a line for each associated type."""
     groups, values = defaultdict(list), []
     for one in found:
         conditions = tuple(f"{this}: {'_' if bound == one.of else bound}" for this, bound in one.conditions)
         groups[one.this, conditions].append(one.of)
+        where = ", ".join(map(": ".join, one.conditions))
         for item, value in one.values:
-            where = ", ".join(map(": ".join, one.conditions))
             values.append(f"value <{one.this} as {one.of}>::{item} = {value}" + (f" where {where}" if where else ""))
     for (this, conditions), traits in sorted(groups.items()):
         yield f"impl {' | '.join(traits)} for {this}" + (f" where {', '.join(conditions)}" if conditions else "")
@@ -644,33 +673,32 @@ def impl_lines(found):
 
 
 def table(version):
-    root = Path(subprocess.run([RUSTC, "--print", "sysroot"], capture_output=True, text=True).stdout.strip())
-    docs = Docs(root / "share/doc/rust/html")
+    sysroot = subprocess.run([RUSTC, "--print", "sysroot"], capture_output=True, text=True).stdout.strip()
+    pages = Path(sysroot) / "share/doc/rust/html"
+    if not pages.is_dir():
+        sys.exit("the component `rust-docs` is not installed")
     with tempfile.TemporaryDirectory() as folder:
-        library = Library(docs, Path(folder))
-        probe = Probe(Path(folder))
+        library, probe = Library(Docs(pages), Path(folder)), Probe(Path(folder))
         short = short_traits(library)
-        lines = type_lines(library, probe) + list(trait_lines(library, short)) + list(alias_lines(library))
+        lines = [*type_lines(library, probe), *trait_lines(library), *alias_lines(library)]
         lines += impl_lines(checked(library, probe))
-    pattern = re.compile(r"\b(?:std|alloc|core)(?:::\w+)+")
 
     def shorten(line):
-        if line.startswith(("trait", "auto", "item")):
-            head, colon, rest = line.partition(": ")
-            return head + colon + pattern.sub(lambda m: short.get(m[0], m[0]), rest)
-        return pattern.sub(lambda m: short.get(m[0], m[0]), line)
+        # A declaration contains the full path.
+        head, colon, rest = line.partition(": ") if line.startswith(("trait", "auto", "item")) else ("", "", line)
+        return head + colon + PATH.sub(lambda m: short.get(m[0], m[0]), rest)
 
-    header = f"# Generated by `python3 tools/std_facts.py` from the documentation and the answers of {version}.\n"
-    return header + "\n".join(map(shorten, lines)) + "\n"
+    header = f"# Generated by `python3 tools/std_facts.py` from the documentation and the answers of {version}."
+    return "\n".join([header, *map(shorten, lines), ""])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="compare with the table instead of writing it")
-    args = parser.parse_args()
     version = subprocess.run([RUSTC, "--version"], capture_output=True, text=True).stdout.strip()
+    check = parser.parse_args().check
     text = table(version)
-    if not args.check:
+    if not check:
         TABLE.write_text(text)
     elif TABLE.read_text() != text:
         sys.exit(f"{TABLE} differs from what `python3 tools/std_facts.py` writes with {version}")
