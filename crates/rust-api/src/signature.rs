@@ -10,13 +10,11 @@ use std::collections::HashMap;
 use typeloom_pool::{Bundle, ConvertError, ExportError, Pool};
 use typeloom_term::name::{Abi, Safety, Variadic};
 use typeloom_term::subst::replace_params;
-use typeloom_term::{
-    Arity, BoundVar, Boxed, Const, ConstData, GenericArg, Name, Region, Symbols, TermError, Ty, TyData,
-};
+use typeloom_term::{Arity, Boxed, GenericArg, Name, Symbols, TermError, Ty, TyData};
 
-use crate::item::{Attribute, Item, Kind, ParamKind, PartLabel, Role, Type};
+use crate::item::{Attribute, Item, Kind, PartLabel, Role, Type};
 use crate::lower::Api;
-use crate::terms::param_arg;
+use crate::terms::{binder, find, param_arg};
 
 /// Error of creating a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -142,24 +140,8 @@ fn close(
     symbols: &mut Symbols,
 ) -> Result<Type, TermError> {
     let cx = Boxed::new();
-    let mut arity = Arity::NONE;
-    let mut bound: Vec<(Name, GenericArg<Boxed>)> = Vec::new();
-    for param in &item.params {
-        let count = match &param.kind {
-            _ if param.role == Role::Existential => continue,
-            ParamKind::Region => &mut arity.regions,
-            ParamKind::Type => &mut arity.types,
-            ParamKind::Const(_) => &mut arity.consts,
-        };
-        let var = BoundVar::innermost(u32::from(*count));
-        *count = count.checked_add(1).ok_or(TermError::TooMany)?;
-        let arg = match &param.kind {
-            ParamKind::Region => Region::Bound(var).into(),
-            ParamKind::Type => Ty::new(&cx, TyData::BoundVariable(var))?.into(),
-            ParamKind::Const(_) => Const::new(&cx, ConstData::Bound(var))?.into(),
-        };
-        bound.push((Name::Param(param.symbol), arg));
-    }
+    let params = item.params.iter().filter(|param| param.role != Role::Existential);
+    let (arity, bound) = binder(&cx, params)?;
     // An existential type depends on all parameters of the item.
     let mut chosen: Vec<(Name, GenericArg<Boxed>)> = Vec::new();
     let existential = item.params.iter().filter(|param| param.role == Role::Existential);
@@ -167,9 +149,6 @@ fn close(
         let name = symbols.intern(&format!("{}::impl#{number}", item.path));
         chosen.push((Name::Param(param.symbol), Ty::alias(&cx, Name::Opaque(name), args)?.into()));
     }
-    let find = |list: &[(Name, GenericArg<Boxed>)], name: Name| {
-        list.iter().find(|(own, _)| *own == name).map(|(_, arg)| arg.clone())
-    };
     let closed = |arg: &GenericArg<Boxed>| -> Result<GenericArg<Boxed>, TermError> {
         let open = replace_params(&cx, arg, |name| find(&chosen, name))?;
         replace_params(&cx, &open, |name| find(&bound, name))

@@ -1,9 +1,11 @@
 //! Helpers for the parameters and children of terms.
 
 use typeloom_term::ty::PlaceholderId;
-use typeloom_term::{Boxed, Const, ConstData, GenericArg, Name, Region, Symbol, TermError, Ty, TyData};
+use typeloom_term::{
+    Arity, BoundVar, Boxed, Const, ConstData, GenericArg, Name, Region, Symbol, TermError, Ty, TyData,
+};
 
-use crate::item::ParamKind;
+use crate::item::{Param, ParamKind, Type};
 
 /// A parameter as an argument.
 pub(crate) fn param_arg(
@@ -82,4 +84,57 @@ pub(crate) fn children(arg: &GenericArg<Boxed>) -> Vec<(String, GenericArg<Boxed
 /// The type parameter that an argument is.
 pub(crate) fn type_param(arg: &GenericArg<Boxed>) -> Option<Symbol> {
     arg.as_ty().and_then(|_| param(arg))
+}
+
+/// All terms in types, in pre-order.
+pub(crate) fn subterms<'t>(types: impl IntoIterator<Item = &'t Type>) -> Vec<GenericArg<Boxed>> {
+    let mut stack: Vec<GenericArg<Boxed>> = types.into_iter().map(|ty| ty.clone().into()).collect();
+    stack.reverse();
+    let mut found = Vec::new();
+    while let Some(arg) = stack.pop() {
+        stack.extend(children(&arg).into_iter().rev().map(|(_, child)| child));
+        found.push(arg);
+    }
+    found
+}
+
+/// The values of parameters, by position.
+pub(crate) fn values<'a>(
+    params: impl Iterator<Item = Symbol> + Clone + 'a,
+    args: &'a [GenericArg<Boxed>],
+) -> impl Fn(Name) -> Option<GenericArg<Boxed>> + 'a {
+    move |name| {
+        let index = params.clone().position(|symbol| Name::Param(symbol) == name)?;
+        args.get(index).cloned()
+    }
+}
+
+/// A binder for parameters: its arity, and the variable of each parameter.
+pub(crate) fn binder<'p>(
+    cx: &Boxed,
+    params: impl IntoIterator<Item = &'p Param>,
+) -> Result<(Arity, Vec<(Name, GenericArg<Boxed>)>), TermError> {
+    let mut arity = Arity::NONE;
+    let mut bound = Vec::new();
+    for param in params {
+        let count = match &param.kind {
+            ParamKind::Region => &mut arity.regions,
+            ParamKind::Type => &mut arity.types,
+            ParamKind::Const(_) => &mut arity.consts,
+        };
+        let var = BoundVar::innermost(u32::from(*count));
+        *count = count.checked_add(1).ok_or(TermError::TooMany)?;
+        let arg = match &param.kind {
+            ParamKind::Region => Region::Bound(var).into(),
+            ParamKind::Type => Ty::new(cx, TyData::BoundVariable(var))?.into(),
+            ParamKind::Const(_) => Const::new(cx, ConstData::Bound(var))?.into(),
+        };
+        bound.push((Name::Param(param.symbol), arg));
+    }
+    Ok((arity, bound))
+}
+
+/// The value of a name in a list.
+pub(crate) fn find(list: &[(Name, GenericArg<Boxed>)], name: Name) -> Option<GenericArg<Boxed>> {
+    list.iter().find(|(own, _)| *own == name).map(|(_, arg)| arg.clone())
 }

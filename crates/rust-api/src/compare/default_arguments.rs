@@ -11,7 +11,7 @@ use typeloom_term::{ApplicationTy, Boxed, GenericArg, Name, Symbol, Symbols, Ter
 use super::map_types::map_types;
 use crate::item::{Item, Type};
 use crate::std_facts::std_facts;
-use crate::terms::children;
+use crate::terms::subterms;
 
 /// The default arguments that some item of two versions writes: the number of arguments before it, lifetimes not
 /// counted, and the default.
@@ -54,8 +54,7 @@ impl DefaultArguments {
     /// The types of which an item writes all arguments.
     fn written_in(&self, item: &Item) -> Vec<Symbol> {
         let mut found = Vec::new();
-        let mut stack: Vec<GenericArg<Boxed>> = item.types().map(|ty| ty.clone().into()).collect();
-        while let Some(arg) = stack.pop() {
+        for arg in subterms(item.types()) {
             if let Some(TyData::Apply(ApplicationTy { name: Name::Adt(name), args })) =
                 arg.as_ty().map(Ty::data)
                 && let Some((before, _)) = self.defaults.get(&name)
@@ -64,7 +63,6 @@ impl DefaultArguments {
             {
                 found.push(name);
             }
-            stack.extend(children(&arg).into_iter().map(|(_, child)| child));
         }
         found
     }

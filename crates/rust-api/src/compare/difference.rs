@@ -9,19 +9,14 @@ use typeloom_pool::compat::PathStep;
 use typeloom_term::{Boxed, GenericArg, Name, Symbol, Symbols, TyData};
 
 use crate::item::Item;
-use crate::terms::{children, param};
+use crate::terms::{children, param, subterms};
 
 /// Numbers the parameters of an item by first use.
 pub(crate) fn param_numbers(item: &Item) -> HashMap<Symbol, usize> {
     let mut numbers = HashMap::new();
-    let mut stack: Vec<GenericArg<Boxed>> =
-        item.parts.iter().rev().map(|part| part.ty.clone().into()).collect();
-    while let Some(arg) = stack.pop() {
-        if let Some(symbol) = param(&arg) {
-            let next = numbers.len();
-            numbers.entry(symbol).or_insert(next);
-        }
-        stack.extend(children(&arg).into_iter().rev().map(|(_, child)| child));
+    for symbol in subterms(item.parts.iter().map(|part| &part.ty)).iter().filter_map(param) {
+        let next = numbers.len();
+        numbers.entry(symbol).or_insert(next);
     }
     numbers
 }

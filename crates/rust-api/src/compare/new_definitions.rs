@@ -17,7 +17,7 @@ use typeloom_term::{
 use super::map_types::map_types;
 use crate::item::{Item, Kind, Param, ParamKind, PartLabel, Type};
 use crate::prove::world::{Bindings, matches_arg};
-use crate::terms::param_arg;
+use crate::terms::{param_arg, values};
 
 /// Definitions and aliases that changed in a way that users do not have to follow.
 pub(crate) struct NewDefinitions {
@@ -97,11 +97,9 @@ impl NewDefinitions {
         let mut args = args.to_vec();
         for param in params.iter().skip(*count) {
             let Some(default) = &param.default else { continue };
-            let lookup = |name: Name| {
-                let index = params.iter().position(|param| Name::Param(param.symbol) == name)?;
-                args.get(index).cloned()
-            };
-            args.push(replace_params(&self.cx, default, lookup)?);
+            let symbols = params.iter().map(|param| param.symbol);
+            let default = replace_params(&self.cx, default, values(symbols, &args))?;
+            args.push(default);
         }
         Ok(Some(args))
     }

@@ -19,7 +19,7 @@ use crate::predicate;
 use crate::prove::assumptions::{Outlives, elaborate};
 use crate::prove::world::{Knowledge, World};
 use crate::prove::{MAX_STEPS, Prover};
-use crate::terms::{children, param, param_arg};
+use crate::terms::{param, param_arg, subterms, values};
 
 /// The first reason why an item cannot replace another one.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -113,12 +113,9 @@ fn substitute_all(cx: &Boxed, list: &[Type], map: &ParamMap) -> Result<Vec<Type>
 /// The types of the fields of a definition that do not contain the definition: they imply bounds only without it.
 fn fields_of(world: &World, of: Symbol, args: &[GenericArg<Boxed>]) -> Result<Vec<Type>, TermError> {
     let Some(adt) = world.adts.get(&of) else { return Ok(Vec::new()) };
-    let lookup = |name: Name| {
-        let index = adt.params.iter().position(|(symbol, _)| Name::Param(*symbol) == name)?;
-        args.get(index).cloned()
-    };
+    let value = values(adt.params.iter().map(|(symbol, _)| *symbol), args);
     let fields = adt.fields.iter().filter(|field| !mentions(field, Name::Adt(of)));
-    fields.map(|field| replace_params(&world.cx, field, lookup)).collect()
+    fields.map(|field| replace_params(&world.cx, field, &value)).collect()
 }
 
 /// Whether a type applies a name outside of binders and bounds.
@@ -462,13 +459,7 @@ fn is_undetermined(symbols: &Symbols, sub: &Item, sup: &Item) -> bool {
 
 /// The parameters in a type.
 fn params_in(ty: &Type) -> Vec<Symbol> {
-    let mut found = Vec::new();
-    let mut stack: Vec<GenericArg<Boxed>> = vec![ty.clone().into()];
-    while let Some(arg) = stack.pop() {
-        found.extend(param(&arg));
-        stack.extend(children(&arg).into_iter().map(|(_, child)| child));
-    }
-    found
+    subterms([ty]).iter().filter_map(param).collect()
 }
 
 /// Whether an open obligation can always be satisfied.

@@ -15,7 +15,7 @@ use crate::item::{Attribute, FieldForm, Item, Kind, ParamKind, PartLabel, Role, 
 use crate::lower::paths::Namespace;
 use crate::predicate::{self, Predicate};
 use crate::std_facts;
-use crate::terms::children;
+use crate::terms::subterms;
 
 impl<'a> Lower<'a> {
     /// Lowers all reachable items.
@@ -512,15 +512,11 @@ fn late_bound(outer: &Sig, sig: &Sig, symbols: &Symbols) -> Vec<Symbol> {
 
 /// The names that a type applies.
 fn applied(ty: &Type) -> Vec<Name> {
-    let mut names = Vec::new();
-    let mut stack: Vec<GenericArg<Boxed>> = vec![ty.clone().into()];
-    while let Some(arg) = stack.pop() {
-        if let Some(typeloom_term::TyData::Apply(app)) = arg.as_ty().map(Ty::data) {
-            names.push(app.name);
-        }
-        stack.extend(children(&arg).into_iter().map(|(_, child)| child));
-    }
-    names
+    let name = |arg: &GenericArg<Boxed>| match arg.as_ty().map(Ty::data) {
+        Some(typeloom_term::TyData::Apply(app)) => Some(app.name),
+        _ => None,
+    };
+    subterms([ty]).iter().filter_map(name).collect()
 }
 
 fn is_non_exhaustive(item: &JsonItem) -> bool {

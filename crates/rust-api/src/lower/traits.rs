@@ -5,14 +5,14 @@ use rustdoc_types::{
 };
 use typeloom_term::print::Printer;
 use typeloom_term::subst::replace_params;
-use typeloom_term::{Arity, BoundVar, Boxed, Const, ConstData, GenericArg, Name, Region, Symbol, Ty, TyData};
+use typeloom_term::{Arity, Boxed, GenericArg, Name, Symbol, Ty};
 
 use super::items::without_self;
 use super::{ImplDef, ItemError, Lower, LowerError, Sig, TraitDef};
 use crate::item::{Attribute, Item, Kind, Param, ParamKind, PartLabel, Role, SignaturePart, Type};
 use crate::predicate;
 use crate::std_facts;
-use crate::terms::type_param;
+use crate::terms::{binder, find, type_param};
 
 /// The scope inside a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
 type TraitScope = (Sig, Vec<GenericArg<Boxed>>, Vec<Type>);
@@ -128,25 +128,8 @@ impl<'a> Lower<'a> {
     /// Binds parameters in a type. A list of the parameters precedes the type, because their order and unused
     /// parameters matter where arguments are written.
     fn over(&mut self, params: &[Param], ty: Type) -> Result<Type, ItemError> {
-        let mut arity = Arity::NONE;
-        let mut bound: Vec<(Name, GenericArg<Boxed>)> = Vec::new();
-        for param in params {
-            let count = match &param.kind {
-                ParamKind::Region => &mut arity.regions,
-                ParamKind::Type => &mut arity.types,
-                ParamKind::Const(_) => &mut arity.consts,
-            };
-            let var = BoundVar::innermost(u32::from(*count));
-            *count = count.saturating_add(1);
-            let arg = match &param.kind {
-                ParamKind::Region => Region::Bound(var).into(),
-                ParamKind::Type => Ty::new(&self.cx, TyData::BoundVariable(var))?.into(),
-                ParamKind::Const(_) => Const::new(&self.cx, ConstData::Bound(var))?.into(),
-            };
-            bound.push((Name::Param(param.symbol), arg));
-        }
-        let find = |name: Name| bound.iter().find(|(own, _)| *own == name).map(|(_, arg)| arg.clone());
-        let body = replace_params(&self.cx, &ty, find)?;
+        let (arity, bound) = binder(&self.cx, params)?;
+        let body = replace_params(&self.cx, &ty, |name| find(&bound, name))?;
         let list: Vec<GenericArg<Boxed>> = bound.iter().map(|(_, arg)| arg.clone()).collect();
         let list = Ty::apply(&self.cx, Name::Adt(self.symbols.intern(predicate::LIST)), &list)?;
         Ok(Ty::function(&self.cx, Name::Forall, arity, &[list.into(), body.into()])?)

@@ -16,6 +16,7 @@ use super::{Alias, ItemError, Lower, MAX_ALIASES, MAX_LEVEL, Sig};
 use crate::item::{ParamKind, Role, Type};
 use crate::predicate::{self, Predicate};
 use crate::std_facts::std_facts;
+use crate::terms::find;
 
 /// The name of a calling convention after `extern`.
 pub(super) fn abi_text(abi: &JsonAbi) -> Option<String> {
@@ -534,8 +535,7 @@ impl Lower<'_> {
         {
             let names: Vec<(Name, GenericArg<Boxed>)> =
                 params.map(|(name, arg)| (Name::Param(self.symbols.intern(name)), arg.clone())).collect();
-            let find = |name: Name| names.iter().find(|(own, _)| *own == name).map(|(_, arg)| arg.clone());
-            let constant = replace_params(&self.cx, constant, find)?;
+            let constant = replace_params(&self.cx, constant, |name| find(&names, name))?;
             return Ok(typeloom_term::normal::fold_constant(&self.cx, &constant)?);
         }
         let name = Name::ConstItem(self.symbols.intern(text));

@@ -11,6 +11,7 @@ use crate::lower::regions;
 use crate::predicate::{self, Predicate};
 use crate::prove::world::World;
 use crate::std_facts::std_facts;
+use crate::terms::values;
 
 /// Maximum number of elaborated predicates.
 const MAX_FACTS: usize = 512;
@@ -59,12 +60,9 @@ fn above(
         let regions = names.iter().map(|name| Region::param(Name::Param(*name))).collect();
         let open = Instantiation { regions, ..Instantiation::default() };
         let args = instantiate_args(cx, args, &open)?;
-        let lookup = |name: Name| {
-            let index = definition.params.iter().position(|symbol| Name::Param(*symbol) == name)?;
-            args.get(index).cloned()
-        };
+        let value = values(definition.params.iter().copied(), &args);
         for predicate in definition.supertraits.iter().chain(&definition.promises) {
-            let predicate = replace_params(cx, predicate, lookup)?;
+            let predicate = replace_params(cx, predicate, &value)?;
             if names.is_empty() {
                 found.push(predicate);
                 continue;
@@ -158,19 +156,16 @@ impl Outlives {
         adt: &crate::lower::AdtDef,
         args: &[GenericArg<Boxed>],
     ) {
-        let lookup = |name: Name| {
-            let index = adt.params.iter().position(|(symbol, _)| Name::Param(*symbol) == name)?;
-            args.get(index).cloned()
-        };
+        let value = values(adt.params.iter().map(|(symbol, _)| *symbol), args);
         for predicate in &adt.predicates {
-            if let Ok(predicate) = replace_params(&world.cx, predicate, lookup)
+            if let Ok(predicate) = replace_params(&world.cx, predicate, &value)
                 && let Some((_, Predicate::Outlives(longer, shorter))) = predicate::view(symbols, &predicate)
             {
                 self.assume(longer, shorter);
             }
         }
         for field in &adt.fields {
-            let Ok(field) = replace_params(&world.cx, field, lookup) else { continue };
+            let Ok(field) = replace_params(&world.cx, field, &value) else { continue };
             if let TyData::Apply(app) = field.data()
                 && let (Name::Ref(_), [GenericArg::Region(region), GenericArg::Ty(inner)]) =
                     (app.name, app.args)

@@ -21,7 +21,7 @@ use crate::lower::{AdtDef, Api, TraitDef};
 use crate::predicate::{self, Predicate};
 use crate::prove::variance::Variances;
 use crate::std_facts::{self, std_facts};
-use crate::terms::param;
+use crate::terms::{param, values};
 
 /// Values of pattern variables.
 pub(crate) type Bindings = HashMap<Symbol, GenericArg<Boxed>>;
@@ -174,12 +174,9 @@ impl World {
             stack.extend(app.args.iter().filter_map(GenericArg::as_ty).cloned());
             let Name::Adt(symbol) = app.name else { continue };
             let Some(adt) = self.adts.get(&symbol) else { continue };
-            let lookup = |name: Name| {
-                let index = adt.params.iter().position(|(symbol, _)| Name::Param(*symbol) == name)?;
-                app.args.get(index).cloned()
-            };
+            let value = values(adt.params.iter().map(|(symbol, _)| *symbol), app.args);
             for predicate in &adt.predicates {
-                clauses.push(replace_params(&self.cx, predicate, lookup)?);
+                clauses.push(replace_params(&self.cx, predicate, &value)?);
             }
         }
         Ok(clauses)
@@ -214,12 +211,7 @@ pub(crate) fn matches_arg(
         }
         let var = param(&pattern);
         if let Some(var) = var.filter(|var| vars.contains(var)) {
-            let same_kind = matches!(
-                (&pattern, &term),
-                (GenericArg::Ty(_), GenericArg::Ty(_))
-                    | (GenericArg::Region(_), GenericArg::Region(_))
-                    | (GenericArg::Const(_), GenericArg::Const(_))
-            );
+            let same_kind = std::mem::discriminant(&pattern) == std::mem::discriminant(&term);
             match bindings.get(&var) {
                 _ if !same_kind => return false,
                 // Two lifetimes can be equal. The relation of the types decides that, not the search.
@@ -231,45 +223,30 @@ pub(crate) fn matches_arg(
             }
             continue;
         }
-        match (&pattern, &term) {
+        // The lists of arguments that have to match.
+        let lists: Vec<(&[GenericArg<Boxed>], &[GenericArg<Boxed>])> = match (&pattern, &term) {
             (GenericArg::Ty(p), GenericArg::Ty(t)) => match (p.data(), t.data()) {
-                (TyData::Apply(p), TyData::Apply(t)) => {
-                    if p.name != t.name || p.args.len() != t.args.len() {
-                        return false;
-                    }
-                    stack.extend(p.args.iter().cloned().zip(t.args.iter().cloned()));
-                }
-                (TyData::Alias(p), TyData::Alias(t)) => {
-                    if p.name != t.name || p.args.len() != t.args.len() {
-                        return false;
-                    }
-                    stack.extend(p.args.iter().cloned().zip(t.args.iter().cloned()));
-                }
-                (TyData::Dyn(p), TyData::Dyn(t)) if p.bounds.len() == t.bounds.len() => {
-                    if p.bounds
-                        .iter()
-                        .zip(t.bounds)
-                        .any(|(p, t)| p.name != t.name || p.args.len() != t.args.len())
-                    {
-                        return false;
-                    }
-                    for (p, t) in p.bounds.iter().zip(t.bounds) {
-                        stack.extend(p.args.iter().cloned().zip(t.args.iter().cloned()));
-                    }
-                }
-                (TyData::Fn(p), TyData::Fn(t))
-                    if p.name == t.name && p.signature.len() == t.signature.len() =>
+                (TyData::Apply(p), TyData::Apply(t)) if p.name == t.name => vec![(p.args, t.args)],
+                (TyData::Alias(p), TyData::Alias(t)) if p.name == t.name => vec![(p.args, t.args)],
+                (TyData::Fn(p), TyData::Fn(t)) if p.name == t.name => vec![(p.signature, t.signature)],
+                (TyData::Dyn(p), TyData::Dyn(t))
+                    if p.bounds.iter().map(|p| p.name).eq(t.bounds.iter().map(|t| t.name)) =>
                 {
-                    stack.extend(p.signature.iter().cloned().zip(t.signature.iter().cloned()));
+                    p.bounds.iter().zip(t.bounds).map(|(p, t)| (&p.args[..], &t.args[..])).collect()
                 }
-                _ if p == t => {}
+                _ if p == t => Vec::new(),
                 _ => return false,
             },
             // The lifetime affects the relation of the types, not the existence of an impl.
-            (GenericArg::Region(_), GenericArg::Region(_)) => {}
-            (GenericArg::Const(p), GenericArg::Const(t)) if p == t => {}
+            (GenericArg::Region(_), GenericArg::Region(_)) => Vec::new(),
+            (GenericArg::Const(p), GenericArg::Const(t)) if p == t => Vec::new(),
             _ => return false,
+        };
+        if lists.iter().any(|(p, t)| p.len() != t.len()) {
+            return false;
         }
+        let pairs = lists.into_iter().flat_map(|(p, t)| p.iter().cloned().zip(t.iter().cloned()));
+        stack.extend(pairs);
     }
     true
 }
