@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use typeloom::{Mode, Options, Verify};
+use typeloom_runtime::session::Verify;
+use typeloom_solver::model::{Mode, Options};
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
 
@@ -33,7 +34,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 fn judge(case: &Case, engine: &Arc<dyn Engine>, verify: Verify) -> Verdict {
     let bytes = case.model();
     let options = Options { mode: Mode::Permissive, ..Options::default() };
-    let mut checked = match typeloom::check(&bytes, &options) {
+    let mut checked = match typeloom_ops::check::check(&bytes, &options) {
         Ok(checked) => checked,
         Err(error) => return Verdict::Refused(error.to_string()),
     };

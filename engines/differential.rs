@@ -7,12 +7,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use typeloom::{AnyTensor, Dtype, Options, Session, Verify};
+use typeloom_runtime::session::{Session, Verify};
+use typeloom_solver::model::Options;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 use typeloom_cpu::value::Value;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
 use typeloom_runtime::session::Port;
-use typeloom_solver::value_type::Dim;
+use typeloom_wire::stamp::{Extent, Stamp};
 
 use crate::compare;
 use crate::worker::{Verdict, Worker};
@@ -377,8 +380,9 @@ const GRAPHS: &[(i64, &str)] = &[
 
 /// A tensor of a type with negative and positive numbers, none of them large.
 fn input(port: &Port) -> Option<AnyTensor> {
-    let (dtype, shape) = (port.ty.dtype()?, port.ty.shape.as_deref()?);
-    let shape: Vec<usize> = shape.iter().map(Dim::fixed).collect::<Option<_>>()?;
+    let Stamp::Tensor { dtype: Some(dtype), shape: Some(shape) } = &port.stamp else { return None };
+    let known = |extent: &Extent| if let Extent::Known(extent) = extent { Some(*extent) } else { None };
+    let shape: Vec<usize> = shape.iter().map(known).collect::<Option<_>>()?;
     let count = shape.iter().product::<usize>();
     let at = port.name.bytes().map(usize::from).sum::<usize>();
     let number = |index: usize| ((index * 5 + at) % 11) as f64 / 2.0 - 2.0;
@@ -412,8 +416,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 fn judge(engine: &Arc<dyn Engine>, text: &str) -> Verdict {
     let unasked = || Verdict::Unasked("the embedded backend does not run it".to_owned());
-    let Ok(bytes) = typeloom::model_from_text(text) else { return unasked() };
-    let Ok(mut checked) = typeloom::check(&bytes, &Options::default()) else { return unasked() };
+    let Ok(bytes) = typeloom_onnx::text::model_bytes(text) else { return unasked() };
+    let Ok(mut checked) = typeloom_ops::check::check(&bytes, &Options::default()) else { return unasked() };
     let no_files = |_: &_| Err("no other files are read".to_owned());
     let Ok(session) = Session::of_checked(&mut checked, &no_files) else { return unasked() };
     if !checked.is_ok() {

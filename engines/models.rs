@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use typeloom::{ModelProto, Options, Session, Verify};
+use typeloom_runtime::session::{Session, Verify};
+use typeloom_solver::model::Options;
+use typeloom::ModelProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
@@ -35,7 +37,7 @@ pub(crate) fn answer(engine: &Arc<dyn Engine>, name: &str) -> Verdict {
 
 fn judge(engine: &Arc<dyn Engine>, model: &ModelProto) -> Result<Verdict, String> {
     let bytes = model.encode_to_vec();
-    let mut checked = typeloom::check(&bytes, &Options::default()).map_err(|error| error.to_string())?;
+    let mut checked = typeloom_ops::check::check(&bytes, &Options::default()).map_err(|error| error.to_string())?;
     let no_files = |_: &_| Err("no other files are read".to_owned());
     let session = Session::of_checked(&mut checked, &no_files).map_err(|error| error.to_string())?;
     let inputs = whole::inputs(session.inputs());

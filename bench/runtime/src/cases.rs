@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use crate::contender::Threads;
 use anyhow::{Context, Result};
-use typeloom::{Dtype, GraphProto, ModelProto, TensorProto};
+use typeloom_onnx::messages::TensorProto;
+use typeloom_types::dtype::Dtype;
+use typeloom::{GraphProto, ModelProto};
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{read, type_proto};
 use typeloom_onnx::prost::Message as _;
@@ -75,7 +77,7 @@ pub fn all(quick: bool) -> Vec<Case> {
     let mut cases = vec![Case {
         name: "chain",
         kind: Kind::Chain(CHAIN),
-        make: Box::new(|| Ok(typeloom::model_from_text(&chain(CHAIN))?)),
+        make: Box::new(|| Ok(typeloom_onnx::text::model_bytes(&chain(CHAIN))?)),
     }];
     for &(name, file) in FULL {
         let make = Box::new(move || Ok(with_weights(read(Bytes::from(stored(file)?))?).encode_to_vec()));

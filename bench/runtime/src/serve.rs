@@ -10,12 +10,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use tract_onnx::prelude::{
     Framework as _, InferenceModelExt as _, IntoRunnable as _, IntoTValue, TValue, TVec, Tensor,
 };
-use typeloom::{AnyTensor, Checked, Options, Session, Verify};
+use typeloom_runtime::session::{Session, Verify};
+use typeloom_solver::model::{Checked, Options};
+use typeloom_types::any_tensor::AnyTensor;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::prost::bytes::Bytes;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
-use typeloom_runtime::options::RunLimits;
 use typeloom_runtime::session::Port;
 
 use crate::contender::Contender;
@@ -40,7 +41,7 @@ pub fn serve(contender: Contender, threads: usize, model: &Path, arguments: &[St
 /// Checks a mapped model, as the command does, and makes what runs it.
 fn checked<T>(model: &Path, make: impl FnOnce(&mut Checked<'_>, &Bytes) -> Result<T>) -> Result<T> {
     let bytes = Bytes::from_owner(map(&File::open(model)?)?);
-    let mut checked = typeloom::check(&bytes, &Options::default())?;
+    let mut checked = typeloom_ops::check::check(&bytes, &Options::default())?;
     if !checked.is_ok() {
         bail!("the model does not check");
     }
@@ -65,7 +66,7 @@ fn tensors(ports: &[Port], inputs: &[Input]) -> Result<Vec<AnyTensor>> {
 fn cpu(model: &Path, inputs: &[Input]) -> Result<Running> {
     let session = checked(model, |checked, file| {
         let no_files = |_: &_| Err("no other files are read".to_owned());
-        Ok(Session::of_checked_file(checked, file, &no_files, RunLimits::default())?)
+        Ok(Session::of_checked_file(checked, file, &no_files)?)
     })?;
     let tensors = tensors(session.inputs(), inputs)?;
     let given: HashMap<String, Value> = session

@@ -12,9 +12,10 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Component, Path};
 
 use bytes::Bytes;
-use typeloom::{Checked, TensorProto};
 use typeloom_cpu::decode;
 use typeloom_onnx::lfs;
+use typeloom_onnx::messages::TensorProto;
+use typeloom_solver::model::Checked;
 use typeloom_solver::model::ExternalTensor;
 
 use crate::input;

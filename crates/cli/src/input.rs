@@ -9,11 +9,14 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use typeloom::{CheckError, Checked, Described, Mode, Operators, Options, Seed};
 use typeloom_onnx::text::escape;
-use typeloom_rewrite::coerce::{Policy, Repair, RepairError};
-use typeloom_rewrite::mend::Repairs;
+use typeloom_ops::described::{Described, Operators};
+use typeloom_rewrite::advise::advised;
+use typeloom_rewrite::coerce::{Policy, Repair, RepairError, repair};
+use typeloom_rewrite::mend::{Repairs, mend};
 use typeloom_solver::diagnostic::Diagnostic;
+use typeloom_solver::model::{CheckError, Checked, Mode, Options, Seed};
+use typeloom_solver::universe::Universe;
 
 use crate::args::SolveArgs;
 
@@ -186,22 +189,23 @@ pub(crate) struct Solve {
 impl Solve {
     /// Checks a model.
     pub(crate) fn check<'a>(&'a self, bytes: &'a [u8]) -> Result<Checked<'a>, CheckError> {
-        typeloom::check_with(bytes, &self.options, &self.operators)
+        typeloom_ops::check::check_with(bytes, &self.options, &self.operators)
     }
 
     /// What is wrong with a checked model, with fixes that were tried.
     pub(crate) fn diagnose(&self, bytes: &[u8], checked: &mut Checked<'_>) -> Vec<Diagnostic> {
-        typeloom::diagnose(bytes, checked, &self.options, &self.operators)
+        advised(bytes, checked, &self.operators, Universe::standard(), &self.options)
     }
 
     /// The model without what exporters write wrongly; nothing where it has none of that.
     pub(crate) fn mend(&self, bytes: &[u8]) -> Result<Option<Vec<u8>>, RepairError> {
-        typeloom::mend(bytes, &self.options, &self.operators, Repairs::Errors).map(|mended| mended.file)
+        mend(bytes, &self.operators, Universe::standard(), &self.options, Repairs::Errors)
+            .map(|mended| mended.file)
     }
 
     /// Repairs a model.
     pub(crate) fn repair(&self, bytes: &[u8], policy: Policy) -> Result<Repair, RepairError> {
-        typeloom::repair(bytes, &self.options, &self.operators, policy)
+        repair(bytes, &self.operators, Universe::standard(), &self.options, policy)
     }
 }
 

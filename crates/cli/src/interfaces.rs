@@ -1,8 +1,9 @@
 //! The interfaces in a file: of a model, or those in a bundle; and bundles of other types.
 
 use anyhow::Context as _;
-use typeloom::{BundleError, Exported, Interface};
+use typeloom_interface::Interface;
 use typeloom_interface::MAIN;
+use typeloom_interface::bundle::{BundleError, Exported};
 use typeloom_pool::Bundle;
 use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
 
@@ -21,13 +22,13 @@ pub(crate) enum Found {
 pub(crate) fn read(source: &Source, solve: &Solve) -> anyhow::Result<Found> {
     let bytes = source.open()?;
     if Bundle::is_like(&bytes) {
-        return match typeloom::import_interfaces(&bytes) {
+        return match typeloom_interface::bundle::import_interfaces(&bytes) {
             Ok(interfaces) => Ok(Found::Interfaces(interfaces)),
             Err(BundleError::NotAnInterface { .. }) => Ok(Found::Types(bytes.to_vec())),
             Err(error) => Err(anyhow::Error::new(error).context(format!("cannot read `{}`", source.name))),
         };
     }
-    if let Some(interfaces) = typeloom::artifact_interfaces(&bytes)
+    if let Some(interfaces) = typeloom_compiler::artifact::interfaces(&bytes)
         .with_context(|| format!("cannot read the interface of `{}`", source.name))?
     {
         return Ok(Found::Interfaces(interfaces));

@@ -31,7 +31,7 @@ impl Folder {
     }
 
     fn model(&self, name: &str, text: &str) -> String {
-        self.write(name, &typeloom::model_from_text(text).expect("the text is a model"))
+        self.write(name, &typeloom_onnx::text::model_bytes(text).expect("the text is a model"))
     }
 }
 

@@ -50,8 +50,8 @@ fn with_side_file(location: &str) -> Vec<u8> {
     use typeloom_onnx::prost::Message as _;
     let text = r#"<ir_version: 10, opset_import: ["" : 21]>
         g (float[2] x) => (float[2] y) <float[2] w = {0, 0}> { zero = Sub(x, x)  y = Add(zero, w) }"#;
-    let bytes = typeloom::model_from_text(text).expect("the text is a model");
-    let mut model = typeloom::ModelProto::decode(&bytes[..]).expect("the model is one");
+    let bytes = typeloom_onnx::text::model_bytes(text).expect("the text is a model");
+    let mut model = typeloom_onnx::messages::ModelProto::decode(&bytes[..]).expect("the model is one");
     let weight = &mut model.graph.as_mut().expect("the model has a graph").initializer[0];
     weight.float_data.clear();
     weight.raw_data = None;

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use typeloom_interface::bundle::{self, BundleError};
 use typeloom_interface::{self as interface, Interface};
 use typeloom_module::bindings::Bindings;
 use typeloom_module::ir;
@@ -19,7 +20,7 @@ use typeloom_pool::{Idx, ModuleItem, Pool, TypedModule, Visibility};
 use typeloom_solver::model::Mode;
 
 use crate::error::BuildError;
-use crate::passes::export_interface::{SLOTS, provided};
+use crate::passes::export_interface::{PARTS, SLOTS, provided};
 use crate::passes::partition::PARTITION_DOMAIN;
 use crate::report::CompileReport;
 use crate::solve_program::solve;
@@ -166,6 +167,24 @@ pub fn recorded_interface(file: &[u8]) -> Option<Vec<u8>> {
     let mut entries = model.metadata_props().filter_map(Result::ok);
     let found = entries.find(|entry| entry.key() == Ok(names::INTERFACE))?;
     from_hex(found.value().ok()?)
+}
+
+/// Reads the interfaces that a compiled file records: of its main function and of its parts, without those of slots.
+/// `None` if the file was not compiled. [`Artifact::load`] verifies them.
+///
+/// # Errors
+/// [`BundleError`] if the recorded bundle is invalid.
+pub fn interfaces(file: &[u8]) -> Result<Option<Vec<bundle::Exported>>, BundleError> {
+    let Some(recorded) = recorded_interface(file) else { return Ok(None) };
+    let mut pool = Pool::new();
+    let mut roots = pool.import(&recorded)?;
+    roots.retain(|root| !root.label.starts_with(SLOTS));
+    for root in &mut roots {
+        if !root.label.starts_with(PARTS) {
+            root.label = interface::MAIN.to_owned();
+        }
+    }
+    roots.into_iter().map(|root| bundle::exported(&pool, root)).collect::<Result<_, _>>().map(Some)
 }
 
 /// Checks that the component of every slot provides what the program was compiled for.

@@ -8,8 +8,9 @@
 
 use std::collections::HashMap;
 
-use typeloom::{AnyTensor, Dtype};
 use typeloom_cpu::value::Value;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 use crate::choices::Choices;
 use crate::interpret::{Failure, Machine};

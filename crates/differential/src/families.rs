@@ -12,7 +12,7 @@ mod sequences;
 mod shapes;
 mod windows;
 
-use typeloom::Dtype;
+use typeloom_types::dtype::Dtype;
 
 use crate::build::{Builder, Var};
 use crate::program::Attribute;

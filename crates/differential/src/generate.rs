@@ -1,7 +1,7 @@
 //! Whole cases: a program, the worlds that it is executed in, and what it declares of its values.
 
-use typeloom::Dtype;
 use typeloom_cpu::value::Value;
+use typeloom_types::dtype::Dtype;
 
 use crate::build::{Builder, Var};
 use crate::choices::Choices;
@@ -93,7 +93,7 @@ fn with_flags(
 ) -> World {
     for (port, input) in ports.iter().zip(&mut inputs) {
         if is_flag(port)
-            && let Ok(tensor) = typeloom::AnyTensor::from_le_bytes(dtype, &[], &[flag])
+            && let Ok(tensor) = typeloom_types::any_tensor::AnyTensor::from_le_bytes(dtype, &[], &[flag])
         {
             *input = Value::Tensor(tensor);
         }

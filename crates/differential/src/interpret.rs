@@ -6,11 +6,12 @@
 
 use std::collections::HashMap;
 
-use typeloom::{AnyTensor, Dtype};
 use typeloom_cpu::attributes::{Attribute as Plain, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
 use typeloom_cpu::value::Value;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 use crate::program::{Function, Graph, Node, OPSET, Program};
 

@@ -13,13 +13,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom::{Checked, Operators, Options, Verify};
 use typeloom_cpu::value::Value;
+use typeloom_ops::described::Operators;
 use typeloom_rewrite::annotate::{Marks, annotate, strip};
-use typeloom_rewrite::coerce::Policy;
+use typeloom_rewrite::coerce::{Policy, repair};
+use typeloom_runtime::session::{Session, Verify};
 use typeloom_solver::diagnostic::{Diagnostic, diagnose};
-use typeloom_solver::solution::Type;
-use typeloom_solver::value_type::{Dim, Element, ValueType};
+use typeloom_solver::message;
+use typeloom_solver::model::{Checked, Options};
+use typeloom_solver::universe::Universe;
+use typeloom_wire::stamp::{Extent, Stamp};
 
 use crate::choices::Choices;
 use crate::expression::{Binding, evaluate, names};
@@ -114,11 +117,11 @@ fn execute(program: &Program, world: &World) -> Result<(Vec<Value>, Seen), Failu
 #[must_use]
 pub fn examine(case: &Case) -> Report {
     let text = case.program.text();
-    let bytes = match typeloom::model_from_text(&text) {
+    let bytes = match typeloom_onnx::text::model_bytes(&text) {
         Ok(bytes) => bytes,
         Err(error) => panic!("the generator made a text that cannot be read: {error}\n{text}"),
     };
-    let mut checked = match typeloom::check(&bytes, &Options::default()) {
+    let mut checked = match typeloom_ops::check::check(&bytes, &Options::default()) {
         Ok(checked) => checked,
         Err(error) => panic!("the generator made a model that cannot be checked: {error}\n{text}"),
     };
@@ -247,10 +250,11 @@ fn rejected(case: &Case, bytes: &[u8], error: &Diagnostic, violated: bool, repor
             });
         }
     }
-    let repair = typeloom::repair(bytes, &Options::default(), &Operators::standard(), Policy::Fewest);
+    let repair =
+        repair(bytes, &Operators::standard(), Universe::standard(), &Options::default(), Policy::Fewest);
     if let Ok(repair) = repair
         && let Some(file) = repair.file.filter(|_| repair.is_ok)
-        && !typeloom::check(&file, &Options::default()).is_ok_and(|checked| checked.is_ok())
+        && !typeloom_ops::check::check(&file, &Options::default()).is_ok_and(|checked| checked.is_ok())
     {
         let signature = error.code.name().to_owned();
         let detail = format!("`fix` leaves error[{}]: {}", error.code.name(), error.message);
@@ -289,7 +293,9 @@ fn violated(case: &Case, executions: &[Execution], assumed: &HashSet<String>) ->
             let Some(ty) = &declaration.ty else { continue };
             let Some(shape) = &ty.shape else { continue };
             for value in seen.get(&declaration.name).into_iter().flatten() {
-                let Some(actual) = value.as_tensor().map(typeloom::AnyTensor::shape) else { continue };
+                let Some(actual) = value.as_tensor().map(typeloom_types::any_tensor::AnyTensor::shape) else {
+                    continue;
+                };
                 let known = findings.iter().any(|it| it.value.as_ref() == Some(&declaration.name));
                 if known || agrees(shape, actual, &mut binding) {
                     continue;
@@ -347,18 +353,18 @@ fn producer(case: &Case, name: &str) -> String {
 fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], report: &mut Report) {
     let root = checked.body().root();
     let values: Vec<_> = checked.body().values().collect();
-    let mut types: HashMap<String, (ValueType, bool, String)> = HashMap::new();
+    let mut stamps: HashMap<String, (Stamp, bool, String)> = HashMap::new();
     for value in values {
         let (name, graph) = (checked.body().value_name(value).to_owned(), checked.body().value(value).graph);
         let ty = checked.proven_type_of(value);
-        let solved = solved(checked, &ty);
+        let stamp = message::of(&ty, checked.dims()).map_or(Stamp::Open, |message| Stamp::of(&message));
         let text = ty.display(checked.universe(), checked.dims()).to_string();
-        types.insert(name, (solved, graph == root, text));
+        stamps.insert(name, (stamp, graph == root, text));
     }
-    let mut names: Vec<&String> = types.keys().collect();
+    let mut names: Vec<&String> = stamps.keys().collect();
     names.sort_by_key(|name| (name.len(), (*name).clone()));
     for name in names {
-        let (ty, in_main, text) = &types[name];
+        let (stamp, in_main, text) = &stamps[name];
         let mut compared = false;
         for (world, execution) in case.worlds.iter().zip(executions) {
             let Ok((_, seen)) = execution else { continue };
@@ -366,7 +372,7 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
                 compared = true;
                 // Symbols that no input declares have one value in the main graph, and one for each run of a nested graph.
                 let mut binding = world.symbols.clone();
-                if !contradicts(value, ty, &mut binding) {
+                if !contradicts(value, stamp, &mut binding) {
                     continue;
                 }
                 report.findings.push(Finding {
@@ -375,7 +381,7 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
                     value: in_main.then(|| name.clone()),
                     detail: format!(
                         "`{name}` has type {text} and is {} where {}",
-                        value.describe(),
+                        typeloom_wire::stamp::describe(value),
                         shown(&world.symbols)
                     ),
                 });
@@ -383,7 +389,7 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
             }
         }
         report.compared += usize::from(compared);
-        report.full += usize::from(compared && is_full(ty));
+        report.full += usize::from(compared && is_full(stamp));
     }
 }
 
@@ -392,42 +398,44 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
 pub fn fits(checked: &mut Checked<'_>, name: &str, value: &Value, symbols: &Binding) -> bool {
     let Some(id) = checked.find(name) else { return true };
     let ty = checked.proven_type_of(id);
-    !contradicts(value, &solved(checked, &ty), &mut symbols.clone())
-}
-
-/// A type if it is concrete; the unknown type otherwise.
-fn solved(checked: &Checked<'_>, ty: &Type) -> ValueType {
-    let ty = ValueType::of(ty, checked.universe(), checked.dims());
-    if ty.is_concrete() { ty } else { ValueType::default() }
+    let stamp = message::of(&ty, checked.dims()).map_or(Stamp::Open, |message| Stamp::of(&message));
+    !contradicts(value, &stamp, &mut symbols.clone())
 }
 
 /// Whether a type has no unknown part.
-fn is_full(ty: &ValueType) -> bool {
-    match &ty.element {
-        Element::Tensor(dtype) => {
-            let known =
-                |dim: &Dim| *dim != Dim::Unknown && !dim.as_text().is_some_and(|text| text.contains('?'));
-            dtype.is_some() && ty.shape.as_deref().is_some_and(|shape| shape.iter().all(known))
+fn is_full(stamp: &Stamp) -> bool {
+    match stamp {
+        Stamp::Open => false,
+        Stamp::Tensor { dtype, shape } => {
+            let known = |extent: &Extent| match extent {
+                Extent::Open => false,
+                Extent::Known(_) => true,
+                Extent::Symbol(text) | Extent::Expression(text) => !text.contains('?'),
+            };
+            dtype.is_some() && shape.as_ref().is_some_and(|shape| shape.iter().all(known))
         }
-        Element::Sequence(inner) | Element::Optional(inner) => is_full(inner),
-        _ => false,
+        Stamp::Sequence(inner) | Stamp::Optional(inner) => is_full(inner),
     }
 }
 
-fn contradicts(value: &Value, ty: &ValueType, binding: &mut Binding) -> bool {
-    match (value, &ty.element) {
-        (Value::Optional(None), Element::Optional(_)) => false,
-        (Value::Tensor(tensor), Element::Tensor(dtype)) => {
-            let shape = ty.shape.as_deref().map(|shape| shape.iter().map(Dim::to_string).collect::<Vec<_>>());
+fn contradicts(value: &Value, stamp: &Stamp, binding: &mut Binding) -> bool {
+    match (value, stamp) {
+        (_, Stamp::Open) | (Value::Optional(None), Stamp::Optional(_)) => false,
+        (Value::Tensor(tensor), Stamp::Tensor { dtype, shape }) => {
+            let text = |extent: &Extent| match extent {
+                Extent::Open => "?".to_owned(),
+                Extent::Known(value) => value.to_string(),
+                Extent::Symbol(text) | Extent::Expression(text) => text.to_string(),
+            };
+            let shape = shape.as_ref().map(|shape| shape.iter().map(text).collect::<Vec<_>>());
             dtype.is_some_and(|dtype| dtype != tensor.dtype())
                 || shape.is_some_and(|shape| !agrees(&shape, tensor.shape(), binding))
         }
-        (Value::Sequence(values), Element::Sequence(inner)) => {
+        (Value::Sequence(values), Stamp::Sequence(inner)) => {
             values.iter().any(|value| contradicts(value, inner, &mut binding.clone()))
         }
-        (Value::Optional(Some(value)), Element::Optional(inner)) => contradicts(value, inner, binding),
-        (_, Element::Tensor(_) | Element::Sequence(_) | Element::Optional(_)) => true,
-        _ => false,
+        (Value::Optional(Some(value)), Stamp::Optional(inner)) => contradicts(value, inner, binding),
+        (Value::Tensor(_) | Value::Sequence(_) | Value::Optional(_), _) => true,
     }
 }
 
@@ -456,7 +464,7 @@ fn behaviour(
         Ok(_) => finding(Law::Strip, String::new(), "the bytes are different".to_owned()),
         Err(error) => finding(Law::Strip, String::new(), error.to_string()),
     }
-    match typeloom::check(&annotated, &Options::default()) {
+    match typeloom_ops::check::check(&annotated, &Options::default()) {
         Ok(mut again) => {
             let errors = diagnose(&mut again);
             let error = errors.iter().find(|it| it.is_error());
@@ -480,7 +488,7 @@ fn first_word(text: &str) -> String {
 
 /// How the runtime differs from the interpreter, if it does.
 fn differs(case: &Case, checked: &mut Checked<'_>, executions: &[Execution]) -> Option<String> {
-    let session = match typeloom::session(checked) {
+    let session = match Session::of_checked(checked, &|_| Err("no other files are read".to_owned())) {
         Ok(session) => session,
         Err(error) => return Some(format!("not prepared: {error}")),
     };
@@ -519,6 +527,6 @@ fn equal(left: &Value, right: &Value) -> bool {
             (Some(left), Some(right)) => equal(left, right),
             (left, right) => left.is_none() && right.is_none(),
         },
-        _ => false,
+        (Value::Tensor(_) | Value::Sequence(_) | Value::Optional(_), _) => false,
     }
 }

@@ -5,8 +5,9 @@
 
 use std::fmt::{self, Write as _};
 
-use typeloom::{AnyTensor, Dtype};
 use typeloom_cpu::attributes::{Attribute as Plain, Attributes};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 /// The operator set that programs import.
 pub const OPSET: i64 = 21;

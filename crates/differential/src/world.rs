@@ -1,7 +1,8 @@
 //! Worlds: bindings of a program's symbols, with inputs of the bound extents.
 
-use typeloom::{AnyTensor, Dtype};
 use typeloom_cpu::value::Value;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 use crate::choices::Choices;
 use crate::expression::{Binding, evaluate};

@@ -1,14 +1,14 @@
 //! The whole way of a file: check, types, diagnostics, rendering.
 
-use typeloom::{Mode, Options};
 use typeloom_report as report;
 use typeloom_solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
+use typeloom_solver::model::{Mode, Options};
 
 /// Checks the bytes strictly and permissively and renders everything that can be said about them.
 pub fn check(bytes: &[u8]) {
     for (mode, trace) in [(Mode::Strict, false), (Mode::Permissive, true)] {
         let options = Options { mode, trace, ..Options::default() };
-        match typeloom::check(bytes, &options) {
+        match typeloom_ops::check::check(bytes, &options) {
             Ok(mut checked) => {
                 let _ = report::infer::types(&mut checked);
                 render(&diagnose(&mut checked));

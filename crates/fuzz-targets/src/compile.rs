@@ -1,6 +1,9 @@
 //! A model through the passes of the compiler, and the artifact through a file.
 
-use typeloom::{Artifact, Bindings, Coercion, Compiler};
+use typeloom_compiler::artifact::Artifact;
+use typeloom_compiler::compiler::Compiler;
+use typeloom_compiler::unit::Coercion;
+use typeloom_module::bindings::Bindings;
 
 /// Compiles the bytes, permissively and strictly, and loads what comes out.
 ///

@@ -1,11 +1,14 @@
 //! What components take from elsewhere: encoded messages, and files of samples.
 
-use typeloom::{AnyTensor, Codec, DataSource, Model as _};
 use typeloom_components::codec::deflated::Deflated;
 use typeloom_components::codec::int8::Int8;
 use typeloom_components::model::{Network, Parameter, Settings};
 use typeloom_components::source::csv::{FirstLine, Table};
 use typeloom_components::source::{Batches, Samples, npy};
+use typeloom_contracts::codec::Codec;
+use typeloom_contracts::data_source::DataSource;
+use typeloom_contracts::model::Model as _;
+use typeloom_types::any_tensor::AnyTensor;
 
 /// How many bytes a message may unpack to here.
 const LIMIT: usize = 1 << 20;

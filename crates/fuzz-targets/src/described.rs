@@ -2,9 +2,10 @@
 
 use std::sync::OnceLock;
 
-use typeloom::{Described, Mode, Operators, Options};
+use typeloom_ops::described::{Described, Operators};
 use typeloom_solver::catalogue::Catalogue as _;
 use typeloom_solver::diagnostic::diagnose;
+use typeloom_solver::model::{Mode, Options};
 
 /// Nodes of operators `A` to `D` of the domain `d`, with symbols, numbers and a constant among their inputs.
 const MODEL: &str = r#"<ir_version: 10, opset_import: ["" : 21, "d" : 1]>
@@ -17,7 +18,7 @@ g (float[N, 6, 4] x, float[4, M] w, float[] u) => (y) <int64[3] n = {2, 0, -1}> 
 
 fn model() -> &'static [u8] {
     static MODEL_BYTES: OnceLock<Vec<u8>> = OnceLock::new();
-    MODEL_BYTES.get_or_init(|| typeloom::model_from_text(MODEL).expect("the text is a model"))
+    MODEL_BYTES.get_or_init(|| typeloom_onnx::text::model_bytes(MODEL).expect("the text is a model"))
 }
 
 /// Reads the bytes as a description, and checks a model with the operators that it describes.
@@ -29,7 +30,7 @@ pub fn described(bytes: &[u8]) {
     }
     let operators = Operators::standard().with(described);
     let options = Options { mode: Mode::Permissive, ..Options::default() };
-    if let Ok(mut checked) = typeloom::check_with(model(), &options, &operators) {
+    if let Ok(mut checked) = typeloom_ops::check::check_with(model(), &options, &operators) {
         let _ = diagnose(&mut checked);
     }
 }

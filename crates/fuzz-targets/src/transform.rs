@@ -1,9 +1,13 @@
 //! What is done with a checked model: annotations, interfaces, repairs.
 
-use typeloom::{Exported, Interface, Mode, Operators, Options, export_interfaces, import_interfaces};
+use typeloom_interface::Interface;
+use typeloom_interface::bundle::{Exported, export_interfaces, import_interfaces};
 use typeloom_interface::{Binding, Direction, compare};
+use typeloom_ops::described::Operators;
 use typeloom_rewrite::annotate::{Marks, annotate, strip};
-use typeloom_rewrite::coerce::Policy;
+use typeloom_rewrite::coerce::{Policy, repair};
+use typeloom_solver::model::{Mode, Options};
+use typeloom_solver::universe::Universe;
 
 /// The longest input whose annotations are compared byte for byte: longer ones cost too much memory here.
 const LONGEST: usize = 1 << 20;
@@ -16,7 +20,7 @@ const LONGEST: usize = 1 << 20;
 pub fn transform(bytes: &[u8]) {
     let _ = strip(bytes);
     let options = Options { mode: Mode::Permissive, ..Options::default() };
-    let Ok(mut checked) = typeloom::check(bytes, &options) else { return };
+    let Ok(mut checked) = typeloom_ops::check::check(bytes, &options) else { return };
     if let Ok(annotated) = annotate(&mut checked, Marks::Written)
         && annotated.file.byte_len() <= LONGEST
     {
@@ -31,7 +35,8 @@ pub fn transform(bytes: &[u8]) {
         let back = import_interfaces(bundle.as_bytes()).expect("what was exported can be imported");
         assert_eq!(back[0].digest, digest);
     }
-    let Ok(repair) = typeloom::repair(bytes, &options, &Operators::standard(), Policy::Widest) else {
+    let Ok(repair) = repair(bytes, &Operators::standard(), Universe::standard(), &options, Policy::Widest)
+    else {
         return;
     };
     // Warnings about what exporters write, such as placeholders for dims, are repaired as well.
@@ -39,7 +44,7 @@ pub fn transform(bytes: &[u8]) {
         assert!(repair.file.is_none(), "a model without problems is left as it is");
     }
     if let Some(file) = repair.file.filter(|_| repair.is_ok) {
-        let ok = typeloom::check(&file, &options).is_ok_and(|checked| checked.is_ok());
+        let ok = typeloom_ops::check::check(&file, &options).is_ok_and(|checked| checked.is_ok());
         assert!(ok, "a repaired model checks");
     }
 }

@@ -15,13 +15,14 @@ mod seeds;
 
 use harness::{memory_is_bounded, survive};
 use rng::Rng;
-use typeloom::{AnyTensor, Codec};
 use typeloom_components::codec::deflated::Deflated;
 use typeloom_components::codec::int8::Int8;
 use typeloom_components::model::{Network, Settings};
 use typeloom_components::source::npy;
-use typeloom_contracts::datum::{Datum, WireReqId};
+use typeloom_contracts::codec::Codec;
 use typeloom_fuzz_targets as target;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_wire::datum::{Datum, WireReqId};
 
 /// Every target that takes the bytes of a model.
 const BINARY: [fn(&[u8]); 5] =
@@ -146,8 +147,8 @@ op D 1
 
 #[test]
 fn descriptions_of_operators_are_refused_or_used() {
-    typeloom::Described::parse(DESCRIPTION).expect("the description is in the form");
-    for (seed, text) in [DESCRIPTION, typeloom::Described::MICROSOFT].into_iter().enumerate() {
+    typeloom_ops::described::Described::parse(DESCRIPTION).expect("the description is in the form");
+    for (seed, text) in [DESCRIPTION, typeloom_ops::described::Described::MICROSOFT].into_iter().enumerate() {
         let mut rng = Rng(4000 + seed as u64);
         let mut mutants: Vec<_> = (0..120).map(|_| rng.mutilate(text.as_bytes())).collect();
         mutants.push(text.as_bytes().to_vec());
@@ -213,7 +214,7 @@ fn models_are_refused_or_networks() {
         { c = Conv <strides = [2, 3], pads = [0, 1, 1, 1]> (x, w, b)  p = GlobalAveragePool(c)  f = Flatten(p)
           g = Gemm <alpha = 0.5> (f, v)  s = Softmax(g)  j = Concat <axis = 1> (s, g)  t = Transpose <perm = [1, 0]> (j)
           y = ReduceMean <keepdims = 0> (t) }"#;
-    let model = typeloom::model_from_text(text).expect("it is a model");
+    let model = typeloom_onnx::text::model_bytes(text).expect("it is a model");
     let network = Network::<AnyTensor>::from_bytes(&model, &Settings::default()).expect("it is a network");
     assert_eq!(network.not_differentiable(), None);
     let mut rng = Rng(8000);

@@ -27,6 +27,7 @@
 //!
 //! See [`compare`](compare()). The rules are in `spec/interfaces.md`.
 
+pub mod bundle;
 mod compare;
 mod decode;
 mod encode;

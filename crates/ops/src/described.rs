@@ -32,6 +32,7 @@
 //! **Invariant:** a description is checked when it is read: every name in an expression is bound by the shape of
 //! an input, a `let` or an attribute. Running one cannot fail for a reason that lies in the description.
 
+mod custom;
 mod error;
 mod expr;
 mod read;
@@ -40,7 +41,7 @@ mod run;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
 use typeloom_solver::rule::{Rule, ShapeRule};
@@ -50,6 +51,7 @@ use typeloom_types::op::AtomicOpsetDecl;
 
 use crate::catalogue::Standard;
 
+pub use custom::{NoSuchOperator, OperatorCx, OperatorError, RuleDim};
 pub use error::{DescribeError, DescribeErrorKind};
 
 /// The operators of one text.
@@ -69,7 +71,7 @@ struct Domain {
 #[derive(Debug)]
 struct Entry {
     schema: Schema,
-    shapes: Option<run::Shapes>,
+    shapes: Option<Arc<dyn ShapeRule>>,
     /// Rules in Rust that run in addition; only operators of this crate's own text have any.
     rules: &'static [Rule],
 }
@@ -123,7 +125,7 @@ impl Catalogue for Described {
         let newest = u32::try_from(version.max(0)).unwrap_or(u32::MAX);
         match entries.range(..=newest).next_back() {
             Some((_, Entry { schema, shapes, rules })) => {
-                let described = shapes.as_ref().map(|shapes| shapes as &dyn ShapeRule);
+                let described = shapes.as_deref();
                 Lookup::Found(Operator { schema, rules, control: None, described })
             }
             None => {

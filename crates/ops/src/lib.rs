@@ -9,6 +9,7 @@
 //! in its family's file otherwise.
 
 pub mod catalogue;
+pub mod check;
 pub mod described;
 pub mod table;
 

@@ -15,6 +15,7 @@ mod matching;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
 use crate::digest::Digest;
@@ -52,6 +53,16 @@ impl Compat {
     #[must_use]
     pub fn is_compatible(&self) -> bool {
         self.compatible
+    }
+}
+
+/// Formats all differences, one line each; empty for equal types.
+impl fmt::Display for Compat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for difference in self.breaking.iter().chain(&self.harmless) {
+            writeln!(f, "{difference}")?;
+        }
+        if self.truncated { f.write_str("…\n") } else { Ok(()) }
     }
 }
 
@@ -566,15 +577,7 @@ impl Pool {
     /// If an id is not of this pool.
     #[must_use]
     pub fn diff(&self, old: Idx, new: Idx) -> String {
-        let answer = self.compat(old, new, Direction::Full);
-        let mut lines = String::new();
-        for difference in answer.breaking.iter().chain(&answer.harmless) {
-            lines.push_str(&format!("{difference}\n"));
-        }
-        if answer.truncated {
-            lines.push_str("…\n");
-        }
-        lines
+        self.compat(old, new, Direction::Full).to_string()
     }
 }
 

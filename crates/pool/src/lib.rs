@@ -104,7 +104,7 @@
 //!
 //! Types under inference are terms. A pool type may contain inference variables but then cannot be exported.
 
-#![deny(missing_docs)]
+#![deny(missing_docs, missing_debug_implementations)]
 
 #[cfg(test)]
 extern crate self as typeloom_pool;

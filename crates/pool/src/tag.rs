@@ -272,3 +272,15 @@ impl Tag {
         matches!(self, Tag::DimSum | Tag::DimProduct | Tag::DimMin | Tag::DimMax)
     }
 }
+
+impl std::fmt::Display for Tag {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl std::fmt::Display for Sort {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}

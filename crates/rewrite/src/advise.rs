@@ -24,7 +24,7 @@ use typeloom_onnx::view::ModelView;
 use typeloom_onnx::wire::WireValue;
 use typeloom_solver::catalogue::Catalogue;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Fix, Location, NodeLocation, Reader, diagnose};
-use typeloom_solver::model::{Options, check};
+use typeloom_solver::model::{Checked, Options, check};
 use typeloom_solver::universe::Universe;
 
 use crate::coerce::{Cast, Policy, Reading, repair};
@@ -47,6 +47,21 @@ struct Settings<'s> {
     catalogue: &'s dyn Catalogue,
     universe: &'s Arc<Universe>,
     options: &'s Options,
+}
+
+/// Returns the diagnostics of a checked model with tested fixes: applying one removes its diagnostic and adds no other.
+///
+/// `bytes` is the model that was checked, with the same operators, type tree and options.
+pub fn advised(
+    bytes: &[u8],
+    checked: &mut Checked<'_>,
+    catalogue: &dyn Catalogue,
+    universe: &Arc<Universe>,
+    options: &Options,
+) -> Vec<Diagnostic> {
+    let mut diagnostics = diagnose(checked);
+    advise(bytes, &mut diagnostics, catalogue, universe, options);
+    diagnostics
 }
 
 /// Tries the fixes of diagnostics of a serialized model, and keeps those that work.

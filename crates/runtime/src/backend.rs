@@ -1,8 +1,8 @@
-//! The embedded backend as a component.
+//! The embedded backend as the contract of backends asks for it.
 //!
-//! [`Cpu`] implements both halves of the backend contract: a primitive calls its kernel, and a graph is prepared and run like a
-//! model. Its extension operators are all operators with a kernel, so nothing is lowered for it.
-//! [`ByPrimitives`](by_primitives::ByPrimitives) extends an implementation of the primitives to a backend.
+//! [`Cpu`] has both halves: each primitive is a call of its kernel, and a graph is prepared and run like any model. It computes
+//! every operator of ONNX that there is a kernel for, and says so in its extension operators, so that nothing is lowered for
+//! it. [`ByPrimitives`](by_primitives::ByPrimitives) makes a backend out of something that computes the primitives alone.
 
 pub mod by_primitives;
 
@@ -12,13 +12,13 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
-use typeloom_contracts::datum::Datum;
 use typeloom_contracts::primitives;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::call::Call;
 use typeloom_cpu::decode::DecodeTensorError;
 use typeloom_cpu::error::KernelError;
 use typeloom_cpu::ops;
+use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
@@ -30,14 +30,13 @@ use typeloom_types::relation::NO_RELATIONS;
 use typeloom_types::tree::builtin::TYPE_ANY;
 
 use crate::error::{PrepareError, RunError};
-use crate::options::Verify;
-use crate::prepare::with_attributes;
-use crate::session::Session;
+use crate::functions::with_attributes;
+use crate::session::{Session, Verify};
 
-/// Version of the operator set of the primitives.
+/// The version of ONNX's operators that the contract's primitives speak of.
 const VERSION: i64 = 18;
 
-/// Version of the operator set of a graph without a model, which is the version of modules.
+/// The version of the operators of a graph, which says none: that of modules, which are recorded at the newest.
 pub(crate) const NEWEST: i64 = 28;
 
 /// The embedded backend: ONNX's operators on the processor.
@@ -55,7 +54,7 @@ pub(crate) const NEWEST: i64 = 28;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cpu;
 
-/// Error of the embedded backend.
+/// Why the embedded backend gave no result.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CpuError {
     /// The graph could not be prepared.
@@ -70,15 +69,15 @@ pub enum CpuError {
     /// A stored tensor is malformed.
     #[error(transparent)]
     Tensor(#[from] DecodeTensorError),
-    /// The number of tensors differs from the number of inputs.
+    /// More or fewer tensors than the graph has inputs.
     #[error("the graph has {expected} inputs, not {given}")]
     InputCount {
-        /// Number of inputs.
+        /// How many inputs the graph lists.
         expected: usize,
-        /// Number of tensors.
+        /// How many tensors were given.
         given: usize,
     },
-    /// A result is not a tensor.
+    /// A result that the contract cannot carry.
     #[error("output `{0}` is no tensor")]
     NoTensor(String),
 }
@@ -108,9 +107,13 @@ impl GraphExecutor for Cpu {
         let import = OperatorSetIdProto { version: Some(NEWEST), ..OperatorSetIdProto::default() };
         let model = ModelProto { graph: Some(graph), opset_import: vec![import], ..ModelProto::default() };
         let session = Session::new(&model, &|_| Err("a graph by itself has no other files".to_owned()))?;
-        let inputs = names.into_iter().zip(inputs.into_iter().map(Datum::Tensor)).collect();
+        let inputs = names.into_iter().zip(inputs.into_iter().map(Value::Tensor)).collect();
         let outcome = session.run(inputs, Verify::Inputs)?;
-        outcome.outputs.into_iter().map(|(name, value)| expect_tensor(&name, value)).collect()
+        let tensor = |(name, value): (String, Value)| match value {
+            Value::Tensor(tensor) => Ok(tensor),
+            Value::Sequence(_) | Value::Optional(_) => Err(CpuError::NoTensor(name)),
+        };
+        outcome.outputs.into_iter().map(tensor).collect()
     }
 
     fn extension_opsets() -> &'static [AtomicOpsetDecl] {
@@ -118,7 +121,7 @@ impl GraphExecutor for Cpu {
     }
 }
 
-/// Runs a graph of one node without preparing it; `None` if it is more than a kernel between inputs and outputs.
+/// Runs a graph of one node without preparing it; nothing where it is more than a kernel between inputs and outputs.
 fn single(
     graph: &GraphProto,
     node: &NodeProto,
@@ -136,9 +139,9 @@ fn single(
     let mut values = Vec::with_capacity(node.input.len());
     for name in &node.input {
         values.push(match known.get(name.as_str()) {
-            Some(Ok(tensor)) => Some(Datum::Tensor((*tensor).clone())),
+            Some(Ok(tensor)) => Some(Value::Tensor((*tensor).clone())),
             Some(Err(constant)) => match typeloom_cpu::decode::tensor(constant) {
-                Ok(tensor) => Some(Datum::Tensor(tensor)),
+                Ok(tensor) => Some(Value::Tensor(tensor)),
                 Err(error) => return Some(Err(error.into())),
             },
             None if name.is_empty() => None,
@@ -154,14 +157,14 @@ fn single(
         Ok(results) => results,
         Err(error) => return Some(Err(error.into())),
     };
-    Some(results.into_iter().zip(&node.output).map(|(value, name)| expect_tensor(name, value)).collect())
+    let tensor = |(value, name): (Value, &String)| match value {
+        Value::Tensor(tensor) => Ok(tensor),
+        Value::Sequence(_) | Value::Optional(_) => Err(CpuError::NoTensor(name.clone())),
+    };
+    Some(results.into_iter().zip(&node.output).map(tensor).collect())
 }
 
-fn expect_tensor(name: &str, value: Datum) -> Result<AnyTensor, CpuError> {
-    if let Datum::Tensor(tensor) = value { Ok(tensor) } else { Err(CpuError::NoTensor(name.to_owned())) }
-}
-
-/// Every operator with a kernel. The operator table defines the types of its ports.
+/// Every operator that there is a kernel for. What its ports take is the operator table's business.
 static NATIVE: LazyLock<[AtomicOpsetDecl; 1]> = LazyLock::new(|| {
     const INPUTS: &[PortDecl] = &[PortDecl::variadic("inputs", &TYPE_ANY)];
     const OUTPUTS: &[PortDecl] = &[PortDecl::variadic("outputs", &TYPE_ANY)];

@@ -95,6 +95,13 @@ impl Diagnostic {
     }
 }
 
+/// `error[code]: message`; [`Diagnostic::location`] and the snippets are for renderers.
+impl std::fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}[{}]: {}", self.severity.name(), self.code.name(), self.message)
+    }
+}
+
 /// A printed node or declaration with labels below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {

@@ -5,6 +5,7 @@ pub(crate) mod case;
 mod checked;
 pub mod functions;
 pub(crate) mod load;
+pub(crate) mod mode;
 pub mod ports;
 pub mod preconditions;
 mod seeds;
@@ -27,15 +28,7 @@ use crate::state::Core;
 use crate::state::frame::Frame;
 use crate::universe::Universe;
 
-/// Whether values of unresolved type and unknown operators are errors.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Mode {
-    /// Both are errors.
-    #[default]
-    Strict,
-    /// Both are accepted.
-    Permissive,
-}
+pub use mode::Mode;
 
 /// Options of a check.
 #[derive(Clone, Debug, Default)]

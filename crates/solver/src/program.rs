@@ -17,10 +17,13 @@
 //! is usable.
 
 pub(crate) mod build;
+pub(crate) mod id;
 mod names;
 mod order;
 
 pub use build::{BuildError, MAX_NESTING};
+pub(crate) use id::id;
+pub use id::{DeclarationId, DeclarationKind, GraphId, InitializerId, NameId, OpId, StepId, ValueId};
 
 use std::sync::OnceLock;
 
@@ -28,62 +31,6 @@ use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{FunctionView, GraphView, NodeView, SparseTensorView, TensorView, TypeView};
 
 use crate::solve_error::SolveError;
-
-/// Defines the id of an item in a table: a position in 32 bits, with a niche for `Option`.
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub struct $name(std::num::NonZeroU32);
-
-        impl $name {
-            /// The id of the item at position `index`.
-            #[must_use]
-            pub fn new(index: usize) -> Self {
-                let number = u32::try_from(index + 1).ok().and_then(std::num::NonZeroU32::new);
-                Self(number.expect("a table has fewer than 2^32 items"))
-            }
-
-            /// The position of the item.
-            #[inline]
-            #[must_use]
-            pub fn index(self) -> usize {
-                self.0.get() as usize - 1
-            }
-        }
-    };
-}
-
-pub(crate) use id;
-
-id!(
-    /// A value of a body.
-    ValueId
-);
-id!(
-    /// A step of a body.
-    StepId
-);
-id!(
-    /// A graph of a body; number 0 is the outermost.
-    GraphId
-);
-id!(
-    /// A name of a body.
-    NameId
-);
-id!(
-    /// A declared type of a body.
-    DeclarationId
-);
-id!(
-    /// An initializer of a body.
-    InitializerId
-);
-id!(
-    /// An operator: a domain and name under one set of operator set imports.
-    OpId
-);
 
 /// A graph with all nested graphs, or a function.
 #[derive(Debug)]
@@ -205,17 +152,6 @@ pub struct Declaration<'a> {
     pub kind: DeclarationKind,
     /// The next declaration of the same value.
     pub next: Option<DeclarationId>,
-}
-
-/// The lists of declarations in a graph.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum DeclarationKind {
-    /// Graph inputs.
-    Input,
-    /// Graph outputs.
-    Output,
-    /// `value_info`.
-    Value,
 }
 
 /// A constant of a graph.

@@ -7,7 +7,7 @@ use typeloom_types::lattice::NodeNo;
 
 use crate::dim::{Condition, DimId, Dims, Relation};
 use crate::elem::{Elem, ElemSet};
-use crate::program::{StepId, ValueId};
+use crate::program::id::{StepId, ValueId};
 use crate::rule::port::Extent;
 use crate::universe::Universe;
 

@@ -14,6 +14,11 @@ pub(crate) mod trace;
 
 use std::sync::Arc;
 
+use typeloom_onnx::DecodeError;
+use typeloom_onnx::view::TensorView;
+
+use crate::elem::Elem;
+
 use crate::dim::shape::{ShapeId, Shapes};
 use crate::dim::{Bind, Decision, DimId, Dims};
 use crate::map::Map;
@@ -21,7 +26,7 @@ use crate::program::{StepId, ValueId};
 use crate::state::assumptions::Assumptions;
 use crate::state::cases::Cases;
 use crate::state::claim::Trust;
-use crate::state::constants::{Constants, Data};
+use crate::state::constants::{Constants, Data, Floats, Ints, MAX_ELEMENTS};
 use crate::state::frame::{Frame, Slot};
 use crate::state::memo::Memo;
 use crate::state::recovery::Recovery;
@@ -199,5 +204,26 @@ impl<'a> Core<'a> {
         if let Some(trace) = &mut self.trace {
             trace.fixed(frame, value, step, rule);
         }
+    }
+}
+
+impl Core<'_> {
+    /// Decodes the constant in a tensor message, if it is small enough to follow.
+    pub(crate) fn read_tensor(&mut self, tensor: TensorView<'_>) -> Result<Option<Data>, DecodeError> {
+        let header = tensor.header()?;
+        let extents = header.dims.iter().map(|dim| usize::try_from(*dim).ok());
+        let Some(shape) = extents.collect::<Option<Box<[usize]>>>() else { return Ok(None) };
+        let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim));
+        if count.is_none_or(|count| count > MAX_ELEMENTS) {
+            return Ok(None);
+        }
+        let floats = [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BFLOAT16];
+        if Elem::from_onnx(header.data_type).is_some_and(|elem| floats.contains(&elem)) {
+            let items = tensor.float_values(MAX_ELEMENTS)?;
+            return Ok(items.map(|items| Data::Floats(Arc::new(Floats { shape, items: items.into() }))));
+        }
+        let Some(items) = tensor.int_values(MAX_ELEMENTS)? else { return Ok(None) };
+        let items = items.into_iter().map(|item| self.dims.constant(item)).collect();
+        Ok(Some(Data::Ints(Arc::new(Ints { shape, items }))))
     }
 }

@@ -5,7 +5,7 @@
 //! from [`Elem::FIRST_CUSTOM`] on, in tree order. A tensor leaf and a scalar leaf with the same last part of
 //! the id share one number.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::{Lattice, NodeNo};
@@ -51,6 +51,17 @@ impl Universe {
     /// As [`Lattice::get`].
     pub fn of_default_lattice() -> Result<Arc<Self>, TooManyElements> {
         Self::build(Tree::Default(Lattice::get()))
+    }
+
+    /// Element types of the default lattice, shared by the process.
+    ///
+    /// # Panics
+    /// If the program registers more element types than there are numbers, or as [`Lattice::get`].
+    #[must_use]
+    pub fn standard() -> &'static Arc<Self> {
+        static STANDARD: OnceLock<Arc<Universe>> = OnceLock::new();
+        STANDARD
+            .get_or_init(|| Self::of_default_lattice().expect("the program registers too many element types"))
     }
 
     /// The element types of another lattice.

@@ -5,7 +5,7 @@
 
 use std::str::FromStr;
 
-use typeloom::{Mode, Options, Seed};
+use typeloom_solver::model::{Mode, Options, Seed};
 
 use crate::Suite;
 use crate::document::{Document, Fence, Malformed};

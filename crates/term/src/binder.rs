@@ -41,6 +41,17 @@ impl BoundVar {
     }
 }
 
+/// Kinds of variables.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum VarKind {
+    /// A type variable.
+    Ty,
+    /// A region variable.
+    Region,
+    /// A constant variable.
+    Const,
+}
+
 /// Number of variables of each kind that a binder introduces.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Arity {

@@ -147,6 +147,16 @@ pub enum ConstValue {
     Char(char),
 }
 
+impl std::fmt::Display for ConstValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Int(value) => value.fmt(f),
+            Self::Bool(value) => value.fmt(f),
+            Self::Char(value) => write!(f, "{value:?}"),
+        }
+    }
+}
+
 /// Operators of constant expressions, with Rust's semantics on integers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ConstOp {
@@ -236,5 +246,11 @@ impl ConstOp {
                 _,
             ) => return None,
         })
+    }
+}
+
+impl std::fmt::Display for ConstOp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(crate::print::op_text(*self))
     }
 }

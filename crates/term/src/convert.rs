@@ -21,6 +21,12 @@ pub struct Converter<'c, F: TypeFamily, G: TypeFamily, N> {
     seen: HashMap<usize, (Ty<F>, Ty<G>), FixedState>,
 }
 
+impl<F: TypeFamily, G: TypeFamily, N> std::fmt::Debug for Converter<'_, F, G, N> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Converter").field("to", self.to).finish_non_exhaustive()
+    }
+}
+
 /// Converts a type between families with the same names.
 pub fn convert_ty<F: TypeFamily, G: TypeFamily<Name = F::Name>>(
     to: &G,

@@ -37,6 +37,7 @@ const MIN_CACHED_WEIGHT_BOXED: u16 = 16;
 type Seen<F> = HashMap<(usize, u32), (Ty<F>, Ty<F>), FixedState>;
 
 /// State of a fold: current depth and cached results.
+#[derive(Debug)]
 pub struct FoldState<F: TypeFamily> {
     /// Number of binders entered.
     pub depth: u32,

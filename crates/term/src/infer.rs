@@ -27,7 +27,7 @@ mod resolve;
 mod unify;
 mod vars;
 
-pub use canonical::{Canonical, CanonicalVar, Canonicalized, VarKind};
+pub use canonical::{Canonical, CanonicalVar, Canonicalized};
 pub use regions::{Outlives, RegionConstraints, RegionError, RegionFacts};
 pub use unify::MAX_NORMALIZATIONS;
 

@@ -57,7 +57,7 @@
 //!
 //! **Invariant:** no I/O, no global state, no dependence on the order of hash tables.
 
-#![deny(missing_docs)]
+#![deny(missing_docs, missing_debug_implementations)]
 
 pub mod arg;
 pub mod binder;
@@ -81,7 +81,7 @@ pub mod variance;
 pub mod visit;
 
 pub use arg::GenericArg;
-pub use binder::{Arity, Binder, BoundVar, DebruijnIndex, Universe};
+pub use binder::{Arity, Binder, BoundVar, DebruijnIndex, Universe, VarKind};
 pub use constant::{Const, ConstData, ConstOp, ConstValue};
 pub use family::TypeFamily;
 pub use family::boxed::Boxed;

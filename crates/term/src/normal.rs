@@ -11,12 +11,13 @@
 //! Bodies are normalized first, so one bottom-up pass suffices, and normalization is idempotent.
 
 use crate::arg::GenericArg;
-use crate::binder::{Arity, BoundVar};
+use crate::binder::{Arity, BoundVar, VarKind};
 use crate::constant::{Const, ConstData, ConstValue};
 use crate::family::TypeFamily;
 use crate::fold::{Fold, FoldState, Folder, fold_args, super_fold_const, super_fold_ty};
 use crate::meta::{Flags, Meta, TermError};
 use crate::region::Region;
+use crate::subst::{FreeVars, Leaf, map_leaves};
 use crate::ty::{DynBound, DynBoundKind, DynTy, FnTy, Ty, TyData, WitnessTy};
 use crate::visit::{Visit, VisitState, Visitor, super_visit_const, super_visit_ty};
 use foldhash::fast::FixedState;
@@ -117,8 +118,14 @@ fn renumber<F: TypeFamily>(
     if stays(&uses.regions) && stays(&uses.types) && stays(&uses.consts) {
         return Ok((renumbered, body));
     }
-    let mut rename = Rename { cx, uses: &uses, state: FoldState::default() };
-    let body = body.iter().map(|arg| arg.try_fold_with(&mut rename)).collect::<Result<_, _>>()?;
+    let map = |cx: &F, kind: VarKind, var: BoundVar, depth: u32| {
+        if var.depth.0 != depth {
+            return Ok(None);
+        }
+        let index = uses.numbers(kind).get(&var.index).copied().unwrap_or(var.index);
+        Leaf::Bound(BoundVar { depth: var.depth, index }).build(cx, kind).map(Some)
+    };
+    let body = map_leaves(cx, &body, &mut FreeVars { enabled: true, map })?;
     Ok((renumbered, body))
 }
 
@@ -132,6 +139,16 @@ struct Uses {
     regions: Numbers,
     types: Numbers,
     consts: Numbers,
+}
+
+impl Uses {
+    fn numbers(&self, kind: VarKind) -> &Numbers {
+        match kind {
+            VarKind::Ty => &self.types,
+            VarKind::Region => &self.regions,
+            VarKind::Const => &self.consts,
+        }
+    }
 }
 
 fn note(numbers: &mut Numbers, var: BoundVar, depth: u32) {
@@ -173,53 +190,6 @@ impl<F: TypeFamily> Visitor<F> for Uses {
             return ControlFlow::Continue(());
         }
         super_visit_const(constant, self)
-    }
-}
-
-/// Renumbers the variables of the innermost binder around a term.
-struct Rename<'c, F: TypeFamily> {
-    cx: &'c F,
-    uses: &'c Uses,
-    state: FoldState<F>,
-}
-
-impl<F: TypeFamily> Rename<'_, F> {
-    fn rename(&self, numbers: &Numbers, var: BoundVar) -> BoundVar {
-        if var.depth.0 != self.state.depth {
-            return var;
-        }
-        BoundVar { depth: var.depth, index: numbers.get(&var.index).copied().unwrap_or(var.index) }
-    }
-}
-
-impl<F: TypeFamily> Folder<F> for Rename<'_, F> {
-    type Error = TermError;
-
-    fn cx(&self) -> &F {
-        self.cx
-    }
-
-    fn state(&mut self) -> &mut FoldState<F> {
-        &mut self.state
-    }
-
-    fn skip(&self, meta: Meta) -> bool {
-        u32::from(meta.outer) <= self.state.depth
-    }
-
-    fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
-        let TyData::BoundVariable(var) = ty.data() else { return super_fold_ty(ty, self) };
-        Ty::new(self.cx, TyData::BoundVariable(self.rename(&self.uses.types, var)))
-    }
-
-    fn fold_region(&mut self, region: Region<F>) -> Result<Region<F>, TermError> {
-        let Region::Bound(var) = region else { return Ok(region) };
-        Ok(Region::Bound(self.rename(&self.uses.regions, var)))
-    }
-
-    fn fold_const(&mut self, constant: &Const<F>) -> Result<Const<F>, TermError> {
-        let ConstData::Bound(var) = constant.data() else { return super_fold_const(constant, self) };
-        Const::new(self.cx, ConstData::Bound(self.rename(&self.uses.consts, var)))
     }
 }
 

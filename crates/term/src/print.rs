@@ -23,7 +23,7 @@ pub use message::{obligation, region_error, type_error};
 
 use crate::arg::GenericArg;
 use crate::binder::{Arity, BoundVar};
-use crate::constant::{Const, ConstData, ConstOp, ConstValue};
+use crate::constant::{Const, ConstData, ConstOp};
 use crate::family::TypeFamily;
 use crate::name::{Abi, Mutability, Name, Safety, Symbol, Symbols, Variadic};
 use crate::region::Region;
@@ -607,9 +607,7 @@ impl<'s> Printer<'s> {
             return;
         }
         match constant.data() {
-            ConstData::Value(ConstValue::Int(value)) => self.push(&value.to_string()),
-            ConstData::Value(ConstValue::Bool(value)) => self.push(&value.to_string()),
-            ConstData::Value(ConstValue::Char(value)) => self.push(&format!("{value:?}")),
+            ConstData::Value(value) => self.push(&value.to_string()),
             ConstData::Placeholder(placeholder) => self.print_placeholder("#", placeholder),
             ConstData::Infer(var) => self.print_var("#", var),
             ConstData::Bound(var) => self.print_bound("#", var, |names| &names.consts),

@@ -1,118 +1,218 @@
 //! Shifting, instantiation of binders, and replacement of parameters.
 //!
+//! Each of them is a [`LeafMap`], which maps variables and placeholders; one folder rebuilds the terms around
+//! them.
+//!
 //! **Invariant:** all three return a closed term unchanged, in constant time.
 //!
 //! Laws, checked by property tests: shifting in and out again is the identity; shifts add up; instantiating a
 //! shifted term returns the term; instantiation commutes with shifting.
 
 use crate::arg::GenericArg;
-use crate::binder::{BoundVar, DebruijnIndex};
+use crate::binder::{BoundVar, VarKind};
 use crate::constant::{Const, ConstData};
 use crate::family::TypeFamily;
 use crate::fold::{Fold, FoldState, Folder, super_fold_const, super_fold_ty};
 use crate::meta::{Flags, Meta, TermError};
 use crate::region::Region;
-use crate::ty::{PlaceholderId, Ty, TyData};
+use crate::ty::{InferVar, Placeholder, PlaceholderId, Ty, TyData};
+
+/// A variable or placeholder of any kind.
+#[derive(Clone, Copy)]
+pub(crate) enum Leaf<N> {
+    Bound(BoundVar),
+    Infer(InferVar),
+    Placeholder(Placeholder<N>),
+}
+
+impl<N: Copy> Leaf<N> {
+    /// Builds the term that consists of this leaf.
+    pub(crate) fn build<F: TypeFamily<Name = N>>(
+        self,
+        cx: &F,
+        kind: VarKind,
+    ) -> Result<GenericArg<F>, TermError> {
+        Ok(match kind {
+            VarKind::Ty => GenericArg::Ty(Ty::new(
+                cx,
+                match self {
+                    Self::Bound(var) => TyData::BoundVariable(var),
+                    Self::Infer(var) => TyData::InferenceVar(var),
+                    Self::Placeholder(placeholder) => TyData::Placeholder(placeholder),
+                },
+            )?),
+            VarKind::Region => GenericArg::Region(match self {
+                Self::Bound(var) => Region::Bound(var),
+                Self::Infer(var) => Region::Infer(var),
+                Self::Placeholder(placeholder) => Region::Placeholder(placeholder),
+            }),
+            VarKind::Const => GenericArg::Const(Const::new(
+                cx,
+                match self {
+                    Self::Bound(var) => ConstData::Bound(var),
+                    Self::Infer(var) => ConstData::Infer(var),
+                    Self::Placeholder(placeholder) => ConstData::Placeholder(placeholder),
+                },
+            )?),
+        })
+    }
+}
+
+/// A mapping of variables and placeholders.
+pub(crate) trait LeafMap<F: TypeFamily> {
+    /// Whether terms with this metadata, under `depth` binders, stay unchanged.
+    fn skip(&self, meta: Meta, depth: u32) -> bool;
+
+    /// Returns the replacement of a leaf under `depth` binders, or `None` to keep it. A replacement of
+    /// another kind is ignored.
+    fn map(
+        &mut self,
+        cx: &F,
+        kind: VarKind,
+        leaf: Leaf<F::Name>,
+        depth: u32,
+    ) -> Result<Option<GenericArg<F>>, TermError>;
+}
+
+/// Replaces the leaves of a value.
+pub(crate) fn map_leaves<F: TypeFamily, T: Fold<F>>(
+    cx: &F,
+    value: &T,
+    map: &mut impl LeafMap<F>,
+) -> Result<T, TermError> {
+    value.try_fold_with(&mut MapLeaves { cx, map, state: FoldState::default() })
+}
+
+struct MapLeaves<'c, F: TypeFamily, M> {
+    cx: &'c F,
+    map: &'c mut M,
+    state: FoldState<F>,
+}
+
+impl<F: TypeFamily, M: LeafMap<F>> MapLeaves<'_, F, M> {
+    #[inline]
+    fn map(&mut self, kind: VarKind, leaf: Leaf<F::Name>) -> Result<Option<GenericArg<F>>, TermError> {
+        self.map.map(self.cx, kind, leaf, self.state.depth)
+    }
+}
+
+impl<F: TypeFamily, M: LeafMap<F>> Folder<F> for MapLeaves<'_, F, M> {
+    type Error = TermError;
+
+    #[inline]
+    fn cx(&self) -> &F {
+        self.cx
+    }
+
+    #[inline]
+    fn state(&mut self) -> &mut FoldState<F> {
+        &mut self.state
+    }
+
+    #[inline]
+    fn skip(&self, meta: Meta) -> bool {
+        self.map.skip(meta, self.state.depth)
+    }
+
+    #[inline]
+    fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
+        let leaf = match ty.data() {
+            TyData::BoundVariable(var) => Leaf::Bound(var),
+            TyData::InferenceVar(var) => Leaf::Infer(var),
+            TyData::Placeholder(placeholder) => Leaf::Placeholder(placeholder),
+            TyData::Apply(_)
+            | TyData::Dyn(_)
+            | TyData::Fn(_)
+            | TyData::GeneratorWitness(_)
+            | TyData::Alias(_)
+            | TyData::Error(_) => return super_fold_ty(ty, self),
+        };
+        match self.map(VarKind::Ty, leaf)? {
+            Some(GenericArg::Ty(ty)) => Ok(ty),
+            Some(GenericArg::Region(_) | GenericArg::Const(_)) | None => Ok(ty.clone()),
+        }
+    }
+
+    fn fold_region(&mut self, region: Region<F>) -> Result<Region<F>, TermError> {
+        let leaf = match region {
+            Region::Bound(var) => Leaf::Bound(var),
+            Region::Infer(var) => Leaf::Infer(var),
+            Region::Placeholder(placeholder) => Leaf::Placeholder(placeholder),
+            Region::Static | Region::Erased | Region::Error(_) => return Ok(region),
+        };
+        match self.map(VarKind::Region, leaf)? {
+            Some(GenericArg::Region(region)) => Ok(region),
+            Some(GenericArg::Ty(_) | GenericArg::Const(_)) | None => Ok(region),
+        }
+    }
+
+    fn fold_const(&mut self, constant: &Const<F>) -> Result<Const<F>, TermError> {
+        let leaf = match constant.data() {
+            ConstData::Bound(var) => Leaf::Bound(var),
+            ConstData::Infer(var) => Leaf::Infer(var),
+            ConstData::Placeholder(placeholder) => Leaf::Placeholder(placeholder),
+            ConstData::Value(_) | ConstData::Expr(..) | ConstData::Alias(..) | ConstData::Error(_) => {
+                return super_fold_const(constant, self);
+            }
+        };
+        match self.map(VarKind::Const, leaf)? {
+            Some(GenericArg::Const(constant)) => Ok(constant),
+            Some(GenericArg::Ty(_) | GenericArg::Region(_)) | None => Ok(constant.clone()),
+        }
+    }
+}
+
+/// Maps the bound variables that are free in a term: those with at least the current depth.
+pub(crate) struct FreeVars<M> {
+    /// Whether any variable changes.
+    pub(crate) enabled: bool,
+    pub(crate) map: M,
+}
+
+impl<F, M> LeafMap<F> for FreeVars<M>
+where
+    F: TypeFamily,
+    M: FnMut(&F, VarKind, BoundVar, u32) -> Result<Option<GenericArg<F>>, TermError>,
+{
+    #[inline]
+    fn skip(&self, meta: Meta, depth: u32) -> bool {
+        !self.enabled || u32::from(meta.outer) <= depth
+    }
+
+    #[inline]
+    fn map(
+        &mut self,
+        cx: &F,
+        kind: VarKind,
+        leaf: Leaf<F::Name>,
+        depth: u32,
+    ) -> Result<Option<GenericArg<F>>, TermError> {
+        match leaf {
+            Leaf::Bound(var) if var.depth.0 >= depth => (self.map)(cx, kind, var, depth),
+            Leaf::Bound(_) | Leaf::Infer(_) | Leaf::Placeholder(_) => Ok(None),
+        }
+    }
+}
 
 /// Moves `value` under `by` additional binders: increases the depth of its free bound variables.
 pub fn shift_in<F: TypeFamily, T: Fold<F>>(cx: &F, value: &T, by: u32) -> Result<T, TermError> {
-    value.try_fold_with(&mut Shift { cx, by, state: FoldState::default() })
+    let map = |cx: &F, kind: VarKind, var: BoundVar, _depth: u32| {
+        let depth = var.depth.0.checked_add(by).ok_or(TermError::BinderTooFar)?;
+        Leaf::Bound(BoundVar::new(depth, var.index)).build(cx, kind).map(Some)
+    };
+    map_leaves(cx, value, &mut FreeVars { enabled: by != 0, map })
 }
 
 /// Moves `value` out of `by` binders; fails if it mentions a variable of those binders.
 pub fn shift_out<F: TypeFamily, T: Fold<F>>(cx: &F, value: &T, by: u32) -> Result<T, TermError> {
-    value.try_fold_with(&mut Unshift { cx, by, state: FoldState::default() })
-}
-
-struct Shift<'c, F: TypeFamily> {
-    cx: &'c F,
-    by: u32,
-    state: FoldState<F>,
-}
-
-impl<F: TypeFamily> Shift<'_, F> {
-    fn shift(&self, var: BoundVar) -> Result<BoundVar, TermError> {
-        if var.depth.0 < self.state.depth {
-            return Ok(var);
+    let map = |cx: &F, kind: VarKind, var: BoundVar, depth: u32| {
+        if var.depth.0 - depth < by {
+            return Err(TermError::Unbound(var));
         }
-        let depth = var.depth.0.checked_add(self.by).ok_or(TermError::BinderTooFar)?;
-        Ok(BoundVar { depth: DebruijnIndex(depth), index: var.index })
-    }
+        Leaf::Bound(BoundVar::new(var.depth.0 - by, var.index)).build(cx, kind).map(Some)
+    };
+    map_leaves(cx, value, &mut FreeVars { enabled: by != 0, map })
 }
-
-struct Unshift<'c, F: TypeFamily> {
-    cx: &'c F,
-    by: u32,
-    state: FoldState<F>,
-}
-
-impl<F: TypeFamily> Unshift<'_, F> {
-    fn shift(&self, var: BoundVar) -> Result<BoundVar, TermError> {
-        match var.depth.0.checked_sub(self.state.depth) {
-            None => Ok(var),
-            Some(free) if free < self.by => Err(TermError::Unbound(var)),
-            Some(_) => Ok(BoundVar { depth: DebruijnIndex(var.depth.0 - self.by), index: var.index }),
-        }
-    }
-}
-
-macro_rules! shifting_folder {
-    ($($name:ident),*) => {$(
-        impl<F: TypeFamily> Folder<F> for $name<'_, F> {
-            type Error = TermError;
-
-            fn cx(&self) -> &F {
-                self.cx
-            }
-
-            fn state(&mut self) -> &mut FoldState<F> {
-                &mut self.state
-            }
-
-            fn skip(&self, meta: Meta) -> bool {
-                self.by == 0 || u32::from(meta.outer) <= self.state.depth
-            }
-
-            fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
-                match ty.data() {
-                    TyData::BoundVariable(var) => Ty::new(self.cx, TyData::BoundVariable(self.shift(var)?)),
-                    TyData::Apply(_)
-                    | TyData::Placeholder(_)
-                    | TyData::InferenceVar(_)
-                    | TyData::Dyn(_)
-                    | TyData::Fn(_)
-                    | TyData::GeneratorWitness(_)
-                    | TyData::Alias(_)
-                    | TyData::Error(_) => super_fold_ty(ty, self),
-                }
-            }
-
-            fn fold_region(&mut self, region: Region<F>) -> Result<Region<F>, TermError> {
-                match region {
-                    Region::Bound(var) => Ok(Region::Bound(self.shift(var)?)),
-                    Region::Static
-                    | Region::Erased
-                    | Region::Placeholder(_)
-                    | Region::Infer(_)
-                    | Region::Error(_) => Ok(region),
-                }
-            }
-
-            fn fold_const(&mut self, constant: &Const<F>) -> Result<Const<F>, TermError> {
-                match constant.data() {
-                    ConstData::Bound(var) => Const::new(self.cx, ConstData::Bound(self.shift(var)?)),
-                    ConstData::Value(_)
-                    | ConstData::Placeholder(_)
-                    | ConstData::Infer(_)
-                    | ConstData::Expr(..)
-                    | ConstData::Alias(..)
-                    | ConstData::Error(_) => super_fold_const(constant, self),
-                }
-            }
-        }
-    )*};
-}
-shifting_folder!(Shift, Unshift);
 
 /// Replacements for the variables of one binder.
 #[derive(Clone, Debug)]
@@ -145,6 +245,32 @@ impl<F: TypeFamily> Instantiation<F> {
         }
         this
     }
+
+    fn get(&self, kind: VarKind, var: BoundVar) -> Result<GenericArg<F>, TermError> {
+        let index = var.index as usize;
+        let found = match kind {
+            VarKind::Ty => self.types.get(index).cloned().map(GenericArg::Ty),
+            VarKind::Region => self.regions.get(index).copied().map(GenericArg::Region),
+            VarKind::Const => self.consts.get(index).cloned().map(GenericArg::Const),
+        };
+        found.ok_or(TermError::Unbound(var))
+    }
+
+    /// Replaces the variables of the innermost binder and decreases the depth of those of outer binders.
+    fn map(
+        &self,
+        cx: &F,
+        kind: VarKind,
+        var: BoundVar,
+        depth: u32,
+    ) -> Result<Option<GenericArg<F>>, TermError> {
+        let arg = if var.depth.0 == depth {
+            shift_in(cx, &self.get(kind, var)?, depth)
+        } else {
+            Leaf::Bound(BoundVar::new(var.depth.0 - 1, var.index)).build(cx, kind)
+        };
+        arg.map(Some)
+    }
 }
 
 /// Replaces the variables of the innermost binder around `value` and removes that binder.
@@ -153,7 +279,8 @@ pub fn instantiate<F: TypeFamily, T: Fold<F>>(
     value: &T,
     with: &Instantiation<F>,
 ) -> Result<T, TermError> {
-    value.try_fold_with(&mut Instantiate { cx, with, state: FoldState::default() })
+    let map = |cx: &F, kind: VarKind, var: BoundVar, depth: u32| with.map(cx, kind, var, depth);
+    map_leaves(cx, value, &mut FreeVars { enabled: true, map })
 }
 
 /// Replaces the variables of the innermost binder around a list of arguments.
@@ -162,91 +289,7 @@ pub fn instantiate_args<F: TypeFamily>(
     args: &[GenericArg<F>],
     with: &Instantiation<F>,
 ) -> Result<Vec<GenericArg<F>>, TermError> {
-    let mut folder = Instantiate { cx, with, state: FoldState::default() };
-    args.iter().map(|arg| arg.try_fold_with(&mut folder)).collect()
-}
-
-struct Instantiate<'c, F: TypeFamily> {
-    cx: &'c F,
-    with: &'c Instantiation<F>,
-    state: FoldState<F>,
-}
-
-enum Occurrence {
-    /// Bound inside the value: unchanged.
-    Inner,
-    /// Bound by the instantiated binder.
-    Here(usize),
-    /// Bound outside: the depth decreases by one.
-    Outer(BoundVar),
-}
-
-impl<F: TypeFamily> Instantiate<'_, F> {
-    #[inline]
-    fn classify(&self, var: BoundVar) -> Occurrence {
-        match var.depth.0.checked_sub(self.state.depth) {
-            None => Occurrence::Inner,
-            Some(0) => Occurrence::Here(var.index as usize),
-            Some(_) => {
-                Occurrence::Outer(BoundVar { depth: DebruijnIndex(var.depth.0 - 1), index: var.index })
-            }
-        }
-    }
-}
-
-impl<F: TypeFamily> Folder<F> for Instantiate<'_, F> {
-    type Error = TermError;
-
-    #[inline]
-    fn cx(&self) -> &F {
-        self.cx
-    }
-
-    #[inline]
-    fn state(&mut self) -> &mut FoldState<F> {
-        &mut self.state
-    }
-
-    #[inline]
-    fn skip(&self, meta: Meta) -> bool {
-        u32::from(meta.outer) <= self.state.depth
-    }
-
-    fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
-        let TyData::BoundVariable(var) = ty.data() else { return super_fold_ty(ty, self) };
-        match self.classify(var) {
-            Occurrence::Inner => Ok(ty.clone()),
-            Occurrence::Here(index) => {
-                let ty = self.with.types.get(index).ok_or(TermError::Unbound(var))?;
-                if ty.meta().is_closed() { Ok(ty.clone()) } else { shift_in(self.cx, ty, self.state.depth) }
-            }
-            Occurrence::Outer(var) => Ty::new(self.cx, TyData::BoundVariable(var)),
-        }
-    }
-
-    fn fold_region(&mut self, region: Region<F>) -> Result<Region<F>, TermError> {
-        let Region::Bound(var) = region else { return Ok(region) };
-        match self.classify(var) {
-            Occurrence::Inner => Ok(region),
-            Occurrence::Here(index) => {
-                let region = self.with.regions.get(index).ok_or(TermError::Unbound(var))?;
-                shift_in(self.cx, region, self.state.depth)
-            }
-            Occurrence::Outer(var) => Ok(Region::Bound(var)),
-        }
-    }
-
-    fn fold_const(&mut self, constant: &Const<F>) -> Result<Const<F>, TermError> {
-        let ConstData::Bound(var) = constant.data() else { return super_fold_const(constant, self) };
-        match self.classify(var) {
-            Occurrence::Inner => Ok(constant.clone()),
-            Occurrence::Here(index) => {
-                let constant = self.with.consts.get(index).ok_or(TermError::Unbound(var))?;
-                shift_in(self.cx, constant, self.state.depth)
-            }
-            Occurrence::Outer(var) => Const::new(self.cx, ConstData::Bound(var)),
-        }
-    }
+    instantiate(cx, &args.to_vec(), with)
 }
 
 /// Replaces named parameters of the root universe. `lookup` returns a parameter's replacement, or `None` to
@@ -256,64 +299,26 @@ pub fn replace_params<F: TypeFamily, T: Fold<F>>(
     value: &T,
     lookup: impl Fn(F::Name) -> Option<GenericArg<F>>,
 ) -> Result<T, TermError> {
-    value.try_fold_with(&mut ReplaceParams { cx, lookup, state: FoldState::default() })
+    map_leaves(cx, value, &mut Params(lookup))
 }
 
-struct ReplaceParams<'c, F: TypeFamily, L> {
-    cx: &'c F,
-    lookup: L,
-    state: FoldState<F>,
-}
+struct Params<L>(L);
 
-impl<F: TypeFamily, L: Fn(F::Name) -> Option<GenericArg<F>>> ReplaceParams<'_, F, L> {
-    fn get(&self, id: PlaceholderId<F::Name>) -> Result<Option<GenericArg<F>>, TermError> {
-        let PlaceholderId::Named(name) = id else { return Ok(None) };
-        (self.lookup)(name).map(|arg| shift_in(self.cx, &arg, self.state.depth)).transpose()
-    }
-}
-
-impl<F: TypeFamily, L: Fn(F::Name) -> Option<GenericArg<F>>> Folder<F> for ReplaceParams<'_, F, L> {
-    type Error = TermError;
-
-    #[inline]
-    fn cx(&self) -> &F {
-        self.cx
-    }
-
-    #[inline]
-    fn state(&mut self) -> &mut FoldState<F> {
-        &mut self.state
-    }
-
-    #[inline]
-    fn skip(&self, meta: Meta) -> bool {
+impl<F: TypeFamily, L: Fn(F::Name) -> Option<GenericArg<F>>> LeafMap<F> for Params<L> {
+    fn skip(&self, meta: Meta, _depth: u32) -> bool {
         !meta.flags.intersects(Flags::PLACEHOLDER)
     }
 
-    #[inline]
-    fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
-        let TyData::Placeholder(placeholder) = ty.data() else { return super_fold_ty(ty, self) };
-        match self.get(placeholder.id)? {
-            Some(GenericArg::Ty(ty)) => Ok(ty),
-            Some(GenericArg::Region(_) | GenericArg::Const(_)) | None => Ok(ty.clone()),
-        }
-    }
-
-    fn fold_region(&mut self, region: Region<F>) -> Result<Region<F>, TermError> {
-        let Region::Placeholder(placeholder) = region else { return Ok(region) };
-        match self.get(placeholder.id)? {
-            Some(GenericArg::Region(region)) => Ok(region),
-            Some(GenericArg::Ty(_) | GenericArg::Const(_)) | None => Ok(region),
-        }
-    }
-
-    fn fold_const(&mut self, constant: &Const<F>) -> Result<Const<F>, TermError> {
-        let ConstData::Placeholder(placeholder) = constant.data() else {
-            return super_fold_const(constant, self);
+    fn map(
+        &mut self,
+        cx: &F,
+        _kind: VarKind,
+        leaf: Leaf<F::Name>,
+        depth: u32,
+    ) -> Result<Option<GenericArg<F>>, TermError> {
+        let Leaf::Placeholder(Placeholder { id: PlaceholderId::Named(name), .. }) = leaf else {
+            return Ok(None);
         };
-        match self.get(placeholder.id)? {
-            Some(GenericArg::Const(constant)) => Ok(constant),
-            Some(GenericArg::Ty(_) | GenericArg::Region(_)) | None => Ok(constant.clone()),
-        }
+        (self.0)(name).map(|arg| shift_in(cx, &arg, depth)).transpose()
     }
 }

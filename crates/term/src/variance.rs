@@ -47,3 +47,14 @@ impl Variance {
         }
     }
 }
+
+impl std::fmt::Display for Variance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Covariant => "covariant",
+            Self::Contravariant => "contravariant",
+            Self::Invariant => "invariant",
+            Self::Bivariant => "bivariant",
+        })
+    }
+}

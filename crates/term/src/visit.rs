@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 const MIN_CACHED_WEIGHT: u16 = 16;
 
 /// State of a visit: current depth and visited nodes.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct VisitState {
     /// Number of binders entered.
     pub depth: u32,

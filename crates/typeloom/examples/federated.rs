@@ -12,20 +12,20 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use typeloom::components::aggregator::FederatedAverage;
-use typeloom::components::codec::int8::Int8;
-use typeloom::components::model::{Loss, Network, Settings};
-use typeloom::components::seeded::Seeded;
-use typeloom::components::source::csv::Table;
-use typeloom::components::source::{Batches, Samples};
-use typeloom::host::SystemClock;
-use typeloom::wire::endpoint::{Config, Endpoint, Parts};
-use typeloom::wire::envelope::RunId;
-use typeloom::wire::journal::NoJournal;
-use typeloom::wire::memory::LocalNetwork;
-use typeloom::{
-    AnyTensor, Artifact, Compiler, Components, Datum, Graph, Model, Module, Part, PeerId, Verify,
-};
+use typeloom::module::{Artifact, Compiler, Graph, Model, Module, PeerId};
+use typeloom::run::components::aggregator::FederatedAverage;
+use typeloom::run::components::codec::int8::Int8;
+use typeloom::run::components::model::{Loss, Network, Settings};
+use typeloom::run::components::seeded::Seeded;
+use typeloom::run::components::source::csv::Table;
+use typeloom::run::components::source::{Batches, Samples};
+use typeloom::run::host::SystemClock;
+use typeloom::run::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom::run::wire::envelope::RunId;
+use typeloom::run::wire::journal::NoJournal;
+use typeloom::run::wire::memory::LocalNetwork;
+use typeloom::run::{Components, Datum, Part, Verify};
+use typeloom::types::AnyTensor;
 
 const PEERS: [&str; 3] = ["ada", "ben", "cho"];
 const ROUNDS: u64 = 60;
@@ -101,7 +101,7 @@ impl Module for Round {
 
 fn network() -> Result<Network<[f32]>, Box<dyn Error>> {
     let settings = Settings { loss: Loss::CrossEntropy, ..Settings::default() };
-    Ok(Network::from_bytes(&typeloom::model_from_text(NETWORK)?, &settings)?)
+    Ok(Network::from_bytes(&typeloom::onnx::model_from_text(NETWORK)?, &settings)?)
 }
 
 /// Points of two rings in an arc, with their classes, as a CSV file.
@@ -230,7 +230,7 @@ pub(crate) fn walk() -> Result<Learned, Box<dyn Error>> {
         .compile(Round)?;
     let mut types = vec![format!("averaged: {}", artifact.type_of("averaged").unwrap_or("?"))];
     for part in artifact.parts() {
-        let ops: Vec<_> = part.node.iter().map(typeloom::NodeProto::op_type).collect();
+        let ops: Vec<_> = part.node.iter().map(typeloom::onnx::NodeProto::op_type).collect();
         types.push(format!(
             "on {}: {} nodes, {}, ...",
             part.name(),

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use typeloom as bb;
-use typeloom::{
-    AnyTensor, Backend, ByExecution, Compiler, Components, Cpu, Executor, Graph, GraphExecutor, Index,
-    Module, OperatorMethods, Verify,
-};
+use typeloom::module::{Backend, Compiler, Graph, GraphExecutor, Index, Module, OperatorMethods};
+use typeloom::run::{ByExecution, Components, Cpu, Executor, Verify};
+use typeloom::types::AnyTensor;
 
 /// The embedded backend, counting what it is asked for.
 #[derive(Clone, Default)]

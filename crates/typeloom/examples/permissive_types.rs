@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use typeloom::{Compiler, Graph, Module, OperatorMethods};
+use typeloom::module::{Compiler, Graph, Module, OperatorMethods};
 
 /// Nothing settles `x`, and nothing is bound to `compute`.
 struct Open;

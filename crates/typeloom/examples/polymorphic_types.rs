@@ -7,13 +7,16 @@ use std::error::Error;
 use std::sync::Arc;
 
 use typeloom as bb;
-use typeloom::{
-    AnyTensor, AtomicOpDecl, AtomicOpKind, AttributeProto, BROADCAST_BINARY, CustomRelationCtx, Dtype,
-    ELEMENTWISE, ElementStorage, GraphProto, Lattice, NodeProto, PortDecl, PortRef, RelationError,
-    RelationResult, Storage, TENSOR_PRIMITIVES, TENSOR_PRIMITIVES_OPS, TYPE_ANY, TYPE_BYTES, TYPE_SCALAR_F32,
-    TYPE_TENSOR, TYPE_TENSOR_F32, TYPE_TENSOR_F64, TypeCause, TypeError, TypeKind, TypeNode, TypeNodeReg,
-    TypeRelation, TypeSolution, TypeSolver, ValueInfoProto,
+use typeloom::onnx::{AttributeProto, GraphProto, NodeProto, ValueInfoProto};
+use typeloom::types::builtins::{
+    TYPE_ANY, TYPE_BYTES, TYPE_SCALAR_F32, TYPE_TENSOR, TYPE_TENSOR_F32, TYPE_TENSOR_F64,
 };
+use typeloom::types::operators::{
+    AtomicOpDecl, AtomicOpKind, BROADCAST_BINARY, CustomRelationCtx, ELEMENTWISE, PortDecl, PortRef,
+    RelationError, RelationResult, TENSOR_PRIMITIVES, TENSOR_PRIMITIVES_OPS, TypeCause, TypeError,
+    TypeRelation, TypeSolution, TypeSolver,
+};
+use typeloom::types::{AnyTensor, Dtype, ElementStorage, Lattice, Storage, TypeKind, TypeNode, TypeNodeReg};
 
 /// What a step shows.
 type Lines = Result<Vec<String>, Box<dyn Error>>;

@@ -8,14 +8,14 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use typeloom::wire::clock::Clock;
-use typeloom::wire::endpoint::{Config, Endpoint, Parts};
-use typeloom::wire::envelope::RunId;
-use typeloom::wire::journal::NoJournal;
-use typeloom::wire::memory::LocalNetwork;
-use typeloom::{
-    AnyTensor, Artifact, Coercion, Compiler, Components, Datum, Graph, Module, Part, PeerId, Verify,
-};
+use typeloom::module::{Artifact, Coercion, Compiler, Graph, Module, PeerId};
+use typeloom::run::wire::clock::Clock;
+use typeloom::run::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom::run::wire::envelope::RunId;
+use typeloom::run::wire::journal::NoJournal;
+use typeloom::run::wire::memory::LocalNetwork;
+use typeloom::run::{Components, Datum, Part, Verify};
+use typeloom::types::AnyTensor;
 
 /// Sends floats to peers, which compute on them as doubles.
 struct Exchange;
@@ -38,7 +38,7 @@ impl Module for Exchange {
 fn shown(artifact: &Artifact) -> Vec<String> {
     let mut lines: Vec<String> = artifact.report.casts.iter().map(ToString::to_string).collect();
     for part in artifact.parts() {
-        let ops: Vec<_> = part.node.iter().map(typeloom::NodeProto::op_type).collect();
+        let ops: Vec<_> = part.node.iter().map(typeloom::onnx::NodeProto::op_type).collect();
         lines.push(format!("on {}: {}", part.name(), ops.join(", ")));
     }
     lines

@@ -3,18 +3,21 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use typeloom::{Operators, Options};
+use typeloom_ops::described::Operators;
+use typeloom_rewrite::advise::applied;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Fix};
+use typeloom_solver::model::Options;
+use typeloom_solver::universe::Universe;
 
 fn diagnose(bytes: &[u8]) -> Vec<Diagnostic> {
     let (options, operators) = (Options::default(), Operators::standard());
-    let mut checked = typeloom::check(bytes, &options).expect("the model can be read");
-    typeloom::diagnose(bytes, &mut checked, &options, &operators)
+    let mut checked = typeloom_ops::check::check(bytes, &options).expect("the model can be read");
+    typeloom_rewrite::advise::advised(bytes, &mut checked, &operators, Universe::standard(), &options)
 }
 
 fn of_text(graph: &str) -> Vec<u8> {
     let text = format!("<ir_version: 10, opset_import: [\"\" : 21, \"local\" : 1]>\n{graph}");
-    typeloom::model_from_text(&text).unwrap_or_else(|error| panic!("{error}: {graph}"))
+    typeloom_onnx::text::model_bytes(&text).unwrap_or_else(|error| panic!("{error}: {graph}"))
 }
 
 /// How often each code is there.
@@ -34,7 +37,7 @@ fn fixes_hold(name: &str, bytes: &[u8]) -> usize {
     let mut made = 0;
     for diagnostic in &found {
         let Some(fix) = &diagnostic.fix else { continue };
-        let fixed = typeloom::apply_fix(bytes, diagnostic, &options, &operators)
+        let fixed = applied(bytes, diagnostic, fix, (&operators, Universe::standard(), &options))
             .unwrap_or_else(|| panic!("{name}: {fix:?} cannot be made"));
         let after = counts(&diagnose(&fixed));
         let of = |counts: &BTreeMap<Code, usize>, code: &Code| counts.get(code).copied().unwrap_or(0);
@@ -95,7 +98,7 @@ fn the_fixes_of_recorded_models_hold() {
     let mut made = 0;
     for file in files {
         let bytes = std::fs::read(&file).expect("the file was listed");
-        if typeloom::check(&bytes, &Options::default()).is_ok() {
+        if typeloom_ops::check::check(&bytes, &Options::default()).is_ok() {
             made += fixes_hold(&file.display().to_string(), &bytes);
         }
     }

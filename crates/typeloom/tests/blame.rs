@@ -1,15 +1,15 @@
 //! What diagnostics say of where extents come from, and how often they say that a seed is wrong.
 
-use typeloom::{Options, Seed};
 use typeloom_solver::diagnostic::{Code, Diagnostic, diagnose};
+use typeloom_solver::model::{Options, Seed};
 
 fn found(graph: &str, seeds: &[(&str, &str)]) -> Vec<Diagnostic> {
     let text = format!("<ir_version: 10, opset_import: [\"\" : 21]>\n{graph}");
-    let bytes = typeloom::model_from_text(&text).expect("the text is a model");
+    let bytes = typeloom_onnx::text::model_bytes(&text).expect("the text is a model");
     let seeds =
         seeds.iter().map(|(name, ty)| ((*name).to_owned(), Seed::parse(ty).expect("a type"))).collect();
     let options = Options { seeds, ..Options::default() };
-    let mut checked = typeloom::check(&bytes, &options).expect("the model can be read");
+    let mut checked = typeloom_ops::check::check(&bytes, &options).expect("the model can be read");
     diagnose(&mut checked)
 }
 
@@ -61,8 +61,8 @@ fn a_shape_that_contradicts_a_rule_is_shown_above_what_the_rule_needs() {
         g (float r, int64 t, float[4, 5] x, float[4, 6] dx, float[4, 5] h) => (y, k) {
             y, k = \"ai.onnx.preview.training\".Adagrad(r, t, x, dx, h)
         }";
-    let bytes = typeloom::model_from_text(training).expect("the text is a model");
-    let mut checked = typeloom::check(&bytes, &Options::default()).expect("the model can be read");
+    let bytes = typeloom_onnx::text::model_bytes(training).expect("the text is a model");
+    let mut checked = typeloom_ops::check::check(&bytes, &Options::default()).expect("the model can be read");
     let found = diagnose(&mut checked);
     assert_eq!(found[0].notes[0], "known   [4, 6]\nneeded  [4, 5]\n            ^");
 }

@@ -16,9 +16,9 @@ mod layers;
 
 use cases::{Case, Table, bytes_if_there, bytes_of, case_files, list};
 use judge::{Verdict, judge_inference, judge_outputs, judge_value};
-use typeloom::{Mode, Options};
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
 use typeloom_solver::elem::Elem;
+use typeloom_solver::model::{Mode, Options};
 
 fn options(mode: Mode) -> Options {
     Options { mode, ..Options::default() }
@@ -34,7 +34,7 @@ fn inference_agrees_with_the_reference() {
     for case in cases.iter().filter(judged) {
         let bytes = bytes_of("inference", case.model());
         let expected = case.expected();
-        let verdict = match typeloom::check(&bytes, &options(Mode::Permissive)) {
+        let verdict = match typeloom_ops::check::check(&bytes, &options(Mode::Permissive)) {
             Ok(mut checked) => judge_inference(&typeloom_report::infer::types(&mut checked), &expected),
             Err(error) => Verdict::rejected(error.to_string()),
         };
@@ -84,7 +84,7 @@ const NOT_FOUND_YET: &[(&str, &str)] = &[];
 const REFERENCE_WRONG: &[(&str, &str)] =
     &[("STFT", "the reference reads a missing `onesided` as 0, but its default is 1")];
 
-fn rejected(checked: &mut typeloom::Checked<'_>) -> Verdict {
+fn rejected(checked: &mut typeloom_solver::model::Checked<'_>) -> Verdict {
     let diagnostics = typeloom_solver::diagnostic::diagnose(checked);
     let first = diagnostics.first().map(|first| typeloom_report::concise::diagnostic("model", first));
     Verdict::rejected(first.unwrap_or_default())
@@ -95,7 +95,7 @@ fn is_reference_wrong(case: &Case) -> bool {
 }
 
 /// Whether everything that we find wrong with a model is on the list of what the reference lets pass.
-fn is_too_lenient(checked: &mut typeloom::Checked<'_>) -> bool {
+fn is_too_lenient(checked: &mut typeloom_solver::model::Checked<'_>) -> bool {
     let known = |name: &str| REFERENCE_TOO_LENIENT.iter().any(|(listed, _)| *listed == name);
     let diagnostics = typeloom_solver::diagnostic::diagnose(checked);
     diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).all(|diagnostic| {
@@ -113,7 +113,7 @@ fn well_typed_models_are_accepted() {
     let mut table = Table::new("inference, accepted");
     for case in cases.iter().filter(|case| !case.skip() && case.is_ok() && case.is_well_typed()) {
         let bytes = bytes_of("inference", case.model());
-        let verdict = match typeloom::check(&bytes, &options(Mode::Permissive)) {
+        let verdict = match typeloom_ops::check::check(&bytes, &options(Mode::Permissive)) {
             Ok(mut checked) => {
                 let accepted = checked.is_ok() || is_reference_wrong(case) || is_too_lenient(&mut checked);
                 if accepted { Verdict::exact() } else { rejected(&mut checked) }
@@ -132,8 +132,8 @@ fn ill_typed_models_are_rejected() {
     let mut table = Table::new("inference, ill-typed");
     for case in cases.iter().filter(|case| !case.skip() && !case.is_well_typed()) {
         let bytes = bytes_of("inference", case.model());
-        let rejected =
-            typeloom::check(&bytes, &options(Mode::Strict)).map_or(true, |checked| !checked.is_ok());
+        let rejected = typeloom_ops::check::check(&bytes, &options(Mode::Strict))
+            .map_or(true, |checked| !checked.is_ok());
         table.add(case, if rejected { Verdict::exact() } else { Verdict::wrong("accepted") });
     }
     table.finish();
@@ -146,7 +146,7 @@ fn erased_outputs_are_inferred_as_they_came_out() {
     let mut table = Table::new("backend, erased");
     for case in cases.iter().filter(|case| !case.skip()) {
         let bytes = bytes_of("backend/erased", case.model());
-        let verdict = match typeloom::check(&bytes, &options(Mode::Permissive)) {
+        let verdict = match typeloom_ops::check::check(&bytes, &options(Mode::Permissive)) {
             Ok(mut checked) => judge_outputs(&typeloom_report::infer::types(&mut checked), case.actual()),
             Err(error) => Verdict::rejected(error.to_string()),
         };
@@ -179,7 +179,8 @@ fn execution_never_contradicts_inference() {
     let mut table = Table::new("backend, executed");
     for case in cases.iter().filter(|case| !case.skip() && case.data().is_some()) {
         let bytes = bytes_of("backend/erased", case.model());
-        let mut checked = typeloom::check(&bytes, &options(Mode::Permissive)).expect("the model can be read");
+        let mut checked =
+            typeloom_ops::check::check(&bytes, &options(Mode::Permissive)).expect("the model can be read");
         let types = typeloom_report::infer::types(&mut checked);
         let outputs = types["outputs"].as_object().into_iter().flatten();
         let mut verdict = Verdict::exact();
@@ -210,7 +211,7 @@ fn constant_inputs_give_exact_shapes() {
     let mut table = Table::new("constant_shapes");
     for case in cases.iter().filter(|case| !case.skip()) {
         let bytes = bytes_of("constant_shapes", case.model());
-        let verdict = match typeloom::check(&bytes, &options(Mode::Permissive)) {
+        let verdict = match typeloom_ops::check::check(&bytes, &options(Mode::Permissive)) {
             Ok(mut checked) => judge_outputs(&typeloom_report::infer::types(&mut checked), case.declared()),
             Err(error) => Verdict::rejected(error.to_string()),
         };
@@ -226,7 +227,7 @@ fn backend_models_are_accepted() {
     let mut table = Table::new("backend, accepted");
     for case in cases.iter().filter(|case| !case.skip()) {
         let bytes = bytes_of("backend", case.model());
-        let verdict = match typeloom::check(&bytes, &options(Mode::Strict)) {
+        let verdict = match typeloom_ops::check::check(&bytes, &options(Mode::Strict)) {
             Ok(checked) if checked.is_ok() => Verdict::exact(),
             Ok(mut checked) => rejected(&mut checked),
             Err(error) => Verdict::rejected(error.to_string()),
@@ -243,8 +244,8 @@ fn each_fault_of_the_ill_typed_models_is_found() {
     let mut table = Table::new("illtyped");
     for file in files {
         let bytes = std::fs::read(&file).expect("the folder was just listed");
-        let rejected =
-            typeloom::check(&bytes, &options(Mode::Strict)).map_or(true, |checked| !checked.is_ok());
+        let rejected = typeloom_ops::check::check(&bytes, &options(Mode::Strict))
+            .map_or(true, |checked| !checked.is_ok());
         let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if let Some((_, reason)) = NOT_FOUND_YET.iter().find(|(known, _)| *known == name) {
             assert!(!rejected, "{name} is found now: take it off the list");
@@ -269,7 +270,7 @@ fn recording_causes_changes_no_answer() {
             for bytes in [Some(once), again].into_iter().flatten() {
                 let answer = |trace| {
                     let options = Options { mode: Mode::Permissive, trace, ..Options::default() };
-                    let mut checked = typeloom::check(&bytes, &options).ok()?;
+                    let mut checked = typeloom_ops::check::check(&bytes, &options).ok()?;
                     Some((typeloom_report::infer::types(&mut checked), checked.equations().len()))
                 };
                 if answer(false) != answer(true) {

@@ -1,13 +1,13 @@
 //! What the equations of a graph force on the symbols of its inputs, and what they do not.
 
-use typeloom::Options;
 use typeloom_solver::diagnostic::diagnose;
+use typeloom_solver::model::Options;
 
 /// The codes and messages that a graph gives, an error marked.
 fn found(graph: &str) -> Vec<String> {
     let text = format!("<ir_version: 10, opset_import: [\"\" : 21, \"local\" : 1]>\n{graph}");
-    let bytes = typeloom::model_from_text(&text).expect("the text is a model");
-    let mut checked = typeloom::check(&bytes, &Options::default()).expect("the model can be read");
+    let bytes = typeloom_onnx::text::model_bytes(&text).expect("the text is a model");
+    let mut checked = typeloom_ops::check::check(&bytes, &Options::default()).expect("the model can be read");
     let ok = checked.is_ok();
     let diagnostics = diagnose(&mut checked);
     assert_eq!(ok, diagnostics.iter().all(|diagnostic| !diagnostic.is_error()));
@@ -141,8 +141,8 @@ fn an_output_may_not_promise_the_symbol_of_another_input() {
 /// The type of `y` under options.
 fn y(graph: &str, options: &Options) -> String {
     let text = format!("<ir_version: 10, opset_import: [\"\" : 21]>\n{graph}");
-    let bytes = typeloom::model_from_text(&text).expect("the text is a model");
-    let mut checked = typeloom::check(&bytes, options).expect("the model can be read");
+    let bytes = typeloom_onnx::text::model_bytes(&text).expect("the text is a model");
+    let mut checked = typeloom_ops::check::check(&bytes, options).expect("the model can be read");
     assert!(diagnose(&mut checked).is_empty(), "{:?}", diagnose(&mut checked));
     let y = checked.find("y").expect("the graph has a value `y`");
     checked.display_type(y)
@@ -167,8 +167,8 @@ fn an_assumption_is_put_in_wherever_the_symbol_stands() {
 #[test]
 fn assumptions_that_make_no_sense_are_refused() {
     let text = format!("<ir_version: 10, opset_import: [\"\" : 21]>\n{JOINED}");
-    let bytes = typeloom::model_from_text(&text).expect("the text is a model");
-    let refused = |pairs: &[(&str, &str)]| match typeloom::check(&bytes, &assuming(pairs)) {
+    let bytes = typeloom_onnx::text::model_bytes(&text).expect("the text is a model");
+    let refused = |pairs: &[(&str, &str)]| match typeloom_ops::check::check(&bytes, &assuming(pairs)) {
         Ok(_) => String::new(),
         Err(error) => error.to_string(),
     };
@@ -197,8 +197,8 @@ fn what_is_left_open_is_listed_as_json() {
         z = Concat <axis = 1> (x, y)  v = Add(y, w)
     }";
     let text = format!("<ir_version: 10, opset_import: [\"\" : 21]>\n{graph}");
-    let bytes = typeloom::model_from_text(&text).expect("the text is a model");
-    let checked = typeloom::check(&bytes, &Options::default()).expect("the model can be read");
+    let bytes = typeloom_onnx::text::model_bytes(&text).expect("the text is a model");
+    let checked = typeloom_ops::check::check(&bytes, &Options::default()).expect("the model can be read");
     let listed: Vec<String> =
         typeloom_report::infer::equations(&checked).iter().map(ToString::to_string).collect();
     assert_eq!(

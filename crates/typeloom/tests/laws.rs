@@ -22,9 +22,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
-use typeloom::{Mode, Options};
 use typeloom_onnx::messages::{ModelProto, read};
 use typeloom_onnx::prost::Message as _;
+use typeloom_solver::model::{Mode, Options};
 
 use change::{Shuffle, is_plain, rename_symbols, rename_values, renamed, shuffle, strip, substitute};
 use refine::{Difference, refines};
@@ -68,7 +68,7 @@ struct Answer {
 }
 
 fn answer_with(bytes: &[u8], options: &Options) -> Option<Answer> {
-    let mut checked = typeloom::check(bytes, options).ok()?;
+    let mut checked = typeloom_ops::check::check(bytes, options).ok()?;
     let (ok, types) = (checked.is_ok(), typeloom_report::infer::types(&mut checked));
     let shown = |it: &typeloom_solver::diagnostic::Diagnostic| format!("{}: {}", it.severity, it.message);
     let problems = typeloom_solver::diagnostic::diagnose(&mut checked).iter().map(shown).collect();
@@ -140,7 +140,7 @@ fn a_model_annotated_with_its_own_types_is_right_and_stays_as_it_is() {
     let models = models();
     for model in &models {
         let options = Options { mode: Mode::Permissive, ..Options::default() };
-        let Ok(mut checked) = typeloom::check(&model.bytes, &options) else { continue };
+        let Ok(mut checked) = typeloom_ops::check::check(&model.bytes, &options) else { continue };
         if !checked.is_ok() {
             continue;
         }
@@ -155,7 +155,7 @@ fn a_model_annotated_with_its_own_types_is_right_and_stays_as_it_is() {
                 broken.push(format!("{}: {}", model.name, words.unwrap_or_default()));
             }
             Some(_) => {
-                let mut checked = typeloom::check(&bytes, &options).expect("it was just read");
+                let mut checked = typeloom_ops::check::check(&bytes, &options).expect("it was just read");
                 let found = typeloom_solver::diagnostic::diagnose(&mut checked);
                 let first = found.iter().find(|diagnostic| diagnostic.is_error()).map(|d| d.message.clone());
                 broken.push(format!("{}: {}", model.name, first.unwrap_or_default()));

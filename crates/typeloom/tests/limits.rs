@@ -1,14 +1,14 @@
 //! Limits that affect verdicts, each at the limit and one past it: what a limit hides is reported, see `docs/limits.md`.
 
-use typeloom::{Mode, Options};
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::parse_model;
 use typeloom_solver::diagnostic::{Code, Diagnostic, diagnose, diagnose_error, explain_value};
+use typeloom_solver::model::{Mode, Options};
 
 fn check(text: &str, mode: Mode) -> (bool, Vec<Diagnostic>) {
     let bytes = parse_model(text).expect("the text is a model").encode_to_vec();
     let options = Options { mode, ..Options::default() };
-    let mut checked = typeloom::check(&bytes, &options).expect("the bytes are a model");
+    let mut checked = typeloom_ops::check::check(&bytes, &options).expect("the bytes are a model");
     (checked.is_ok(), diagnose(&mut checked))
 }
 
@@ -18,7 +18,7 @@ fn codes(text: &str) -> Vec<Code> {
 
 fn type_of(text: &str, value: &str) -> String {
     let bytes = parse_model(text).expect("the text is a model").encode_to_vec();
-    let mut checked = typeloom::check(&bytes, &Options::default()).expect("the bytes are a model");
+    let mut checked = typeloom_ops::check::check(&bytes, &Options::default()).expect("the bytes are a model");
     let value = checked.find(value).expect("the model has the value");
     checked.display_type(value)
 }
@@ -81,7 +81,7 @@ fn a_sum_of_65_symbols_is_reported() {
     assert_eq!(codes(&text), [Code::LimitReached]);
     let bytes = parse_model(&text).expect("the text is a model").encode_to_vec();
     let options = Options { trace: true, ..Options::default() };
-    let mut checked = typeloom::check(&bytes, &options).expect("the bytes are a model");
+    let mut checked = typeloom_ops::check::check(&bytes, &options).expect("the bytes are a model");
     let explained = explain_value(&mut checked, "y").expect("the model has the value");
     assert!(explained.extents.iter().any(|sentence| sentence.contains("limits of dims")), "{explained:?}");
 }
@@ -160,7 +160,7 @@ fn demands(count: usize) -> String {
 #[test]
 fn a_call_keeps_every_demand_of_its_function() {
     let bytes = parse_model(&demands(65)).expect("the text is a model").encode_to_vec();
-    let checked = typeloom::check(&bytes, &Options::default()).expect("the bytes are a model");
+    let checked = typeloom_ops::check::check(&bytes, &Options::default()).expect("the bytes are a model");
     assert_eq!(checked.equations().len(), 65);
 }
 
@@ -377,7 +377,7 @@ fn nested_message(count: usize) -> Vec<u8> {
 fn graphs_nest_64_deep() {
     let codes = |count: usize| -> Vec<Code> {
         let bytes = nested_message(count);
-        let found = match typeloom::check(&bytes, &Options::default()) {
+        let found = match typeloom_ops::check::check(&bytes, &Options::default()) {
             Ok(mut checked) => diagnose(&mut checked),
             Err(error) => diagnose_error(&error).into_iter().collect(),
         };

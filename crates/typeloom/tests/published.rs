@@ -34,20 +34,6 @@ fn leaves_are_registered_with_the_facade_as_the_only_dependency() {
 }
 
 #[test]
-fn every_node_of_the_tree_has_its_static_at_the_top() {
-    let facade = include_str!("../src/lib.rs");
-    let names: Vec<&str> =
-        facade.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_')).collect();
-    let ours = [TYPE_SUBMITTED.id, TYPE_REGISTERED.id];
-    let nodes: Vec<_> = bb::types::tree::registered_nodes().filter(|node| !ours.contains(&node.id)).collect();
-    assert!(nodes.len() > 40, "only {} nodes", nodes.len());
-    for node in nodes {
-        let name = format!("TYPE_{}", node.id.replace('.', "_").to_uppercase());
-        assert!(names.contains(&name.as_str()), "{name} is not at the top");
-    }
-}
-
-#[test]
 fn named_slices_are_relations_of_the_published_kinds() {
     let names = |relations: &[TypeRelation]| relations.iter().map(TypeRelation::name).collect::<Vec<_>>();
     assert!(NO_RELATIONS.is_empty());

@@ -1,6 +1,6 @@
 //! Journals: what an endpoint still knows after its process was killed.
 
-use crate::error::Malformed;
+use super::error::Malformed;
 
 /// Keeps records in order.
 ///

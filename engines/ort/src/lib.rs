@@ -15,10 +15,10 @@
 //! use typeloom_ort::Ort;
 //!
 //! let engine = Arc::new(Ort::load("libonnxruntime.so".as_ref())?);
-//! let bytes = typeloom::model_from_text(
+//! let bytes = typeloom_onnx::text::model_bytes(
 //!     r#"<ir_version: 10, opset_import: ["" : 18]> g (float[N, 2] x) => (y) { y = Add(x, x) }"#,
 //! )?;
-//! let mut checked = typeloom::check(&bytes, &Options::default())?;
+//! let mut checked = typeloom_ops::check::check(&bytes, &Options::default())?;
 //! let no_files = |_: &_| Err("no other files are read".to_owned());
 //! let session = EngineSession::of_checked(engine, &mut checked, &no_files, Verify::Inputs)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -32,16 +32,18 @@ mod versions;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use ort::environment::Environment;
 use ort::logging::LogLevel;
 use ort::session::{Session, SessionInputValue};
-use ort::value::ValueType as OrtType;
-use typeloom::{AnyTensor, Dtype, ModelProto};
+use ort::value::ValueType;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+use typeloom::ModelProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
-use typeloom_solver::value_type::{Dim, Element, ValueType};
+use typeloom_wire::stamp::{Extent, Stamp};
 
 /// The engine.
 pub struct Ort {
@@ -120,23 +122,21 @@ impl Engine for Ort {
             builder = builder.with_intra_threads(threads).map_err(|error| error.to_string())?;
         }
         let session = builder.commit_from_memory(&bytes).map_err(|error| error.to_string())?;
-        let types = session.outputs().iter().map(|it| (it.name().to_owned(), value_type(it.dtype()))).collect();
+        let types = session.outputs().iter().map(|it| (it.name().to_owned(), stamp(it.dtype()))).collect();
         Ok(Loaded { program: Box::new(Running { session: Mutex::new(session) }), types })
     }
 }
 
-fn value_type(ty: &OrtType) -> ValueType {
-    let container = |element| ValueType { element, ..ValueType::default() };
+fn stamp(ty: &ValueType) -> Stamp {
     match ty {
-        OrtType::Tensor { ty, shape, dimension_symbols: _ } => {
-            let dim = |extent: &i64| usize::try_from(*extent).map_or(Dim::Unknown, Dim::Fixed);
-            let shape = Some(shape.iter().map(dim).collect());
-            let dtype = tensor::dtype(*ty);
-            ValueType { node: dtype.map(Dtype::type_node), element: Element::Tensor(dtype), shape }
+        ValueType::Tensor { ty, shape, dimension_symbols: _ } => {
+            let extent = |extent: &i64| usize::try_from(*extent).map_or(Extent::Open, Extent::Known);
+            let shape = shape.iter().map(extent).collect();
+            Stamp::Tensor { dtype: tensor::dtype(*ty), shape: Some(shape) }
         }
-        OrtType::Sequence(inner) => container(Element::Sequence(Arc::new(value_type(inner)))),
-        OrtType::Optional(inner) => container(Element::Optional(Arc::new(value_type(inner)))),
-        OrtType::Map { .. } => ValueType::default(),
+        ValueType::Sequence(inner) => Stamp::Sequence(Box::new(stamp(inner))),
+        ValueType::Optional(inner) => Stamp::Optional(Box::new(stamp(inner))),
+        ValueType::Map { .. } => Stamp::Open,
     }
 }
 

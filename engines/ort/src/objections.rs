@@ -1,9 +1,9 @@
 //! What is known of ONNX Runtime 1.31 that its own messages do not say: operators that it would take and compute as something else.
 //! Each line comes from a recorded case, or from a graph of the tests on which it and the embedded backend differ.
 
-use typeloom::Dtype;
+use typeloom_types::dtype::Dtype;
 use typeloom_runtime::engine::Offer;
-use typeloom_solver::value_type::{Dim, ValueType};
+use typeloom_wire::stamp::{Extent, Stamp};
 
 /// Why a node is not offered.
 pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
@@ -74,6 +74,6 @@ fn is_ascending(axes: &[i64]) -> bool {
 
 /// Whether the input is known to have no elements.
 fn may_be_empty(offer: &Offer<'_>) -> bool {
-    let Some(Some(ValueType { shape: Some(shape), .. })) = offer.inputs.first() else { return false };
-    shape.contains(&Dim::Fixed(0))
+    let Some(Some(Stamp::Tensor { shape: Some(shape), .. })) = offer.inputs.first() else { return false };
+    shape.iter().any(|extent| matches!(extent, Extent::Known(0)))
 }

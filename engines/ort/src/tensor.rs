@@ -7,7 +7,8 @@ use bytes::Bytes;
 use half::{bf16, f16};
 use ort::session::SessionInputValue;
 use ort::value::{DynValue, PrimitiveTensorElementType, Tensor, TensorElementType, TensorRef};
-use typeloom::{AnyTensor, Dtype};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 /// The element types that can be handed over. The library has 8-bit and 4-bit floats and integers too, which its safe interface
 /// gives no access to.

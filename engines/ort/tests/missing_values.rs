@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use typeloom::AnyTensor;
+use typeloom_types::any_tensor::AnyTensor;
 use typeloom_onnx::messages::read;
 use typeloom_ort::Ort;
 use typeloom_runtime::engine::Engine as _;
@@ -32,7 +32,7 @@ fn an_output_without_a_value_is_an_error() {
         return;
     };
     let engine = Ort::load(&PathBuf::from(library)).expect("ORT_DYLIB_PATH names ONNX Runtime");
-    let bytes = typeloom::model_from_text(MODEL).expect("the text is a model");
+    let bytes = typeloom_onnx::text::model_bytes(MODEL).expect("the text is a model");
     let model = read(bytes.into()).expect("the bytes are a model");
     let loaded = engine.load(&model).expect("the model is valid");
     let run = |flag: bool| {

@@ -14,7 +14,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
-use typeloom::{AnyTensor, Options};
+use typeloom_solver::model::Options;
+use typeloom_types::any_tensor::AnyTensor;
 use typeloom_cpu::value::Value;
 use typeloom_differential::choices::Choices;
 use typeloom_differential::generate::{Case, Declarations, generate};
@@ -48,7 +49,7 @@ fn exposed(case: &Case) -> (ModelProto, Vec<u8>, Vec<String>) {
             tensors.insert(name.to_owned());
         }
     });
-    let bytes = typeloom::model_from_text(&case.program.text()).expect("the generator makes models");
+    let bytes = typeloom_onnx::text::model_bytes(&case.program.text()).expect("the generator makes models");
     let mut model: ModelProto = read(bytes.clone().into()).expect("the bytes are a model");
     let mut names = Vec::new();
     if let Some(graph) = &mut model.graph {
@@ -113,7 +114,7 @@ fn judge(engine: &Ort, seed: u64) -> Verdict {
         Ok(program) => program,
         Err(error) => return Verdict::Refused(error),
     };
-    let mut checked = typeloom::check(&bytes, &Options::default()).expect("it was checked before");
+    let mut checked = typeloom_ops::check::check(&bytes, &Options::default()).expect("it was checked before");
     let mut compared = 0;
     for world in &case.worlds {
         // Where an operator is undefined, ONNX Runtime may compute something: a window that is larger than its input.

@@ -13,11 +13,11 @@
 //! use typeloom::{AnyTensor, Options, Verify};
 //! use typeloom_tract::Tract;
 //!
-//! let bytes = typeloom::model_from_text(
+//! let bytes = typeloom_onnx::text::model_bytes(
 //!     r#"<ir_version: 10, opset_import: ["" : 18]>
 //!     g (float[N, 2] x) => (y) { h = Add(x, x)  y = Relu(h) }"#,
 //! )?;
-//! let mut checked = typeloom::check(&bytes, &Options::default())?;
+//! let mut checked = typeloom_ops::check::check(&bytes, &Options::default())?;
 //! let no_files = |_: &_| Err("no other files are read".to_owned());
 //! let session = EngineSession::of_checked(Arc::new(Tract), &mut checked, &no_files, Verify::Inputs)?;
 //!
@@ -42,10 +42,12 @@ use tract_onnx::prelude::{
 };
 use tract_onnx::tract_core::optim::Optimizer;
 use tract_onnx::tract_hir::infer::Factoid as _;
-use typeloom::{AnyTensor, Dtype, ModelProto};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+use typeloom::ModelProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
-use typeloom_solver::value_type::{Dim, Element, ValueType};
+use typeloom_wire::stamp::{Extent, Stamp};
 
 /// How often tract may rewrite a model, beside what its nodes allow.
 const STEPS: usize = 500;
@@ -108,27 +110,25 @@ fn optimized(model: InferenceModel) -> TractResult<TypedModel> {
     Ok(model)
 }
 
-/// The types that tract reports for named values.
-fn types(model: &InferenceModel) -> Vec<(String, ValueType)> {
+/// What tract says of the values that have names.
+fn types(model: &InferenceModel) -> Vec<(String, Stamp)> {
     let mut types = Vec::new();
     for (outlet, name) in &model.outlet_labels {
         let Ok(fact) = model.outlet_fact(*outlet) else { continue };
         let dtype = fact.datum_type.concretize().map(tensor::dtype);
-        // An element type that ONNX does not have differs from every solved type; it is not unknown.
+        // A type that no tensor of ONNX has is the worst of differences, and not an unknown type.
         let Some(dtype) = dtype.map_or(Some(None), |known| known.map(Some)) else {
-            let element = Element::Sequence(Arc::default());
-            types.push((name.clone(), ValueType { element, ..ValueType::default() }));
+            types.push((name.clone(), Stamp::Sequence(Box::new(Stamp::Open))));
             continue;
         };
         let shape = fact.shape.concretize().map(|dims| {
-            let dim = |dim: &tract_onnx::prelude::TDim| {
+            let extent = |dim: &tract_onnx::prelude::TDim| {
                 let known = dim.as_i64().and_then(|extent| usize::try_from(extent).ok());
-                known.map_or(Dim::Unknown, Dim::Fixed)
+                known.map_or(Extent::Open, Extent::Known)
             };
-            dims.iter().map(dim).collect()
+            dims.iter().map(extent).collect()
         });
-        let node = dtype.map(Dtype::type_node);
-        types.push((name.clone(), ValueType { node, element: Element::Tensor(dtype), shape }));
+        types.push((name.clone(), Stamp::Tensor { dtype, shape }));
     }
     types.sort_by(|(a, _), (b, _)| a.cmp(b));
     types

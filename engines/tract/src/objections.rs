@@ -1,9 +1,10 @@
 //! What is known of tract 0.23.9 that its own messages do not say: operators that it would take and compute as something else.
 //! Each line comes from a recorded case, or from a graph of the tests on which it and the embedded backend differ.
 
-use typeloom::{Dtype, NodeProto};
+use typeloom_types::dtype::Dtype;
+use typeloom::NodeProto;
 use typeloom_runtime::engine::Offer;
-use typeloom_solver::value_type::{Dim, ValueType};
+use typeloom_wire::stamp::{Extent, Stamp};
 
 /// Why a node is not offered.
 pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
@@ -58,8 +59,8 @@ fn is_float(offer: &Offer<'_>) -> bool {
 /// Whether two inputs are known to have the same extents, so that neither is repeated.
 fn has_one_shape(offer: &Offer<'_>) -> bool {
     match &offer.inputs[..] {
-        [Some(ValueType { shape: Some(a), .. }), Some(ValueType { shape: Some(b), .. })] => {
-            a == b && !a.contains(&Dim::Unknown)
+        [Some(Stamp::Tensor { shape: Some(a), .. }), Some(Stamp::Tensor { shape: Some(b), .. })] => {
+            a == b && !a.contains(&Extent::Open)
         }
         _ => false,
     }

@@ -19,7 +19,8 @@
 use std::collections::{HashMap, HashSet};
 
 use half::f16;
-use typeloom::{Dtype, GraphProto, ModelProto, NodeProto};
+use typeloom_types::dtype::Dtype;
+use typeloom::{GraphProto, ModelProto, NodeProto};
 use typeloom_onnx::messages::{AttributeProto, OperatorSetIdProto, TensorProto, attribute_proto, type_proto};
 use typeloom_ops::table::{Found, Table};
 use typeloom_solver::signature::Arity;

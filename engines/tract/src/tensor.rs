@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use tract_onnx::prelude::{DatumType, IntoTValue as _, IntoTensor as _, TValue, Tensor, f16};
-use typeloom::{AnyTensor, Dtype};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 /// The element types that tract's tensors share with ONNX's. Its strings are left out: they cannot be handed over in one
 /// piece of memory.

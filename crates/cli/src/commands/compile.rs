@@ -1,8 +1,9 @@
 //! `typeloom compile FILE -o FILE`: a model through the passes of the compiler.
 
 use anyhow::Context as _;
-use typeloom::{BuildError, Coercion};
 use typeloom_compiler::compiler::Compiler;
+use typeloom_compiler::error::BuildError;
+use typeloom_compiler::unit::Coercion;
 use typeloom_onnx::text::escape;
 use typeloom_report as report;
 

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
     };
     let target = args.output.as_deref().map(Target::named);
     if let Some(target) = &target {
-        target.write(typeloom::export_interfaces(&interfaces)?.as_bytes())?;
+        target.write(typeloom_interface::bundle::export_interfaces(&interfaces)?.as_bytes())?;
     }
     // What goes to standard output is the bundle then, and nothing else.
     if target.as_ref().is_some_and(Target::is_stdout) {

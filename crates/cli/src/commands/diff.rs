@@ -4,7 +4,7 @@ mod exports;
 
 use anyhow::bail;
 use serde_json::{Value, json};
-use typeloom::Exported;
+use typeloom_interface::bundle::Exported;
 use typeloom_interface::{Binding, Comparison, Direction, compare};
 use typeloom_onnx::text::escape;
 use typeloom_report as report;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use typeloom_report as report;
 use typeloom_rewrite::coerce::{Policy, Repair, RepairError};
 use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
+use typeloom_solver::universe::Universe;
 
 use crate::args::{FixArgs, TextFormat};
 use crate::input::{self, Solve, Source};
@@ -70,7 +71,7 @@ fn policy(text: &str) -> anyhow::Result<Policy> {
     let Some(name) = text.strip_prefix("to=") else {
         bail!("there is no policy `{text}`; there are minority, lossless, widest, fewest and to=TYPE");
     };
-    match typeloom::element_type(name) {
+    match Universe::standard().elem_named(name) {
         Some(elem) => Ok(Policy::To(elem)),
         None => bail!("`{name}` is no element type"),
     }

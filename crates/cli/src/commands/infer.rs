@@ -1,9 +1,9 @@
 //! `typeloom infer FILE...`: the type of every value.
 
 use serde_json::{Map, Value};
-use typeloom::{CheckError, Checked};
 use typeloom_report as report;
 use typeloom_solver::diagnostic::diagnose_error;
+use typeloom_solver::model::{CheckError, Checked};
 
 use crate::args::{InferArgs, InferFormat};
 use crate::input::{self, Solve, Source};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::bail;
-use typeloom::Operators;
+use typeloom_ops::described::Operators;
 use typeloom_ops::table::Table;
 use typeloom_solver::catalogue::{Catalogue as _, Lookup, Operator};
 use typeloom_solver::elem::{Elem, ElemSet};

@@ -58,8 +58,8 @@ pub(super) fn solve(model: &ModelProto) -> Result<Solved, ModelError> {
         let message = first.map_or_else(String::new, |diagnostic| diagnostic.message);
         return Err(ModelError::IllTyped { message });
     }
-    let annotated = annotate(&mut checked, Marks::LeftOut)
-        .map_err(|error| ModelError::IllTyped { message: error.to_string() })?;
+    let annotated =
+        annotate(&mut checked, Marks::LeftOut).map_err(typeloom_runtime::error::PrepareError::from)?;
     let bytes = Bytes::from(annotated.file.pieces().concat());
     let model: ModelProto = read(bytes).map_err(typeloom_runtime::error::PrepareError::from)?;
     let session = Session::new(&model, &|_| Err("a model by itself has no other files".to_owned()))?;

@@ -42,13 +42,16 @@ pub(super) const OPERATORS: &[Operator] = &[
         Ok(vec![Value::Optional(held)])
     }),
     native("OptionalHasElement", |call| {
-        let has = !matches!(call.inputs.first().and_then(Option::as_ref), None | Some(Value::Optional(None)));
+        let has = match call.inputs.first().and_then(Option::as_ref) {
+            None | Some(Value::Optional(None)) => false,
+            Some(Value::Optional(Some(_)) | Value::Tensor(_) | Value::Sequence(_)) => true,
+        };
         one(AnyTensor::from_scalar(has))
     }),
     native("OptionalGetElement", |call| match call.take_value(0)? {
         Value::Optional(Some(held)) => Ok(vec![*held]),
         Value::Optional(None) => invalid("the optional holds nothing"),
-        value => Ok(vec![value]),
+        value @ (Value::Tensor(_) | Value::Sequence(_)) => Ok(vec![value]),
     }),
 ];
 

@@ -1,6 +1,6 @@
 //! Products: `MatMul`, `Gemm`, `Einsum`.
 
-use typeloom::Dtype;
+use typeloom_types::dtype::Dtype;
 
 use super::{floats, int, is_float};
 use crate::build::{Builder, Var};

@@ -1,7 +1,8 @@
 //! `If`, `Loop`, `Scan` and calls of functions.
 
-use typeloom::{AnyTensor, Dtype};
 use typeloom_cpu::value::Value;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 use super::shapes::{Vector, one_extent};
 use super::{Builder, choose, int, is_int, signed, tensor};

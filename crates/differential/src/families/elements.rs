@@ -1,6 +1,6 @@
 //! Operators on elements: arithmetic with broadcasting, comparisons, casts, reductions.
 
-use typeloom::Dtype;
+use typeloom_types::dtype::Dtype;
 
 use super::{axis, extents, floats, int, is_float, is_int, position, tensor};
 use crate::build::{Builder, Var};

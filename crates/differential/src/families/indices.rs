@@ -1,6 +1,7 @@
 //! Operators with indices, and those whose extents depend on data.
 
-use typeloom::{AnyTensor, Dtype};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 use super::{axis, extents, floats, int, is_float, is_int, position, signed, tensor};
 use crate::build::{Builder, Var};

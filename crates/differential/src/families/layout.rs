@@ -221,8 +221,11 @@ pub(super) fn sliced(b: &mut Builder<'_>) -> Option<()> {
         b.simple("Slice", &[&x.name, &start, &end, &axes, &steps])
     }?;
     // Empty tensors are rejected by many operators; few programs need them.
-    let empty =
-        sliced.values.iter().flatten().any(|it| it.as_tensor().is_some_and(typeloom::AnyTensor::is_empty));
+    let empty = sliced
+        .values
+        .iter()
+        .flatten()
+        .any(|it| it.as_tensor().is_some_and(typeloom_types::any_tensor::AnyTensor::is_empty));
     (!empty || b.choices.percent(10)).then_some(())
 }
 

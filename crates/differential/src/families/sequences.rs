@@ -30,7 +30,10 @@ pub(super) fn sequence(b: &mut Builder<'_>) -> Option<()> {
             }
             _ => {
                 let Some(Value::Sequence(values)) = &sequence.values[b.lead()] else { return None };
-                let dtype = values.first().and_then(Value::as_tensor).map(typeloom::AnyTensor::dtype);
+                let dtype = values
+                    .first()
+                    .and_then(Value::as_tensor)
+                    .map(typeloom_types::any_tensor::AnyTensor::dtype);
                 let x = b.any(|var| var.dtype() == dtype && dtype.is_some())?;
                 b.simple("SequenceInsert", &[&sequence.name, &x.name]).map(|_| ())
             }

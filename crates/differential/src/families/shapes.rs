@@ -1,6 +1,7 @@
 //! Shape arithmetic: shapes as vectors, their elements, integer arithmetic on them, and values that are made from them.
 
-use typeloom::{AnyTensor, Dtype};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 use super::{axis, elements_of, int, is_int, signed, tensor};
 use crate::build::{Builder, Var};

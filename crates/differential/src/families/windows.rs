@@ -1,6 +1,7 @@
 //! Operators on images: convolutions, pools, resizing, blocks of space and depth.
 
-use typeloom::{AnyTensor, Dtype};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 use super::layout::target;
 use super::{extents, floats, int, ints};

@@ -22,7 +22,7 @@ const HEAD: &str = r#"<ir_version: 10, opset_import: ["" : 21, "l" : 1]>"#;
 const FUNCTION: &str = r#"<domain: "l", opset_import: ["" : 21, "l" : 1]>"#;
 
 fn command(model: &str, arguments: &[&str]) -> Input {
-    let bytes = typeloom::model_from_text(model).unwrap_or_else(|error| panic!("{error}"));
+    let bytes = typeloom_onnx::text::model_bytes(model).unwrap_or_else(|error| panic!("{error}"));
     Input {
         files: vec![("m.onnx".to_owned(), bytes)],
         arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),

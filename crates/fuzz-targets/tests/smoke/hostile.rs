@@ -34,8 +34,10 @@ pub(crate) fn models() -> Vec<(&'static str, Vec<u8>)> {
         ("packed dims that are cut off", wrap(&[7, 5], [&[0x0a, 5][..], &[0xff; 5]].concat())),
     ];
     let mut add = |name, text: String| {
-        models
-            .push((name, typeloom::model_from_text(&text).unwrap_or_else(|error| panic!("{name}: {error}"))));
+        models.push((
+            name,
+            typeloom_onnx::text::model_bytes(&text).unwrap_or_else(|error| panic!("{name}: {error}")),
+        ));
     };
     graphs(&mut add);
     growing(&mut add);

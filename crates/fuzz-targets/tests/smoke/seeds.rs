@@ -67,7 +67,7 @@ g (float[batch*seq, seq + 1] x, map(int64, float[N]) m, ?u) => (y) { y = Transpo
 /// The same, serialized.
 pub(crate) fn models() -> Vec<(String, Vec<u8>)> {
     let model = |(index, text): (usize, &&str)| {
-        let bytes = typeloom::model_from_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let bytes = typeloom_onnx::text::model_bytes(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         (format!("seed {index}"), bytes)
     };
     TEXTS.iter().enumerate().map(model).collect()

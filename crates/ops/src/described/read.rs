@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::collections::btree_map::Entry as MapEntry;
+use std::sync::Arc;
 
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::elem::ElemSet;
-use typeloom_solver::rule::Port;
+use typeloom_solver::rule::{Port, ShapeRule};
 use typeloom_solver::signature::Schema;
 
 use super::error::{DescribeError, DescribeErrorKind as Fault};
@@ -138,7 +139,11 @@ impl Reader {
         match versions.entry(schema.since_version) {
             MapEntry::Occupied(_) => Err(DescribeError { line: start, kind: Fault::Repeated(schema.name) }),
             MapEntry::Vacant(free) => {
-                free.insert(Entry { schema, shapes, rules: &[] });
+                free.insert(Entry {
+                    schema,
+                    shapes: shapes.map(|it| Arc::new(it) as Arc<dyn ShapeRule>),
+                    rules: &[],
+                });
                 Ok(())
             }
         }

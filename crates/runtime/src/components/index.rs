@@ -8,13 +8,13 @@ use typeloom_contracts::index::Index;
 use typeloom_onnx::messages::NodeProto;
 use typeloom_types::any_tensor::AnyTensor;
 
-use super::args::{convert, split};
-use super::{AnyComponent, Args, ComponentError, Locked, Method, Results, int, method, trigger};
-use crate::convert::FromDatum;
+use super::args::{split, stored};
+use super::{Args, ComponentFault, Erased, Guarded, Method, Results, done, int, method};
+use crate::carry::Carried;
 
-pub(super) struct IndexAdapter<I>(pub(super) Locked<I>);
+pub(super) struct OfIndex<I>(pub(super) Guarded<I>);
 
-impl<I: Index<Vector: FromDatum>> AnyComponent for IndexAdapter<I> {
+impl<I: Index<Vector: Carried>> Erased for OfIndex<I> {
     fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
         match node.op_type() {
             "Add" => method(move |args| self.add(args)),
@@ -25,25 +25,25 @@ impl<I: Index<Vector: FromDatum>> AnyComponent for IndexAdapter<I> {
             "Remove" => method(move |args| {
                 let mut index = self.0.write();
                 for id in args.ids(0)? {
-                    index.remove(*id).map_err(ComponentError::failed)?;
+                    index.remove(*id).map_err(ComponentFault::failed)?;
                 }
-                Ok(trigger())
+                Ok(done())
             }),
             "Train" => method(move |args| {
                 let rows = args.rows(0)?;
-                let vectors = rows.iter().map(|row| convert::<I::Vector>(row, 0));
+                let vectors = rows.iter().map(|row| stored::<I::Vector>(row, 0));
                 let vectors = vectors.collect::<Result<Vec<_>, _>>()?;
                 let vectors: Vec<&I::Vector> = vectors.iter().map(|vector| &**vector).collect();
-                self.0.write().train(&vectors).map_err(ComponentError::failed)?;
-                Ok(trigger())
+                self.0.write().train(&vectors).map_err(ComponentFault::failed)?;
+                Ok(done())
             }),
             _ => None,
         }
     }
 }
 
-impl<I: Index<Vector: FromDatum>> IndexAdapter<I> {
-    fn add(&self, args: &Args<'_>) -> Result<Results, ComponentError> {
+impl<I: Index<Vector: Carried>> OfIndex<I> {
+    fn add(&self, args: &Args<'_>) -> Result<Results, ComponentFault> {
         let ids = args.ids(0)?;
         let vectors = args.datum(1)?;
         let rows = match vectors.as_tensor() {
@@ -53,23 +53,19 @@ impl<I: Index<Vector: FromDatum>> IndexAdapter<I> {
             None => vec![vectors.clone()],
         };
         if rows.len() != ids.len() {
-            return Err(ComponentError::Inconsistent(format!(
-                "{} ids for {} vectors",
-                ids.len(),
-                rows.len()
-            )));
+            return Err(ComponentFault::Unfit(format!("{} ids for {} vectors", ids.len(), rows.len())));
         }
-        let vectors = rows.iter().map(|row| convert::<I::Vector>(row, 1)).collect::<Result<Vec<_>, _>>()?;
+        let vectors = rows.iter().map(|row| stored::<I::Vector>(row, 1)).collect::<Result<Vec<_>, _>>()?;
         let mut index = self.0.write();
         for (id, vector) in ids.iter().zip(&vectors) {
-            index.add(*id, vector).map_err(ComponentError::failed)?;
+            index.add(*id, vector).map_err(ComponentFault::failed)?;
         }
-        Ok(trigger())
+        Ok(done())
     }
 
-    fn search(&self, args: &Args<'_>, k: i64) -> Result<Results, ComponentError> {
+    fn search(&self, args: &Args<'_>, k: i64) -> Result<Results, ComponentFault> {
         let Ok(k) = usize::try_from(k) else {
-            return Err(ComponentError::Inconsistent(format!("{k} vectors cannot be searched for")));
+            return Err(ComponentFault::Unfit(format!("{k} vectors cannot be searched for")));
         };
         let rows = args.rows(0)?;
         let several = args.datum(0)?.as_tensor().is_some_and(|tensor| tensor.rank() >= 2);
@@ -77,11 +73,11 @@ impl<I: Index<Vector: FromDatum>> IndexAdapter<I> {
         let mut found = None;
         let index = self.0.read();
         for row in &rows {
-            let near = index.search(&*convert::<I::Vector>(row, 0)?, k).map_err(ComponentError::failed)?;
+            let near = index.search(&*stored::<I::Vector>(row, 0)?, k).map_err(ComponentFault::failed)?;
             if near.len() > k || found.is_some_and(|found| found != near.len()) {
                 let message =
                     format!("the index gave {} vectors for one of {} queries", near.len(), rows.len());
-                return Err(ComponentError::Inconsistent(message));
+                return Err(ComponentFault::Unfit(message));
             }
             found = Some(near.len());
             ids.extend(near.iter().map(|(id, _)| *id));
@@ -89,7 +85,7 @@ impl<I: Index<Vector: FromDatum>> IndexAdapter<I> {
         }
         let each = found.unwrap_or(0);
         let shape = if several { vec![rows.len(), each] } else { vec![each] };
-        let failed = |error: typeloom_types::any_tensor::error::TensorError| ComponentError::failed(error);
+        let failed = |error: typeloom_types::any_tensor::error::TensorError| ComponentFault::failed(error);
         Ok(smallvec![
             AnyTensor::from_slice(&shape, &ids).map_err(failed)?.into(),
             AnyTensor::from_slice(&shape, &distances).map_err(failed)?.into(),

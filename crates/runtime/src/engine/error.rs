@@ -1,37 +1,37 @@
-//! Errors of engines.
+//! Why an engine gave no result.
 
 use typeloom_onnx::DecodeError;
 use typeloom_rewrite::annotate::AnnotateError;
 
-use typeloom_wire::check::Mismatch;
+use typeloom_wire::stamp::Mismatch;
 
-/// Error of an engine.
+/// Why an engine gave no result.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EngineError {
     /// The solved types could not be written into the model.
     #[error("the types cannot be read off the model: {0}")]
     Types(#[from] AnnotateError),
-    /// The bytes are not a model.
+    /// The bytes are no model.
     #[error(transparent)]
     Malformed(#[from] DecodeError),
-    /// The model has no graph.
+    /// There is no graph.
     #[error("the model has no graph")]
     NoGraph,
-    /// The graph does not type-check.
+    /// The graph does not type-check, so that there are no types to hold the engine to.
     #[error("the graph has no solved types: {0}")]
     Unsolved(String),
-    /// The data of a tensor in another file could not be read.
+    /// A tensor that is kept in another file could not be read.
     #[error("the data of `{name}` cannot be read: {reason}")]
     ExternalData {
         /// The tensor.
         name: String,
-        /// The reason.
+        /// Why.
         reason: String,
     },
     /// Graphs are nested too deeply.
     #[error("graphs are nested more than {limit} deep")]
     TooDeep {
-        /// The largest accepted depth.
+        /// The most that is accepted.
         limit: usize,
     },
     /// The engine does not run an operator on these types.
@@ -39,16 +39,16 @@ pub enum EngineError {
     Unsupported {
         /// The engine.
         engine: String,
-        /// The node.
+        /// The node in words.
         node: String,
-        /// The operator, with its domain unless that is ONNX's.
+        /// The operator, with its domain where that is not ONNX's.
         operator: String,
         /// The solved types of the node.
         types: String,
-        /// The reason.
+        /// Why.
         reason: String,
     },
-    /// An input or output is not a tensor.
+    /// An input or output of the model is of a type that engines are not handed.
     #[error("{engine} takes and gives tensors only: `{name}` is {found}")]
     NoTensor {
         /// The engine.
@@ -58,47 +58,47 @@ pub enum EngineError {
         /// Its type.
         found: String,
     },
-    /// The engine reports another type for a value than the solved one.
+    /// The engine gives a value another type than the one that was proved.
     #[error("{engine} does not keep the type of `{value}`, which `{operator}` makes: {mismatch}")]
     NotKept {
         /// The engine.
         engine: String,
         /// The value.
         value: String,
-        /// The operator that returns it.
+        /// What makes it.
         operator: String,
-        /// The difference.
+        /// In which way.
         mismatch: Mismatch,
     },
-    /// The engine rejects the model without naming a node.
+    /// The engine does not take the model, and names no node.
     #[error("{engine} does not take the model: {reason}")]
     Load {
         /// The engine.
         engine: String,
-        /// The message of the engine.
+        /// What it says.
         reason: String,
     },
-    /// An input without a default is missing.
+    /// An input that has no default is missing.
     #[error("input `{name}` is missing")]
     MissingInput {
         /// The input.
         name: String,
     },
-    /// An unknown input was given.
+    /// An input that the model does not have.
     #[error("the model has no input `{name}`")]
     UnknownInput {
         /// The input.
         name: String,
     },
-    /// The number of tensors differs from the number of inputs.
+    /// More or fewer tensors than the graph has inputs.
     #[error("the graph has {expected} inputs, not {given}")]
     InputCount {
-        /// Number of inputs.
+        /// How many inputs the graph lists.
         expected: usize,
-        /// Number of tensors.
+        /// How many tensors were given.
         given: usize,
     },
-    /// The default of an input cannot be replaced.
+    /// A default that engines have built in.
     #[error("{engine} cannot be given another value for `{name}`, which has a default")]
     Default {
         /// The engine.
@@ -106,12 +106,12 @@ pub enum EngineError {
         /// The input.
         name: String,
     },
-    /// An input is not of its solved type.
+    /// An input is not of the type that was proved for it.
     #[error("input `{name}`: {mismatch}")]
     Input {
         /// The input.
         name: String,
-        /// The difference.
+        /// In which way.
         mismatch: Mismatch,
     },
     /// A run failed.
@@ -119,29 +119,29 @@ pub enum EngineError {
     Failed {
         /// The engine.
         engine: String,
-        /// The node, if the engine names it.
+        /// The node in words, where the engine named it.
         node: Option<String>,
-        /// The message of the engine.
+        /// What it says.
         reason: String,
     },
-    /// A result is not of its solved type.
+    /// A result is not of the type that was proved for it.
     #[error("{engine} gave `{name}` another type: {mismatch}")]
     Output {
         /// The engine.
         engine: String,
         /// The value.
         name: String,
-        /// The difference.
+        /// In which way.
         mismatch: Mismatch,
     },
-    /// The number of results differs from the number of outputs.
+    /// A run gave more or fewer results than the model has outputs.
     #[error("{engine} gave {given} results, not {expected}")]
     OutputCount {
         /// The engine.
         engine: String,
-        /// Number of outputs.
+        /// How many outputs were asked for.
         expected: usize,
-        /// Number of results.
+        /// How many came.
         given: usize,
     },
 }
@@ -151,7 +151,7 @@ fn at(node: Option<&str>) -> String {
 }
 
 impl EngineError {
-    /// Whether a result of the engine contradicts its solved type. All other errors are refusals.
+    /// Whether the engine broke what was proved, rather than refusing: a result of another type than its solved one.
     #[must_use]
     pub fn is_contradiction(&self) -> bool {
         match self {

@@ -7,7 +7,7 @@ use typeloom_types::relation::RelationError;
 use super::port::{Extent, Port};
 use crate::dim::shape::DimVec;
 use crate::elem::ElemSet;
-use crate::program::GraphId;
+use crate::program::id::GraphId;
 
 /// An error that a rule reports.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Ports of a node and extents at them.
 
 use crate::dim::DimId;
-use crate::program::GraphId;
+use crate::program::id::GraphId;
 
 /// A position of a value at a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -2,7 +2,7 @@
 
 use crate::dim::{Condition, DimId, Dims, Relation};
 use crate::map::Map;
-use crate::program::ValueId;
+use crate::program::id::ValueId;
 use crate::solve_error::Reach;
 
 /// A condition that a run decides.

@@ -1,7 +1,7 @@
 //! Claims: declared shapes that are compared with derived ones. See [`crate::analysis::claims`].
 
 use crate::dim::DimId;
-use crate::program::{DeclarationKind, ValueId};
+use crate::program::id::{DeclarationKind, ValueId};
 
 /// A declared extent that differs from the derived one as an expression over the symbols of inputs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

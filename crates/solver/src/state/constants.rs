@@ -10,11 +10,9 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use typeloom_onnx::DecodeError;
 
 use crate::dim::DimId;
 use crate::elem::Elem;
-use crate::state::Core;
 
 /// Maximum number of elements of a constant that the solver follows.
 pub const MAX_ELEMENTS: usize = 4096;
@@ -206,30 +204,6 @@ fn same(a: &Data, b: &Data) -> bool {
 /// Whether shapes are computed with integers of this type.
 pub(crate) fn is_followed(elem: Elem) -> bool {
     [Elem::INT64, Elem::INT32].contains(&elem)
-}
-
-impl Core<'_> {
-    /// Decodes the constant in a tensor message, if it is small enough to follow.
-    pub(crate) fn read_tensor(
-        &mut self,
-        tensor: typeloom_onnx::view::TensorView<'_>,
-    ) -> Result<Option<Data>, DecodeError> {
-        let header = tensor.header()?;
-        let extents = header.dims.iter().map(|dim| usize::try_from(*dim).ok());
-        let Some(shape) = extents.collect::<Option<Box<[usize]>>>() else { return Ok(None) };
-        let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim));
-        if count.is_none_or(|count| count > MAX_ELEMENTS) {
-            return Ok(None);
-        }
-        let floats = [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BFLOAT16];
-        if Elem::from_onnx(header.data_type).is_some_and(|elem| floats.contains(&elem)) {
-            let items = tensor.float_values(MAX_ELEMENTS)?;
-            return Ok(items.map(|items| Data::Floats(Arc::new(Floats { shape, items: items.into() }))));
-        }
-        let Some(items) = tensor.int_values(MAX_ELEMENTS)? else { return Ok(None) };
-        let items = items.into_iter().map(|item| self.dims.constant(item)).collect();
-        Ok(Some(Data::Ints(Arc::new(Ints { shape, items }))))
-    }
 }
 
 #[cfg(test)]

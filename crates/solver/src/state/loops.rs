@@ -6,7 +6,7 @@ use super::constants::DataId;
 use crate::dim::DimId;
 use crate::dim::shape::{DimVec, ShapeId};
 use crate::map::Set;
-use crate::program::{GraphId, ValueId};
+use crate::program::id::{GraphId, ValueId};
 
 /// Results about loops over all iterations.
 #[derive(Clone, Debug, Default)]

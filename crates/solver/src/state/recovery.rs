@@ -3,7 +3,7 @@
 use crate::dim::DimId;
 use crate::elem::Elem;
 use crate::map::Map;
-use crate::program::ValueId;
+use crate::program::id::ValueId;
 
 /// The purpose of a run of rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::map::Set;
-use crate::program::{DeclarationKind, StepId, ValueId};
+use crate::program::id::{DeclarationKind, StepId, ValueId};
 
 /// Another value of the same type, with the step and rule that equate the two.
 pub(crate) type Tie = (ValueId, StepId, &'static str);

@@ -9,11 +9,11 @@
 //! The model is checked strictly, and its problems are exactly those that are stated, in this order. A
 //! problem that stands beside a whole node is a problem of that node.
 
-use typeloom::{CheckError, Checked};
 use typeloom_onnx::messages::{ModelProto, NodeProto};
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::{parse_model, parse_node};
 use typeloom_solver::diagnostic::{Diagnostic, diagnose};
+use typeloom_solver::model::{CheckError, Checked};
 
 use crate::comments::{self, Codes, Line, Problems, Statement};
 use crate::document::Malformed;
@@ -39,7 +39,7 @@ pub(crate) fn check<'b>(
     bytes: &'b [u8],
     settings: &Settings,
 ) -> Result<Checked<'b>, Malformed> {
-    typeloom::check(bytes, &settings.options)
+    typeloom_ops::check::check(bytes, &settings.options)
         .map_err(|error: CheckError| cx.malformed(0, format!("the model cannot be checked: {error}")))
 }
 

@@ -7,9 +7,9 @@
 //!
 //! The types are nodes of the tree. Problems have no codes: `# error: MESSAGE`.
 
-use typeloom::Mode;
 use typeloom_onnx::messages::GraphProto;
 use typeloom_onnx::text::parse_node;
+use typeloom_solver::model::Mode;
 use typeloom_solver::type_solver::{TypeError, TypeSolver};
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 

@@ -243,6 +243,11 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
 
 macro_rules! handle {
     ($($name:ident),*) => {$(
+        impl<N: BoxedName> Debug for $name<N> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_tuple(stringify!($name)).field(&self.0.meta).finish()
+            }
+        }
         impl<N: BoxedName> Node for $name<N> {
             #[inline]
             fn meta(&self) -> Meta {

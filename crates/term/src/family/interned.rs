@@ -228,6 +228,11 @@ macro_rules! handle {
             }
         }
         impl<N: InternedName> Eq for $name<'_, N> {}
+        impl<N: InternedName> Debug for $name<'_, N> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_tuple(stringify!($name)).field(&self.0.meta).finish()
+            }
+        }
         impl<N: InternedName> Node for $name<'_, N> {
             #[inline]
             fn meta(&self) -> Meta {

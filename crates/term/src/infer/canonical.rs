@@ -9,27 +9,16 @@
 
 use super::InferenceTable;
 use crate::arg::GenericArg;
-use crate::binder::Universe;
-use crate::constant::{Const, ConstData};
+use crate::binder::{Universe, VarKind};
 use crate::family::TypeFamily;
-use crate::fold::{Fold, FoldState, Folder, super_fold_const, super_fold_ty};
+use crate::fold::Fold;
 use crate::meta::{Flags, Meta, TermError};
 use crate::region::Region;
-use crate::ty::{InferVar, Placeholder, Ty, TyData};
+use crate::subst::{Leaf, LeafMap, map_leaves};
+use crate::ty::{InferVar, Placeholder};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
-
-/// Kinds of variables.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum VarKind {
-    /// A type variable.
-    Ty,
-    /// A region variable.
-    Region,
-    /// A constant variable.
-    Const,
-}
 
 /// A variable of a canonical form.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -66,9 +55,8 @@ impl<F: TypeFamily> InferenceTable<F> {
     /// Resolves a value and returns its canonical form.
     pub fn canonicalize<T: Fold<F>>(&self, value: &T) -> Result<Canonicalized<F, T>, TermError> {
         let value = self.resolve(value)?;
-        let mut fold = Canonicalize {
+        let mut map = Canonicalize {
             table: self,
-            state: FoldState::default(),
             vars: Vec::new(),
             originals: Vec::new(),
             numbers: HashMap::default(),
@@ -76,19 +64,18 @@ impl<F: TypeFamily> InferenceTable<F> {
             order: None,
         };
         // The first pass numbers variables and collects universes; the second pass numbers the universes.
-        value.try_fold_with(&mut fold)?;
-        let universes: Vec<Universe> = fold.seen.iter().copied().collect();
-        fold.order = Some(universes.clone());
-        fold.state = FoldState::default();
-        let value = value.try_fold_with(&mut fold)?;
-        let vars = fold
+        map_leaves(&self.cx, &value, &mut map)?;
+        let universes: Vec<Universe> = map.seen.iter().copied().collect();
+        map.order = Some(universes.clone());
+        let value = map_leaves(&self.cx, &value, &mut map)?;
+        let vars = map
             .vars
             .iter()
-            .map(|var| CanonicalVar { kind: var.kind, universe: fold.dense(var.universe) })
+            .map(|var| CanonicalVar { kind: var.kind, universe: map.dense(var.universe) })
             .collect();
         let count = u32::try_from(universes.len()).map_err(|_| TermError::TooMany)?;
         let canonical = Canonical { vars, universes: count, value };
-        Ok(Canonicalized { canonical, originals: fold.originals, universes })
+        Ok(Canonicalized { canonical, originals: map.originals, universes })
     }
 
     /// Replaces the variables of a canonical form with new variables, in new universes above the root.
@@ -109,16 +96,14 @@ impl<F: TypeFamily> InferenceTable<F> {
                 VarKind::Const => GenericArg::Const(self.new_const_var_in(universe)?),
             });
         }
-        let mut fold =
-            Instantiate { cx: &self.cx, state: FoldState::default(), fresh: &fresh, universes: &universes };
-        let value = canonical.value.try_fold_with(&mut fold)?;
+        let mut map = Instantiate { fresh: &fresh, universes: &universes };
+        let value = map_leaves(&self.cx, &canonical.value, &mut map)?;
         Ok((value, fresh))
     }
 }
 
 struct Canonicalize<'t, F: TypeFamily> {
     table: &'t InferenceTable<F>,
-    state: FoldState<F>,
     vars: Vec<CanonicalVar>,
     originals: Vec<GenericArg<F>>,
     numbers: HashMap<(VarKind, u32), u32, FixedState>,
@@ -159,158 +144,59 @@ impl<F: TypeFamily> Canonicalize<'_, F> {
 /// Flags of terms that canonical forms change.
 const CHANGED: Flags = Flags::INFER.union(Flags::CANONICAL).union(Flags::INNER_UNIVERSE);
 
-impl<F: TypeFamily> Folder<F> for Canonicalize<'_, F> {
-    type Error = TermError;
-
-    fn cx(&self) -> &F {
-        &self.table.cx
-    }
-
-    fn state(&mut self) -> &mut FoldState<F> {
-        &mut self.state
-    }
-
-    fn skip(&self, meta: Meta) -> bool {
+impl<F: TypeFamily> LeafMap<F> for Canonicalize<'_, F> {
+    fn skip(&self, meta: Meta, _depth: u32) -> bool {
         !meta.flags.intersects(CHANGED)
     }
 
-    fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
-        let data = match ty.data() {
-            TyData::InferenceVar(InferVar::Var(var)) => {
-                let universe = self.table.tys.universe(var);
-                let number = self.number(VarKind::Ty, var, universe, ty.clone().into())?;
-                TyData::InferenceVar(InferVar::Canonical(number))
+    fn map(
+        &mut self,
+        cx: &F,
+        kind: VarKind,
+        leaf: Leaf<F::Name>,
+        _depth: u32,
+    ) -> Result<Option<GenericArg<F>>, TermError> {
+        let canonical = match leaf {
+            Leaf::Infer(InferVar::Var(var)) => {
+                let universe = match kind {
+                    VarKind::Ty => self.table.tys.universe(var),
+                    VarKind::Region => self.table.regions.universe(Region::Infer(InferVar::Var(var))),
+                    VarKind::Const => self.table.consts.universe(var),
+                };
+                let number = self.number(kind, var, universe, leaf.build(cx, kind)?)?;
+                Leaf::Infer(InferVar::Canonical(number))
             }
-            TyData::Placeholder(placeholder) => TyData::Placeholder(self.placeholder(placeholder)),
-            TyData::InferenceVar(InferVar::Canonical(_))
-            | TyData::Apply(_)
-            | TyData::Dyn(_)
-            | TyData::Fn(_)
-            | TyData::GeneratorWitness(_)
-            | TyData::Alias(_)
-            | TyData::BoundVariable(_)
-            | TyData::Error(_) => return super_fold_ty(ty, self),
+            Leaf::Placeholder(placeholder) => Leaf::Placeholder(self.placeholder(placeholder)),
+            Leaf::Infer(InferVar::Canonical(_)) | Leaf::Bound(_) => return Ok(None),
         };
-        Ty::new(&self.table.cx, data)
-    }
-
-    fn fold_region(&mut self, region: Region<F>) -> Result<Region<F>, TermError> {
-        Ok(match region {
-            Region::Infer(InferVar::Var(var)) => {
-                let universe = self.table.regions.universe(region);
-                Region::Infer(InferVar::Canonical(self.number(
-                    VarKind::Region,
-                    var,
-                    universe,
-                    region.into(),
-                )?))
-            }
-            Region::Placeholder(placeholder) => Region::Placeholder(self.placeholder(placeholder)),
-            Region::Infer(InferVar::Canonical(_))
-            | Region::Static
-            | Region::Erased
-            | Region::Bound(_)
-            | Region::Error(_) => region,
-        })
-    }
-
-    fn fold_const(&mut self, constant: &Const<F>) -> Result<Const<F>, TermError> {
-        let data = match constant.data() {
-            ConstData::Infer(InferVar::Var(var)) => {
-                let universe = self.table.consts.universe(var);
-                let number = self.number(VarKind::Const, var, universe, constant.clone().into())?;
-                ConstData::Infer(InferVar::Canonical(number))
-            }
-            ConstData::Placeholder(placeholder) => ConstData::Placeholder(self.placeholder(placeholder)),
-            ConstData::Infer(InferVar::Canonical(_))
-            | ConstData::Value(_)
-            | ConstData::Bound(_)
-            | ConstData::Expr(..)
-            | ConstData::Alias(..)
-            | ConstData::Error(_) => return super_fold_const(constant, self),
-        };
-        Const::new(&self.table.cx, data)
+        canonical.build(cx, kind).map(Some)
     }
 }
 
 struct Instantiate<'t, F: TypeFamily> {
-    cx: &'t F,
-    state: FoldState<F>,
     fresh: &'t [GenericArg<F>],
     universes: &'t [Universe],
 }
 
-impl<F: TypeFamily> Instantiate<'_, F> {
-    fn placeholder(&self, placeholder: Placeholder<F::Name>) -> Placeholder<F::Name> {
-        let universe = self.universes.get(placeholder.universe.0 as usize);
-        Placeholder { universe: universe.copied().unwrap_or(placeholder.universe), id: placeholder.id }
-    }
-}
-
-impl<F: TypeFamily> Folder<F> for Instantiate<'_, F> {
-    type Error = TermError;
-
-    fn cx(&self) -> &F {
-        self.cx
-    }
-
-    fn state(&mut self) -> &mut FoldState<F> {
-        &mut self.state
-    }
-
-    fn skip(&self, meta: Meta) -> bool {
+impl<F: TypeFamily> LeafMap<F> for Instantiate<'_, F> {
+    fn skip(&self, meta: Meta, _depth: u32) -> bool {
         !meta.flags.intersects(CHANGED)
     }
 
-    fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
-        match ty.data() {
-            TyData::InferenceVar(InferVar::Canonical(number)) => {
-                let fresh = self.fresh.get(number as usize).and_then(GenericArg::as_ty);
-                Ok(fresh.unwrap_or(ty).clone())
+    fn map(
+        &mut self,
+        cx: &F,
+        kind: VarKind,
+        leaf: Leaf<F::Name>,
+        _depth: u32,
+    ) -> Result<Option<GenericArg<F>>, TermError> {
+        match leaf {
+            Leaf::Infer(InferVar::Canonical(number)) => Ok(self.fresh.get(number as usize).cloned()),
+            Leaf::Placeholder(Placeholder { universe, id }) => {
+                let universe = self.universes.get(universe.0 as usize).copied().unwrap_or(universe);
+                Leaf::Placeholder(Placeholder { universe, id }).build(cx, kind).map(Some)
             }
-            TyData::Placeholder(placeholder) => {
-                Ty::new(self.cx, TyData::Placeholder(self.placeholder(placeholder)))
-            }
-            TyData::InferenceVar(InferVar::Var(_))
-            | TyData::Apply(_)
-            | TyData::Dyn(_)
-            | TyData::Fn(_)
-            | TyData::GeneratorWitness(_)
-            | TyData::Alias(_)
-            | TyData::BoundVariable(_)
-            | TyData::Error(_) => super_fold_ty(ty, self),
-        }
-    }
-
-    fn fold_region(&mut self, region: Region<F>) -> Result<Region<F>, TermError> {
-        Ok(match region {
-            Region::Infer(InferVar::Canonical(number)) => {
-                self.fresh.get(number as usize).and_then(GenericArg::as_region).unwrap_or(region)
-            }
-            Region::Placeholder(placeholder) => Region::Placeholder(self.placeholder(placeholder)),
-            Region::Infer(InferVar::Var(_))
-            | Region::Static
-            | Region::Erased
-            | Region::Bound(_)
-            | Region::Error(_) => region,
-        })
-    }
-
-    fn fold_const(&mut self, constant: &Const<F>) -> Result<Const<F>, TermError> {
-        match constant.data() {
-            ConstData::Infer(InferVar::Canonical(number)) => {
-                let fresh = self.fresh.get(number as usize).and_then(GenericArg::as_const);
-                Ok(fresh.unwrap_or(constant).clone())
-            }
-            ConstData::Placeholder(placeholder) => {
-                Const::new(self.cx, ConstData::Placeholder(self.placeholder(placeholder)))
-            }
-            ConstData::Infer(InferVar::Var(_))
-            | ConstData::Value(_)
-            | ConstData::Bound(_)
-            | ConstData::Expr(..)
-            | ConstData::Alias(..)
-            | ConstData::Error(_) => super_fold_const(constant, self),
+            Leaf::Infer(InferVar::Var(_)) | Leaf::Bound(_) => Ok(None),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use typeloom::model_from_text;
+use typeloom_onnx::text::model_bytes as model_from_text;
 
 use crate::change::Numbers;
 

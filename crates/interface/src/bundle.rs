@@ -1,7 +1,9 @@
 //! Interfaces in bundles: out of one process and into another.
 
-use typeloom_interface::{EncodeError, Interface, NotAnInterface};
 use typeloom_pool::{Bundle, Digest, ExportError, ImportError, NotPortable, Pool};
+use typeloom_solver::universe::Universe;
+
+use crate::{EncodeError, Interface, NotAnInterface};
 
 /// Why interfaces do not go into a bundle, or do not come out of one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,28 +69,12 @@ pub fn export_interfaces(interfaces: &[Exported]) -> Result<Bundle, BundleError>
     Ok(pool.export(&roots)?)
 }
 
-/// The interfaces that a compiled program says it has: of its main function and of its parts; nothing for a model that
-/// was not compiled. What it needs of slots is not among them. Whether the program is what it says,
-/// [`Artifact::load`](crate::Artifact::load) finds out.
+/// The interface at a root of an imported bundle.
 ///
 /// # Errors
-/// [`BundleError`].
-pub fn artifact_interfaces(file: &[u8]) -> Result<Option<Vec<Exported>>, BundleError> {
-    let Some(bundle) = typeloom_compiler::artifact::recorded_interface(file) else { return Ok(None) };
-    let mut pool = Pool::new();
-    let mut roots = pool.import(&bundle)?;
-    roots.retain(|root| !root.label.starts_with(typeloom_compiler::passes::export_interface::SLOTS));
-    // The main function is the one that is no part; of a model that was not compiled it is called so.
-    for root in &mut roots {
-        if !root.label.starts_with(typeloom_compiler::passes::export_interface::PARTS) {
-            root.label = typeloom_interface::MAIN.to_owned();
-        }
-    }
-    roots.into_iter().map(|root| exported(&pool, root)).collect::<Result<_, _>>().map(Some)
-}
-
-fn exported(pool: &Pool, root: typeloom_pool::ImportedRoot) -> Result<Exported, BundleError> {
-    let interface = Interface::from_pool(pool, root.ty, crate::universe())
+/// [`BundleError::NotAnInterface`].
+pub fn exported(pool: &Pool, root: typeloom_pool::ImportedRoot) -> Result<Exported, BundleError> {
+    let interface = Interface::from_pool(pool, root.ty, Universe::standard())
         .map_err(|error| BundleError::NotAnInterface { label: root.label.clone(), error })?;
     let signature = pool.signature(root.ty);
     Ok(Exported { label: root.label, interface, digest: root.digest, signature })

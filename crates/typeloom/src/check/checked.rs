@@ -1,0 +1,202 @@
+//! A checked model.
+
+use std::fmt;
+
+use typeloom_rewrite::advise;
+use typeloom_rewrite::annotate::{AnnotateError, Marks, annotate};
+use typeloom_solver::diagnostic::{Diagnostic, Explanation, explain_value};
+use typeloom_solver::model::{self, CheckError, Coverage, Options};
+use typeloom_solver::program::{Origin as ProgramOrigin, ValueId};
+use typeloom_solver::universe::Universe;
+use typeloom_solver::value_type::{Converter, ValueType};
+
+use super::Operators;
+
+/// A model with the types of all its values.
+///
+/// Queries take `&mut self`, because types are resolved on demand.
+pub struct Checked<'a> {
+    solved: model::Checked<'a>,
+    bytes: &'a [u8],
+    operators: &'a Operators,
+    options: Options,
+}
+
+/// A value of a model with its solved type. `Display` prints `name: type`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TypedValue {
+    name: String,
+    ty: ValueType,
+    text: String,
+    origin: Origin,
+    is_assumed: bool,
+}
+
+/// The source of a value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// An input of a graph.
+    Input,
+    /// A constant stored in the model.
+    Initializer,
+    /// An output of a node.
+    Node {
+        /// The operator.
+        operator: String,
+        /// The name of the node; may be empty.
+        name: String,
+    },
+    /// Nothing defines the value.
+    Undefined,
+}
+
+impl<'a> Checked<'a> {
+    pub(super) fn new(
+        bytes: &'a [u8],
+        options: &Options,
+        operators: &'a Operators,
+    ) -> Result<Self, CheckError> {
+        let solved = model::check(bytes, operators, Universe::standard(), options)?;
+        Ok(Self { solved, bytes, operators, options: options.clone() })
+    }
+
+    /// Whether the model has no errors. Warnings do not count.
+    #[must_use]
+    pub fn is_ok(&self) -> bool {
+        self.solved.is_ok()
+    }
+
+    /// All values: of the main graph in graph order, then those of nested graphs.
+    pub fn values(&mut self) -> Vec<TypedValue> {
+        let values: Vec<ValueId> = self.solved.body().values().collect();
+        let mut converter = Converter::default();
+        values.into_iter().filter_map(|value| self.typed(value, &mut converter)).collect()
+    }
+
+    /// The value with a name: of the main graph if there is one, otherwise of the first nested graph.
+    pub fn value(&mut self, name: &str) -> Option<TypedValue> {
+        let value = self.solved.find(name)?;
+        self.typed(value, &mut Converter::default())
+    }
+
+    /// All problems, in graph order, one per cause. A fix in a diagnostic has been tested: it removes the diagnostic and
+    /// adds no other.
+    pub fn diagnostics(&mut self) -> Vec<Diagnostic> {
+        advise::advised(self.bytes, &mut self.solved, self.operators, Universe::standard(), &self.options)
+    }
+
+    /// The model with the fix of one diagnostic; `None` if the diagnostic has no fix.
+    #[must_use]
+    pub fn apply_fix(&self, diagnostic: &Diagnostic) -> Option<Vec<u8>> {
+        let settings: (&dyn typeloom_solver::catalogue::Catalogue, _, _) =
+            (self.operators, Universe::standard(), &self.options);
+        advise::applied(self.bytes, diagnostic, diagnostic.fix.as_ref()?, settings)
+    }
+
+    /// The number of values that are fully typed, assumed or unknown.
+    pub fn coverage(&mut self) -> Coverage {
+        self.solved.coverage()
+    }
+
+    /// The conditions on symbols under which the model runs, such as `N <= 128`.
+    #[must_use]
+    pub fn preconditions(&self) -> Vec<String> {
+        let dims = self.solved.dims();
+        let show = |condition| dims.display_condition(condition).to_string();
+        self.solved.preconditions().into_iter().map(show).collect()
+    }
+
+    /// The reasons for the type of a value. Needs [`Options::trace`].
+    pub fn explain(&mut self, name: &str) -> Option<Explanation> {
+        explain_value(&mut self.solved, name)
+    }
+
+    /// The model with the proven types of all values written into it, all other bytes unchanged.
+    ///
+    /// # Errors
+    /// [`AnnotateError`] if the file is malformed in a part that the check does not read.
+    pub fn annotated(&mut self) -> Result<Vec<u8>, AnnotateError> {
+        Ok(annotate(&mut self.solved, Marks::Written)?.file.to_vec())
+    }
+
+    /// The solver's own result, for the crates of this repository.
+    #[doc(hidden)]
+    pub fn solved(&mut self) -> &mut model::Checked<'a> {
+        &mut self.solved
+    }
+
+    fn typed(&mut self, value: ValueId, converter: &mut Converter) -> Option<TypedValue> {
+        let body = self.solved.body();
+        let name = body.value_name(value);
+        if name.is_empty() {
+            return None;
+        }
+        let origin = match body.value(value).origin {
+            ProgramOrigin::Input | ProgramOrigin::InputWithDefault(_) => Origin::Input,
+            ProgramOrigin::Initializer(_) => Origin::Initializer,
+            ProgramOrigin::Step(step) => Origin::Node {
+                operator: body.op_name(step).to_owned(),
+                name: body.step(step).node.name().unwrap_or_default().to_owned(),
+            },
+            ProgramOrigin::Undefined => Origin::Undefined,
+        };
+        let name = name.to_owned();
+        let (ty, text) = (self.solved.type_of(value), self.solved.display_type(value));
+        let ty = converter.convert(&ty, self.solved.universe(), self.solved.dims());
+        Some(TypedValue { name, ty, text, origin, is_assumed: self.solved.is_assumed(value) })
+    }
+}
+
+impl fmt::Debug for Checked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checked").field("is_ok", &self.is_ok()).finish_non_exhaustive()
+    }
+}
+
+impl TypedValue {
+    /// The name in the model.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The solved type. A shape that depends on a branch is unknown here where the branches differ; `Display` shows both.
+    #[must_use]
+    pub fn ty(&self) -> &ValueType {
+        &self.ty
+    }
+
+    /// The source of the value.
+    #[must_use]
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Whether the type depends on a declared shape that could not be verified.
+    #[must_use]
+    pub fn is_assumed(&self) -> bool {
+        self.is_assumed
+    }
+}
+
+impl fmt::Display for TypedValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", typeloom_onnx::text::escape(&self.name), self.text)
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input => f.write_str("input"),
+            Self::Initializer => f.write_str("initializer"),
+            Self::Node { operator, name } if name.is_empty() => {
+                write!(f, "{}", typeloom_onnx::text::escape(operator))
+            }
+            Self::Node { operator, name } => {
+                write!(f, "{} `{}`", typeloom_onnx::text::escape(operator), typeloom_onnx::text::escape(name))
+            }
+            Self::Undefined => f.write_str("nothing"),
+        }
+    }
+}

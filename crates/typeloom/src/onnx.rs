@@ -1,0 +1,53 @@
+//! Read, write and build ONNX models.
+//!
+//! ```
+//! use typeloom::onnx::{Message as _, ModelProto, model_from_text, model_to_text};
+//!
+//! let bytes = model_from_text(
+//!     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (float[2] y) { y = Relu(x) }"#,
+//! )?;
+//! let model = ModelProto::decode(&bytes[..])?;
+//! let graph = model.graph.as_ref().expect("a model has a graph");
+//! assert_eq!(graph.node[0].op_type(), "Relu");
+//! assert!(model_to_text(&model).contains("Relu"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Messages are built with `Default`: `NodeProto { op_type: Some("Relu".into()), ..NodeProto::default() }`.
+
+#[doc(inline)]
+pub use typeloom_onnx::messages::{
+    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto,
+};
+#[doc(no_inline)]
+pub use typeloom_onnx::prost::Message;
+#[doc(inline)]
+pub use typeloom_onnx::text::ParseError;
+
+use typeloom_onnx::text::{PrintOptions, print_model};
+
+/// Parses a model in ONNX's textual syntax and serializes it.
+///
+/// ```
+/// let error = typeloom::onnx::model_from_text("g (x) => (y) {").unwrap_err();
+/// println!("{error}");
+/// ```
+///
+/// # Errors
+/// [`ParseError`] with the position of the mistake.
+pub fn model_from_text(text: &str) -> Result<Vec<u8>, ParseError> {
+    typeloom_onnx::text::model_bytes(text)
+}
+
+/// Prints a model in ONNX's textual syntax.
+///
+/// ```
+/// use typeloom::onnx::{GraphProto, ModelProto, model_to_text};
+///
+/// let model = ModelProto { graph: Some(GraphProto::default()), ..ModelProto::default() };
+/// println!("{}", model_to_text(&model));
+/// ```
+#[must_use]
+pub fn model_to_text(model: &ModelProto) -> String {
+    print_model(model, &PrintOptions::round_trip()).text
+}
