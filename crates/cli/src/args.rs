@@ -12,7 +12,7 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-/// What to do.
+/// The command to run.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Check models: exit 0 if every value has a proven type, 1 if not, 2 if a file cannot be read
@@ -46,12 +46,12 @@ pub(crate) struct RustArgs {
     pub(crate) command: RustCommand,
 }
 
-/// What to do with the JSON of a crate.
+/// A command for the JSON of a crate.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RustCommand {
     /// Show the signature of every public item, and write all of them into a bundle
     Describe(RustDescribeArgs),
-    /// Compare two versions as types: exit 0 if no change breaks anybody, 1 if one does, 2 if a file is not usable
+    /// Compare two versions as types: exit 0 if no change is breaking, 1 if one is, 2 if a file is not usable
     Diff(RustDiffArgs),
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct RustDescribeArgs {
     #[arg(long, short, value_name = "BUNDLE")]
     pub(crate) output: Option<String>,
     /// The edition that the crate is written in: before 2024, `impl Trait` in the result of a function that is not a
-    /// trait's borrows only from lifetimes that it mentions; the JSON does not say
+    /// trait's borrows only from lifetimes that it mentions; the JSON does not contain the edition
     #[arg(long, value_enum, value_name = "YEAR", default_value_t)]
     pub(crate) edition: RustEdition,
 }
@@ -100,8 +100,8 @@ pub(crate) struct RustDiffArgs {
     /// How to show it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
-    /// The edition that both are written in (2024 where nothing is said): before 2024, `impl Trait` in the result of a
-    /// function that is not a trait's borrows only from lifetimes that it mentions; the JSON does not say
+    /// The edition of both versions (default: 2024): before 2024, `impl Trait` in the result of a
+    /// function that is not a trait's borrows only from lifetimes that it mentions; the JSON does not contain the edition
     #[arg(long, value_enum, value_name = "YEAR")]
     pub(crate) edition: Option<RustEdition>,
     /// The edition of the version after, where it is another one
@@ -109,7 +109,7 @@ pub(crate) struct RustDiffArgs {
     pub(crate) new_edition: Option<RustEdition>,
 }
 
-/// Where a changed model goes.
+/// The destination of a changed model.
 #[derive(Debug, ClapArgs)]
 #[group(required = true, multiple = false)]
 pub(crate) struct TargetArgs {
@@ -132,9 +132,9 @@ pub(crate) struct FixArgs {
     /// Show what would be done, and write nothing
     #[arg(long, group = "TargetArgs")]
     pub(crate) dry_run: bool,
-    /// Which casts may be made: `minority` (as few as possible, of the odd values to the types that the model uses), `widest`
-    /// (those that keep every value, and only where none does, one to the widest type), `lossless` (only those that keep every value), `fewest` (as few as possible, whatever they lose), `to=TYPE` (into one
-    /// type whatever that loses, elsewhere lossless)
+    /// The allowed casts: `minority` (as few as possible, to the types that most of the model uses), `widest` (lossless ones,
+    /// and where there is none, one to the widest type), `lossless` (lossless ones only), `fewest` (as few as possible,
+    /// lossy ones included), `to=TYPE` (to one type even if lossy, elsewhere lossless)
     #[arg(long, default_value = "minority", value_name = "POLICY")]
     pub(crate) policy: String,
     /// Write what can be repaired also where other errors remain; the exit code is 1 then
@@ -150,7 +150,7 @@ pub(crate) struct FixArgs {
     pub(crate) color: Color,
 }
 
-/// What may be done about an edge whose two ends are declared and differ.
+/// Conversion of an edge whose two ends are declared with different types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum CastPolicy {
     /// Nothing: it is an error
@@ -158,7 +158,7 @@ pub(crate) enum CastPolicy {
     Never,
     /// A cast that keeps every value
     Lossless,
-    /// A cast, whatever it loses
+    /// Any cast, even a lossy one
     AsDeclared,
 }
 
@@ -177,7 +177,7 @@ pub(crate) struct CompileArgs {
     /// Leave a pass out
     #[arg(long, value_name = "PASS")]
     pub(crate) without: Vec<String>,
-    /// What to do about an edge whose two ends are declared and differ
+    /// Conversion of an edge whose two ends are declared with different types
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cast: CastPolicy,
     /// Accept values without a proven type
@@ -238,13 +238,13 @@ pub(crate) struct DescribeArgs {
     pub(crate) color: Color,
 }
 
-/// Which way programs must fit.
+/// Direction of compatibility.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum DiffMode {
-    /// The new program can replace the old one for the old one's callers
+    /// The new program can replace the old one for existing callers
     #[default]
     Backward,
-    /// The old program can stand where the new one is expected
+    /// The old program can be used where the new one is expected
     Forward,
     /// Both
     Full,
@@ -259,7 +259,7 @@ pub(crate) struct DiffArgs {
     /// A model, or a bundle
     #[arg(value_name = "NEW")]
     pub(crate) new: String,
-    /// Which way they must fit
+    /// The direction of compatibility
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: DiffMode,
     /// Callers bind inputs and outputs by name alone, so that their order does not matter
@@ -278,16 +278,16 @@ pub(crate) struct SolveArgs {
     /// Give a value of the main graph a type: `x=float[batch, 3]`, or a node of the type tree: `x=tensor.f32`
     #[arg(long = "seed", value_name = "NAME=TYPE")]
     pub(crate) seeds: Vec<String>,
-    /// Say what a symbol of the model stands for: a number, another symbol, an expression (`seq=128`, `a=b`, `total=past + seq`)
+    /// Replace a symbol of the model: by a number, another symbol, an expression (`seq=128`, `a=b`, `total=past + seq`)
     #[arg(long = "assume", value_name = "SYMBOL=DIM")]
     pub(crate) assume: Vec<String>,
     /// Take symbols that the graph forces to be equal for one
     #[arg(long)]
     pub(crate) merge_symbols: bool,
-    /// Know the operators that FILE describes, beside ONNX's and ONNX Runtime's (see docs/operator-files.md)
+    /// Add the operators that FILE describes to ONNX's and ONNX Runtime's (see docs/operator-files.md)
     #[arg(long = "ops", value_name = "FILE")]
     pub(crate) ops: Vec<PathBuf>,
-    /// Accept values without a proven type, and operators that nobody knows
+    /// Accept values without a proven type, and unknown operators
     #[arg(long)]
     pub(crate) permissive: bool,
 }
@@ -392,33 +392,33 @@ pub(crate) struct RunArgs {
     /// An input from a file: an array (`.npy`) or a stored tensor, sequence or optional (`.pb`)
     #[arg(long = "input", short, value_name = "NAME=FILE")]
     pub(crate) inputs: Vec<String>,
-    /// What a symbol stands for in inputs that are made up
+    /// The extent of a symbol in generated inputs
     #[arg(long = "size", value_name = "SYMBOL=NUMBER")]
     pub(crate) sizes: Vec<String>,
-    /// Where made-up inputs start from; equal seeds give equal inputs
+    /// The seed of generated inputs; equal seeds give equal inputs
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     pub(crate) random_seed: u64,
-    /// Hold every value that a node makes against the type that was solved for it
+    /// Compare every value that a node makes with its solved type
     #[arg(long)]
     pub(crate) verify: bool,
-    /// The most turns that all loops of the model may take together, on the embedded backend
+    /// The maximum number of iterations of all loops of the model together, on the embedded backend
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_iterations: Option<u64>,
-    /// The most steps that the run may take, on the embedded backend: each node counts as one each time it runs, and in loops
+    /// The maximum number of steps that the run may take, on the embedded backend: each node counts as one each time it runs, and in loops
     /// and functions so does each 4 KiB of tensors (default: 1,048,576 and one for each 16 bytes of the model)
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_steps: Option<u64>,
-    /// The most memory that tensors may take, in bytes or with a unit: `512M`, `4G` (default: 192 MiB and eight times the size
+    /// The maximum memory that tensors may take, in bytes or with a unit: `512M`, `4G` (default: 192 MiB and eight times the size
     /// of the model, its external data and the given inputs); weights that are used where the file has them do not count
     #[arg(long, value_name = "SIZE", value_parser = crate::run::budget::size)]
     pub(crate) max_memory: Option<u64>,
     /// Save the outputs in this folder: as `.npy`, or as `.pb` where NumPy has no such type
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
-    /// What computes: `cpu`, which is built in, or an engine that is installed beside it (`ort`, `tract`)
+    /// The backend: `cpu`, which is built in, or an engine that is installed separately (`ort`, `tract`)
     #[arg(long, value_name = "NAME", default_value = crate::engine::CPU)]
     pub(crate) backend: String,
-    /// The shared library that the backend loads (`ort`; else ORT_DYLIB_PATH says)
+    /// The shared library that the backend loads (`ort`; default: ORT_DYLIB_PATH)
     #[arg(long, value_name = "FILE")]
     pub(crate) library: Option<PathBuf>,
     #[command(flatten)]

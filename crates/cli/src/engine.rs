@@ -1,8 +1,8 @@
-//! Backends that are commands of their own.
+//! Backends that are separate commands.
 //!
-//! The engines of others are large, so they are not in `typeloom`. Each is a crate with a command `typeloom-engine-NAME`,
-//! which is this library with the engine behind it: it takes the arguments of `typeloom run` and does the rest of the work by
-//! itself, from reading the model to the exit code. `typeloom run --backend NAME` looks for that command beside itself and
+//! External engines are large, so `typeloom` does not contain them. Each is a crate with a command `typeloom-engine-NAME`,
+//! which is this library with that engine as backend: it takes the arguments of `typeloom run` and does all of the work,
+//! from reading the model to the exit code. `typeloom run --backend NAME` searches that command in its own folder and
 //! then on the path, and starts it with its own arguments.
 
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ use crate::output::{self, Outcome};
 /// The backend that is built in.
 pub(crate) const CPU: &str = "cpu";
 
-/// The engines whose crates lie in this repository, each in `engines/NAME`.
+/// The engines whose crates are in this repository, each in `engines/NAME`.
 const OURS: &[&str] = &["ort", "tract"];
 
 /// Makes an engine, from the shared library that the arguments name.
@@ -35,7 +35,7 @@ struct Args {
     verb: Verb,
 }
 
-/// What to do.
+/// A command of an engine.
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// Run a model on inputs from files, or on random ones of the types that were solved
@@ -91,7 +91,7 @@ fn ended(status: ExitStatus) -> anyhow::Result<Outcome> {
     }
 }
 
-/// A program beside this one, or on the path.
+/// A program in the folder of this one, or on the path.
 fn find(program: &str) -> Option<PathBuf> {
     let beside = std::env::current_exe().ok().and_then(|this| this.parent().map(Path::to_path_buf));
     let path = std::env::var_os("PATH").unwrap_or_default();

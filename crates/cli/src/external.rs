@@ -1,4 +1,4 @@
-//! Tensors that a model keeps in files beside it.
+//! Tensors that a model stores in separate files.
 //!
 //! A model is not trusted. Its side files are named by relative paths that stay inside its folder; neither a link on the
 //! way, nor a file that has another name somewhere else, nor a range outside the file is read.
@@ -20,7 +20,7 @@ use typeloom_solver::model::ExternalTensor;
 
 use crate::input;
 
-/// The files beside a model, each mapped once.
+/// The side files of a model, each mapped once.
 pub(crate) struct SideFiles<'a> {
     folder: Option<&'a Path>,
     maps: RefCell<HashMap<String, Bytes>>,
@@ -66,7 +66,7 @@ impl<'a> SideFiles<'a> {
         }
         let file = open(folder, location)?;
         let size = file.metadata().map_err(|error| error.to_string())?.len();
-        // There is no map of nothing.
+        // An empty file cannot be mapped.
         let map = if size == 0 {
             Bytes::new()
         } else {
@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder of a model with a side file of 64 bytes, and another folder beside it.
+    /// A folder of a model with a side file of 64 bytes, and a sibling folder.
     struct Folder(PathBuf);
 
     impl Folder {

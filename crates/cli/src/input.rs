@@ -1,6 +1,6 @@
 //! Files in: paths and folders to models, models to bytes.
 //!
-//! A model is mapped into memory, not read: checking touches the pages that the graph lies on and none
+//! A model is mapped into memory, not read: checking reads the pages of the graph and none
 //! of the weights. Standard input is read whole.
 
 use std::fs::File;
@@ -102,7 +102,7 @@ pub(crate) fn source(argument: &str) -> Source {
 }
 
 impl Source {
-    /// Where the file is, unless it is standard input.
+    /// The path of the file; `None` for standard input.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -122,7 +122,7 @@ impl Source {
         map(&file).map(|map| Bytes::Mapped(map, file)).with_context(cannot)
     }
 
-    /// The folder that the model lies in, for what it refers to.
+    /// The folder of the model, for the files that it refers to.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.path.as_deref().map(|path| path.parent().unwrap_or(Path::new("")))
     }
@@ -175,7 +175,7 @@ fn special(_: std::fs::FileType) -> &'static str {
 #[expect(unsafe_code, reason = "a 2 GB model is checked in milliseconds because its weights are never read")]
 pub(crate) fn map(file: &File) -> std::io::Result<bytes::Bytes> {
     // SAFETY: the map is read-only and lives as long as the bytes are borrowed. Another process that
-    // truncates or rewrites the file meanwhile can make reads fault or change under the reader, as with
+    // truncates or rewrites the file meanwhile can make reads fail or change under the reader, as with
     // any mapped file; the reader is bounds-checked and keeps no invariant across two reads of one byte.
     unsafe { memmap2::Mmap::map(file) }.map(bytes::Bytes::from_owner)
 }
@@ -192,7 +192,7 @@ impl Solve {
         typeloom_ops::check::check_with(bytes, &self.options, &self.operators)
     }
 
-    /// What is wrong with a checked model, with fixes that were tried.
+    /// The diagnostics of a checked model, with verified fixes.
     pub(crate) fn diagnose(&self, bytes: &[u8], checked: &mut Checked<'_>) -> Vec<Diagnostic> {
         advised(bytes, checked, &self.operators, Universe::standard(), &self.options)
     }
@@ -209,7 +209,7 @@ impl Solve {
     }
 }
 
-/// What the arguments say about checking.
+/// The arguments for checking.
 pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<Solve> {
     Ok(Solve { options: options(args)?, operators: operators(&args.ops)? })
 }
@@ -234,7 +234,7 @@ fn options(args: &SolveArgs) -> anyhow::Result<Options> {
     Ok(Options { mode, seeds, assume, merge_symbols: args.merge_symbols, ..Options::default() })
 }
 
-/// `SYMBOL=DIM`; a symbol that contains `=` stands in double quotes.
+/// `SYMBOL=DIM`; a symbol that contains `=` is in double quotes.
 pub(crate) fn read_assumption(text: &str) -> anyhow::Result<(String, String)> {
     // A name in double quotes can have any letters in it.
     let quoted = text.trim_start().strip_prefix('"').and_then(|rest| rest.split_once('"'));

@@ -9,7 +9,7 @@ use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
 
 use crate::input::{Solve, Source};
 
-/// What is in a file.
+/// The content of a file.
 pub(crate) enum Found {
     Interfaces(Vec<Exported>),
     /// A bundle with types of another kind.

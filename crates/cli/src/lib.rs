@@ -1,10 +1,10 @@
 //! The `typeloom` command: files in, types and diagnostics out.
 //!
-//! This crate is a thin face. It reads files, draws progress, writes to the terminal and chooses the
+//! This crate is a thin layer. It reads files, draws progress, writes to the terminal and chooses the
 //! exit code; what it shows is made by `typeloom` and its renderers. It depends on the facade alone.
 //!
-//! It is a library so that an engine of others, which is a crate of its own, can be `typeloom run` with that engine behind
-//! it: see [`engine`].
+//! It is a library so that the crate of an external engine can provide `typeloom run` with that engine as backend: see
+//! [`engine`].
 //!
 //! Exit codes: 0 everything is typed, 1 a model has problems, 2 the command line or a file is not usable.
 

@@ -7,7 +7,7 @@ use typeloom_onnx::text::{escape, is_unsafe};
 
 use crate::args::Color;
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Outcome {
     /// Every value has a proven type.
@@ -29,7 +29,7 @@ impl From<Outcome> for ExitCode {
 }
 
 impl Color {
-    /// What renderers are told.
+    /// The parameters of renderers.
     pub(crate) fn paint(self) -> typeloom_report::human::Color {
         if self.wanted() {
             typeloom_report::human::Color::Always
@@ -48,7 +48,7 @@ impl Color {
     }
 }
 
-/// Escapes what no output may hold, but for line breaks and the sequences that set colours.
+/// Escapes unsafe characters, except line breaks and the sequences that set colours.
 ///
 /// Text of a model is escaped where it is put into a sentence, see [`escape`]; this is a second barrier, for text whose
 /// structure is not known here.
@@ -81,7 +81,7 @@ fn colour(text: &str) -> Option<usize> {
     parameters[end..].starts_with('m').then_some(2 + end + 1)
 }
 
-/// Writes to standard output. A reader that has gone away (`| head`) ends the program quietly.
+/// Writes to standard output. A closed reader (`| head`) ends the program quietly.
 pub(crate) fn write(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(guarded(text).as_bytes()).and_then(|()| out.flush()) {
@@ -93,11 +93,11 @@ pub(crate) fn write(text: &str) -> anyhow::Result<()> {
 /// Writes what is wrong with the command or a file to standard error.
 pub(crate) fn complain(error: &anyhow::Error) {
     let mut err = anstream::stderr().lock();
-    // There is nobody left to tell if standard error is gone.
+    // A closed standard error cannot be reported.
     let _ = writeln!(err, "typeloom: {}", escape(&format!("{error:#}")));
 }
 
-/// Writes what the reader of an answer should know beside it to standard error.
+/// Writes additional information about an answer to standard error.
 pub(crate) fn note(text: &str) {
     let mut err = anstream::stderr().lock();
     // As above.

@@ -1,4 +1,4 @@
-//! What `typeloom run` needs of files: values in, side files of models, made-up inputs, outputs.
+//! The files of `typeloom run`: input values, side files of models, generated inputs, outputs.
 
 pub(crate) mod budget;
 pub(crate) mod prepared;

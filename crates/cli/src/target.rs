@@ -11,7 +11,7 @@ use typeloom_onnx::text::escape;
 use crate::args::TargetArgs;
 use crate::input::{Bytes, Source};
 
-/// Where bytes go.
+/// The destination of bytes.
 #[derive(Debug)]
 pub(crate) enum Target {
     Stdout,
@@ -23,7 +23,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Where the arguments want a changed model. The model itself is replaced only where they say so.
+    /// The destination that the arguments give for a changed model. The model itself is replaced only on request.
     pub(crate) fn of(args: &TargetArgs, source: &Source) -> anyhow::Result<Self> {
         let own = source.path().and_then(|path| path.canonicalize().ok());
         if args.in_place {
@@ -72,7 +72,7 @@ impl Target {
         })
     }
 
-    /// A file is written beside its place and then moved there, so that nobody ever sees a part of it, and a model that
+    /// A file is written to a temporary file in the same folder and then moved, so that no partial file is visible, and a model that
     /// is mapped into memory can be replaced while it is read.
     fn write_with(&self, write: &mut dyn FnMut(&mut Out) -> std::io::Result<()>) -> anyhow::Result<()> {
         let Self::File { path, name } = self else {
@@ -85,27 +85,27 @@ impl Target {
             bail!("cannot write `{name}`: it is a folder");
         }
         if path.metadata().is_ok_and(|meta| !meta.is_file()) {
-            // A pipe or device has no place beside it.
+            // A pipe or device is written directly.
             let file = OpenOptions::new().write(true).open(path).with_context(cannot)?;
             return write(&mut Out::File(file)).with_context(cannot);
         }
         let (beside, file) = temporary(path).with_context(cannot)?;
         let written = finish(file, path, write).and_then(|()| std::fs::rename(&beside, path));
         if written.is_err() {
-            // The first error is the one to tell.
+            // The first error is reported.
             let _ = std::fs::remove_file(&beside);
         }
         written.with_context(cannot)
     }
 }
 
-/// Where bytes are written right now.
+/// The file that is currently written.
 enum Out {
     Stdout(std::io::StdoutLock<'static>),
     File(File),
 }
 
-/// Writes all of a file that will stand at `path`.
+/// Writes the whole file that will be moved to `path`.
 fn finish(
     file: File,
     path: &Path,
@@ -163,7 +163,7 @@ fn temporary(path: &Path) -> std::io::Result<(PathBuf, File)> {
     Err(last)
 }
 
-/// Removes temporary files for `name` whose writer is gone. What cannot be removed stays.
+/// Removes temporary files for `name` whose writer has ended. Files that cannot be removed stay.
 fn remove_stale(path: &Path, name: &str) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(entries) = std::fs::read_dir(folder) else { return };
@@ -189,7 +189,7 @@ fn writer_of(file: &str, name: &str) -> Option<u32> {
     number(process)
 }
 
-/// Whether there is no process of this number. Where the system does not say, every process counts as running.
+/// Whether no process has this number. Where the system cannot report it, every process counts as running.
 fn is_gone(process: u32) -> bool {
     let processes = Path::new("/proc");
     processes.join("self").exists() && !processes.join(process.to_string()).exists()

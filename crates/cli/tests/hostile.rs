@@ -1,5 +1,5 @@
 //! Hostile input at the command line: names that would drive a terminal or a workflow, recursive functions, files of special
-//! kinds, and runs that ask for more than their budget.
+//! kinds, and runs that request more than their budget.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -94,7 +94,7 @@ fn model(graph: GraphProto, functions: Vec<FunctionProto>) -> Vec<u8> {
     .encode_to_vec()
 }
 
-/// Models in which every name is hostile: a correct one, one with faults of several kinds, a recursive one, and one that fails
+/// Models in which every name is hostile: a correct one, one with errors of several kinds, a recursive one, and one that fails
 /// when it runs.
 fn models() -> Vec<(&'static str, Vec<u8>)> {
     let [x, y, z, w] = [0, 1, 2, 3].map(name);
@@ -373,7 +373,7 @@ fn inputs_that_are_made_up_are_within_the_budget() {
 fn special_files_are_refused_before_they_are_opened() {
     let folder = Folder::new("special");
     let pipe = folder.0.join("pipe.onnx");
-    // Opening a pipe that nothing writes to would wait for ever.
+    // Opening a pipe that nothing writes to would wait without limit.
     let made = Command::new("mkfifo").arg(&pipe).status();
     if !made.is_ok_and(|status| status.success()) {
         return;

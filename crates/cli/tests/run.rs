@@ -1,4 +1,4 @@
-//! The models of the repository run from end to end, every value held against its solved type.
+//! The models of the repository run from end to end, and every value is compared with its solved type.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -44,7 +44,7 @@ fn outputs_are_saved_and_read_back_as_inputs() {
     std::fs::remove_dir_all(&folder).expect("the folder is removed");
 }
 
-/// A model whose one weight lies in another file.
+/// A model whose one weight is in another file.
 fn with_side_file(location: &str) -> Vec<u8> {
     use typeloom_onnx::messages::StringStringEntryProto;
     use typeloom_onnx::prost::Message as _;

@@ -8,6 +8,7 @@ use typeloom_module::location::SourceLocation;
 use typeloom_module::program::ProgramError;
 use typeloom_onnx::text::{escape, escape_lines};
 use typeloom_solver::diagnostic::Diagnostic;
+use typeloom_solver::diagnostic::text::arrow_list;
 
 use crate::report::CastReport;
 
@@ -73,7 +74,7 @@ pub enum BuildError {
     LossyCast(Vec<CastReport>),
     /// A value crosses from one class of peers to another without a send.
     #[error(
-        "{node} takes `{left}`, which is on {}, and `{right}`, which is on {}; a value crosses only by a send{}",
+        "{node} takes `{left}`, which is on {}, and `{right}`, which is on {}; a value moves between peers only through a send{}",
         class(left_class),
         class(right_class),
         at_text(source_line)
@@ -189,18 +190,9 @@ fn lossy(cast: &CastReport) -> String {
     )
 }
 
-/// Maximum number of functions that are named at each end of a cycle.
-const MAX_ENDS: usize = 4;
-
 fn arrows(path: &[String]) -> String {
-    let names =
-        |part: &[String]| -> Vec<String> { part.iter().map(|name| format!("`{}`", escape(name))).collect() };
-    if path.len() <= 2 * MAX_ENDS {
-        return names(path).join(" -> ");
-    }
-    let hidden = format!("… {} more …", path.len() - 2 * MAX_ENDS);
-    let (head, tail) = (names(&path[..MAX_ENDS]), names(&path[path.len() - MAX_ENDS..]));
-    [head, vec![hidden], tail].concat().join(" -> ")
+    let names: Vec<String> = path.iter().map(|name| format!("`{}`", escape(name))).collect();
+    arrow_list(&names, 0)
 }
 
 /// Prints diagnostics in full, without the graph.

@@ -1,6 +1,7 @@
 //! Errors in the recording of a module.
 
 use typeloom_contracts::role::Role;
+use typeloom_solver::diagnostic::text::article;
 
 use crate::location::SourceLocation;
 
@@ -28,7 +29,7 @@ pub enum AuthoringErrorKind {
     #[error("`{value}` belongs to another graph (it is made at {made})")]
     ForeignValue { value: String, made: SourceLocation },
     /// A module that has no output.
-    #[error("module `{module}` gives nothing: it has no output")]
+    #[error("module `{module}` has no output")]
     EmptyModule { module: String },
     /// A module without a name.
     #[error("a module needs a name")]
@@ -52,7 +53,7 @@ pub enum AuthoringErrorKind {
     #[error("module `{module}` calls itself")]
     RecursiveModule { module: String },
     /// One slot with two roles.
-    #[error("slot `{slot}` is {} {} here and {} {} at {first}", article(*found), found, article(*earlier), earlier)]
+    #[error("slot `{slot}` is {} {} here and {} {} at {first}", article(found.trait_name()), found, article(earlier.trait_name()), earlier)]
     SlotRole { slot: String, found: Role, earlier: Role, first: SourceLocation },
     /// A text that is not a type.
     #[error("`{text}` is not a type: {message}")]
@@ -72,16 +73,4 @@ pub enum AuthoringErrorKind {
     /// A bundle without children, or with two children of one name.
     #[error("a bundle needs children with different names, and {message}")]
     BadBundle { message: String },
-}
-
-fn article(role: Role) -> &'static str {
-    match role {
-        Role::Index | Role::Aggregator => "an",
-        Role::Backend
-        | Role::Model
-        | Role::Codec
-        | Role::DataSource
-        | Role::PeerSelector
-        | Role::Protocol => "a",
-    }
 }

@@ -1,7 +1,6 @@
-//! One line a problem: `model.onnx:17: error[element-type-mismatch]: ...`.
+//! One line per problem: `model.onnx:17: error[element-type-mismatch]: ...`.
 //!
-//! Behind the file stands the position of the node; in a nested graph or a function, the way there
-//! stands before it.
+//! The file is followed by the path of a nested graph or function, if any, and by the position of the node.
 
 use typeloom_onnx::text::escape;
 use typeloom_solver::diagnostic::{Diagnostic, Location};

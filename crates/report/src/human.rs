@@ -24,7 +24,7 @@ use typeloom_solver::diagnostic::{
 /// Wider than any line: nothing is cut.
 const WIDTH: usize = 1 << 24;
 
-/// Stands behind a place, where a line and a column are printed that are taken out again.
+/// Follows a location; the line and column that are printed after it are removed.
 const NO_COLUMN: char = '\u{e000}';
 
 /// Whether a text is in colour.
@@ -80,7 +80,7 @@ pub fn diagnostics(file: &str, diagnostics: &[Diagnostic], color: Color) -> Stri
     texts.join("\n")
 }
 
-/// Why a value has its type: one step after the other, back to what gave it.
+/// The explanation of a value's type: the chain of its causes.
 #[must_use]
 pub fn explanation(file: &str, explanation: &Explanation, color: Color) -> String {
     let Explanation { value, location, ty, reasons, hidden, extents } = explanation;
@@ -143,7 +143,7 @@ fn render(groups: &[Group<'_>], color: Color) -> String {
     kept
 }
 
-/// A printed node is no line of the file, so the line and column that follow its place say nothing.
+/// Removes the line and column after a location: a printed node is not a line of the file.
 fn push_without_column(text: &mut String, line: &str) {
     let Some((before, after)) = line.split_once(NO_COLUMN) else { return text.push_str(line) };
     text.push_str(before);

@@ -36,7 +36,7 @@ pub fn types(checked: &mut Checked<'_>) -> Map<String, Value> {
     main
 }
 
-/// What nodes need of dims and nothing decides:
+/// The undecided conditions of nodes on dims:
 /// `{"left":"a*b","right":"c","need":"equal","node":2,"operator":"Concat","rule":"concat.axis"}`. `need` is `equal`,
 /// `one-or-equal` where the left side is broadcast, `broadcast` where either side may be, `at-most`, or `divides`; for a declaration, `value` replaces `rule`;
 /// `inside` is there where a node in the function that the node calls needs it.

@@ -61,7 +61,7 @@ pub fn human(label: &str, interface: &Interface, digest: &str) -> String {
     text
 }
 
-/// What a row of an interface says besides name and type.
+/// The columns of a row after name and type.
 #[derive(Clone, Copy)]
 enum Note {
     None,
@@ -109,7 +109,7 @@ pub fn value(label: &str, interface: &Interface, digest: &str, signature: &str) 
     object
 }
 
-/// One difference in words: where, what, and which way it breaks.
+/// One difference as a line: the location, the change, and the broken direction.
 #[must_use]
 pub fn difference(export: &str, difference: &Difference) -> String {
     let Difference { place, change, old, new, breaks_backward, breaks_forward } = difference;

@@ -24,7 +24,7 @@ pub fn text(value: &Value) -> String {
     escaped(&value.to_string())
 }
 
-/// JSON with each unsafe character as `\\uXXXX`: these occur inside of strings only, but for our own line breaks.
+/// JSON with each unsafe character as `\\uXXXX`: these occur inside of strings only, except for our own line breaks.
 pub(crate) fn escaped(json: &str) -> String {
     let unsafe_in_json = |c: char| is_unsafe(c) && c != '\n';
     if !json.contains(unsafe_in_json) {
@@ -69,7 +69,7 @@ pub fn value(file: &str, diagnostic: &Diagnostic) -> Value {
     ])
 }
 
-/// Why a value has its type.
+/// The explanation of a value's type as JSON.
 #[must_use]
 pub fn explanation(file: &str, explanation: &Explanation) -> Value {
     let Explanation { value, location, ty, reasons, hidden, extents } = explanation;

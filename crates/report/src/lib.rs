@@ -1,4 +1,4 @@
-//! Renders what the solver found: for people, for machines, for code hosts.
+//! Renders the results of the solver for people, programs and code hosts.
 //!
 //! | module | for |
 //! |---|---|
@@ -7,14 +7,14 @@
 //! | [`json`] | programs: one JSON object a problem |
 //! | [`sarif`] | code scanning: one SARIF 2.1.0 document a run |
 //! | [`github`] | GitHub's log: one workflow command a problem |
-//! | [`table`] | people: every value with its type |
+//! | [`table`] | people: all values with their types |
 //! | [`infer`] | programs: the types of all values as JSON |
-//! | [`interface`] | people and programs: interfaces, and what differs between two |
-//! | [`repair`] | people and programs: what a repair changed |
+//! | [`interface`] | people and programs: interfaces, and the differences of two |
+//! | [`repair`] | people and programs: the changes of a repair |
 //! | `rust` | people and programs: the API of Rust crates and its changes; needs the feature `rust` |
 //!
-//! **Invariant:** everything is a `String` or a JSON value, and nothing here prints, reads a terminal or
-//! looks at the clock: colour is a parameter, width is nobody's business.
+//! **Invariant:** every renderer returns a `String` or a JSON value. Nothing here prints, reads a terminal or
+//! reads the clock; colour is a parameter, and lines are not cut to a width.
 //!
 //! **Invariant:** text of the model reaches no output unescaped: not as a line break in a line format,
 //! not as a command, not as an escape sequence.

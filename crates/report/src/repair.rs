@@ -41,7 +41,7 @@ pub fn diff(old: &str, new: &str, repair: &Repair) -> String {
     text
 }
 
-/// What was done, in words: one line for each conversion, and what may not be done.
+/// The changes of a repair: one line for each conversion, and the rejected ones.
 #[must_use]
 pub fn summary(repair: &Repair) -> String {
     let mut text = String::new();

@@ -1,6 +1,6 @@
 //! Diagnostics: the problems of a model as messages.
 //!
-//! The solver reports problems as [`SolveError`](crate::solve_error::SolveError)s, which hold ids. [`diagnose`] turns
+//! The solver reports problems as [`SolveError`](crate::solve_error::SolveError)s, which hold ids. [`diagnose`] converts
 //! each into a [`Diagnostic`]: a code, a message with the expected and the found type, the printed node with labels that
 //! name the origin of each side, notes, at most one help and a structured [`Fix`]. This module neither decides
 //! whether a model is valid nor lays out text; renderers do the latter.
@@ -10,7 +10,7 @@
 //! lineages of extents, tables of shapes, and the order and grouping of diagnostics.
 //!
 //! **Invariant:** messages are in lower case without a final full stop, and show names of the model in backticks, never an
-//! internal id. Each name fits on one line, whatever characters it contains.
+//! internal id. Each name is on one line; unsafe characters are escaped.
 //!
 //! **Invariant:** the same model gives the same diagnostics in the same order: values without a node, then node by node,
 //! then outputs of the graph. Those of a function are listed at its first call.
@@ -47,6 +47,7 @@ use std::ops::Range;
 pub use codes::{Code, Severity};
 pub use collect::{MAX_EXPLAINED, MAX_LISTED, diagnose};
 pub use describe::diagnose_error;
+pub(crate) use describe::diagnose_one;
 pub use explain::{Explanation, Reason, explain_value};
 pub use fix::{Fix, Reader};
 pub use location::{GraphPath, GraphPathStep, Location, NodeLocation, Role, ValueLocation, graph_path};
@@ -57,7 +58,7 @@ use casts::{best_cast, cast_into, is_tensor};
 use cause::Doubt;
 use node::{Mark, Part, declaration, type_text};
 use ports::{side_noun, surplus_marks};
-pub(crate) use scope::Scope;
+use scope::Scope;
 use shapes::{Align, Row};
 use text::{
     allowed_types, arrow_list, article, clip, count, did_you_mean, element_types, list, opset_of, quote,

@@ -18,6 +18,7 @@ use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::ModelView;
 
 use crate::catalogue::{Catalogue, Function, FunctionId, Operators};
+use crate::diagnostic::text::suggestion;
 use crate::engine::call::Instance;
 use crate::map::Set;
 use crate::model::case::{Alternatives, Leaf};
@@ -171,7 +172,7 @@ pub enum CheckError {
     #[error("the file is a Git LFS pointer, not the model itself: download the model with `git lfs pull`")]
     LfsPointer,
     /// A seed that is not a type.
-    #[error("the type given for `{name}` is not a type of this tree{}", did_you_mean(near))]
+    #[error("the type given for `{name}` is not a type of this tree{}", suggestion(near))]
     BadSeed {
         /// The name of the value.
         name: String,
@@ -179,7 +180,7 @@ pub enum CheckError {
         near: Vec<String>,
     },
     /// An assumption about a symbol that the model does not declare.
-    #[error("the model declares no symbol `{name}` to assume anything of{}", did_you_mean(near))]
+    #[error("the model declares no symbol `{name}` to assume anything of{}", suggestion(near))]
     UnknownSymbol {
         /// The name of the symbol.
         name: String,
@@ -202,10 +203,6 @@ pub enum CheckError {
         /// The name of the value.
         name: String,
     },
-}
-
-fn did_you_mean(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!("; did you mean `{}`?", near.join("`, `")) }
 }
 
 impl From<BuildError> for CheckError {

@@ -1,7 +1,7 @@
-//! What can be wrong with a program, as data: the solver says it once, here, and never as a sentence.
+//! The errors of a solve, as data.
 //!
-//! A [`SolveError`] names steps, values and types by id. The words, the printed node and the chain of
-//! causes are made from it in [`crate::diagnostic`], after solving, for the errors that are shown.
+//! A [`SolveError`] refers to steps, values and types by id. [`crate::diagnostic`] turns the errors that are shown into
+//! messages with printed nodes and causes, after solving.
 
 use typeloom_onnx::DecodeError;
 use typeloom_types::relation::RelationError;
@@ -18,12 +18,10 @@ use crate::solution::{Equation, Type};
 
 pub use crate::state::limit::Limit;
 
-/// One thing that is wrong, in one body.
+/// An error or warning of one body.
 #[derive(Clone, Debug)]
 pub struct SolveError<'a> {
-    /// Where.
     pub site: ErrorSite,
-    /// What.
     pub kind: SolveErrorKind<'a>,
 }
 
@@ -45,7 +43,7 @@ impl<'a> SolveErrorKind<'a> {
     }
 }
 
-/// What a error is about.
+/// The part of a body that an error concerns.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ErrorSite {
     /// The model or function as a whole.
@@ -58,7 +56,7 @@ pub enum ErrorSite {
     Value(ValueId),
 }
 
-/// The kinds of errors; each has one diagnostic code, see [`crate::diagnostic::Code`].
+/// The kinds of errors. Each has one diagnostic code, see [`crate::diagnostic::Code`].
 #[derive(Clone, Debug)]
 pub enum SolveErrorKind<'a> {
     /// The bytes are not a model.
@@ -67,37 +65,36 @@ pub enum SolveErrorKind<'a> {
     NestingTooDeep,
     /// A node reads a name that nothing defines.
     UndefinedValue {
-        /// The stand-in for the missing value.
+        /// The placeholder of the missing value.
         value: ValueId,
         /// The input that reads it.
         input: usize,
     },
     /// Nodes are not in topological order: one reads a value that a later node makes.
     UsedBeforeMade {
-        /// The value.
         value: ValueId,
         /// The input that reads it.
         input: usize,
         /// The node that makes it.
         maker: StepId,
-        /// How many more nodes read what a later node makes.
+        /// The number of other nodes that read the result of a later node.
         others: usize,
     },
-    /// Nodes that wait for each other: each reads the value beside it, made by the next.
+    /// Nodes that wait for each other: each reads a value that the next one makes.
     Cycle {
         /// The nodes, by first step, with the value that each takes from the next one.
         steps: Vec<(StepId, ValueId)>,
     },
-    /// A name is made twice in one graph.
+    /// A value is defined twice in one graph.
     DuplicateValue {
         /// The value made first.
         first: ValueId,
         /// The output that makes it again, or `None` for an input or initializer.
         output: Option<usize>,
     },
-    /// A graph promises an output that nothing makes.
+    /// A graph has an output that nothing defines.
     UndefinedOutput {
-        /// The stand-in for the missing value.
+        /// The placeholder of the missing value.
         value: ValueId,
     },
     /// No catalogue knows the operator.
@@ -114,7 +111,7 @@ pub enum SolveErrorKind<'a> {
         /// The version that the model imports.
         imported: i64,
     },
-    /// The model does not say which version of the operator's domain it uses.
+    /// The model does not import the operator's domain.
     MissingOpset,
     /// The operator was withdrawn in this operator set.
     DeprecatedOperator {
@@ -125,48 +122,34 @@ pub enum SolveErrorKind<'a> {
     SurplusPorts {
         /// Inputs or outputs.
         side: Side,
-        /// How many there are.
+        /// The number of inputs or outputs that the node has.
         given: usize,
-        /// How many there can be.
+        /// The maximum number.
         most: usize,
     },
     /// A required input or output is left out.
-    MissingPort {
-        /// Which.
-        port: Port,
-        /// Its declared name.
-        name: &'a str,
-    },
+    MissingPort { port: Port, name: &'a str },
     /// A required attribute is left out.
-    MissingAttribute {
-        /// Its name.
-        name: &'a str,
-        /// Its kind.
-        kind: AttributeKind,
-    },
+    MissingAttribute { name: &'a str, kind: AttributeKind },
     /// An attribute that the operator does not have.
     UnknownAttribute {
-        /// Its name.
         name: &'a str,
         /// Declared names that are close.
         near: Vec<String>,
     },
     /// An attribute of the wrong kind.
     AttributeKind {
-        /// Its name.
         name: &'a str,
-        /// The kind it has.
+        /// The attribute's kind; `None` where it has no value.
         found: Option<AttributeKind>,
         /// The kind it must have.
         expected: AttributeKind,
     },
-    /// A string attribute whose value is none of its operator's.
+    /// A string attribute with a value that its operator does not have.
     AttributeChoice {
-        /// Its name.
         name: &'a str,
-        /// The value.
         found: String,
-        /// The values that it can have.
+        /// The values that the operator accepts.
         choices: Choices,
     },
     /// Two ports that share a type variable have different types.
@@ -178,41 +161,30 @@ pub enum SolveErrorKind<'a> {
         /// The port that contradicts it.
         right: (Port, Type),
     },
-    /// A port has a type that the operator does not take there.
+    /// A port has a type that the operator does not allow.
     NotAllowed {
-        /// The port.
         port: Port,
-        /// What it has.
+        /// The type of the port.
         found: Type,
-        /// What it may have.
+        /// The types that the operator allows.
         allowed: Box<AllowedTypes>,
     },
-    /// A named rule says no.
-    Rule {
-        /// The rule's name.
-        rule: &'a str,
-        /// Why.
-        failure: RuleError,
-    },
-    /// A custom relation of a plainly declared operator says no, or a declaration makes no sense here.
-    Relation {
-        /// The relation's name.
-        relation: &'static str,
-        /// Why, in its own words.
-        failure: RelationError,
-    },
+    /// A named rule does not hold.
+    Rule { rule: &'a str, failure: RuleError },
+    /// A relation of a declared operator does not hold, or its declaration cannot be applied.
+    Relation { relation: &'static str, failure: RelationError },
     /// A declared type contradicts the inferred one.
     Contradiction {
-        /// In which list the declaration stands.
+        /// The list that contains the declaration.
         declared_in: DeclarationKind,
         /// The declared type.
         declared: Type,
         /// The inferred type.
         inferred: Type,
-        /// The first dims that differ, if it is the shape.
+        /// The first axis that differs, if the shapes do.
         axis: Option<usize>,
     },
-    /// An initializer contradicts the declared type of the input it is a default of.
+    /// An initializer contradicts the declared type of its input.
     DefaultContradicts {
         /// The declared type.
         declared: Type,
@@ -221,54 +193,49 @@ pub enum SolveErrorKind<'a> {
     },
     /// A value is declared with the shape of a scalar and has axes: some exporters write an empty shape for an unknown one.
     EmptyShape {
-        /// The value.
         value: ValueId,
-        /// In which list the declaration stands.
+        /// The list that contains the declaration.
         declared_in: DeclarationKind,
-        /// What shows that it has axes.
+        /// The evidence that it has axes.
         shown: Axes,
     },
-    /// Dims are named by a mark that exporters write for an unknown extent, such as `?`.
+    /// Dims are named by a placeholder that exporters write for an unknown extent, such as `?`.
     PlaceholderDim {
-        /// The first value that is declared with one.
+        /// The first value that is declared with a placeholder.
         value: ValueId,
-        /// The axis.
         axis: usize,
-        /// The mark.
         mark: String,
-        /// How many more axes are named so.
+        /// The number of other axes with a placeholder.
         others: usize,
     },
     /// An extent is negative.
     NegativeDim {
         /// The list of the declaration; `None` for an extent of a stored tensor.
         declared_in: Option<DeclarationKind>,
-        /// Which axis.
         axis: usize,
-        /// The extent.
         extent: i64,
     },
-    /// The type that a caller seeded contradicts what the model says.
+    /// A seed of the caller contradicts the model.
     SeedContradicts {
         /// The seed.
         seed: Type,
-        /// What the model says.
+        /// The type in the model.
         found: Type,
     },
     /// A function is called with the wrong number of inputs or outputs.
     CallArity {
         /// Inputs or outputs.
         side: Side,
-        /// How many there are.
+        /// The number of inputs or outputs of the call.
         given: usize,
-        /// How many the function has.
+        /// The number that the function has.
         most: usize,
     },
     /// A function is called with fewer outputs than it has. An output that is not needed has an empty name.
     CallOutputs {
-        /// How many the call has.
+        /// The number of outputs of the call.
         given: usize,
-        /// How many the function has.
+        /// The number that the function has.
         has: usize,
     },
     /// A function is called without an input that its body needs.
@@ -282,30 +249,27 @@ pub enum SolveErrorKind<'a> {
     },
     /// A function is called with more different types and shapes than are solved; this call is typed without shapes.
     TooManyInstances {
-        /// How many are solved.
+        /// The number of combinations that are solved.
         most: usize,
     },
     /// The model's IR version is missing, zero, or newer than the newest that is known.
     IrVersion {
         /// The version; zero where it is missing.
         found: i64,
-        /// The newest that is known.
+        /// The newest known version.
         newest: i64,
     },
     /// The model or a function imports a newer version of a domain than is known.
     NewerOpset {
         /// The function, if it is not the model.
         function: Option<String>,
-        /// The domain.
         domain: &'a str,
-        /// The version.
         imported: i64,
-        /// The newest version that is known.
+        /// The newest known version.
         newest: i64,
     },
     /// Nodes of one graph have the same name.
     DuplicateNodeName {
-        /// The name.
         name: &'a str,
         /// How many nodes have it.
         count: usize,
@@ -313,27 +277,18 @@ pub enum SolveErrorKind<'a> {
         first: StepId,
     },
     /// A limit hides a part of the type of a value.
-    LimitReached {
-        /// The value.
-        value: ValueId,
-        /// The limit.
-        limit: Limit,
-    },
+    LimitReached { value: ValueId, limit: Limit },
     /// The extents of a tensor are known, and their product does not fit into 64 bits.
-    ExtentOverflow {
-        /// The value.
-        value: ValueId,
-    },
+    ExtentOverflow { value: ValueId },
     /// A function that calls itself, directly or through others.
     RecursiveFunction {
-        /// The functions on the way, from the one called to itself; of a long way, its ends.
+        /// The cycle of calls, from the function to itself; of a long cycle, its ends.
         path: Vec<String>,
-        /// How many functions are left out in the middle of the path.
+        /// The number of functions left out in the middle of the path.
         hidden: usize,
     },
     /// A symbol that the model declares as free has finitely many admissible values.
     ForcedSymbol {
-        /// The symbol.
         symbol: DimId,
         /// The values, in ascending order.
         values: Vec<i64>,
@@ -352,50 +307,34 @@ pub enum SolveErrorKind<'a> {
         binding: Vec<(DimId, i64)>,
     },
     /// An unknown extent of a graph input has one admissible value.
-    NarrowedInput {
-        /// The input.
-        value: ValueId,
-        /// The axis.
-        axis: usize,
-        /// The value.
-        extent: i64,
-    },
-    /// Two symbols that the model declares apart can only be equal.
-    ForcedEquality {
-        /// One.
-        left: DimId,
-        /// The other.
-        right: DimId,
-        /// What forces it.
-        equation: Equation,
-    },
+    NarrowedInput { value: ValueId, axis: usize, extent: i64 },
+    /// Two symbols of the model can only be equal.
+    ForcedEquality { left: DimId, right: DimId, equation: Equation },
     /// A declared extent differs from the derived one for some binding of the symbols of inputs.
     RefutedClaim(Box<RefutedClaim>),
     /// A declared shape is neither confirmed nor refuted by the graph.
     Assumed {
-        /// The value.
         value: ValueId,
         /// Its type with the declared extents.
         declared: Type,
         /// Its type without them.
         derived: Type,
     },
-    /// Strict mode: a value whose type is not settled.
+    /// Strict mode: a value whose type is not determined.
     Unresolved {
-        /// The value.
         value: ValueId,
-        /// What is known.
+        /// The known part of the type.
         known: Type,
-        /// The element types that it could still have, where it is a tensor.
+        /// The remaining element types of a tensor.
         possible: Option<ElemSet>,
     },
-    /// Something that is wrong only if certain branches run, or in every case in a way of its own.
+    /// An error that occurs in some branches only, or that differs between all cases.
     InCase {
         /// The case, by its position among those of the model.
         case: usize,
-        /// The branches that cause it: the first step of each node, and the graph. `None` where it is wrong in every case.
+        /// The branches that cause it: the first step of each node, and the graph. `None` where every case has an error.
         branches: Option<Vec<(StepId, GraphId)>>,
-        /// What is wrong, in terms of the case.
+        /// The error, in terms of the case.
         error: Box<SolveErrorKind<'a>>,
         /// The location of the error.
         owner: CaseOwner,
@@ -404,7 +343,7 @@ pub enum SolveErrorKind<'a> {
     },
     /// A tensor's data is in another file, which cannot be used.
     MissingExternalData {
-        /// Why it cannot be used, as a clause of its own.
+        /// A clause with the reason.
         reason: String,
     },
 }
@@ -412,11 +351,9 @@ pub enum SolveErrorKind<'a> {
 /// A declared extent with a counterexample.
 #[derive(Clone, Debug)]
 pub struct RefutedClaim {
-    /// The value.
     pub value: ValueId,
     /// The list that holds the declaration.
     pub declared_in: DeclarationKind,
-    /// The axis.
     pub axis: usize,
     /// The declared extent.
     pub declared: DimId,
@@ -430,17 +367,17 @@ pub struct RefutedClaim {
     pub extents: (i64, i64),
 }
 
-/// What shows that a value has axes.
+/// Evidence that a value has axes.
 #[derive(Clone, Debug)]
 pub enum Axes {
-    /// The type that its node gives it.
+    /// The type of the node's output.
     Inferred(Type),
-    /// A node that is at error where the value has none.
+    /// A node that would be in error if the value had no axes.
     Needed(StepId),
 }
 
 impl SolveErrorKind<'_> {
-    /// The same, as an [`SolveErrorKind::EmptyShape`] where the shape of a scalar is declared for a value with axes.
+    /// Converts a contradiction to [`SolveErrorKind::EmptyShape`] where a value with axes is declared as a scalar.
     pub(crate) fn specific(self, value: ValueId) -> Self {
         let is_false = |declared: &Type, found: &Type| match (declared, found) {
             (Type::Tensor(declared), Type::Tensor(found)) => {
@@ -462,21 +399,21 @@ impl SolveErrorKind<'_> {
     }
 }
 
-/// What a error of one case belongs to.
+/// The owner of an error of one case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CaseOwner {
-    /// The node at its place.
+    /// The node at the error's site.
     Node,
     /// The declared types of a value.
     Value(ValueId),
-    /// An instance of a function, by its position among those of the case in which something is wrong.
+    /// An instance of a function, by its position among the case's instances with errors.
     Instance(usize),
 }
 
-/// Whether what is wrong in a case makes the model wrong.
+/// Whether an error of a case is an error of the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
-    /// It does: data or every binding of symbols can choose the branch.
+    /// It is: data or every binding of symbols can choose the branch.
     Free,
     /// The condition of the branch depends on extents that are not known, is computed, holds for empty tensors only, or is
     /// one that a caller can avoid by the choice of symbols.

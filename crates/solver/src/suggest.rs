@@ -1,4 +1,4 @@
-//! Suggestions for misspelt names, bounded in time whatever the names are.
+//! Suggestions for misspelt names, in bounded time.
 //!
 //! The optimal string alignment distance of two names costs the product of their lengths, and a model decides
 //! both the lengths and the number of names. [`nearest`] therefore compares names of at most [`MAX_NAME`]

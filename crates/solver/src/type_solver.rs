@@ -1,7 +1,7 @@
 //! Types a graph whose operators are plain declarations: the general entry of the solver.
 //!
 //! A [`TypeSolver`] takes a graph as a message and, for each of its operators, the declaration with
-//! ports and relations. What is known besides is *seeded*, value by value; then the same engine that
+//! ports and relations. Other known types are *seeded*, value by value; then the same engine that
 //! checks whole models ([`crate::model`]) solves it.
 //!
 //! ```
@@ -48,15 +48,15 @@
 //! # Ok::<(), TypeError>(())
 //! ```
 //!
-//! The graph is a fragment: a name that no node makes is an input, listed or not, and nodes may stand
-//! in any order. Types that the graph declares count only once
+//! The graph is a fragment: a name that no node makes is an input, listed or not, and nodes may be in
+//! any order. Types that the graph declares count only once
 //! [`seed_from_value_info`](TypeSolver::seed_from_value_info) was called; those inside nested graphs
 //! always do.
 //!
 //! **Invariant:** a solver owns everything it needs; solving does not change it.
 //!
-//! **Invariant:** the answer depends neither on the order of nodes, nor on that of seeds, nor on how
-//! values are called.
+//! **Invariant:** the answer depends neither on the order of nodes, nor on that of seeds, nor on the names
+//! of values.
 //!
 //! Not for whole models with functions and versions of operator sets: that is [`crate::model::check`].
 
@@ -73,6 +73,7 @@ use typeloom_types::lattice::{Lattice, NodeKey};
 use typeloom_types::op::AtomicOpDecl;
 
 use crate::catalogue::{Catalogue, Lookup};
+use crate::diagnostic::diagnose_error;
 use crate::model::{self, CheckError, Checked, Mode, Options, Seed};
 use crate::program::DeclarationKind;
 use crate::universe::{TooManyElements, Universe};
@@ -85,7 +86,7 @@ pub use stamp::apply_solution_to_value_info;
 /// The deepest nesting of type constructors in a seed.
 const MAX_TYPE_DEPTH: usize = 32;
 
-/// A graph to be typed, with what is known of its values.
+/// A graph to be typed, with the seeds of its values.
 ///
 /// See the [module](self) for an example.
 #[derive(Clone, Debug)]
@@ -95,12 +96,12 @@ pub struct TypeSolver {
     seeds: Vec<Seeded>,
 }
 
-/// What is known of one value before solving.
+/// The seed of one value.
 #[derive(Clone, Debug)]
 struct Seeded {
     value: String,
     ty: SeedType,
-    /// The list of the graph that says it; `None` where the caller does.
+    /// The list of the graph that declares it; `None` for a seed of the caller.
     declared_in: Option<DeclarationKind>,
 }
 
@@ -112,10 +113,10 @@ enum SeedType {
 }
 
 impl TypeSolver {
-    /// A solver for a graph whose operators `declaration` gives, by domain and name.
+    /// Creates a solver for a graph; `declaration` returns an operator's declaration by domain and name.
     ///
-    /// It is request once for each operator of the graph and of the graphs nested in it. ONNX's own domain
-    /// may be called `""` or `ai.onnx`: it is request as the graph writes it, then by the other name.
+    /// It is called once for each operator of the graph and of its nested graphs. ONNX's own domain is
+    /// `""` or `ai.onnx`: it is called with the graph's spelling, then with the other.
     pub fn from_graph(
         graph: &GraphProto,
         declaration: impl FnMut(&str, &str) -> Option<&'static AtomicOpDecl>,
@@ -132,8 +133,8 @@ impl TypeSolver {
         self
     }
 
-    /// Says that a value lies under a node of the tree: a concrete node is its type, an abstract one a
-    /// bound. Several seeds of one value must agree.
+    /// Seeds a value with a node of the tree: a concrete node is its type, an abstract one a bound.
+    /// Several seeds of one value must agree.
     ///
     /// A value or node that does not exist is reported by [`solve`](Self::solve).
     pub fn seed(&mut self, value: impl Into<String>, node: impl NodeKey) -> &mut Self {
@@ -145,14 +146,14 @@ impl TypeSolver {
         self
     }
 
-    /// Says that a value has a type as ONNX writes it, with its shape if it has one.
+    /// Seeds a value with an ONNX type, with its shape if it has one.
     pub fn seed_type(&mut self, value: impl Into<String>, ty: &TypeProto) -> &mut Self {
         self.seed_onnx(value.into(), ty, None);
         self
     }
 
-    /// Takes the types that a graph declares for its inputs, values and outputs: element type, shape, and
-    /// the denotation that a stamp left. Names that the solver's graph does not have are passed over.
+    /// Seeds the types that a graph declares for its inputs, values and outputs: element type, shape, and
+    /// the denotation of a stamp. Names that the solver's graph does not have are ignored.
     pub fn seed_from_value_info(&mut self, graph: &GraphProto) -> &mut Self {
         let lists: [(&[ValueInfoProto], DeclarationKind); 3] = [
             (&graph.input, DeclarationKind::Input),
@@ -178,21 +179,20 @@ impl TypeSolver {
         }
     }
 
-    /// Solves. Values that nothing settles stay unresolved, and operators without a declaration say
-    /// nothing about their ports.
+    /// Solves. Undetermined values stay unresolved, and operators without a declaration do not
+    /// constrain their ports.
     ///
     /// # Errors
-    /// Everything that contradicts something else, in graph order: one [`TypeError`], or
-    /// [`TypeError::Several`].
+    /// All contradictions, in graph order: one [`TypeError`], or [`TypeError::Several`].
     pub fn solve(&self) -> Result<TypeSolution, TypeError> {
         self.run(Mode::Permissive)
     }
 
-    /// Solves, and needs every value to have one concrete type and every operator a declaration.
+    /// Solves, and requires a concrete type for every value and a declaration for every operator.
     ///
     /// # Errors
-    /// As [`TypeSolver::solve`], and [`TypeError::UnresolvedType`] for every value that is not settled;
-    /// values whose types are tied to one another are reported once.
+    /// As [`TypeSolver::solve`], and [`TypeError::UnresolvedType`] for every undetermined value; of values
+    /// with one unified type, the first is reported.
     pub fn solve_strict(&self) -> Result<TypeSolution, TypeError> {
         self.run(Mode::Strict)
     }
@@ -221,7 +221,7 @@ impl TypeSolver {
         if checked.errors().is_empty() {
             return Ok(finish(checked));
         }
-        Err(error::of_errors(self, checked))
+        Err(error::from_checked(self, checked))
     }
 
     fn universe(&self) -> Result<Arc<Universe>, TypeError> {
@@ -235,7 +235,7 @@ impl TypeSolver {
         built.map_err(|error: TooManyElements| TypeError::BadLattice { message: error.to_string() })
     }
 
-    /// The seeds as the engine takes them, or what is wrong with every one that is no seed.
+    /// Converts the seeds for the engine, or returns the errors of all invalid ones.
     fn checked_seeds(&self, lattice: &Lattice) -> Result<Vec<(String, Seed)>, TypeError> {
         let mut errors = Vec::new();
         let mut seeds = Vec::with_capacity(self.seeds.len());
@@ -259,7 +259,7 @@ impl TypeSolver {
     }
 }
 
-/// How many constructors a type has around its innermost part.
+/// The number of constructors around the innermost part of a type.
 fn type_depth(ty: &TypeProto) -> usize {
     let mut depth = 0;
     let mut next = Some(ty);
@@ -298,17 +298,19 @@ impl Catalogue for Declared<'_> {
 
 impl From<CheckError> for TypeError {
     fn from(error: CheckError) -> Self {
+        if let Some(diagnostic) = diagnose_error(&error) {
+            return Self::InvalidGraph { node: None, diagnostic: Box::new(diagnostic) };
+        }
         match error {
-            CheckError::UnknownSeed { name } => Self::UnknownValue { value: name },
             CheckError::BadSeed { name, near: _ } => Self::BadSeed { value: name },
+            // A type solver passes no assumptions, and the other errors have a diagnostic.
+            CheckError::UnknownSeed { name }
+            | CheckError::UnknownSymbol { name, .. }
+            | CheckError::BadAssumption { name, .. } => Self::UnknownValue { value: name },
             CheckError::Malformed(_)
             | CheckError::NestingTooDeep
             | CheckError::NoGraph
-            | CheckError::LfsPointer
-            | CheckError::UnknownSymbol { .. }
-            | CheckError::BadAssumption { .. } => {
-                Self::InvalidGraph { node: None, message: error.to_string() }
-            }
+            | CheckError::LfsPointer => Self::UnknownValue { value: String::new() },
         }
     }
 }

@@ -11,7 +11,7 @@ pub struct Edit {
     pub file: PathBuf,
     /// The bytes to be replaced.
     pub range: Range<usize>,
-    /// What comes in their place.
+    /// The replacement.
     pub text: String,
 }
 

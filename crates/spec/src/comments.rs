@@ -5,14 +5,14 @@
 //! z = Add(y, i)           # error[element-type-mismatch]: `Add` needs one element type, ...
 //! ```
 //!
-//! **Invariant:** every comment states something. Prose stands outside of the fence, so a statement with a
-//! slip in it is never taken for prose.
+//! **Invariant:** every comment states something. Prose is outside of the fence, so a misspelt statement
+//! is never taken for prose.
 
 use typeloom_solver::diagnostic::{Code, Severity};
 
 use crate::pattern::line_matches;
 
-/// What a comment states.
+/// The statement of a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Statement {
     /// Types of values: name and type.
@@ -31,7 +31,6 @@ pub(crate) enum Statement {
 pub(crate) struct Line<'t> {
     /// The code with the blanks behind it.
     pub(crate) code: &'t str,
-    /// What the comment states.
     pub(crate) statement: Option<Statement>,
 }
 
@@ -112,7 +111,7 @@ fn problem(comment: &str, codes: Codes) -> Result<Option<(&str, &str)>, String> 
     }
 }
 
-/// The problems that the comments of a fence state, beside those that were found.
+/// The problems that the comments of a fence state, and those that were found.
 pub(crate) struct Problems {
     found: Vec<String>,
     /// The line, the words there, and which of those found is meant.
@@ -141,12 +140,12 @@ impl Problems {
         Self { found, pairs }
     }
 
-    /// Which of those found a line states.
+    /// The found problem that a line states.
     pub(crate) fn found_for(&self, line: usize) -> Option<usize> {
         self.pairs.iter().find(|(stated, ..)| *stated == line).map(|(.., at)| *at)
     }
 
-    /// What a line has to state: its own words if they are true, else what was found; nothing if nothing was.
+    /// The text that a line should have: its own if it is true, else the found problem, if any.
     pub(crate) fn written(&self, line: usize) -> Option<String> {
         let (_, words, at) = self.pairs.iter().find(|(stated, ..)| *stated == line)?;
         let found = &self.found[*at];

@@ -1,7 +1,7 @@
 //! Documents: Markdown with fences.
 //!
-//! Only fences at the start of a line are read, so that a fence's text is the bytes that stand in the file
-//! and can be replaced there. Fences in some other languages are for readers alone; any other word behind
+//! Only fences at the start of a line are read, so that a fence's text is a range of bytes of the file
+//! that can be replaced. Fences in some other languages are for readers alone; any other word behind
 //! the backticks is an error.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub struct Document {
     pub file: PathBuf,
     /// Its fences, in order.
     pub fences: Vec<Fence>,
-    /// What is wrong with it as a document.
+    /// The errors of the document itself.
     pub malformed: Vec<Malformed>,
 }
 
@@ -31,13 +31,12 @@ pub struct Document {
 pub struct Fence {
     /// The name of its test.
     pub name: String,
-    /// What stands behind the backticks.
+    /// The text after the backticks.
     pub info: String,
-    /// What that says.
     pub kind: Kind,
     /// The lines between the backticks; every one ends in a line break.
     pub text: String,
-    /// Where they are in the file.
+    /// The bytes of the text in the file.
     pub range: Range<usize>,
     /// How many backticks it starts and ends with.
     pub marks: usize,
@@ -55,7 +54,6 @@ pub struct Malformed {
     pub file: PathBuf,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong.
     pub message: String,
 }
 

@@ -19,7 +19,7 @@ mod tree;
 
 use snapshot::View;
 
-/// What a fence states, as the words behind its backticks say.
+/// The kind of a fence, given by the text after its backticks.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// Facts about types and dims.
@@ -36,7 +36,7 @@ pub enum Kind {
     Console,
 }
 
-/// How the model of a `graph` fence is completed and checked.
+/// Options for completing and checking the model of a `graph` fence.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The version of ONNX's operator set, where the text does not give one.
@@ -45,7 +45,7 @@ pub struct Settings {
     pub options: Options,
 }
 
-/// A fence where it stands.
+/// A fence with its context.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The suite that runs.
@@ -89,10 +89,10 @@ impl Kind {
         }
     }
 
-    /// Reads what stands behind the backticks; `None` if its first word names no kind.
+    /// Parses the text after the backticks; `None` if its first word names no kind.
     ///
     /// # Errors
-    /// What is wrong with the words behind a kind's name.
+    /// The error in the text after a kind's name.
     pub fn parse(info: &str) -> Result<Option<Self>, String> {
         let mut words = info.split_whitespace();
         let kind = words.next().unwrap_or_default();
@@ -116,7 +116,7 @@ impl Kind {
     /// The fence's text as it is true.
     ///
     /// # Errors
-    /// Where the text cannot be judged.
+    /// The text cannot be judged.
     pub fn truth(&self, cx: &Context<'_>) -> Result<String, Malformed> {
         match self {
             Self::Types => facts::truth(cx),

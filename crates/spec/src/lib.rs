@@ -7,25 +7,25 @@
 //! |---|---|
 //! | `types` | facts about the type tree and about dims, one a line |
 //! | `tree` | the type tree, or the part below a node |
-//! | `graph` | a model with the types of its values and its diagnostics beside the lines |
+//! | `graph` | a model with the types of its values and its diagnostics in comments |
 //! | `primitives` | nodes of plainly declared operators, seeds, and the resulting nodes of the tree |
 //! | `snapshot` | how something of the `graph` before it is shown |
 //! | `console` | whole commands with output and exit code |
 //!
-//! How each is written is said for authors in `spec/README.md`.
+//! `spec/README.md` describes the syntax of each for authors.
 //!
 //! Every executed fence is one test. Its name is the document, the headings above it and its kind, so that
-//! `cargo test --test spec matmul` runs what the manual says about it.
+//! `cargo test --test spec matmul` runs the fences of the manual about it.
 //!
 //! **Invariant:** nothing is skipped silently. A fence of an unknown kind, a comment in a graph that states
-//! nothing, a document that cannot be read: each is a failing test that says file and line.
+//! nothing, a document that cannot be read: each is a failing test that reports file and line.
 //!
 //! **Invariant:** a fence is judged by writing it anew. Each kind yields the text that would be true
-//! ([`kinds::Kind::truth`]); a test passes when that is the text that stands there, a failure is the
+//! ([`kinds::Kind::truth`]); a test passes when the document contains that text, a failure is the
 //! difference of the two, and blessing replaces one by the other.
 //!
 //! Not published, and not for documents outside the repository: the pages of diagnostic codes are
-//! executed beside the renderers.
+//! executed by the tests of the renderers.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -45,7 +45,7 @@ use bless::Edit;
 use document::{Document, Fence, Malformed};
 use kinds::Context;
 
-/// What to run.
+/// The documents to run.
 #[derive(Clone, Debug)]
 pub struct Suite {
     /// The folder that file names start from, and in which commands run.
@@ -70,7 +70,7 @@ impl Suite {
         }
     }
 
-    /// Runs the tests that the command line asks for.
+    /// Runs the tests that the command line selects.
     #[must_use]
     pub fn main(self) -> ExitCode {
         let arguments = Arguments::from_args();
@@ -124,7 +124,7 @@ impl Suite {
     /// Judges one fence of a document.
     ///
     /// # Errors
-    /// Where the fence cannot be judged at all: it is malformed, or states what cannot be blessed.
+    /// The fence cannot be judged: it is malformed, or has a statement that cannot be blessed.
     pub fn judge(&self, document: &Document, index: usize) -> Result<Judged, Malformed> {
         let fence: &Fence = &document.fences[index];
         let cx = Context { suite: self, document, index };
@@ -152,10 +152,10 @@ impl Suite {
     }
 }
 
-/// What became of a fence.
+/// The result of a fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judged {
-    /// What it states is true.
+    /// Its statement is true.
     True,
     /// It is not, and is to be replaced.
     Blessed(Edit),

@@ -1,9 +1,9 @@
-//! Text with elisions: `...` stands for anything.
+//! Text with elisions: `...` matches anything.
 
 /// Stands for any text within a line, and alone on a line for any number of lines.
 const ELISION: &str = "...";
 
-/// Whether a line is as written, where each `...` stands for any text.
+/// Whether a line is as written, where each `...` matches any text.
 pub(crate) fn line_matches(written: &str, found: &str) -> bool {
     let mut parts = written.split(ELISION);
     let Some(mut rest) = parts.next().and_then(|first| found.strip_prefix(first)) else { return false };
@@ -16,7 +16,7 @@ pub(crate) fn line_matches(written: &str, found: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Whether lines are as written, where `...` alone on a line stands for any number of lines.
+/// Whether lines are as written, where `...` alone on a line matches any number of lines.
 ///
 /// Greedy matching with one point to go back to, as for globs: linear in practice, and never worse than
 /// the product of the lengths.

@@ -1,4 +1,4 @@
-//! The runner itself: what it finds wrong, where it says that it is, and what it writes when it blesses.
+//! Tests of the runner: the errors that it finds, their locations, and the blessed text.
 
 use std::path::{Path, PathBuf};
 

@@ -12,7 +12,7 @@ use crate::external;
 use crate::input::{self, Solve, Source};
 use crate::output::{Outcome, complain, write};
 
-/// What was found in one file.
+/// The result of one file.
 struct Found {
     diagnostics: Vec<Diagnostic>,
     coverage: Coverage,

@@ -14,14 +14,14 @@ use crate::input::{self, Solve};
 use crate::interfaces::{self, Found};
 use crate::output::{Outcome, write};
 
-/// What one of the files holds.
+/// The content of one of the files.
 enum Side {
     Interfaces(Vec<Exported>),
     /// A bundle of other types.
     Types(Vec<u8>),
 }
 
-/// What was found about one pair of files.
+/// The result of one pair of files.
 struct Answer {
     /// By label, where there are several.
     comparisons: Vec<(String, Comparison)>,

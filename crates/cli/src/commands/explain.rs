@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use typeloom_report as report;
+use typeloom_solver::diagnostic::text::suggestion;
 use typeloom_solver::diagnostic::{Code, explain_value};
 use typeloom_solver::suggest::nearest;
 
@@ -21,10 +22,8 @@ fn explain_code(name: &str) -> anyhow::Result<Outcome> {
         if std::path::Path::new(name).exists() {
             bail!("which value of `{name}` shall be explained? (typeloom explain FILE VALUE)");
         }
-        match &nearest(name, Code::ALL.iter().map(|code| code.name()))[..] {
-            [] => bail!("there is no diagnostic code `{name}`"),
-            near => bail!("there is no diagnostic code `{name}`; did you mean `{}`?", near.join("`, `")),
-        }
+        let near = nearest(name, Code::ALL.iter().map(|code| code.name()));
+        bail!("there is no diagnostic code `{name}`{}", suggestion(&near));
     };
     write(code.page())?;
     Ok(Outcome::Typed)
@@ -38,11 +37,8 @@ fn explain_type(args: &ExplainArgs, value: &str) -> anyhow::Result<Outcome> {
     let bytes = source.open()?;
     let mut checked = solve.check(&bytes).with_context(|| format!("cannot check `{}`", source.name))?;
     let Some(explanation) = explain_value(&mut checked, value) else {
-        let near = checked.names_like(value);
-        match &near[..] {
-            [] => bail!("`{}` has no value `{value}`", source.name),
-            near => bail!("`{}` has no value `{value}`; did you mean `{}`?", source.name, near.join("`, `")),
-        }
+        let near = suggestion(&checked.names_like(value));
+        bail!("`{}` has no value `{value}`{near}", source.name);
     };
     write(&report::human::explanation(&source.name, &explanation, Color::Auto.paint()))?;
     Ok(Outcome::Typed)

@@ -77,7 +77,7 @@ fn policy(text: &str) -> anyhow::Result<Policy> {
     }
 }
 
-/// What is wrong with a model after all that could be done.
+/// The diagnostics that remain after a repair.
 fn remaining(bytes: &[u8], solve: &Solve) -> Vec<Diagnostic> {
     match solve.check(bytes) {
         Ok(mut checked) => solve.diagnose(bytes, &mut checked),
@@ -85,7 +85,7 @@ fn remaining(bytes: &[u8], solve: &Solve) -> Vec<Diagnostic> {
     }
 }
 
-/// A repair after which errors remain: written if the arguments ask for that.
+/// A repair after which errors remain: written if the arguments request it.
 fn incomplete(
     args: &FixArgs,
     source: &Source,

@@ -43,7 +43,7 @@ fn one(args: &InferArgs, solve: &Solve, source: &Source) -> anyhow::Result<Outco
     }
 }
 
-/// A file that is no model is a problem of the file, not of the command.
+/// An invalid file is a problem of the file, not of the command.
 fn unreadable(args: &InferArgs, source: &Source, error: &CheckError) -> anyhow::Result<Outcome> {
     let Some(diagnostic) = diagnose_error(error) else {
         return Err(anyhow::Error::new(error.clone()).context(format!("cannot check `{}`", source.name)));

@@ -6,6 +6,7 @@ use anyhow::bail;
 use typeloom_ops::described::Operators;
 use typeloom_ops::table::Table;
 use typeloom_solver::catalogue::{Catalogue as _, Lookup, Operator};
+use typeloom_solver::diagnostic::text::suggestion;
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::signature::{AllowedTypes, Arity, AttributeDefault, Formal, FormalType, Schema};
 
@@ -56,10 +57,8 @@ fn describe(operators: &Operators, domain: &str, name: &str, opset: Option<i64>)
         Lookup::Found(operator) => Ok(signature(&operator)),
         Lookup::NewerThanOpset { since } => bail!("`{name}` exists from version {since} of its domain on"),
         Lookup::Declared(_) | Lookup::UnknownDomain | Lookup::UnknownOperator => {
-            match &operators.names_like(domain, name)[..] {
-                [] => bail!("there is no operator `{name}`"),
-                near => bail!("there is no operator `{name}`; did you mean `{}`?", near.join("`, `")),
-            }
+            let near = suggestion(&operators.names_like(domain, name));
+            bail!("there is no operator `{name}`{near}")
         }
     }
 }

@@ -24,7 +24,7 @@ fn input(name: &str, elem: i32) -> ValueInfoProto {
     ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() }
 }
 
-/// A model with a fault at a node, a value and an operator of these names.
+/// A model with an error at a node, a value and an operator of these names.
 fn model(names: &[String; 5]) -> Vec<u8> {
     let [float, integer, node, operator, undefined] = names;
     let add = NodeProto {

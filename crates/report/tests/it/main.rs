@@ -1,4 +1,4 @@
-//! What is rendered, for every code and in every format.
+//! Rendered reports, for every code and in every format.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests panic and print as tests do")]
 

@@ -1,6 +1,6 @@
-//! The pages of the codes hold: every example fails with its code and in the words shown, and every fix passes.
+//! Tests the pages of the codes: every example fails with its code and the printed report, and every fix passes.
 //!
-//! `TYPELOOM_BLESS=1 cargo test -p typeloom-report --test pages` writes the words anew.
+//! `TYPELOOM_BLESS=1 cargo test -p typeloom-report --test pages` updates the pages.
 
 use std::path::PathBuf;
 

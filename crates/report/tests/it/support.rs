@@ -25,7 +25,7 @@ pub(crate) fn bytes_of(text: &str) -> Vec<u8> {
     parse_model(text).unwrap_or_else(|error| panic!("{error}\n{text}")).encode_to_vec()
 }
 
-/// What is wrong with a model in textual syntax, in strict mode.
+/// The diagnostics of a model in textual syntax, in strict mode.
 pub(crate) fn check_text(text: &str, seeds: &Seeds) -> Vec<Diagnostic> {
     let bytes = bytes_of(text);
     let options = Options { seeds: seeds.clone(), ..Options::default() };

@@ -1,4 +1,4 @@
-//! What is wrong only if certain branches run.
+//! Errors that occur in some branches only.
 //!
 //! The words are those of the same problem in the case in which it was found, where the branch is the only one. What is added is
 //! the branch, and what the branch gives.
@@ -14,7 +14,7 @@ use crate::solve_error::{CaseOwner, Reach, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::cases::{Literal, Question};
 
-/// How many outputs of a node are shown with the types that a branch gives them.
+/// The maximum number of outputs of a node that are shown with their types in a branch.
 const MAX_OUTPUTS: usize = 3;
 
 /// The tables that a diagnostic about a case needs.
@@ -28,7 +28,7 @@ pub(super) struct CaseContext<'d, 'a> {
     pub(super) budget: &'d mut usize,
 }
 
-/// The diagnostic of a error of one case; `None` for other errors.
+/// The diagnostic of an error of one case; `None` for other errors.
 pub(super) fn in_case<'a>(
     cx: CaseContext<'_, 'a>,
     leaf: &mut Leaf<'a>,
@@ -67,7 +67,7 @@ pub(super) fn in_case<'a>(
             diagnostic.with_notes(scope.call_notes(instance))
         }
     };
-    // What a branch needs of symbols keeps its code where the caller has a choice.
+    // A condition of a branch on symbols keeps its code where the caller can avoid the branch.
     if !is_error && matches!(inner.kind, SolveErrorKind::ForcedSymbol { .. }) {
         diagnostic.severity = Severity::Warning;
     }
@@ -96,12 +96,12 @@ pub(super) fn in_case<'a>(
     Some(diagnostic)
 }
 
-/// Makes a diagnostic one about a branch.
+/// Turns a diagnostic into one about a branch.
 fn limit_to_case(diagnostic: &mut Diagnostic) {
     if diagnostic.severity == Severity::Error {
         diagnostic.code = Code::BranchMismatch;
     }
-    // What is right in one case may be wrong in another.
+    // A fix of one case may break another.
     diagnostic.fix = None;
     diagnostic.help = None;
 }
@@ -129,7 +129,7 @@ impl<'a> Scope<'_, 'a> {
         }
     }
 
-    /// What the outputs of a node with branches are in this case.
+    /// The types of the outputs of a node with branches in this case.
     fn given(&mut self, step: StepId, varying: &BTreeSet<ValueId>) -> String {
         let body = self.body();
         let outputs: Vec<ValueId> = body.outputs(body.last_step(step)).iter().flatten().copied().collect();
@@ -146,13 +146,13 @@ impl<'a> Scope<'_, 'a> {
         shown.join(", ")
     }
 
-    /// What a case assumes of a condition of the main graph.
+    /// The assumption of a case about a condition of the main graph.
     fn condition(&self, literal: &Literal) -> Option<String> {
         let Question::Condition(value) = literal.request.question else { return None };
         Some(format!("if {} is {}", self.name(value), literal.holds))
     }
 
-    /// What a case assumes of symbols.
+    /// The assumption of a case about symbols.
     fn assumption(&self, literal: &Literal) -> Option<String> {
         let dims = &self.core.dims;
         let holds = literal.holds;

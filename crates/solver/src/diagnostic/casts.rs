@@ -10,14 +10,14 @@ use crate::rule::Port;
 use crate::signature::FormalType;
 use crate::solution::Type;
 
-/// How many versions ahead an operator set is searched for one that takes a type.
+/// The number of newer versions of an operator set that are searched for one that allows a type.
 const VERSIONS_AHEAD: i64 = 32;
 
 /// Widths from this one on are those of floats.
 const FIRST_FLOAT: u32 = 128;
 
 impl Scope<'_, '_> {
-    /// The input that the rest of the model speaks against, with the element type of the other one.
+    /// The input that contradicts the rest of the model, with the element type of the other one.
     pub(super) fn odd_one_out(
         &self,
         step: StepId,
@@ -90,7 +90,7 @@ impl Scope<'_, '_> {
             });
             Some((allowed, i64::from(schema.since_version) == version))
         };
-        // Where the signature allows it already, a rule is against it, and rules do not relax.
+        // Where the signature already allows the type, a rule rejects it, and newer versions do not relax rules.
         if allows(imported).is_some_and(|(allowed, _)| allowed) {
             return None;
         }
@@ -104,7 +104,7 @@ pub(super) fn is_tensor(ty: &Type) -> bool {
     matches!(ty, Type::Tensor(_))
 }
 
-/// Which of two inputs to convert, and to what: the one whose values the other's type can hold.
+/// The input to convert, and its new type: the input whose values the other's type can represent.
 pub(super) fn best_cast(left: (Port, &Type), right: (Port, &Type)) -> Option<(Port, Elem)> {
     let (a, b) = (single(left.1)?, single(right.1)?);
     let (narrow_a, narrow_b) = (width(a)?, width(b)?);
@@ -113,7 +113,7 @@ pub(super) fn best_cast(left: (Port, &Type), right: (Port, &Type)) -> Option<(Po
     candidates.into_iter().find(|(port, _)| matches!(port, Port::In(_)))
 }
 
-/// What to convert a tensor to, so that it becomes one of `allowed`.
+/// The element type of `allowed` to convert a tensor to.
 pub(super) fn cast_into(found: &Type, allowed: ElemSet) -> Option<Elem> {
     const INTEGERS_FIRST: [Elem; 6] =
         [Elem::INT64, Elem::INT32, Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BOOL];

@@ -1,26 +1,26 @@
-//! Where a value's type comes from, in a few words that follow it: `float, because ...`.
+//! The origin of a value's type, as text that follows the type: `float, because ...`.
 //!
-//! The words are made from the shortest chain of recorded facts (see [`crate::state::trace`]) from the value
-//! to something that gave it its type: a declaration, an initializer, a seed, a rule. Nodes that are
-//! themselves at error are not passed through, because what they say is what is being doubted.
+//! It is derived from the shortest chain of recorded facts (see [`crate::state::trace`]) from the value to a declaration,
+//! an initializer, a seed or a rule. The chain does not pass through nodes that are in error, because their facts are
+//! in doubt.
 
 use super::{Scope, list, quote};
 use crate::program::{DeclarationKind, Origin, StepId, ValueId};
 use crate::signature::{AllowedTypes, FormalType};
 use crate::state::trace::{Cause, Chain, Link, Tie};
 
-/// What is not to be believed while looking for a cause.
+/// Facts excluded when tracing a cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Doubt {
-    /// Everything is.
+    /// No fact is excluded.
     Nothing,
-    /// What this node says is not.
+    /// The facts of this node.
     Node(StepId),
-    /// What is declared about the value itself is not.
+    /// The declarations of the value itself.
     Declaration,
 }
 
-/// The most nodes on the way that are named.
+/// The maximum number of named nodes of a chain.
 const MAX_NAMED: usize = 3;
 
 impl<'a> Scope<'_, 'a> {
@@ -42,7 +42,7 @@ impl<'a> Scope<'_, 'a> {
             Cause::Declared(_) => Some(of) != undeclared,
             Cause::Initializer | Cause::Seed | Cause::Argument => true,
         };
-        // Where an operator declares one element type for an output, nothing is recorded: it says so always.
+        // An element type that an operator declares for an output is not recorded: it holds for every node.
         let end = |of: ValueId, _: &[Tie]| match body.value(of).origin {
             Origin::Step(step) => {
                 let step = body.first_step(step);
@@ -77,7 +77,7 @@ impl<'a> Scope<'_, 'a> {
         })
     }
 
-    /// Where a value's type comes from; where no chain says it, where the value does.
+    /// The origin of a value's type; without a chain, the origin of the value.
     pub(super) fn cause(&mut self, value: ValueId, doubt: Doubt) -> String {
         let chain = if self.explains { self.chain(value, doubt) } else { None };
         match chain {
@@ -112,7 +112,7 @@ impl<'a> Scope<'_, 'a> {
                 None => format!("from {end}"),
             },
             _ => {
-                // From the source to the value, which is the order in which a reader meets the nodes.
+                // From the source to the value, which is the order of the nodes in the graph.
                 let mut names: Vec<String> = Vec::new();
                 for (step, _) in links.iter().rev().filter_map(|link| link.by) {
                     let name = self.node_text(step);
@@ -147,7 +147,7 @@ impl<'a> Scope<'_, 'a> {
         }
     }
 
-    /// What a node does to give `value` the type of `other`.
+    /// The verb for a node that relates the types of `value` and `other`.
     fn verb(&self, value: ValueId, step: StepId, other: ValueId) -> &'static str {
         match (
             self.makes(step, value),
@@ -172,7 +172,7 @@ impl<'a> Scope<'_, 'a> {
         body.inputs(body.first_step(step)).contains(&Some(value))
     }
 
-    /// What gave a value its type, as a noun.
+    /// The end of a chain, as a noun.
     fn end_text(&self, value: ValueId, cause: &Cause) -> String {
         let name = self.name(value);
         match cause {
@@ -200,7 +200,7 @@ impl<'a> Scope<'_, 'a> {
         format!("made by {}", self.node_text(step))
     }
 
-    /// Where a value itself comes from.
+    /// The origin of a value itself.
     pub(super) fn origin_text(&self, value: ValueId) -> String {
         let name = self.name(value);
         match self.body().value(value).origin {

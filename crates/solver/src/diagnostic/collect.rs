@@ -1,4 +1,4 @@
-//! From the errors of a checked model to its diagnostics, in order.
+//! Collects the diagnostics of a checked model, in order.
 
 use std::collections::BTreeSet;
 
@@ -17,19 +17,19 @@ use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
 
-/// For how many diagnostics causes and suggestions are looked for.
+/// The number of diagnostics for which causes and suggestions are searched.
 pub const MAX_EXPLAINED: usize = 64;
 
-/// How many diagnostics are listed; the last one says how many more there are.
+/// The maximum number of listed diagnostics; a note at the last one counts the others.
 pub const MAX_LISTED: usize = 1000;
 
-/// How many values are looked at in search of causes, for all diagnostics together.
+/// The number of values that are visited in search of causes, for all diagnostics together.
 const SEARCHED: usize = 1 << 18;
 
-/// Everything that is wrong with a checked model, in the order of its graph.
+/// Returns the diagnostics of a checked model, in the order of its graph.
 #[must_use]
 pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
-    let mut list = List { found: Vec::new(), hidden: 0, budget: SEARCHED, told: BTreeSet::new() };
+    let mut list = List { found: Vec::new(), hidden: 0, budget: SEARCHED, reported: BTreeSet::new() };
     let Checked {
         operators,
         core,
@@ -46,7 +46,7 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     let mode = *mode;
     let varying: BTreeSet<ValueId> = alternatives.keys().copied().collect();
 
-    // A function's errors stand where the first call of it in the model's graph stands.
+    // The errors of a function are listed at its first call in the model's graph.
     let body = std::sync::Arc::clone(&frame.body);
     let mut nested = in_functions(&body, instances);
     let consequence = Consequences::of(operators, frame, instances, erroneous_callers);
@@ -97,14 +97,13 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     list.finish()
 }
 
-/// The diagnostics so far.
+/// The diagnostics collected so far.
 struct List {
     found: Vec<Diagnostic>,
     hidden: usize,
     budget: usize,
-    /// What is said of functions: a node can be wrong in the same way for every type that its function is
-    /// called with.
-    told: BTreeSet<(FunctionId, ErrorSite, Code)>,
+    /// The reported errors of functions: a node can have the same error for all types of its function's arguments.
+    reported: BTreeSet<(FunctionId, ErrorSite, Code)>,
 }
 
 impl List {
@@ -119,7 +118,7 @@ impl List {
         Scope { core, frame, operators, function, explains, budget: &mut self.budget }
     }
 
-    /// Whether one more is listed; it is counted where not.
+    /// Whether the list has space for one more diagnostic; counts it otherwise.
     fn has_room(&mut self) -> bool {
         let room = self.found.len() < MAX_LISTED;
         self.hidden += usize::from(!room);
@@ -140,7 +139,7 @@ impl List {
         let (errors, mut groups) = Groups::of(frame, errors);
         let mut used = BTreeSet::new();
         for error in errors {
-            if !self.told.insert((*function, error.site, error.kind.code())) || !self.has_room() {
+            if !self.reported.insert((*function, error.site, error.kind.code())) || !self.has_room() {
                 continue;
             }
             let value = value_of(frame, error, &mut used);
@@ -161,9 +160,9 @@ impl List {
     }
 }
 
-/// What is said already: the types of what a node at error, or a function at error, would have made.
+/// Nodes and values whose missing types follow from another error.
 struct Consequences {
-    /// Whether something is wrong, so that what has to be assumed may be known without it.
+    /// Whether there is an error, so that an assumed type may be known without it.
     has_errors: bool,
     nodes: BTreeSet<StepId>,
     values: BTreeSet<ValueId>,
@@ -178,7 +177,7 @@ impl Consequences {
     ) -> Self {
         let body = &frame.body;
         let structural = body.errors().iter().flat_map(|error| {
-            let location = match error.site {
+            let node = match error.site {
                 ErrorSite::Step(step) => Some(step),
                 ErrorSite::Body | ErrorSite::Graph(_) | ErrorSite::Value(_) => None,
             };
@@ -186,7 +185,7 @@ impl Consequences {
                 SolveErrorKind::Cycle { steps } => &steps[..],
                 _ => &[],
             };
-            location.into_iter().chain(cycle.iter().map(|(step, _)| *step))
+            node.into_iter().chain(cycle.iter().map(|(step, _)| *step))
         });
         let functions: BTreeSet<FunctionId> =
             instances.iter().map(|instance| instance.function).chain(callers.iter().copied()).collect();
@@ -217,7 +216,7 @@ impl Consequences {
     }
 }
 
-/// Erroneous functions with the place of the call that led to each, in order.
+/// Functions with errors, each with the position of the call that leads to it, in order.
 struct InFunctions<'i, 'a> {
     at: usize,
     instances: Vec<(Order, &'i Instance<'a>)>,
@@ -254,11 +253,11 @@ fn in_functions<'i, 'a>(body: &Body<'a>, instances: &'i [Instance<'a>]) -> InFun
     InFunctions { at: 0, instances }
 }
 
-/// A place in the order in which a model is read.
+/// Position in the order of diagnostics.
 type Order = (usize, usize);
 
-/// Where a place comes: what no node makes, then the nodes, then what the graph promises. What belongs
-/// to a nested graph comes where the graph does.
+/// Position of a site: values without a node, then the nodes, then the outputs of the graph. The parts of a nested graph
+/// have its position.
 fn order(body: &Body<'_>, site: ErrorSite) -> Order {
     const BEFORE: usize = 0;
     const NODES: usize = 1;
@@ -276,7 +275,7 @@ fn order(body: &Body<'_>, site: ErrorSite) -> Order {
     }
 }
 
-/// The value that a error about a declaration is about.
+/// The value that an error of a declaration concerns.
 fn value_of(frame: &Frame<'_>, error: &SolveError<'_>, used: &mut BTreeSet<ValueId>) -> Option<ValueId> {
     match error.site {
         ErrorSite::Value(value) => Some(value),
@@ -294,7 +293,7 @@ fn value_of(frame: &Frame<'_>, error: &SolveError<'_>, used: &mut BTreeSet<Value
     }
 }
 
-/// Whether two errors say the same about a declared type.
+/// Whether two errors report the same contradiction of a declared type.
 fn is_same_contradiction(a: &SolveErrorKind<'_>, b: &SolveErrorKind<'_>) -> bool {
     match (a, b) {
         (

@@ -1,4 +1,4 @@
-//! Declarations as they are written in the file.
+//! Declarations as the file contains them.
 
 use super::shapes::MAX_AXES;
 use super::{Role, Scope, Snippet, declaration, type_text};
@@ -7,7 +7,7 @@ use crate::elem::Elem;
 use crate::program::{DeclarationKind, Initializer, Origin, ValueId};
 
 impl Scope<'_, '_> {
-    /// The declared type of a value or the type of its initializer, as it is written in the file.
+    /// The declared type of a value or the type of its initializer, as the file contains it.
     pub(super) fn declared_text(&self, value: ValueId) -> Option<String> {
         let body = self.body();
         if let Some(declaration) = body.declarations(value).last() {
@@ -16,7 +16,7 @@ impl Scope<'_, '_> {
         self.initializer_text(value)
     }
 
-    /// The type of the initializer of a value, as it is written in the file.
+    /// The type of the initializer of a value, as the file contains it.
     pub(super) fn initializer_text(&self, value: ValueId) -> Option<String> {
         let body = self.body();
         let initializer = match body.value(value).origin {
@@ -58,7 +58,7 @@ impl Scope<'_, '_> {
         Some(shown)
     }
 
-    /// Where an input declares a symbol first.
+    /// The first input that declares a symbol.
     pub(super) fn declared_note(&mut self, symbol: DimId) -> Option<String> {
         if !self.explains {
             return None;

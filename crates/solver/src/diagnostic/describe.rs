@@ -8,7 +8,7 @@ use super::codes::missing_external_data::missing_external_data;
 use super::codes::nesting_too_deep::too_deep;
 use super::codes::newer_opset::newer_opset;
 use super::{Code, Diagnostic, Location, Scope, Severity, source};
-use crate::model::{CheckError, Mode};
+use crate::model::{CheckError, Checked, Mode};
 use crate::program::{StepId, ValueId};
 use crate::rule::{Port, RuleError};
 use crate::solve_error::{ErrorSite, Reach, SolveError, SolveErrorKind};
@@ -104,6 +104,14 @@ pub fn diagnose_error(error: &CheckError) -> Option<Diagnostic> {
         | CheckError::UnknownSymbol { .. }
         | CheckError::BadAssumption { .. } => None,
     }
+}
+
+/// The diagnostic of one error of the main body, without causes and suggestions.
+pub(crate) fn diagnose_one<'a>(checked: &mut Checked<'a>, error: &SolveError<'a>) -> Diagnostic {
+    let Checked { core, frame, operators, mode, .. } = checked;
+    let mut budget = 0;
+    let mut scope = Scope { core, frame, operators, function: None, explains: false, budget: &mut budget };
+    scope.describe(error, None, *mode)
 }
 
 impl<'a> Scope<'_, 'a> {

@@ -1,4 +1,4 @@
-//! Why a value has the type it has, as the chain of causes back to a declaration.
+//! Explanations of types: the chain of causes from a value back to a declaration.
 
 use super::lineage::Lineage;
 use super::{Doubt, Location, Mark, Part, Scope, Snippet, SourceLine, declaration, source};
@@ -7,45 +7,43 @@ use crate::program::{Origin, ValueId};
 use crate::solution::Type;
 use crate::state::trace::{Cause, Chain};
 
-/// The most axes of a shape that are explained.
+/// The maximum number of explained axes of a shape.
 const MAX_AXES: usize = 16;
 
-/// The most links of a chain that are written out; of longer ones the middle is left out.
+/// The maximum number of links of a chain; the middle of a longer one is left out.
 const MAX_LINKS: usize = 64;
 
-/// Why a value has its type.
+/// The explanation of a value's type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// The value's name.
     pub value: String,
-    /// Where it is.
     pub location: Location,
-    /// Its type, as ONNX writes it.
+    /// The type in ONNX's syntax.
     pub ty: String,
     /// The reasons, each for the one before; empty where nothing was recorded.
     pub reasons: Vec<Reason>,
-    /// How many reasons are left out before the last.
+    /// The number of reasons left out before the last.
     pub hidden: usize,
-    /// Where each extent of its shape comes from, one sentence an axis; nothing for an extent that nobody named.
+    /// The origin of each named extent of the shape, one sentence per axis.
     pub extents: Vec<String>,
 }
 
 /// One link of a chain of causes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// The sentence: what is known of a value, and because of what.
+    /// A sentence with the type of a value and its cause.
     pub text: String,
-    /// Where the node or declaration is.
+    /// The location of the node or declaration.
     pub location: Location,
     /// The rule's name; empty where it is the operator's declared signature or there is none.
     pub rule: &'static str,
     /// The node that ties the value to the next one.
     pub snippet: Option<Snippet>,
-    /// The author's line of that node.
+    /// The author's line of the node.
     pub source: Option<SourceLine>,
 }
 
-/// Why the value of this name has its type. The model has to be checked with
+/// Explains the type of a value. The model has to be checked with
 /// [`Options::trace`](crate::model::Options::trace); of values of one name in different graphs, the
 /// outermost is taken.
 #[must_use]
@@ -81,7 +79,7 @@ fn find(scope: &Scope<'_, '_>, name: &str) -> Option<ValueId> {
 }
 
 impl<'a> Scope<'_, 'a> {
-    /// Where each extent of a value comes from.
+    /// The origins of the extents of a value.
     fn extents(&mut self, value: ValueId, ty: &Type) -> Vec<String> {
         let Some(shape) = ty.tensor().and_then(|tensor| tensor.shape.clone()) else { return Vec::new() };
         let mut sentences = Vec::new();

@@ -1,20 +1,20 @@
-//! Repairs as data, so that a tool can make them.
+//! Repairs as data that a tool can apply.
 
 use super::Location;
 
 /// An input of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reader {
-    /// Where the node is.
+    /// The location of the node.
     pub location: Location,
     /// The input's position.
     pub input: usize,
 }
 
-/// An edit of the node at the diagnostic's place.
+/// An edit of the node at the diagnostic's location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fix {
-    /// Convert what an input reads, with a Cast node in front of the node.
+    /// Convert the value of an input with a Cast node before the node.
     InsertCast {
         /// The input's position.
         input: usize,
@@ -32,35 +32,22 @@ pub enum Fix {
         /// The value to read.
         to: String,
     },
-    /// Use another operator of the same domain.
-    RenameOperator {
-        /// Its name.
-        to: String,
-    },
-    /// Give an attribute another name.
-    RenameAttribute {
-        /// The name it has.
-        from: String,
-        /// The name it should have.
-        to: String,
-    },
-    /// Take an attribute away.
-    RemoveAttribute {
-        /// Its name.
-        name: String,
-    },
+    /// Replace the operator by another one of its domain.
+    RenameOperator { to: String },
+    /// Rename an attribute.
+    RenameAttribute { from: String, to: String },
+    /// Remove an attribute.
+    RemoveAttribute { name: String },
     /// Put the nodes of the body in topological order, moving as few as possible.
     SortNodes,
     /// Import an operator set in this version, or a newer one.
     ImportOpset {
         /// Its domain; empty for ONNX's own.
         domain: String,
-        /// Its version.
         version: i64,
     },
-    /// Promise another value as output of the graph.
+    /// Use another value as output of the graph.
     RenameOutput {
-        /// The name it has.
         from: String,
         /// The value to give.
         to: String,
@@ -69,6 +56,6 @@ pub enum Fix {
     DropShapes,
     /// Leave negative declared extents unknown.
     DropDims,
-    /// Give every input axis with a placeholder a name of its own, and leave the others unknown.
+    /// Give every input axis with a placeholder a distinct name, and leave the others unknown.
     RenameDims,
 }

@@ -1,9 +1,9 @@
 //! Errors with one cause as one diagnostic.
 //!
-//! A value of the wrong type or shape is a error at every node that reads it. Such errors are one group, whose first is shown
-//! with the number of the others. Where a error is between two values, the cause is the one that is in more errors of the
-//! same code; what the solver found to be the odd one out among element types counts before that. Declarations that one
-//! habit of an exporter makes false are one group for the whole body.
+//! A value of the wrong type or shape causes an error at every node that reads it. Such errors form one group, whose first
+//! is shown with the number of the others. Where an error is between two values, the cause is the value with more
+//! errors of the same code, unless the solver found the minority among element types. False declarations that an
+//! exporter writes systematically form one group for the whole body.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,22 +15,22 @@ use crate::rule::{Port, RuleError};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::frame::Frame;
 
-/// The shared cause of a group of errors.
+/// The common cause of a group of errors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Cause {
     /// A value that nodes read.
     Value(ValueId, Code),
-    /// A habit of the exporter.
-    Habit(Code),
+    /// Declarations that an exporter writes systematically.
+    Systematic(Code),
 }
 
-/// The errors of each group but the first, by the first one's place and code.
+/// The errors of each group except the first, by the site and code of the first.
 pub(super) struct Groups {
     others: BTreeMap<(ErrorSite, Code), Vec<ErrorSite>>,
 }
 
 impl Groups {
-    /// The first error of each group, and the groups.
+    /// Groups errors. Returns the first error of each group, and the groups.
     pub(super) fn of<'f, 'a>(
         frame: &Frame<'_>,
         errors: Vec<&'f SolveError<'a>>,
@@ -64,7 +64,7 @@ impl Groups {
         (kept, groups)
     }
 
-    /// Adds the others of its group to a diagnostic.
+    /// Adds the other errors of a group to the diagnostic of its first.
     pub(super) fn add_to(
         &mut self,
         error: &SolveError<'_>,
@@ -94,8 +94,7 @@ impl Groups {
                 readers.extend(reads.map(|(input, _)| Reader { location: location.clone(), input }));
             }
         }
-        diagnostic.also =
-            others.into_iter().take(MAX_LISTED).map(|location| scope.location(location)).collect();
+        diagnostic.also = others.into_iter().take(MAX_LISTED).map(|site| scope.location(site)).collect();
         diagnostic
     }
 }
@@ -104,7 +103,7 @@ fn cause(frame: &Frame<'_>, error: &SolveError<'_>, uses: &HashMap<(ValueId, Cod
     let code = error.kind.code();
     match &error.kind {
         SolveErrorKind::NegativeDim { declared_in: Some(_), .. } | SolveErrorKind::EmptyShape { .. } => {
-            return Some(Cause::Habit(code));
+            return Some(Cause::Systematic(code));
         }
         _ => {}
     }
@@ -118,7 +117,7 @@ fn cause(frame: &Frame<'_>, error: &SolveError<'_>, uses: &HashMap<(ValueId, Cod
     best.filter(|value| used(value) > 1).map(|value| Cause::Value(value, code))
 }
 
-/// The values that may be the cause of a error of a node.
+/// The values that may be the cause of an error of a node.
 fn candidates(frame: &Frame<'_>, error: &SolveError<'_>) -> SmallVec<[ValueId; 4]> {
     let ErrorSite::Step(step) = error.site else { return SmallVec::new() };
     let elements = matches!(error.kind, SolveErrorKind::Disagree { .. } | SolveErrorKind::NotAllowed { .. });

@@ -1,30 +1,30 @@
-//! Where an extent comes from: back through the nodes that pass it on, to an input or constant that brings it in.
+//! The lineage of an extent: the nodes that pass it on, back to the input or constant that introduces it.
 //!
-//! Nothing is recorded for this while a model is solved. A dim is one id wherever it stands, so the way back is a
-//! walk from a value to the input of its node that has the same dim, as an extent or, where shapes are computed, as
-//! an element. A number can be the same by chance: the walk goes on only where one input alone has it.
+//! A solve records nothing for this. Equal dims have one id, so the lineage is a walk from a value to the input of its
+//! node with the same dim, as an extent or, where shapes are computed, as an element. Numbers can be equal by
+//! chance: for them, the walk continues only where exactly one input has the number.
 
 use super::{Scope, list};
 use crate::dim::DimId;
 use crate::program::{Origin, StepId, ValueId};
 use crate::state::constants::Data;
 
-/// The longest way back that is looked at.
+/// The maximum length of a lineage.
 const MAX_STEPS: usize = 64;
 
-/// The most nodes on the way that are named.
+/// The maximum number of named nodes.
 const MAX_NAMED: usize = 3;
 
-/// How an extent came to a value.
+/// The path of an extent to a value.
 pub(super) struct Lineage {
-    /// Where it came in, or how far back it could be followed.
+    /// The value that introduces it, or the last one that could be reached.
     pub(super) source: ValueId,
-    /// The nodes on the way, the first one first.
+    /// The nodes from `source` on.
     pub(super) through: Vec<StepId>,
 }
 
 impl Scope<'_, '_> {
-    /// The way back from an extent of a value.
+    /// The lineage of an extent of a value.
     pub(super) fn lineage(&mut self, value: ValueId, dim: DimId) -> Lineage {
         let body = self.body();
         let mut lineage = Lineage { source: value, through: Vec::new() };
@@ -73,7 +73,7 @@ impl Scope<'_, '_> {
         items.items.iter().any(|item| core.dims.resolve(*item) == dim)
     }
 
-    /// Where an extent of a value comes from, in words that follow the value's type.
+    /// The origin of an extent of a value, as text that follows the value's type.
     pub(super) fn lineage_text(&mut self, value: ValueId, dim: DimId) -> String {
         let Lineage { source, through } = self.lineage(value, dim);
         let origin = self.origin_text(source);
@@ -90,7 +90,7 @@ impl Scope<'_, '_> {
         format!("its {} from {by} through {way}", shown.trim_matches('`'))
     }
 
-    /// The nodes on a way, the middle of a long one left out.
+    /// The nodes of a lineage; the middle of a long one is left out.
     pub(super) fn path_text(&self, through: &[StepId]) -> String {
         let mut names: Vec<String> = through.iter().map(|step| self.node_text(*step)).collect();
         let hidden = names.len().saturating_sub(MAX_NAMED);

@@ -1,23 +1,22 @@
-//! Where a problem is, in the model's own terms.
+//! Locations of problems, in terms of the model.
 
 use std::fmt;
 
 use super::{clip, quote};
 use crate::program::{Body, GraphId};
 
-/// The longest path that is shown whole, in characters.
+/// The longest path that is written out, in characters.
 const MAX_CHARS: usize = 160;
 
-/// Where a problem is. Every part may be missing; the empty place is the model as a whole.
+/// The location of a problem. Every part may be missing; the empty location is the model as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Location {
-    /// The function, with its domain, if it is not the model's graph.
+    /// The function, with its domain; `None` for the model's graph.
     pub function: Option<String>,
     /// The graph; the outermost one where the path is empty.
     pub graph: GraphPath,
-    /// The node.
     pub node: Option<NodeLocation>,
-    /// The value, where the problem is about one.
+    /// The value, if the problem is about one.
     pub value: Option<ValueLocation>,
     /// The byte of the file.
     pub offset: Option<usize>,
@@ -65,29 +64,26 @@ impl fmt::Display for GraphPath {
 pub struct NodeLocation {
     /// The node's position in its graph, from 0.
     pub index: usize,
-    /// Its name; may be empty.
+    /// May be empty.
     pub name: String,
-    /// Its operator.
     pub operator: String,
 }
 
 /// A value, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueLocation {
-    /// Its name.
     pub name: String,
-    /// What it is in its graph.
     pub role: Role,
 }
 
-/// What a value is in its graph.
+/// The role of a value in its graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// An input of the graph or function.
     Input,
     /// A constant of the graph.
     Initializer,
-    /// A promised output.
+    /// An output of the graph.
     Output,
     /// Anything else.
     Value,

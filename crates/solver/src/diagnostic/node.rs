@@ -1,8 +1,8 @@
-//! Printed nodes and declarations, with labels put under their parts.
+//! Printed nodes and declarations, with labels below their parts.
 //!
 //! A node is decoded from its own bytes and printed by the textual syntax, nested graphs elided.
-//! Attributes that are too large to be read for one line are shown without their value, so that a
-//! snippet costs the same whatever the node holds.
+//! Attributes that are too large for one line are shown without their value, so the cost of a
+//! snippet is bounded.
 
 use bytes::Bytes;
 use typeloom_onnx::DecodeError;
@@ -14,10 +14,10 @@ use typeloom_onnx::view::{Attribute, AttributeView, NodeField, NodeView, TensorV
 use super::scope::escaped;
 use super::{Label, Snippet, clip};
 
-/// The most bytes of an attribute that are decoded to be shown.
+/// The maximum size of an attribute that is decoded to be shown, in bytes.
 const MAX_BYTES: usize = 1 << 14;
 
-/// The most inputs, outputs and attributes of a node that are decoded to be shown.
+/// The maximum number of inputs, outputs and attributes of a node that are decoded to be shown.
 const MAX_PARTS: usize = 1 << 10;
 
 /// A part of a node.
@@ -35,30 +35,28 @@ pub(super) enum Part<'n> {
     AttributeName(&'n str),
 }
 
-/// Words to put under a part of a node.
+/// A label for a part of a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Mark<'n> {
-    /// The part.
     pub(super) part: Part<'n>,
-    /// The words.
     pub(super) text: String,
-    /// Whether this is the culprit.
+    /// Whether this part is the cause of the problem.
     pub(super) primary: bool,
 }
 
 impl<'n> Mark<'n> {
-    /// Marks the culprit.
+    /// Marks the cause of the problem.
     pub(super) fn primary(part: Part<'n>, text: impl Into<String>) -> Self {
         Self { part, text: text.into(), primary: true }
     }
 
-    /// Marks something that helps to understand.
+    /// Marks context.
     pub(super) fn context(part: Part<'n>, text: impl Into<String>) -> Self {
         Self { part, text: text.into(), primary: false }
     }
 }
 
-/// The printed node with its marks; nothing where its bytes are malformed.
+/// The printed node with its marks; `None` where its bytes are malformed.
 pub(super) fn snippet(node: NodeView<'_>, position: usize, marks: &[Mark<'_>]) -> Option<Snippet> {
     let proto = proto(node).ok()?;
     let mut options = PrintOptions::display();
@@ -93,7 +91,7 @@ pub(super) fn declaration(ty: &str, name: &str, label: String, primary: bool) ->
     Snippet { text, line: None, location: None, labels: vec![Label { span, text: escaped(label), primary }] }
 }
 
-/// A declared type as it is written in the file.
+/// A declared type as the file contains it.
 pub(super) fn type_text(ty: TypeView<'_>) -> Option<String> {
     if ty.bytes().len() > MAX_BYTES {
         return None;
@@ -124,11 +122,11 @@ fn span(spans: &NodeSpans, part: Part<'_>) -> Span {
         Part::Attribute(name) => spans.attribute(name).map(|attribute| attribute.span),
         Part::AttributeName(name) => spans.attribute(name).map(|attribute| attribute.name),
     };
-    // An input that is left out is printed as an empty name, which nobody can underline.
+    // An omitted input is printed as an empty name, which cannot be underlined.
     found.filter(|span| !span.is_empty()).unwrap_or(spans.operator)
 }
 
-/// The node as a message, without what does not show.
+/// The node as a message, without the parts that are not shown.
 fn proto(node: NodeView<'_>) -> Result<NodeProto, DecodeError> {
     let mut proto = NodeProto::default();
     for field in node.fields() {

@@ -1,4 +1,4 @@
-//! What the words of one error can ask: names, types, signatures and printed nodes of one body.
+//! Access to one body for messages: names, types, signatures and printed nodes.
 
 use std::borrow::Cow;
 
@@ -17,19 +17,19 @@ use crate::solve_error::ErrorSite;
 use crate::state::Core;
 use crate::state::frame::Frame;
 
-/// From how many possible element types on they are not listed.
+/// The maximum number of element types that are listed.
 const MAX_ELEMS: usize = 6;
 
-/// The body that errors are about, with everything it takes to speak of it.
-pub(crate) struct Scope<'d, 'a> {
+/// A body, with the tables that messages about it need.
+pub(super) struct Scope<'d, 'a> {
     pub(super) core: &'d mut Core<'a>,
     pub(super) frame: &'d Frame<'a>,
     pub(super) operators: &'d Operators<'a>,
-    /// The function that the body is of.
+    /// The function, if the body belongs to one.
     pub(super) function: Option<FunctionId>,
-    /// Whether causes and suggestions are looked for.
+    /// Whether causes and suggestions are searched.
     pub(super) explains: bool,
-    /// How many more values may be looked at in search of causes.
+    /// The number of values that may still be visited in search of causes.
     pub(super) budget: &'d mut usize,
 }
 
@@ -43,7 +43,7 @@ impl<'d, 'a> Scope<'d, 'a> {
         self.operators.op(self.body().step(step).op)
     }
 
-    /// The operator of a step, as a word of a sentence.
+    /// The operator of a step, as a noun.
     pub(super) fn op_text(&self, step: StepId) -> String {
         let op = self.op(step);
         match op.kind {
@@ -62,7 +62,7 @@ impl<'d, 'a> Scope<'d, 'a> {
         }
     }
 
-    /// A node, as a word of a sentence: its name, or its operator and position.
+    /// A node, as a noun: its name, or its operator and position.
     pub(super) fn node_text(&self, step: StepId) -> String {
         let record = self.body().step(step);
         match record.node.name().unwrap_or_default() {
@@ -102,7 +102,7 @@ impl<'d, 'a> Scope<'d, 'a> {
         quote(self.body().value_name(value))
     }
 
-    /// What stands at a port, as a word of a sentence.
+    /// The value at a port, as a noun.
     pub(super) fn port_text(&self, step: StepId, port: Port) -> String {
         let name = self.value(step, port).map(|value| self.name(value));
         match port {
@@ -123,7 +123,7 @@ impl<'d, 'a> Scope<'d, 'a> {
         format!("{side} {name} of {}", self.graph_text(graph))
     }
 
-    /// A graph, by the attribute it hangs on.
+    /// A graph, by the attribute that contains it.
     pub(super) fn graph_text(&self, graph: GraphId) -> String {
         match self.body().graph(graph).owner {
             Some(owner) => match owner.position {
@@ -156,17 +156,17 @@ impl<'d, 'a> Scope<'d, 'a> {
         }
     }
 
-    /// What is known of a value.
+    /// The known type of a value.
     pub(super) fn type_of(&mut self, value: ValueId) -> Type {
         self.core.snapshot(self.frame, value)
     }
 
-    /// What is known of the value at a port.
+    /// The known type of the value at a port.
     pub(super) fn port_type(&mut self, step: StepId, port: Port) -> Type {
         self.value(step, port).map_or(Type::Unknown(None), |value| self.type_of(value))
     }
 
-    /// A type as ONNX writes it.
+    /// A type in ONNX's syntax.
     pub(super) fn show(&self, ty: &Type) -> String {
         match ty {
             Type::Unknown(None) => "of unknown type".to_owned(),
@@ -185,7 +185,7 @@ impl<'d, 'a> Scope<'d, 'a> {
         list(&names, "or")
     }
 
-    /// A mark on a port that says its type and where that comes from.
+    /// A mark on a port with its type and the origin of the type.
     pub(super) fn mark(&mut self, step: StepId, port: Port, shown: &str, primary: bool) -> Mark<'a> {
         let cause = self.value(step, port).map(|value| self.cause(value, Doubt::Node(step)));
         let text = match cause {
@@ -218,7 +218,7 @@ impl<'d, 'a> Scope<'d, 'a> {
         self.snippet(step, marks).map(|snippet| Snippet { location, ..snippet })
     }
 
-    /// Where a node is.
+    /// The location of a node.
     pub(super) fn location_of_step(&self, step: StepId) -> Location {
         let record = self.body().step(step);
         let node = NodeLocation {
@@ -229,7 +229,7 @@ impl<'d, 'a> Scope<'d, 'a> {
         Location { node: Some(node), ..self.location_of_graph(record.graph) }
     }
 
-    /// Where a value is that no node makes.
+    /// The location of a value that no node makes.
     pub(super) fn location_of_value(&self, value: ValueId, role: Role) -> Location {
         let name = self.body().value_name(value).to_owned();
         Location {
@@ -238,13 +238,13 @@ impl<'d, 'a> Scope<'d, 'a> {
         }
     }
 
-    /// Where a graph is.
+    /// The location of a graph.
     pub(super) fn location_of_graph(&self, graph: GraphId) -> Location {
         let function = self.function.map(|function| self.function_name(function));
         Location { function, graph: graph_path(self.body(), graph), ..Location::default() }
     }
 
-    /// Where a error is.
+    /// The location of an error site.
     pub(super) fn location(&self, site: ErrorSite) -> Location {
         match site {
             ErrorSite::Body => Location {
@@ -257,7 +257,7 @@ impl<'d, 'a> Scope<'d, 'a> {
         }
     }
 
-    /// What a value is in its graph, leaving aside whether it is promised.
+    /// The role of a value in its graph; outputs have the role of a plain value.
     pub(super) fn role(&self, value: ValueId) -> Role {
         match self.body().value(value).origin {
             Origin::Input | Origin::InputWithDefault(_) => Role::Input,
@@ -306,7 +306,7 @@ impl<'d, 'a> Scope<'d, 'a> {
         }]
     }
 
-    /// In which list of the graph a type is declared, as words that follow "declared".
+    /// The list of the graph that declares a type, as text that follows "declared".
     pub(super) fn list_text(&self, kind: DeclarationKind, graph: GraphId) -> String {
         let owner = self.body().graph(graph).owner;
         match (kind, owner) {
@@ -328,7 +328,7 @@ pub(super) fn escaped(text: String) -> String {
 }
 
 impl Diagnostic {
-    /// A diagnostic with nothing but a message.
+    /// A diagnostic with a message only.
     pub(super) fn new(code: Code, message: String, location: Location) -> Self {
         Self {
             code,

@@ -6,30 +6,30 @@ use crate::program::StepId;
 use crate::rule::{Extent, Port};
 use crate::solution::Type;
 
-/// The most axes of a shape that is shown in a note.
+/// The maximum rank of a shape in a note.
 pub(super) const MAX_AXES: usize = 16;
 
-/// One shape of several that are shown above each other.
+/// One of several shapes that are shown below each other.
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) dims: Box<[DimId]>,
-    /// The axes to point at.
+    /// The axes that are underlined.
     pub(super) marked: Vec<usize>,
 }
 
-/// How shapes are put above each other.
+/// Alignment of shapes below each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Align {
-    /// Last axis above last axis, as in broadcasting.
+    /// Last axis below last axis, as in broadcasting.
     Last,
-    /// First axis above first axis.
+    /// First axis below first axis.
     First,
-    /// Each on its own.
+    /// No alignment.
     None,
 }
 
 impl<'a> Scope<'_, 'a> {
-    /// A dim as a word.
+    /// A dim as a noun: a number, or an expression in backticks.
     pub(super) fn dim_quoted(&self, dim: DimId) -> String {
         let shown = self.core.dims.display(dim).to_string();
         if self.core.dims.as_constant(dim).is_some() { shown } else { quote(&shown) }
@@ -43,7 +43,7 @@ impl<'a> Scope<'_, 'a> {
         }
     }
 
-    /// Marks on ports with their types in full, and where their values come from.
+    /// Marks on ports with their types in full, and the origins of their values.
     pub(super) fn shape_marks(&mut self, step: StepId, ports: &[Port]) -> Vec<Mark<'a>> {
         let mut marks = Vec::with_capacity(ports.len());
         for (at, port) in ports.iter().enumerate() {
@@ -59,7 +59,7 @@ impl<'a> Scope<'_, 'a> {
         marks
     }
 
-    /// Says in the mark on a port where one of its extents comes from.
+    /// Adds the lineage of an extent to the mark on its port.
     pub(super) fn mark_lineage(&mut self, step: StepId, port: Port, dim: DimId, marks: &mut [Mark<'a>]) {
         let made_here = matches!(port, Port::Out(_) | Port::BodyIn(..));
         let Some(value) = self.value(step, port).filter(|_| !made_here) else { return };
@@ -83,7 +83,7 @@ impl<'a> Scope<'_, 'a> {
         if rows.len() > 1 { self.rows(&rows, align) } else { None }
     }
 
-    /// Two shapes above each other, where both are known.
+    /// Two shapes below each other, where both are known.
     pub(super) fn two_shapes(
         &mut self,
         (a, first): (&str, &Type),
@@ -117,7 +117,7 @@ impl<'a> Scope<'_, 'a> {
         }
     }
 
-    /// Shapes above each other, one a line, with marks below the axes.
+    /// Shapes below each other, one per line, with marks below the axes.
     pub(super) fn rows(&self, rows: &[Row], align: Align) -> Option<String> {
         let rank = rows.iter().map(|row| row.dims.len()).max()?;
         if rank > MAX_AXES {

@@ -1,8 +1,8 @@
 //! The line of the author's program that a node comes from, out of the node's metadata.
 //!
 //! Exporters keep a stack trace with each node; PyTorch's writes it as Python prints one, the
-//! innermost call last. Frames of installed libraries say how the exporter works, not what its user
-//! wrote, so the innermost frame outside of them is taken.
+//! innermost call last. Frames of installed libraries belong to the exporter, not to the user's program,
+//! so the innermost frame outside of them is taken.
 
 use std::fmt;
 
@@ -13,10 +13,10 @@ use super::clip;
 /// The key under which PyTorch's exporter keeps the stack trace of a node.
 const STACK_TRACE: &str = "pkg.torch.onnx.stack_trace";
 
-/// The longest path or line that is shown whole, in characters.
+/// The longest path or line that is written out, in characters.
 const MAX_CHARS: usize = 160;
 
-/// The most bytes of a stack trace that are read.
+/// The maximum size of a stack trace that is read, in bytes.
 const MAX_BYTES: usize = 1 << 16;
 
 /// Parts of paths that belong to installed libraries.
@@ -30,9 +30,9 @@ pub struct SourceLine {
     pub file: String,
     /// The line, from 1.
     pub line: u32,
-    /// The function it is in; empty where it is not said.
+    /// The enclosing function; empty where unknown.
     pub function: String,
-    /// The text of the line; empty where it is not said.
+    /// The text of the line; empty where unknown.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! The words of errors that no model in textual syntax shows, and the bounds of what is said.
+//! Messages of errors that a model in textual syntax cannot show, and the bounds of messages.
 
 use prost::Message;
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, ValueInfoProto};

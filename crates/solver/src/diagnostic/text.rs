@@ -76,7 +76,7 @@ pub fn suggestion(names: &[String]) -> String {
 
 /// The indefinite article of a noun: `a` or `an`.
 pub fn article(noun: &str) -> &'static str {
-    if noun.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" }
+    if noun.starts_with(['a', 'e', 'i', 'o', 'A', 'E', 'I', 'O']) { "an" } else { "a" }
 }
 
 /// `a -> b -> c`; of a long path, its ends. `hidden` is the number of items that `items` already leaves out in its middle.

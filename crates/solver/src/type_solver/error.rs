@@ -1,140 +1,95 @@
-//! What can be wrong with a graph of plainly declared operators, in the graph's own terms.
+//! The errors of a [`TypeSolver`](super::TypeSolver).
 //!
-//! Errors own everything they say and outlive the solve.
+//! They own their data and outlive the solve. Errors of the graph's structure are [`Diagnostic`]s.
 
-mod words;
+mod convert;
 
 use std::fmt;
 
 use typeloom_types::relation::PortRef;
 
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::text::suggestion;
 use crate::program::DeclarationKind;
 use crate::solve_error::Side;
 
-pub(super) use words::of_errors;
+pub(super) use convert::from_checked;
 
-/// Why a graph has no solution.
+/// Error of solving a graph.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TypeError {
     /// A relation does not hold.
     #[error("{0}")]
     ConstraintFailed(Box<ConstraintFailure>),
-    /// Strict mode: nothing settles the type of a value.
+    /// Strict mode: the type of a value is not determined.
     #[error("the type of `{value}` is not settled: {}", Open { bound, possible })]
     UnresolvedType {
         /// The value; those whose types are tied to it are not reported again.
         value: String,
-        /// The node that it is known to lie under.
+        /// The lowest known bound of its type.
         bound: String,
-        /// The leaves that are still possible, where they are few.
+        /// The remaining leaves, where they are few.
         possible: Vec<String>,
     },
     /// Strict mode: an operator has no declaration.
-    #[error("{node} has no declaration{}", Near(near))]
+    #[error("{node} has no declaration{}", suggestion(near))]
     UnknownOperator {
-        /// The node.
         node: NodeLabel,
         /// Declared operators of the graph whose names are close.
         near: Vec<String>,
     },
     /// A required input or output is left out.
     #[error("{node} lacks {port}, `{name}`")]
-    MissingPort {
-        /// The node.
-        node: NodeLabel,
-        /// The port.
-        port: PortRef,
-        /// Its declared name.
-        name: String,
-    },
+    MissingPort { node: NodeLabel, port: PortRef, name: String },
     /// More inputs or outputs than the operator declares.
     #[error("{node} has {given} {}, and its operator at most {most}", side_name(*side))]
-    SurplusPorts {
-        /// The node.
-        node: NodeLabel,
-        /// Inputs or outputs.
-        side: Side,
-        /// How many there are.
-        given: usize,
-        /// How many there can be.
-        most: usize,
-    },
-    /// What a value is seeded with contradicts another seed of it, or the constant that it is.
-    #[error("`{value}` is seeded as {seed}, and it is {found}")]
-    SeedContradicts {
-        /// The value.
-        value: String,
-        /// The type of the seed.
-        seed: String,
-        /// What else is known.
-        found: String,
-    },
-    /// A type that a nested graph declares contradicts what is found out.
-    #[error("`{value}` is declared as {declared}, and it is {inferred}")]
-    DeclarationContradicts {
-        /// The value.
-        value: String,
-        /// The declared type.
-        declared: String,
-        /// What was found out.
-        inferred: String,
-    },
+    SurplusPorts { node: NodeLabel, side: Side, given: usize, most: usize },
+    /// A seed contradicts another seed of the value, or its constant.
+    #[error("`{value}` is seeded as {seed}, but its type is {found}")]
+    SeedContradicts { value: String, seed: String, found: String },
+    /// A declared type of a nested graph contradicts the inferred one.
+    #[error("`{value}` is declared as {declared}, but its type is {inferred}")]
+    DeclarationContradicts { value: String, declared: String, inferred: String },
     /// A seed for a value that the graph does not have.
     #[error("there is no value `{value}` to give a type to")]
-    UnknownValue {
-        /// The name.
-        value: String,
-    },
+    UnknownValue { value: String },
     /// A seed with a node that the tree does not have.
-    #[error("`{value}` is seeded with `{id}`, which is no type of the tree")]
-    UnknownType {
-        /// The value.
-        value: String,
-        /// The id.
-        id: String,
-    },
-    /// A seed that is no type.
-    #[error("what `{value}` is seeded with is no type")]
-    BadSeed {
-        /// The value.
-        value: String,
-    },
-    /// The graph is no graph: a name made twice, a cycle, malformed attributes.
-    #[error("{}{message}", At(node.as_ref()))]
+    #[error("`{value}` is seeded with `{id}`, which is not a type of the tree")]
+    UnknownType { value: String, id: String },
+    /// A seed that is not a type.
+    #[error("the seed of `{value}` is not a type")]
+    BadSeed { value: String },
+    /// The structure of the graph is invalid: a value defined twice, a cycle, a malformed attribute.
+    #[error("{}{}", At(node.as_ref()), diagnostic.message)]
     InvalidGraph {
-        /// The node, if it is about one.
+        /// `None` for an error of the whole graph.
         node: Option<NodeLabel>,
-        /// What is wrong.
-        message: String,
+        diagnostic: Box<Diagnostic>,
     },
     /// The type tree cannot be solved over.
     #[error("the type tree cannot be used: {message}")]
-    BadLattice {
-        /// Why.
-        message: String,
-    },
+    BadLattice { message: String },
     /// Several independent errors, in graph order; never nested, never fewer than two.
     #[error("{}", Lines(.0))]
     Several(Vec<TypeError>),
 }
 
-/// A relation that does not hold, with everything that speaks against it.
+/// A relation that does not hold, with the ports that contradict it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConstraintFailure {
     /// The node that it belongs to.
     pub node: NodeLabel,
     /// The relation's name: `same-element-type`, or that of a custom one.
     pub relation: String,
-    /// What it demands.
+    /// The condition of the relation.
     pub message: String,
-    /// The ports that do not fit, with their values, types and causes.
+    /// The contradicting ports, with their values, types and causes.
     pub sides: Vec<ConstraintSide>,
 }
 
 /// One port of a failed relation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConstraintSide {
-    /// The port.
     pub port: PortRef,
     /// The value there.
     pub value: String,
@@ -142,47 +97,30 @@ pub struct ConstraintSide {
     pub ty: String,
     /// Its shape, where its rank is known.
     pub shape: Option<String>,
-    /// What gave it the type.
     pub cause: Option<TypeCause>,
 }
 
-/// What gave a value its type, at the end of the shortest chain of relations.
+/// The origin of a value's type, at the end of the shortest chain of relations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypeCause {
-    /// The caller said so.
-    Seed {
-        /// The value that was seeded.
-        value: String,
-        /// With what.
-        ty: String,
-    },
-    /// The graph declares it.
-    Declared {
-        /// The value that is declared.
-        value: String,
-        /// In which list.
-        list: DeclarationKind,
-    },
-    /// It is the type of a constant in the graph.
-    Constant {
-        /// The constant.
-        value: String,
-    },
-    /// A node gives the type whatever its inputs are.
+    /// A seed of the caller.
+    Seed { value: String, ty: String },
+    /// A declaration of the graph.
+    Declared { value: String, list: DeclarationKind },
+    /// A constant of the graph.
+    Constant { value: String },
+    /// A node whose output has this type for all inputs.
     Node {
-        /// The value that it gives it to.
+        /// The output of the node.
         value: String,
-        /// The node.
         node: NodeLabel,
-        /// The relation that says so.
         relation: String,
     },
 }
 
-/// How a node is named to people.
+/// Name of a node in messages.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeLabel {
-    /// Its own name; often empty.
     pub name: String,
     /// The operator.
     pub op_type: String,
@@ -260,7 +198,7 @@ impl fmt::Display for TypeCause {
     }
 }
 
-/// What is known of an unresolved type.
+/// The known part of an unresolved type.
 struct Open<'e> {
     bound: &'e str,
     possible: &'e [String],
@@ -271,17 +209,6 @@ impl fmt::Display for Open<'_> {
         match self.possible {
             [] => write!(f, "it is under {}", self.bound),
             some => write!(f, "it is {}", some.join(" or ")),
-        }
-    }
-}
-
-struct Near<'e>(&'e [String]);
-
-impl fmt::Display for Near<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            [] => Ok(()),
-            some => write!(f, "; close: {}", some.join(", ")),
         }
     }
 }

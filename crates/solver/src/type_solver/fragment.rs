@@ -2,7 +2,7 @@
 //!
 //! The engine reads borrowed views of bytes, so the message is encoded once. What would only be copied
 //! is left out: declared types (they are seeds) and the payloads of constants too large to decide
-//! shapes. Nodes are sorted so that each stands after those it reads from (Kahn's algorithm, the first
+//! shapes. Nodes are sorted so that each comes after those it reads from (Kahn's algorithm, the first
 //! in the graph's own order among those that are ready); a graph with a cycle keeps its order, and the
 //! engine reports the cycle.
 
@@ -30,7 +30,7 @@ mod field {
     pub(super) const SPARSE_INITIALIZER: u32 = 15;
 }
 
-/// The version of ONNX's IR in which initializers are no inputs.
+/// The version of ONNX's IR in which initializers need not be inputs.
 const IR_VERSION: i64 = 10;
 
 /// A graph as the engine reads it.
@@ -79,7 +79,7 @@ impl Declarations {
     }
 }
 
-/// What a node reads, nested graphs included.
+/// The values that a node reads, nested graphs included.
 struct Reads<'g> {
     names: Vec<&'g str>,
 }
@@ -116,13 +116,13 @@ impl Fragment {
         self.values.contains(name)
     }
 
-    /// Where a node of the outermost graph stands in the graph that was given.
+    /// The position of a node of the outermost graph in the original graph.
     pub(super) fn position(&self, here: usize) -> usize {
         self.order.get(here).copied().unwrap_or(here)
     }
 }
 
-/// The names that a graph defines itself, but for inputs that it does not list.
+/// The names that a graph defines itself, except inputs that it does not list.
 fn defined(graph: &GraphProto) -> impl Iterator<Item = &str> {
     let inputs = graph.input.iter().map(ValueInfoProto::name);
     let dense = graph.initializer.iter().map(TensorProto::name);
@@ -163,7 +163,7 @@ fn reads_of<'g>(
     Reads { names }
 }
 
-/// The nodes in an order in which each stands after those it reads from.
+/// The nodes in topological order.
 fn order(graph: &GraphProto, reads: &[Reads<'_>]) -> Vec<usize> {
     let own: Vec<usize> = (0..graph.node.len()).collect();
     let mut makers = Map::<&str, usize>::default();

@@ -1,4 +1,4 @@
-//! What a solve found, by name.
+//! Solved types by name.
 
 use std::sync::Arc;
 
@@ -24,17 +24,16 @@ pub struct TypeSolution {
     by_name: Map<String, usize>,
 }
 
-/// One value and what is known of it.
+/// A value and its known type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SolvedValue {
-    /// Its name.
     pub name: String,
     /// Its type with its shape, as far as they are known; dims are those of [`TypeSolution::dims`].
     pub ty: Type,
-    /// The lowest node of the tree that its type lies under; the root for what has no place in the tree.
+    /// The lowest node of the tree above its type; the root for types outside of the tree.
     pub bound: NodeNo,
-    /// Whether nothing but the values beside it says that it is a tensor, or a scalar: its element type is
-    /// proved, its kind assumed. A seed may turn an assumed tensor into a scalar.
+    /// Whether its kind, tensor or scalar, is derived only from related values: its element type is
+    /// proved, its kind assumed. A seed can make an assumed tensor a scalar.
     pub assumed: bool,
 }
 
@@ -80,13 +79,13 @@ impl TypeSolution {
         self.values.iter().filter_map(|value| Some((value.name.as_str(), self.node_of(value)?)))
     }
 
-    /// The values that are not settled, with the lowest node that each is known to lie under.
+    /// The unresolved values, each with the lowest known bound of its type.
     pub fn unresolved(&self) -> impl Iterator<Item = (&str, NodeRef<'_>)> {
         let open = self.values.iter().filter(|value| !value.is_resolved());
         open.filter_map(|value| Some((value.name.as_str(), self.lattice().node(value.bound)?)))
     }
 
-    /// The lowest node that a value is known to lie under, settled or not.
+    /// The lowest known bound of a value's type.
     #[must_use]
     pub fn bound_of(&self, name: &str) -> Option<NodeRef<'_>> {
         self.lattice().node(self.get(name)?.bound)
@@ -98,7 +97,7 @@ impl TypeSolution {
         self.get(name)?.ty.tensor()?.shape.as_deref()
     }
 
-    /// All that is known of a value.
+    /// The solved value of a name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&SolvedValue> {
         self.values.get(*self.by_name.get(name)?)

@@ -11,7 +11,7 @@ use crate::value_type::ValueType;
 ///
 /// A stamp is the denotation of the concrete node, and for tensors the element type; extents are written
 /// where the entry leaves them open. Values of the graph that have no entry get one in `value_info`, in the order
-/// of the nodes; constants carry their types themselves. Values that are not settled stay as they are,
+/// of the nodes; constants contain their types. Unresolved values stay as they are,
 /// and nothing is removed. Stamping twice changes nothing.
 pub fn apply_solution_to_value_info(graph: &mut GraphProto, solution: &TypeSolution) {
     let GraphProto { input, output, value_info, .. } = &mut *graph;

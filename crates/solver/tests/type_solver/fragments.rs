@@ -21,7 +21,7 @@ fn a_cycle_is_an_error() {
 #[test]
 fn a_name_made_twice_is_an_error() {
     let error = TypeSolver::from_graph(&graph(&["a = Relu x", "a = Relu y"]), table).solve().unwrap_err();
-    assert_eq!(error.to_string(), "node #1 `Relu`: `a` is made twice");
+    assert_eq!(error.to_string(), "node #1 `Relu`: `a` is defined twice");
 }
 
 #[test]

@@ -9,8 +9,8 @@
 //!
 //! A command runs in the repository, without a terminal and without colours. It is `typeloom` with words,
 //! in quotes where they have blanks, and `< FILE` for standard input. What it prints to standard error
-//! stands behind what it prints to standard output. Without `?`, the exit code is 0. In the output, `...`
-//! stands for any text of a line, and alone on a line for any lines.
+//! follows the text that it prints to standard output. Without `?`, the exit code is 0. In the output, `...`
+//! matches any text of a line, and alone on a line any lines.
 
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -23,7 +23,7 @@ use crate::pattern::lines_match;
 struct Session<'t> {
     /// Its line in the fence, from 0.
     line: usize,
-    /// What is behind the `$`.
+    /// The text after the `$`.
     command: &'t str,
     output: Vec<&'t str>,
     exit: Option<i32>,
@@ -73,7 +73,7 @@ fn sessions<'t>(cx: &Context<'t>) -> Result<Vec<Session<'t>>, Malformed> {
     }
 }
 
-/// What a command prints, and its exit code.
+/// Runs a command. Returns its output and exit code.
 fn run(cx: &Context<'_>, line: usize, command: &str) -> Result<(String, i32), Malformed> {
     let mut words = words(command).map_err(|message| cx.malformed(line, message))?;
     let mut input = Stdio::null();
@@ -102,7 +102,7 @@ fn run(cx: &Context<'_>, line: usize, command: &str) -> Result<(String, i32), Ma
     Ok((texts.concat(), code))
 }
 
-/// The words of a command; quotes, single or double, hold blanks together.
+/// Splits a command into arguments; single or double quotes group blanks.
 fn words(command: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

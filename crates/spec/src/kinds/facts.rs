@@ -13,7 +13,7 @@
 //! not any <: tensor                        in front of any of these
 //! ```
 //!
-//! Behind ` # ` stands prose. Dims of one fence share their symbols.
+//! ` # ` starts prose. Dims of one fence share their symbols.
 
 use typeloom_solver::dim::{Decision, DimId, Dims, Solved};
 use typeloom_solver::universe::Universe;

@@ -1,4 +1,4 @@
-//! `graph`: a model in ONNX's textual syntax, with types and problems beside the lines.
+//! `graph`: a model in ONNX's textual syntax, with types and problems in comments.
 //!
 //! ```text
 //! g (float[N, 4] x, float[4, 5] w) => (y) {
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The model is checked strictly, and its problems are exactly those that are stated, in this order. A
-//! problem that stands beside a whole node is a problem of that node.
+//! problem in the comment of a whole node is a problem of that node.
 
 use typeloom_onnx::messages::{ModelProto, NodeProto};
 use typeloom_onnx::prost::Message as _;
@@ -94,7 +94,7 @@ fn words_of(diagnostic: &Diagnostic) -> String {
     format!("{severity}[{code}]: {message}")
 }
 
-/// A problem that is stated beside a whole node must be that node's.
+/// A problem in the comment of a whole node must be that node's.
 fn stands_at_its_node(
     cx: &Context<'_>,
     line: usize,

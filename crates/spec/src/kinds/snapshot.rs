@@ -23,7 +23,7 @@ use crate::pattern::lines_match;
 /// The name of the model.
 const FILE: &str = "model.onnx";
 
-/// What is shown.
+/// The shown command or report.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum View {
     /// Problems for people.
@@ -34,7 +34,7 @@ pub enum View {
     Github,
     /// Every value with its type.
     Infer,
-    /// Why a value has its type.
+    /// The explanation of a value's type.
     Explain(String),
 }
 

@@ -44,12 +44,12 @@ fn is_equal(compat: &ModuleCompat) -> bool {
 }
 
 /// Whether a difference breaks the new module for users of the old one, and the old one for users of the new. An export
-/// is taken from a module: the new one's type must fit where the old one's is expected, which is the types' forward.
+/// is taken from a module: the new type must be usable where the old one is expected, which is forward for types.
 fn breaks(difference: &Difference) -> (bool, bool) {
     (difference.breaks.forward, difference.breaks.backward)
 }
 
-/// What changed, as a word for programs and for people.
+/// The kind of change, as a keyword.
 fn change(difference: &Difference) -> (&'static str, String) {
     match &difference.change {
         TypeChange::Type => ("type", format!("{} -> {}", difference.old, difference.new)),

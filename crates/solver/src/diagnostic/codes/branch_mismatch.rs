@@ -8,8 +8,8 @@ use crate::solution::Type;
 super::code!("branch-mismatch", Error, "the branches of a node give different types");
 
 impl<'a> Scope<'_, 'a> {
-    /// The two branches whose outputs are at error, where two ports of a node are such outputs: directly,
-    /// or an output of the node that another branch has typed before.
+    /// The outputs of two branches that two contradicting ports refer to: directly, or an output of the node whose type
+    /// comes from another branch.
     pub(crate) fn branches(&self, step: StepId, left: Port, right: Port) -> Option<[Port; 2]> {
         match (left, right) {
             (Port::BodyOut(a, _), Port::BodyOut(b, _)) if a != b => Some([left, right]),
@@ -82,7 +82,7 @@ impl<'a> Scope<'_, 'a> {
         }
     }
 
-    /// The node inside a branch that makes what the branch gives.
+    /// The node that makes the output of a branch.
     fn maker_snippet(&mut self, step: StepId, port: Port, shown: &str) -> Option<Snippet> {
         let value = self.value(step, port)?;
         let Origin::Step(maker) = self.body().value(value).origin else { return None };

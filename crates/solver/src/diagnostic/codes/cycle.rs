@@ -5,7 +5,7 @@ use crate::program::{StepId, ValueId};
 
 super::code!("cycle", Error, "nodes wait for each other");
 
-/// The most nodes of a cycle that are printed.
+/// The maximum number of printed nodes of a cycle.
 const MAX_NODES: usize = 8;
 
 impl Scope<'_, '_> {

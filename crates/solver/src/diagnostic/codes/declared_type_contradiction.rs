@@ -165,11 +165,11 @@ impl Scope<'_, '_> {
             .with_help("correct the declared type, or give the axis a name that no input has")
     }
 
-    /// What is inferred for a value that a declaration contradicts, and where its element type comes from.
+    /// The inferred type of a value that a declaration contradicts, and the origin of its element type.
     pub(crate) fn inferred_text(&mut self, value: ValueId, shown: &str) -> String {
         let cause = self.cause(value, Doubt::Declaration);
         match self.body().value(value).origin {
-            // Said at the node itself, this tells nothing.
+            // The label is at that node already.
             Origin::Step(step) if cause == self.made_by(step) => format!("inferred as {shown}"),
             Origin::Step(_)
             | Origin::Input

@@ -16,7 +16,7 @@ impl Scope<'_, '_> {
         (declared, found): (&Type, &Type),
     ) -> Diagnostic {
         let name = value.map_or_else(|| "a value".to_owned(), |value| self.name(value));
-        // An input has the declared shape; what the initializer's is stands with the initializer.
+        // The solved type of the input has the declared shape; the initializer contains its own.
         let own = value.and_then(|value| self.initializer_text(value));
         let (expected, shown) = (self.show(declared), own.unwrap_or_else(|| self.show(found)));
         let message =

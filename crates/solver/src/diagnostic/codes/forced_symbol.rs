@@ -10,7 +10,7 @@ use crate::state::constants::Data;
 
 super::code!("forced-symbol", Error, "a dim that is declared free has finitely many admissible values");
 
-/// How far back the origin of a constant is looked for.
+/// The maximum number of nodes that are searched for the origin of a constant.
 const MAX_STEPS: usize = 64;
 
 impl Scope<'_, '_> {
@@ -73,7 +73,7 @@ impl Scope<'_, '_> {
             .with_help(format!("correct the declared type, or declare the dim as {extent}"))
     }
 
-    /// Where the number that a symbol is forced to stands in the model.
+    /// The value of the model that contains the only admissible number of a symbol.
     fn constant_note(&self, equation: &Equation, wanted: i64) -> Option<String> {
         let EquationSource::Ports { left, right, .. } = equation.source else { return None };
         if !self.explains {
@@ -121,7 +121,7 @@ impl Scope<'_, '_> {
         })
     }
 
-    /// A value by what makes it.
+    /// A value with the node that makes it.
     fn source_text(&self, value: ValueId) -> String {
         match self.maker(value) {
             Some(step) => format!("{}, {}", self.name(value), self.made_by(step)),

@@ -6,7 +6,7 @@ use crate::program::{StepId, ValueId};
 super::code!("node-order", StrictError, "a node stands before the node whose result it reads");
 
 impl Scope<'_, '_> {
-    /// Nodes are not in topological order: a node stands before the node whose result it reads.
+    /// Nodes are not in topological order.
     pub(crate) fn node_order(
         &self,
         step: StepId,

@@ -1,4 +1,4 @@
-//! From the engine's errors, which name steps and values by number, to errors that own what they say.
+//! Converts the errors of the engine, which refer to ids, to errors that own their names.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,7 +6,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use typeloom_types::relation::PortRef;
 
-use super::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError, side_name};
+use super::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError};
+use crate::diagnostic::{Diagnostic, diagnose_one};
 use crate::model::Checked;
 use crate::program::{StepId, ValueId};
 use crate::rule::tree::{port_ref, tree_name};
@@ -17,33 +18,32 @@ use crate::state::trace::Cause;
 use crate::ty::Types;
 use crate::type_solver::{SeedType, TypeSolver};
 
-/// From how many leaves on the possible ones are not listed.
+/// The number of possible leaves from which on they are not listed.
 const MAX_POSSIBLE: u32 = 8;
 
-/// Everything that a solve found wrong.
-pub(in crate::type_solver) fn of_errors(solver: &TypeSolver, checked: Checked<'_>) -> TypeError {
+/// All errors of a solve.
+pub(in crate::type_solver) fn from_checked(solver: &TypeSolver, checked: Checked<'_>) -> TypeError {
     let errors = checked.errors().to_vec();
-    let mut words = Words { solver, checked, told: BTreeSet::new() };
-    TypeError::several(errors.into_iter().map(|error| words.error(error)).collect())
+    let mut converter = Converter { solver, checked, reported: BTreeSet::new() };
+    TypeError::several(errors.into_iter().map(|error| converter.error(error)).collect())
 }
 
-/// Turns numbers into names.
-struct Words<'s, 'a> {
+struct Converter<'s, 'a> {
     solver: &'s TypeSolver,
     checked: Checked<'a>,
-    /// The values whose error was told already.
-    told: BTreeSet<ValueId>,
+    /// The values whose error is reported already.
+    reported: BTreeSet<ValueId>,
 }
 
-impl Words<'_, '_> {
-    fn error(&mut self, error: SolveError<'_>) -> TypeError {
-        let SolveError { site, kind } = error;
+impl<'a> Converter<'_, 'a> {
+    fn error(&mut self, error: SolveError<'a>) -> TypeError {
+        let site = error.site;
         let step = match site {
             ErrorSite::Step(step) => Some(step),
             ErrorSite::Body | ErrorSite::Graph(_) | ErrorSite::Value(_) => None,
         };
         let node = step.map(|step| self.node(step));
-        match (kind, node, step) {
+        match (error.kind.clone(), node, step) {
             (SolveErrorKind::Rule { rule, failure }, Some(node), Some(step)) => {
                 self.rule(node, step, rule, failure)
             }
@@ -84,7 +84,7 @@ impl Words<'_, '_> {
                     inferred: self.ty(&inferred),
                 }
             }
-            (kind, node, _) => TypeError::InvalidGraph { node, message: self.structure(&kind) },
+            (_, node, _) => TypeError::InvalidGraph { node, diagnostic: self.diagnostic(&error) },
         }
     }
 
@@ -164,7 +164,7 @@ impl Words<'_, '_> {
         })
     }
 
-    /// Where a value's type comes from, not by way of the node where it does not fit.
+    /// The cause of a value's type, without the node at which it is in error.
     fn cause(&mut self, value: ValueId, not_by: StepId) -> Option<TypeCause> {
         let frame = self.checked.frame.number;
         let chain =
@@ -183,7 +183,7 @@ impl Words<'_, '_> {
         }
     }
 
-    /// An abstract seed of a value that is tied to this one.
+    /// An abstract seed of a value whose type is unified with this one.
     fn bounding_seed(&mut self, value: ValueId) -> Option<TypeCause> {
         let Checked { core, frame, .. } = &mut self.checked;
         let class = |types: &mut Types, value: ValueId| {
@@ -201,7 +201,7 @@ impl Words<'_, '_> {
     fn seed(&mut self, value: ValueId) -> Option<TypeCause> {
         let name = self.value(value);
         let seeds = || self.solver.seeds.iter().filter(|seed| seed.value == name);
-        // What the caller says comes before what the graph declares.
+        // A seed of the caller comes before a declaration of the graph.
         let seed = seeds().find(|seed| seed.declared_in.is_none()).or_else(|| seeds().next())?;
         Some(match (seed.declared_in, &seed.ty) {
             (Some(list), _) => TypeCause::Declared { value: name, list },
@@ -213,113 +213,13 @@ impl Words<'_, '_> {
         })
     }
 
-    /// Errors of the graph's structure, and those that no graph of plain declarations has.
-    fn structure(&self, kind: &SolveErrorKind<'_>) -> String {
-        match kind {
-            SolveErrorKind::Malformed(error) => error.to_string(),
-            SolveErrorKind::NestingTooDeep => "graphs are nested too deep".into(),
-            SolveErrorKind::UndefinedValue { value, .. } => format!("nothing makes `{}`", self.value(*value)),
-            SolveErrorKind::UsedBeforeMade { value, .. } => {
-                format!("`{}` is read before it is made", self.value(*value))
-            }
-            SolveErrorKind::Cycle { steps } => {
-                let names: Vec<_> =
-                    steps.iter().map(|(_, value)| format!("`{}`", self.value(*value))).collect();
-                format!("nodes wait for each other, over {}", names.join(", "))
-            }
-            SolveErrorKind::DuplicateValue { first, .. } => format!("`{}` is made twice", self.value(*first)),
-            SolveErrorKind::UndefinedOutput { value } => {
-                format!("nothing makes the output `{}`", self.value(*value))
-            }
-            SolveErrorKind::EmptyShape { value, .. } => {
-                format!("`{}` is declared without axes and has some", self.value(*value))
-            }
-            SolveErrorKind::PlaceholderDim { value, axis, mark, .. } => {
-                format!("axis {axis} of `{}` is named `{mark}`", self.value(*value))
-            }
-            SolveErrorKind::NegativeDim { axis, extent, .. } => {
-                format!("axis {axis} has the extent {extent}")
-            }
-            SolveErrorKind::DefaultContradicts { declared, found } => {
-                format!("a default is {}, and declared as {}", self.ty(found), self.ty(declared))
-            }
-            SolveErrorKind::NewerOperator { since, .. } => {
-                format!("the operator exists from version {since} on")
-            }
-            SolveErrorKind::MissingOpset => "the version of the operator's domain is not known".into(),
-            SolveErrorKind::DeprecatedOperator { since } => {
-                format!("the operator was withdrawn in version {since}")
-            }
-            SolveErrorKind::MissingAttribute { name, .. } => format!("attribute `{name}` is left out"),
-            SolveErrorKind::UnknownAttribute { name, .. } => format!("there is no attribute `{name}`"),
-            SolveErrorKind::AttributeKind { name, expected, .. } => {
-                format!("attribute `{name}` is not of kind {}", expected.name())
-            }
-            SolveErrorKind::Disagree { variable, .. } => {
-                format!("ports of `{variable}` have different types")
-            }
-            SolveErrorKind::NotAllowed { found, .. } => format!("{} is not allowed there", self.ty(found)),
-            SolveErrorKind::CallArity { side, given, most } => {
-                format!("a call has {given} {}, and the function {most}", side_name(*side))
-            }
-            SolveErrorKind::RecursiveFunction { path, hidden: _ } => {
-                format!("functions call each other: {}", path.join(", "))
-            }
-            SolveErrorKind::ForcedSymbol { values, equation, .. } => {
-                let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-                format!("a symbol can only be {}, by {}", values.join(" or "), equation.rule)
-            }
-            SolveErrorKind::Restricted { equation, .. } => {
-                format!("a symbol is restricted by {}", equation.rule)
-            }
-            SolveErrorKind::NarrowedInput { axis, extent, .. } => {
-                format!("axis {axis} of an input can only be {extent}")
-            }
-            SolveErrorKind::Assumed { .. } => "a declared shape is neither confirmed nor refuted".into(),
-            SolveErrorKind::ForcedEquality { equation, .. } => {
-                format!("two symbols can only be equal, by {}", equation.rule)
-            }
-            SolveErrorKind::RefutedClaim(claim) => {
-                format!("axis {} does not always have the declared extent", claim.axis)
-            }
-            SolveErrorKind::MissingExternalData { reason } => reason.clone(),
-            SolveErrorKind::AttributeChoice { name, found, .. } => {
-                format!("attribute `{name}` cannot be `{found}`")
-            }
-            SolveErrorKind::CallOutputs { given, has } => {
-                format!("a call has {given} outputs, and the function {has}")
-            }
-            SolveErrorKind::CallInput { name, .. } => format!("a function needs its input `{name}`"),
-            SolveErrorKind::TooManyInstances { most } => {
-                format!("a function is called with more than {most} different types")
-            }
-            SolveErrorKind::IrVersion { found, .. } => format!("IR version {found} is not known"),
-            SolveErrorKind::NewerOpset { domain, imported, .. } => {
-                format!("version {imported} of domain `{domain}` is not known")
-            }
-            SolveErrorKind::LimitReached { value, limit } => {
-                format!("the type of `{}` is not known: {}", self.value(*value), limit.reason())
-            }
-            SolveErrorKind::DuplicateNodeName { name, .. } => format!("several nodes are named `{name}`"),
-            SolveErrorKind::ExtentOverflow { value } => {
-                format!("`{}` has more elements than 64 bits can count", self.value(*value))
-            }
-            SolveErrorKind::InCase { error, .. } => self.structure(error),
-            SolveErrorKind::Rule { rule, .. } => format!("{rule} does not hold"),
-            SolveErrorKind::Relation { failure, .. } => failure.to_string(),
-            SolveErrorKind::UnknownOperator { .. } => "the operator has no declaration".into(),
-            SolveErrorKind::MissingPort { name, .. } => format!("`{name}` is left out"),
-            SolveErrorKind::SurplusPorts { side, .. } => format!("there are too many {}", side_name(*side)),
-            SolveErrorKind::Unresolved { value, .. } => {
-                format!("the type of `{}` is not settled", self.value(*value))
-            }
-            SolveErrorKind::SeedContradicts { seed, found } => {
-                format!("a seed is {}, and the value {}", self.ty(seed), self.ty(found))
-            }
-            SolveErrorKind::Contradiction { declared, inferred, .. } => {
-                format!("a value is declared as {}, and is {}", self.ty(declared), self.ty(inferred))
-            }
+    /// The diagnostic of an error without a separate variant.
+    fn diagnostic(&mut self, error: &SolveError<'a>) -> Box<Diagnostic> {
+        let mut diagnostic = diagnose_one(&mut self.checked, error);
+        if let (Some(node), true) = (&mut diagnostic.location.node, diagnostic.location.graph.is_empty()) {
+            node.index = self.solver.fragment.position(node.index);
         }
+        Box::new(diagnostic)
     }
 
     fn node(&self, step: StepId) -> NodeLabel {
@@ -338,12 +238,12 @@ impl Words<'_, '_> {
         self.checked.body().value_name(value).to_owned()
     }
 
-    /// The value that a error about a value is about.
+    /// The value of an error at a site; a site with several values gives them one after the other.
     fn value_at(&mut self, site: ErrorSite) -> String {
         let errors = self.checked.frame.value_errors.iter();
         let here = errors.filter(|(_, error)| error.site == site).map(|(value, _)| *value);
-        let next = here.into_iter().find(|value| !self.told.contains(value));
-        self.told.extend(next);
+        let next = here.into_iter().find(|value| !self.reported.contains(value));
+        self.reported.extend(next);
         next.map_or_else(String::new, |value| self.value(value))
     }
 
