@@ -119,7 +119,7 @@ fn is_without_example(code: Code) -> bool {
 
 #[test]
 fn the_index_lists_every_code() {
-    let mut index = "# Diagnostic codes\n\nEach kind of problem has a code, which is stable, and a page that says what it \
+    let mut index = "# Diagnostic codes\n\nEach kind of problem has a code, which is stable, and a page that explains what it \
                      means, why it is a problem, and how to\nrepair it. `typeloom explain CODE` prints the page. The examples \
                      on the pages are checked by the tests.\n\n| code | | |\n|---|---|---|\n"
         .to_owned();
