@@ -18,12 +18,8 @@ pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
 
 /// An axis that may count from the end.
 pub(crate) fn axis(axis: i64, rank: usize) -> Result<usize, Fault> {
-    let signed = i64::try_from(rank).unwrap_or(i64::MAX);
-    let absolute = if axis < 0 { axis + signed } else { axis };
-    match usize::try_from(absolute) {
-        Ok(absolute) if absolute < rank => Ok(absolute),
-        Ok(_) | Err(_) => invalid(format!("axis {axis} is outside rank {rank}")),
-    }
+    typeloom_types::shape::position(axis, rank)
+        .map_or_else(|| invalid(format!("axis {axis} is outside rank {rank}")), Ok)
 }
 
 /// Axes that may count from the end, each at most once.
@@ -55,20 +51,8 @@ pub(crate) fn as_ints(shape: &[usize]) -> Vec<i64> {
 
 /// The shape that several shapes broadcast to.
 pub(crate) fn broadcast(shapes: &[&[usize]]) -> Result<Vec<usize>, Fault> {
-    let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
-    let mut out = vec![1; rank];
-    for shape in shapes {
-        let offset = rank - shape.len();
-        for (at, extent) in shape.iter().enumerate() {
-            let slot = &mut out[offset + at];
-            if *slot == 1 {
-                *slot = *extent;
-            } else if *extent != 1 && *extent != *slot {
-                return invalid(format!("shapes {shapes:?} do not broadcast"));
-            }
-        }
-    }
-    Ok(out)
+    typeloom_types::shape::broadcast(shapes)
+        .map_or_else(|| invalid(format!("shapes {shapes:?} do not broadcast")), Ok)
 }
 
 /// The strides with which a tensor of `shape` is read as one of the broadcast shape `out`.

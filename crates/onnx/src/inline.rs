@@ -1,4 +1,4 @@
-//! The nodes of a function as they stand in the place of a call.
+//! Inlining of function calls: the nodes of a function with the names and attributes of a call.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::messages::{AttributeProto, FunctionProto, GraphProto, NodeProto};
 use crate::nested;
 use prost::Message as _;
 
-/// What a function is called by: domain, name and overload.
+/// Domain, name and overload of a function.
 pub type Key = (String, String, String);
 
 pub fn key(domain: &str, name: &str, overload: &str) -> Key {
@@ -14,11 +14,11 @@ pub fn key(domain: &str, name: &str, overload: &str) -> Key {
     (domain.to_owned(), name.to_owned(), overload.to_owned())
 }
 
-/// A call: what stands for the names and attributes of the function.
+/// A call of a function: substitutions for its names and attributes.
 pub struct Call {
-    /// Names that stand for others.
+    /// Names of formal parameters, with the actual names.
     names: HashMap<String, String>,
-    /// What stands before all other names.
+    /// Prefix of all other names.
     prefix: String,
     attributes: HashMap<String, AttributeProto>,
     /// The encoded length of each attribute.
@@ -26,7 +26,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// The call of a function by a node.
+    /// The call of `function` by `node`.
     pub fn new(
         function: &FunctionProto,
         node: &NodeProto,
@@ -42,8 +42,8 @@ impl Call {
         Self { names, prefix, attributes, lengths }
     }
 
-    /// The number of nodes in [`instance`](Self::instance) of a node, those of nested graphs included, and an upper bound of
-    /// its encoded length, up to the lengths of lengths. Nothing is copied.
+    /// Number of nodes of [`instance(node)`](Self::instance) including those in nested graphs, and an upper bound of its
+    /// encoded length (except for the lengths of length prefixes). Copies nothing.
     pub fn size(&self, node: &NodeProto) -> (usize, usize) {
         let (mut nodes, mut bytes) = (0, node.encoded_len());
         let mut of_node = |node: &NodeProto| {
@@ -65,7 +65,7 @@ impl Call {
         self.names.get(name).map_or(self.prefix.len() + name.len(), String::len)
     }
 
-    /// What a name of the function is called in the place of the call.
+    /// The name of a value of the function in this call.
     pub fn name(&self, name: &str) -> String {
         match self.names.get(name) {
             Some(actual) => actual.clone(),
@@ -74,10 +74,10 @@ impl Call {
         }
     }
 
-    /// A node of the function as it stands in the call.
+    /// A node of the function with the names and attributes of this call.
     pub fn instance(&self, node: &NodeProto) -> NodeProto {
         let mut node = node.clone();
-        self.settle(&mut node);
+        self.substitute(&mut node);
         let mut graphs: Vec<&mut GraphProto> = nested::graphs_mut(&mut node).collect();
         while let Some(graph) = graphs.pop() {
             for info in graph.input.iter_mut().chain(&mut graph.output).chain(&mut graph.value_info) {
@@ -90,15 +90,15 @@ impl Call {
                 tensor.name = Some(self.name(tensor.name()));
             }
             for inner in &mut graph.node {
-                self.settle(inner);
+                self.substitute(inner);
                 graphs.extend(nested::graphs_mut(inner));
             }
         }
         node
     }
 
-    /// Puts names and the caller's attributes into one node.
-    fn settle(&self, node: &mut NodeProto) {
+    /// Substitutes names and attributes in one node.
+    fn substitute(&self, node: &mut NodeProto) {
         for name in node.input.iter_mut().chain(&mut node.output) {
             *name = self.name(name);
         }

@@ -63,7 +63,7 @@ pub use model::{
     TrainingInfoView,
 };
 pub use node::{NodeField, NodeFields, NodeView};
-pub use payload::{Dims, Floats, Ints};
+pub use payload::{Floats, Ints, TensorDims};
 pub use tensor::{SparseTensor, SparseTensorView, TensorHeader, TensorView};
 pub use types::{DimValue, DimView, ShapeView, Type, TypeKindView, TypeView, ValueInfo, ValueInfoView};
 

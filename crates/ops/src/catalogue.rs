@@ -1,11 +1,11 @@
-//! The standard catalogue: every schema of the table, with the rules of its family attached.
+//! The standard catalogue: the schemas of the table, joined with the rules of their families.
 
 use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
 
 use crate::rules;
 use crate::table::{Found, Table};
 
-/// ONNX's own operators, in every version.
+/// All versions of ONNX's operators.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Standard;
 
@@ -32,7 +32,7 @@ impl Catalogue for Standard {
     }
 }
 
-/// Operators of a domain whose names are close to `name`, the nearest first.
+/// Names of operators of a domain that are similar to `name`, the most similar first.
 #[must_use]
 pub fn names_like(domain: &str, name: &str) -> Vec<String> {
     typeloom_solver::suggest::nearest(name, Table::get().names(domain))

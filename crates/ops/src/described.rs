@@ -1,8 +1,8 @@
-//! Operators that a small text describes: signatures with type variables, and what they do to shapes.
+//! Operators described by a text: signatures with type variables, and shape clauses.
 //!
-//! The operators that ONNX Runtime adds (domain `com.microsoft`) ship as such a text and are known by default
-//! ([`Described::microsoft`]); a user describes those of another domain in a file of the same form.
-//! [`Operators`] puts several sources together. `docs/operator-files.md` is the format's specification.
+//! The operators of ONNX Runtime (domain `com.microsoft`) are described by an embedded text and available by
+//! default ([`Described::microsoft`]). Users describe operators of other domains in files of the same format.
+//! [`Operators`] combines several sources. `docs/operator-files.md` specifies the format.
 //!
 //! ```
 //! use typeloom_ops::described::Described;
@@ -29,8 +29,9 @@
 //! # Ok::<(), typeloom_ops::described::DescribeError>(())
 //! ```
 //!
-//! **Invariant:** a description is checked when it is read: every name in an expression is bound by the shape of
-//! an input, a `let` or an attribute. Running one cannot fail for a reason that lies in the description.
+//! **Invariant:** a description is validated when it is parsed: every name in an expression is bound by the
+//! shape of an input, a `let` or an attribute. Running a description has no error that is caused by the
+//! description.
 
 mod custom;
 mod error;
@@ -54,13 +55,13 @@ use crate::catalogue::Standard;
 pub use custom::{NoSuchOperator, OperatorCx, OperatorError, RuleDim};
 pub use error::{DescribeError, DescribeErrorKind};
 
-/// The operators of one text.
+/// The operators described by one text.
 #[derive(Debug, Default)]
 pub struct Described {
     domains: BTreeMap<Box<str>, Domain>,
 }
 
-/// The operators of one domain, each with its forms by version.
+/// The operators of one domain by name and version.
 #[derive(Debug, Default)]
 struct Domain {
     newest: u32,
@@ -72,23 +73,23 @@ struct Domain {
 struct Entry {
     schema: Schema,
     shapes: Option<Arc<dyn ShapeRule>>,
-    /// Rules in Rust that run in addition; only operators of this crate's own text have any.
+    /// Additional rules in Rust, for operators of the embedded text only.
     rules: &'static [Rule],
 }
 
 impl Described {
-    /// The text about the operators of ONNX Runtime's optimiser that is embedded in this crate.
+    /// The embedded text with the operators of ONNX Runtime's optimiser.
     pub const MICROSOFT: &str = include_str!("../data/com.microsoft.txt");
 
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
-    /// The first line that is not in the format, and why.
+    /// The first line that is not in the format.
     pub fn parse(text: &str) -> Result<Self, DescribeError> {
         read::read(text)
     }
 
-    /// The operators of the domain `com.microsoft`, read the first time somebody asks.
+    /// The operators of the domain `com.microsoft`, parsed on first use.
     #[must_use]
     pub fn microsoft() -> &'static Self {
         static MICROSOFT: OnceLock<Described> = OnceLock::new();
@@ -106,12 +107,12 @@ impl Described {
         })
     }
 
-    /// The domains, with the newest version of each.
+    /// The domains with their newest versions.
     pub fn domains(&self) -> impl Iterator<Item = (&str, u32)> {
         self.domains.iter().map(|(name, domain)| (&**name, domain.newest))
     }
 
-    /// The forms of an operator, oldest first.
+    /// The versions of an operator, oldest first.
     pub fn versions(&self, domain: &str, name: &str) -> impl Iterator<Item = &Schema> {
         let entries = self.domains.get(domain).and_then(|domain| domain.operators.get(name));
         entries.into_iter().flat_map(BTreeMap::values).map(|entry| &entry.schema)
@@ -144,8 +145,8 @@ impl Catalogue for Described {
     }
 }
 
-/// Several sources of operators: ONNX's own first, then what was added, the last addition first, then
-/// `com.microsoft`.
+/// A combination of catalogues. In order of precedence: ONNX's operators, declared operators, described ones
+/// (the last addition first), and `com.microsoft`.
 #[derive(Debug, Default)]
 pub struct Operators {
     described: Vec<Described>,
@@ -153,32 +154,32 @@ pub struct Operators {
 }
 
 impl Operators {
-    /// ONNX's operators, and those of ONNX Runtime.
+    /// The operators of ONNX and of ONNX Runtime.
     #[must_use]
     pub const fn standard() -> Self {
         Self { described: Vec::new(), declared: Vec::new() }
     }
 
-    /// With the operators of a text.
+    /// Adds the operators of a text.
     #[must_use]
     pub fn with(mut self, described: Described) -> Self {
         self.described.push(described);
         self
     }
 
-    /// With operators that are declared in Rust by their ports and the relations between them.
+    /// Adds operators declared in Rust by their ports and relations.
     #[must_use]
     pub fn with_opset(mut self, opset: &'static AtomicOpsetDecl) -> Self {
         self.declared.push(opset);
         self
     }
 
-    /// The descriptions, in the order in which they are asked.
+    /// The descriptions in order of precedence.
     pub fn descriptions(&self) -> impl Iterator<Item = &Described> {
         self.described.iter().rev().chain([Described::microsoft()])
     }
 
-    /// Operators of a domain whose names are close to `name`, the nearest first.
+    /// Names of operators of a domain that are similar to `name`, the most similar first.
     #[must_use]
     pub fn names_like(&self, domain: &str, name: &str) -> Vec<String> {
         nearest(name, self.names(domain).into_iter())
@@ -201,7 +202,8 @@ impl Catalogue for Operators {
         let mut answer = Standard.lookup(domain, name, version);
         let others = std::iter::once_with(|| self.declared(domain, name))
             .chain(self.descriptions().map(|described| described.lookup(domain, name, version)));
-        // The sources are asked one by one; of the ways not to know an operator, the one that says most stays.
+        // The first source with the operator is used. Otherwise the most specific negative result is
+        // returned.
         let known = |found: &Lookup<'_>| match found {
             Lookup::Found(_) | Lookup::Declared(_) => 3,
             Lookup::NewerThanOpset { .. } => 2,
@@ -233,8 +235,8 @@ impl Catalogue for Operators {
     }
 }
 
-/// The one copy of a rule's name that lives as long as the process: rules cite their names everywhere, and
-/// there are as many as operators that were ever described.
+/// Interns the name of a rule for the lifetime of the process. Rules store static names; the memory is
+/// bounded by the number of distinct described operators.
 fn lasting(name: String) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,12 +1,11 @@
-//! The operator catalogue: what every standard operator declares, and the rules that declarations
-//! cannot express.
+//! The operator catalogue: the declarations of all standard operators, and the rules that declarations cannot
+//! express.
 //!
-//! [`table`] holds the declarations as facts: ports, type variables, attributes, versions. `rules`
-//! holds what the table cannot say, one file per operator family. [`catalogue`] joins the two into what
-//! the solver asks.
+//! [`table`] contains the declarations as data: ports, type variables, attributes, versions. `rules` contains
+//! one file per operator family with rules beyond the declarations. [`catalogue`] joins both for the solver.
 //!
-//! **Invariant:** a fact about an operator stands once: in the table if it is part of the signature,
-//! in its family's file otherwise.
+//! **Invariant:** each fact about an operator is stored once: in the table if it is part of the signature,
+//! otherwise in the file of its family.
 
 pub mod catalogue;
 pub mod check;

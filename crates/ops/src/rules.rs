@@ -1,6 +1,6 @@
 //! The rules of the catalogue: one file per operator family, one function per rule.
 //!
-//! A family lists its operators in a table of [`Entry`]s beside its rules:
+//! A family lists its operators in a table of [`Entry`]s:
 //!
 //! ```text
 //! pub(super) const OPERATORS: &[Entry] = &[
@@ -11,17 +11,23 @@
 //! ];
 //! ```
 //!
-//! To add an operator, find its family below, or add a file and name it in [`FAMILIES`]. An operator
-//! whose signature says everything about its element types and whose shape nobody computes yet needs
-//! no entry.
+//! To add an operator, extend its family, or add a file and list it in [`FAMILIES`]. An operator needs no
+//! entry if its signature determines the element types and its shapes are not inferred.
 //!
-//! Every rule names its source: the operator's page in the ONNX specification, and the part of it
-//! that a reader should compare with.
+//! Every rule cites its source: the operator's page in the ONNX specification and the relevant part of it.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use typeloom_solver::rule::{Control, Rule};
+
+/// Declares rules: `NAME = "operator.relation", function;`.
+macro_rules! rules {
+    ($($(#[$doc:meta])* $rule:ident = $name:literal, $run:expr;)*) => {
+        $($(#[$doc])* const $rule: typeloom_solver::rule::Rule =
+            typeloom_solver::rule::Rule { name: $name, run: $run };)*
+    };
+}
 
 mod attention;
 mod cast;
@@ -64,7 +70,7 @@ mod window;
 #[cfg(test)]
 mod testing;
 
-/// Every family.
+/// All families.
 const FAMILIES: &[&[Entry]] = &[
     attention::OPERATORS,
     cast::OPERATORS,
@@ -109,40 +115,40 @@ pub(crate) struct Entry {
     name: &'static str,
     since: u32,
     until: u32,
-    /// The rules, in the order in which they run.
+    /// The rules in order of execution.
     pub(crate) rules: &'static [Rule],
-    /// The rules around nested graphs.
+    /// The rules for nested graphs.
     pub(crate) control: Option<&'static Control>,
 }
 
 impl Entry {
-    /// The rules of every version of an operator of the default domain.
+    /// An entry for all versions of an operator of the default domain.
     const fn of(name: &'static str, rules: &'static [Rule]) -> Self {
         Self { domain: "", name, since: 0, until: u32::MAX, rules, control: None }
     }
 
-    /// From this version of the operator on.
+    /// Restricts the entry to versions from this one on.
     const fn since(self, since: u32) -> Self {
         Self { since, ..self }
     }
 
-    /// For versions of the operator before this one.
+    /// Restricts the entry to versions before this one.
     const fn until(self, until: u32) -> Self {
         Self { until, ..self }
     }
 
-    /// In another domain.
+    /// Sets the domain.
     const fn in_domain(self, domain: &'static str) -> Self {
         Self { domain, ..self }
     }
 
-    /// With rules around nested graphs.
+    /// Adds rules for nested graphs.
     const fn with_control(self, control: &'static Control) -> Self {
         Self { control: Some(control), ..self }
     }
 }
 
-/// The rules for the version of an operator that was introduced with version `since` of its domain.
+/// The rules of the operator version that was introduced in version `since` of its domain.
 pub(crate) fn entry_for(domain: &str, name: &str, since: u32) -> Option<&'static Entry> {
     static INDEX: OnceLock<BTreeMap<(&str, &str), Vec<&Entry>>> = OnceLock::new();
     let index = INDEX.get_or_init(|| {
@@ -156,7 +162,7 @@ pub(crate) fn entry_for(domain: &str, name: &str, since: u32) -> Option<&'static
     versions.iter().find(|entry| (entry.since..entry.until).contains(&since)).copied()
 }
 
-/// All entries, for tests and for listing what an operator's rules are.
+/// All entries.
 #[cfg(test)]
 pub(crate) fn entries() -> impl Iterator<Item = &'static Entry> {
     FAMILIES.iter().copied().flatten()

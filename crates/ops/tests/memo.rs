@@ -1,4 +1,4 @@
-//! The memo of rule applications: an application is reused only where it reads what an earlier one read.
+//! Memoisation: rule applications that read the same data share a result, others do not.
 
 use prost::Message as _;
 use typeloom_onnx::messages::{

@@ -1,15 +1,15 @@
-//! The types that ONNX Runtime computes for small graphs, against the types that the solver infers.
+//! Comparison of types computed by ONNX Runtime for small graphs with the inferred types.
 //!
-//! `runtime_shapes/*.txt` holds the graphs and the recorded types; `tools/runtime_shapes.py` describes the format
-//! and records them. Each graph is solved three times:
+//! `runtime_shapes/*.txt` contains the graphs and the recorded types; `tools/runtime_shapes.py` describes the
+//! format and records them. Each graph is solved three times:
 //!
-//! - as it is: its outputs have exactly the recorded types, and a rejected graph has an error;
-//! - with each constant as an input: no type contradicts the recorded one, for values that only a run knows;
-//! - with a symbol for each extent of each input: at the extents that were recorded, each type equals the recorded
-//!   one, and the conditions that a rejected graph violates are recorded as equations.
+//! - unchanged: the outputs have exactly the recorded types, and a rejected graph has an error;
+//! - with constants as inputs: no type contradicts the recorded one for values that are known at run time only;
+//! - with a symbol for each extent of each input: at the recorded extents, each type equals the recorded one, and the
+//!   conditions that a rejected graph violates are recorded as equations.
 //!
-//! A `~` before a graph: extents depend on data, so that types may be less precise than what was recorded. A `!`:
-//! the operator's definition allows what this version of ONNX Runtime rejects, or the solver does not track what decides it.
+//! A `~` before a graph: extents depend on data, so types may be less precise than recorded. A `!`: the operator's
+//! definition allows what this version of ONNX Runtime rejects, or the solver does not track the deciding value.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -29,7 +29,7 @@ use typeloom_solver::solution::{Equation, TensorType, Type};
 use typeloom_solver::solve_error::{SolveError, SolveErrorKind};
 use typeloom_solver::universe::Universe;
 
-/// A graph and what was recorded of it.
+/// A graph and the recorded results.
 struct Case<'a> {
     line: usize,
     opset: u32,
@@ -40,14 +40,14 @@ struct Case<'a> {
     recorded: Vec<&'a str>,
 }
 
-/// What ONNX Runtime did with the graph.
+/// The recorded result of ONNX Runtime.
 enum Outcome<'a> {
     Types(Vec<(&'a str, TypeProto)>),
     Rejected,
     Unavailable,
 }
 
-/// How a graph is changed before it is solved.
+/// A transformation of a graph before it is solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Variant {
     AsIs,
@@ -147,14 +147,15 @@ fn verify(
     let bytes = ModelProto::encode_to_vec(&model);
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let mut checked = check(&bytes, operators, universe, &options).expect("the model can be read");
-    // A symbol that constants of the graph force to one number is an error; `is_violated` checks the number.
-    let is_unconditional = |fault: &&SolveError<'_>| {
-        // A declared scalar that an operator cannot take is rejected in strict mode.
+    // A symbol that the constants of the graph fix to one number is an error; `is_violated` checks the
+    // number.
+    let is_unconditional = |error: &&SolveError<'_>| {
+        // Strict mode rejects a declared scalar that an operator does not accept.
         let is_refused =
-            fault.is_error(Mode::Permissive) || matches!(fault.kind, SolveErrorKind::EmptyShape { .. });
-        is_refused && !matches!(fault.kind, SolveErrorKind::ForcedSymbol { .. })
+            error.is_error(Mode::Permissive) || matches!(error.kind, SolveErrorKind::EmptyShape { .. });
+        is_refused && !matches!(error.kind, SolveErrorKind::ForcedSymbol { .. })
     };
-    let error = checked.errors().iter().find(is_unconditional).map(|fault| format!("{:?}", fault.kind));
+    let error = checked.errors().iter().find(is_unconditional).map(|error| format!("{:?}", error.kind));
     match outcome {
         Outcome::Rejected if case.is_allowed || variant == Variant::UnknownConstants => Ok(()),
         Outcome::Rejected => {
@@ -197,7 +198,7 @@ fn conditions(checked: &Checked<'_>) -> String {
     checked.equations().iter().map(shown).collect::<Vec<_>>().join("; ")
 }
 
-/// Moves the constants of a graph to its inputs, with their extents but without their values.
+/// Replaces the constants of a graph by inputs with their extents but without their values.
 fn constants_as_inputs(graph: &mut GraphProto) {
     for tensor in std::mem::take(&mut graph.initializer) {
         let dim = tensor
@@ -211,7 +212,8 @@ fn constants_as_inputs(graph: &mut GraphProto) {
     }
 }
 
-/// Gives each extent of each input a symbol of its own, and returns them with their extents. Symbols are positive.
+/// Replaces each extent of each input by a separate symbol, and returns the symbols with their extents.
+/// Symbols are positive.
 fn extents_as_symbols(graph: &mut GraphProto) -> Vec<(String, i64)> {
     let mut values = Vec::new();
     for input in &mut graph.input {
@@ -241,7 +243,7 @@ fn bind(dims: &mut Dims, values: &[(String, i64)]) -> Vec<(DimId, DimId)> {
     values.iter().map(|(name, value)| (dims.symbol(name), dims.constant(*value))).collect()
 }
 
-/// Whether a recorded equation does not hold at the given extents.
+/// Whether a recorded equation does not hold for the given extents.
 fn is_violated(checked: &Checked<'_>, values: &[(String, i64)]) -> bool {
     let mut dims = checked.dims().clone();
     let values: Vec<(DimId, i64)> = values.iter().map(|(name, value)| (dims.symbol(name), *value)).collect();

@@ -186,6 +186,12 @@ impl ElemSet {
     }
 }
 
+impl FromIterator<Elem> for ElemSet {
+    fn from_iter<I: IntoIterator<Item = Elem>>(elems: I) -> Self {
+        elems.into_iter().fold(Self::EMPTY, |set, elem| set.union(Self::of(elem)))
+    }
+}
+
 impl std::fmt::Debug for ElemSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.iter()).finish()

@@ -171,8 +171,7 @@ impl Universe {
             return None;
         }
         let leaves = self.lattice().leaves_under(node).iter();
-        let elems = leaves.filter_map(|leaf| self.elem_of_node[leaf.index()]);
-        Some(elems.fold(ElemSet::EMPTY, |set, elem| set.union(ElemSet::of(elem))))
+        Some(leaves.filter_map(|leaf| self.elem_of_node[leaf.index()]).collect())
     }
 
     /// The name of an element type: that of ONNX, or the last part of the leaf's id for a custom type.

@@ -9,6 +9,7 @@
 //! | [`dtype`] | the table of element types: numbers, names, sizes, classes, leaves |
 //! | [`element`], [`storage`] | Rust element types, and the mapping from Rust types to type nodes |
 //! | [`any_tensor`] | a tensor whose element type is known at run time only |
+//! | [`shape`] | axes and broadcasting of known extents |
 //! | [`relation`] | constraints between the ports of one operator, and the context of custom ones |
 //! | [`op`] | operators declared as constants, and the thirty tensor primitives |
 //!
@@ -23,6 +24,7 @@ pub mod element;
 pub mod lattice;
 pub mod op;
 pub mod relation;
+pub mod shape;
 pub mod storage;
 pub mod tree;
 

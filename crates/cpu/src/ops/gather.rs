@@ -11,11 +11,8 @@ pub(super) const OPERATORS: &[Operator] =
 
 /// An index that may count from the end.
 pub(super) fn place(index: i64, extent: usize) -> Result<usize, Fault> {
-    let absolute = if index < 0 { index.saturating_add(extent as i64) } else { index };
-    match usize::try_from(absolute) {
-        Ok(absolute) if absolute < extent => Ok(absolute),
-        Ok(_) | Err(_) => invalid(format!("index {index} is outside extent {extent}")),
-    }
+    typeloom_types::shape::position(index, extent)
+        .map_or_else(|| invalid(format!("index {index} is outside extent {extent}")), Ok)
 }
 
 fn gather(call: &mut Call<'_>) -> Outcome {

@@ -6,7 +6,7 @@ use crate::error::{DecodeError, FieldName};
 use crate::wire::{Field, Fields, PackedVarints, WireKind, WireValue, check_packed};
 
 /// Extents of a tensor, inline up to rank six.
-pub type Dims = SmallVec<[i64; 6]>;
+pub type TensorDims = SmallVec<[i64; 6]>;
 
 /// Iterator over the integers of a repeated field, packed or not.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use super::payload::Doubles;
-use super::{Dims, EntryView, Floats, Ints, Select, getters, name, set_once, views};
+use super::{EntryView, Floats, Ints, Select, TensorDims, getters, name, set_once, views};
 use crate::error::{DecodeError, ErrorKind, FieldName};
 use crate::messages::tensor_proto::DataLocation;
 use crate::typed_field::TypedField;
@@ -27,7 +27,7 @@ pub struct TensorHeader<'a> {
     /// The element type, by the number of a [`Dtype`]; not checked, zero if absent.
     pub data_type: i32,
     /// The extents; not validated.
-    pub dims: Dims,
+    pub dims: TensorDims,
     /// The number of a [`DataLocation`].
     pub data_location: i32,
     pub raw_data: Option<&'a [u8]>,
@@ -69,7 +69,7 @@ impl<'a> TensorView<'a> {
             view: *self,
             name: "",
             data_type: 0,
-            dims: Dims::new(),
+            dims: TensorDims::new(),
             data_location: 0,
             raw_data: None,
             has_typed_data: false,
@@ -217,7 +217,7 @@ fn raw<'a>(header: &TensorHeader<'a>) -> Option<&'a [u8]> {
 }
 
 /// Appends the extents of one record.
-fn read_dims(field: &Field<'_>, name: &'static FieldName, dims: &mut Dims) -> Result<(), DecodeError> {
+fn read_dims(field: &Field<'_>, name: &'static FieldName, dims: &mut TensorDims) -> Result<(), DecodeError> {
     if let WireValue::Len(bytes, offset) = field.value {
         for dim in PackedVarints::new(bytes, offset) {
             dims.push(dim?.cast_signed());
@@ -349,7 +349,7 @@ pub struct SparseTensor<'a> {
     /// The positions of the elements.
     pub indices: Option<TensorView<'a>>,
     /// The extents of the dense tensor; not validated.
-    pub dims: Dims,
+    pub dims: TensorDims,
 }
 
 impl<'a> SparseTensorView<'a> {

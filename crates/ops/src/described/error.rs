@@ -1,64 +1,63 @@
-//! What can be wrong with a text that describes operators.
+//! Errors of texts that describe operators.
 
 use crate::table::TableErrorKind;
 
-/// The first fault in a text.
+/// The first error of a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {kind}")]
 pub struct DescribeError {
-    /// The line, counted from 1.
+    /// The line number, starting at 1.
     pub line: usize,
-    /// What is wrong there.
     pub kind: DescribeErrorKind,
 }
 
-/// The ways in which a line can be wrong.
+/// Kind of a [`DescribeError`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DescribeErrorKind {
-    /// A line of a signature.
+    /// An error in a signature.
     #[error(transparent)]
     Signature(#[from] TableErrorKind),
-    /// The text does not begin as it should.
+    /// The header is missing.
     #[error("the first line is `typeloom-operators 1`, not `{0}`")]
     Header(Box<str>),
-    /// A line that belongs to an operator, or to a domain, before there is one.
+    /// A line of an operator or domain before the first one.
     #[error("`{line}` stands before any {owner}")]
     Orphan {
         /// The first word of the line.
         line: Box<str>,
-        /// What it belongs to.
+        /// The missing owner, `operator` or `domain`.
         owner: &'static str,
     },
-    /// Another token was expected in an expression.
+    /// An unexpected token in an expression.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What belongs there.
+        /// The expected token.
         expected: &'static str,
-        /// What is there.
+        /// The actual token.
         found: Box<str>,
     },
-    /// A name that no shape of an input, `let` or attribute binds.
+    /// A name that is bound by no input shape, `let` or attribute.
     #[error("nothing gives `{0}` a value: neither the shape of an input, nor `let`, nor an attribute")]
     Unbound(Box<str>),
-    /// A list of axes (`name...`) that no shape of an input binds.
+    /// A list of axes (`name...`) that is bound by no input shape.
     #[error("no shape of an input has the axes `{0}...`")]
     UnboundAxes(Box<str>),
-    /// A port that the operator does not have.
+    /// An unknown port.
     #[error("the operator has no port `{0}`")]
     UnknownPort(Box<str>),
-    /// An attribute that the operator does not have.
+    /// An unknown attribute.
     #[error("the operator has no attribute `{0}`")]
     UnknownAttribute(Box<str>),
-    /// An operator of ONNX that does not exist.
+    /// An unknown ONNX operator.
     #[error("ONNX has no operator `{0}`")]
     UnknownOperator(Box<str>),
-    /// A shape with two lists of axes of unknown length.
+    /// An input shape with two lists of axes of unknown length.
     #[error("a shape of an input has at most one list of axes of unknown length")]
     TwoRuns,
-    /// The same operator in the same version, or the same attribute, twice.
+    /// A duplicate operator version or attribute.
     #[error("`{0}` is described twice")]
     Repeated(Box<str>),
-    /// An expression that is too deep, or a line that is too long.
+    /// An expression that is nested too deeply, or a line that is too long.
     #[error("this is too long or too deep")]
     TooLong,
 }

@@ -1,4 +1,4 @@
-//! Shapes, expressions and conditions: what they are, and how they are read.
+//! Shapes, expressions and conditions of descriptions, and their parser.
 //!
 //! ```text
 //! clause    := 'shape' ['in' | 'out'] PORT shape | 'let' NAME '=' expr | 'require' expr ('=' | '<=') expr
@@ -21,19 +21,19 @@ use std::rc::Rc;
 
 use typeloom_solver::rule::Port;
 
-use super::error::DescribeErrorKind as Fault;
+use super::error::DescribeErrorKind;
 
-/// How deep expressions nest at most.
+/// Maximum depth of expressions.
 const MAX_DEPTH: usize = 24;
 
-/// How long a line is at most.
+/// Maximum length of a line.
 const MAX_LINE: usize = 4096;
 
-/// A name that stands for an extent.
+/// The number of an extent's name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct NameNo(pub(super) usize);
 
-/// A name that stands for a list of axes.
+/// The number of the name of a list of axes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct RunNo(pub(super) usize);
 
@@ -49,17 +49,17 @@ pub(super) enum Operation {
     Max,
 }
 
-/// An extent, or another integer.
+/// An extent or another integer.
 #[derive(Clone, Debug)]
 pub(super) enum Expr {
     Integer(i64),
     Name(NameNo),
     Attribute(Box<str>),
-    /// An item of an attribute that is a list.
+    /// An item of a list attribute.
     AttributeItem(Box<str>, usize),
-    /// An element of an input that holds integers.
+    /// An element of an integer input.
     Value(Port, usize),
-    /// An extent of a port, counted from the end where negative.
+    /// An extent of a port; a negative axis counts from the end.
     Axis(Port, i64),
     Rank(Port),
     /// The product of a list of axes.
@@ -68,7 +68,7 @@ pub(super) enum Expr {
     If(Box<Condition>, Box<Expr>, Box<Expr>),
 }
 
-/// How two integers are compared.
+/// Comparison of two integers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ComparisonOp {
     Equal,
@@ -77,7 +77,7 @@ pub(super) enum ComparisonOp {
     AtMost,
 }
 
-/// What a clause depends on.
+/// A condition of a clause or expression.
 #[derive(Clone, Debug)]
 pub(super) enum Condition {
     Has(Port),
@@ -88,52 +88,55 @@ pub(super) enum Condition {
     Text { attribute: Box<str>, text: Box<str> },
 }
 
-/// A part of a shape.
+/// An item of a shape.
 #[derive(Clone, Debug)]
 pub(super) enum Item {
     /// Any extent.
     Any,
     Extent(Expr),
     Run(RunNo),
-    /// What several lists of axes broadcast to.
+    /// The broadcast of several lists of axes.
     Broadcast(Vec<RunNo>),
-    /// As many axes of any extents.
+    /// As many axes of arbitrary extents.
     AnyOf(RunNo),
     /// As many axes of extent 1.
     OnesOf(RunNo),
 }
 
-/// One line about shapes.
+/// A clause: one line about shapes.
 #[derive(Clone, Debug)]
-pub(super) enum Clause {
+pub(super) struct Clause {
+    /// The conditions of `when`, all of which must hold.
+    pub(super) conditions: Vec<Condition>,
+    pub(super) action: Action,
+}
+
+/// The effect of a clause.
+#[derive(Clone, Debug)]
+pub(super) enum Action {
     Shape(Port, Vec<Item>),
     Let(NameNo, Expr),
     Require(Expr, Expr),
     RequireAtMost(Expr, Expr),
-    /// The rules of an operator of ONNX, as of a version.
+    /// Applies the rules of a version of an ONNX operator.
     Like(Box<str>, i64),
-    When(Condition, Box<Clause>),
 }
 
 impl Clause {
-    /// Tells of every extent and list of axes that the clause mentions.
-    pub(super) fn mentions(&self, tell: &mut dyn FnMut(Mention)) {
-        let mut clause = self;
-        while let Self::When(condition, inner) = clause {
-            condition.mentions(tell);
-            clause = inner;
-        }
-        match clause {
-            Self::Shape(_, items) => items.iter().for_each(|item| item.mentions(tell)),
-            Self::Let(name, value) => {
-                tell(Mention::Extent(*name));
-                value.mentions(tell);
+    /// Visits every extent and every list of axes in the clause.
+    pub(super) fn mentions(&self, visit: &mut dyn FnMut(Mention)) {
+        self.conditions.iter().for_each(|condition| condition.mentions(visit));
+        match &self.action {
+            Action::Shape(_, items) => items.iter().for_each(|item| item.mentions(visit)),
+            Action::Let(name, value) => {
+                visit(Mention::Extent(*name));
+                value.mentions(visit);
             }
-            Self::Require(left, right) | Self::RequireAtMost(left, right) => {
-                left.mentions(tell);
-                right.mentions(tell);
+            Action::Require(left, right) | Action::RequireAtMost(left, right) => {
+                left.mentions(visit);
+                right.mentions(visit);
             }
-            Self::Like(..) | Self::When(..) => {}
+            Action::Like(..) => {}
         }
     }
 }
@@ -146,24 +149,24 @@ pub(super) enum Mention {
 }
 
 impl Item {
-    fn mentions(&self, tell: &mut dyn FnMut(Mention)) {
+    fn mentions(&self, visit: &mut dyn FnMut(Mention)) {
         match self {
             Self::Any => {}
-            Self::Extent(value) => value.mentions(tell),
-            Self::Run(run) | Self::AnyOf(run) | Self::OnesOf(run) => tell(Mention::Run(*run)),
-            Self::Broadcast(runs) => runs.iter().for_each(|run| tell(Mention::Run(*run))),
+            Self::Extent(value) => value.mentions(visit),
+            Self::Run(run) | Self::AnyOf(run) | Self::OnesOf(run) => visit(Mention::Run(*run)),
+            Self::Broadcast(runs) => runs.iter().for_each(|run| visit(Mention::Run(*run))),
         }
     }
 }
 
 impl Condition {
-    fn mentions(&self, tell: &mut dyn FnMut(Mention)) {
+    fn mentions(&self, visit: &mut dyn FnMut(Mention)) {
         match self {
-            Self::Not(inner) => inner.mentions(tell),
-            Self::All(all) => all.iter().for_each(|one| one.mentions(tell)),
+            Self::Not(inner) => inner.mentions(visit),
+            Self::All(all) => all.iter().for_each(|one| one.mentions(visit)),
             Self::Compare(_, left, right) => {
-                left.mentions(tell);
-                right.mentions(tell);
+                left.mentions(visit);
+                right.mentions(visit);
             }
             Self::Has(_) | Self::HasAttribute(_) | Self::Text { .. } => {}
         }
@@ -172,18 +175,18 @@ impl Condition {
 
 impl Expr {
     /// Recursion is bounded by the length of a line.
-    fn mentions(&self, tell: &mut dyn FnMut(Mention)) {
+    fn mentions(&self, visit: &mut dyn FnMut(Mention)) {
         match self {
-            Self::Name(name) => tell(Mention::Extent(*name)),
-            Self::Size(run) => tell(Mention::Run(*run)),
+            Self::Name(name) => visit(Mention::Extent(*name)),
+            Self::Size(run) => visit(Mention::Run(*run)),
             Self::Binary(_, left, right) => {
-                left.mentions(tell);
-                right.mentions(tell);
+                left.mentions(visit);
+                right.mentions(visit);
             }
             Self::If(condition, then, other) => {
-                condition.mentions(tell);
-                then.mentions(tell);
-                other.mentions(tell);
+                condition.mentions(visit);
+                then.mentions(visit);
+                other.mentions(visit);
             }
             Self::Integer(_)
             | Self::Attribute(_)
@@ -203,12 +206,11 @@ pub(super) struct Names {
     pub(super) attributes: Numbered,
     pub(super) extents: Numbered,
     pub(super) runs: Numbered,
-    /// The extents that something gives a value.
-    pub(super) bound: BTreeSet<NameNo>,
-    pub(super) bound_runs: BTreeSet<RunNo>,
+    /// The extents and lists of axes with a value.
+    pub(super) bound: BTreeSet<Mention>,
 }
 
-/// Names, numbered in the order in which they were added.
+/// Names, numbered in order of insertion.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbered {
     names: Vec<Rc<str>>,
@@ -216,22 +218,22 @@ pub(super) struct Numbered {
 }
 
 impl Numbered {
-    /// How many there are.
+    /// Number of names.
     pub(super) fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// The name of a number.
+    /// The name with this number.
     pub(super) fn name(&self, number: usize) -> &str {
         &self.names[number]
     }
 
-    /// The number of a name; the first one where a name was added twice.
+    /// The number of a name; the first one of duplicates.
     fn position(&self, name: &str) -> Option<usize> {
         self.positions.get(name).copied()
     }
 
-    /// Adds a name, also where it is known already.
+    /// Adds a name; duplicates get a number too.
     pub(super) fn add(&mut self, name: &str) {
         let name: Rc<str> = name.into();
         self.positions.entry(Rc::clone(&name)).or_insert(self.names.len());
@@ -254,10 +256,10 @@ enum Token<'t> {
     Mark(&'t str),
 }
 
-/// Reads one line about shapes.
-pub(super) fn clause(line: &str, names: &mut Names) -> Result<Clause, Fault> {
+/// Parses one line about shapes.
+pub(super) fn clause(line: &str, names: &mut Names) -> Result<Clause, DescribeErrorKind> {
     if line.len() > MAX_LINE {
-        return Err(Fault::TooLong);
+        return Err(DescribeErrorKind::TooLong);
     }
     let tokens = tokens(line)?;
     let mut reader = Reader { tokens, at: 0, depth: 0, names };
@@ -272,14 +274,14 @@ const MARKS: [&str; 20] = [
     "...", "//", "!=", "<=", ">=", "==", "[", "]", "(", ")", ",", "+", "-", "*", "%", "=", "<", ">", ":", "/",
 ];
 
-fn tokens(line: &str) -> Result<Vec<Token<'_>>, Fault> {
+fn tokens(line: &str) -> Result<Vec<Token<'_>>, DescribeErrorKind> {
     let mut tokens = Vec::new();
     let mut rest = line.trim_start();
     while let Some(first) = rest.chars().next() {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let end = if first.is_ascii_digit() {
             let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-            let number = rest[..end].parse().map_err(|_| Fault::TooLong)?;
+            let number = rest[..end].parse().map_err(|_| DescribeErrorKind::TooLong)?;
             tokens.push(Token::Integer(number));
             end
         } else if is_word(first) {
@@ -288,14 +290,17 @@ fn tokens(line: &str) -> Result<Vec<Token<'_>>, Fault> {
             end
         } else if first == '"' {
             let Some(length) = rest[1..].find('"') else {
-                return Err(Fault::Expected { expected: "a closing quote", found: rest.into() });
+                return Err(DescribeErrorKind::Expected { expected: "a closing quote", found: rest.into() });
             };
             tokens.push(Token::Text(&rest[1..=length]));
             length + 2
         } else {
             let Some(mark) = MARKS.iter().find(|mark| rest.starts_with(**mark)) else {
                 let found = first.to_string().into();
-                return Err(Fault::Expected { expected: "a name, a number or an operator", found });
+                return Err(DescribeErrorKind::Expected {
+                    expected: "a name, a number or an operator",
+                    found,
+                });
             };
             tokens.push(Token::Mark(mark));
             mark.len()
@@ -305,14 +310,14 @@ fn tokens(line: &str) -> Result<Vec<Token<'_>>, Fault> {
     Ok(tokens)
 }
 
-fn expected(expected: &'static str, found: Option<&Token<'_>>) -> Fault {
+fn expected(expected: &'static str, found: Option<&Token<'_>>) -> DescribeErrorKind {
     let found = match found {
         None => "the end of the line".to_owned(),
         Some(Token::Word(text) | Token::Mark(text)) => format!("`{text}`"),
         Some(Token::Integer(number)) => format!("`{number}`"),
         Some(Token::Text(text)) => format!("\"{text}\""),
     };
-    Fault::Expected { expected, found: found.into() }
+    DescribeErrorKind::Expected { expected, found: found.into() }
 }
 
 struct Reader<'t, 'n> {
@@ -345,87 +350,98 @@ impl<'t> Reader<'t, '_> {
         found
     }
 
-    fn need(&mut self, mark: &'static str, what: &'static str) -> Result<(), Fault> {
+    /// Takes `word` and the opening parenthesis after it.
+    fn take_call(&mut self, word: &'static str) -> bool {
+        let found = self.peek() == Some(&Token::Word(word))
+            && self.tokens.get(self.at + 1) == Some(&Token::Mark("("));
+        self.at += 2 * usize::from(found);
+        found
+    }
+
+    fn need(&mut self, mark: &'static str, what: &'static str) -> Result<(), DescribeErrorKind> {
         if self.take(mark) { Ok(()) } else { Err(expected(what, self.peek())) }
     }
 
-    fn word(&mut self, what: &'static str) -> Result<&'t str, Fault> {
+    fn word(&mut self, what: &'static str) -> Result<&'t str, DescribeErrorKind> {
         match self.next() {
             Some(Token::Word(word)) => Ok(word),
             other => Err(expected(what, other.as_ref())),
         }
     }
 
-    fn clause(&mut self) -> Result<Clause, Fault> {
-        self.deeper(|reader| match reader.word("`shape`, `let`, `require`, `like` or `when`")? {
-            "shape" => {
-                let port = reader.declared_port()?;
-                let items = reader.shape(matches!(port, Port::In(_)))?;
-                Ok(Clause::Shape(port, items))
-            }
-            "let" => {
-                let name = reader.word("a name")?;
-                reader.need("=", "`=`")?;
-                let value = reader.expr()?;
-                let name = reader.extent(name);
-                reader.names.bound.insert(name);
-                Ok(Clause::Let(name, value))
-            }
-            "require" => {
-                let left = reader.expr()?;
-                if reader.take("<=") {
-                    return Ok(Clause::RequireAtMost(left, reader.expr()?));
-                }
-                reader.need("=", "`=`")?;
-                Ok(Clause::Require(left, reader.expr()?))
-            }
-            "like" => {
-                let operator = reader.word("an operator of ONNX")?;
-                let version = if reader.peek().is_some() { reader.integer()? } else { i64::MAX };
-                Ok(Clause::Like(operator.into(), version))
-            }
-            "when" => {
-                let condition = reader.condition()?;
-                reader.need(":", "`:`")?;
-                Ok(Clause::When(condition, Box::new(reader.clause()?)))
-            }
-            other => {
-                let expects = "`shape`, `let`, `require`, `like` or `when`";
-                Err(expected(expects, Some(&Token::Word(other))))
-            }
-        })
+    fn clause(&mut self) -> Result<Clause, DescribeErrorKind> {
+        self.descend()?;
+        let mut conditions = Vec::new();
+        while self.take_word("when") {
+            conditions.push(self.condition()?);
+            self.need(":", "`:`")?;
+            self.descend()?;
+        }
+        Ok(Clause { conditions, action: self.action()? })
     }
 
-    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(Fault::TooLong);
+    fn action(&mut self) -> Result<Action, DescribeErrorKind> {
+        const KEYWORDS: &str = "`shape`, `let`, `require`, `like` or `when`";
+        match self.word(KEYWORDS)? {
+            "shape" => {
+                let port = self.declared_port()?;
+                let items = self.shape(matches!(port, Port::In(_)))?;
+                Ok(Action::Shape(port, items))
+            }
+            "let" => {
+                let name = self.word("a name")?;
+                self.need("=", "`=`")?;
+                let value = self.expr()?;
+                let name = self.extent(name);
+                self.names.bound.insert(Mention::Extent(name));
+                Ok(Action::Let(name, value))
+            }
+            "require" => {
+                let left = self.expr()?;
+                if self.take("<=") {
+                    return Ok(Action::RequireAtMost(left, self.expr()?));
+                }
+                self.need("=", "`=`")?;
+                Ok(Action::Require(left, self.expr()?))
+            }
+            "like" => {
+                let operator = self.word("an operator of ONNX")?;
+                let version = if self.peek().is_some() { self.integer()? } else { i64::MAX };
+                Ok(Action::Like(operator.into(), version))
+            }
+            other => Err(expected(KEYWORDS, Some(&Token::Word(other)))),
         }
+    }
+
+    fn descend(&mut self) -> Result<(), DescribeErrorKind> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH { Err(DescribeErrorKind::TooLong) } else { Ok(()) }
+    }
+
+    fn deeper<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, DescribeErrorKind>,
+    ) -> Result<T, DescribeErrorKind> {
+        self.descend()?;
         let read = read(self);
         self.depth -= 1;
         read
     }
 
-    fn declared_port(&mut self) -> Result<Port, Fault> {
-        // `in` and `out` can be names of ports themselves.
-        let named = |reader: &Self, side: &str| {
-            reader.peek() == Some(&Token::Word(side))
-                && matches!(reader.tokens.get(reader.at + 1), Some(Token::Word(_)))
-        };
-        if named(self, "in") {
-            self.at += 1;
+    fn declared_port(&mut self) -> Result<Port, DescribeErrorKind> {
+        // `in` and `out` may also be names of ports.
+        let is_qualified = matches!(self.tokens.get(self.at + 1), Some(Token::Word(_)));
+        let (name, port) = if is_qualified && self.take_word("in") {
             let name = self.word("an input")?;
-            let at = self.names.inputs.position(name);
-            return at.map(Port::In).ok_or_else(|| Fault::UnknownPort(name.into()));
-        }
-        if named(self, "out") {
-            self.at += 1;
+            (name, self.names.inputs.position(name).map(Port::In))
+        } else if is_qualified && self.take_word("out") {
             let name = self.word("an output")?;
-            let at = self.names.outputs.position(name);
-            return at.map(Port::Out).ok_or_else(|| Fault::UnknownPort(name.into()));
-        }
-        let name = self.word("a port")?;
-        self.port(name).ok_or_else(|| Fault::UnknownPort(name.into()))
+            (name, self.names.outputs.position(name).map(Port::Out))
+        } else {
+            let name = self.word("a port")?;
+            (name, self.port(name))
+        };
+        port.ok_or_else(|| DescribeErrorKind::UnknownPort(name.into()))
     }
 
     fn port(&self, name: &str) -> Option<Port> {
@@ -441,7 +457,7 @@ impl<'t> Reader<'t, '_> {
         RunNo(self.names.runs.position_or_add(name))
     }
 
-    fn shape(&mut self, binds: bool) -> Result<Vec<Item>, Fault> {
+    fn shape(&mut self, binds: bool) -> Result<Vec<Item>, DescribeErrorKind> {
         self.need("[", "`[`")?;
         let mut items = Vec::new();
         let mut runs = 0;
@@ -453,7 +469,7 @@ impl<'t> Reader<'t, '_> {
             let is_pattern = matches!(item, Item::Any | Item::Extent(_) | Item::Run(_));
             runs += usize::from(!matches!(item, Item::Any | Item::Extent(_)));
             if binds && (runs > 1 || !is_pattern) {
-                return Err(Fault::TwoRuns);
+                return Err(DescribeErrorKind::TwoRuns);
             }
             items.push(item);
             if self.take("]") {
@@ -463,7 +479,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    fn item(&mut self, binds: bool) -> Result<Item, Fault> {
+    fn item(&mut self, binds: bool) -> Result<Item, DescribeErrorKind> {
         if self.take_word("_") {
             return Ok(Item::Any);
         }
@@ -473,14 +489,12 @@ impl<'t> Reader<'t, '_> {
             self.at += 2;
             let run = self.run(name);
             if binds {
-                self.names.bound_runs.insert(run);
+                self.names.bound.insert(Mention::Run(run));
             }
             return Ok(Item::Run(run));
         }
         for (word, item) in [("any", Item::AnyOf as fn(RunNo) -> Item), ("ones", Item::OnesOf)] {
-            let called = self.tokens.get(self.at + 1) == Some(&Token::Mark("("));
-            if self.peek() == Some(&Token::Word(word)) && called {
-                self.at += 2;
+            if self.take_call(word) {
                 let name = self.word("a list of axes")?;
                 self.need(")", "`)`")?;
                 self.need("...", "`...`")?;
@@ -510,7 +524,7 @@ impl<'t> Reader<'t, '_> {
         Ok(Item::Extent(value))
     }
 
-    fn expr(&mut self) -> Result<Expr, Fault> {
+    fn expr(&mut self) -> Result<Expr, DescribeErrorKind> {
         self.deeper(|reader| {
             let mut left = reader.term()?;
             loop {
@@ -526,7 +540,7 @@ impl<'t> Reader<'t, '_> {
         })
     }
 
-    fn term(&mut self) -> Result<Expr, Fault> {
+    fn term(&mut self) -> Result<Expr, DescribeErrorKind> {
         let mut left = self.factor()?;
         loop {
             let operation = if self.take("*") {
@@ -542,7 +556,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    fn factor(&mut self) -> Result<Expr, Fault> {
+    fn factor(&mut self) -> Result<Expr, DescribeErrorKind> {
         if self.take("(") {
             let inner = self.expr()?;
             self.need(")", "`)`")?;
@@ -566,7 +580,7 @@ impl<'t> Reader<'t, '_> {
                 if !self.take("[") {
                     return Ok(Expr::Attribute(name.into()));
                 }
-                let at = usize::try_from(self.integer()?).map_err(|_| Fault::TooLong)?;
+                let at = usize::try_from(self.integer()?).map_err(|_| DescribeErrorKind::TooLong)?;
                 self.need("]", "`]`")?;
                 return Ok(Expr::AttributeItem(name.into(), at));
             }
@@ -589,7 +603,7 @@ impl<'t> Reader<'t, '_> {
             "value" => {
                 let port = self.declared_port()?;
                 let at = if self.take(",") { self.integer()? } else { 0 };
-                Expr::Value(port, usize::try_from(at).map_err(|_| Fault::TooLong)?)
+                Expr::Value(port, usize::try_from(at).map_err(|_| DescribeErrorKind::TooLong)?)
             }
             "axis" => {
                 let port = self.declared_port()?;
@@ -610,7 +624,7 @@ impl<'t> Reader<'t, '_> {
         Ok(read)
     }
 
-    fn integer(&mut self) -> Result<i64, Fault> {
+    fn integer(&mut self) -> Result<i64, DescribeErrorKind> {
         let negative = self.take("-");
         match self.next() {
             Some(Token::Integer(number)) => Ok(if negative { -number } else { number }),
@@ -618,7 +632,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    fn condition(&mut self) -> Result<Condition, Fault> {
+    fn condition(&mut self) -> Result<Condition, DescribeErrorKind> {
         self.deeper(|reader| {
             let first = reader.test()?;
             if reader.peek() != Some(&Token::Word("and")) {
@@ -632,17 +646,15 @@ impl<'t> Reader<'t, '_> {
         })
     }
 
-    fn test(&mut self) -> Result<Condition, Fault> {
+    fn test(&mut self) -> Result<Condition, DescribeErrorKind> {
         self.deeper(Self::one_test)
     }
 
-    fn one_test(&mut self) -> Result<Condition, Fault> {
+    fn one_test(&mut self) -> Result<Condition, DescribeErrorKind> {
         if self.take_word("not") {
             return Ok(Condition::Not(Box::new(self.test()?)));
         }
-        if self.peek() == Some(&Token::Word("has")) && self.tokens.get(self.at + 1) == Some(&Token::Mark("("))
-        {
-            self.at += 2;
+        if self.take_call("has") {
             let name = self.word("a port or an attribute")?;
             self.need(")", "`)`")?;
             if let Some(port) = self.port(name) {
@@ -652,14 +664,14 @@ impl<'t> Reader<'t, '_> {
             return if known {
                 Ok(Condition::HasAttribute(name.into()))
             } else {
-                Err(Fault::UnknownPort(name.into()))
+                Err(DescribeErrorKind::UnknownPort(name.into()))
             };
         }
         if let (Some(Token::Word(name)), Some(Token::Mark(mark)), Some(Token::Text(text))) =
             (self.tokens.get(self.at), self.tokens.get(self.at + 1), self.tokens.get(self.at + 2))
         {
             if self.names.attributes.position(name).is_none() {
-                return Err(Fault::UnknownAttribute((*name).into()));
+                return Err(DescribeErrorKind::UnknownAttribute((*name).into()));
             }
             let same = Condition::Text { attribute: (*name).into(), text: (*text).into() };
             let condition = match *mark {
@@ -685,11 +697,12 @@ impl<'t> Reader<'t, '_> {
     }
 }
 
-/// The names that an extent of an input gives a value: every name in a sum or product that can be solved for.
-fn bind(expr: &Expr, bound: &mut BTreeSet<NameNo>) {
+/// Collects the names that matching an input extent binds: those in a sum or product that can be solved for a
+/// name.
+fn bind(expr: &Expr, bound: &mut BTreeSet<Mention>) {
     match expr {
         Expr::Name(name) => {
-            bound.insert(*name);
+            bound.insert(Mention::Extent(*name));
         }
         Expr::Binary(Operation::Add | Operation::Sub | Operation::Mul, left, right) => {
             bind(left, bound);

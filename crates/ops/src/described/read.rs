@@ -1,4 +1,4 @@
-//! A text to [`Described`], line by line.
+//! Parser of operator descriptions, line by line.
 
 use std::collections::HashMap;
 use std::collections::btree_map::Entry as MapEntry;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::elem::ElemSet;
-use typeloom_solver::rule::{Port, ShapeRule};
+use typeloom_solver::rule::ShapeRule;
 use typeloom_solver::signature::Schema;
 
-use super::error::{DescribeError, DescribeErrorKind as Fault};
-use super::expr::{self, Clause, Condition, Expr, Item, Names, RunNo};
+use super::error::{DescribeError, DescribeErrorKind};
+use super::expr::{self, Action, Clause, Mention, Names};
 use super::run::Shapes;
 use super::{Described, Entry, lasting};
 use crate::catalogue::Standard;
 use crate::table::decode::{Draft, FindGroup, group};
-use crate::table::words::Words;
+use crate::table::words::WordReader;
 use crate::table::{Group, in_memory};
 
 const HEADER: &str = "typeloom-operators 1";
@@ -29,20 +29,20 @@ pub(super) fn read(text: &str) -> Result<Described, DescribeError> {
         let blank = line.trim().is_empty();
         if at == 0 {
             if line.trim() != HEADER {
-                return Err(DescribeError { line: 1, kind: Fault::Header(line.trim().into()) });
+                return Err(DescribeError { line: 1, kind: DescribeErrorKind::Header(line.trim().into()) });
             }
         } else if !blank {
             reader.line(last, &line)?;
         }
     }
     if last == 0 {
-        return Err(DescribeError { line: 1, kind: Fault::Header("".into()) });
+        return Err(DescribeError { line: 1, kind: DescribeErrorKind::Header("".into()) });
     }
     reader.finish_operator()?;
     Ok(reader.described)
 }
 
-/// A line up to the `#` that begins a comment; one in quotes does not.
+/// Removes a comment: `#` to the end of the line, except in quotes.
 fn without_comment(line: &str) -> &str {
     let mut quoted = false;
     for (at, c) in line.char_indices() {
@@ -63,7 +63,7 @@ struct Reader {
     open: Option<Open>,
 }
 
-/// An operator that is being read: its lines with their numbers, by what they say.
+/// The operator being parsed: its lines by kind, with line numbers.
 struct Open {
     line: usize,
     head: String,
@@ -76,7 +76,7 @@ struct Open {
 impl Reader {
     fn line(&mut self, number: usize, line: &str) -> Result<(), DescribeError> {
         let here = |kind| DescribeError { line: number, kind };
-        let mut words = Words(line);
+        let mut words = WordReader(line);
         match words.next_word().unwrap_or_default() {
             "group" => {
                 self.finish_operator()?;
@@ -96,7 +96,7 @@ impl Reader {
             word => {
                 let line = line.trim_start().to_owned();
                 let Some(open) = &mut self.open else {
-                    return Err(here(Fault::Orphan { line: word.into(), owner: "operator" }));
+                    return Err(here(DescribeErrorKind::Orphan { line: word.into(), owner: "operator" }));
                 };
                 match word {
                     "type" => open.types.push((number, line)),
@@ -109,7 +109,7 @@ impl Reader {
         }
     }
 
-    fn begin_domain(&mut self, words: &mut Words<'_>) -> Result<(), Fault> {
+    fn begin_domain(&mut self, words: &mut WordReader<'_>) -> Result<(), DescribeErrorKind> {
         let name: Box<str> = in_memory(words.word("a domain")?).into();
         let newest = words.number("the domain's newest version")?;
         words.end()?;
@@ -119,9 +119,9 @@ impl Reader {
         Ok(())
     }
 
-    fn begin_operator(&mut self, line: usize, head: &str) -> Result<(), Fault> {
+    fn begin_operator(&mut self, line: usize, head: &str) -> Result<(), DescribeErrorKind> {
         if self.domain.is_none() {
-            return Err(Fault::Orphan { line: "op".into(), owner: "domain" });
+            return Err(DescribeErrorKind::Orphan { line: "op".into(), owner: "domain" });
         }
         let head = head.trim_start().to_owned();
         let (types, ports, attributes, clauses) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -137,7 +137,9 @@ impl Reader {
         let operators = &mut self.described.domains.entry(domain.clone()).or_default().operators;
         let versions = operators.entry(schema.name.clone()).or_default();
         match versions.entry(schema.since_version) {
-            MapEntry::Occupied(_) => Err(DescribeError { line: start, kind: Fault::Repeated(schema.name) }),
+            MapEntry::Occupied(_) => {
+                Err(DescribeError { line: start, kind: DescribeErrorKind::Repeated(schema.name) })
+            }
             MapEntry::Vacant(free) => {
                 free.insert(Entry {
                     schema,
@@ -153,17 +155,17 @@ impl Reader {
 fn signature(open: &Open, domain: &str, groups: FindGroup<'_>) -> Result<(Schema, Names), DescribeError> {
     let at =
         |line: usize| move |kind: crate::table::TableErrorKind| DescribeError { line, kind: kind.into() };
-    let mut draft = Draft::head(&mut Words(&open.head)).map_err(at(open.line))?;
+    let mut draft = Draft::head(&mut WordReader(&open.head)).map_err(at(open.line))?;
     for (line, text) in open.types.iter().chain(&open.ports) {
         draft.line(text, groups).map_err(at(*line))?;
     }
-    // The table lists attributes by name; a person may list them as they come.
+    // The table sorts attributes by name; a description need not.
     let name = |text: &str| text.split_whitespace().nth(1).unwrap_or_default().to_owned();
     let mut attributes: Vec<(String, usize, &str)> =
         open.attributes.iter().map(|(line, text)| (name(text), *line, text.as_str())).collect();
     attributes.sort();
     if let Some(pair) = attributes.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        let kind = Fault::Repeated(pair[1].0.as_str().into());
+        let kind = DescribeErrorKind::Repeated(pair[1].0.as_str().into());
         return Err(DescribeError { line: pair[1].1, kind });
     }
     for (_, line, text) in &attributes {
@@ -200,79 +202,27 @@ fn shapes(open: &Open, schema: &Schema, mut names: Names) -> Result<Option<Shape
     Ok(Some(Shapes::new(name, clauses, names.extents.len(), names.runs.len())))
 }
 
-fn check_clause(clause: &Clause, names: &Names) -> Result<(), Fault> {
-    let mut clause = clause;
-    while let Clause::When(condition, inner) = clause {
-        check_condition(condition, names)?;
-        clause = inner;
-    }
-    match clause {
-        Clause::Shape(port, items) => items.iter().try_for_each(|item| match item {
-            Item::Any => Ok(()),
-            Item::Extent(value) => check_expr(value, names),
-            Item::Run(run) => match port {
-                Port::In(_) => Ok(()),
-                Port::Out(_) | Port::BodyIn(..) | Port::BodyOut(..) => check_run(run.0, names),
-            },
-            Item::AnyOf(run) | Item::OnesOf(run) => check_run(run.0, names),
-            Item::Broadcast(runs) => runs.iter().try_for_each(|run| check_run(run.0, names)),
-        }),
-        Clause::Let(_, value) => check_expr(value, names),
-        Clause::Require(left, right) | Clause::RequireAtMost(left, right) => {
-            check_expr(left, names)?;
-            check_expr(right, names)
+fn check_clause(clause: &Clause, names: &Names) -> Result<(), DescribeErrorKind> {
+    let mut unbound = None;
+    clause.mentions(&mut |mention| {
+        if !names.bound.contains(&mention) {
+            unbound.get_or_insert(mention);
         }
-        Clause::Like(operator, version) => match Standard.lookup("", operator, *version) {
+    });
+    match (unbound, &clause.action) {
+        (Some(Mention::Extent(name)), _) => {
+            Err(DescribeErrorKind::Unbound(names.extents.name(name.0).into()))
+        }
+        (Some(Mention::Run(run)), _) => Err(DescribeErrorKind::UnboundAxes(names.runs.name(run.0).into())),
+        (None, Action::Like(operator, version)) => match Standard.lookup("", operator, *version) {
             Lookup::Found(_) => Ok(()),
             Lookup::Declared(_)
             | Lookup::NewerThanOpset { .. }
             | Lookup::UnknownOperator
-            | Lookup::UnknownDomain => Err(Fault::UnknownOperator(operator.clone())),
+            | Lookup::UnknownDomain => Err(DescribeErrorKind::UnknownOperator(operator.clone())),
         },
-        Clause::When(..) => Ok(()),
-    }
-}
-
-fn check_run(run: usize, names: &Names) -> Result<(), Fault> {
-    if names.bound_runs.contains(&RunNo(run)) {
-        Ok(())
-    } else {
-        Err(Fault::UnboundAxes(names.runs.name(run).into()))
-    }
-}
-
-/// Recursion here is bounded by how deep the reader lets expressions nest.
-fn check_expr(expr: &Expr, names: &Names) -> Result<(), Fault> {
-    match expr {
-        Expr::Name(name) if names.bound.contains(name) => Ok(()),
-        Expr::Name(name) => Err(Fault::Unbound(names.extents.name(name.0).into())),
-        Expr::Size(run) => check_run(run.0, names),
-        Expr::Binary(_, left, right) => {
-            check_expr(left, names)?;
-            check_expr(right, names)
+        (None, Action::Shape(..) | Action::Let(..) | Action::Require(..) | Action::RequireAtMost(..)) => {
+            Ok(())
         }
-        Expr::If(condition, then, other) => {
-            check_condition(condition, names)?;
-            check_expr(then, names)?;
-            check_expr(other, names)
-        }
-        Expr::Integer(_)
-        | Expr::Attribute(_)
-        | Expr::AttributeItem(..)
-        | Expr::Value(..)
-        | Expr::Axis(..)
-        | Expr::Rank(_) => Ok(()),
-    }
-}
-
-fn check_condition(condition: &Condition, names: &Names) -> Result<(), Fault> {
-    match condition {
-        Condition::Not(inner) => check_condition(inner, names),
-        Condition::All(all) => all.iter().try_for_each(|one| check_condition(one, names)),
-        Condition::Compare(_, left, right) => {
-            check_expr(left, names)?;
-            check_expr(right, names)
-        }
-        Condition::Has(_) | Condition::HasAttribute(_) | Condition::Text { .. } => Ok(()),
     }
 }

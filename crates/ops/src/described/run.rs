@@ -1,9 +1,9 @@
-//! What a description does at a node: the shapes of inputs give names their extents, and the names give the
-//! outputs their shapes.
+//! Execution of a description on a node: input shapes bind names to extents, and names determine output
+//! shapes.
 //!
-//! Clauses are gone through in passes until nothing more follows, each pass over those that mention a name which was given
-//! a value since they were last looked at: an input whose rank is unknown yet, or a condition that
-//! cannot be decided yet, holds up only what depends on it. What stays unknown is a fresh extent.
+//! Clauses are processed in passes until a fixed point. A pass processes the clauses with a name that was
+//! bound since they were last processed. An input of unknown rank or an undecided condition therefore delays
+//! only the clauses that depend on it. An extent that remains unknown is a fresh one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,18 +11,19 @@ use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::Out;
 use typeloom_solver::rule::{DimVec, Extent, Port, RuleCx, RuleError, ShapeRule};
+use typeloom_types::shape::position;
 
-use super::expr::{Clause, ComparisonOp, Condition, Expr, Item, Mention, NameNo, Operation, RunNo};
+use super::expr::{Action, Clause, ComparisonOp, Condition, Expr, Item, Mention, NameNo, Operation, RunNo};
 use crate::catalogue::Standard;
 use crate::rules::common::{require_at_most, unknown_extent};
 
-/// What relates two extents that a description gives one name.
+/// Relation of two extents with the same name in the description.
 const SAME_NAME: &str = "have one name in the operator's description";
 
-/// What relates an extent and what it is described as.
+/// Relation of an extent and its expression.
 const COMPUTED: &str = "are equal in the operator's description";
 
-/// What relates an extent and its bound.
+/// Relation of an extent and its bound.
 const AT_MOST: &str = "are an extent and the most that the operator's description allows for it";
 
 /// The clauses of one operator.
@@ -30,9 +31,9 @@ const AT_MOST: &str = "are an extent and the most that the operator's descriptio
 pub(super) struct Shapes {
     pub(super) name: &'static str,
     pub(super) clauses: Vec<Clause>,
-    /// How many names of extents there are.
+    /// Number of names of extents.
     pub(super) extents: usize,
-    /// How many names of lists of axes there are.
+    /// Number of names of lists of axes.
     pub(super) runs: usize,
     /// The clauses that mention each extent and each list of axes.
     readers: BTreeMap<Mention, Vec<usize>>,
@@ -59,7 +60,7 @@ impl ShapeRule for Shapes {
     }
 
     fn run(&self, cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
-        let mut env = Env { extents: vec![None; self.extents], runs: vec![None; self.runs] };
+        let mut bindings = Bindings { extents: vec![None; self.extents], runs: vec![None; self.runs] };
         let mut first = None;
         // The clauses of this pass and of the next one, by line.
         let mut pass: BTreeSet<usize> = (0..self.clauses.len()).collect();
@@ -70,21 +71,21 @@ impl ShapeRule for Shapes {
             while let Some(at) = pass.pop_first() {
                 let clause = &self.clauses[at];
                 let mut open = Vec::new();
-                clause.mentions(&mut |mention| open.extend((!env.knows(mention)).then_some(mention)));
-                match env.clause(cx, clause) {
-                    Ok(Step::Waits) => {}
-                    Ok(Step::Done) => {
+                clause.mentions(&mut |mention| open.extend((!bindings.has(mention)).then_some(mention)));
+                match bindings.clause(cx, clause) {
+                    Ok(ClauseState::Waiting) => {}
+                    Ok(ClauseState::Done) => {
                         waiting.remove(&at);
                         progress = true;
                     }
-                    // What is wrong with the inputs says nothing about the outputs that follow from others.
+                    // An error of the inputs does not affect outputs that depend on other inputs.
                     Err(failure) => {
                         first.get_or_insert(failure);
                         waiting.remove(&at);
                         progress = true;
                     }
                 }
-                for mention in open.into_iter().filter(|mention| env.knows(*mention)) {
+                for mention in open.into_iter().filter(|mention| bindings.has(*mention)) {
                     progress = true;
                     for reader in self.readers.get(&mention).into_iter().flatten() {
                         if waiting.contains(reader) {
@@ -102,12 +103,12 @@ impl ShapeRule for Shapes {
                 if !std::mem::take(&mut progress) {
                     break;
                 }
-                // Conditions also become decided by what was required of extents.
+                // Requirements on extents also decide conditions.
                 pass.clone_from(&waiting);
             }
         }
         for clause in &self.clauses {
-            if let Err(failure) = env.output(cx, clause) {
+            if let Err(failure) = bindings.output(cx, clause) {
                 first.get_or_insert(failure);
             }
         }
@@ -115,94 +116,103 @@ impl ShapeRule for Shapes {
     }
 }
 
-/// What came of looking at a clause.
+/// Result of processing a clause.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
-    /// Nothing more will.
+enum ClauseState {
+    /// The clause is complete.
     Done,
-    /// Something can still come of it.
-    Waits,
+    /// The clause may derive more later.
+    Waiting,
 }
 
-/// The extents and lists of axes that names stand for, with where they were found.
-struct Env {
+/// The values of names, with their origin.
+struct Bindings {
     extents: Vec<Option<Extent>>,
     runs: Vec<Option<(Port, usize, DimVec)>>,
 }
 
-impl Env {
-    /// Whether a name has a value.
-    fn knows(&self, mention: Mention) -> bool {
+impl Bindings {
+    /// Whether a name is bound.
+    fn has(&self, mention: Mention) -> bool {
         match mention {
             Mention::Extent(name) => self.extents[name.0].is_some(),
             Mention::Run(run) => self.runs[run.0].is_some(),
         }
     }
 
-    fn clause(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> Result<Step, RuleError> {
-        let mut clause = clause;
-        while let Clause::When(condition, inner) = clause {
-            match self.holds(cx, condition)? {
-                Some(true) => clause = inner,
-                Some(false) => return Ok(Step::Done),
-                None => return Ok(Step::Waits),
+    /// Whether all conditions of a clause hold; `None` if the first one that may not hold is undecided.
+    fn applies(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> Result<Option<bool>, RuleError> {
+        for condition in &clause.conditions {
+            let holds = self.holds(cx, condition)?;
+            if holds != Some(true) {
+                return Ok(holds);
             }
         }
-        match clause {
-            Clause::Shape(port @ Port::In(_), items) => self.input(cx, *port, items),
-            Clause::Shape(..) | Clause::When(..) => Ok(Step::Done),
-            Clause::Let(name, value) => match self.value(cx, value)? {
+        Ok(Some(true))
+    }
+
+    fn clause(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> Result<ClauseState, RuleError> {
+        match self.applies(cx, clause)? {
+            Some(true) => {}
+            Some(false) => return Ok(ClauseState::Done),
+            None => return Ok(ClauseState::Waiting),
+        }
+        match &clause.action {
+            Action::Shape(port @ Port::In(_), items) => self.input(cx, *port, items),
+            Action::Shape(..) => Ok(ClauseState::Done),
+            Action::Let(name, value) => match self.value(cx, value)? {
                 Some(dim) => {
-                    let place = Extent { port: Out(0), axis: None, dim };
-                    self.extents[name.0].get_or_insert(place);
-                    Ok(Step::Done)
+                    self.extents[name.0].get_or_insert(Extent { port: Out(0), axis: None, dim });
+                    Ok(ClauseState::Done)
                 }
-                None => Ok(Step::Waits),
+                None => Ok(ClauseState::Waiting),
             },
-            Clause::Require(left, right) => {
-                let (Some(left), Some(right)) = (self.placed(cx, left)?, self.placed(cx, right)?) else {
-                    return Ok(Step::Waits);
+            Action::Require(left, right) | Action::RequireAtMost(left, right) => {
+                let (Some(left), Some(right)) = (self.located(cx, left)?, self.located(cx, right)?) else {
+                    return Ok(ClauseState::Waiting);
                 };
-                cx.require_equal(left, right, COMPUTED)?;
-                Ok(Step::Done)
+                if matches!(clause.action, Action::Require(..)) {
+                    cx.require_equal(left, right, COMPUTED)?;
+                } else {
+                    require_at_most(cx, left, right, AT_MOST)?;
+                }
+                Ok(ClauseState::Done)
             }
-            Clause::RequireAtMost(left, right) => {
-                let (Some(left), Some(right)) = (self.placed(cx, left)?, self.placed(cx, right)?) else {
-                    return Ok(Step::Waits);
-                };
-                require_at_most(cx, left, right, AT_MOST)?;
-                Ok(Step::Done)
-            }
-            Clause::Like(operator, version) => {
+            Action::Like(operator, version) => {
                 if let Lookup::Found(operator) = Standard.lookup("", operator, *version) {
                     cx.run_rules(operator.schema, operator.rules)?;
                 }
-                Ok(Step::Done)
+                Ok(ClauseState::Done)
             }
         }
     }
 
     /// Matches the shape of an input.
-    fn input(&mut self, cx: &mut RuleCx<'_, '_>, port: Port, items: &[Item]) -> Result<Step, RuleError> {
+    fn input(
+        &mut self,
+        cx: &mut RuleCx<'_, '_>,
+        port: Port,
+        items: &[Item],
+    ) -> Result<ClauseState, RuleError> {
         if !cx.has(port) {
-            return Ok(Step::Done);
+            return Ok(ClauseState::Done);
         }
-        let Some(shape) = cx.shape(port) else { return Ok(Step::Waits) };
+        let Some(shape) = cx.shape(port) else { return Ok(ClauseState::Waiting) };
         let fixed = items.iter().filter(|item| matches!(item, Item::Any | Item::Extent(_))).count();
         if fixed == items.len() {
             cx.require_rank(port, fixed..=fixed)?;
         } else {
             cx.require_rank(port, fixed..)?;
         }
-        let mut step = Step::Done;
+        let mut step = ClauseState::Done;
         let mut axis = 0;
         for item in items {
             match item {
                 Item::Any => axis += 1,
                 Item::Extent(expr) => {
                     let at = Extent { port, axis: Some(axis), dim: shape[axis] };
-                    if self.extent(cx, expr, at)? == Step::Waits {
-                        step = Step::Waits;
+                    if self.extent(cx, expr, at)? == ClauseState::Waiting {
+                        step = ClauseState::Waiting;
                     }
                     axis += 1;
                 }
@@ -211,33 +221,33 @@ impl Env {
                     self.axes(cx, *run, (port, axis), &shape[axis..axis + length])?;
                     axis += length;
                 }
-                // The reader lets no shape of an input have one of these.
+                // The parser rejects these in the shape of an input.
                 Item::Broadcast(_) | Item::AnyOf(_) | Item::OnesOf(_) => {}
             }
         }
         Ok(step)
     }
 
-    /// An extent of an input against what describes it: the one unknown name in it gets a value.
-    fn extent(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr, at: Extent) -> Result<Step, RuleError> {
+    /// Matches an extent of an input with its expression, and binds the unknown name if there is exactly one.
+    fn extent(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr, at: Extent) -> Result<ClauseState, RuleError> {
         if let Expr::Name(name) = expr {
             let extent = match self.extents[name.0] {
                 None => at,
                 Some(known) => Extent { dim: cx.require_equal(known, at, SAME_NAME)?, ..known },
             };
             self.extents[name.0] = Some(extent);
-            return Ok(Step::Done);
+            return Ok(ClauseState::Done);
         }
         if let Some(value) = self.value(cx, expr)? {
             cx.require_equal(at, (at.port, value), COMPUTED)?;
-            return Ok(Step::Done);
+            return Ok(ClauseState::Done);
         }
-        let Some((name, dim)) = self.solve(cx, expr, at.dim)? else { return Ok(Step::Waits) };
+        let Some((name, dim)) = self.solve(cx, expr, at.dim)? else { return Ok(ClauseState::Waiting) };
         self.extents[name.0] = Some(Extent { dim, ..at });
-        Ok(Step::Done)
+        Ok(ClauseState::Done)
     }
 
-    /// The name for which `expr = target` can be solved, and its value.
+    /// Solves `expr = target` for the unknown name.
     fn solve(
         &mut self,
         cx: &mut RuleCx<'_, '_>,
@@ -306,46 +316,27 @@ impl Env {
         Ok(())
     }
 
-    /// Gives an output its shape.
+    /// Sets the shape of an output.
     fn output(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> Result<(), RuleError> {
-        let mut clause = clause;
-        while let Clause::When(condition, inner) = clause {
-            if self.holds(cx, condition)? != Some(true) {
-                return Ok(());
-            }
-            clause = inner;
+        if self.applies(cx, clause)? != Some(true) {
+            return Ok(());
         }
-        let Clause::Shape(port @ Out(_), items) = clause else { return Ok(()) };
+        let Action::Shape(port @ Out(_), items) = &clause.action else { return Ok(()) };
         let mut shape = DimVec::new();
         for item in items {
             match item {
-                Item::Any => {
-                    let axis = shape.len();
-                    shape.push(unknown_extent(cx, *port, axis));
-                }
-                Item::Extent(expr) => {
-                    let axis = shape.len();
-                    let dim = self.value(cx, expr)?;
-                    shape.push(match dim {
-                        Some(dim) => dim,
-                        None => unknown_extent(cx, *port, axis),
-                    });
-                }
-                Item::Run(run) => match &self.runs[run.0] {
-                    Some((_, _, dims)) => shape.extend_from_slice(dims),
-                    None => return Ok(()),
-                },
-                Item::AnyOf(run) | Item::OnesOf(run) => {
+                Item::Any => shape.push(unknown_extent(cx, *port, shape.len())),
+                Item::Extent(expr) => shape.push(match self.value(cx, expr)? {
+                    Some(dim) => dim,
+                    None => unknown_extent(cx, *port, shape.len()),
+                }),
+                Item::Run(run) | Item::AnyOf(run) | Item::OnesOf(run) => {
                     let Some((_, _, dims)) = &self.runs[run.0] else { return Ok(()) };
-                    for _ in 0..dims.len() {
-                        let axis = shape.len();
+                    for dim in dims {
                         shape.push(match item {
+                            Item::AnyOf(_) => unknown_extent(cx, *port, shape.len()),
                             Item::OnesOf(_) => DimId::ONE,
-                            Item::Any
-                            | Item::Extent(_)
-                            | Item::Run(_)
-                            | Item::Broadcast(_)
-                            | Item::AnyOf(_) => unknown_extent(cx, *port, axis),
+                            _ => *dim,
                         });
                     }
                 }
@@ -370,15 +361,15 @@ impl Env {
             for (axis, other) in short.into_iter().enumerate() {
                 let here = wide[offset + axis];
                 let dim = cx.broadcast_dim(here, other)?;
-                let place = if dim == here.dim { here } else { other };
-                wide[offset + axis] = Extent { dim, ..place };
+                let origin = if dim == here.dim { here } else { other };
+                wide[offset + axis] = Extent { dim, ..origin };
             }
         }
         Ok(Some(wide.into_iter().map(|extent| extent.dim).collect()))
     }
 
-    /// An expression with a place to blame, where it is a name.
-    fn placed(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr) -> Result<Option<Extent>, RuleError> {
+    /// The value of an expression with its origin for diagnostics.
+    fn located(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr) -> Result<Option<Extent>, RuleError> {
         if let Expr::Name(name) = expr {
             return Ok(self.extents[name.0]);
         }
@@ -391,7 +382,7 @@ impl Env {
         Ok(self.value(cx, expr)?.map(|dim| Extent { port, axis: None, dim }))
     }
 
-    /// What an expression is, where everything in it is known.
+    /// The value of an expression; `None` if a part is unknown.
     fn value(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr) -> Result<Option<DimId>, RuleError> {
         Ok(match expr {
             Expr::Integer(number) => Some(cx.dims().constant(*number)),
@@ -427,7 +418,7 @@ impl Env {
                     Operation::Mul => Some(dims.mul(a, b)),
                     Operation::Min => Some(dims.min(a, b)),
                     Operation::Max => Some(dims.max(a, b)),
-                    // A division by zero has no value, whatever the description says.
+                    // A division by zero has no value.
                     Operation::FloorDiv | Operation::Modulo if dims.as_constant(b) == Some(0) => None,
                     Operation::FloorDiv => Some(dims.floor_div(a, b)),
                     Operation::Modulo => Some(dims.modulo(a, b)),
@@ -441,7 +432,7 @@ impl Env {
         })
     }
 
-    /// Whether a condition holds, where that is decided.
+    /// The value of a condition; `None` if it is undecided.
     fn holds(&mut self, cx: &mut RuleCx<'_, '_>, condition: &Condition) -> Result<Option<bool>, RuleError> {
         Ok(match condition {
             Condition::Has(port) => Some(cx.has(*port)),
@@ -485,7 +476,7 @@ impl Env {
     }
 }
 
-/// The first port that an expression mentions.
+/// The first port in an expression.
 fn ports_of(expr: &Expr) -> Option<Port> {
     match expr {
         Expr::Value(port, _) | Expr::Axis(port, _) | Expr::Rank(port) => Some(*port),
@@ -494,10 +485,4 @@ fn ports_of(expr: &Expr) -> Option<Port> {
             None
         }
     }
-}
-
-fn position(axis: i64, rank: usize) -> Option<usize> {
-    let rank = i64::try_from(rank).ok()?;
-    let at = if axis < 0 { axis + rank } else { axis };
-    usize::try_from(at).ok().filter(|_| at < rank)
 }

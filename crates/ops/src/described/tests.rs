@@ -20,11 +20,11 @@ fn infer(operators: &Operators, graph: &str) -> (BTreeMap<String, String>, Vec<S
     let universe = Universe::of_default_lattice().unwrap();
     let options = Options { mode: Mode::Strict, ..Options::default() };
     let mut checked = check(&bytes, operators, &universe, &options).unwrap();
-    let faults = checked
+    let errors = checked
         .errors()
         .iter()
-        .filter(|fault| fault.is_error(Mode::Strict))
-        .map(|fault| match &fault.kind {
+        .filter(|error| error.is_error(Mode::Strict))
+        .map(|error| match &error.kind {
             SolveErrorKind::Rule { rule, .. } => (*rule).to_owned(),
             other => format!("{other:?}"),
         })
@@ -34,13 +34,13 @@ fn infer(operators: &Operators, graph: &str) -> (BTreeMap<String, String>, Vec<S
         let name = checked.body().value_name(value).to_owned();
         (name, checked.display_type(value))
     });
-    (types.collect(), faults)
+    (types.collect(), errors)
 }
 
-/// The type of `y` of a graph in which nothing is wrong.
+/// The type of `y` in a valid graph.
 fn y(operators: &Operators, graph: &str) -> String {
-    let (mut types, faults) = infer(operators, graph);
-    assert!(faults.is_empty(), "{graph}: {faults:?}");
+    let (mut types, errors) = infer(operators, graph);
+    assert!(errors.is_empty(), "{graph}: {errors:?}");
     types.remove("y").unwrap()
 }
 
@@ -97,7 +97,7 @@ fn conditions_choose_between_clauses() {
 }
 
 #[test]
-fn values_ranks_axes_and_lists_can_be_asked_for() {
+fn values_ranks_axes_and_lists_are_accessible() {
     let operators = own(
         "op Ask 1\n  type T tensor(f)\n  in x T\n  in n tensor(int64)\n  out y T\n  attr list ints\n  shape x [r...]\n  shape y [value(n, 1), rank(x), axis(x, -1), size(r), list[0] % 4, _]",
     );
@@ -120,12 +120,12 @@ fn equal_names_must_be_equal_extents_and_requirements_must_hold() {
 }
 
 #[test]
-fn what_is_wrong_in_one_place_leaves_the_rest_typed() {
+fn an_error_in_one_place_leaves_the_rest_typed() {
     let operators = own(
         "op Two 1\n  type T tensor(f)\n  in x T\n  in z T\n  out y T\n  out v T\n  shape x [n]\n  shape z [2]\n  shape y [n]\n  shape v [n, n]",
     );
-    let (types, faults) = infer(&operators, "g (float[5] x, float[3] z) => (y, v) { y, v = own.Two (x, z) }");
-    assert_eq!(faults, ["two.shape"]);
+    let (types, errors) = infer(&operators, "g (float[5] x, float[3] z) => (y, v) { y, v = own.Two (x, z) }");
+    assert_eq!(errors, ["two.shape"]);
     assert_eq!((&*types["y"], &*types["v"]), ("float[5]", "float[5, 5]"));
 }
 

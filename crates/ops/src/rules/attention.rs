@@ -1,7 +1,7 @@
-//! Attention, and what stands around it in transformers.
+//! Attention and related operators of transformers.
 //!
-//! Attention takes its operands with the heads as an axis of their own, `[batch, heads, sequence, size]`,
-//! or packed behind each other, `[batch, sequence, heads * size]`; then attributes count the heads.
+//! The operands of attention have either an axis for the heads, `[batch, heads, sequence, size]`, or packed
+//! heads, `[batch, sequence, heads * size]`. For packed operands, attributes determine the number of heads.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
@@ -16,14 +16,14 @@ mod rotary;
 #[cfg(test)]
 mod tests;
 
-/// Queries meet keys of their size, every key has a value, and a group of query heads shares a key head.
+/// Queries and keys have the same size, every key has a value, and a group of query heads shares a key head.
 /// Source: Attention, "Inputs" and "Outputs", `q_num_heads`, `kv_num_heads`.
 const ATTENTION: Rule = Rule { name: "attention.heads", run: attention };
 
 /// Attributes with a range. Source: Attention, `qk_matmul_output_mode`, `softmax_precision`, `left_window_size`.
 const ATTENTION_RANGES: Rule = Rule { name: "attention.ranges", run: ranges };
 
-/// Gate and value have one shape, without broadcasting. Source: SwiGLU.
+/// Gate and value have the same shape, without broadcasting. Source: SwiGLU.
 const SWIGLU: Rule = Rule {
     name: "swiglu.shape",
     run: |cx| {
@@ -53,7 +53,7 @@ const PRESENT_KEY: Port = Out(1);
 const PRESENT_VALUE: Port = Out(2);
 const SCORES: Port = Out(3);
 
-/// The extents that the operands share.
+/// Extents shared by the operands.
 #[derive(Default)]
 struct Extents {
     batch: Shared,
@@ -79,22 +79,22 @@ fn attention(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         Some(_) | None => None,
     };
     let mut extents = Extents::default();
-    let mut faults = Deferred::default();
+    let mut errors = Deferred::default();
     match (rank, counts) {
-        (Some(3), Some(counts)) => packed(cx, counts, &mut extents, &mut faults)?,
-        (Some(_), _) => unpacked(cx, &mut extents, &mut faults),
+        (Some(3), Some(counts)) => packed(cx, counts, &mut extents, &mut errors)?,
+        (Some(_), _) => unpacked(cx, &mut extents, &mut errors),
         (None, _) => {}
     }
-    past(cx, &mut extents, &mut faults)?;
+    past(cx, &mut extents, &mut errors)?;
     let total = total(cx, &extents);
     outputs(cx, rank, counts, &extents, total)?;
-    faults.note(grouped(cx, QUERY, extents.query_heads, extents.heads));
-    faults.note(mask(cx, &extents, total));
-    faults.note(used_together(cx));
-    faults.finish()
+    errors.note(grouped(cx, QUERY, extents.query_heads, extents.heads));
+    errors.note(mask(cx, &extents, total));
+    errors.note(used_together(cx));
+    errors.finish()
 }
 
-/// Past keys come with past values, and a cache of its own excludes the operator's.
+/// Past keys and past values are both present or both absent, and exclude a separate cache.
 fn used_together(cx: &RuleCx<'_, '_>) -> Result<(), RuleError> {
     let past = [PAST_KEY, PAST_VALUE].map(|port| cx.has(port));
     let present = [PRESENT_KEY, PRESENT_VALUE].map(|port| cx.has(port));
@@ -140,12 +140,12 @@ fn rank(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, RuleError> {
     Ok(rank)
 }
 
-/// The heads of the queries and those of keys and values, for packed operands.
+/// The heads of the queries and those of keys and values of packed operands.
 fn head_counts(cx: &RuleCx<'_, '_>) -> Result<[i64; 2], RuleError> {
     Ok([positive(cx, "q_num_heads")?, positive(cx, "kv_num_heads")?])
 }
 
-/// An attribute that must be there and positive.
+/// A required positive attribute.
 fn positive(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<i64, RuleError> {
     match cx.attr_int(name)? {
         None => Err(RuleError::attribute(name, "must be given for operands with 3 axes")),
@@ -157,20 +157,20 @@ fn positive(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<i64, RuleError> {
 }
 
 /// `[batch, heads, sequence, size]`.
-fn unpacked(cx: &mut RuleCx<'_, '_>, extents: &mut Extents, faults: &mut Deferred) {
+fn unpacked(cx: &mut RuleCx<'_, '_>, extents: &mut Extents, errors: &mut Deferred) {
     let Extents { batch, query_heads, heads, queries, keys, size, value_size, past: _ } = extents;
     if let Some(query) = cx.shape(QUERY) {
-        faults.note(query_heads.meet(cx, (QUERY, 1, query[1]), "are the heads of queries"));
-        faults.note(queries.meet(cx, (QUERY, 2, query[2]), "are the queries"));
-        faults.note(batch.meet(cx, (QUERY, 0, query[0]), BATCH));
-        faults.note(size.meet(cx, (QUERY, 3, query[3]), SIZE));
+        errors.note(query_heads.meet(cx, (QUERY, 1, query[1]), "are the heads of queries"));
+        errors.note(queries.meet(cx, (QUERY, 2, query[2]), "are the queries"));
+        errors.note(batch.meet(cx, (QUERY, 0, query[0]), BATCH));
+        errors.note(size.meet(cx, (QUERY, 3, query[3]), SIZE));
     }
     for (port, size) in [(KEY, size), (VALUE, value_size)] {
         let Some(shape) = cx.shape(port) else { continue };
-        faults.note(batch.meet(cx, (port, 0, shape[0]), BATCH));
-        faults.note(heads.meet(cx, (port, 1, shape[1]), HEADS));
-        faults.note(keys.meet(cx, (port, 2, shape[2]), KEYS));
-        faults.note(size.meet(cx, (port, 3, shape[3]), SIZE));
+        errors.note(batch.meet(cx, (port, 0, shape[0]), BATCH));
+        errors.note(heads.meet(cx, (port, 1, shape[1]), HEADS));
+        errors.note(keys.meet(cx, (port, 2, shape[2]), KEYS));
+        errors.note(size.meet(cx, (port, 3, shape[3]), SIZE));
     }
 }
 
@@ -179,33 +179,33 @@ fn packed(
     cx: &mut RuleCx<'_, '_>,
     counts: [i64; 2],
     extents: &mut Extents,
-    faults: &mut Deferred,
+    errors: &mut Deferred,
 ) -> Result<(), RuleError> {
     let Extents { batch, query_heads, heads, queries, keys, size, value_size, past: _ } = extents;
     let [query_count, count] = counts;
     for (shared, count) in [(query_heads, query_count), (heads, count)] {
         let count = cx.dims().constant(count);
-        faults.note(shared.meet(cx, (QUERY, count), HEADS));
+        errors.note(shared.meet(cx, (QUERY, count), HEADS));
     }
     if let Some(query) = cx.shape(QUERY) {
-        faults.note(batch.meet(cx, (QUERY, 0, query[0]), BATCH));
-        faults.note(queries.meet(cx, (QUERY, 1, query[1]), "are the queries"));
+        errors.note(batch.meet(cx, (QUERY, 0, query[0]), BATCH));
+        errors.note(queries.meet(cx, (QUERY, 1, query[1]), "are the queries"));
         if let Some(one) = share(cx, QUERY, query[2], query_count)? {
-            faults.note(size.meet(cx, one, SIZE));
+            errors.note(size.meet(cx, one, SIZE));
         }
     }
     for (port, size) in [(KEY, size), (VALUE, value_size)] {
         let Some(shape) = cx.shape(port) else { continue };
-        faults.note(batch.meet(cx, (port, 0, shape[0]), BATCH));
-        faults.note(keys.meet(cx, (port, 1, shape[1]), KEYS));
+        errors.note(batch.meet(cx, (port, 0, shape[0]), BATCH));
+        errors.note(keys.meet(cx, (port, 1, shape[1]), KEYS));
         if let Some(one) = share(cx, port, shape[2], count)? {
-            faults.note(size.meet(cx, one, SIZE));
+            errors.note(size.meet(cx, one, SIZE));
         }
     }
     Ok(())
 }
 
-/// What one of `count` heads has of the last axis of a port; `None` where nobody can tell.
+/// The part of the last axis of a port that belongs to one of `count` heads; `None` if it is unknown.
 fn share(
     cx: &mut RuleCx<'_, '_>,
     port: Port,
@@ -232,25 +232,25 @@ fn share(
     Ok(Some((port, share).into()))
 }
 
-/// Past keys and values are never packed.
-fn past(cx: &mut RuleCx<'_, '_>, extents: &mut Extents, faults: &mut Deferred) -> Result<(), RuleError> {
+/// Past keys and values, which are never packed.
+fn past(cx: &mut RuleCx<'_, '_>, extents: &mut Extents, errors: &mut Deferred) -> Result<(), RuleError> {
     let Extents { batch, heads, past, size, value_size, .. } = extents;
     for (port, size) in [(PAST_KEY, size), (PAST_VALUE, value_size)] {
         cx.require_rank(port, 4..=4)?;
         let Some(shape) = cx.shape(port) else { continue };
-        faults.note(batch.meet(cx, (port, 0, shape[0]), BATCH));
-        faults.note(heads.meet(cx, (port, 1, shape[1]), HEADS));
-        faults.note(past.meet(cx, (port, 2, shape[2]), PAST));
-        faults.note(size.meet(cx, (port, 3, shape[3]), SIZE));
+        errors.note(batch.meet(cx, (port, 0, shape[0]), BATCH));
+        errors.note(heads.meet(cx, (port, 1, shape[1]), HEADS));
+        errors.note(past.meet(cx, (port, 2, shape[2]), PAST));
+        errors.note(size.meet(cx, (port, 3, shape[3]), SIZE));
     }
     cx.require_rank(VALID_KEYS, 1..=1)?;
     if let Some(valid) = cx.shape(VALID_KEYS) {
-        faults.note(batch.meet(cx, (VALID_KEYS, 0, valid[0]), BATCH));
+        errors.note(batch.meet(cx, (VALID_KEYS, 0, valid[0]), BATCH));
     }
     Ok(())
 }
 
-/// Needs the query heads to be a multiple of the heads of keys and values.
+/// Requires the query heads to be a multiple of the heads of keys and values.
 fn grouped(cx: &mut RuleCx<'_, '_>, port: Port, queries: Shared, keys: Shared) -> Result<(), RuleError> {
     let (Some(queries), Some(keys)) = (queries.get(), keys.get()) else { return Ok(()) };
     match (cx.const_dim(queries), cx.const_dim(keys)) {
@@ -262,7 +262,7 @@ fn grouped(cx: &mut RuleCx<'_, '_>, port: Port, queries: Shared, keys: Shared) -
     }
 }
 
-/// How many keys there are with the past ones.
+/// Number of keys including past ones.
 fn total(cx: &mut RuleCx<'_, '_>, extents: &Extents) -> Option<DimId> {
     let keys = extents.keys.get()?;
     if !cx.has(PAST_KEY) {
@@ -272,7 +272,7 @@ fn total(cx: &mut RuleCx<'_, '_>, extents: &Extents) -> Option<DimId> {
     Some(cx.dims().add(past, keys))
 }
 
-/// The mask broadcasts to `[batch, query heads, queries, keys]`; since version 24 it may have fewer keys.
+/// The mask broadcasts to `[batch, query heads, queries, keys]`; from version 24 on it may have fewer keys.
 fn mask(cx: &mut RuleCx<'_, '_>, extents: &Extents, total: Option<DimId>) -> Result<(), RuleError> {
     cx.require_rank(MASK, ..=4)?;
     let Some(mask) = cx.shape(MASK) else { return Ok(()) };
@@ -329,7 +329,7 @@ fn outputs(
     set(cx, SCORES, &[extents.batch, extents.query_heads, extents.queries, total])
 }
 
-/// Shapes an output, if it is there, by extents that may be unknown.
+/// Sets the shape of an optional output with possibly unknown extents.
 fn set(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[Shared]) -> Result<(), RuleError> {
     if !cx.has(port) {
         return Ok(());
@@ -357,7 +357,7 @@ fn ranges(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// The element type of the softmax, where the attribute names one.
+/// The element type of the softmax, if the attribute is set.
 fn softmax_precision(cx: &RuleCx<'_, '_>) -> Result<Option<typeloom_solver::elem::Elem>, RuleError> {
     const FLOATS: [i64; 4] = [1, 10, 11, 16];
     match cx.attr_int("softmax_precision")? {

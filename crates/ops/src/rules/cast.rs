@@ -11,17 +11,17 @@ use super::common::{dtype_attr, set_named_elem};
 use super::elementwise::SAME_SHAPE;
 use super::items::{Items, follows_whole};
 
-/// The output has the type that `to` names. Source: Cast, `to`.
+/// The output has the type of attribute `to`. Source: Cast, `to`.
 const TO: Rule = Rule { name: "cast.type", run: to };
 
-/// Before version 6, `to` is a word. Source: Cast version 1, `to`.
+/// Before version 6, `to` is a string. Source: Cast version 1, `to`.
 const TO_WORD: Rule = Rule { name: "cast.type_word", run: to_word };
 
-/// The output has the type that `to` names, whose elements are as wide as the input's.
+/// The output has the type of attribute `to`, whose elements have the same size as those of the input.
 /// Source: BitCast, `to`.
 const BIT_CAST: Rule = Rule { name: "bitcast.type", run: bit_cast };
 
-/// The value, in the output's type. Source: Cast, table of conversions.
+/// The value converted to the output's type. Source: Cast, table of conversions.
 const VALUE: Rule = Rule { name: "cast.value", run: value };
 
 pub(super) const OPERATORS: &[Entry] = &[
@@ -69,11 +69,10 @@ fn bit_cast(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         };
     }
     let same_width = ElemSet::ALL.iter().filter(|elem| width(*elem) == Some(wide) || width(*elem).is_none());
-    let allowed = same_width.fold(ElemSet::EMPTY, |set, elem| set.union(ElemSet::of(elem)));
-    cx.set_elems(In(0), allowed)
+    cx.set_elems(In(0), same_width.collect())
 }
 
-/// The integers that a type holds, if it is an integer type.
+/// The range of an integer type; `None` for other types.
 fn int_range(elem: Elem) -> Option<(i64, i64)> {
     let dtype = elem.dtype()?;
     let bits = dtype.size_bits()?;
@@ -84,7 +83,7 @@ fn int_range(elem: Elem) -> Option<(i64, i64)> {
     }
 }
 
-/// How many bits the significand of a float type has, the hidden one included.
+/// Size of the significand of a float type in bits, including the hidden bit.
 pub(super) fn significand(elem: Elem) -> Option<u32> {
     match elem {
         Elem::DOUBLE => Some(53),
@@ -116,7 +115,7 @@ fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
                 cx.set_ints(Out(0), Ints { shape: ints.shape.clone(), items });
             } else if let Some(range) = int_range(to) {
                 let fits = |item: i64| (range.0..=range.1).contains(&item);
-                // A symbol is an extent or computed from extents, so it fits where exporters put it.
+                // A symbol is an extent or computed from extents, which fit in these types in practice.
                 let wide = matches!(to, Elem::INT64 | Elem::INT32);
                 let items = ints.items.iter().map(|item| match cx.const_dim(*item) {
                     Some(constant) if fits(constant) => *item,
@@ -147,7 +146,7 @@ fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
             }
         }
         None => {
-            // A cast to an integer cuts towards zero, which is a floor where the number is not negative.
+            // A cast to an integer truncates, which equals a floor for a non-negative number.
             if let Some((numerators, divisor)) = cx.ratios(In(0))
                 && matches!(to, Elem::INT64 | Elem::INT32)
             {
@@ -175,7 +174,7 @@ fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// Whether an integer is not zero, as 0 or 1.
+/// 1 for a non-zero integer, otherwise 0.
 fn truth(cx: &mut RuleCx<'_, '_>, item: DimId) -> DimId {
     let zero = cx.dims().constant(0);
     match cx.dims().compare(item, zero) {
@@ -188,39 +187,39 @@ fn truth(cx: &mut RuleCx<'_, '_>, item: DimId) -> DimId {
     }
 }
 
-/// An integer as a float, where the type has it exactly.
+/// An integer as a float, if the conversion is exact.
 fn exact(item: i64, bits: u32) -> Option<f64> {
     // Every integer of up to 53 bits is a double.
     let limit = 1_i64.checked_shl(bits)?;
     (-limit..=limit).contains(&item).then_some(item as f64)
 }
 
-/// A float in another float type; half precision only where nothing is lost.
+/// A float in another float type; for half precision only if the conversion is exact.
 pub(super) fn rounded(item: f64, to: Elem, bits: u32) -> Option<f64> {
     match to {
         Elem::DOUBLE => Some(item),
-        // Rounding to the nearest is what the cast does.
+        // The cast rounds to nearest.
         Elem::FLOAT => Some(f64::from(item as f32)),
         _ => truncated(item, (-1 << bits, 1 << bits)).filter(|whole| *whole as f64 == item).map(|_| item),
     }
 }
 
-/// A float cut towards zero, where the result is in the range.
+/// A float truncated towards zero, if the result is in the range.
 fn truncated(item: f64, (least, most): (i64, i64)) -> Option<i64> {
     let whole = item.trunc();
-    // From 2^63 on no double is an i64, and that limit is a double itself.
+    // No double from 2^63 on is an `i64`, and this limit is a double.
     const LIMIT: f64 = (1_u64 << 63) as f64;
     if !(-LIMIT..LIMIT).contains(&whole) {
         return None;
     }
-    // Within the range of i64, see above.
+    // In the range of `i64` because of the limit above.
     let whole = whole as i64;
     (least..=most).contains(&whole).then_some(whole)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fault, infer_y};
+    use super::super::testing::{error, infer_y};
     use super::{exact, truncated};
 
     #[test]
@@ -232,12 +231,12 @@ mod tests {
     }
 
     #[test]
-    fn a_cast_to_no_type_and_to_another_width_are_faults() {
+    fn a_cast_to_no_type_and_to_another_width_are_errors() {
         let graph = "g (float[N] x) => (y) { y = Cast <to = 99> (x) }";
-        assert_eq!(fault(13, graph), "cast.type: to is 99, which is no element type");
+        assert_eq!(error(13, graph), "cast.type: to is 99, which is no element type");
         let graph = "g (float[N] x) => (y) { y = BitCast <to = 7> (x) }";
         let message = "bitcast.type: to is int64 of 64 bits, but the elements of the input are float of 32";
-        assert_eq!(fault(26, graph), message);
+        assert_eq!(error(26, graph), message);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What several families need.
+//! Helpers shared by several operator families.
 
 use std::collections::HashSet;
 
@@ -7,27 +7,16 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::In;
 use typeloom_solver::rule::{DimVec, Extent, MAX_ELEMENTS, Port, RuleCx, RuleError};
 use typeloom_solver::signature::FormalType;
+use typeloom_types::shape;
 
-/// The extents of a broadcast result, and for each of its elements a position in every operand.
+/// The extents of a broadcast result, and for each of its elements the positions in all operands.
 pub(super) type Positions = (Box<[usize]>, Vec<[usize; 3]>);
 
-/// Where each element of a broadcast result comes from: the result's extents, and for every element
-/// the position in each operand. `None` where the shapes do not broadcast or the result is too large to follow.
+/// Computes the extents of a broadcast result and the position of each of its elements in every operand.
+/// Returns `None` if the shapes do not broadcast or the result exceeds [`MAX_ELEMENTS`].
 pub(super) fn broadcast_positions(shapes: &[&[usize]]) -> Option<Positions> {
-    let rank = shapes.iter().map(|shape| shape.len()).max()?;
-    let mut extents = vec![1_usize; rank];
-    for shape in shapes {
-        let missing = rank - shape.len();
-        for (axis, extent) in shape.iter().enumerate() {
-            let wide = &mut extents[missing + axis];
-            match (*wide, *extent) {
-                (a, b) if a == b => {}
-                (1, b) => *wide = b,
-                (_, 1) => {}
-                _ => return None,
-            }
-        }
-    }
+    let extents = shape::broadcast(shapes)?;
+    let rank = extents.len();
     let count = extents
         .iter()
         .try_fold(1_usize, |count, extent| count.checked_mul(*extent))
@@ -53,7 +42,7 @@ pub(super) fn broadcast_positions(shapes: &[&[usize]]) -> Option<Positions> {
     Some((extents.into(), positions))
 }
 
-/// The element type that an attribute names by its `TensorProto.DataType` number; 0 and absence name none.
+/// The element type in an attribute with a `TensorProto.DataType` number; `None` if absent or 0.
 pub(super) fn dtype_attr(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Option<Elem>, RuleError> {
     match cx.attr_int(name)? {
         None | Some(0) => Ok(None),
@@ -64,16 +53,16 @@ pub(super) fn dtype_attr(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Opti
     }
 }
 
-/// The most axes that rules follow one by one. No implementation has more, and a file that claims a
-/// million of them must not cost a walk over all for each.
+/// Maximum number of axes that rules process one by one. No implementation supports more; the limit bounds
+/// the cost of a file that declares a million axes.
 pub(super) const MAX_AXES: usize = 64;
 
-/// An extent that several axes share: the first one to be known brings it, the others must agree.
+/// An extent shared by several axes: the first known one defines it, the others must be equal.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shared(Option<Extent>);
 
 impl Shared {
-    /// Another axis, or a computed extent, that is the same. `relation` is as for [`RuleCx::require_equal`].
+    /// Adds an axis or a computed extent. `relation` is that of [`RuleCx::require_equal`].
     pub(super) fn meet(
         &mut self,
         cx: &mut RuleCx<'_, '_>,
@@ -88,24 +77,24 @@ impl Shared {
         Ok(())
     }
 
-    /// The extent, if an axis brought it.
+    /// The extent; `None` if no axis was added.
     pub(super) fn get(self) -> Option<DimId> {
         self.0.map(|extent| extent.dim)
     }
 
-    /// The extent, for an axis of an output: what is known there, or an unknown, where no axis brought it.
+    /// The extent for an axis of an output; without one, the known extent of the output or an unknown one.
     pub(super) fn at(self, cx: &mut RuleCx<'_, '_>, output: Port, axis: usize) -> DimId {
         self.get().unwrap_or_else(|| unknown_extent(cx, output, axis))
     }
 }
 
-/// The first of several failures, kept until the outputs are shaped: a node whose inputs contradict each
-/// other in one place says as much about its outputs as any other.
+/// The first of several errors, deferred until the outputs have shapes: the shapes of outputs are useful even
+/// if some inputs contradict each other.
 #[derive(Debug, Default)]
 pub(super) struct Deferred(Option<RuleError>);
 
 impl Deferred {
-    /// Keeps a failure, and gives what there is without it.
+    /// Stores an error and returns the success value.
     pub(super) fn note<T>(&mut self, result: Result<T, RuleError>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -116,14 +105,14 @@ impl Deferred {
         }
     }
 
-    /// The failure, if there was one.
+    /// The stored error, if any.
     pub(super) fn finish(self) -> Result<(), RuleError> {
         self.0.map_or(Ok(()), Err)
     }
 }
 
-/// Gives an output the element type that an attribute names; one that the operator's signature does not
-/// list for that output is the attribute's fault.
+/// Sets the element type of an output from an attribute. A type that the signature does not allow for the
+/// output is an error of the attribute.
 pub(super) fn set_named_elem(
     cx: &mut RuleCx<'_, '_>,
     port: Port,
@@ -140,7 +129,7 @@ pub(super) fn set_named_elem(
     cx.set_elem(port, elem)
 }
 
-/// Needs `left` to be at most `right`; a condition that holds for all extents but 0 is not recorded.
+/// Requires `left` to be at most `right`. A condition that holds for all extents but 0 is not recorded.
 pub(crate) fn require_at_most(
     cx: &mut RuleCx<'_, '_>,
     left: impl Into<Extent>,
@@ -155,7 +144,7 @@ pub(crate) fn require_at_most(
     cx.require_at_most(left, right, relation)
 }
 
-/// Needs an extent to be a multiple of a number.
+/// Requires an extent to be a multiple of a number.
 pub(crate) fn require_multiple(
     cx: &mut RuleCx<'_, '_>,
     extent: impl Into<Extent>,
@@ -172,14 +161,14 @@ pub(crate) fn require_multiple(
     cx.require_equal(extent, (extent.port, rounded), relation).map(drop)
 }
 
-/// Needs constant indices to be those of elements of an axis, which negative ones count from the end.
+/// Requires constant indices to be within an axis; negative ones count from the end.
 pub(super) fn require_indices(
     cx: &mut RuleCx<'_, '_>,
     port: Port,
     indices: impl Iterator<Item = i64>,
     axis: Extent,
 ) -> Result<(), RuleError> {
-    // An axis is long enough for all indices if it is for the farthest in either direction.
+    // An axis with the extreme indices in both directions has all others.
     let (mut least, mut most) = (0, -1);
     for index in indices {
         least = least.min(index);
@@ -201,7 +190,7 @@ pub(super) fn require_indices(
     require_at_most(cx, (port, needed), axis, "are the elements that an index needs and those of the axis")
 }
 
-/// The extent of an axis that only a run knows: as an earlier turn of the rule left it, else a fresh one.
+/// An extent that is known at run time only: that of an earlier application of the rule, or a fresh one.
 pub(crate) fn unknown_extent(cx: &mut RuleCx<'_, '_>, port: Port, axis: usize) -> DimId {
     match cx.shape(port).and_then(|known| known.get(axis).copied()) {
         Some(known) => known,
@@ -209,7 +198,7 @@ pub(crate) fn unknown_extent(cx: &mut RuleCx<'_, '_>, port: Port, axis: usize) -
     }
 }
 
-/// Where a list of integers stands: early versions of an operator take it as an attribute, later ones as an input.
+/// The origin of a list of integers: an attribute in early versions of an operator, an input in later ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
     Attribute(&'static str),
@@ -217,40 +206,39 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// The failure that says what is wrong with the list, in words that follow its name.
-    pub(super) fn fault(self, message: impl Into<String>) -> RuleError {
+    /// An error of the list; `message` follows its name.
+    pub(super) fn error(self, message: impl Into<String>) -> RuleError {
         match self {
             Self::Attribute(name) => RuleError::attribute(name, message),
             Self::Input(port) => RuleError::value(port, message),
         }
     }
 
-    /// An axis as a position, counting negative ones from the end.
+    /// An axis as a position; a negative axis counts from the end.
     pub(super) fn axis(self, axis: i64, rank: usize) -> Result<usize, RuleError> {
         let limit = i64::try_from(rank).unwrap_or(i64::MAX);
-        let at = if axis < 0 { axis.saturating_add(limit) } else { axis };
-        usize::try_from(at).ok().filter(|at| *at < rank).ok_or_else(|| {
-            self.fault(format!("names axis {axis}, outside [-{limit}, {limit}) for {rank} axes"))
+        shape::position(axis, rank).ok_or_else(|| {
+            self.error(format!("names axis {axis}, outside [-{limit}, {limit}) for {rank} axes"))
         })
     }
 
-    /// Distinct axes, as positions.
+    /// Distinct axes as positions.
     pub(super) fn axes(self, axes: &[i64], rank: usize) -> Result<Vec<usize>, RuleError> {
         let mut positions = Vec::with_capacity(axes.len());
         for axis in axes {
             positions.push(self.axis(*axis, rank)?);
         }
         match repeated(&positions) {
-            Some(at) => Err(self.fault(format!("names axis {at} twice"))),
+            Some(at) => Err(self.error(format!("names axis {at} twice"))),
             None => Ok(positions),
         }
     }
 }
 
-/// Up to this many axes are compared one by one, without memory for a set.
+/// Maximum number of axes that are compared pairwise, without allocating a set.
 const FEW: usize = 16;
 
-/// The first axis that was in a list before.
+/// The first duplicate in a list.
 pub(super) fn repeated(axes: &[usize]) -> Option<usize> {
     if axes.len() <= FEW {
         return (1..axes.len()).find(|at| axes[..*at].contains(&axes[*at])).map(|at| axes[at]);
@@ -259,7 +247,7 @@ pub(super) fn repeated(axes: &[usize]) -> Option<usize> {
     axes.iter().copied().find(|axis| !seen.insert(*axis))
 }
 
-/// Which of `rank` axes are in a list.
+/// A mask of the `rank` axes that are in a list.
 pub(super) fn members(axes: &[usize], rank: usize) -> Vec<bool> {
     let mut members = vec![false; rank];
     for axis in axes {
@@ -270,24 +258,23 @@ pub(super) fn members(axes: &[usize], rank: usize) -> Vec<bool> {
     members
 }
 
-/// A list of integers, as far as it is known.
+/// A list of integers, possibly with unknown items.
 #[derive(Clone, Debug)]
 pub(super) struct List {
-    /// Where it stands.
     pub(super) source: Source,
     pub(super) items: Option<DimVec>,
-    /// How many there are.
+    /// The number of items, if it is known.
     pub(super) len: Option<usize>,
 }
 
 impl List {
-    /// The items, if every one of them is a constant.
+    /// The items, if all are constants.
     pub(super) fn constants(&self, cx: &mut RuleCx<'_, '_>) -> Option<Vec<i64>> {
         self.items.as_ref()?.iter().map(|item| cx.const_dim(*item)).collect()
     }
 }
 
-/// The list in the attribute `name`, or else in the input `at`, which must have one axis; `None` where both are left out.
+/// The list in the attribute `name` or in the input `at` of rank 1; `None` if both are omitted.
 pub(super) fn list(
     cx: &mut RuleCx<'_, '_>,
     name: &'static str,
@@ -300,7 +287,7 @@ pub(super) fn list(
     Ok(list)
 }
 
-/// As [`list`]; a single number without an axis counts as a list of one.
+/// As [`list`], but a scalar input is a list of one item.
 pub(super) fn list_or_single(
     cx: &mut RuleCx<'_, '_>,
     name: &'static str,
@@ -325,16 +312,16 @@ pub(super) fn list_or_single(
     Ok(Some(List { source: Source::Input(port), items, len }))
 }
 
-/// The only item of an input that holds one number, as far as it is known.
+/// The item of a single-element input, if it is known.
 ///
 /// # Errors
-/// When it is known to hold another number of them.
+/// If the input is known to have another number of elements.
 pub(super) fn single(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<DimId>, RuleError> {
     require_single(cx, port)?;
     Ok(cx.ints(port).and_then(|ints| ints.items.first().copied()))
 }
 
-/// Needs an input to be a single number: without axes, or with one element.
+/// Requires an input to be a scalar or to have one element.
 pub(super) fn require_single(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), RuleError> {
     cx.require_rank(port, ..=1)?;
     if let Some(shape) = cx.shape(port)
@@ -347,25 +334,25 @@ pub(super) fn require_single(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), 
     Ok(())
 }
 
-/// Needs an extent that comes from a value not to be negative.
+/// Requires an extent that comes from a value to be non-negative.
 pub(super) fn require_extent(
     cx: &mut RuleCx<'_, '_>,
     source: Source,
     extent: DimId,
 ) -> Result<DimId, RuleError> {
     match cx.const_dim(extent) {
-        Some(extent) if extent < 0 => Err(source.fault(format!("has the negative extent {extent}"))),
+        Some(extent) if extent < 0 => Err(source.error(format!("has the negative extent {extent}"))),
         Some(_) | None => Ok(extent),
     }
 }
 
-/// The sum of two extents; where both are constants it must be one, too.
+/// The sum of two extents; an error if it overflows for constants.
 pub(super) fn sum(cx: &mut RuleCx<'_, '_>, source: Source, a: DimId, b: DimId) -> Result<DimId, RuleError> {
     let sum = cx.dims().add(a, b);
     within_range(cx, source, [a, b, sum])
 }
 
-/// The product of two extents; where both are constants it must be one, too.
+/// The product of two extents; an error if it overflows for constants.
 pub(super) fn product(
     cx: &mut RuleCx<'_, '_>,
     source: Source,
@@ -382,12 +369,12 @@ fn within_range(
     [a, b, result]: [DimId; 3],
 ) -> Result<DimId, RuleError> {
     if let (Some(_), Some(_), None) = (cx.const_dim(a), cx.const_dim(b), cx.const_dim(result)) {
-        return Err(source.fault("makes an axis longer than any tensor can be"));
+        return Err(source.error("makes an axis longer than any tensor can be"));
     }
     Ok(result)
 }
 
-/// Whether an element type has no negative numbers.
+/// Whether an element type has no negative values.
 pub(super) fn is_unsigned(elem: Elem) -> bool {
     [Elem::UINT8, Elem::UINT16, Elem::UINT32, Elem::UINT64, Elem::UINT4, Elem::UINT2].contains(&elem)
 }

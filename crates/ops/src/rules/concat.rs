@@ -1,4 +1,4 @@
-//! Operators that join and cut along one axis: Concat and Split.
+//! Operators that join and split along one axis: Concat and Split.
 
 use smallvec::SmallVec;
 use typeloom_solver::dim::{Decision, DimId};
@@ -10,22 +10,21 @@ use super::Entry;
 use super::common::{Source, list, require_multiple, unknown_extent};
 use super::items::{Items, MAX_ITEMS, separable, strides, whole, whole_items};
 
-/// The inputs have one shape but for `axis`, along which the output is as long as all of them.
-/// Source: Concat, `axis`.
+/// The inputs have the same shape except for `axis`, whose output extent is the sum. Source: Concat, `axis`.
 const CONCAT: Rule = Rule { name: "concat.axis", run: concat };
 
-/// The elements of the inputs, one after the other along the axis. Source: Concat.
+/// The concatenated elements of the inputs. Source: Concat.
 const CONCAT_VALUE: Rule = Rule { name: "concat.value", run: concat_value };
 
-/// The outputs have the shape of the input but for `axis`, whose extents add up to the input's: those that
-/// `split` lists, or else parts of one size, of which the last one may be smaller from version 18 on.
-/// Source: Split, `split` and `num_outputs`.
+/// The outputs have the shape of the input except for `axis`, whose extents add up to that of the input. They
+/// are listed in `split`, or equal; from version 18 on, the last one may be smaller. Source: Split, `split`
+/// and `num_outputs`.
 const SPLIT: Rule = Rule { name: "split.axis", run: split };
 
 pub(super) const OPERATORS: &[Entry] =
     &[Entry::of("Concat", &[CONCAT, CONCAT_VALUE]), Entry::of("Split", &[SPLIT])];
 
-/// `axis` of version 1 has no default in the table, but one in the text: 1.
+/// In version 1, the default of `axis` is stated in the text only: 1.
 fn concat_axis(cx: &RuleCx<'_, '_>, rank: usize) -> Result<usize, RuleError> {
     let axis = cx.attr_int("axis")?.unwrap_or(1);
     cx.axis("axis", axis, rank)
@@ -36,7 +35,7 @@ fn concat(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     concat_ports(cx, &ports)
 }
 
-/// Joins the tensors at some of the inputs.
+/// Joins some of the inputs.
 pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<(), RuleError> {
     let mut result: Option<(Port, DimVec)> = None;
     let mut along: Option<DimVec> = Some(DimVec::new());
@@ -79,10 +78,10 @@ pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<()
     cx.set_shape(Out(0), &joined)
 }
 
-/// The most elements of an input of which nothing but their number is known, beside one whose elements are.
+/// Maximum length of an input of unknown elements that is joined with known elements.
 const MAX_UNKNOWN: i64 = 64;
 
-/// Whether a tensor of this element type is followed as integers.
+/// Whether tensors of this element type are tracked as integers.
 fn is_integral(elem: Elem) -> bool {
     [Elem::INT64, Elem::INT32, Elem::BOOL].contains(&elem)
 }
@@ -113,7 +112,7 @@ fn concat_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         }
     }
     let axis = concat_axis(cx, rank)?;
-    // Floats beside whole floats that are symbols: all of them as integers, or none.
+    // If some floats are symbolic integers, all parts must be integers.
     let ints = |items: &Items| matches!(items, Items::Ints(_));
     if parts.iter().any(ints) && !parts.iter().all(ints) {
         let whole = inputs.iter().map(|port| whole_items(cx, *port).map(Items::Ints)).collect();
@@ -124,7 +123,7 @@ fn concat_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// A short vector of which nothing but the length is known.
+/// Unknown elements for a short vector of known length.
 fn unknown_items(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<Items> {
     let [length] = cx.shape(port)?[..] else { return None };
     let length = cx.const_dim(length)?;
@@ -136,7 +135,7 @@ fn unknown_items(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<Items> {
     Some(Items::Ints(Ints::vector(items).into()))
 }
 
-/// Joins constants along an axis: one block of each in turn, as often as there are outer indices.
+/// Joins constants along an axis: one block of each part in turn, for each outer index.
 fn join(cx: &mut RuleCx<'_, '_>, parts: &[Items], axis: usize) {
     let Some(first) = parts.first() else { return };
     let mut shape = first.shape().to_vec();
@@ -152,7 +151,7 @@ fn join(cx: &mut RuleCx<'_, '_>, parts: &[Items], axis: usize) {
         cx.drop_constant(Out(0));
         return;
     }
-    // Positions in all parts laid end to end.
+    // Positions in the concatenation of all parts.
     let mut order = Vec::with_capacity(total);
     for index in 0..outer {
         let mut start = 0;
@@ -167,7 +166,7 @@ fn join(cx: &mut RuleCx<'_, '_>, parts: &[Items], axis: usize) {
     }
 }
 
-/// The elements of all parts, one part after the other; `None` if they are of two kinds.
+/// The concatenated elements of all parts; `None` if they are of different kinds.
 fn end_to_end(parts: &[Items]) -> Option<Items> {
     let mut ints = Vec::new();
     let mut floats = Vec::new();
@@ -205,7 +204,7 @@ fn split(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
                 && let Some(last) = extents.last().copied()
                 && cx.const_dim(last).is_none_or(|last| last > 0)
             {
-                // ONNX Runtime refuses a part without elements.
+                // ONNX Runtime rejects an empty part.
                 let relation = "are the least extent of the last part and its extent";
                 cx.require_at_most((In(0), DimId::ONE), (In(0), last), relation)?;
             }
@@ -228,13 +227,13 @@ fn split(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// How Split cuts.
+/// The parts of Split.
 enum Parts {
-    /// Into parts of these extents.
+    /// Parts of these extents.
     Listed(Source, DimVec),
-    /// Into parts of one size; where `uneven`, the last one may be smaller.
+    /// Parts of the same size; if `uneven`, the last one may be smaller.
     Equal { uneven: bool },
-    /// Only the run knows.
+    /// Known at run time only.
     Unknown,
 }
 
@@ -262,7 +261,7 @@ fn split_parts(cx: &mut RuleCx<'_, '_>, outputs: usize) -> Result<Parts, RuleErr
     if let Some(len) = given.len
         && len != outputs
     {
-        return Err(given.source.fault(format!("lists {len} parts, but the node has {outputs} outputs")));
+        return Err(given.source.error(format!("lists {len} parts, but the node has {outputs} outputs")));
     }
     Ok(match given.items {
         Some(extents) => Parts::Listed(given.source, extents),
@@ -270,7 +269,7 @@ fn split_parts(cx: &mut RuleCx<'_, '_>, outputs: usize) -> Result<Parts, RuleErr
     })
 }
 
-/// The parts are extents, and add up to that of the axis.
+/// Listed extents, whose sum is the extent of the axis.
 fn listed_parts(
     cx: &mut RuleCx<'_, '_>,
     source: Source,
@@ -283,7 +282,7 @@ fn listed_parts(
     let sum = cx.dims().sum(extents);
     if cx.dims().compare(sum, whole) == Decision::Different {
         let (sum, whole) = (cx.dims().display(sum).to_string(), cx.dims().display(whole).to_string());
-        return Err(source.fault(format!("adds up to {sum}, but axis {axis} has extent {whole}")));
+        return Err(source.error(format!("adds up to {sum}, but axis {axis} has extent {whole}")));
     }
     cx.require_equal((In(0), axis, whole), sum, "are an extent and the sum of its parts").map(drop)
 }
@@ -311,18 +310,18 @@ fn equal_parts(
         divisor,
         "are an extent and what parts of one size add up to",
     )?;
-    // Only an exact quotient passes at run time, so rounding changes nothing.
+    // The run fails unless the quotient is exact, so rounding does not matter.
     let size = cx.dims().floor_div(whole, divisor);
     Ok((0..outputs).map(|_| size).collect())
 }
 
-/// Parts of `ceil(whole / count)` elements, of which the last one gets what is left.
+/// Parts of `ceil(whole / count)` elements; the last one has the remainder.
 fn chunks(cx: &mut RuleCx<'_, '_>, whole: DimId, count: usize) -> DimVec {
     let parts = i64::try_from(count).unwrap_or(i64::MAX);
     let (divisor, others) = (cx.dims().constant(parts), cx.dims().constant(parts.saturating_sub(1)));
     let size = cx.dims().ceil_div(whole, divisor);
     let before = cx.dims().mul(size, others);
-    // The second half is spelt with the quotient alone.
+    // For two parts, the last extent is written as a quotient.
     let last = if count == 2 { cx.dims().floor_div(whole, divisor) } else { cx.dims().sub(whole, before) };
     let mut extents: DimVec = (1..count).map(|_| size).collect();
     extents.push(last);
@@ -357,7 +356,7 @@ fn split_value(cx: &mut RuleCx<'_, '_>, axis: usize, extents: &[DimId]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{conditions, fault, infer, infer_y};
+    use super::super::testing::{conditions, error, infer, infer_y};
 
     #[test]
     fn joined_tensors_add_up_along_the_axis() {
@@ -372,15 +371,15 @@ mod tests {
     #[test]
     fn joined_tensors_agree_on_the_other_axes() {
         assert_eq!(
-            fault(13, "g (float[2, 3] a, float[3, 3] b) => (y) { y = Concat <axis = 1> (a, b) }"),
-            "concat.axis: In(0) axis Some(0) and In(1) axis Some(0) are joined along another axis"
+            error(13, "g (float[2, 3] a, float[3, 3] b) => (y) { y = Concat <axis = 1> (a, b) }"),
+            "concat.axis: axis 0 of input 0 and axis 0 of input 1 are joined along another axis"
         );
         assert_eq!(
-            fault(13, "g (float[2, 3] a, float[2] b) => (y) { y = Concat <axis = 0> (a, b) }"),
+            error(13, "g (float[2, 3] a, float[2] b) => (y) { y = Concat <axis = 0> (a, b) }"),
             "concat.axis: tensors of 2 and of 1 axes are joined"
         );
         assert_eq!(
-            fault(13, "g (float[2, 3] a) => (y) { y = Concat <axis = 2> (a) }"),
+            error(13, "g (float[2, 3] a) => (y) { y = Concat <axis = 2> (a) }"),
             "concat.axis: axis is 2, outside [-2, 2) for 2 axes"
         );
     }
@@ -432,13 +431,13 @@ mod tests {
         let types = infer(13, "g (float[7, 3*N] x) => () { a, b, c = Split <axis = 1> (x) }");
         assert_eq!(types["c"], "float[7, N]");
         assert_eq!(
-            fault(13, "g (float[7] x) => () { a, b = Split (x) }"),
+            error(13, "g (float[7] x) => () { a, b = Split (x) }"),
             "split.axis: axis 0 of extent 7 cannot be split into 2 parts of one size"
         );
         let types = infer(18, "g (float[N] x) => () { a, b = Split <num_outputs = 2> (x) }");
         assert_eq!(["a", "b"].map(|name| types[name].as_str()), ["float[(N - 1)//2 + 1]", "float[N//2]"]);
         assert_eq!(
-            fault(18, "g (float[5] x) => () { a, b, c, d = Split <num_outputs = 4> (x) }"),
+            error(18, "g (float[5] x) => () { a, b, c, d = Split <num_outputs = 4> (x) }"),
             "split.axis: nothing of axis 0 is left for part 3"
         );
     }
@@ -446,24 +445,24 @@ mod tests {
     #[test]
     fn parts_fit_the_outputs_and_the_extent() {
         let split = |opset: u32, parts: &str| {
-            fault(
+            error(
                 opset,
                 &format!("g (float[10] x) => () <int64[2] p = {{{parts}}}> {{ a, b = Split (x, p) }}"),
             )
         };
-        assert_eq!(split(13, "3, 8"), "split.axis: In(1) adds up to 11, but axis 0 has extent 10");
-        assert_eq!(split(13, "12, -2"), "split.axis: In(1) has the negative extent -2");
+        assert_eq!(split(13, "3, 8"), "split.axis: input 1 adds up to 11, but axis 0 has extent 10");
+        assert_eq!(split(13, "12, -2"), "split.axis: input 1 has the negative extent -2");
         assert_eq!(
-            fault(18, "g (float[10] x) => () { a, b = Split (x) }"),
+            error(18, "g (float[10] x) => () { a, b = Split (x) }"),
             "split.axis: num_outputs must be given where the input split is left out"
         );
         assert_eq!(
-            fault(18, "g (float[10] x) => () { a, b = Split <num_outputs = 5> (x) }"),
+            error(18, "g (float[10] x) => () { a, b = Split <num_outputs = 5> (x) }"),
             "split.axis: num_outputs is 5, but the node has 2 outputs"
         );
         assert_eq!(
-            fault(13, "g (float[10] x) => () <int64[3] p = {3, 3, 4}> { a, b = Split (x, p) }"),
-            "split.axis: In(1) lists 3 parts, but the node has 2 outputs"
+            error(13, "g (float[10] x) => () <int64[3] p = {3, 3, 4}> { a, b = Split (x, p) }"),
+            "split.axis: input 1 lists 3 parts, but the node has 2 outputs"
         );
     }
 

@@ -1,4 +1,4 @@
-//! Operators that make tensors from attributes and sizes: Constant, ConstantOfShape, EyeLike.
+//! Operators that create tensors from attributes and sizes: Constant, ConstantOfShape, EyeLike.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
@@ -10,15 +10,15 @@ use super::common::{Source, dtype_attr, require_extent, set_named_elem};
 use super::elementwise::SAME_SHAPE;
 use super::items::MAX_ITEMS;
 
-/// The output is the tensor in the one attribute that is given. Source: Constant, attributes.
+/// The output is the tensor in the only attribute that is set. Source: Constant, attributes.
 const CONSTANT: Rule = Rule { name: "constant.value", run: constant };
 
-/// The input lists the extents; all elements are that of `value`, or else the float 0.
-/// Source: ConstantOfShape, `input` and `value`.
+/// The input lists the extents; all elements equal `value` or the float 0. Source: ConstantOfShape, `input`
+/// and `value`.
 const CONSTANT_OF_SHAPE: Rule = Rule { name: "constantofshape.shape", run: constant_of_shape };
 
-/// The output is a matrix of the input's shape, of the type that `dtype` names, or else the input's.
-/// Source: EyeLike, `dtype`.
+/// The output is a matrix with the input's shape and the type of `dtype` or of the input. Source: EyeLike,
+/// `dtype`.
 const EYE_LIKE: Rule = Rule { name: "eyelike.matrix", run: eye_like };
 
 pub(super) const OPERATORS: &[Entry] = &[
@@ -27,7 +27,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("EyeLike", &[SAME_SHAPE, EYE_LIKE]),
 ];
 
-/// The attributes of Constant, of which one is given.
+/// The attributes of Constant; exactly one is set.
 const CONSTANT_FORMS: [&str; 8] = [
     "value",
     "sparse_value",
@@ -43,7 +43,7 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let mut given = None;
     for form in cx.attr_names()? {
         let Some(form) = CONSTANT_FORMS.into_iter().find(|known| *known == form) else { continue };
-        // A reference to an attribute of the function may refer to nothing.
+        // A reference to an unset attribute of the function.
         if !cx.has_attr(form)? {
             continue;
         }
@@ -113,7 +113,7 @@ fn ints(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[i64]) -> Result<(), Rul
     Ok(())
 }
 
-/// A dense tensor that is written down by its elements that are not zero.
+/// A dense tensor given by its non-zero elements.
 fn sparse(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(tensor) = cx.attr_sparse_tensor("sparse_value")? else { return Ok(()) };
     let parts = tensor.parse()?;
@@ -143,7 +143,7 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         if count != 1 {
             return Err(RuleError::attribute("value", format!("has {count} elements, and must have one")));
         }
-        // What is left out is float; a tensor that is there and has no type is none.
+        // An absent attribute means float; a tensor without a type is an error.
         elem = Elem::from_onnx(header.data_type)
             .ok_or_else(|| RuleError::attribute("value", "has no element type"))?;
     }
@@ -202,7 +202,7 @@ fn eye_like(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fault, infer, infer_y};
+    use super::super::testing::{error, infer, infer_y};
 
     #[test]
     fn every_form_of_a_constant_has_its_own_type() {
@@ -233,11 +233,11 @@ mod tests {
     #[test]
     fn a_constant_has_exactly_one_form() {
         assert_eq!(
-            fault(13, "g () => (y) { y = Constant () }"),
+            error(13, "g () => (y) { y = Constant () }"),
             "constant.value: value or another form of the constant must be given"
         );
         assert_eq!(
-            fault(13, "g () => (y) { y = Constant <value_int = 1, value_float = 1.0> () }"),
+            error(13, "g () => (y) { y = Constant <value_int = 1, value_float = 1.0> () }"),
             "constant.value: value_float is given beside value_int, and only one of them may be"
         );
     }
@@ -260,11 +260,11 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_extent_and_a_value_of_two_elements_are_faults() {
+    fn a_negative_extent_and_a_value_of_two_elements_are_errors() {
         let graph = "g () => (y) <int64[2] s = {2, -3}> { y = ConstantOfShape (s) }";
-        assert_eq!(fault(9, graph), "constantofshape.shape: In(0) has the negative extent -3");
+        assert_eq!(error(9, graph), "constantofshape.shape: input 0 has the negative extent -3");
         let graph = "g () => (y) <int64[1] s = {2}> { y = ConstantOfShape <value = float[2] {1, 2}> (s) }";
-        assert_eq!(fault(9, graph), "constantofshape.shape: value has 2 elements, and must have one");
+        assert_eq!(error(9, graph), "constantofshape.shape: value has 2 elements, and must have one");
     }
 
     #[test]
@@ -273,15 +273,15 @@ mod tests {
     }
 
     #[test]
-    fn an_identity_matrix_is_a_matrix_of_the_type_asked_for() {
+    fn an_identity_matrix_has_the_requested_type() {
         assert_eq!(infer_y(9, "g (int64[2, N] x) => (y) { y = EyeLike <dtype = 1> (x) }"), "float[2, N]");
         assert_eq!(infer_y(9, "g (int64[2, N] x) => (y) { y = EyeLike (x) }"), "int64[2, N]");
         assert_eq!(
-            fault(9, "g (int64[2] x) => (y) { y = EyeLike (x) }"),
-            "eyelike.matrix: In(0) has rank 1, not 2..=Some(2)"
+            error(9, "g (int64[2] x) => (y) { y = EyeLike (x) }"),
+            "eyelike.matrix: input 0 has rank 1, not 2"
         );
         assert_eq!(
-            fault(9, "g (int64[2, 2] x) => (y) { y = EyeLike <dtype = 8> (x) }"),
+            error(9, "g (int64[2, 2] x) => (y) { y = EyeLike <dtype = 8> (x) }"),
             "eyelike.matrix: dtype is string, which the output cannot have"
         );
     }

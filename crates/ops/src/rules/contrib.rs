@@ -1,8 +1,9 @@
-//! The operators of ONNX Runtime (`com.microsoft`) whose types the description language cannot express.
+//! Operators of ONNX Runtime (`com.microsoft`) whose types the description language cannot express.
 //!
-//! `data/com.microsoft.txt` describes most of them. These rules run in addition: they compute windows over layouts
-//! with the channels last, and element types that depend on attributes and on which inputs there are. Source of each
-//! rule: the operator's schema in the pinned package, and the recorded types in `tests/runtime_shapes/contrib.txt`.
+//! `data/com.microsoft.txt` describes most operators. These rules run in addition: windows over layouts with
+//! the channels last, and element types that depend on attributes and on the presence of inputs. The source
+//! of each rule is the operator's schema in the pinned package and the recorded types in
+//! `tests/runtime_shapes/contrib.txt`.
 
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
@@ -19,7 +20,7 @@ use super::sliding::{self, Rounding, Windows};
 
 const DOMAIN: &str = "com.microsoft";
 
-/// Source: QLinearConcat, `axis`; the inputs are a scale, a zero point and then triples that a tensor begins.
+/// Source: QLinearConcat, `axis`; the inputs are a scale, a zero point and triples that start with a tensor.
 const CONCAT: Rule = Rule {
     name: "qlinearconcat.axis",
     run: |cx| {
@@ -46,7 +47,7 @@ const QLINEAR_POOL: Rule = Rule {
     run: |cx| if cx.attr_flag("channels_last")? { windows_last(cx, None) } else { Ok(()) },
 };
 
-/// Source: FusedMatMul, `transA`, `transBatchA`; an operand with one axis is a row or a column.
+/// Source: FusedMatMul, `transA`, `transBatchA`; an operand of rank 1 is a row or a column.
 const MATMUL: Rule = Rule { name: "fusedmatmul.contract", run: fused_matmul };
 
 /// Source: GatherBlockQuantized, `output`, `bits`.
@@ -80,7 +81,8 @@ const INTEGER16: Rule = Rule {
     },
 };
 
-/// Source: GroupQueryAttention, `k_quant_type`, `kv_cache_bit_width`: only a quantised cache has elements of its own.
+/// Source: GroupQueryAttention, `k_quant_type`, `kv_cache_bit_width`: only a quantised cache has a separate
+/// element type.
 const CACHE: Rule = Rule {
     name: "groupqueryattention.cache",
     run: |cx| {
@@ -90,7 +92,7 @@ const CACHE: Rule = Rule {
     },
 };
 
-/// Source: LinearAttention, `present_state`: a state that is not given has the elements of the data.
+/// Source: LinearAttention, `present_state`: without an input state, it has the element type of the data.
 const STATE: Rule = Rule {
     name: "linearattention.state",
     run: |cx| if cx.has(In(3)) { Ok(()) } else { cx.same_elem(In(0), Out(1)) },
@@ -122,7 +124,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("SimplifiedLayerNormalization", &[LAYER_SCALE, LAYER_STATISTICS]),
 ];
 
-/// Windows over data whose last axis is the channels. The weights have theirs on axis 1, as in `Conv`.
+/// Windows over data with the channels on the last axis. The weights have theirs on axis 1, as in `Conv`.
 fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 3..=MAX_AXES)?;
     let Some(input) = cx.shape(In(0)) else { return Ok(()) };
@@ -177,7 +179,7 @@ fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> Result<(), Ru
     cx.set_shape(Out(0), &shape)
 }
 
-/// The axes of an operand as a product sees them, each with its extent: batch axes, rows, columns.
+/// The axes of an operand in the order of a product, each with its extent: batch axes, rows, columns.
 fn operand(
     cx: &mut RuleCx<'_, '_>,
     port: Port,
@@ -190,7 +192,7 @@ fn operand(
     let rank = axes.len();
     if rank > 1 {
         if cx.attr_flag(batch_transposed)? {
-            // The first axis takes the place before the last one.
+            // Moves the first axis before the last one.
             axes[..rank - 1].rotate_left(1);
         }
         if cx.attr_flag(transposed)? {
@@ -248,7 +250,7 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &shape)
 }
 
-/// The axis becomes the places of the window, whose elements are a new last axis.
+/// The axis becomes the positions of the window, whose elements are a new last axis.
 fn unfold(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..)?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };

@@ -1,10 +1,10 @@
 //! Operators with nested graphs: If, Loop, Scan, SequenceMap.
 //!
-//! Types flow both ways between a node and its graphs by unification. Shapes flow in before the
-//! graphs are solved and out after. Where the branches of an If differ, each is a case of its own, see
-//! `RuleCx::ask`. What a Loop or Scan carries from iteration to iteration is assumed to keep the shape of the first
-//! one, and that assumption is widened until it holds for every iteration (see `RuleCx::assume_shape`). The number of
-//! iterations can be 0, so what comes out has the shape of what was carried in or of what the body returned.
+//! Types flow in both directions between a node and its graphs by unification. Shapes flow in before the
+//! graphs are solved and out afterwards. If the branches of an If differ, each is a separate case, see
+//! `RuleCx::ask`. The state variables of a Loop or Scan are assumed to keep the shape of the first iteration;
+//! the assumption is widened until it holds for every iteration (see `RuleCx::assume_shape`). The number of
+//! iterations can be 0, so an output has the shape of the initial value or of the body's result.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::{Elem, ElemSet};
@@ -41,12 +41,12 @@ const SEQUENCE_MAP: Control = Control {
     exit: ExitRule { name: "sequencemap.collect", run: sequence_map_exit },
 };
 
-/// The graph in an attribute, which the signature has checked to be there.
+/// The graph in an attribute; the signature has checked its presence.
 fn graph(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<GraphId, RuleError> {
     cx.body(name).ok_or_else(|| RuleError::attribute(name, "must be a graph"))
 }
 
-/// Needs a graph to have a certain number of inputs or outputs.
+/// Requires a graph to have a given number of inputs or outputs.
 pub(super) fn require_count(
     graph: GraphId,
     what: &str,
@@ -60,7 +60,7 @@ pub(super) fn require_count(
     Err(RuleError::Body { graph, message })
 }
 
-/// `if.branches`: both branches take nothing and give as many values as the node. Source: If, `then_branch`.
+/// `if.branches`: both branches have no inputs and as many outputs as the node. Source: If, `then_branch`.
 fn if_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     for name in ["then_branch", "else_branch"] {
         let branch = graph(cx, name)?;
@@ -70,11 +70,11 @@ fn if_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// `if.join`: each output has the type that both branches give, and the dims on which they agree.
-/// Source: If, `outputs`.
+/// `if.join`: each output has the type of both branches, and the dims on which they agree. Source: If,
+/// `outputs`.
 fn if_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
     let (then, other) = (graph(cx, "then_branch")?, graph(cx, "else_branch")?);
-    // A condition that is a constant leaves one branch, whose shapes are the node's.
+    // A constant condition selects one branch, whose shapes are those of the node.
     let live = match cx.truth(In(0)) {
         Some(false) => {
             cx.never_runs(then);
@@ -103,7 +103,7 @@ fn if_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
         }
         match live {
             Some(live) => cx.copy_data(BodyOut(live, at), Out(at)),
-            // Elements on which both branches agree are known whichever runs.
+            // Elements on which both branches agree are known for either branch.
             None => match (cx.ints(a), cx.ints(b)) {
                 (Some(x), Some(y)) if x == y => cx.copy_data(a, Out(at)),
                 (None, None) => {}
@@ -117,12 +117,12 @@ fn if_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
     Ok(Exit::Done)
 }
 
-/// How the inputs and outputs of a Loop pair up with those of its body.
+/// The correspondence of inputs and outputs of a Loop and its body.
 struct LoopPorts {
     body: GraphId,
-    /// How many values are carried from turn to turn.
+    /// Number of state variables.
     state: usize,
-    /// How many outputs are collected, one element a turn.
+    /// Number of scan outputs, which collect one element per iteration.
     scans: usize,
 }
 
@@ -150,8 +150,9 @@ fn loop_ports(cx: &RuleCx<'_, '_>) -> Result<LoopPorts, RuleError> {
     Ok(LoopPorts { body, state, scans })
 }
 
-/// `loop.state`: the body takes the turn's number, the condition and the carried values, and gives the
-/// next condition, the carried values and what is collected. Source: Loop, "Inputs" and `body`.
+/// `loop.state`: the inputs of the body are the iteration number, the condition and the state variables; its
+/// outputs are the next condition, the state variables and the collected values. Source: Loop, "Inputs" and
+/// `body`.
 fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let LoopPorts { body, state, .. } = loop_ports(cx)?;
     for (port, elem) in
@@ -159,10 +160,10 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     {
         cx.set_elem(port, elem)?;
     }
-    // The counter and the condition are single numbers, spelt with as many axes as the node's own.
+    // Iteration number and condition are single numbers of the same rank as those of the node.
     for (port, outer) in [(BodyIn(body, 0), In(0)), (BodyIn(body, 1), In(1))] {
         if cx.rank(port).is_none() {
-            // Runtimes give the counter and the condition the rank that the body declares.
+            // Runtimes give the iteration number and the condition the rank that the body declares.
             let one = cx.dims().constant(1);
             let shape = match cx.declared_shape(port) {
                 Some(declared) if declared.is_empty() => declared,
@@ -172,7 +173,7 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
             cx.assume_shape(port, Some(shape));
         }
     }
-    // A turn begins only where the condition is true.
+    // An iteration starts only if the condition is true.
     let one = cx.dims().constant(1);
     match cx.rank(BodyIn(body, 1)).or_else(|| cx.declared_rank(BodyIn(body, 1))) {
         Some(0) => cx.set_ints(BodyIn(body, 1), Ints::scalar(one)),
@@ -188,11 +189,12 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// `loop.turns`: what is carried keeps its type; what is collected gets a leading axis, one element for each
+/// `loop.turns`: state variables keep their type; collected values get a leading axis with one element per
 /// iteration. Source: Loop, "Outputs".
 fn loop_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
     let LoopPorts { body, state, scans } = loop_ports(cx)?;
-    // Only now, so that a body which changes the type of a carried value is not blamed on a node in it.
+    // Checked after solving, so that an error about the type of a state variable is reported at the loop, not
+    // at a node in its body.
     for at in 0..state {
         let (before, next) = (BodyIn(body, at + 2), BodyOut(body, at + 1));
         match is_unwrapped(cx, before, next) {
@@ -253,7 +255,7 @@ fn loop_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
         let (from, to) = (BodyOut(body, at + 1 + state), Out(at + state));
         cx.set_elems(from, ElemSet::ALL)?;
         cx.same_type(from, to)?;
-        // What a body that never runs would return depends on what the runtime infers of it.
+        // The type of a body that never runs depends on the inference of the runtime.
         let known = if trips.known == Knowledge::Never { None } else { cx.shape(from) };
         let Some(element) = known else { continue };
         let element = cx.collected(trips, element);
@@ -263,8 +265,8 @@ fn loop_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
     Ok(Exit::Done)
 }
 
-/// The value after the last iteration: that before the first one if no iteration changes it, or one that every iteration
-/// returns, if there is an iteration.
+/// The value after the last iteration: the initial one if no iteration changes it, or one that every
+/// iteration returns if there is at least one.
 pub(super) fn last_value(
     cx: &mut RuleCx<'_, '_>,
     trips: Trips,
@@ -279,8 +281,8 @@ pub(super) fn last_value(
     }
 }
 
-/// Whether a carried value is an optional before each iteration and what is inside it afterwards. Runtimes take a value
-/// where an optional of it is expected.
+/// Whether a state variable is an optional before each iteration and its content afterwards. Runtimes accept a
+/// value for an optional.
 fn is_unwrapped(cx: &mut RuleCx<'_, '_>, before: Port, next: Port) -> bool {
     cx.kind(before) == Kind::Optional
         && match cx.kind(next) {
@@ -289,7 +291,7 @@ fn is_unwrapped(cx: &mut RuleCx<'_, '_>, before: Port, next: Port) -> bool {
         }
 }
 
-/// Gives an output its shape. An extent that is unknown now and was before stays the same unknown.
+/// Sets the shape of an output; an extent that was unknown before keeps its unknown.
 pub(super) fn set_last(cx: &mut RuleCx<'_, '_>, port: Port, shape: &[DimId]) -> Result<(), RuleError> {
     let known = cx.shape(port).filter(|known| known.len() == shape.len());
     let dims: DimVec = shape
@@ -303,8 +305,8 @@ pub(super) fn set_last(cx: &mut RuleCx<'_, '_>, port: Port, shape: &[DimId]) -> 
     cx.set_shape(port, &dims)
 }
 
-/// The number of iterations if the condition that the body returns never ends the loop; `None` where the first one may
-/// not begin or the trip count is unknown.
+/// Number of iterations if the condition returned by the body never ends the loop; `None` if the first
+/// iteration may not start or the trip count is unknown.
 fn iterations_begun(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
     if cx.has(In(1)) && cx.truth(In(1)) != Some(true) {
         return None;
@@ -318,7 +320,7 @@ fn iterations_begun(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
     }
 }
 
-/// The number of iterations, where the trip count is known and the condition never ends the loop early.
+/// Number of iterations, if the trip count is known and the condition never ends the loop early.
 fn trip_count(cx: &mut RuleCx<'_, '_>, body: GraphId) -> Result<Option<DimId>, RuleError> {
     let zero = cx.dims().constant(0);
     let starts = if cx.has(In(1)) { cx.truth(In(1)) } else { Some(true) };
@@ -339,7 +341,7 @@ fn trip_count(cx: &mut RuleCx<'_, '_>, body: GraphId) -> Result<Option<DimId>, R
     Ok(Some(cx.dims().max(count, zero)))
 }
 
-/// `sequencemap.elements`: the body takes one element of each sequence, and other inputs as they are.
+/// `sequencemap.elements`: the inputs of the body are one element of each sequence, and the other inputs.
 /// Source: SequenceMap, "Inputs" and `body`.
 fn sequence_map_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let body = graph(cx, "body")?;
@@ -366,7 +368,7 @@ fn sequence_map_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// `sequencemap.collect`: each output is the sequence of what the body gives. Source: SequenceMap, "Outputs".
+/// `sequencemap.collect`: each output is the sequence of the body's results. Source: SequenceMap, "Outputs".
 fn sequence_map_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
     let body = graph(cx, "body")?;
     for at in 0..cx.output_count() {

@@ -1,8 +1,8 @@
 //! Convolutions: Conv and its quantised forms, ConvTranspose, DeformConv.
 //!
-//! The input is `[N, C, D1, ..., Dn]`, the weights are `[M, C / group, k1, ..., kn]` (for ConvTranspose
-//! `[C, M / group, k1, ..., kn]`), the output is `[N, M, O1, ..., On]`. How the spatial extents follow
-//! is in [`super::sliding`].
+//! The input is `[N, C, D1, ..., Dn]`, the weights are `[M, C / group, k1, ..., kn]` (for ConvTranspose `[C,
+//! M / group, k1, ..., kn]`), the output is `[N, M, O1, ..., On]`. [`super::sliding`] computes the spatial
+//! extents.
 
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
@@ -20,7 +20,7 @@ mod transpose;
 
 pub(super) use transpose::DYNAMIC_PADS;
 
-/// Which inputs of a convolution are which.
+/// The input ports of a convolution.
 #[derive(Clone, Copy)]
 struct Ports {
     input: Port,
@@ -29,19 +29,20 @@ struct Ports {
 }
 
 const PLAIN: Ports = Ports { input: In(0), weights: In(1), bias: Some(In(2)) };
-/// The windows of a convolution whose weights are laid out in blocks of channels.
+/// The windows of a convolution with weights in a blocked channel layout.
 pub(super) const CONV_WINDOWS: Rule = Rule { name: "nchwc.windows", run: |cx| convolve(cx, PLAIN) };
-/// The inputs behind the weights of ConvInteger are zero points.
+/// The inputs of ConvInteger after the weights are zero points.
 const INTEGER: Ports = Ports { bias: None, ..PLAIN };
 const QLINEAR: Ports = Ports { input: In(0), weights: In(3), bias: Some(In(8)) };
 
-/// The places of the windows are the output's extents. Source: Conv, `auto_pad`, `kernel_shape`, `pads`.
+/// The number of window positions is the spatial extent of the output. Source: Conv, `auto_pad`,
+/// `kernel_shape`, `pads`.
 const CONV: Rule = Rule { name: "conv.windows", run: |cx| convolve(cx, PLAIN) };
-/// The channels of the input are those of the weights for all groups. Source: Conv, `W`, `group`.
+/// The input has the channels of the weights for all groups. Source: Conv, `W`, `group`.
 const CONV_CHANNELS: Rule = Rule { name: "conv.channels", run: |cx| channels(cx, PLAIN) };
-/// One number for each output channel. Source: Conv, `B`.
+/// One number per output channel. Source: Conv, `B`.
 const CONV_BIAS: Rule = Rule { name: "conv.bias", run: |cx| bias(cx, PLAIN) };
-/// The attribute repeats what the weights say. Source: Conv, `kernel_shape`.
+/// The attribute equals the extents of the weights. Source: Conv, `kernel_shape`.
 const CONV_KERNEL: Rule = Rule { name: "conv.kernel", run: |cx| kernel(cx, PLAIN) };
 
 /// As Conv. Source: ConvInteger, `auto_pad`, `kernel_shape`, `pads`.
@@ -60,8 +61,8 @@ const QLINEAR_CONV_BIAS: Rule = Rule { name: "qlinearconv.bias", run: |cx| bias(
 /// As Conv. Source: QLinearConv, `kernel_shape`.
 const QLINEAR_CONV_KERNEL: Rule = Rule { name: "qlinearconv.kernel", run: |cx| kernel(cx, QLINEAR) };
 
-/// The weights have one zero point, or one for each output channel.
-/// Source: ConvInteger, `x_zero_point`, `w_zero_point`.
+/// The weights have one zero point, or one per output channel. Source: ConvInteger, `x_zero_point`,
+/// `w_zero_point`.
 const CONV_INTEGER_ZERO_POINTS: Rule = Rule {
     name: "convinteger.zero_points",
     run: |cx| {
@@ -70,8 +71,8 @@ const CONV_INTEGER_ZERO_POINTS: Rule = Rule {
     },
 };
 
-/// The tensors have one scale and zero point each, the weights one, or one for each output channel.
-/// Source: QLinearConv, `x_scale` to `y_zero_point`.
+/// Each tensor has one scale and zero point; the weights may have one per output channel. Source:
+/// QLinearConv, `x_scale` to `y_zero_point`.
 const QLINEAR_CONV_SCALES: Rule = Rule {
     name: "qlinearconv.scales",
     run: |cx| {
@@ -109,7 +110,7 @@ fn convolve(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &shape)
 }
 
-/// The number of spatial axes, from the input, the weights or `kernel_shape`, which must agree.
+/// Number of spatial axes of the input, the weights and `kernel_shape`, which must agree.
 fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<usize>, RuleError> {
     let input = cx.require_rank(ports.input, 3..)?;
     let weights = cx.require_rank(ports.weights, 3..)?;
@@ -151,7 +152,7 @@ fn group(cx: &RuleCx<'_, '_>) -> Result<i64, RuleError> {
     }
 }
 
-/// Needs `group` to divide a number of channels.
+/// Requires `group` to divide a number of channels.
 fn divides(cx: &mut RuleCx<'_, '_>, group: i64, channels: DimId, which: &str) -> Result<(), RuleError> {
     match cx.const_dim(channels) {
         Some(channels) if channels.checked_rem(group) != Some(0) => {
@@ -167,7 +168,7 @@ fn bias(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     bias_fits(cx, ports, channels)
 }
 
-/// Needs the bias to be a vector with one element for each output channel.
+/// Requires the bias to be a vector with one element per output channel.
 fn bias_fits(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<Extent>) -> Result<(), RuleError> {
     let Some(bias) = ports.bias else { return Ok(()) };
     cx.require_rank(bias, 1..=1)?;
@@ -177,7 +178,7 @@ fn bias_fits(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<Extent>) ->
     Ok(())
 }
 
-/// Needs the spatial axes of the weights to have the extents in `kernel_shape`.
+/// Requires the spatial axes of the weights to have the extents of `kernel_shape`.
 fn kernel(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     let Some(weights) = cx.shape(ports.weights) else { return Ok(()) };
     let Some(given) = sliding::kernel_shape(cx, weights.len().saturating_sub(2))? else { return Ok(()) };
@@ -188,7 +189,7 @@ fn kernel(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// Needs a tensor to hold one number, or one for each output channel.
+/// Requires a tensor to have one element, or one per output channel.
 fn single_or_per_channel(cx: &mut RuleCx<'_, '_>, port: Port, weights: Port) -> Result<(), RuleError> {
     cx.require_rank(port, ..=1)?;
     let (Some(shape), Some(weights_shape)) = (cx.shape(port), cx.shape(weights)) else { return Ok(()) };
@@ -199,7 +200,7 @@ fn single_or_per_channel(cx: &mut RuleCx<'_, '_>, port: Port, weights: Port) -> 
     Ok(())
 }
 
-/// Batch and channels of the output.
+/// Batch and channel extents of the output.
 fn leading(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<DimId>) -> DimVec {
     let batch = cx.shape(ports.input).and_then(|input| input.first().copied());
     let batch = batch.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
@@ -207,7 +208,7 @@ fn leading(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<DimId>) -> Di
     [batch, channels].into_iter().collect()
 }
 
-/// The spatial extents of the output.
+/// Spatial extents of the output.
 fn spatial_extents(
     cx: &mut RuleCx<'_, '_>,
     input: Port,

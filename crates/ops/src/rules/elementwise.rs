@@ -1,7 +1,7 @@
-//! Operators that work element by element, with the broadcasting of their version.
+//! Element-wise operators with the broadcasting rules of their version.
 //!
-//! Their element types follow from the signature. What is left is the shape, and, because exporters
-//! compute shapes with them, the value of small integer tensors.
+//! The signature determines the element types. The rules compute the shape and, because exporters compute
+//! shapes with these operators, the values of small integer tensors.
 
 use smallvec::SmallVec;
 use typeloom_solver::rule::Port::{In, Out};
@@ -16,28 +16,28 @@ use fold::{
 };
 use fold::{MOD, MUL, NEG, NOT, OR, POW, SUB, SUM, WHERE, XOR};
 
-/// The output has the shape of the first input; knowledge flows both ways.
+/// The output has the shape of the first input, and the first input that of the output.
 pub(super) const SAME_SHAPE: Rule = Rule { name: "elementwise.shape", run: same_shape };
 
-/// The output has the shape that all inputs broadcast to.
-/// Source: "Broadcasting in ONNX", multidirectional broadcasting.
+/// The output has the broadcast shape of all inputs. Source: "Broadcasting in ONNX", multidirectional
+/// broadcasting.
 pub(super) const BROADCAST: Rule = Rule { name: "broadcast.shape", run: broadcast };
 
-/// The second input broadcasts to the first, whose shape the output has.
-/// Source: "Broadcasting in ONNX", unidirectional broadcasting.
+/// The second input broadcasts to the first, whose shape the output has. Source: "Broadcasting in ONNX",
+/// unidirectional broadcasting.
 pub(super) const BROADCAST_TO_FIRST: Rule = Rule { name: "broadcast.to_first", run: broadcast_to_first };
 
-/// Broadcasting before version 7: only when the attribute `broadcast` asks for it, and from `axis` on.
-/// Source: Add version 6, `axis` and `broadcast`.
+/// Broadcasting before version 7: only with the attribute `broadcast`, starting at `axis`. Source: Add
+/// version 6, `axis` and `broadcast`.
 const BROADCAST_AT_AXIS: Rule = Rule { name: "broadcast.at_axis", run: broadcast_at_axis };
 
-/// All inputs and the output have one shape. Source: Sum version 6.
+/// All inputs and the output have the same shape. Source: Sum version 6.
 const ALL_SAME_SHAPE: Rule = Rule { name: "elementwise.all", run: all_same_shape };
 
 /// The bounds of Clip are single numbers. Source: Clip version 11, `min` and `max`.
 const CLIP_BOUNDS: Rule = Rule { name: "clip.bounds", run: clip_bounds };
 
-/// Nothing but the shape.
+/// The shape only.
 const UNARY: &[Rule] = &[SAME_SHAPE];
 
 pub(super) const OPERATORS: &[Entry] = &[
@@ -162,7 +162,7 @@ fn broadcast_to_first(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 fn broadcast_at_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if !cx.attr_flag("broadcast")? {
-        // The specification asks for equal shapes here; runtimes and the reference broadcast all the same.
+        // The specification requires equal shapes here; runtimes and the reference broadcast nevertheless.
         return broadcast_to_first(cx);
     }
     cx.same_shape(In(0), Out(0))?;
@@ -196,7 +196,7 @@ fn all_same_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 fn clip_bounds(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     for bound in [In(1), In(2)] {
-        // A tensor of one element is what exporters write for a scalar; runtimes take it.
+        // Exporters write a tensor of one element instead of a scalar, and runtimes accept it.
         if let Some(shape) = cx.shape(bound)
             && shape.iter().any(|dim| cx.const_dim(*dim).is_some_and(|extent| extent != 1))
         {

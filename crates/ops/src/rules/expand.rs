@@ -8,10 +8,10 @@ use super::Entry;
 use super::common::{list, product, require_extent, single, unknown_extent};
 use super::items::{Items, constant_shape, separable, strides, whole};
 
-/// The output has the shape to which the input's and the target broadcast. Source: Expand, `shape`.
+/// The output has the broadcast shape of the input and the target. Source: Expand, `shape`.
 const EXPAND: Rule = Rule { name: "expand.target", run: expand };
 
-/// The elements, repeated along the axes that grew. Source: Expand.
+/// The elements, repeated along the expanded axes. Source: Expand.
 const EXPAND_VALUE: Rule = Rule { name: "expand.value", run: expand_value };
 
 /// Each extent is multiplied by its number of repeats. Source: Tile, `repeats`.
@@ -47,7 +47,7 @@ fn expand(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
             (Some((at, own)), Some(Some(asked))) => cx.broadcast_dim((In(0), at, own), (In(1), asked))?,
             (Some((_, own)), None) => own,
             (None, Some(Some(asked))) => asked,
-            // Whatever is asked for, an extent that is not 1 stays.
+            // An extent other than 1 is unchanged by any target.
             (Some((_, own)), Some(None)) if is_never_one(cx, own) => own,
             (_, Some(None)) | (None, None) => unknown_extent(cx, Out(0), axis),
         });
@@ -101,12 +101,12 @@ fn tile(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if let Some(len) = repeats.len
         && len != shape.len()
     {
-        return Err(repeats.source.fault(format!("has {len} items, but the input has {} axes", shape.len())));
+        return Err(repeats.source.error(format!("has {len} items, but the input has {} axes", shape.len())));
     }
     let Some(items) = repeats.items else { return cx.set_rank(Out(0), shape.len()) };
     for (extent, count) in shape.iter_mut().zip(items) {
         if cx.const_dim(count).is_some_and(|count| count < 0) {
-            return Err(repeats.source.fault("has a negative number of repeats"));
+            return Err(repeats.source.error("has a negative number of repeats"));
         }
         *extent = product(cx, repeats.source, *extent, count)?;
     }
@@ -127,14 +127,14 @@ fn tile_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &shape)
 }
 
-/// A number of Tile version 1, whose numbers have the type of the data.
+/// A number input of Tile version 1, which has the type of the data.
 fn tile_number(cx: &mut RuleCx<'_, '_>, at: usize) -> Result<Option<DimId>, RuleError> {
     if let Some(item) = single(cx, In(at))? {
         return Ok(Some(item));
     }
     let number = cx.floats(In(at)).and_then(|floats| floats.items.first().copied());
     let whole = number.filter(|number| number.fract() == 0.0 && number.abs() < 2_147_483_648.0);
-    // A whole number of 31 bits, see above.
+    // An integer of at most 31 bits because of the check above.
     let whole = whole.map(|number| number as i64);
     Ok(whole.map(|number| cx.dims().constant(number)))
 }
@@ -168,7 +168,7 @@ fn tile_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fault, infer_y};
+    use super::super::testing::{error, infer_y};
 
     fn expanded(input: &str, target: &str) -> String {
         let count = target.split(',').count();
@@ -181,14 +181,17 @@ mod tests {
         assert_eq!(infer_y(13, &expanded("N, 1", "1, 4")), "float[N, 4]");
         assert_eq!(infer_y(13, &expanded("2, N, 3", "3")), "float[2, N, 3]");
         assert_eq!(
-            fault(13, &expanded("3, 4", "2, 4")),
-            "expand.target: In(0) axis Some(0) and In(1) axis None are broadcast"
+            error(13, &expanded("3, 4", "2, 4")),
+            "expand.target: axis 0 of input 0 and input 1 are broadcast"
         );
-        assert_eq!(fault(13, &expanded("3, 4", "3, -1")), "expand.target: In(1) has the negative extent -1");
+        assert_eq!(
+            error(13, &expanded("3, 4", "3, -1")),
+            "expand.target: input 1 has the negative extent -1"
+        );
     }
 
     #[test]
-    fn an_extent_that_is_not_1_stays_whatever_is_asked_for() {
+    fn an_extent_other_than_1_is_unchanged_by_any_target() {
         let graph = "g (float[3, 1, N + 2] x, int64[3] t) => (y) { y = Expand (x, t) }";
         assert_eq!(infer_y(13, graph), "float[3, ?, N + 2]");
     }
@@ -213,11 +216,11 @@ mod tests {
             format!("g (float[N, 3] x) => (y) <int64[{count}] r = {{{repeats}}}> {{ y = Tile (x, r) }}")
         };
         assert_eq!(infer_y(13, &tiled("2, 1")), "float[2*N, 3]");
-        assert_eq!(fault(13, &tiled("2")), "tile.repeats: In(1) has 1 items, but the input has 2 axes");
-        assert_eq!(fault(13, &tiled("2, -1")), "tile.repeats: In(1) has a negative number of repeats");
+        assert_eq!(error(13, &tiled("2")), "tile.repeats: input 1 has 1 items, but the input has 2 axes");
+        assert_eq!(error(13, &tiled("2, -1")), "tile.repeats: input 1 has a negative number of repeats");
         assert_eq!(
-            fault(13, &tiled("1, 9223372036854775807")),
-            "tile.repeats: In(1) makes an axis longer than any tensor can be"
+            error(13, &tiled("1, 9223372036854775807")),
+            "tile.repeats: input 1 makes an axis longer than any tensor can be"
         );
         let graph =
             "g (float[N, 3] x) => (y) <float tiles = {2}, float axis = {1}> { y = Tile (x, tiles, axis) }";

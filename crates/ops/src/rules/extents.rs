@@ -1,4 +1,4 @@
-//! Operators that read shapes: Shape and Size. With them, extents become values.
+//! Operators that read shapes: Shape and Size. Their outputs are values computed from extents.
 
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Ints, Rule, RuleCx, RuleError};
@@ -6,8 +6,8 @@ use typeloom_solver::rule::{Ints, Rule, RuleCx, RuleError};
 use super::Entry;
 use super::common::unknown_extent;
 
-/// The extents of the axes in `start..end`, counted from the end where negative and cut to the axes
-/// there are. Source: Shape version 15, `start` and `end`.
+/// The extents of the axes in `start..end`; negative bounds count from the end, and the range is clamped to
+/// the rank. Source: Shape version 15, `start` and `end`.
 const SHAPE: Rule = Rule { name: "shape.extents", run: shape };
 
 /// The product of all extents. Source: Size, `size`.

@@ -1,29 +1,30 @@
-//! Operators that pick elements or slices by index: Gather, GatherElements, GatherND.
+//! Operators that select elements or slices by index: Gather, GatherElements, GatherND.
 
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Counting, CountingOrder, DimVec, Extent, Ints, Rule, RuleCx, RuleError};
+use typeloom_types::shape::position;
 
 use super::Entry;
 use super::common::{require_at_most, require_indices};
 use super::items::{Items, MAX_ITEMS, put_whole, separable, strides, whole};
 
-/// The axes of the indices stand in the place of `axis`. Source: Gather, output rank `q + (r - 1)`.
+/// The axes of the indices replace `axis`. Source: Gather, output rank `q + (r - 1)`.
 const GATHER: Rule = Rule { name: "gather.axis", run: gather };
 
 /// The slices at the indices. Source: Gather, pseudo code.
 const GATHER_VALUE: Rule = Rule { name: "gather.value", run: gather_value };
 
-/// The output has the shape of the indices, which have as many axes as the data and, but for `axis`, are
-/// nowhere longer. Source: GatherElements, `indices`.
+/// The output has the shape of the indices, which have the rank of the data and, except for `axis`, no larger
+/// extents. Source: GatherElements, `indices`.
 const GATHER_ELEMENTS: Rule = Rule { name: "gatherelements.shape", run: gather_elements };
 
 /// The elements at the indices. Source: GatherElements, pseudo code.
 const GATHER_ELEMENTS_VALUE: Rule = Rule { name: "gatherelements.value", run: gather_elements_value };
 
-/// The last axis of the indices lists positions along the axes of the data behind the batch axes.
-/// Source: GatherND, `batch_dims` and the output's rank.
+/// The last axis of the indices lists positions along the axes of the data after the batch axes. Source:
+/// GatherND, `batch_dims` and the output's rank.
 const GATHER_ND: Rule = Rule { name: "gathernd.tuples", run: gather_nd };
 
 pub(super) const OPERATORS: &[Entry] = &[
@@ -43,7 +44,8 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &shape)
 }
 
-/// The constants among the indices lie within the axis, counted from either end, and so do positions that a `Range` counts.
+/// Requires constant indices, and those counted by a `Range`, to be within the axis; negative ones count from
+/// the end.
 fn require_all_indices(cx: &mut RuleCx<'_, '_>, axis: Extent) -> Result<(), RuleError> {
     if let Some(Counting { least, greatest, .. }) = cx.counting(In(1))
         && cx.dims().is_non_negative(least)
@@ -66,7 +68,7 @@ fn require_all_indices(cx: &mut RuleCx<'_, '_>, axis: Extent) -> Result<(), Rule
     require_indices(cx, In(1), constants.into_iter(), axis)
 }
 
-/// The constants in the last axis of the indices lie within the axes of the data from `batch` on.
+/// Requires the constants in the last axis of the indices to be within the axes of the data from `batch` on.
 pub(super) fn require_tuples(
     cx: &mut RuleCx<'_, '_>,
     data: &[DimId],
@@ -84,14 +86,7 @@ pub(super) fn require_tuples(
     Ok(())
 }
 
-/// The position of an index along an axis of this extent.
-fn position(index: i64, extent: usize) -> Option<usize> {
-    let count = i64::try_from(extent).ok()?;
-    let at = if index < 0 { index.checked_add(count)? } else { index };
-    usize::try_from(at).ok().filter(|at| *at < extent)
-}
-
-/// The indices, element by element as far as they are known; all unknown where only their shape is.
+/// The indices with unknown elements as `None`; all unknown if only their shape is known.
 fn indices(cx: &mut RuleCx<'_, '_>) -> Option<(Vec<usize>, Vec<Option<i64>>)> {
     if let Some(ints) = cx.ints(In(1)) {
         let known = ints.items.iter().map(|item| cx.const_dim(*item)).collect();
@@ -99,7 +94,7 @@ fn indices(cx: &mut RuleCx<'_, '_>) -> Option<(Vec<usize>, Vec<Option<i64>>)> {
     }
     let shape = super::items::constant_shape(cx, In(1))?;
     let count = shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent))?;
-    // One item of a shape, picked by an index that only the run knows.
+    // One element selected by an index that is known at run time only.
     (count == 1).then(|| (shape, vec![None]))
 }
 
@@ -135,13 +130,13 @@ fn gather_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// Elements of consecutive numbers: exporters take the first and the last position from a `Range`.
+/// Elements at consecutive positions: exporters take the first and the last position of a `Range`.
 fn counted_value(cx: &mut RuleCx<'_, '_>, Counting { least, greatest, order }: Counting) {
     let Some(indices) = cx.ints(In(1)) else { return };
     let Some(known) = cx.const_ints(In(1)) else { return };
     let mut items = Vec::with_capacity(known.len());
     for index in known {
-        // From the end, the last element has the index -1.
+        // The last element has the index -1 when counted from the end.
         let (from, by) = match (order, index < 0) {
             (CountingOrder::Rising, false) => (least, Some(index)),
             (CountingOrder::Rising, true) => (greatest, index.checked_add(1)),
@@ -162,8 +157,8 @@ fn gather_elements(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     require_inside(cx, axis)
 }
 
-/// Indices that stand beside the elements they pick: as many axes as the data, and, but for the axis they
-/// count along, nowhere longer. Source: GatherElements and ScatterElements, `indices`.
+/// Requires indices of the rank of the data and, except for the indexed axis, with no larger extents. Source:
+/// GatherElements and ScatterElements, `indices`.
 pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>, axis: i64) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..)?;
     let (Some(data), Some(indices)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
@@ -240,7 +235,7 @@ fn gather_nd(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{conditions, fault, infer_y};
+    use super::super::testing::{conditions, error, infer_y};
 
     #[test]
     fn the_axes_of_the_indices_stand_in_the_place_of_the_axis() {
@@ -251,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn an_index_outside_the_axis_is_a_fault() {
+    fn an_index_outside_the_axis_is_an_error() {
         let graph = "g (float[3, 2] x) => (y) <int64[2] i = {0, 3}> { y = Gather (x, i) }";
-        assert_eq!(fault(13, graph), "gather.axis: In(1) has the index 3, outside [-3, 3) for axis 0");
+        assert_eq!(error(13, graph), "gather.axis: input 1 has the index 3, outside [-3, 3) for axis 0");
         let graph = "g (float[3, 2] x) => (y) <int64[2] i = {0, -3}> { y = Gather <axis = 2> (x, i) }";
-        assert_eq!(fault(13, graph), "gather.axis: axis is 2, outside [-2, 2) for 2 axes");
+        assert_eq!(error(13, graph), "gather.axis: axis is 2, outside [-2, 2) for 2 axes");
         assert_eq!(
-            fault(13, "g (int64 i) => (y) <float x = {1}> { y = Gather (x, i) }"),
-            "gather.axis: In(0) has rank 0, not 1..=None"
+            error(13, "g (int64 i) => (y) <float x = {1}> { y = Gather (x, i) }"),
+            "gather.axis: input 0 has rank 0, not 1 or more"
         );
     }
 
@@ -311,12 +306,12 @@ mod tests {
         );
         assert_eq!(y, "float[1, 1, 4, 3]");
         assert_eq!(
-            fault(13, "g (float[3, 2] x, int64[2, 3] i) => (y) { y = GatherElements (x, i) }"),
+            error(13, "g (float[3, 2] x, int64[2, 3] i) => (y) { y = GatherElements (x, i) }"),
             "gatherelements.shape: the indices have 3 elements along axis 1, but the data has 2"
         );
         assert_eq!(
-            fault(13, "g (float[3, 2] x, int64[2] i) => (y) { y = GatherElements (x, i) }"),
-            "gatherelements.shape: In(1) has rank 1, not 2..=Some(2)"
+            error(13, "g (float[3, 2] x, int64[2] i) => (y) { y = GatherElements (x, i) }"),
+            "gatherelements.shape: input 1 has rank 1, not 2"
         );
     }
 
@@ -331,16 +326,16 @@ mod tests {
         assert_eq!(infer_y(13, &with(1, "A, B, C", "A, N, 1")), "float[A, N, C]");
         assert_eq!(infer_y(13, &with(0, "A, B", "K")), "float[]", "how long a tuple is decides the rank");
         assert_eq!(
-            fault(13, &with(0, "A, B", "N, 3")),
+            error(13, &with(0, "A, B", "N, 3")),
             "gathernd.tuples: the indices are 3 numbers each, for 2 axes"
         );
         assert_eq!(
-            fault(13, &with(2, "A, B", "A, B, 1")),
+            error(13, &with(2, "A, B", "A, B, 1")),
             "gathernd.tuples: batch_dims is 2, and must be in [0, 2)"
         );
         assert_eq!(
-            fault(13, &with(1, "3, B", "4, N, 1")),
-            "gathernd.tuples: In(0) axis Some(0) and In(1) axis Some(0) are a batch axis"
+            error(13, &with(1, "3, B", "4, N, 1")),
+            "gathernd.tuples: axis 0 of input 0 and axis 0 of input 1 are a batch axis"
         );
     }
 

@@ -1,18 +1,18 @@
-//! Constants that are moved: which element of the input each element of an output is.
+//! Constants whose elements are moved: the input position of each output element.
 //!
-//! Only small constants are followed ([`MAX_ITEMS`] elements): those that exporters compute shapes with.
+//! Only small constants are tracked ([`MAX_ITEMS`] elements), because exporters compute shapes with these.
 
 use std::sync::Arc;
 
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::{Floats, Ints, MAX_ELEMENTS, Port, RuleCx};
 
-/// The most elements of a constant that is followed through a move.
+/// Maximum number of elements of a constant that is tracked through a move.
 pub(super) const MAX_ITEMS: usize = MAX_ELEMENTS;
 
 /// A constant of either kind.
 pub(super) enum Items {
-    /// Integers or truth values, or whole floats that are not all constants.
+    /// Integers, truth values, or integral floats that are not all constants.
     Ints(Arc<Ints>),
     /// Floating-point numbers.
     Floats(Arc<Floats>),
@@ -21,7 +21,7 @@ pub(super) enum Items {
 impl Items {
     /// The constant at a port, if it is known and small.
     pub(super) fn at(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<Self> {
-        // A large initializer is not even read.
+        // Large initializers are not read.
         if let Some(shape) = cx.shape(port) {
             let extents = shape.iter().filter_map(|dim| cx.const_dim(*dim)).filter(|extent| *extent > 0);
             if extents.fold(1_i64, i64::saturating_mul) > i64::try_from(MAX_ITEMS).unwrap_or(i64::MAX) {
@@ -39,7 +39,6 @@ impl Items {
         floats.map(Self::Floats)
     }
 
-    /// Its extents.
     pub(super) fn shape(&self) -> &[usize] {
         match self {
             Self::Ints(ints) => &ints.shape,
@@ -47,7 +46,7 @@ impl Items {
         }
     }
 
-    /// How many elements it has.
+    /// Number of elements.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Ints(ints) => ints.items.len(),
@@ -55,8 +54,8 @@ impl Items {
         }
     }
 
-    /// Records at `to` a tensor of this shape whose elements are those at `positions` of this one; `None`
-    /// is an element that nobody knows.
+    /// Records at `to` a tensor of this shape with the elements at `positions` of this one; `None` is an
+    /// unknown element.
     pub(super) fn put(
         &self,
         cx: &mut RuleCx<'_, '_>,
@@ -86,12 +85,13 @@ impl Items {
     }
 }
 
-/// Whether a float type is followed as integers where all elements are whole; the others hold too few exactly.
+/// Whether integral elements of a float type are tracked as integers; other types represent too few integers
+/// exactly.
 pub(super) fn follows_whole(elem: Elem) -> bool {
     elem == Elem::FLOAT || elem == Elem::DOUBLE
 }
 
-/// The integers at a port, or its floats as integers if all of them are whole.
+/// The integers at a port, or its floats as integers if all are integral.
 pub(super) fn whole_items(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<Arc<Ints>> {
     if let Some(ints) = cx.ints(port) {
         return Some(ints);
@@ -107,7 +107,7 @@ pub(super) fn whole_items(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<Arc<Int
     Some(Arc::new(Ints { shape: floats.shape.clone(), items }))
 }
 
-/// Records integers at a port; at a float port as floats where all of them are constants.
+/// Records integers at a port; at a float port as floats if all are constants.
 pub(super) fn put_whole(cx: &mut RuleCx<'_, '_>, port: Port, ints: Ints) {
     let Some(elem) = cx.elem(port).filter(|elem| follows_whole(*elem)) else {
         return cx.set_ints(port, ints);
@@ -115,7 +115,7 @@ pub(super) fn put_whole(cx: &mut RuleCx<'_, '_>, port: Port, ints: Ints) {
     let limit = if elem == Elem::FLOAT { 1_i64 << 24 } else { 1_i64 << 53 };
     let constants: Option<Vec<i64>> = ints.items.iter().map(|item| cx.const_dim(*item)).collect();
     match constants {
-        // Whole numbers up to 2^53 are doubles.
+        // Integers up to 2^53 are doubles.
         Some(items) if items.iter().all(|item| (-limit..=limit).contains(item)) => {
             let items = items.into_iter().map(|item| item as f64).collect();
             cx.set_floats(port, Floats { shape: ints.shape, items });
@@ -125,7 +125,7 @@ pub(super) fn put_whole(cx: &mut RuleCx<'_, '_>, port: Port, ints: Ints) {
     }
 }
 
-/// How many elements apart neighbours along each axis are, in row-major order.
+/// The row-major strides of a shape.
 pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -134,8 +134,8 @@ pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The positions of a move in which each axis of the output adds an offset of its own: `axes[i][j]` is the
-/// offset of index `j` along axis `i`. `None` where the output is too large to follow.
+/// The positions of a move in which each output axis adds its own offset: `axes[i][j]` is the offset of index
+/// `j` along axis `i`. `None` if the output is too large to track.
 pub(super) fn separable(axes: &[Vec<Option<usize>>]) -> Option<(Vec<usize>, Vec<Option<usize>>)> {
     let shape: Vec<usize> = axes.iter().map(Vec::len).collect();
     let count = shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent))?;
@@ -152,12 +152,12 @@ pub(super) fn separable(axes: &[Vec<Option<usize>>]) -> Option<(Vec<usize>, Vec<
     Some((shape, positions))
 }
 
-/// Every index of an axis that stays as it is.
+/// Offsets of an axis that is copied unchanged.
 pub(super) fn whole(extent: usize, stride: usize) -> Vec<Option<usize>> {
     (0..extent).map(|index| Some(index * stride)).collect()
 }
 
-/// Gives `to` the elements at `from` in the same order, where the shape of `to` is known: what reshaping does.
+/// Gives `to` the elements of `from` in the same order if the shape of `to` is known, as a reshape does.
 pub(super) fn relabel(cx: &mut RuleCx<'_, '_>, from: Port, to: Port) {
     let Some(items) = Items::at(cx, from) else {
         if let Some(counting) = cx.counting(from) {

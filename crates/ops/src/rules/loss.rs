@@ -1,11 +1,11 @@
-//! Losses over classes: scores `[N, C, d1, ...]`, labels `[N, d1, ...]`, one weight a class.
+//! Losses over classes: scores `[N, C, d1, ...]`, labels `[N, d1, ...]`, one weight per class.
 
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Rule, RuleCx, RuleError};
 
 use super::Entry;
 
-/// Labels have the scores' shape without the classes, and so has the loss unless it is reduced to one number.
+/// Labels have the scores' shape without the classes, and so does the loss unless it is reduced to a scalar.
 /// Source: NegativeLogLikelihoodLoss, `input`, `target`, `weight`, `reduction`.
 const CLASSES: Rule = Rule { name: "negativeloglikelihoodloss.classes", run: classes };
 

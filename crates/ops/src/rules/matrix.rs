@@ -8,21 +8,21 @@ use super::common::unknown_extent;
 
 mod einsum;
 
-/// The last axis of the first operand and the last but one of the second are contracted; the axes
-/// before broadcast; an operand with one axis is a row or a column. Source: MatMul, as `numpy.matmul`.
+/// The last axis of the first operand and the second to last of the second are contracted; leading axes
+/// broadcast; an operand of rank 1 is a row or a column. Source: MatMul, as `numpy.matmul`.
 const MATMUL: Rule = Rule { name: "matmul.contract", run: |cx| contract(cx, In(0), In(1)) };
 
-/// As MatMul, on the quantised tensors among the inputs. Source: QLinearMatMul, `a` and `b`.
+/// As MatMul, for the quantised tensors among the inputs. Source: QLinearMatMul, `a` and `b`.
 const QLINEAR_MATMUL: Rule = Rule { name: "qlinearmatmul.contract", run: |cx| contract(cx, In(0), In(3)) };
 
-/// Scales and zero points are single numbers, or one for each row or column.
-/// Source: QLinearMatMul, `a_scale` to `y_zero_point`; MatMulInteger, `a_zero_point`.
+/// Scales and zero points are single numbers, or one per row or column. Source: QLinearMatMul, `a_scale` to
+/// `y_zero_point`; MatMulInteger, `a_zero_point`.
 const QLINEAR_SCALES: Rule = Rule { name: "qlinearmatmul.scales", run: qlinear_scales };
 
-/// `C` must broadcast to the product of `A'` and `B'`. Source: Gemm, `transA`, `transB`, `C`.
+/// `C` broadcasts to the product of `A'` and `B'`. Source: Gemm, `transA`, `transB`, `C`.
 const GEMM: Rule = Rule { name: "gemm.contract", run: gemm };
 
-/// One number for each square matrix in the last two axes. Source: Det.
+/// One number per square matrix in the last two axes. Source: Det.
 const DET: Rule = Rule { name: "det.square", run: det };
 
 pub(super) const OPERATORS: &[Entry] = &[
@@ -96,7 +96,7 @@ fn gemm(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if a.is_some() || b.is_some() {
         cx.set_shape(Out(0), &[rows, columns])?;
     }
-    // Before version 7 the bias broadcast only where an attribute said so, by rules of its own.
+    // Before version 7 the bias broadcasts only with an attribute, by other rules.
     if cx.since_version() >= 7
         && let Some(bias) = cx.shape(In(2))
     {

@@ -3,7 +3,7 @@
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Port, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{require_at_most, unknown_extent};
@@ -13,18 +13,12 @@ mod tree;
 
 const DOMAIN: &str = "ai.onnx.ml";
 
-macro_rules! rules {
-    ($($(#[$doc:meta])* $rule:ident = $name:literal, $run:expr;)*) => {
-        $($(#[$doc])* const $rule: Rule = Rule { name: $name, run: $run };)*
-    };
-}
-
 rules! {
     /// Source: ArrayFeatureExtractor, `Y` and `Z`.
     EXTRACT = "arrayfeatureextractor.columns", extract;
     /// Source: CastMap, `cast_to`.
     CAST_MAP = "castmap.to", cast_map;
-    /// Strings become integers and integers strings. Source: CategoryMapper, `Y`.
+    /// Strings are mapped to integers and integers to strings. Source: CategoryMapper, `Y`.
     CATEGORY = "categorymapper.type", category;
     /// Source: DictVectorizer, `Y`.
     DICTIONARY = "dictvectorizer.values", dictionary;
@@ -42,9 +36,9 @@ rules! {
     LINEAR_REGRESSOR = "linearregressor.targets", linear_regressor;
     /// A vector or rows. Source: Normalizer, `X` and `norm`.
     NORMALIZER = "normalizer.rows", normalizer;
-    /// One number for each feature, or one for all. Source: Scaler, `offset` and `scale`.
+    /// One number per feature, or one for all. Source: Scaler, `offset` and `scale`.
     SCALER = "scaler.features", scaler;
-    /// One number for each row. Source: SVMRegressor, `Y`.
+    /// One number per row. Source: SVMRegressor, `Y`.
     SVM_REGRESSOR = "svmregressor.rows", svm_regressor;
     /// Source: OneHotEncoder, `cats_int64s` and `cats_strings`.
     ONE_HOT = "onehotencoder.categories", one_hot;
@@ -74,14 +68,14 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("ZipMap", &[ZIP]).in_domain(DOMAIN),
 ];
 
-/// The rows of a table: its first axis, or one for a single row.
+/// The number of rows of a table: its first extent, or 1 for a single row.
 fn rows(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, RuleError> {
     cx.require_rank(In(0), 1..=2)?;
     let Some(shape) = cx.shape(In(0)) else { return Ok(None) };
     Ok(Some(if shape.len() == 1 { cx.dims().constant(1) } else { shape[0] }))
 }
 
-/// The last axis of `X` has an extent for each index, however many axes the indices have; a vector becomes a row.
+/// The last axis of `X` has one element per index, for indices of any rank; a vector becomes a row.
 fn extract(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..)?;
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
@@ -99,7 +93,7 @@ fn extract(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &extracted)
 }
 
-/// Needs a constant index to be that of an element.
+/// Requires a constant index to be less than a number of elements.
 fn index_below(
     cx: &mut RuleCx<'_, '_>,
     index: i64,
@@ -140,7 +134,7 @@ fn cast_map(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
             }
             cx.dims().constant(width)
         }
-        // One column for each entry of the map.
+        // One column per entry of the map.
         Some(_) | None => unknown_extent(cx, Out(0), 1),
     };
     cx.set_shape(Out(0), &[DimId::ONE, width])
@@ -181,7 +175,7 @@ fn dictionary(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &[one, words])
 }
 
-/// A row has the columns of all inputs, as many of each as the attribute says.
+/// A row has the columns of all inputs; the attribute states their numbers.
 fn features(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let mut rows: Option<(Port, usize, DimId)> = None;
     for port in (0..cx.input_count()).map(In) {
@@ -214,7 +208,7 @@ fn features(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &[rows, columns])
 }
 
-/// The element type of the one list of values, keys or default among those that can be given.
+/// The element type of the only list of values, keys or default among the alternatives.
 fn labels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if cx.since_version() < 2 {
         return category_labels(cx);
@@ -269,7 +263,7 @@ fn labels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// How many items the list in an attribute has; the end of its name says what they are.
+/// Number of items of the list in an attribute; the suffix of its name determines their type.
 fn list_length(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Option<usize>, RuleError> {
     let kind = name.rsplit('_').next();
     Ok(match kind {
@@ -286,7 +280,7 @@ fn list_length(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Option<usize>,
     })
 }
 
-/// Version 1 maps strings to integers and back.
+/// Version 1 maps strings to integers and vice versa.
 fn category_labels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     match cx.elem(In(0)) {
         Some(Elem::STRING) => cx.set_elem(Out(0), Elem::INT64),
@@ -295,7 +289,7 @@ fn category_labels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
 }
 
-/// How many class labels there are; they are the elements of the first output.
+/// Number of class labels, which are the elements of the first output.
 fn classes(cx: &mut RuleCx<'_, '_>, strings: &'static str, ints: &'static str) -> Result<usize, RuleError> {
     let of_strings = cx.attr_strings(strings)?.unwrap_or_default().len();
     let of_ints = cx.attr_ints(ints)?.unwrap_or_default().len();
@@ -306,7 +300,7 @@ fn classes(cx: &mut RuleCx<'_, '_>, strings: &'static str, ints: &'static str) -
     Ok(of_strings.max(of_ints))
 }
 
-/// Shapes the label and the scores of each row.
+/// Sets the shapes of the label and the scores of each row.
 fn scores(cx: &mut RuleCx<'_, '_>, rows: Option<DimId>, columns: Option<usize>) -> Result<(), RuleError> {
     let rows = match rows {
         Some(rows) => rows,
@@ -324,7 +318,7 @@ fn count(cx: &mut RuleCx<'_, '_>, items: usize) -> DimId {
     cx.dims().constant(i64::try_from(items).unwrap_or(i64::MAX))
 }
 
-/// One score for each intercept; with a single one, the other of two classes has the rest.
+/// One score per intercept; for a single one, the score of the other class is implied.
 fn linear_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let labels = classes(cx, "classlabels_strings", "classlabels_ints")?;
     let rows = rows(cx)?;
@@ -346,8 +340,8 @@ fn linear_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     scores(cx, rows, columns)
 }
 
-/// Needs a coefficient for each feature and class (or target) of a row. The specification does not say what the features
-/// of a vector are.
+/// Requires a coefficient per feature and class (or target) of a row. The specification does not define the
+/// features of a vector.
 fn coefficients(cx: &mut RuleCx<'_, '_>, classes: usize) -> Result<(), RuleError> {
     let Some(given) = cx.attr_floats("coefficients")? else { return Ok(()) };
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
@@ -357,7 +351,7 @@ fn coefficients(cx: &mut RuleCx<'_, '_>, classes: usize) -> Result<(), RuleError
     require_at_most(cx, (In(0), 1, features), (In(0), most), relation)
 }
 
-/// Without probabilities, a machine with support vectors has a score for each pair of classes.
+/// Without probabilities, a support vector machine has a score per pair of classes.
 fn svm_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let labels = classes(cx, "classlabels_strings", "classlabels_ints")?;
     let rows = rows(cx)?;
@@ -407,7 +401,7 @@ fn svm_regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     targets_per_row(cx, "n_supports", 1)
 }
 
-/// Needs as many features as there are numbers in one of so many vectors.
+/// Requires the number of features to equal the number of elements of a vector.
 fn svm_features(cx: &mut RuleCx<'_, '_>, numbers: usize, vectors: usize) -> Result<(), RuleError> {
     if vectors > 0
         && numbers.is_multiple_of(vectors)
@@ -421,7 +415,7 @@ fn svm_features(cx: &mut RuleCx<'_, '_>, numbers: usize, vectors: usize) -> Resu
     Ok(())
 }
 
-/// There is one value for each feature, or one for all; ONNX Runtime also takes other numbers of them.
+/// One value per feature, or one for all; ONNX Runtime also accepts other numbers of values.
 fn imputer(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let floats = cx.attr_floats("imputed_value_floats")?.is_some_and(|values| !values.is_empty());
     let ints = cx.attr_ints("imputed_value_int64s")?.is_some_and(|values| !values.is_empty());

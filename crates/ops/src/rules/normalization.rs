@@ -8,14 +8,14 @@ use super::Entry;
 use super::common::{dtype_attr, require_multiple};
 use super::elementwise::SAME_SHAPE;
 
-/// Scale, bias, mean and variance are vectors with one number a channel; so are the running statistics.
+/// Scale, bias, mean and variance are vectors with one number per channel; so are the running statistics.
 /// Source: BatchNormalization, inputs and outputs 1 to 4.
 const BATCH_CHANNELS: Rule = Rule { name: "batchnormalization.channels", run: batch_channels };
 
-/// Scale and bias are vectors with one number a channel. Source: InstanceNormalization, `scale` and `B`.
+/// Scale and bias are vectors with one number per channel. Source: InstanceNormalization, `scale` and `B`.
 const INSTANCE_CHANNELS: Rule = Rule { name: "instancenormalization.channels", run: instance_channels };
 
-/// The channels divide into the groups; scale and bias have one number a channel (before version 21: a group).
+/// The groups divide the channels; scale and bias have one number per channel (before version 21: per group).
 /// Source: GroupNormalization, `num_groups`, `scale`, `bias`.
 const GROUP_CHANNELS: Rule = Rule { name: "groupnormalization.groups", run: group_channels };
 
@@ -27,10 +27,10 @@ pub(super) const LAYER_SCALE: Rule = Rule { name: "layernormalization.scale", ru
 pub(super) const LAYER_STATISTICS: Rule =
     Rule { name: "layernormalization.statistics", run: layer_statistics };
 
-/// The normalised axes are the input's. Source: RMSNormalization, `axis`.
+/// The normalised axes are axes of the input. Source: RMSNormalization, `axis`.
 const RMS_SCALE: Rule = Rule { name: "rmsnormalization.scale", run: layer_scale };
 
-/// The normalised axes are the input's. Source: MeanVarianceNormalization, `axes`.
+/// The normalised axes are axes of the input. Source: MeanVarianceNormalization, `axes`.
 const AXES: Rule = Rule { name: "meanvariancenormalization.axes", run: axes };
 
 /// The input has a batch and a channel axis. Source: LRN, `X`.
@@ -50,7 +50,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("RMSNormalization", &[SAME_SHAPE, RMS_SCALE]),
 ];
 
-/// Needs the vectors at some inputs to have as many elements as the data has channels.
+/// Requires the vectors at some inputs to have one element per channel of the data.
 fn channel_vectors(cx: &mut RuleCx<'_, '_>, vectors: std::ops::Range<usize>) -> Result<(), RuleError> {
     let data = cx.shape(In(0));
     for at in vectors {
@@ -65,7 +65,7 @@ fn channel_vectors(cx: &mut RuleCx<'_, '_>, vectors: std::ops::Range<usize>) -> 
 
 fn batch_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 1..)?;
-    // Before version 9, `spatial = 0` gave every activation its own parameters.
+    // Before version 9, `spatial = 0` means separate parameters for every activation.
     if cx.attr_int("spatial")? == Some(0) {
         return Ok(());
     }
@@ -131,7 +131,7 @@ fn layer_scale(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
             if cx.const_dim(*dim) == Some(1) {
                 continue;
             }
-            // An axis in front of the normalised ones broadcasts like any other.
+            // An axis before the normalised ones broadcasts like the others.
             let (at, wide) = (offset + axis, data[offset + axis]);
             if at >= first && scale.len() <= normalised.len() {
                 cx.require_equal((port, axis, *dim), (In(0), at, wide), "are normalised together")?;
@@ -168,7 +168,7 @@ fn layer_statistics(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 fn axes(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let (Some(rank), Some(axes)) = (cx.rank(In(0)), cx.attr_ints("axes")?) else { return Ok(()) };
-    // The default names axes of a four-dimensional input; only axes that a node gives are checked.
+    // The default lists axes of an input of rank 4; only an explicit list is checked.
     if cx.has_attr("axes")? {
         for axis in axes {
             cx.axis("axes", axis, rank)?;

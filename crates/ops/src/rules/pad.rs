@@ -1,4 +1,4 @@
-//! Operators that grow or cut the ends of axes: Pad and CenterCropPad.
+//! Operators that extend or truncate axes: Pad and CenterCropPad.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
@@ -9,14 +9,14 @@ use super::common::{
     self, List, Source, list, require_at_most, require_extent, require_single, unknown_extent,
 };
 
-/// Each padded axis grows by its pads at both ends, or shrinks where they are negative.
-/// Source: Pad, `pads` and `axes`.
+/// Each padded axis grows by its pads at both ends, or shrinks if they are negative. Source: Pad, `pads` and
+/// `axes`.
 const PAD: Rule = Rule { name: "pad.pads", run: |cx| pad(cx, "pads") };
 
-/// As `pad.pads`, under another name. Source: Pad version 1, `paddings`.
+/// As `pad.pads`, with another attribute name. Source: Pad version 1, `paddings`.
 const PADDINGS: Rule = Rule { name: "pad.paddings", run: |cx| pad(cx, "paddings") };
 
-/// The axes that `axes` lists, or all, get the extents in `shape`. Source: CenterCropPad, `shape` and `axes`.
+/// The axes in `axes`, or all axes, get the extents in `shape`. Source: CenterCropPad, `shape` and `axes`.
 const CENTER_CROP_PAD: Rule = Rule { name: "centercroppad.shape", run: center_crop_pad };
 
 pub(super) const OPERATORS: &[Entry] = &[
@@ -43,7 +43,7 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> Result<(), RuleError> {
     if let Some(len) = pads.len
         && len != 2 * count
     {
-        return Err(pads.source.fault(format!("has {len} items, and {count} axes need two each")));
+        return Err(pads.source.error(format!("has {len} items, and {count} axes need two each")));
     }
     for (at, axis) in positions.into_iter().enumerate() {
         shape[axis] = match &pads.items {
@@ -51,7 +51,7 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> Result<(), RuleError> {
                 let added = common::sum(cx, pads.source, items[at], items[at + count])?;
                 let grown = common::sum(cx, pads.source, shape[axis], added)?;
                 if let Some(extent) = cx.const_dim(grown).filter(|extent| *extent < 0) {
-                    return Err(pads.source.fault(format!("leaves {extent} elements of axis {axis}")));
+                    return Err(pads.source.error(format!("leaves {extent} elements of axis {axis}")));
                 }
                 if let (Some(front), Some(back)) = (cx.const_dim(items[at]), cx.const_dim(items[at + count]))
                 {
@@ -65,7 +65,8 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &shape)
 }
 
-/// Needs an axis to have the elements that negative pads cut, and as many more as pads reflect, without its edge.
+/// Requires an axis to have the elements that negative pads remove, and as many more as pads reflect, without
+/// its edge.
 fn require_room(
     cx: &mut RuleCx<'_, '_>,
     source: Source,
@@ -82,7 +83,7 @@ fn require_room(
     };
     match cx.const_dim(extent) {
         Some(extent) if extent < needed => {
-            Err(source.fault(format!("needs {needed} elements of axis {axis}, which has {extent}")))
+            Err(source.error(format!("needs {needed} elements of axis {axis}, which has {extent}")))
         }
         Some(_) => Ok(()),
         None => {
@@ -92,7 +93,7 @@ fn require_room(
     }
 }
 
-/// The axes that a list names, or all of them; `None` where only the run knows.
+/// The axes in a list, or all axes; `None` if they are known at run time only.
 fn padded_axes(
     cx: &mut RuleCx<'_, '_>,
     axes: Option<List>,
@@ -122,7 +123,7 @@ fn center_crop_pad(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if let Some(len) = target.len
         && len != positions.len()
     {
-        return Err(target.source.fault(format!("has {len} items, for {} axes", positions.len())));
+        return Err(target.source.error(format!("has {len} items, for {} axes", positions.len())));
     }
     for (at, axis) in positions.into_iter().enumerate() {
         shape[axis] = match &target.items {
@@ -135,7 +136,7 @@ fn center_crop_pad(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{conditions, fault, infer_y};
+    use super::super::testing::{conditions, error, infer_y};
 
     fn padded(pads: &str) -> String {
         let count = pads.split(',').count();
@@ -168,21 +169,21 @@ mod tests {
 
     #[test]
     fn pads_come_in_pairs_and_leave_something() {
-        assert_eq!(fault(13, &padded("1, 0, 1")), "pad.pads: In(1) has 3 items, and 2 axes need two each");
-        assert_eq!(fault(13, &padded("0, -2, 0, -3")), "pad.pads: In(1) leaves -1 elements of axis 1");
+        assert_eq!(error(13, &padded("1, 0, 1")), "pad.pads: input 1 has 3 items, and 2 axes need two each");
+        assert_eq!(error(13, &padded("0, -2, 0, -3")), "pad.pads: input 1 leaves -1 elements of axis 1");
         let graph = "g (float[4] x) => (y) <int64[2] p = {1, 1}> { y = Pad <mode = \"wrap\"> (x, p) }";
-        assert!(fault(13, graph).starts_with("attribute mode is"), "wrapping came with version 19");
+        assert!(error(13, graph).starts_with("attribute mode is"), "wrapping came with version 19");
         assert_eq!(infer_y(19, graph), "float[6]");
     }
 
     #[test]
-    fn a_crop_gives_the_listed_axes_their_extents() {
+    fn a_crop_sets_the_extents_of_the_listed_axes() {
         let graph = "g (float[N, 7, 3] x) => (y) <int64[2] s = {10, 9}> { y = CenterCropPad <axes = [0, -1]> (x, s) }";
         assert_eq!(infer_y(18, graph), "float[10, 7, 9]");
         let graph = "g (float[N, 7] x, int64[2] s) => (y) { y = CenterCropPad (x, s) }";
         assert_eq!(infer_y(18, graph), "float[?, ?]");
         let graph = "g (float[N, 7] x) => (y) <int64[1] s = {10}> { y = CenterCropPad (x, s) }";
-        assert_eq!(fault(18, graph), "centercroppad.shape: In(1) has 1 items, for 2 axes");
+        assert_eq!(error(18, graph), "centercroppad.shape: input 1 has 1 items, for 2 axes");
     }
 
     #[test]

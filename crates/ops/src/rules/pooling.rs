@@ -1,4 +1,4 @@
-//! Pooling: over sliding windows, over whole channels, over regions; and what undoes it.
+//! Pooling over sliding windows, over whole channels and over regions, and its inverse.
 
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
@@ -12,15 +12,15 @@ mod regions;
 #[cfg(test)]
 mod tests;
 
-/// The windows fit, and their places are the output's extents; indices have the shape of what they
-/// index. Source: MaxPool, AveragePool, LpPool, the formulas of their descriptions and `ceil_mode`.
+/// The windows fit, and the number of their positions is the output's extent; indices have the shape of the
+/// indexed output. Source: MaxPool, AveragePool, LpPool, the formulas of their descriptions and `ceil_mode`.
 const POOL: Rule = Rule { name: "pool.windows", run: pool };
 
-/// Every channel becomes one number. Source: GlobalAveragePool.
+/// Every channel is reduced to one number. Source: GlobalAveragePool.
 const GLOBAL: Rule = Rule { name: "globalpool.shape", run: global };
 
-/// As many elements as the windows that were pooled, or what `output_shape` says.
-/// Source: MaxUnpool, `I`, `output_shape`, and MaxPool's formula turned round.
+/// The extents of the input of the pooling, or those in `output_shape`. Source: MaxUnpool, `I`,
+/// `output_shape`, and the inverse of MaxPool's formula.
 const UNPOOL: Rule = Rule { name: "maxunpool.windows", run: unpool };
 
 pub(super) const OPERATORS: &[Entry] = &[
@@ -36,7 +36,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("RoiAlign", &[regions::ROI_ALIGN]),
 ];
 
-/// The number of spatial axes, from the input or else from `kernel_shape`.
+/// Number of spatial axes, from the input or from `kernel_shape`.
 fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, RuleError> {
     if let Some(rank) = cx.require_rank(In(0), 3..)? {
         return Ok((rank <= MAX_AXES).then(|| rank - 2));
@@ -65,7 +65,7 @@ fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
                 let elements = cx.dims().constant(kernel[axis - 2]);
                 let extent = (In(0), axis, input[axis]).into();
                 let places = windows.places(cx, axis - 2, extent, elements, rounding)?;
-                // Rounded up, the only window may stick out by less than a step.
+                // With rounding up, the only window may extend past the end by less than a step.
                 let spare = match rounding {
                     Rounding::Down => 0,
                     Rounding::Up | Rounding::UpInside => windows.strides[axis - 2].saturating_sub(1),
@@ -73,7 +73,7 @@ fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
                 windows.require_fit(cx, axis - 2, extent, elements, spare)?;
                 places
             }
-            // Only version 1 of LpPool lets the kernel be left out, and does not say what that means.
+            // Only version 1 of LpPool makes the kernel optional, without a defined meaning.
             (Some(_) | None, _) => None,
         };
         shape.push(match extent {
@@ -146,7 +146,7 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &shape)
 }
 
-/// Shapes `[regions, channels, height, width]`.
+/// Sets the shape `[regions, channels, height, width]`.
 fn regions_shape(cx: &mut RuleCx<'_, '_>, regions: Shared, height: i64, width: i64) -> Result<(), RuleError> {
     let channels = match cx.shape(In(0)) {
         Some(input) => input[1],

@@ -9,16 +9,16 @@ use super::Entry;
 use super::common::dtype_attr;
 use super::elementwise::SAME_SHAPE;
 
-/// The output has the zero point's type, else that of `output_dtype`, else `uint8`; a type given twice
-/// must be one. Source: QuantizeLinear, `y_zero_point` and `output_dtype`.
+/// The output has the type of the zero point, else of `output_dtype`, else `uint8`; both must agree. Source:
+/// QuantizeLinear, `y_zero_point` and `output_dtype`.
 const QUANTIZE_TYPE: Rule = Rule { name: "quantizelinear.type", run: quantize_type };
 
-/// The output has the type of `output_dtype`, else the scale's.
-/// Source: DequantizeLinear version 23, `output_dtype` and `x_scale`.
+/// The output has the type of `output_dtype`, else of the scale. Source: DequantizeLinear version 23,
+/// `output_dtype` and `x_scale`.
 const DEQUANTIZE_TYPE: Rule = Rule { name: "dequantizelinear.type", run: dequantize_type };
 
-/// A scale for the whole tensor, for each slice along `axis`, or for each block of it; the zero point
-/// has the scale's shape. Source: QuantizeLinear, `y_scale`, `axis` and `block_size`.
+/// One scale for the tensor, for each slice along `axis`, or for each block of it; the zero point has the
+/// scale's shape. Source: QuantizeLinear, `y_scale`, `axis` and `block_size`.
 const SCALE: Rule = Rule { name: "quantizelinear.scale", run: scale };
 
 /// Scale and zero point are single numbers. Source: DynamicQuantizeLinear, `y_scale`.
@@ -34,7 +34,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 fn quantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let asked = dtype_attr(cx, "output_dtype")?;
     if cx.has(In(2)) {
-        // The signature ties the output to the zero point.
+        // The signature unifies the types of the output and the zero point.
         if let (Some(asked), Some(given)) = (asked, cx.elem(In(2)))
             && asked != given
         {
@@ -51,7 +51,7 @@ fn quantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 fn dequantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     match dtype_attr(cx, "output_dtype")? {
         Some(asked) => cx.set_elem(Out(0), asked),
-        // A scale that is only an exponent says nothing about the result.
+        // A scale type that consists of an exponent only does not determine the result.
         None => match cx.elem(In(1)) {
             Some(Elem::FLOAT8E8M0) => {
                 Err(RuleError::attribute("output_dtype", "must be given where the scale is float8e8m0"))
@@ -77,7 +77,7 @@ fn scale(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let (Some(data), Some(scale)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
     match scale.len() {
         0 => Ok(()),
-        // One element is a scale for the whole tensor, whatever the axis is.
+        // One element is a scale for the whole tensor, for any axis.
         1 if cx.const_dim(scale[0]) == Some(1) => Ok(()),
         1 if block > 0 && data.len() == 1 => blocked(cx, &data, &scale, axis, block),
         1 => {
@@ -113,7 +113,7 @@ fn blocked(
     Ok(())
 }
 
-/// A zero point has the shape of its scale, but a single number stands for a vector of one.
+/// A zero point has the shape of its scale; a scalar is accepted for a vector of one element.
 fn same_parameters(
     cx: &mut RuleCx<'_, '_>,
     (scale_port, scale): (Port, &[DimId]),

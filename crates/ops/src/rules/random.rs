@@ -1,4 +1,4 @@
-//! Operators that draw random numbers.
+//! Operators that generate random numbers.
 
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
@@ -7,10 +7,10 @@ use super::Entry;
 use super::common::{Source, dtype_attr, require_extent, set_named_elem};
 use super::elementwise::SAME_SHAPE;
 
-/// The output has the extents in `shape`, of the type that `dtype` names. Source: RandomNormal, `shape` and `dtype`.
+/// The output has the extents in `shape` and the type of `dtype`. Source: RandomNormal, `shape` and `dtype`.
 const SHAPED: Rule = Rule { name: "random.shape", run: shaped };
 
-/// The output has the type that `dtype` names, or else the input's. Source: RandomNormalLike and Bernoulli, `dtype`.
+/// The output has the type of `dtype` or of the input. Source: RandomNormalLike and Bernoulli, `dtype`.
 const LIKE: Rule = Rule { name: "random.like", run: like };
 
 /// `sample_size` samples for each row of the input. Source: Multinomial, `input` and `output`.
@@ -64,10 +64,10 @@ fn multinomial(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fault, infer};
+    use super::super::testing::{error, infer};
 
     #[test]
-    fn random_tensors_have_the_shape_and_type_asked_for() {
+    fn random_tensors_have_the_requested_shape_and_type() {
         let types = infer(
             22,
             "g (double[N, 2] x) => () {
@@ -95,13 +95,13 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_the_operator_does_not_draw_is_a_fault() {
+    fn a_type_that_the_operator_does_not_support_is_an_error() {
         assert_eq!(
-            fault(22, "g () => (y) { y = RandomNormal <shape = [2], dtype = 7> () }"),
+            error(22, "g () => (y) { y = RandomNormal <shape = [2], dtype = 7> () }"),
             "random.shape: dtype is int64, which the output cannot have"
         );
         assert_eq!(
-            fault(22, "g () => (y) { y = RandomNormal <shape = [2, -1]> () }"),
+            error(22, "g () => (y) { y = RandomNormal <shape = [2, -1]> () }"),
             "random.shape: shape has the negative extent -1"
         );
     }

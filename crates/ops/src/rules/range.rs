@@ -1,7 +1,7 @@
 //! Range: numbers from a start to a limit.
 //!
-//! The count is computed with dims where all three operands are whole numbers, and with floats where all three
-//! are float constants. A range of few elements is followed as a constant.
+//! The length is computed with dims if all three operands are integral, and with floats if all are float
+//! constants. A short range is tracked as a constant.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
@@ -32,14 +32,14 @@ fn range(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &[length])
 }
 
-/// The range of integers, or of floats that are whole but not all constants.
+/// A range of integers, or of integral floats that are not all constants.
 fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, RuleError> {
     if [0, 1, 2].into_iter().all(|at| !cx.has(In(at)) || cx.floats(In(at)).is_some()) {
         return Ok(None);
     }
     let item =
         |cx: &mut RuleCx<'_, '_>, at| whole_items(cx, In(at)).and_then(|ints| ints.items.first().copied());
-    // Only the operator of ONNX Runtime may leave the step out.
+    // Only the operator of ONNX Runtime makes the step optional.
     let delta = if cx.has(In(2)) { item(cx, 2) } else { Some(DimId::ONE) };
     let (Some(start), Some(limit), Some(delta)) = (item(cx, 0), item(cx, 1), delta) else {
         return Ok(None);
@@ -87,7 +87,7 @@ fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, RuleError> {
     Ok(Some(count))
 }
 
-/// Whether a range with these parts has an element, or starts at 0, where the limit alone says how far it reaches.
+/// Whether a range has at least one element, or starts at 0, so that its length follows from the limit.
 /// Symbols count as 1 or more.
 fn is_filled(cx: &mut RuleCx<'_, '_>, start: DimId, span: DimId) -> bool {
     !cx.dims().is_anonymous(span) && (start == DimId::ZERO || cx.is_positive_in_runs(span))
@@ -104,11 +104,11 @@ fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, RuleError> 
         return Err(RuleError::value(In(2), "is 0, so the limit is never reached"));
     }
     let count = ((limit - start) / delta).ceil().max(0.0);
-    // Beyond this, neighbouring doubles are not neighbouring integers.
+    // From here on, adjacent doubles are not adjacent integers.
     if !count.is_finite() || count > 9_007_199_254_740_992.0 {
         return Ok(None);
     }
-    // A whole number within the range of i64, see above.
+    // An integer in the range of `i64` because of the check above.
     let count = count as i64;
     if usize::try_from(count).is_ok_and(|count| count <= MAX_ITEMS) {
         let items: Box<[f64]> = (0..count).map(|at| start + at as f64 * delta).collect();
@@ -119,7 +119,7 @@ fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, RuleError> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fault, infer, infer_y};
+    use super::super::testing::{error, infer, infer_y};
 
     fn range_of(elem: &str, start: &str, limit: &str, delta: &str) -> String {
         format!(
@@ -162,10 +162,10 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_never_ends_is_a_fault() {
-        let message = "range.length: In(2) is 0, so the limit is never reached";
-        assert_eq!(fault(11, &range_of("int64", "0", "4", "0")), message);
-        assert_eq!(fault(11, &range_of("float", "0", "4", "0")), message);
+    fn an_infinite_range_is_an_error() {
+        let message = "range.length: input 2 is 0, so the limit is never reached";
+        assert_eq!(error(11, &range_of("int64", "0", "4", "0")), message);
+        assert_eq!(error(11, &range_of("float", "0", "4", "0")), message);
     }
 
     #[test]

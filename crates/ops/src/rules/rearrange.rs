@@ -1,5 +1,5 @@
-//! Operators that put the elements of a tensor into another order: Transpose, DepthToSpace, SpaceToDepth,
-//! ReverseSequence; and Trilu, which keeps the order and clears some.
+//! Operators that permute the elements of a tensor: Transpose, DepthToSpace, SpaceToDepth, ReverseSequence;
+//! and Trilu, which clears some.
 
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
@@ -10,8 +10,8 @@ use super::common::{Source, require_at_most, require_multiple, require_single};
 use super::elementwise::SAME_SHAPE;
 use super::items::{Items, separable, strides, whole};
 
-/// Axis `i` of the output is axis `perm[i]` of the input; without `perm`, in reverse.
-/// Source: Transpose, `perm`.
+/// Axis `i` of the output is axis `perm[i]` of the input; the default is the reverse order. Source:
+/// Transpose, `perm`.
 const TRANSPOSE: Rule = Rule { name: "transpose.perm", run: transpose };
 
 /// `[N, C, H, W]` becomes `[N, C/b^2, H*b, W*b]`. Source: DepthToSpace, formula of mode DCR.
@@ -20,11 +20,11 @@ const DEPTH_TO_SPACE: Rule = Rule { name: "depthtospace.blocks", run: depth_to_s
 /// `[N, C, H, W]` becomes `[N, C*b^2, H/b, W/b]`. Source: SpaceToDepth, output.
 const SPACE_TO_DEPTH: Rule = Rule { name: "spacetodepth.blocks", run: space_to_depth };
 
-/// One of the first two axes is time, the other the batch, with a length for each of its elements.
-/// Source: ReverseSequence, `batch_axis`, `time_axis` and `sequence_lens`.
+/// One of the first two axes is time, the other the batch, with a length per batch element. Source:
+/// ReverseSequence, `batch_axis`, `time_axis` and `sequence_lens`.
 const REVERSE: Rule = Rule { name: "reversesequence.axes", run: reverse };
 
-/// Matrices, and one number of the diagonal. Source: Trilu, `input` and `k`.
+/// Matrices, and the number of a diagonal. Source: Trilu, `input` and `k`.
 const TRILU: Rule = Rule { name: "trilu.matrices", run: trilu };
 
 pub(super) const OPERATORS: &[Entry] = &[
@@ -40,7 +40,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let positions = match &given {
         Some(perm) => {
             let rank = perm.len();
-            // Positions, not axes: they do not count from the end.
+            // Positions, in contrast to axes, do not count from the end.
             if let Some(axis) = perm.iter().find(|axis| **axis < 0) {
                 return Err(RuleError::attribute("perm", format!("names axis {axis}, and axes start at 0")));
             }
@@ -83,7 +83,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// What is known of the output's axes is known of the input's.
+/// Propagates known extents of the output's axes to the input.
 fn move_back(cx: &mut RuleCx<'_, '_>, positions: &[usize], moved: &[DimId]) -> Result<(), RuleError> {
     let mut shape: DimVec = moved.into();
     for (axis, dim) in positions.iter().zip(moved) {
@@ -94,14 +94,14 @@ fn move_back(cx: &mut RuleCx<'_, '_>, positions: &[usize], moved: &[DimId]) -> R
 
 fn block_size(cx: &RuleCx<'_, '_>) -> Result<i64, RuleError> {
     match cx.attr_int("blocksize")? {
-        // Its square is a number of channels.
+        // The square of the size is a factor of a number of channels.
         Some(size @ 1..=0x7fff_ffff) => Ok(size),
         Some(size) => Err(RuleError::attribute("blocksize", format!("is {size}, and must be at least 1"))),
         None => Err(RuleError::attribute("blocksize", "must be given")),
     }
 }
 
-/// An extent divided by a number that must divide it.
+/// An extent divided by a number; an error if it does not divide the extent.
 fn divided(cx: &mut RuleCx<'_, '_>, axis: usize, extent: DimId, by: i64) -> Result<DimId, RuleError> {
     let divisor = cx.dims().constant(by);
     let remainder = cx.dims().modulo(extent, divisor);
@@ -168,7 +168,7 @@ fn trilu(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{conditions, fault, infer_y};
+    use super::super::testing::{conditions, error, infer_y};
 
     #[test]
     fn a_transposition_moves_extents_and_values() {
@@ -189,9 +189,9 @@ mod tests {
     #[test]
     fn a_permutation_names_every_axis_once() {
         let with = |perm: &str| format!("g (float[2, 3] x) => (y) {{ y = Transpose <perm = [{perm}]> (x) }}");
-        assert_eq!(fault(13, &with("0, 0")), "transpose.perm: perm names axis 0 twice");
-        assert_eq!(fault(13, &with("0, 1, 2")), "transpose.perm: perm orders 3 axes, but the input has 2");
-        assert_eq!(fault(13, &with("0, -1")), "transpose.perm: perm names axis -1, and axes start at 0");
+        assert_eq!(error(13, &with("0, 0")), "transpose.perm: perm names axis 0 twice");
+        assert_eq!(error(13, &with("0, 1, 2")), "transpose.perm: perm orders 3 axes, but the input has 2");
+        assert_eq!(error(13, &with("0, -1")), "transpose.perm: perm names axis -1, and axes start at 0");
     }
 
     #[test]
@@ -202,9 +202,9 @@ mod tests {
         assert_eq!(infer_y(13, graph), "float[N, 4*C, H, 5]");
         let graph = "g (float[N, 6, H, 5] x) => (y) { y = DepthToSpace <blocksize = 2> (x) }";
         let message = "depthtospace.blocks: axis 1 has extent 6, which is not a multiple of 4";
-        assert_eq!(fault(13, graph), message);
+        assert_eq!(error(13, graph), message);
         let graph = "g (float[N, 8, H, 5] x) => (y) { y = DepthToSpace <blocksize = 0> (x) }";
-        assert_eq!(fault(13, graph), "depthtospace.blocks: blocksize is 0, and must be at least 1");
+        assert_eq!(error(13, graph), "depthtospace.blocks: blocksize is 0, and must be at least 1");
     }
 
     #[test]
@@ -214,11 +214,11 @@ mod tests {
         };
         assert_eq!(infer_y(10, &with("", "4")), "float[T, 4, 2]");
         assert_eq!(
-            fault(10, &with("", "3")),
-            "reversesequence.axes: In(1) axis Some(0) and In(0) axis Some(1) hold one length a sequence"
+            error(10, &with("", "3")),
+            "reversesequence.axes: axis 0 of input 1 and axis 1 of input 0 hold one length a sequence"
         );
         assert_eq!(
-            fault(10, &with("<batch_axis = 0>", "4")),
+            error(10, &with("<batch_axis = 0>", "4")),
             "reversesequence.axes: time_axis is 0, and so is batch_axis"
         );
     }
@@ -227,8 +227,8 @@ mod tests {
     fn triangles_are_of_matrices() {
         assert_eq!(infer_y(14, "g (float[B, N, M] x) => (y) { y = Trilu (x) }"), "float[B, N, M]");
         assert_eq!(
-            fault(14, "g (float[N] x) => (y) { y = Trilu (x) }"),
-            "trilu.matrices: In(0) has rank 1, not 2..=None"
+            error(14, "g (float[N] x) => (y) { y = Trilu (x) }"),
+            "trilu.matrices: input 0 has rank 1, not 2 or more"
         );
     }
 

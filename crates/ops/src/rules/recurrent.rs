@@ -10,7 +10,7 @@
 //! | B | `[D, 2*G*H]` | Y | `[steps, D, batch, H]` |
 //! | | | Y_h, Y_c | `[D, batch, H]` |
 //!
-//! `layout` 1 puts the batch first, in X, Y and the states.
+//! With `layout` 1, the batch axis is the first one in X, Y and the states.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
@@ -32,7 +32,7 @@ const LSTM: Rule = Rule { name: "lstm.states", run: |cx| recurrent(cx, 4) };
 pub(super) const OPERATORS: &[Entry] =
     &[Entry::of("GRU", &[GRU]), Entry::of("LSTM", &[LSTM]), Entry::of("RNN", &[RNN])];
 
-/// The extents that the ports share.
+/// Extents shared by the ports.
 #[derive(Default)]
 struct Extents {
     steps: Shared,
@@ -41,14 +41,14 @@ struct Extents {
     hidden: Shared,
 }
 
-/// Where the axes of the inputs and outputs stand.
+/// The positions of the axes of inputs and outputs.
 #[derive(Clone, Copy)]
 struct Layout {
     steps: usize,
     batch: usize,
-    /// In the states: the directions and the batch.
+    /// In the states: direction and batch.
     state: [usize; 2],
-    /// In Y: the steps, the directions and the batch.
+    /// In Y: step, direction and batch.
     all: [usize; 3],
 }
 
@@ -59,13 +59,13 @@ fn recurrent(cx: &mut RuleCx<'_, '_>, gates: i64) -> Result<(), RuleError> {
     let layout = layout(cx)?;
     let directions = directions(cx)?;
     let mut extents = Extents::default();
-    let mut faults = Deferred::default();
-    faults.note(hidden_size(cx, gates, &mut extents));
-    faults.note(inputs(cx, layout, &mut extents));
-    faults.note(weights(cx, gates, directions, &mut extents));
-    faults.note(states(cx, layout, gates, directions, &mut extents));
+    let mut errors = Deferred::default();
+    errors.note(hidden_size(cx, gates, &mut extents));
+    errors.note(inputs(cx, layout, &mut extents));
+    errors.note(weights(cx, gates, directions, &mut extents));
+    errors.note(states(cx, layout, gates, directions, &mut extents));
     outputs(cx, layout, directions, &extents)?;
-    faults.finish()
+    errors.finish()
 }
 
 fn layout(cx: &RuleCx<'_, '_>) -> Result<Layout, RuleError> {
@@ -76,7 +76,7 @@ fn layout(cx: &RuleCx<'_, '_>) -> Result<Layout, RuleError> {
     }
 }
 
-/// The number of directions. The default is not asked for: version 1 of GRU misspells it.
+/// Number of directions. The schema's default is not used, because version 1 of GRU misspells it.
 fn directions(cx: &mut RuleCx<'_, '_>) -> Result<DimId, RuleError> {
     let count = if cx.has_attr("direction")? {
         match cx.attr_str("direction")?.unwrap_or_default() {
@@ -93,7 +93,7 @@ fn directions(cx: &mut RuleCx<'_, '_>) -> Result<DimId, RuleError> {
     Ok(cx.dims().constant(count))
 }
 
-/// The hidden size: the attribute's, or that of the recurrence weights.
+/// The hidden size: the attribute, or the extent of the recurrence weights.
 fn hidden_size(cx: &mut RuleCx<'_, '_>, gates: i64, extents: &mut Extents) -> Result<(), RuleError> {
     if let Some(size) = cx.attr_int("hidden_size")? {
         if size < 1 {
@@ -155,7 +155,7 @@ fn weights(
     Ok(())
 }
 
-/// Axis 1 of a port has this many numbers for each hidden value.
+/// Requires axis 1 of a port to have this number of values per hidden value.
 fn gate_values(
     cx: &mut RuleCx<'_, '_>,
     port: Port,

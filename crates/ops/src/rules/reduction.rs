@@ -9,20 +9,20 @@ use super::elementwise::SAME_SHAPE;
 
 mod fold;
 
-/// The reduced axes vanish, or stay with extent 1. Source: the reductions, `axes`, `keepdims` and
+/// The reduced axes are removed, or kept with extent 1. Source: the reductions, `axes`, `keepdims` and
 /// `noop_with_empty_axes`.
 const REDUCE: Rule = Rule { name: "reduce.axes", run: reduce };
 
-/// One axis is reduced to the position of its extreme. Source: ArgMax, `axis` and `keepdims`.
+/// One axis is reduced to the position of its extreme value. Source: ArgMax, `axis` and `keepdims`.
 const ARG: Rule = Rule { name: "arg.axis", run: arg };
 
 /// The axis keeps `K` elements, in both outputs. Source: TopK, `K` and `axis`.
 const TOP_K: Rule = Rule { name: "topk.axis", run: top_k };
 
-/// The axis is one of the tensor's. Source: CumSum, `axis`.
+/// The axis is an axis of the tensor. Source: CumSum, `axis`.
 const CUMULATE: Rule = Rule { name: "cumsum.axis", run: cumulate };
 
-/// The tensor has an axis at least, and the attribute `axis` is one of its axes. Source: Softmax, `axis`.
+/// The tensor has at least one axis, and the attribute `axis` is one of its axes. Source: Softmax, `axis`.
 const AXIS: Rule = Rule { name: "softmax.axis", run: axis };
 
 const REDUCTION: &[Rule] = &[REDUCE];
@@ -49,14 +49,14 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("TopK", &[TOP_K]),
 ];
 
-/// The axes that a reduction removes: from the attribute, or from the second input where the version has one.
+/// The reduced axes: from the attribute, or from the second input in newer versions.
 enum Axes {
     These(Vec<i64>),
-    /// None: the operator does nothing.
+    /// None: the operator is the identity.
     Nothing,
     /// Every axis.
     All,
-    /// A number of axes that only the run knows.
+    /// A list of unknown axes.
     Unknown,
 }
 
@@ -104,7 +104,7 @@ fn reduce(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
             }
             let most = cx.vector_len(In(1));
             return match most.and_then(|count| rank.checked_sub(count)) {
-                // The axes are distinct, so their number tells the rank.
+                // The axes are distinct, so their number determines the rank.
                 Some(left) => cx.set_rank(Out(0), left),
                 None => Ok(()),
             };
@@ -167,7 +167,7 @@ fn top_k(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         },
     };
     if cx.dims().bounds(shape[axis]).0.is_none_or(|least| least < 0) {
-        // A number that may be negative is no extent.
+        // A number that may be negative is not an extent.
         shape[axis] = cx.fresh();
     }
     cx.set_shape(Out(0), &shape)?;

@@ -1,4 +1,4 @@
-//! Operators that keep the elements and their order: Reshape, Flatten, Squeeze, Unsqueeze.
+//! Operators that change the shape but not the order of elements: Reshape, Flatten, Squeeze, Unsqueeze.
 
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
@@ -8,20 +8,20 @@ use super::Entry;
 use super::common::{List, Source, list, list_or_single, members, require_multiple, unknown_extent};
 use super::items::relabel;
 
-/// The target lists the extents; 0 copies the input's, -1 is what is left of the number of elements, and
-/// that number stays. Source: Reshape, `shape` and `allowzero`.
+/// The target lists the extents; 0 copies that of the input, -1 is the remaining extent; the number of
+/// elements is unchanged. Source: Reshape, `shape` and `allowzero`.
 const RESHAPE: Rule = Rule { name: "reshape.target", run: reshape };
 
-/// The axes before `axis` become one, and those from it on. Source: Flatten, `axis`.
+/// The axes before `axis` are merged, and so are those from it on. Source: Flatten, `axis`.
 const FLATTEN: Rule = Rule { name: "flatten.axis", run: flatten };
 
-/// Axes of extent 1 vanish: those in `axes`, or all of them. Source: Squeeze, `axes`.
+/// Axes of extent 1 are removed: those in `axes`, or all of them. Source: Squeeze, `axes`.
 const SQUEEZE: Rule = Rule { name: "squeeze.axes", run: squeeze };
 
-/// Axes of extent 1 appear at the places of the output that `axes` lists. Source: Unsqueeze, `axes`.
+/// Axes of extent 1 are inserted at the output positions in `axes`. Source: Unsqueeze, `axes`.
 const UNSQUEEZE: Rule = Rule { name: "unsqueeze.axes", run: unsqueeze };
 
-/// The elements stay as they are.
+/// The elements are unchanged.
 const VALUE: Rule = Rule { name: "reshape.value", run: value };
 
 pub(super) const OPERATORS: &[Entry] = &[
@@ -36,15 +36,15 @@ fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// What one item of the target of Reshape says.
+/// An item of the target of Reshape.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Item {
     Extent(DimId),
-    /// What is left of the number of elements.
+    /// The remaining extent (-1).
     Rest,
-    /// An extent, what is left, or an extent of the input: the run decides.
+    /// An extent, the remaining extent, or an extent of the input, depending on the run.
     Open,
-    /// An extent that only the run knows: that of an input axis nobody knows.
+    /// A copy of an unknown extent of the input.
     Unknown,
 }
 
@@ -86,7 +86,7 @@ fn reshape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &shape)
 }
 
-/// The rank is all that is known of the target; a single axis takes all elements.
+/// Only the rank of the target is known; a single axis has all elements.
 fn reshape_to_rank(cx: &mut RuleCx<'_, '_>, rank: usize) -> Result<(), RuleError> {
     match cx.shape(In(0)) {
         Some(shape) if rank == 1 => {
@@ -114,13 +114,13 @@ fn read_target(
                 Item::Rest
             }
             Some(negative) if negative < 0 => {
-                return Err(source.fault(format!("asks for the extent {negative} at axis {axis}")));
+                return Err(source.error(format!("asks for the extent {negative} at axis {axis}")));
             }
             Some(0) if copies_zero => match input.map(|input| input.get(axis)) {
                 Some(Some(extent)) => Item::Extent(*extent),
                 Some(None) => {
                     return Err(
-                        source.fault(format!("copies axis {axis} with a 0, but the input has no such axis"))
+                        source.error(format!("copies axis {axis} with a 0, but the input has no such axis"))
                     );
                 }
                 None => Item::Unknown,
@@ -129,31 +129,31 @@ fn read_target(
                 zeros += usize::from(extent == 0);
                 Item::Extent(*item)
             }
-            // An unnamed extent that is 0 copies one of the input, which is another one if the input has elements.
+            // An anonymous extent that can be 0 copies one of the input, unless the input is empty.
             None if copies_zero && may_copy(cx, *item, count) => Item::Open,
             None if cx.dims().is_non_negative(*item) => Item::Extent(match copies_zero {
                 true => or_copied(cx, *item, input.map(|input| input.get(axis).copied())),
                 false => *item,
             }),
-            // An extent of the input is never -1, whatever its expression can be.
+            // An extent of the input is never -1, even if its expression can be negative.
             None if input.is_some_and(|input| input.contains(item)) => Item::Extent(*item),
             None => Item::Open,
         });
     }
     if rests > 1 {
-        return Err(source.fault("has more than one -1"));
+        return Err(source.error("has more than one -1"));
     }
     if rests > 0 && zeros > 0 {
-        return Err(source.fault("has both an extent 0 and a -1, so the -1 can be anything"));
+        return Err(source.error("has both an extent 0 and a -1, so the -1 can be anything"));
     }
-    // Beside a -1, no item that is open can be another one.
+    // There is at most one -1, so with one present no open item is another.
     if rests > 0 {
         read.iter_mut().filter(|item| **item == Item::Open).for_each(|item| *item = Item::Unknown);
     }
     Ok(read)
 }
 
-/// An extent with a name, or the extent of the input that is copied where it is 0.
+/// A named extent, or the extent of the input that is copied if it is 0.
 fn or_copied(cx: &mut RuleCx<'_, '_>, item: DimId, input: Option<Option<DimId>>) -> DimId {
     let Some(Some(copied)) = input else { return item };
     let dims = cx.dims();
@@ -171,7 +171,7 @@ fn or_copied(cx: &mut RuleCx<'_, '_>, item: DimId, input: Option<Option<DimId>>)
     dims.add(item, copied)
 }
 
-/// Whether an item is unnamed and can be 0 while the input has elements.
+/// Whether an item is anonymous and can be 0 for a non-empty input.
 fn may_copy(cx: &mut RuleCx<'_, '_>, item: DimId, count: Option<DimId>) -> bool {
     let dims = cx.dims();
     dims.is_anonymous(item)
@@ -179,7 +179,7 @@ fn may_copy(cx: &mut RuleCx<'_, '_>, item: DimId, count: Option<DimId>) -> bool 
         && count.is_none_or(|count| dims.div_exact(count, item).is_none())
 }
 
-/// No extent is open: the number of elements stays.
+/// No open extent: the numbers of elements are equal.
 fn same_count(
     cx: &mut RuleCx<'_, '_>,
     target: &List,
@@ -190,12 +190,12 @@ fn same_count(
     if cx.dims().compare(count, known) == Decision::Different {
         let has = cx.dims().display(count).to_string();
         let (asks, total) = (shape_words(cx, extents), cx.dims().display(known).to_string());
-        return Err(target.source.fault(format!("is {asks} with {total} elements, but the input has {has}")));
+        return Err(target.source.error(format!("is {asks} with {total} elements, but the input has {has}")));
     }
     cx.require_equal((In(0), count), (In(1), known), "are the number of elements before and after").map(drop)
 }
 
-/// One extent is open: the number of elements divided by the others.
+/// One open extent: the number of elements divided by the others.
 fn rest_of(
     cx: &mut RuleCx<'_, '_>,
     target: &List,
@@ -215,10 +215,10 @@ fn rest_of(
         let message = format!(
             "has extents with a product of {by}, which does not divide the {has} elements of the input"
         );
-        return Err(target.source.fault(message));
+        return Err(target.source.error(message));
     }
     require_multiple(cx, (In(0), count), known, "are the number of elements before and after")?;
-    // Only an exact quotient passes at run time, so rounding changes nothing.
+    // The run fails unless the quotient is exact, so rounding does not matter.
     Ok(Some(cx.dims().floor_div(count, known)))
 }
 
@@ -230,7 +230,7 @@ fn flatten(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let axis = cx.attr_int("axis")?.unwrap_or(1);
     let Some(shape) = cx.shape(In(0)) else { return cx.set_rank(Out(0), 2) };
     let rank = i64::try_from(shape.len()).unwrap_or(i64::MAX);
-    // Counting from the end came with version 11.
+    // Negative axes are supported from version 11 on.
     let least = if cx.since_version() < 11 { 0 } else { -rank };
     if !(least..=rank).contains(&axis) {
         return Err(RuleError::attribute(
@@ -253,7 +253,7 @@ fn squeeze(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
             None => Ok(()),
         };
     };
-    // An axis named twice is squeezed once.
+    // A duplicate axis is squeezed once.
     let mut squeezed = vec![false; shape.len()];
     let one = cx.dims().constant(1);
     for axis in known {
@@ -265,7 +265,7 @@ fn squeeze(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &left)
 }
 
-/// Without axes, every axis of extent 1 vanishes: whether one is must be known of each.
+/// Without axes, all axes of extent 1 are removed, which requires every extent to be known as 1 or not.
 fn squeeze_ones(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
     let one = cx.dims().constant(1);
@@ -281,7 +281,7 @@ fn squeeze_ones(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 fn unsqueeze(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
-    // ONNX Runtime takes a scalar here, and in no other list.
+    // ONNX Runtime accepts a scalar for this list only.
     let Some(axes) = list_or_single(cx, "axes", 1)? else { return Ok(()) };
     let (Some(shape), Some(added)) = (cx.shape(In(0)), axes.len) else { return Ok(()) };
     let rank = shape.len() + added;
@@ -298,7 +298,7 @@ fn unsqueeze(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{conditions, fault, infer_y};
+    use super::super::testing::{conditions, error, infer_y};
 
     fn reshaped(input: &str, target: &str) -> String {
         let count = target.split(',').filter(|item| !item.is_empty()).count();
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_the_elements_is_an_exact_quotient() {
+    fn the_remaining_extent_is_an_exact_quotient() {
         for (input, target, y) in [
             ("2, 3, 4", "6, 4", "float[6, 4]"),
             ("2, 3, 4", "0, -1", "float[2, 12]"),
@@ -326,25 +326,25 @@ mod tests {
     #[test]
     fn elements_do_not_appear_or_vanish() {
         assert_eq!(
-            fault(13, &reshaped("2, 3", "5, 5")),
-            "reshape.target: In(1) is [5, 5] with 25 elements, but the input has 6"
+            error(13, &reshaped("2, 3", "5, 5")),
+            "reshape.target: input 1 is [5, 5] with 25 elements, but the input has 6"
         );
         assert_eq!(
-            fault(13, &reshaped("2*N + 1, 3", "-1, 2")),
-            "reshape.target: In(1) has extents with a product of 2, which does not divide the 6*N + 3 elements of the input"
+            error(13, &reshaped("2*N + 1, 3", "-1, 2")),
+            "reshape.target: input 1 has extents with a product of 2, which does not divide the 6*N + 3 elements of the input"
         );
     }
 
     #[test]
     fn a_target_has_one_rest_and_copies_axes_that_are_there() {
-        assert_eq!(fault(13, &reshaped("2, 3", "-1, -1")), "reshape.target: In(1) has more than one -1");
+        assert_eq!(error(13, &reshaped("2, 3", "-1, -1")), "reshape.target: input 1 has more than one -1");
         assert_eq!(
-            fault(13, &reshaped("2, 3", "2, 3, 0")),
-            "reshape.target: In(1) copies axis 2 with a 0, but the input has no such axis"
+            error(13, &reshaped("2, 3", "2, 3, 0")),
+            "reshape.target: input 1 copies axis 2 with a 0, but the input has no such axis"
         );
         assert_eq!(
-            fault(13, &reshaped("2, 3", "-2, 3")),
-            "reshape.target: In(1) asks for the extent -2 at axis 0"
+            error(13, &reshaped("2, 3", "-2, 3")),
+            "reshape.target: input 1 asks for the extent -2 at axis 0"
         );
     }
 
@@ -354,8 +354,8 @@ mod tests {
             "g (float[0, 3] x) => (y) <int64[3] t = {3, 4, 0}> { y = Reshape <allowzero = 1> (x, t) }";
         assert_eq!(infer_y(14, graph), "float[3, 4, 0]");
         let graph = "g (float[0, 3] x) => (y) <int64[2] t = {0, -1}> { y = Reshape <allowzero = 1> (x, t) }";
-        let message = "reshape.target: In(1) has both an extent 0 and a -1, so the -1 can be anything";
-        assert_eq!(fault(14, graph), message);
+        let message = "reshape.target: input 1 has both an extent 0 and a -1, so the -1 can be anything";
+        assert_eq!(error(14, graph), message);
     }
 
     #[test]
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_of_known_length_gives_the_rank() {
+    fn a_target_of_known_length_determines_the_rank() {
         assert_eq!(infer_y(13, "g (float[N, 3] x, int64[2] t) => (y) { y = Reshape (x, t) }"), "float[?, ?]");
         assert_eq!(infer_y(13, "g (float[N, 3] x, int64[1] t) => (y) { y = Reshape (x, t) }"), "float[3*N]");
         assert_eq!(
@@ -383,15 +383,15 @@ mod tests {
     }
 
     #[test]
-    fn flattening_multiplies_the_axes_before_and_behind() {
+    fn flattening_multiplies_the_axes_before_and_after() {
         let flat = |axis: i64| format!("g (float[A, B, 3] x) => (y) {{ y = Flatten <axis = {axis}> (x) }}");
         for (axis, y) in
             [(0, "float[1, 3*A*B]"), (1, "float[A, 3*B]"), (3, "float[3*A*B, 1]"), (-1, "float[A*B, 3]")]
         {
             assert_eq!(infer_y(13, &flat(axis)), y);
         }
-        assert_eq!(fault(13, &flat(4)), "flatten.axis: axis is 4, outside [-3, 3] for 3 axes");
-        assert_eq!(fault(9, &flat(-1)), "flatten.axis: axis is -1, outside [0, 3] for 3 axes");
+        assert_eq!(error(13, &flat(4)), "flatten.axis: axis is 4, outside [-3, 3] for 3 axes");
+        assert_eq!(error(9, &flat(-1)), "flatten.axis: axis is -1, outside [0, 3] for 3 axes");
     }
 
     #[test]
@@ -401,10 +401,13 @@ mod tests {
         };
         assert_eq!(infer_y(13, &squeeze("-2")), "float[1, N, 3]");
         assert_eq!(
-            fault(13, &squeeze("3")),
-            "squeeze.axes: In(0) axis Some(3) and In(0) axis None is squeezed, so it must be 1"
+            error(13, &squeeze("3")),
+            "squeeze.axes: axis 3 of input 0 and input 0 is squeezed, so it must be 1"
         );
-        assert_eq!(fault(13, &squeeze("4")), "squeeze.axes: In(1) names axis 4, outside [-4, 4) for 4 axes");
+        assert_eq!(
+            error(13, &squeeze("4")),
+            "squeeze.axes: input 1 names axis 4, outside [-4, 4) for 4 axes"
+        );
         assert_eq!(infer_y(1, "g (float[1, N, 1] x) => (y) { y = Squeeze <axes = [0, 2]> (x) }"), "float[N]");
         assert_eq!(infer_y(13, "g (float[1, 2*N + 2, 1] x) => (y) { y = Squeeze (x) }"), "float[2*N + 2]");
         assert_eq!(infer_y(13, "g (float[1, N] x) => (y) { y = Squeeze (x) }"), "float[]", "N may be 1");
@@ -418,10 +421,10 @@ mod tests {
         };
         assert_eq!(infer_y(13, &unsqueeze("0, -1")), "float[1, N, 3, 1]");
         assert_eq!(infer_y(13, &unsqueeze("2, 1")), "float[N, 1, 1, 3]");
-        assert_eq!(fault(13, &unsqueeze("1, -3")), "unsqueeze.axes: In(1) names axis 1 twice");
+        assert_eq!(error(13, &unsqueeze("1, -3")), "unsqueeze.axes: input 1 names axis 1 twice");
         assert_eq!(
-            fault(13, &unsqueeze("0, 4")),
-            "unsqueeze.axes: In(1) names axis 4, outside [-4, 4) for 4 axes"
+            error(13, &unsqueeze("0, 4")),
+            "unsqueeze.axes: input 1 names axis 4, outside [-4, 4) for 4 axes"
         );
         assert_eq!(
             infer_y(1, "g (float[N] x) => (y) { y = Unsqueeze <axes = [0, 2]> (x) }"),
@@ -434,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_the_elements_is_a_whole_number() {
+    fn the_remaining_extent_is_an_integer() {
         let graph = "g (float[B, S] x) => (y) <int64[2] t = {-1, 7}> { y = Reshape (x, t) }";
         assert_eq!(conditions(13, graph), ["B*S = 7*((B*S)//7)"]);
         let graph = "g (float[B, 14] x) => (y) <int64[2] t = {-1, 7}> { y = Reshape (x, t) }";

@@ -1,8 +1,8 @@
 //! Resize and Upsample: the same tensor with more or fewer elements along its axes.
 //!
-//! Along each resized axis the output has `floor(input * scale)` elements, or what `sizes` says. A scale
-//! is the stored binary number: `0.7` as a float is a little less than 0.7, so ten elements become six.
-//! A symbolic extent is scaled where the scale is a small fraction.
+//! Along each resized axis the output has `floor(input * scale)` elements, or those in `sizes`. A scale is
+//! the stored binary number: `0.7` as a float is slightly less than 0.7, so ten elements become six. A
+//! symbolic extent is scaled if the scale is a simple fraction.
 
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
@@ -36,7 +36,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Upsample", &[BY_SCALES]).since(9),
 ];
 
-/// Scales that stand in an input, one for each axis.
+/// Scales in an input, one per axis.
 fn by_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let scales = In(1);
     cx.require_rank(scales, 1..=1)?;
@@ -77,7 +77,7 @@ fn by_height_and_width(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     scaled(cx, 4, &[2, 3], Some(&scales))
 }
 
-/// The positions of the axes that are resized.
+/// The positions of the resized axes.
 type Axes = SmallVec<[usize; 6]>;
 
 const SCALES: Port = In(2);
@@ -109,7 +109,7 @@ fn resize(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let axes = axes(cx, rank)?;
     require_one_each(if by_scales { SCALES } else { SIZES }, count, axes.len())?;
     if by_scales {
-        // A crop has fewer elements than the input, and implementations differ in whether they count them.
+        // A crop has fewer elements than the input; implementations differ in whether they count them.
         let crops = cx.attr_str("coordinate_transformation_mode")? == Some("tf_crop_and_resize");
         let values = scale_values(cx, SCALES)?;
         return scaled(cx, rank, &axes, values.as_deref().filter(|_| !crops));
@@ -129,13 +129,13 @@ fn resize(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
 }
 
-/// A list input of which an empty one is as good as none.
+/// A list input for which empty means absent.
 #[derive(Clone, Copy)]
 enum List {
     Absent,
-    /// Given, of this length.
+    /// Present, of this length.
     Given(usize),
-    /// An input that may be empty.
+    /// Present and possibly empty.
     Unknown,
 }
 
@@ -160,7 +160,7 @@ fn require_one_each(port: Port, count: Option<usize>, axes: usize) -> Result<(),
     }
 }
 
-/// The axes that are resized; all of them where the attribute is left out.
+/// The resized axes; all axes without the attribute.
 fn axes(cx: &RuleCx<'_, '_>, rank: usize) -> Result<Axes, RuleError> {
     let Some(given) = cx.attr_ints("axes")? else { return Ok((0..rank).collect()) };
     let mut axes = Axes::new();
@@ -185,7 +185,7 @@ fn not_positive(scale: f64) -> bool {
     scale <= 0.0 || !scale.is_finite()
 }
 
-/// Scales some axes; where the scales are not known, only which axes keep their extent.
+/// Scales some axes; with unknown scales, determines only the axes that keep their extent.
 fn scaled(
     cx: &mut RuleCx<'_, '_>,
     rank: usize,
@@ -202,7 +202,7 @@ fn scaled(
     set_extents(cx, rank, axes, &extents)
 }
 
-/// The extents of the resized axes, as far as they are known.
+/// The known extents of the resized axes.
 type Extents = SmallVec<[Option<DimId>; 6]>;
 
 fn set_extents(
@@ -229,11 +229,11 @@ fn set_extents(
     cx.set_shape(Out(0), &shape)
 }
 
-/// `floor(dim * scale)`, where it can be written.
+/// `floor(dim * scale)`, if it can be expressed.
 fn scale_dim(cx: &mut RuleCx<'_, '_>, dim: DimId, scale: f64) -> Option<DimId> {
-    /// Beyond this a double does not hold every integer.
+    /// From here on, a double does not represent every integer.
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    /// Scales with larger denominators are not fractions that somebody wrote.
+    /// A scale with a larger denominator is not a fraction that an author wrote.
     const DENOMINATORS: [i32; 7] = [1, 2, 4, 8, 16, 32, 64];
     if let Some(extent) = cx.const_dim(dim) {
         #[expect(

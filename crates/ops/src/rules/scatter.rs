@@ -1,5 +1,5 @@
-//! Operators that write elements or slices by index into a copy: Scatter, ScatterElements, ScatterND,
-//! TensorScatter.
+//! Operators that write elements or slices by index into a copy of a tensor: Scatter, ScatterElements,
+//! ScatterND, TensorScatter.
 
 use typeloom_solver::rule::Port::In;
 use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
@@ -9,16 +9,16 @@ use super::common::require_at_most;
 use super::elementwise::SAME_SHAPE;
 use super::gather::{require_inside, require_tuples};
 
-/// Indices and updates have one shape, which lies inside the data's but for `axis`.
-/// Source: ScatterElements, `indices`, `updates` and `axis`.
+/// Indices and updates have the same shape, which is within that of the data except for `axis`. Source:
+/// ScatterElements, `indices`, `updates` and `axis`.
 const ELEMENTS: Rule = Rule { name: "scatterelements.shapes", run: elements };
 
-/// The updates have the shape of the indices without the last axis, then the axes of the data that the
-/// index tuples leave. Source: ScatterND, `updates`.
+/// The updates have the shape of the indices without the last axis, followed by the axes of the data that the
+/// index tuples do not cover. Source: ScatterND, `updates`.
 const ND: Rule = Rule { name: "scatternd.shapes", run: nd };
 
-/// The update has the cache's shape but for `axis`; there is one write index for each element of the batch.
-/// Source: TensorScatter, `update`, `write_indices` and `mode`.
+/// The update has the cache's shape except for `axis`; there is one write index per batch element. Source:
+/// TensorScatter, `update`, `write_indices` and `mode`.
 const TENSOR: Rule = Rule { name: "tensorscatter.shapes", run: tensor };
 
 pub(super) const OPERATORS: &[Entry] = &[
@@ -107,7 +107,7 @@ fn tensor(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fault, infer_y};
+    use super::super::testing::{error, infer_y};
 
     #[test]
     fn a_scattered_tensor_keeps_its_shape() {
@@ -123,22 +123,22 @@ mod tests {
     #[test]
     fn updates_fit_the_indices() {
         assert_eq!(
-            fault(
+            error(
                 18,
                 "g (float[9, 4] x, int64[2, 4] i, float[2, 3] u) => (y) { y = ScatterElements (x, i, u) }"
             ),
-            "scatterelements.shapes: In(1) axis Some(1) and In(2) axis Some(1) are an index and its update"
+            "scatterelements.shapes: axis 1 of input 1 and axis 1 of input 2 are an index and its update"
         );
         assert_eq!(
-            fault(18, "g (float[9, 4] x, int64[2, 1] i, float[2, 5] u) => (y) { y = ScatterND (x, i, u) }"),
-            "scatternd.shapes: In(2) axis Some(1) and In(0) axis Some(1) are an update and its place"
+            error(18, "g (float[9, 4] x, int64[2, 1] i, float[2, 5] u) => (y) { y = ScatterND (x, i, u) }"),
+            "scatternd.shapes: axis 1 of input 2 and axis 1 of input 0 are an update and its place"
         );
         assert_eq!(
-            fault(18, "g (float[9, 4] x, int64[2, 2] i, float[2, 4] u) => (y) { y = ScatterND (x, i, u) }"),
-            "scatternd.shapes: In(2) has rank 2, not 1..=Some(1)"
+            error(18, "g (float[9, 4] x, int64[2, 2] i, float[2, 4] u) => (y) { y = ScatterND (x, i, u) }"),
+            "scatternd.shapes: input 2 has rank 2, not 1"
         );
         assert_eq!(
-            fault(18, "g (float[9, 4] x, int64[2, 3] i, float[2] u) => (y) { y = ScatterND (x, i, u) }"),
+            error(18, "g (float[9, 4] x, int64[2, 3] i, float[2] u) => (y) { y = ScatterND (x, i, u) }"),
             "scatternd.shapes: the indices are 3 numbers each, for 2 axes"
         );
     }
@@ -151,7 +151,7 @@ mod tests {
             )
         };
         assert_eq!(infer_y(18, &with("max")), "float[9]");
-        assert_eq!(fault(16, &with("max")), "attribute reduction is `max`, not one of none, add, mul");
+        assert_eq!(error(16, &with("max")), "attribute reduction is `max`, not one of none, add, mul");
     }
 
     #[test]
@@ -162,13 +162,13 @@ mod tests {
             )
         };
         assert_eq!(infer_y(24, &with("B, H, 32, D", "B, H, S, D", -2)), "float[B, H, 32, D]");
-        assert_eq!(fault(24, &with("B, H, D", "B, H, D", 0)), "tensorscatter.shapes: axis is the batch axis");
+        assert_eq!(error(24, &with("B, H, D", "B, H, D", 0)), "tensorscatter.shapes: axis is the batch axis");
         assert_eq!(
-            fault(24, &with("B, 8, 32", "B, 9, 32", -1)),
-            "tensorscatter.shapes: In(0) axis Some(1) and In(1) axis Some(1) are written along another axis"
+            error(24, &with("B, 8, 32", "B, 9, 32", -1)),
+            "tensorscatter.shapes: axis 1 of input 0 and axis 1 of input 1 are written along another axis"
         );
         assert_eq!(
-            fault(24, &with("B, 8, 32", "B, 8, 33", -1)),
+            error(24, &with("B, 8, 32", "B, 8, 33", -1)),
             "tensorscatter.shapes: the update has 33 elements along axis 2, but the cache has 32"
         );
     }

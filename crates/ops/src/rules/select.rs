@@ -1,4 +1,4 @@
-//! Operators whose output depends on which elements there are: NonZero, Compress, Unique; and OneHot.
+//! Operators whose output shape depends on elements: NonZero, Compress, Unique; and OneHot.
 
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
@@ -8,18 +8,19 @@ use super::Entry;
 use super::common::{Source, require_extent, require_single, unknown_extent};
 use super::items::{Items, MAX_ITEMS, strides};
 
-/// One row of positions for each axis of the input (none for a single number), one column for each element
-/// that is not zero. Source: NonZero, text on scalars.
+/// One row of positions per axis of the input (none for a scalar), one column per non-zero element. Source:
+/// NonZero, text on scalars.
 const NON_ZERO: Rule = Rule { name: "nonzero.positions", run: non_zero };
 
-/// As many slices along `axis`, or elements, as the condition is true. Source: Compress, `condition`.
+/// As many slices along `axis`, or elements, as the condition has true elements. Source: Compress,
+/// `condition`.
 const COMPRESS: Rule = Rule { name: "compress.condition", run: compress };
 
-/// As many slices along `axis`, or elements, as are different; as many first positions and counts; and for
-/// each slice of the input which one it is. Source: Unique, outputs.
+/// The distinct slices along `axis`, or elements, with their first positions and counts, and for each input
+/// slice the number of its distinct slice. Source: Unique, outputs.
 const UNIQUE: Rule = Rule { name: "unique.counts", run: unique };
 
-/// An axis of `depth` elements appears at `axis` of the output. Source: OneHot, `depth` and `axis`.
+/// An axis of `depth` elements is inserted at `axis` of the output. Source: OneHot, `depth` and `axis`.
 const ONE_HOT: Rule = Rule { name: "onehot.depth", run: one_hot };
 
 pub(super) const OPERATORS: &[Entry] = &[
@@ -29,7 +30,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Unique", &[UNIQUE]),
 ];
 
-/// Which elements are not zero, if that is known of each.
+/// The non-zero elements, if each is known to be zero or not.
 fn nonzero_elements(cx: &mut RuleCx<'_, '_>, items: &Items) -> Option<Vec<usize>> {
     let zero = cx.dims().constant(0);
     let mut found = Vec::new();
@@ -76,7 +77,7 @@ fn non_zero(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// How many elements are not zero where all elements are one known number: all of them or none.
+/// Number of non-zero elements of a tensor of one known value: all or none.
 fn filled_columns(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
     let item = cx.filled(In(0))?;
     let item = cx.const_dim(item)?;
@@ -105,7 +106,7 @@ fn compress(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         let message = format!("picks element {last} of axis {axis}, which has {extent}");
         return Err(RuleError::value(In(1), message));
     }
-    // Where the axis may be shorter than the condition, ONNX Runtime ignores the rest of the condition.
+    // If the axis may be shorter than the condition, ONNX Runtime ignores the rest of the condition.
     let needed = picked.as_ref().and_then(|picked| picked.last()).map_or(0, |last| last + 1);
     let least = cx.dims().bounds(shape[axis]).0.and_then(|least| usize::try_from(least).ok()).unwrap_or(0);
     let picked = picked.filter(|_| needed <= least);
@@ -152,7 +153,7 @@ fn unique(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     unique_indices(cx, count, all)
 }
 
-/// How many different elements a constant has.
+/// Number of distinct elements of a constant.
 fn different_elements(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
     let mut items = cx.const_ints(In(0))?;
     items.sort_unstable();
@@ -160,8 +161,8 @@ fn different_elements(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
     Some(cx.dims().constant(i64::try_from(items.len()).ok()?))
 }
 
-/// How many of `all` slices are different: one unknown number in all outputs that have it. One slice or none has no
-/// duplicates.
+/// Number of distinct slices among `all`: the same unknown in all outputs that have it. At most one slice has
+/// no duplicates.
 fn unique_count(cx: &mut RuleCx<'_, '_>, axis: usize, all: DimId) -> DimId {
     if let Some(0 | 1) = cx.const_dim(all) {
         return all;
@@ -181,7 +182,7 @@ fn unique_indices(cx: &mut RuleCx<'_, '_>, count: DimId, all: DimId) -> Result<(
 }
 
 fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
-    // ONNX's own inference rejects a single index without axes.
+    // ONNX's own inference rejects a scalar index.
     cx.require_rank(In(0), 1..)?;
     if let Some(indices) = cx.shape(In(0)) {
         let axis = cx.attr_int("axis")?.unwrap_or(-1);
@@ -216,14 +217,14 @@ fn depth(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
     }
     let number = cx.floats(In(1))?.items.first()?.trunc();
     let whole = (number.abs() < 2_147_483_648.0).then_some(number)?;
-    // A whole number of 31 bits, see above.
+    // An integer of at most 31 bits because of the check above.
     let whole = whole as i64;
     Some(cx.dims().constant(whole))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fault, infer, infer_y};
+    use super::super::testing::{error, infer, infer_y};
 
     #[test]
     fn positions_have_a_row_for_each_axis() {
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_keeps_as_many_slices_as_it_is_true() {
+    fn compress_selects_one_slice_per_true_element() {
         let with = |axis: &str| {
             format!("g (float[N, 3] x) => (y) <bool[3] c = {{1, 0, 1}}> {{ y = Compress {axis} (x, c) }}")
         };
@@ -260,7 +261,7 @@ mod tests {
             "float[N, ?]"
         );
         let graph = "g (float[2, 3] x) => (y) <bool[3] c = {1, 0, 1}> { y = Compress <axis = 0> (x, c) }";
-        assert_eq!(fault(11, graph), "compress.condition: In(1) picks element 2 of axis 0, which has 2");
+        assert_eq!(error(11, graph), "compress.condition: input 1 picks element 2 of axis 0, which has 2");
     }
 
     #[test]
@@ -297,15 +298,15 @@ mod tests {
         assert_eq!(infer_y(11, &with(-1, "5")), "float[N, 2, 5]");
         assert_eq!(infer_y(11, &with(0, "5")), "float[5, N, 2]");
         assert_eq!(infer_y(11, &with(-3, "5")), "float[5, N, 2]");
-        assert_eq!(fault(11, &with(3, "5")), "onehot.depth: axis is 3, outside [-3, 3) for 3 axes");
-        assert_eq!(fault(11, &with(0, "-5")), "onehot.depth: In(1) has the negative extent -5");
+        assert_eq!(error(11, &with(3, "5")), "onehot.depth: axis is 3, outside [-3, 3) for 3 axes");
+        assert_eq!(error(11, &with(0, "-5")), "onehot.depth: input 1 has the negative extent -5");
         assert_eq!(
-            fault(11, "g (int64 d, float[2] v) => (y) <int64 i = {1}> { y = OneHot (i, d, v) }"),
-            "onehot.depth: In(0) has rank 0, not 1..=None"
+            error(11, "g (int64 d, float[2] v) => (y) <int64 i = {1}> { y = OneHot (i, d, v) }"),
+            "onehot.depth: input 0 has rank 0, not 1 or more"
         );
         assert_eq!(
-            fault(11, "g (int64[N] i, int64 d, float[3] v) => (y) { y = OneHot (i, d, v) }"),
-            "onehot.depth: In(2) axis Some(0) and In(2) axis None are the off value and the on value"
+            error(11, "g (int64[N] i, int64 d, float[3] v) => (y) { y = OneHot (i, d, v) }"),
+            "onehot.depth: axis 0 of input 2 and input 2 are the off value and the on value"
         );
     }
 

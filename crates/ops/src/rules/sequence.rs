@@ -1,26 +1,20 @@
 //! Sequences and optionals.
 //!
-//! The shape of a sequence is what all of its elements have in common. An extent that nobody named is
-//! another one in each element, so whatever leaves a sequence gets extents of its own.
+//! The shape of a sequence is the common part of the shapes of its elements. An anonymous extent differs
+//! between elements, so a value taken from a sequence gets fresh extents.
 //!
-//! The constant that is followed at a sequence is the number of its elements, where that is known.
+//! The constant tracked for a sequence is the number of its elements, if it is known.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Ints, Kind, Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Ints, Kind, Port, RuleCx, RuleError};
 
 use super::Entry;
 use super::common::{dtype_attr, require_at_most};
 
-macro_rules! rules {
-    ($($(#[$doc:meta])* $rule:ident = $name:literal, $run:expr;)*) => {
-        $($(#[$doc])* const $rule: Rule = Rule { name: $name, run: $run };)*
-    };
-}
-
 rules! {
-    /// Source: SequenceEmpty, `dtype`: float where it is left out.
+    /// The default is float. Source: SequenceEmpty, `dtype`.
     EMPTY = "sequenceempty.type", sequence_empty;
     /// Source: SequenceConstruct, `output_sequence`.
     CONSTRUCT = "sequenceconstruct.elements", sequence_construct;
@@ -34,11 +28,11 @@ rules! {
         set_length(cx, one_less);
         cx.same_shape(In(0), Out(0))
     };
-    /// True for what is no optional. Source: OptionalHasElement, `input` and `output`.
+    /// True for a value that is not an optional. Source: OptionalHasElement, `input` and `output`.
     HAS = "optionalhaselement.value", optional_has_element;
     /// A single number. Source: SequenceLength, `length`.
     NUMBER = "sequencelength.number", |cx| cx.set_shape(Out(0), &[]);
-    /// The number of elements, where it is known.
+    /// The number of elements, if it is known.
     LENGTH = "sequencelength.value", |cx| { cx.copy_data(In(0), Out(0)); Ok(()) };
     /// Source: SplitToSequence, `split`, `axis` and `keepdims`.
     SPLIT = "splittosequence.parts", split_to_sequence;
@@ -46,10 +40,11 @@ rules! {
     CONCAT = "concatfromsequence.axis", concat_from_sequence;
     /// Source: Optional, `input` and `type`.
     OPTIONAL = "optional.wrap", optional;
-    /// From version 18 on, what is no optional passes through. Source: OptionalGetElement, `output`.
+    /// From version 18 on, a value that is not an optional is returned unchanged. Source: OptionalGetElement,
+    /// `output`.
     GET = "optionalgetelement.unwrap", optional_get_element;
-    /// A position in a sequence of `n` elements is a single number from `-n` to `n - 1`, or to `n` where an element is
-    /// inserted. Source: SequenceAt, SequenceErase and SequenceInsert, `position`.
+    /// A position in a sequence of `n` elements is a single number from `-n` to `n - 1`, or to `n` for an
+    /// insertion. Source: SequenceAt, SequenceErase and SequenceInsert, `position`.
     POSITION = "sequence.position", position;
 }
 
@@ -79,10 +74,10 @@ fn optional_has_element(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// The shape of what is inside a port, with extents of its own where nobody named them.
+/// The shape of the elements of a port, with fresh extents for anonymous ones.
 fn element_shape(cx: &mut RuleCx<'_, '_>, port: Port, known: Port) -> Option<DimVec> {
     let shape = cx.shape(port)?;
-    // On a second run the extents made on the first one are kept.
+    // A repeated application keeps the extents of the first one.
     let before = cx.shape(known).filter(|before| before.len() == shape.len());
     let dims = shape.iter().enumerate().map(|(axis, dim)| match &before {
         _ if !cx.dims().is_anonymous(*dim) => *dim,
@@ -92,7 +87,7 @@ fn element_shape(cx: &mut RuleCx<'_, '_>, port: Port, known: Port) -> Option<Dim
     Some(dims.collect())
 }
 
-/// The number of elements of a sequence.
+/// Number of elements of a sequence.
 fn length(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<DimId> {
     match cx.ints(port)?.items[..] {
         [length] => Some(length),
@@ -143,7 +138,7 @@ fn sequence_insert(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let one = cx.dims().constant(1);
     let after = before.map(|length| cx.dims().add(length, one));
     set_length(cx, after);
-    // What is put into an empty sequence is all there is in it.
+    // The element inserted into an empty sequence is its only one.
     let shape = match before.and_then(|length| cx.const_dim(length)) {
         Some(0) => cx.shape(In(1)),
         Some(_) | None => cx.join_shapes(&[In(0), In(1)]),
@@ -224,7 +219,7 @@ fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_element_shape(Out(0), &shape)
 }
 
-/// The extent that all parts have, if they have one.
+/// The common extent of all parts, if there is one.
 fn part_extent(cx: &mut RuleCx<'_, '_>, parts: &Ints, extent: Option<i64>) -> Result<DimId, RuleError> {
     let constants: Option<Vec<i64>> = parts.items.iter().map(|part| cx.const_dim(*part)).collect();
     let Some(constants) = constants else { return Ok(cx.fresh()) };
@@ -232,7 +227,7 @@ fn part_extent(cx: &mut RuleCx<'_, '_>, parts: &Ints, extent: Option<i64>) -> Re
         return Err(RuleError::value(In(1), "holds the length of a part that cannot be"));
     }
     match (parts.shape.len(), &constants[..], extent) {
-        // One number: the length of every part but, possibly, the last.
+        // A scalar is the length of every part except possibly the last.
         (0, [part], Some(extent)) if extent % part == 0 => Ok(cx.dims().constant(*part)),
         (0, [_], _) => Ok(cx.fresh()),
         (_, parts, extent) => {
@@ -267,7 +262,7 @@ fn concat_from_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         shape.insert(axis, count);
         return cx.set_shape(Out(0), &shape);
     }
-    // An extent that somebody named is that of every element.
+    // A named extent is that of every element.
     shape[axis] = match length {
         Some(length) if !cx.dims().is_anonymous(shape[axis]) => cx.dims().mul(length, shape[axis]),
         Some(_) | None => cx.fresh(),

@@ -12,19 +12,19 @@ use super::common::{MAX_AXES, require_at_most, require_single, unknown_extent};
 #[cfg(test)]
 mod tests;
 
-/// The transformed axis gets the length of the transform, or half of it and one where the other half is
-/// its mirror image. Source: DFT, `dft_length`, `axis`, `onesided`, `inverse`, `output`.
+/// The transformed axis has the length of the transform; for a one-sided transform, half of it plus one.
+/// Source: DFT, `dft_length`, `axis`, `onesided`, `inverse`, `output`.
 const DFT: Rule = Rule { name: "dft.length", run: dft };
 
-/// A transform for each frame. Source: STFT, `frame_step`, `window`, `frame_length`, `onesided`, `output`.
+/// One transform per frame. Source: STFT, `frame_step`, `window`, `frame_length`, `onesided`, `output`.
 const STFT: Rule = Rule { name: "stft.frames", run: stft };
 
 pub(super) const OPERATORS: &[Entry] = &[Entry::of("DFT", &[DFT]), Entry::of("STFT", &[STFT])];
 
-/// Which axis is transformed.
+/// The transformed axis.
 enum Axis {
     At(usize),
-    /// An input that nobody knows.
+    /// Given by an unknown input.
     Unknown,
 }
 
@@ -71,7 +71,7 @@ fn dft(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Err(RuleError::shapes(&[In(0)], message))
 }
 
-/// The conditions on a last axis whose extent is a symbol.
+/// Conditions on a last axis with a symbolic extent.
 fn require_numbers(
     cx: &mut RuleCx<'_, '_>,
     axis: (Port, usize, DimId),
@@ -87,7 +87,7 @@ fn require_numbers(
     }
 }
 
-/// The axis, an attribute before version 20 and an input since; never the last one.
+/// The axis: an attribute before version 20 and an input since; never the last axis.
 fn axis(cx: &mut RuleCx<'_, '_>, rank: usize) -> Result<Axis, RuleError> {
     let axis = if cx.since_version() < 20 {
         cx.attr_int("axis")?.unwrap_or(1)
@@ -107,13 +107,13 @@ fn axis(cx: &mut RuleCx<'_, '_>, rank: usize) -> Result<Axis, RuleError> {
     Ok(Axis::At(at))
 }
 
-/// The number in an input without axes, at least `least`.
+/// The value of a scalar input, at least `least`.
 fn scalar(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> Result<Option<DimId>, RuleError> {
     cx.require_rank(port, 0..=0)?;
     number(cx, port, least)
 }
 
-/// The number in an input that holds a single one, however it is wrapped.
+/// The value of a single-element input of any rank.
 fn number(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> Result<Option<DimId>, RuleError> {
     let Some(ints) = cx.ints(port) else { return Ok(None) };
     let [only] = ints.items[..] else { return Ok(None) };
@@ -125,7 +125,7 @@ fn number(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> Result<Option<DimI
     }
 }
 
-/// How many numbers a transform of this length gives.
+/// Number of elements of a transform of this length.
 fn bins(cx: &mut RuleCx<'_, '_>, length: DimId, onesided: bool) -> DimId {
     if !onesided {
         return length;
@@ -135,7 +135,7 @@ fn bins(cx: &mut RuleCx<'_, '_>, length: DimId, onesided: bool) -> DimId {
     cx.dims().add(half, one)
 }
 
-/// The length of the signal that has so many numbers in a one-sided transform: the even one.
+/// The length of the signal of a one-sided transform of this size: the even one.
 fn doubled(cx: &mut RuleCx<'_, '_>, bins: DimId) -> DimId {
     let (one, two) = (cx.dims().constant(1), cx.dims().constant(2));
     let half = cx.dims().sub(bins, one);
@@ -143,7 +143,7 @@ fn doubled(cx: &mut RuleCx<'_, '_>, bins: DimId) -> DimId {
 }
 
 fn stft(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
-    // A real signal may come without its last axis: every implementation takes it.
+    // Every implementation accepts a real signal without the last axis.
     cx.require_rank(In(0), 2..=3)?;
     cx.require_rank(In(2), 1..=1)?;
     require_single(cx, In(1))?;
@@ -177,7 +177,7 @@ fn stft(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
 }
 
-/// The length of a frame: the one given, else that of the window, else the whole signal.
+/// The length of a frame: the explicit one, else that of the window, else the whole signal.
 fn frame_length(cx: &mut RuleCx<'_, '_>, signal: Option<DimId>) -> Result<Option<DimId>, RuleError> {
     let given = scalar(cx, In(3), 1)?;
     let window = cx.shape(In(2)).map(|window| window[0]);
@@ -204,13 +204,13 @@ fn frames(cx: &mut RuleCx<'_, '_>, signal: DimId, length: DimId, step: DimId) ->
     Ok(cx.dims().add(moves, one))
 }
 
-/// Whether only half of each transform is kept; where the node does not say it, only a real signal tells.
+/// Whether the transform is one-sided; without an attribute, this is known for a real signal only.
 fn onesided(cx: &mut RuleCx<'_, '_>) -> Result<Option<bool>, RuleError> {
     let asked = cx.attr_flag("onesided")?;
     Ok((cx.has_attr("onesided")? || signal_parts(cx) == Some(1)).then_some(asked))
 }
 
-/// The numbers in an element of the signal: 1 where it is real, 2 where it is complex.
+/// Numbers per element of the signal: 1 if it is real, 2 if it is complex.
 fn signal_parts(cx: &mut RuleCx<'_, '_>) -> Option<i64> {
     match cx.shape(In(0))?[..] {
         [_, _] => Some(1),

@@ -1,10 +1,10 @@
 //! Slice: a range with a step along some axes.
 //!
-//! With `d` the extent of an axis, a negative start or end counts from `d`, and both are then cut to
-//! `0..=d` where the step is positive, to `-1..=d - 1` where it is negative (a start to `0..=d - 1`). What
-//! is left has `max(ceil((end - start) / step), 0)` elements. The same is computed with symbols, as minima
-//! and maxima. A start or end `-n` with a symbol `n` counts from the end for `n >= 1` and is the beginning for
-//! `n = 0`, which is `min(n, 1)*(d - n)`. One whose sign is not known gives an extent that is not known.
+//! For an axis of extent `d`, a negative start or end counts from `d`. Both are then clamped to `0..=d` for a
+//! positive step, and to `-1..=d - 1` for a negative one (a start to `0..=d - 1`). The result has
+//! `max(ceil((end - start) / step), 0)` elements. Symbolic bounds are clamped by minima and maxima. A start
+//! or end `-n` with a symbol `n` counts from the end for `n >= 1` and from the beginning for `n = 0`, that
+//! is, `min(n, 1)*(d - n)`. A bound of unknown sign gives an unknown extent.
 
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::rule::Port::{In, Out};
@@ -19,10 +19,10 @@ const SLICE: Rule = Rule { name: "slice.range", run: slice };
 
 pub(super) const OPERATORS: &[Entry] = &[Entry::of("Slice", &[SLICE])];
 
-/// From here on, exporters mean "to the end".
+/// Exporters write bounds from this one on for "to the end".
 const ENDLESS: i64 = 0x7fff_ffff;
 
-/// The range along one axis, as far as it is known.
+/// The known part of the range along one axis.
 #[derive(Clone, Copy)]
 struct Range {
     start: Option<DimId>,
@@ -49,7 +49,7 @@ fn slice(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
             Some(count) if count > shape.len() => {
                 return Err(starts
                     .source
-                    .fault(format!("lists {count} axes, but the input has {}", shape.len())));
+                    .error(format!("lists {count} axes, but the input has {}", shape.len())));
             }
             Some(count) => (0..count).collect(),
             None => return cx.set_rank(Out(0), shape.len()),
@@ -76,13 +76,13 @@ fn slice(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// The lists have one length, which is given where one of them knows it.
+/// Requires the lists to have the same length, and returns it if it is known.
 fn lengths(lists: &[Option<&List>]) -> Result<Option<usize>, RuleError> {
     let mut count = None;
     for list in lists.iter().flatten() {
         match (count, list.len) {
             (Some(count), Some(len)) if count != len => {
-                return Err(list.source.fault(format!("has {len} items, but starts has {count}")));
+                return Err(list.source.error(format!("has {len} items, but starts has {count}")));
             }
             (None, len) => count = len,
             (Some(_), _) => {}
@@ -95,12 +95,12 @@ fn steps_of(cx: &mut RuleCx<'_, '_>, steps: &List) -> Result<Option<Vec<Option<i
     let Some(items) = &steps.items else { return Ok(None) };
     let known: Vec<Option<i64>> = items.iter().map(|item| cx.const_dim(*item)).collect();
     if known.contains(&Some(0)) {
-        return Err(steps.source.fault("has a step of 0"));
+        return Err(steps.source.error("has a step of 0"));
     }
     Ok(Some(known))
 }
 
-/// The position of `-back` in an axis, where `back` is a symbol that can be 0: what is 0 from the beginning.
+/// The position of `-back` in an axis, where `back` is a symbol that can be 0, which is the beginning.
 fn counted_from_end(dims: &mut Dims, back: DimId, extent: DimId) -> DimId {
     let position = dims.sub(extent, back);
     let position = dims.max(position, DimId::ZERO);
@@ -108,7 +108,7 @@ fn counted_from_end(dims: &mut Dims, back: DimId, extent: DimId) -> DimId {
     dims.mul(position, is_some)
 }
 
-/// A start or end, counted from the beginning and cut to what the axis has; `None` if its sign is not known.
+/// A start or end, counted from the beginning and clamped to the axis; `None` if its sign is unknown.
 fn cut(dims: &mut Dims, at: DimId, extent: DimId, least: i64, most: DimId) -> Option<DimId> {
     let least = dims.constant(least);
     if let (Some(at), None) = (dims.as_constant(at), dims.as_constant(extent)) {
@@ -132,7 +132,7 @@ fn cut(dims: &mut Dims, at: DimId, extent: DimId, least: i64, most: DimId) -> Op
     Some(dims.min(at, most))
 }
 
-/// The first position and the one behind the last, in the direction of the step.
+/// The first position and the end, in the direction of the step.
 fn effective(dims: &mut Dims, range: Range, extent: DimId) -> Option<(DimId, DimId, i64)> {
     let (start, end, step) = (dims.resolve(range.start?), dims.resolve(range.end?), range.step?);
     if step > 0 {
@@ -142,7 +142,7 @@ fn effective(dims: &mut Dims, range: Range, extent: DimId) -> Option<(DimId, Dim
     Some((cut(dims, start, extent, 0, last)?, cut(dims, end, extent, -1, last)?, step))
 }
 
-/// How many elements the range has, on an axis of this extent.
+/// Number of elements of the range on an axis of this extent.
 fn extent_of(dims: &mut Dims, range: Range, extent: DimId) -> Option<DimId> {
     let (start, end, step) = effective(dims, range, extent)?;
     let span = if step > 0 { dims.sub(end, start) } else { dims.sub(start, end) };
@@ -172,7 +172,7 @@ fn slice_value(cx: &mut RuleCx<'_, '_>, ranges: &[Option<Range>]) {
     }
 }
 
-/// The indices in the range, for an axis of this extent.
+/// The indices in the range on an axis of this extent.
 fn indices(dims: &mut Dims, range: Range, extent: usize) -> Option<Vec<usize>> {
     let whole = dims.constant(i64::try_from(extent).ok()?);
     let (start, end, step) = effective(dims, range, whole)?;
@@ -187,7 +187,7 @@ fn indices(dims: &mut Dims, range: Range, extent: usize) -> Option<Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fault, infer, infer_y};
+    use super::super::testing::{error, infer, infer_y};
     use super::*;
 
     /// The specification's pseudo code, on numbers.
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_survives_where_the_whole_axis_or_its_end_is_taken() {
+    fn a_slice_of_the_whole_axis_or_its_end_keeps_the_symbol() {
         assert_eq!(sliced("0", "9223372036854775807", "0", "1"), "float[N, 10]");
         assert_eq!(sliced("-1", "-9223372036854775807", "0", "-1"), "float[N, 10]");
         assert_eq!(sliced("0,1", "2147483647,-1", "0,1", "1,3"), "float[N, 3]");
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_of_a_range_costs_only_its_own_axis() {
+    fn an_unknown_range_affects_only_its_axis() {
         let types = infer(
             13,
             "g (float[20, 10, 5] x, int64[1] s, int64[2] t, int64[2] a) => (y)
@@ -334,9 +334,9 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_zero_an_axis_outside_and_an_axis_twice_are_faults() {
+    fn a_step_of_zero_and_invalid_or_duplicate_axes_are_errors() {
         let with = |axes: &str, steps: &str| {
-            fault(
+            error(
                 13,
                 &format!(
                     "g (float[4, 4] x) => (y)
@@ -345,15 +345,15 @@ mod tests {
                 ),
             )
         };
-        assert_eq!(with("0, 1", "1, 0"), "slice.range: In(4) has a step of 0");
-        assert_eq!(with("0, 2", "1, 1"), "slice.range: In(3) names axis 2, outside [-2, 2) for 2 axes");
-        assert_eq!(with("1, -1", "1, 1"), "slice.range: In(3) names axis 1 twice");
+        assert_eq!(with("0, 1", "1, 0"), "slice.range: input 4 has a step of 0");
+        assert_eq!(with("0, 2", "1, 1"), "slice.range: input 3 names axis 2, outside [-2, 2) for 2 axes");
+        assert_eq!(with("1, -1", "1, 1"), "slice.range: input 3 names axis 1 twice");
     }
 
     #[test]
-    fn lists_of_different_lengths_are_a_fault() {
+    fn lists_of_different_lengths_are_an_error() {
         let graph =
             "g (float[4, 4] x) => (y) <int64[2] s = {0, 0}, int64[1] e = {2}> { y = Slice (x, s, e) }";
-        assert_eq!(fault(13, graph), "slice.range: In(2) has 1 items, but starts has 2");
+        assert_eq!(error(13, graph), "slice.range: input 2 has 1 items, but starts has 2");
     }
 }

@@ -1,13 +1,13 @@
-//! Windows that slide along spatial axes: what convolution and pooling have in common.
+//! Windows that slide along spatial axes, for convolution and pooling.
 //!
-//! A window of `kernel` elements, `dilation` apart, reaches over `dilation * (kernel - 1) + 1` elements. It
-//! starts at the front padding and moves on by `stride` as long as it lies inside the padded axis, so it
-//! stands in `(input + padding - reach) / stride + 1` places, rounded down. With `ceil_mode` the number is
-//! rounded up, and from version 22 on a window that would start in the padding behind the input is left out.
+//! A window of `kernel` elements at distance `dilation` covers `dilation * (kernel - 1) + 1` elements (its
+//! reach). It starts at the front padding and advances by `stride` while it is within the padded axis, so it
+//! has `(input + padding - reach) / stride + 1` positions, rounded down. With `ceil_mode` the number is
+//! rounded up, and from version 22 on a window that would start in the padding after the input is omitted.
 //!
-//! **Invariant:** where versions of the specification and the runtimes disagree about a number, it is
-//! unknown: before version 22 the text of `ceil_mode` counts windows that no runtime visits, and for
-//! `VALID` it rounds down where runtimes round up.
+//! **Invariant:** a number on which versions of the specification and runtimes disagree is unknown: before
+//! version 22 the text of `ceil_mode` counts windows that no runtime visits, and for `VALID` it rounds down
+//! where runtimes round up.
 //!
 //! Source: Conv, `auto_pad`, `pads`, `strides`, `dilations`; MaxPool, the formulas of its description.
 
@@ -17,42 +17,42 @@ use typeloom_solver::rule::{Extent, Port, RuleCx, RuleError};
 
 use super::common::require_at_most;
 
-/// A number for each spatial axis.
+/// One number per spatial axis.
 pub(super) type PerAxis = SmallVec<[i64; 6]>;
 
-/// How the places of a window are counted.
+/// Rounding of the number of window positions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rounding {
-    /// Only windows that lie inside the padded input.
+    /// Windows within the padded input only.
     Down,
-    /// Also one that sticks out at the end.
+    /// Including a window that extends past the end.
     Up,
-    /// As `Up`, but not if it starts behind the input.
+    /// As `Up`, but without a window that starts after the input.
     UpInside,
 }
 
-/// What `auto_pad` asks for.
+/// The value of `auto_pad`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AutoPad {
     /// The padding in `pads`.
     NotSet,
-    /// As much as gives `ceil(input / stride)` places.
+    /// Padding for `ceil(input / stride)` positions.
     Same,
-    /// None.
+    /// No padding.
     Valid,
 }
 
-/// How a window slides along each spatial axis.
+/// The parameters of windows along all spatial axes.
 pub(super) struct Windows {
     pub(super) strides: PerAxis,
     pub(super) dilations: PerAxis,
-    /// The padding in front of and behind each axis, if it is given.
+    /// The padding before and after each axis, if it is explicit.
     pub(super) pads: Option<SmallVec<[(i64, i64); 6]>>,
     pub(super) auto_pad: AutoPad,
 }
 
 impl Windows {
-    /// Reads and checks the attributes of a node with `spatial` spatial axes.
+    /// Reads and validates the attributes of a node with `spatial` spatial axes.
     pub(super) fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Self, RuleError> {
         let ones = || PerAxis::from_elem(1, spatial);
         let pads = numbers(cx, "pads", 2 * spatial, 0)?;
@@ -64,7 +64,7 @@ impl Windows {
         })
     }
 
-    /// How many elements a window with `kernel` elements reaches over along a spatial axis.
+    /// Number of elements covered by a window of `kernel` elements along a spatial axis.
     pub(super) fn reach(
         &self,
         cx: &mut RuleCx<'_, '_>,
@@ -92,9 +92,10 @@ impl Windows {
         Ok(cx.dims().add(reach, one))
     }
 
-    /// Needs a window with `kernel` elements to fit into the padded axis; `spare` elements may stick out.
+    /// Requires a window of `kernel` elements to fit into the padded axis; `spare` elements may extend past
+    /// the end.
     ///
-    /// Automatic padding makes every window fit.
+    /// Automatic padding makes room for every window.
     pub(super) fn require_fit(
         &self,
         cx: &mut RuleCx<'_, '_>,
@@ -116,8 +117,8 @@ impl Windows {
         require_at_most(cx, (input.port, least), input, "are what a window needs and the axis")
     }
 
-    /// In how many places a window with `kernel` elements stands along a spatial axis; `None` where the
-    /// specification and its implementations disagree.
+    /// Number of positions of a window of `kernel` elements along a spatial axis; `None` if the specification
+    /// and its implementations disagree.
     pub(super) fn places(
         &self,
         cx: &mut RuleCx<'_, '_>,
@@ -151,14 +152,15 @@ impl Windows {
         };
         match explicit {
             None => Ok(automatic),
-            // The two exclude each other, and implementations differ in which one they heed.
+            // The two exclude each other, and implementations differ in their precedence.
             Some(explicit) => agreed(cx, automatic, explicit)
                 .ok_or_else(|| RuleError::attribute("auto_pad", "asks for another padding than `pads`")),
         }
     }
 }
 
-/// One of two readings of the specification: `Some(Some(..))` if they are the same number, `None` if they differ.
+/// The result of two readings of the specification: `Some(Some(..))` if they are equal, `None` if they
+/// differ.
 fn agreed(cx: &mut RuleCx<'_, '_>, a: Option<DimId>, b: Option<DimId>) -> Option<Option<DimId>> {
     let (Some(a), Some(b)) = (a, b) else { return Some(None) };
     match cx.dims().compare(a, b) {
@@ -168,7 +170,7 @@ fn agreed(cx: &mut RuleCx<'_, '_>, a: Option<DimId>, b: Option<DimId>) -> Option
     }
 }
 
-/// The places of a window along an axis with this padding.
+/// Number of positions of a window along an axis with this padding.
 fn slide(
     cx: &mut RuleCx<'_, '_>,
     input: Extent,
@@ -188,7 +190,8 @@ fn slide(
         (dims.constant(1), dims.constant(stride), dims.constant(before), dims.constant(padding));
     let padded = dims.add(input.dim, padding);
     let room = dims.sub(padded, reach);
-    // Rounded up, one window stands at the start even where its end sticks out by less than a step.
+    // With rounding up, there is a window at the start even if its end extends past the axis by less than a
+    // step.
     let least = if rounding == Rounding::Down { 0 } else { 1 - stride };
     if dims.bounds(room).1.is_some_and(|most| most < least) {
         return Err(too_small(cx, input, padded, reach));
@@ -203,7 +206,7 @@ fn slide(
     let moves_up = dims.ceil_div(room, step);
     let up = dims.add(moves_up, one);
     let Some(reach) = dims.as_constant(reach) else { return Ok(None) };
-    // The last window starts at most `stride - 1` elements too late to lie inside.
+    // The last window starts at most `stride - 1` elements too late to be inside.
     if after.checked_add(stride - 1).is_some_and(|late| late < reach) {
         return Ok(Some(up));
     }
@@ -228,7 +231,7 @@ fn slide(
     })
 }
 
-/// The failure that says that a window is larger than the padded axis.
+/// Error for a window that is larger than the padded axis.
 fn too_small(cx: &mut RuleCx<'_, '_>, input: Extent, padded: DimId, reach: DimId) -> RuleError {
     let axis = input.axis.unwrap_or(0);
     let (padded, reach) = (cx.dims().display(padded).to_string(), cx.dims().display(reach).to_string());
@@ -238,12 +241,12 @@ fn too_small(cx: &mut RuleCx<'_, '_>, input: Extent, padded: DimId, reach: DimId
     RuleError::shapes(&[input.port], message)
 }
 
-/// The kernel's extents in the attribute `kernel_shape`, if it is there.
+/// The extents in the attribute `kernel_shape`, if it is set.
 pub(super) fn kernel_shape(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Option<PerAxis>, RuleError> {
     numbers(cx, "kernel_shape", spatial, 1)
 }
 
-/// A list attribute that must have `count` numbers, none below `least`.
+/// A list attribute with exactly `count` numbers of at least `least`.
 pub(super) fn numbers(
     cx: &RuleCx<'_, '_>,
     name: &'static str,
@@ -274,7 +277,7 @@ pub(super) fn auto_pad(cx: &RuleCx<'_, '_>) -> Result<AutoPad, RuleError> {
     }
 }
 
-/// The kernel's extents: those in `kernel_shape`, else those of the weights.
+/// The extents of the kernel: those in `kernel_shape`, else those of the weights.
 pub(super) fn kernel(
     cx: &mut RuleCx<'_, '_>,
     weights: Port,
@@ -292,7 +295,7 @@ pub(super) fn kernel(
     }
 }
 
-/// Needs the numbers in the value of an input to be extents.
+/// Requires the elements of an input's value to be these extents.
 pub(super) fn require_extents(
     cx: &mut RuleCx<'_, '_>,
     port: Port,

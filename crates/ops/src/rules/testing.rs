@@ -1,4 +1,4 @@
-//! What the tests of rules share: models in ONNX's textual syntax, and what is inferred for them.
+//! Test support for rules: models in ONNX's textual syntax, and their inferred types and errors.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use prost::Message;
 use typeloom_solver::dim::Condition;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::program::ValueId;
-use typeloom_solver::rule::RuleError;
+use typeloom_solver::rule::{Extent, Port, RuleError};
 use typeloom_solver::solution::Equation;
 use typeloom_solver::solve_error::SolveErrorKind;
 use typeloom_solver::universe::Universe;
@@ -25,9 +25,10 @@ fn universe() -> Arc<Universe> {
     Universe::of_default_lattice().unwrap()
 }
 
-/// The type of every value of a graph (`g (float[N, 2] x) => (y) { y = Relu(x) }`), as text, by name.
+/// The inferred type of every value of a valid graph (`g (float[N, 2] x) => (y) { y = Relu(x) }`) as text, by
+/// name.
 ///
-/// Panics where something is wrong with it.
+/// Panics if the graph is invalid.
 pub(super) fn infer(opset: u32, graph: &str) -> BTreeMap<String, String> {
     let bytes = model(opset, graph);
     let options = Options { mode: Mode::Permissive, ..Options::default() };
@@ -42,27 +43,27 @@ pub(super) fn infer(opset: u32, graph: &str) -> BTreeMap<String, String> {
     types
 }
 
-/// The type of the value `y` of a graph.
+/// The inferred type of the value `y` of a graph.
 pub(super) fn infer_y(opset: u32, graph: &str) -> String {
     infer(opset, graph).remove("y").unwrap()
 }
 
-/// What the rules find wrong with a graph, one line a fault.
-pub(super) fn faults(opset: u32, graph: &str) -> Vec<String> {
+/// The errors of the rules in a graph, one per line.
+pub(super) fn errors(opset: u32, graph: &str) -> Vec<String> {
     let bytes = model(opset, graph);
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let checked = check(&bytes, &Standard, &universe(), &options).unwrap();
-    let words = |kind: &SolveErrorKind<'_>| match kind {
-        SolveErrorKind::Rule { rule, failure } => format!("{rule}: {}", failure_words(failure)),
+    let message = |kind: &SolveErrorKind<'_>| match kind {
+        SolveErrorKind::Rule { rule, failure } => format!("{rule}: {}", rule_error(failure)),
         SolveErrorKind::AttributeChoice { name, found, choices } => {
             format!("attribute {name} is `{found}`, not one of {}", choices.values.join(", "))
         }
         other => format!("{other:?}"),
     };
-    checked.errors().iter().map(|fault| words(&fault.kind)).collect()
+    checked.errors().iter().map(|error| message(&error.kind)).collect()
 }
 
-/// The conditions that a graph places on its symbols, in the order in which they are found.
+/// The conditions of a graph on its symbols, in order of discovery.
 pub(super) fn conditions(opset: u32, graph: &str) -> Vec<String> {
     let bytes = model(opset, graph);
     let options = Options { mode: Mode::Permissive, ..Options::default() };
@@ -75,35 +76,51 @@ pub(super) fn conditions(opset: u32, graph: &str) -> Vec<String> {
     checked.equations().iter().map(text).collect()
 }
 
-/// The only fault of a graph.
-pub(super) fn fault(opset: u32, graph: &str) -> String {
-    let found = faults(opset, graph);
+/// The only error of a graph.
+pub(super) fn error(opset: u32, graph: &str) -> String {
+    let found = errors(opset, graph);
     assert_eq!(found.len(), 1, "{graph}: {found:?}");
     found.into_iter().next().unwrap()
 }
 
-fn failure_words(failure: &RuleError) -> String {
-    match failure {
+fn rule_error(error: &RuleError) -> String {
+    match error {
         RuleError::Attribute { name, message } => format!("{name} {message}"),
-        RuleError::Value { port, message } => format!("{port:?} {message}"),
+        RuleError::Value { port, message } => format!("{} {message}", port_name(*port)),
         RuleError::Shapes { message, .. }
         | RuleError::Contradiction { message, .. }
         | RuleError::Body { message, .. } => message.clone(),
         RuleError::Dims { left, right, relation } => {
-            format!(
-                "{:?} axis {:?} and {:?} axis {:?} {relation}",
-                left.port, left.axis, right.port, right.axis
-            )
+            format!("{} and {} {relation}", extent_name(left), extent_name(right))
         }
         RuleError::Rank { port, found, least, most } => {
-            format!("{port:?} has rank {found}, not {least}..={most:?}")
+            let expected = match most {
+                Some(most) if most == least => least.to_string(),
+                Some(most) => format!("{least} to {most}"),
+                None => format!("{least} or more"),
+            };
+            format!("{} has rank {found}, not {expected}", port_name(*port))
         }
         RuleError::Types { .. }
         | RuleError::Element { .. }
         | RuleError::Kind { .. }
         | RuleError::Relation(_)
         | RuleError::Malformed(_) => {
-            format!("{failure:?}")
+            format!("{error:?}")
         }
     }
+}
+
+fn port_name(port: Port) -> String {
+    match port {
+        Port::In(at) => format!("input {at}"),
+        Port::Out(at) => format!("output {at}"),
+        Port::BodyIn(_, at) => format!("body input {at}"),
+        Port::BodyOut(_, at) => format!("body output {at}"),
+    }
+}
+
+fn extent_name(extent: &Extent) -> String {
+    let port = port_name(extent.port);
+    extent.axis.map_or(port.clone(), |axis| format!("axis {axis} of {port}"))
 }

@@ -6,15 +6,15 @@ use typeloom_solver::rule::{Rule, RuleCx, RuleError};
 use super::Entry;
 use super::elementwise::{BROADCAST, SAME_SHAPE};
 
-/// Stop words are left out, so a row keeps an unknown number of strings.
-/// Source: StringNormalizer, `X`, `Y` and `stopwords`.
+/// Stop words are removed, so a row has an unknown number of strings. Source: StringNormalizer, `X`, `Y` and
+/// `stopwords`.
 const NORMALIZE: Rule = Rule { name: "stringnormalizer.words", run: normalize };
 
-/// The parts of each string go along a new last axis; their numbers have the input's shape.
-/// Source: StringSplit, `Y` and `Z`.
+/// The parts of each string are on a new last axis; their numbers have the input's shape. Source:
+/// StringSplit, `Y` and `Z`.
 const SPLIT: Rule = Rule { name: "stringsplit.parts", run: split };
 
-/// One number for each n-gram of the pool. Source: TfIdfVectorizer, `ngram_indexes` and `Y`.
+/// One number per n-gram of the pool. Source: TfIdfVectorizer, `ngram_indexes` and `Y`.
 const NGRAMS: Rule = Rule { name: "tfidfvectorizer.ngrams", run: ngrams };
 
 pub(super) const OPERATORS: &[Entry] = &[

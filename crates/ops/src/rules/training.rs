@@ -7,17 +7,18 @@ use super::Entry;
 
 const DOMAIN: &str = "ai.onnx.preview.training";
 
-/// Parameters, gradients and one history a parameter come in; parameters and histories go out.
-/// Source: Adagrad, `inputs` and `outputs`.
+/// The inputs are parameters, gradients and one history per parameter; the outputs are parameters and
+/// histories. Source: Adagrad, `inputs` and `outputs`.
 const ADAGRAD: Rule = Rule { name: "adagrad.parameters", run: |cx| optimizer(cx, 1) };
 
-/// As Adagrad, with two histories a parameter. Source: Adam, `inputs` and `outputs`.
+/// As Adagrad, with two histories per parameter. Source: Adam, `inputs` and `outputs`.
 const ADAM: Rule = Rule { name: "adam.parameters", run: |cx| optimizer(cx, 2) };
 
 /// As Adagrad. Source: Momentum, `inputs` and `outputs`.
 const MOMENTUM: Rule = Rule { name: "momentum.parameters", run: |cx| optimizer(cx, 1) };
 
-/// Each output is the derivative by one of `xs`, and has its type. Source: Gradient, `xs` and `Outputs`.
+/// Each output is the derivative with respect to one of `xs` and has its type. Source: Gradient, `xs` and
+/// `Outputs`.
 const GRADIENT: Rule = Rule { name: "gradient.variables", run: gradient };
 
 pub(super) const OPERATORS: &[Entry] = &[
@@ -27,8 +28,8 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Momentum", &[MOMENTUM]).in_domain(DOMAIN),
 ];
 
-/// The learning rate and the step count come first; then the parameters, their gradients, and
-/// `histories` groups of tensors that are carried from step to step.
+/// The inputs are the learning rate, the step count, the parameters, their gradients, and `histories` groups
+/// of tensors that are updated in each step.
 fn optimizer(cx: &mut RuleCx<'_, '_>, histories: usize) -> Result<(), RuleError> {
     let groups = 2 + histories;
     let given = cx.input_count().saturating_sub(2);

@@ -11,14 +11,14 @@ use super::sliding::require_extents;
 #[cfg(test)]
 mod tests;
 
-/// The grid has a position in the image for each element of the output.
-/// Source: GridSample, `X`, `grid` and the output `Y`.
+/// The grid has a position in the image for each output element. Source: GridSample, `X`, `grid` and the
+/// output `Y`.
 const GRID_SAMPLE: Rule = Rule { name: "gridsample.grid", run: grid_sample };
 
-/// A position for each element of an image of this size. Source: AffineGrid, `theta`, `size`.
+/// A position per element of an image of this size. Source: AffineGrid, `theta`, `size`.
 const AFFINE_GRID: Rule = Rule { name: "affinegrid.size", run: affine_grid };
 
-/// Three indices for each selected box. Source: NonMaxSuppression, `boxes`, `scores`.
+/// Three indices per selected box. Source: NonMaxSuppression, `boxes`, `scores`.
 const SUPPRESS: Rule = Rule { name: "nonmaxsuppression.boxes", run: suppress };
 
 /// Height, width, and the channels of the pixel format. Source: ImageDecoder, `pixel_format`.
@@ -32,7 +32,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 fn grid_sample(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
-    // Version 16 knew only images.
+    // Version 16 supports images only.
     let most = if cx.since_version() < 20 { 4 } else { usize::MAX };
     let least = if cx.since_version() < 20 { 4 } else { 3 };
     cx.require_rank(In(0), least..=most)?;
@@ -80,12 +80,12 @@ fn affine_grid(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         None => None,
     };
     let theta = cx.shape(In(0));
-    let mut faults = Deferred::default();
+    let mut errors = Deferred::default();
     let by_theta = match &theta {
-        Some(theta) => faults.note(transformed_axes(cx, theta)).flatten(),
+        Some(theta) => errors.note(transformed_axes(cx, theta)).flatten(),
         None => None,
     };
-    let Some(spatial) = by_size.or(by_theta) else { return faults.finish() };
+    let Some(spatial) = by_size.or(by_theta) else { return errors.finish() };
     let size = cx.shape_value(In(1));
     let mut batch = Shared::default();
     if let Some(size) = &size {
@@ -93,7 +93,7 @@ fn affine_grid(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         batch.meet(cx, (In(1), size[0]), "are the batch")?;
     }
     if let Some(theta) = &theta {
-        faults.note(batch.meet(cx, (In(0), 0, theta[0]), "are the batch"));
+        errors.note(batch.meet(cx, (In(0), 0, theta[0]), "are the batch"));
     }
     let mut shape: DimVec = [batch.at(cx, Out(0), 0)].into_iter().collect();
     for axis in 0..spatial {
@@ -104,7 +104,7 @@ fn affine_grid(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
     shape.push(cx.dims().constant(if spatial == 2 { 2 } else { 3 }));
     cx.set_shape(Out(0), &shape)?;
-    faults.finish()?;
+    errors.finish()?;
     match by_theta {
         Some(found) if found != spatial => {
             let message = format!("transformations of {found} axes do not fit a size of {spatial}");
@@ -114,7 +114,7 @@ fn affine_grid(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
 }
 
-/// The number of spatial axes that `[N, 2, 3]` or `[N, 3, 4]` transforms.
+/// Number of spatial axes of the transformation `[N, 2, 3]` or `[N, 3, 4]`.
 fn transformed_axes(cx: &mut RuleCx<'_, '_>, theta: &[DimId]) -> Result<Option<usize>, RuleError> {
     match (cx.const_dim(theta[1]), cx.const_dim(theta[2])) {
         (Some(2), Some(3) | None) | (None, Some(3)) => Ok(Some(2)),
@@ -141,7 +141,7 @@ fn suppress(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         }
     }
     [In(2), In(3), In(4)].into_iter().try_for_each(|port| require_single(cx, port))?;
-    // Left out, the number of boxes to select is 0.
+    // The default number of selected boxes is 0.
     if !cx.has(In(2)) || cx.const_int(In(2)).is_some_and(|most| most <= 0) {
         let none = cx.dims().constant(0);
         cx.set_shape(Out(0), &[none, three])?;

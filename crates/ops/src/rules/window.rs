@@ -1,4 +1,4 @@
-//! Operators that make tables for signal processing: windows and the mel scale.
+//! Operators that create tables for signal processing: windows and the mel scale.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
@@ -7,7 +7,7 @@ use typeloom_solver::rule::{Rule, RuleCx, RuleError};
 use super::Entry;
 use super::common::{Source, dtype_attr, require_extent, set_named_elem, single, unknown_extent};
 
-/// The window has `size` elements, of the type that `output_datatype` names. Source: HannWindow, `size`.
+/// The window has `size` elements of the type of `output_datatype`. Source: HannWindow, `size`.
 const WINDOW: Rule = Rule { name: "window.size", run: window };
 
 /// The matrix is `[dft_length/2 + 1, num_mel_bins]`. Source: MelWeightMatrix, `num_mel_bins` and `dft_length`.
@@ -27,7 +27,7 @@ fn output_type(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
 }
 
-/// An extent that an input gives, or an unknown one at this axis of the output.
+/// An extent given by an input, or the unknown one of this output axis.
 fn extent(cx: &mut RuleCx<'_, '_>, at: usize) -> Result<Option<DimId>, RuleError> {
     match single(cx, In(at))? {
         Some(extent) => require_extent(cx, Source::Input(In(at)), extent).map(Some),
@@ -66,7 +66,7 @@ fn mel(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fault, infer, infer_y};
+    use super::super::testing::{error, infer, infer_y};
 
     #[test]
     fn a_window_is_as_long_as_its_size() {
@@ -92,8 +92,8 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_size_is_a_fault() {
+    fn a_negative_size_is_an_error() {
         let graph = "g () => (y) <int64 size = {-1}> { y = HannWindow (size) }";
-        assert_eq!(fault(17, graph), "window.size: In(0) has the negative extent -1");
+        assert_eq!(error(17, graph), "window.size: input 0 has the negative extent -1");
     }
 }

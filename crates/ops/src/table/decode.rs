@@ -1,4 +1,4 @@
-//! Second reading: one `op` line and the indented lines under it, to a [`Schema`].
+//! Second pass: decodes an `op` line and the indented lines after it into a [`Schema`].
 
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::signature::{
@@ -7,57 +7,57 @@ use typeloom_solver::signature::{
 };
 
 use super::render::{CONSTRUCTORS, Constructor, kind_word};
-use super::words::{Words, lines, unexpected};
-use super::{Group, TableErrorKind as Fault};
+use super::words::{WordReader, lines, unexpected};
+use super::{Group, TableErrorKind};
 
 /// Decodes the lines of one operator version in `domain`.
 ///
 /// # Errors
 ///
-/// The first fault and the offset of its line in `text`.
-pub(super) fn schema(text: &str, domain: &str, groups: &[Group]) -> Result<Schema, (usize, Fault)> {
+/// The first error, with the offset of its line in `text`.
+pub(super) fn schema(text: &str, domain: &str, groups: &[Group]) -> Result<Schema, (usize, TableErrorKind)> {
     let find = |name: &str| find(groups, name);
     let mut lines = lines(text);
     let (start, head) = lines.next().unwrap_or_default();
-    let mut draft = Draft::head(&mut Words(head)).map_err(|fault| (start, fault))?;
+    let mut draft = Draft::head(&mut WordReader(head)).map_err(|error| (start, error))?;
     for (start, line) in lines {
-        draft.line(line, &find).map_err(|fault| (start, fault))?;
+        draft.line(line, &find).map_err(|error| (start, error))?;
     }
     Ok(draft.finish(domain))
 }
 
-/// The element types of a group in a short list.
+/// The element types of a group, by linear search.
 pub(super) fn find(groups: &[Group], name: &str) -> Option<ElemSet> {
     groups.iter().find(|group| &*group.name == name).map(|group| group.members)
 }
 
-/// Finds the element types of a group by its name.
+/// Looks up the element types of a group.
 pub(crate) type FindGroup<'f> = &'f dyn Fn(&str) -> Option<ElemSet>;
 
-/// What a `group` line says behind its keyword.
-pub(crate) fn group(words: &mut Words<'_>, known: FindGroup<'_>) -> Result<Group, Fault> {
+/// Decodes a `group` line after its keyword.
+pub(crate) fn group(words: &mut WordReader<'_>, known: FindGroup<'_>) -> Result<Group, TableErrorKind> {
     let name = words.word("a group's name")?;
     if Elem::from_onnx_name(name).is_some() || known(name).is_some() {
-        return Err(Fault::Repeated(name.into()));
+        return Err(TableErrorKind::Repeated(name.into()));
     }
     let first = elem(words.word("an element type")?)?;
-    let members = words
-        .rest()
-        .try_fold(ElemSet::of(first), |set, word| Ok::<_, Fault>(set.union(ElemSet::of(elem(word)?))))?;
+    let members = words.rest().try_fold(ElemSet::of(first), |set, word| {
+        Ok::<_, TableErrorKind>(set.union(ElemSet::of(elem(word)?)))
+    })?;
     Ok(Group { name: name.into(), members })
 }
 
-/// What an `op` line has after its keyword.
-pub(super) fn name_and_version<'a>(words: &mut Words<'a>) -> Result<(&'a str, u32), Fault> {
+/// Decodes an `op` line after its keyword.
+pub(super) fn name_and_version<'a>(words: &mut WordReader<'a>) -> Result<(&'a str, u32), TableErrorKind> {
     Ok((words.word("an operator's name")?, words.number("a version")?))
 }
 
-/// The element type of this name.
-pub(super) fn elem(name: &str) -> Result<Elem, Fault> {
-    Elem::from_onnx_name(name).ok_or_else(|| Fault::UnknownElem(name.into()))
+/// The element type with this name.
+pub(super) fn elem(name: &str) -> Result<Elem, TableErrorKind> {
+    Elem::from_onnx_name(name).ok_or_else(|| TableErrorKind::UnknownElem(name.into()))
 }
 
-/// A schema that is being collected.
+/// A schema under construction.
 pub(crate) struct Draft {
     name: Box<str>,
     since_version: u32,
@@ -70,8 +70,8 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Begins with what an `op` line says.
-    pub(crate) fn head(words: &mut Words<'_>) -> Result<Self, Fault> {
+    /// Decodes an `op` line.
+    pub(crate) fn head(words: &mut WordReader<'_>) -> Result<Self, TableErrorKind> {
         words.literal("op", "`op`")?;
         let (name, since_version) = name_and_version(words)?;
         let mut flag = words.next_word();
@@ -98,7 +98,7 @@ impl Draft {
         })
     }
 
-    /// The schema of everything that was read.
+    /// Completes the schema.
     pub(crate) fn finish(mut self, domain: &str) -> Schema {
         for decl in &mut self.attributes {
             if matches!(decl.kind, AttributeKind::String | AttributeKind::Strings) {
@@ -128,9 +128,9 @@ impl Draft {
         }
     }
 
-    /// Takes in a line under the `op` line.
-    pub(crate) fn line(&mut self, line: &str, groups: FindGroup<'_>) -> Result<(), Fault> {
-        let mut words = Words(line);
+    /// Decodes a line after the `op` line.
+    pub(crate) fn line(&mut self, line: &str, groups: FindGroup<'_>) -> Result<(), TableErrorKind> {
+        let mut words = WordReader(line);
         match words.word("a keyword")? {
             "type" => {
                 let var = self.type_var(&mut words, groups)?;
@@ -147,13 +147,13 @@ impl Draft {
         words.end()
     }
 
-    fn type_var(&self, words: &mut Words<'_>, groups: FindGroup<'_>) -> Result<TypeVar, Fault> {
+    fn type_var(&self, words: &mut WordReader<'_>, groups: FindGroup<'_>) -> Result<TypeVar, TableErrorKind> {
         let name = words.word("a type variable")?;
         if self.type_vars.iter().any(|var| &*var.name == name) {
-            return Err(Fault::Repeated(name.into()));
+            return Err(TableErrorKind::Repeated(name.into()));
         }
         if self.type_vars.len() > usize::from(u8::MAX) {
-            return Err(Fault::TooManyTypeVars);
+            return Err(TableErrorKind::TooManyTypeVars);
         }
         let mut allowed = AllowedTypes::default();
         add_types(&mut allowed, words.word("a set of types")?, groups)?;
@@ -161,10 +161,10 @@ impl Draft {
         Ok(TypeVar { name: name.into(), allowed })
     }
 
-    fn attribute(&self, words: &mut Words<'_>) -> Result<AttributeDecl, Fault> {
+    fn attribute(&self, words: &mut WordReader<'_>) -> Result<AttributeDecl, TableErrorKind> {
         let name = words.word("an attribute's name")?;
         if self.attributes.last().is_some_and(|before| *before.name >= *name) {
-            return Err(Fault::OutOfOrder(name.into()));
+            return Err(TableErrorKind::OutOfOrder(name.into()));
         }
         let word = words.word("a kind of attribute")?;
         let known = AttributeKind::ALL.into_iter().find(|kind| kind_word(*kind) == word);
@@ -179,7 +179,7 @@ impl Draft {
     }
 }
 
-fn add_types(allowed: &mut AllowedTypes, word: &str, groups: FindGroup<'_>) -> Result<(), Fault> {
+fn add_types(allowed: &mut AllowedTypes, word: &str, groups: FindGroup<'_>) -> Result<(), TableErrorKind> {
     let found =
         CONSTRUCTORS.into_iter().find_map(|constructor| Some((constructor, constructor.strip(word)?)));
     let (constructor, inner) = found.ok_or_else(|| unexpected("a set of types", word))?;
@@ -191,20 +191,20 @@ fn add_types(allowed: &mut AllowedTypes, word: &str, groups: FindGroup<'_>) -> R
         Constructor::Map => put_pairs(&mut allowed.map, pairs(inner)?),
         Constructor::SeqMap => put_pairs(&mut allowed.seq_map, pairs(inner)?),
     };
-    if first { Ok(()) } else { Err(Fault::Repeated(word.into())) }
+    if first { Ok(()) } else { Err(TableErrorKind::Repeated(word.into())) }
 }
 
-/// Fills a field; whether it was still empty.
+/// Sets a field and returns whether it was empty.
 fn put_elems(field: &mut ElemSet, elems: ElemSet) -> bool {
     std::mem::replace(field, elems).is_empty()
 }
 
-/// Fills a field; whether it was still empty.
+/// Sets a field and returns whether it was empty.
 fn put_pairs(field: &mut Box<[(Elem, Elem)]>, pairs: Box<[(Elem, Elem)]>) -> bool {
     std::mem::replace(field, pairs).is_empty()
 }
 
-fn elems(text: &str, groups: FindGroup<'_>) -> Result<ElemSet, Fault> {
+fn elems(text: &str, groups: FindGroup<'_>) -> Result<ElemSet, TableErrorKind> {
     text.split('+').try_fold(ElemSet::EMPTY, |set, name| {
         let part = match groups(name) {
             Some(members) => members,
@@ -214,7 +214,7 @@ fn elems(text: &str, groups: FindGroup<'_>) -> Result<ElemSet, Fault> {
     })
 }
 
-fn pairs(text: &str) -> Result<Box<[(Elem, Elem)]>, Fault> {
+fn pairs(text: &str) -> Result<Box<[(Elem, Elem)]>, TableErrorKind> {
     let pair = |text: &str| {
         let (key, value) = text.split_once(':').ok_or_else(|| unexpected("`KEY:VALUE`", text))?;
         Ok((elem(key)?, elem(value)?))
@@ -222,9 +222,13 @@ fn pairs(text: &str) -> Result<Box<[(Elem, Elem)]>, Fault> {
     text.split('+').map(pair).collect()
 }
 
-fn add_port(ports: &mut Vec<Formal>, type_vars: &[TypeVar], words: &mut Words<'_>) -> Result<(), Fault> {
+fn add_port(
+    ports: &mut Vec<Formal>,
+    type_vars: &[TypeVar],
+    words: &mut WordReader<'_>,
+) -> Result<(), TableErrorKind> {
     if matches!(ports.last(), Some(Formal { arity: Arity::Variadic { .. }, .. })) {
-        return Err(Fault::VariadicNotLast);
+        return Err(TableErrorKind::VariadicNotLast);
     }
     let name = words.word("a port's name")?.into();
     let ty = port_type(type_vars, words.word("a port's type")?)?;
@@ -246,15 +250,15 @@ fn add_port(ports: &mut Vec<Formal>, type_vars: &[TypeVar], words: &mut Words<'_
     Ok(())
 }
 
-fn port_type(type_vars: &[TypeVar], word: &str) -> Result<FormalType, Fault> {
+fn port_type(type_vars: &[TypeVar], word: &str) -> Result<FormalType, TableErrorKind> {
     if let Some(position) = type_vars.iter().position(|var| &*var.name == word) {
-        return u8::try_from(position).map(FormalType::Var).map_err(|_| Fault::TooManyTypeVars);
+        return u8::try_from(position).map(FormalType::Var).map_err(|_| TableErrorKind::TooManyTypeVars);
     }
     let literal = Constructor::Tensor.strip(word).and_then(Elem::from_onnx_name);
-    literal.map(FormalType::Tensor).ok_or_else(|| Fault::UnknownType(word.into()))
+    literal.map(FormalType::Tensor).ok_or_else(|| TableErrorKind::UnknownType(word.into()))
 }
 
-fn default(kind: AttributeKind, words: &mut Words<'_>) -> Result<AttributeDefault, Fault> {
+fn default(kind: AttributeKind, words: &mut WordReader<'_>) -> Result<AttributeDefault, TableErrorKind> {
     Ok(match kind {
         AttributeKind::Float => AttributeDefault::Float(float(words.word("a number")?)?),
         AttributeKind::Int => AttributeDefault::Int(int(words.word("a whole number")?)?),
@@ -275,14 +279,14 @@ fn default(kind: AttributeKind, words: &mut Words<'_>) -> Result<AttributeDefaul
         | AttributeKind::SparseTensor
         | AttributeKind::SparseTensors
         | AttributeKind::Type
-        | AttributeKind::Types => return Err(Fault::NoDefault(kind)),
+        | AttributeKind::Types => return Err(TableErrorKind::NoDefault(kind)),
     })
 }
 
-fn float(word: &str) -> Result<f32, Fault> {
+fn float(word: &str) -> Result<f32, TableErrorKind> {
     word.parse().ok().filter(|value: &f32| value.is_finite()).ok_or_else(|| unexpected("a number", word))
 }
 
-fn int(word: &str) -> Result<i64, Fault> {
+fn int(word: &str) -> Result<i64, TableErrorKind> {
     word.parse().map_err(|_| unexpected("a whole number", word))
 }

@@ -1,63 +1,62 @@
-//! What can be wrong with the text of a table.
+//! Errors of the text of a table.
 
 use typeloom_solver::signature::AttributeKind;
 
-/// The first fault in a table's text.
+/// The first error of a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("operator table, line {line}: {kind}")]
 pub struct TableError {
-    /// The line, counted from 1; for a text that ends too early, the one at which it ends.
+    /// The line number, starting at 1; the last line for a text that ends too early.
     pub line: usize,
-    /// What is wrong there.
     pub kind: TableErrorKind,
 }
 
-/// The ways in which a line can be wrong.
+/// Kind of a [`TableError`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableErrorKind {
-    /// Another word was expected.
+    /// An unexpected word.
     #[error("expected {expected}, found `{found}`")]
     Unexpected {
-        /// What belongs there.
+        /// The expected word.
         expected: &'static str,
-        /// What is there.
+        /// The actual word.
         found: Box<str>,
     },
     /// The line ends too early.
     #[error("expected {expected}, found the end of the line")]
     Missing {
-        /// What belongs there.
+        /// The missing word.
         expected: &'static str,
     },
-    /// An element type or group that was not declared.
+    /// An undeclared element type or group.
     #[error("unknown element type or group `{0}`")]
     UnknownElem(Box<str>),
-    /// A port whose type is neither a type variable of the operator nor a tensor of one element type.
+    /// A port type that is neither a type variable of the operator nor a tensor of one element type.
     #[error("`{0}` is neither a type variable of the operator nor a tensor of one element type")]
     UnknownType(Box<str>),
-    /// A name, or a constructor in a type variable's set, that appears twice.
+    /// A duplicate name, or a duplicate constructor in the set of a type variable.
     #[error("`{0}` appears twice")]
     Repeated(Box<str>),
-    /// A domain, operator or attribute that does not come after the one before it.
+    /// A domain, operator or attribute that is not in order.
     #[error("`{0}` is out of order")]
     OutOfOrder(Box<str>),
-    /// A port after a variadic one.
+    /// A port after a variadic port.
     #[error("only the last port can be variadic")]
     VariadicNotLast,
-    /// More type variables than a port can name.
+    /// More type variables than the numbers of a port's type.
     #[error("too many type variables")]
     TooManyTypeVars,
-    /// A default for a kind of attribute that has none.
+    /// A default of an attribute kind without defaults.
     #[error("an attribute of kind {} has no default", .0.name())]
     NoDefault(AttributeKind),
-    /// The counts at the top differ from what follows.
+    /// A wrong count in the header.
     #[error("{declared} {what} declared at the top, {found} found")]
     Count {
-        /// What is counted.
+        /// The counted entity.
         what: &'static str,
-        /// The number at the top.
+        /// The count in the header.
         declared: u32,
-        /// The number in the table.
+        /// The actual count.
         found: usize,
     },
 }

@@ -1,43 +1,42 @@
-//! First reading: the lines that are not indented, which say what there is and where.
+//! First pass: indexes the lines without indentation.
 //!
-//! Everything that is indented belongs to the `op` line before it and is left for
-//! [`decode`](super::decode), schema by schema, when somebody asks: a model uses a few dozen operators
-//! out of hundreds.
+//! Indented lines belong to the preceding `op` line. [`decode`](super::decode) decodes them per schema on
+//! first access, because a model uses a few dozen of the hundreds of operators.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::words::{Words, lines, unexpected};
-use super::{Domain, Entry, Group, Operator, Table, TableErrorKind as Fault, decode, in_memory};
+use super::words::{WordReader, lines, unexpected};
+use super::{Domain, Entry, Group, Operator, Table, TableErrorKind, decode, in_memory};
 
-/// The table of a text with every schema still to be decoded.
+/// The table of a text with undecoded schemas.
 ///
 /// # Errors
 ///
-/// The first fault in a line that is not indented, and the offset of this line.
-pub(super) fn table(text: Cow<'static, str>) -> Result<Table, (usize, Fault)> {
+/// The first error in a line without indentation, with the offset of the line.
+pub(super) fn table(text: Cow<'static, str>) -> Result<Table, (usize, TableErrorKind)> {
     let mut index = Index::default();
     let mut number = 0;
     for (start, line) in lines(&text) {
         number += 1;
         if number <= TOP_LINES {
-            index.top(number, line).map_err(|fault| (start, fault))?;
+            index.top(number, line).map_err(|error| (start, error))?;
         } else if line.starts_with(' ') && index.in_operator {
             index.extend(start + line.len());
         } else {
-            index.line(start, line).map_err(|fault| (start, fault))?;
+            index.line(start, line).map_err(|error| (start, error))?;
         }
     }
     let end = text.len();
-    let fault = |fault| (end, fault);
+    let error = |error| (end, error);
     if number < TOP_LINES {
-        return Err(fault(Fault::Missing { expected: "the three lines at the top" }));
+        return Err(error(TableErrorKind::Missing { expected: "the three lines at the top" }));
     }
-    check_count("domains", index.counts[0], index.domains.len()).map_err(fault)?;
-    check_count("operators", index.counts[1], index.operators.len()).map_err(fault)?;
-    check_count("schemas", index.counts[2], index.entries.len()).map_err(fault)?;
+    check_count("domains", index.counts[0], index.domains.len()).map_err(error)?;
+    check_count("operators", index.counts[1], index.operators.len()).map_err(error)?;
+    check_count("schemas", index.counts[2], index.entries.len()).map_err(error)?;
     Ok(Table {
         package: index.package,
         package_version: index.package_version,
@@ -49,26 +48,26 @@ pub(super) fn table(text: Cow<'static, str>) -> Result<Table, (usize, Fault)> {
     })
 }
 
-/// How many lines come before the groups.
+/// Number of lines before the groups.
 const TOP_LINES: usize = 3;
 
 #[derive(Default)]
 struct Index {
     package: Box<str>,
     package_version: Box<str>,
-    /// How many domains, operators and schemas the text declares at its top.
+    /// The numbers of domains, operators and schemas in the header.
     counts: [u32; 3],
     groups: Vec<Group>,
     domains: Vec<Domain>,
     operators: Vec<Operator>,
     entries: Vec<Entry>,
-    /// Whether the last line that is not indented was an `op` line.
+    /// Whether the last line without indentation was an `op` line.
     in_operator: bool,
 }
 
 impl Index {
-    fn top(&mut self, number: usize, line: &str) -> Result<(), Fault> {
-        let mut words = Words(line);
+    fn top(&mut self, number: usize, line: &str) -> Result<(), TableErrorKind> {
+        let mut words = WordReader(line);
         match number {
             1 => {
                 words.literal("typeloom-operator-table", "`typeloom-operator-table`")?;
@@ -92,8 +91,8 @@ impl Index {
         words.end()
     }
 
-    fn line(&mut self, start: usize, line: &str) -> Result<(), Fault> {
-        let mut words = Words(line);
+    fn line(&mut self, start: usize, line: &str) -> Result<(), TableErrorKind> {
+        let mut words = WordReader(line);
         match words.word("a keyword")? {
             "group" if self.domains.is_empty() => self.group(&mut words),
             "domain" => self.domain(&mut words),
@@ -103,18 +102,18 @@ impl Index {
         }
     }
 
-    fn group(&mut self, words: &mut Words<'_>) -> Result<(), Fault> {
+    fn group(&mut self, words: &mut WordReader<'_>) -> Result<(), TableErrorKind> {
         let groups = &self.groups;
         let group = decode::group(words, &|name| decode::find(groups, name))?;
         self.groups.push(group);
         Ok(())
     }
 
-    fn domain(&mut self, words: &mut Words<'_>) -> Result<(), Fault> {
+    fn domain(&mut self, words: &mut WordReader<'_>) -> Result<(), TableErrorKind> {
         self.in_operator = false;
         let name = in_memory(words.word("a domain")?);
         if self.domains.last().is_some_and(|before| *before.name >= *name) {
-            return Err(Fault::OutOfOrder(name.into()));
+            return Err(TableErrorKind::OutOfOrder(name.into()));
         }
         let oldest = words.number("the domain's first version")?;
         let newest = words.number("the domain's last version")?;
@@ -123,12 +122,12 @@ impl Index {
         words.end()
     }
 
-    fn op(&mut self, words: &mut Words<'_>, text: Range<usize>) -> Result<(), Fault> {
+    fn op(&mut self, words: &mut WordReader<'_>, text: Range<usize>) -> Result<(), TableErrorKind> {
         let (name, since_version) = decode::name_and_version(words)?;
         let Some(domain) = self.domains.last_mut() else {
-            return Err(Fault::Missing { expected: "a domain" });
+            return Err(TableErrorKind::Missing { expected: "a domain" });
         };
-        let out_of_order = || Fault::OutOfOrder(name.into());
+        let out_of_order = || TableErrorKind::OutOfOrder(name.into());
         let here = u32::try_from(self.entries.len()).map_err(|_| out_of_order())?;
         let before = self.operators.last_mut().filter(|_| !domain.operators.is_empty());
         let newer = self.entries.last().is_none_or(|entry| entry.since_version < since_version);
@@ -147,7 +146,7 @@ impl Index {
         Ok(())
     }
 
-    /// The text of the last `op` line goes on to `end`.
+    /// Extends the text of the last `op` line to `end`.
     fn extend(&mut self, end: usize) {
         if let Some(entry) = self.entries.last_mut() {
             entry.text.end = end;
@@ -155,6 +154,6 @@ impl Index {
     }
 }
 
-fn check_count(what: &'static str, declared: u32, found: usize) -> Result<(), Fault> {
-    if declared as usize == found { Ok(()) } else { Err(Fault::Count { what, declared, found }) }
+fn check_count(what: &'static str, declared: u32, found: usize) -> Result<(), TableErrorKind> {
+    if declared as usize == found { Ok(()) } else { Err(TableErrorKind::Count { what, declared, found }) }
 }

@@ -1,7 +1,8 @@
-//! Table to text, and the words that both directions share.
+//! Printer of the table, and keywords shared with the parser.
 //!
-//! Element sets are written greedily: the first declared group that is contained, the next one that is
-//! contained in what is left, and at last single element types by number. So a set has one spelling.
+//! Sets of element types are printed greedily: the first declared group that is contained in the set, then
+//! the next one that is contained in the remainder, and finally single element types by number. The notation
+//! of a set is thus unique.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -13,7 +14,7 @@ use typeloom_solver::signature::{
 
 use super::{Domain, Group, Table, in_text};
 
-/// The constructors that a type variable's set can have members under.
+/// The constructors of types in a type variable's set.
 #[derive(Clone, Copy)]
 pub(super) enum Constructor {
     Tensor,
@@ -24,7 +25,7 @@ pub(super) enum Constructor {
     SeqMap,
 }
 
-/// In the order in which the text has them.
+/// In the order of the text.
 pub(super) const CONSTRUCTORS: [Constructor; 6] = [
     Constructor::Tensor,
     Constructor::SeqTensor,
@@ -35,7 +36,7 @@ pub(super) const CONSTRUCTORS: [Constructor; 6] = [
 ];
 
 impl Constructor {
-    /// What stands before and after the elements or pairs.
+    /// The text before and after the elements or pairs.
     fn around(self) -> (&'static str, &'static str) {
         match self {
             Self::Tensor => ("tensor(", ")"),
@@ -47,14 +48,14 @@ impl Constructor {
         }
     }
 
-    /// What is inside, if `word` is of this constructor.
+    /// The text between the parentheses, if `word` has this constructor.
     pub(super) fn strip(self, word: &str) -> Option<&str> {
         let (before, after) = self.around();
         word.strip_prefix(before)?.strip_suffix(after)
     }
 }
 
-/// The text's word for a kind of attribute.
+/// The keyword of an attribute kind.
 pub(super) fn kind_word(kind: AttributeKind) -> &'static str {
     match kind {
         AttributeKind::Float => "float",

@@ -5,7 +5,7 @@ use typeloom_solver::signature::{Arity, AttributeDefault, AttributeKind, FormalT
 
 use super::*;
 
-/// A small text with everything in it that the format has.
+/// A small text that uses every feature of the format.
 const SMALL: &str = r#"typeloom-operator-table 1
 source onnx 0.0.0
 count 2 domains 3 operators 4 schemas
@@ -34,7 +34,7 @@ domain b.custom 1 1
 op Cat 3
 "#;
 
-/// Runs a property on the same cases in every run.
+/// Checks a property on deterministic cases.
 fn check<S: Strategy>(strategy: S, property: impl Fn(S::Value) -> Result<(), TestCaseError>) {
     let config = Config { cases: 256, failure_persistence: None, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
@@ -84,7 +84,7 @@ mod embedded {
         assert_eq!(table.domains().map(|domain| of(&domain.name)).collect::<Vec<_>>(), [629, 25, 1, 4, 0]);
     }
 
-    /// What makes the `expect`s of [`Table::get`] and of decoding on demand true.
+    /// Justifies the `expect`s of [`Table::get`] and of decoding on access.
     #[test]
     fn can_be_read_to_its_end() {
         assert_eq!(Table::parse(Table::TEXT).map(|table| table.len()), Ok(Table::get().len()));
@@ -166,7 +166,7 @@ mod facts {
     }
 
     #[test]
-    fn split_turns_its_attribute_into_an_input_and_back_into_a_count() {
+    fn split_has_an_attribute_then_an_input_then_a_count() {
         assert_eq!(since_versions("Split"), [1, 2, 11, 13, 18]);
         for since in [1, 2, 11, 13, 18] {
             let split = schema("", "Split", since);
@@ -238,7 +238,7 @@ mod facts {
     }
 
     #[test]
-    fn zip_map_gives_a_sequence_of_maps() {
+    fn zip_map_returns_a_sequence_of_maps() {
         let zip = schema("ai.onnx.ml", "ZipMap", 1);
         assert_eq!(zip.inputs[0].ty, FormalType::Tensor(Elem::FLOAT));
         let maps = [(Elem::INT64, Elem::FLOAT), (Elem::STRING, Elem::FLOAT)];
@@ -314,7 +314,7 @@ mod facts {
     }
 
     #[test]
-    fn functions_are_marked_by_what_their_body_depends_on() {
+    fn functions_are_marked_by_the_dependency_of_their_body() {
         assert_eq!(schema("", "Add", 14).function, FunctionBody::None);
         assert_eq!(schema("", "Relu", 14).function, FunctionBody::Fixed);
         assert_eq!(schema("", "Clip", 13).function, FunctionBody::FromNode);
@@ -395,8 +395,8 @@ mod lookup {
 mod text {
     use super::*;
 
-    /// The fault in `SMALL` after the line has been replaced (by none, one or several lines).
-    fn fault(line: usize, replacement: &str) -> TableError {
+    /// The error in `SMALL` after replacing a line (by any number of lines).
+    fn error(line: usize, replacement: &str) -> TableError {
         let lines: Vec<_> = SMALL
             .lines()
             .enumerate()
@@ -478,16 +478,16 @@ mod text {
             (25, "domain ai.onnx 8 9", Kind::OutOfOrder("".into())),
         ];
         for (line, replacement, kind) in cases {
-            assert_eq!(fault(line, replacement), TableError { line, kind }, "line {line} as `{replacement}`");
+            assert_eq!(error(line, replacement), TableError { line, kind }, "line {line} as `{replacement}`");
         }
     }
 
     #[test]
     fn that_ends_early_or_miscounts_gives_its_last_line() {
         let count = |what, declared, found| TableErrorKind::Count { what, declared, found };
-        assert_eq!(fault(3, "count 1 domains 3 operators 4 schemas").kind, count("domains", 1, 2));
-        assert_eq!(fault(3, "count 2 domains 4 operators 4 schemas").kind, count("operators", 4, 3));
-        let miscounted = fault(3, "count 2 domains 3 operators 5 schemas");
+        assert_eq!(error(3, "count 1 domains 3 operators 4 schemas").kind, count("domains", 1, 2));
+        assert_eq!(error(3, "count 2 domains 4 operators 4 schemas").kind, count("operators", 4, 3));
+        let miscounted = error(3, "count 2 domains 3 operators 5 schemas");
         assert_eq!(miscounted, TableError { line: 26, kind: count("schemas", 5, 4) });
         assert_eq!(miscounted.to_string(), "operator table, line 26: 5 schemas declared at the top, 4 found");
         let top = TableErrorKind::Missing { expected: "the three lines at the top" };
@@ -495,7 +495,7 @@ mod text {
     }
 
     #[test]
-    fn that_is_damaged_anywhere_is_read_or_refused_at_one_of_its_lines() {
+    fn damaged_tables_are_parsed_or_rejected_at_one_of_their_lines() {
         let places = (0..SMALL.len(), 0..12_usize, "[ -~\n\u{e9}]{0,6}");
         check(places, |(at, length, inserted)| {
             let end = (at + length).min(SMALL.len());

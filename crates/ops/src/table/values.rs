@@ -1,9 +1,9 @@
-//! The closed sets of values of string attributes: facts that the operator table does not have.
+//! Enumerated string attributes: the accepted values, which the operator table does not contain.
 //!
-//! `data/attribute_values.txt` lists them by operator, attribute and range of versions; the file describes its format. A schema
-//! gets its sets when it is decoded, so that a lookup happens once for each schema that a model uses.
+//! `data/attribute_values.txt` lists them by operator, attribute and range of versions, and describes its
+//! format. They are stored in a schema when it is decoded, so each schema needs one lookup.
 //!
-//! **Invariant:** the file is read once per process, and a line that does not parse is a failing test, never a panic.
+//! **Invariant:** the file is parsed once per process. A malformed line fails a test and never panics.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -22,17 +22,17 @@ struct Line {
 
 type Lines = HashMap<(&'static str, &'static str, &'static str), Vec<Line>>;
 
-/// The values that an attribute of an operator in this version takes; `None` where any string is a value.
+/// The accepted values of an attribute of an operator version; `None` for an arbitrary string.
 pub(crate) fn choices(domain: &str, operator: &str, version: u32, attribute: &str) -> Option<Choices> {
     static LINES: OnceLock<Lines> = OnceLock::new();
     let lines = LINES.get_or_init(|| read(TEXT).unwrap_or_default());
-    // The key borrows from the text for as long as the process runs; a lookup borrows for less.
+    // The key has a static lifetime; that of a lookup is shorter.
     let key: (&str, &str, &str) = (domain, operator, attribute);
     let found = lines.get(&key)?.iter().find(|line| (line.since..=line.until).contains(&version))?;
     Some(found.choices)
 }
 
-/// Reads the text; the first line that is not understood is the error.
+/// Parses the text; the error is the first malformed line.
 fn read(text: &'static str) -> Result<Lines, &'static str> {
     let mut lines = Lines::new();
     let mut domain = "";
@@ -90,7 +90,7 @@ mod tests {
             for line in lines {
                 let version = i64::from(line.until.min(1000));
                 let Lookup::Found(found) = operators.lookup(domain, operator, version) else {
-                    // The last versions of some operators withdraw them.
+                    // The newest versions of some operators are deprecated.
                     panic!("{domain}.{operator} does not exist");
                 };
                 let decl = found.schema.attribute(attribute);
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// String attributes that take any string, or that a rule reads as a language of its own.
+    /// String attributes that accept any string, or a language that a rule parses.
     const OPEN: &[&str] = &[
         "cats_strings",
         "classes_strings",

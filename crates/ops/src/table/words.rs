@@ -1,8 +1,8 @@
-//! A line as a list of words, read from the left.
+//! Splits a line into words.
 
-use super::TableErrorKind as Fault;
+use super::TableErrorKind;
 
-/// The lines of a text, without their ends, with the offsets at which they start.
+/// The lines of a text without line ends, with their offsets.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut next = 0;
     text.split_inclusive('\n').map(move |line| {
@@ -13,15 +13,15 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// `expected` belongs here, but there is something else.
-pub(crate) fn unexpected(expected: &'static str, found: &str) -> Fault {
-    Fault::Unexpected { expected, found: found.into() }
+/// Error for an unexpected word.
+pub(crate) fn unexpected(expected: &'static str, found: &str) -> TableErrorKind {
+    TableErrorKind::Unexpected { expected, found: found.into() }
 }
 
-/// What is left of a line.
-pub(crate) struct Words<'a>(pub(crate) &'a str);
+/// The unread part of a line.
+pub(crate) struct WordReader<'a>(pub(crate) &'a str);
 
-impl<'a> Words<'a> {
+impl<'a> WordReader<'a> {
     pub(crate) fn next_word(&mut self) -> Option<&'a str> {
         let rest = self.0.trim_ascii_start();
         let (word, rest) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
@@ -29,7 +29,7 @@ impl<'a> Words<'a> {
         (!word.is_empty()).then_some(word)
     }
 
-    /// All words that are left.
+    /// The remaining words.
     pub(crate) fn rest(&mut self) -> impl Iterator<Item = &'a str> {
         std::iter::from_fn(|| self.next_word())
     }
@@ -38,26 +38,26 @@ impl<'a> Words<'a> {
         self.0.trim_ascii_start().is_empty()
     }
 
-    pub(crate) fn word(&mut self, expected: &'static str) -> Result<&'a str, Fault> {
-        self.next_word().ok_or(Fault::Missing { expected })
+    pub(crate) fn word(&mut self, expected: &'static str) -> Result<&'a str, TableErrorKind> {
+        self.next_word().ok_or(TableErrorKind::Missing { expected })
     }
 
-    pub(crate) fn number(&mut self, expected: &'static str) -> Result<u32, Fault> {
+    pub(crate) fn number(&mut self, expected: &'static str) -> Result<u32, TableErrorKind> {
         let word = self.word(expected)?;
         word.parse().map_err(|_| unexpected(expected, word))
     }
 
-    /// The word `literal`, which a fault calls `expected`.
-    pub(crate) fn literal(&mut self, literal: &str, expected: &'static str) -> Result<(), Fault> {
+    /// Reads the word `literal`, named `expected` in errors.
+    pub(crate) fn literal(&mut self, literal: &str, expected: &'static str) -> Result<(), TableErrorKind> {
         let word = self.word(expected)?;
         if word == literal { Ok(()) } else { Err(unexpected(expected, word)) }
     }
 
-    /// A string in double quotes, in which a backslash makes a quote or a backslash ordinary.
-    pub(crate) fn quoted(&mut self) -> Result<Box<str>, Fault> {
+    /// Reads a string in double quotes; a backslash escapes a quote or a backslash.
+    pub(crate) fn quoted(&mut self) -> Result<Box<str>, TableErrorKind> {
         let rest = self.0.trim_ascii_start();
-        let fault = || unexpected("a string in double quotes", rest);
-        let inner = rest.strip_prefix('"').ok_or_else(fault)?;
+        let error = || unexpected("a string in double quotes", rest);
+        let inner = rest.strip_prefix('"').ok_or_else(error)?;
         let mut value = String::new();
         let mut chars = inner.char_indices();
         while let Some((at, c)) = chars.next() {
@@ -68,15 +68,15 @@ impl<'a> Words<'a> {
                 }
                 '\\' => match chars.next() {
                     Some((_, escaped @ ('"' | '\\'))) => value.push(escaped),
-                    _ => return Err(fault()),
+                    _ => return Err(error()),
                 },
                 other => value.push(other),
             }
         }
-        Err(fault())
+        Err(error())
     }
 
-    pub(crate) fn end(&mut self) -> Result<(), Fault> {
+    pub(crate) fn end(&mut self) -> Result<(), TableErrorKind> {
         self.next_word().map_or(Ok(()), |found| Err(unexpected("the end of the line", found)))
     }
 }

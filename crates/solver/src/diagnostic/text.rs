@@ -106,7 +106,7 @@ pub fn element_types(universe: &Universe, set: ElemSet) -> String {
 }
 
 fn onnx_elems() -> ElemSet {
-    (1..=Elem::LAST_ONNX).filter_map(Elem::new).fold(ElemSet::EMPTY, |set, elem| set.union(ElemSet::of(elem)))
+    (1..=Elem::LAST_ONNX).filter_map(Elem::new).collect()
 }
 
 /// The types that a port may have: `float, double or float16`, `a sequence of ...`.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use typeloom_onnx::view::{Dims, TensorView};
+use typeloom_onnx::view::{TensorDims, TensorView};
 use typeloom_onnx::{DecodeError, ErrorKind};
 
 use crate::dim::shape::{DimVec, ShapeId};
@@ -101,7 +101,7 @@ fn initializer<'a>(
 }
 
 /// Decodes the element type and dims of an initializer.
-fn element_type_and_dims(initializer: Initializer<'_>) -> Result<(Elem, Dims), DecodeError> {
+fn element_type_and_dims(initializer: Initializer<'_>) -> Result<(Elem, TensorDims), DecodeError> {
     let (number, dims, offset) = match initializer {
         Initializer::Dense(tensor) => {
             let header = tensor.header()?;

@@ -446,7 +446,7 @@ impl RuleCx<'_, '_> {
     /// # Errors
     /// [`RuleError::Attribute`] named `name` when it is outside `-rank..rank`.
     pub fn axis(&self, name: &'static str, axis: i64, rank: usize) -> Result<usize, RuleError> {
-        normalize_axis(axis, rank).ok_or_else(|| {
+        typeloom_types::shape::position(axis, rank).ok_or_else(|| {
             let limit = rank.to_string();
             RuleError::attribute(name, format!("is {axis}, outside [-{limit}, {limit}) for {rank} axes"))
         })
@@ -497,14 +497,6 @@ impl RuleCx<'_, '_> {
         }
         joined
     }
-}
-
-/// An axis as a position, counting negative ones from the end.
-#[must_use]
-pub(crate) fn normalize_axis(axis: i64, rank: usize) -> Option<usize> {
-    let count = i64::try_from(rank).ok()?;
-    let at = if axis < 0 { axis.checked_add(count)? } else { axis };
-    usize::try_from(at).ok().filter(|at| *at < rank)
 }
 
 /// The right-hand side of [`RuleCx::require_equal`]: an extent with its position, or a dim that the rule

@@ -283,7 +283,7 @@ impl Types {
             Cell::Var { .. } => Ok(Narrowed::Pending),
             Cell::Map(key, value) => {
                 let values = pairs.iter().filter(|(k, _)| *k == key).map(|(_, v)| *v);
-                let set = values.fold(ElemSet::EMPTY, |set, value| set.union(ElemSet::of(value)));
+                let set = values.collect::<ElemSet>();
                 self.narrow_inner(value, set)
             }
             Cell::Tensor(_)

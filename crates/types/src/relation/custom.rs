@@ -11,7 +11,7 @@ use super::{PortRef, Progress, RelationError, RelationResult};
 use crate::lattice::{Lattice, NodeKey, NodeNo, NodeRef};
 
 /// The extents of a shape; `None` for an unknown extent.
-pub type Dims = Vec<Option<u64>>;
+pub type KnownExtents = Vec<Option<u64>>;
 
 /// The ports, attributes and constants of one node.
 ///
@@ -39,7 +39,7 @@ pub trait PortAccess {
     fn refine(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError>;
 
     /// The shape of the port; `None` if its rank is unknown.
-    fn shape(&self, port: PortRef) -> Option<Dims>;
+    fn shape(&self, port: PortRef) -> Option<KnownExtents>;
 
     /// Narrows the port's shape to this rank and these extents; returns whether it changed.
     ///
@@ -91,7 +91,7 @@ pub trait PortAccess {
     }
 
     /// Type node and shape of a tensor attribute, dense or sparse.
-    fn attr_tensor(&self, name: &str) -> Option<(NodeNo, Dims)> {
+    fn attr_tensor(&self, name: &str) -> Option<(NodeNo, KnownExtents)> {
         let _ = name;
         None
     }
@@ -246,7 +246,7 @@ impl<'a> CustomRelationCtx<'a> {
 
     /// The shape of the port; `None` if its rank is unknown.
     #[must_use]
-    pub fn shape(&self, port: PortRef) -> Option<Dims> {
+    pub fn shape(&self, port: PortRef) -> Option<KnownExtents> {
         self.access.shape(port)
     }
 
@@ -296,7 +296,7 @@ impl<'a> CustomRelationCtx<'a> {
 
     /// Type node and shape of a tensor attribute.
     #[must_use]
-    pub fn attr_tensor(&self, name: &str) -> Option<(NodeNo, Dims)> {
+    pub fn attr_tensor(&self, name: &str) -> Option<(NodeNo, KnownExtents)> {
         self.access.attr_tensor(name)
     }
 

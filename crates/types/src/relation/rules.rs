@@ -3,7 +3,7 @@
 //! Each relation is monotone and uses all known information. It narrows operands by the result where the
 //! operator determines them.
 
-use super::custom::{CustomRelationCtx, Dims};
+use super::custom::{CustomRelationCtx, KnownExtents};
 use super::{PortRef, Progress, RelationError, RelationResult};
 use crate::dtype::Dtype;
 
@@ -141,7 +141,7 @@ pub(crate) fn constant_value(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
             cx.attr_strs("value_strings").map(|values| (Dtype::String, length(values.len())))
         };
         let mut narrowed = false;
-        let dims: Dims = if let Some((dtype, dims)) = plain {
+        let dims: KnownExtents = if let Some((dtype, dims)) = plain {
             narrowed |= cx.refine(OUT, dtype.type_node())?;
             dims
         } else if let Some((node, dims)) = cx.attr_tensor("value").or_else(|| cx.attr_tensor("sparse_value"))
@@ -186,7 +186,7 @@ fn indices(cx: &CustomRelationCtx<'_>, ports: &[PortRef]) -> Result<Progress, Re
 }
 
 /// The broadcast shape, aligned at the last dim: equal extents, or 1 and any extent.
-fn broadcast<const N: usize>(shapes: [(PortRef, &[Option<u64>]); N]) -> Result<Dims, RelationError> {
+fn broadcast<const N: usize>(shapes: [(PortRef, &[Option<u64>]); N]) -> Result<KnownExtents, RelationError> {
     let rank = shapes.iter().map(|(_, shape)| shape.len()).max().unwrap_or(0);
     (0..rank).rev().map(|from_end| broadcast_dim(&shapes, from_end)).collect()
 }

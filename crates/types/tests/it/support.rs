@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use typeloom_types::lattice::build::{LatticeBuilder, NodeSpec};
 use typeloom_types::lattice::{Lattice, NodeNo};
-use typeloom_types::relation::custom::{Dims, PortAccess};
+use typeloom_types::relation::custom::{KnownExtents, PortAccess};
 use typeloom_types::relation::{PortRef, RelationError};
 use typeloom_types::tree::TypeKind;
 
@@ -72,13 +72,13 @@ pub(crate) struct FakeNode {
     pub(crate) ints: BTreeMap<&'static str, Vec<i64>>,
     pub(crate) floats: BTreeMap<&'static str, f32>,
     pub(crate) strings: BTreeMap<&'static str, &'static str>,
-    pub(crate) tensors: BTreeMap<&'static str, (NodeNo, Dims)>,
+    pub(crate) tensors: BTreeMap<&'static str, (NodeNo, KnownExtents)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FakePort {
     pub(crate) bound: Option<NodeNo>,
-    pub(crate) shape: Option<Dims>,
+    pub(crate) shape: Option<KnownExtents>,
 }
 
 /// A port by the id of its bound; the empty id omits it.
@@ -155,7 +155,7 @@ impl PortAccess for FakeNode {
         Ok(std::mem::replace(bound, meet) != meet)
     }
 
-    fn shape(&self, port: PortRef) -> Option<Dims> {
+    fn shape(&self, port: PortRef) -> Option<KnownExtents> {
         self.port(port)?.shape.clone()
     }
 
@@ -199,7 +199,7 @@ impl PortAccess for FakeNode {
         None
     }
 
-    fn attr_tensor(&self, name: &str) -> Option<(NodeNo, Dims)> {
+    fn attr_tensor(&self, name: &str) -> Option<(NodeNo, KnownExtents)> {
         self.tensors.get(name).cloned()
     }
 }

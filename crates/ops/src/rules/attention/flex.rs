@@ -1,4 +1,4 @@
-//! FlexAttention: attention with graphs that change the scores and the probabilities.
+//! FlexAttention: attention with graphs that modify the scores and the probabilities.
 
 use typeloom_solver::elem::Elem;
 use typeloom_solver::program::GraphId;
@@ -29,10 +29,10 @@ fn extents(cx: &mut RuleCx<'_, '_>) -> Result<Extents, RuleError> {
         cx.require_rank(port, 4..=4)?;
     }
     let mut extents = Extents::default();
-    let mut faults = Deferred::default();
-    unpacked(cx, &mut extents, &mut faults);
-    faults.note(grouped(cx, In(0), extents.query_heads, extents.heads));
-    faults.finish()?;
+    let mut errors = Deferred::default();
+    unpacked(cx, &mut extents, &mut errors);
+    errors.note(grouped(cx, In(0), extents.query_heads, extents.heads));
+    errors.finish()?;
     Ok(extents)
 }
 
@@ -40,7 +40,7 @@ fn modifiers(cx: &RuleCx<'_, '_>) -> impl Iterator<Item = GraphId> + use<> {
     [cx.body("score_mod"), cx.body("prob_mod")].into_iter().flatten()
 }
 
-/// The scores: for each query head a number for each query and key, as precise as the softmax.
+/// Scores: one number per query head, query and key, in the precision of the softmax.
 fn enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let extents = extents(cx)?;
     let precision = match softmax_precision(cx)? {
@@ -61,7 +61,7 @@ fn enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// A modifier keeps the shape of what it modifies.
+/// A modifier preserves the shape of its input.
 fn exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
     for graph in modifiers(cx) {
         cx.same_type(BodyIn(graph, 0), BodyOut(graph, 0))?;

@@ -6,12 +6,12 @@ use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
 use super::{BATCH, HEADS, SIZE, grouped, positive, set, share};
 use crate::rules::common::Shared;
 
-/// The state is a matrix for each head, keys by values; which gates are there depends on `update_rule`.
-/// Source: LinearAttention, "Inputs" and "Outputs", `update_rule`, `q_num_heads`, `kv_num_heads`.
+/// The state is a matrix per head, keys by values; `update_rule` determines the gates. Source:
+/// LinearAttention, "Inputs" and "Outputs", `update_rule`, `q_num_heads`, `kv_num_heads`.
 pub(super) const RULE: Rule = Rule { name: "linearattention.state", run: linear_attention };
 
-/// Each channel has a kernel of its own, and the state is the end of the input that the next kernel
-/// still sees. Source: CausalConvWithState, "Inputs" and "Outputs", `activation`.
+/// Each channel has its own kernel, and the state is the end of the input that the next step needs. Source:
+/// CausalConvWithState, "Inputs" and "Outputs", `activation`.
 pub(super) const CAUSAL_CONV: Rule = Rule { name: "causalconvwithstate.state", run: causal_conv };
 
 const PAST_STATE: Port = In(3);
@@ -21,7 +21,7 @@ const PRESENT_STATE: Port = Out(1);
 
 fn linear_attention(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     gates(cx)?;
-    // The type of the state follows from the past one, and in the first step from the query.
+    // The state has the type of the past state, or in the first step of the query.
     if !cx.has(PAST_STATE) {
         cx.same_elem(In(0), PRESENT_STATE)?;
     }
@@ -65,7 +65,7 @@ fn linear_attention(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     set(cx, Out(0), &[batch, steps, hidden])
 }
 
-/// Which of decay and update rate a rule takes.
+/// Requires the gates of an update rule: decay and update rate.
 fn gates(cx: &RuleCx<'_, '_>) -> Result<(), RuleError> {
     let rule = cx.attr_str("update_rule")?.unwrap_or("gated_delta");
     let (decay, beta) = match rule {
@@ -88,7 +88,7 @@ fn gates(cx: &RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// The decay is for each head, or for each number of its keys; the update rate is one, or for each head.
+/// The decay is per head, or per element of its keys; the update rate is a single one, or per head.
 fn gate_extents(cx: &mut RuleCx<'_, '_>, heads: i64, size: Shared) -> Result<(), RuleError> {
     let last = |cx: &mut RuleCx<'_, '_>, port| cx.shape(port).and_then(|shape| cx.const_dim(shape[2]));
     if let Some(decay) = last(cx, DECAY) {

@@ -1,4 +1,4 @@
-//! RotaryEmbedding: turns pairs of elements of each head by an angle that depends on the position.
+//! RotaryEmbedding: rotates pairs of elements of each head by an angle that depends on the position.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
@@ -7,8 +7,8 @@ use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
 use super::share;
 use crate::rules::common::{Shared, require_indices};
 
-/// The caches hold an angle for each pair that is turned: for each position, or with `position_ids` for
-/// each position there can be. Source: RotaryEmbedding, `X`, `cos_cache`, `position_ids`, `num_heads`.
+/// The caches contain an angle per rotated pair, for each position, or with `position_ids` for each possible
+/// position. Source: RotaryEmbedding, `X`, `cos_cache`, `position_ids`, `num_heads`.
 pub(super) const RULE: Rule = Rule { name: "rotaryembedding.pairs", run: rotate };
 
 const INPUT: Port = In(0);
@@ -55,7 +55,7 @@ fn rotate(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// How many elements of a head are turned.
+/// Number of rotated elements of a head.
 fn turned(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> Result<Option<DimId>, RuleError> {
     let size = match input {
         [_, _, packed] => match cx.attr_int("num_heads")? {

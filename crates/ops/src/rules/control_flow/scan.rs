@@ -1,4 +1,4 @@
-//! Scan: a loop over one axis of its inputs, with as many turns as that axis is long.
+//! Scan: a loop over one axis of its inputs, with one iteration per element of that axis.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::ElemSet;
@@ -14,7 +14,7 @@ pub(super) const SCAN: Control = Control {
     exit: ExitRule { name: "scan.turns", run: |cx| exit(cx, Form::Plain) },
 };
 
-/// Scan of version 8: a batch axis in front of everything, and an optional first input of sequence lengths.
+/// Scan of version 8: a leading batch axis everywhere, and an optional first input of sequence lengths.
 pub(super) const BATCHED: Control = Control {
     enter: Rule { name: "scan.state", run: |cx| enter(cx, Form::Batched) },
     exit: ExitRule { name: "scan.turns", run: |cx| exit(cx, Form::Batched) },
@@ -27,7 +27,7 @@ enum Form {
 }
 
 impl Form {
-    /// How many inputs stand before the carried values.
+    /// Number of inputs before the state variables.
     fn skipped_inputs(self) -> usize {
         match self {
             Self::Plain => 0,
@@ -35,7 +35,7 @@ impl Form {
         }
     }
 
-    /// How many axes stand before those that the body sees.
+    /// Number of axes before those of the body.
     fn batch_axes(self) -> usize {
         match self {
             Self::Plain => 0,
@@ -46,11 +46,11 @@ impl Form {
 
 struct Ports {
     body: GraphId,
-    /// How many values are carried.
+    /// Number of state variables.
     state: usize,
-    /// How many inputs are scanned.
+    /// Number of scanned inputs.
     scanned: usize,
-    /// How many outputs are collected.
+    /// Number of collected outputs.
     collected: usize,
 }
 
@@ -83,8 +83,8 @@ fn axes(cx: &RuleCx<'_, '_>, name: &'static str, count: usize) -> Result<Vec<i64
     Ok(axes)
 }
 
-/// `scan.state`: the body takes the carried values and one element of each scanned input.
-/// Source: Scan, "Inputs", `body` and `scan_input_axes`.
+/// `scan.state`: the inputs of the body are the state variables and one element of each scanned input. Source:
+/// Scan, "Inputs", `body` and `scan_input_axes`.
 fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<(), RuleError> {
     let Ports { body, state, scanned, .. } = ports(cx, form)?;
     let (skip, batch) = (form.skipped_inputs(), form.batch_axes());
@@ -119,8 +119,8 @@ fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// `scan.turns`: what is carried keeps its type; what is collected gets an axis as long as the scanned one.
-/// Source: Scan, "Outputs" and `scan_output_axes`.
+/// `scan.turns`: state variables keep their type; collected values get an axis of the scanned extent. Source:
+/// Scan, "Outputs" and `scan_output_axes`.
 fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<Exit, RuleError> {
     let Ports { body, state, scanned, collected } = ports(cx, form)?;
     let skip = form.skipped_inputs();
@@ -137,7 +137,7 @@ fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<Exit, RuleError> {
         return Ok(Exit::Again);
     }
     let turns = turns(cx, form, state, scanned)?;
-    // With sequence lengths of its own, each element of the batch stops after its own number of iterations.
+    // With sequence lengths, each batch element stops after its own number of iterations.
     let padded = form == Form::Batched && cx.has(In(0));
     let count = if padded { None } else { turns };
     cx.enters(body, count);
@@ -163,7 +163,7 @@ fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<Exit, RuleError> {
         cx.set_elems(from, ElemSet::ALL)?;
         cx.same_type(from, to)?;
         let (Some(shape), Some(turns)) = (cx.shape(from), turns) else { continue };
-        // Runtimes reject a scan without an iteration.
+        // Runtimes reject a scan without iterations.
         let mut shape = cx.collected(Trips { known: Knowledge::Extents, ..trips }, shape);
         let axis = cx.axis("scan_output_axes", axis, shape.len() + 1)?;
         shape.insert(axis, turns);
@@ -181,7 +181,7 @@ fn batch_extent(cx: &mut RuleCx<'_, '_>, form: Form, inputs: usize) -> Option<Di
     }
 }
 
-/// The number of turns: the extent of the scanned axis of any scanned input whose rank is known.
+/// Number of iterations: the extent of the scanned axis of any scanned input of known rank.
 fn turns(
     cx: &mut RuleCx<'_, '_>,
     form: Form,

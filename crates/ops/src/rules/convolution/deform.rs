@@ -1,4 +1,4 @@
-//! DeformConv: a convolution whose sampling positions are moved by offsets.
+//! DeformConv: a convolution with offsets of the sampling positions.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
@@ -16,8 +16,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule { name: "deformconv.bias", run: |cx| bias(cx, PORTS) },
     // As Conv. Source: DeformConv, `kernel_shape`.
     Rule { name: "deformconv.kernel", run: |cx| kernel(cx, PORTS) },
-    // Each place has an offset along every spatial axis for each element of the kernel in each offset
-    // group, and a mask one number. Source: DeformConv, `offset`, `mask`, `offset_group`.
+    // For each element of the kernel and each offset group, a position has an offset along every spatial axis
+    // and a mask value. Source: DeformConv, `offset`, `mask`, `offset_group`.
     Rule { name: "deformconv.offsets", run: offsets },
 ];
 

@@ -4,7 +4,7 @@
 //! output = stride * (input - 1) + output_padding + reach - padding
 //! ```
 //!
-//! or what `output_shape` says, which then decides the padding.
+//! or the extents in `output_shape`, which then determine the padding.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
@@ -27,7 +27,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { name: "convtranspose.padding", run: |cx| padding(cx, PLAIN) },
 ];
 
-/// What the node says about its output besides the windows.
+/// Parameters of the output besides the windows.
 struct Widening {
     windows: Windows,
     output_padding: PerAxis,
@@ -40,7 +40,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     widen(cx, ports, spatial, &widening)
 }
 
-/// As ConvTranspose, with the padding from an input. Source: ConvTransposeWithDynamicPads, `Pads`.
+/// As ConvTranspose, with the padding in an input. Source: ConvTransposeWithDynamicPads, `Pads`.
 pub(in super::super) const DYNAMIC_PADS: Rule =
     Rule { name: "convtransposewithdynamicpads.windows", run: dynamic_pads };
 
@@ -95,7 +95,7 @@ fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Widening, RuleError> {
     })
 }
 
-/// Padding that is given excludes automatic padding, and the output's is less than a step.
+/// Explicit padding excludes automatic padding, and output padding is less than a step.
 fn padding(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
     let Widening { windows, output_padding, .. } = read(cx, spatial)?;
@@ -175,8 +175,8 @@ fn widened(
     let dims = cx.dims();
     let (one, step, extra_dim) = (dims.constant(1), dims.constant(stride), dims.constant(extra));
     if windows.auto_pad == AutoPad::Same {
-        // The text promises `input * stride`, which a kernel narrower than its stride cannot reach, and
-        // is silent about the padding of the output.
+        // The text promises `input * stride`, which a kernel narrower than its stride cannot reach, and does
+        // not define the padding of the output.
         return Ok((extra == 0 && dims.as_constant(reach).is_some_and(|reach| reach >= stride))
             .then(|| dims.mul(input.dim, step)));
     }

@@ -1,10 +1,9 @@
-//! The values of small integer tensors, computed element by element.
+//! Values of small integer tensors, computed element by element.
 //!
-//! Integers are followed as dims, so `Mul(Shape(x)[0], 4)` is `4*batch`. Truth values are 0 and 1. What
-//! cannot be computed is an unknown integer, element by element: one unknown extent does not hide the
-//! others. Floating-point tensors are followed only where exporters compute sizes with them: as numbers, or
-//! as dims where all elements are whole (`Cast(Shape(x)) + 7.0`). A quotient by a constant is kept until it is
-//! rounded.
+//! Integers are tracked as dims, so `Mul(Shape(x)[0], 4)` is `4*batch`. Truth values are 0 and 1. An element
+//! that cannot be computed is an unknown integer and does not affect the others. Floating-point tensors are
+//! tracked only if exporters compute sizes with them: as numbers, or as dims if all elements are integral
+//! (`Cast(Shape(x)) + 7.0`). A quotient by a constant is kept until it is rounded.
 
 use std::sync::Arc;
 
@@ -24,7 +23,7 @@ macro_rules! folds {
 }
 
 folds! {
-    /// The value passes through.
+    /// The value is unchanged.
     COPY = "identity.value", |cx| { cx.copy_data(In(0), Out(0)); Ok(()) };
     ABS = "abs.value", |cx| unary(cx, |cx, x| { let minus = cx.dims().neg(x); cx.dims().max(x, minus) }, f64::abs);
     NEG = "neg.value", |cx| unary(cx, |cx, x| cx.dims().neg(x), |x| -x);
@@ -59,7 +58,7 @@ folds! {
     CLIP = "clip.value", clip;
 }
 
-/// Constants wrap as a run's 64-bit integers do; extents that are symbols never get that large.
+/// Constants wrap like 64-bit integers at run time; symbolic extents are never that large.
 fn wrapped(
     cx: &mut RuleCx<'_, '_>,
     a: DimId,
@@ -74,8 +73,8 @@ fn wrapped(
 }
 
 type Unary = fn(&mut RuleCx<'_, '_>, DimId) -> DimId;
-/// Whole numbers stay, and quotients are rounded. A run computes the quotient of whole floats of up to 2^24 so closely
-/// that it rounds to the same number.
+/// Integral values are unchanged, and quotients are rounded. The run-time quotient of integral floats of up
+/// to 2^24 is precise enough to round to the same number.
 fn round(
     cx: &mut RuleCx<'_, '_>,
     divide: fn(&mut Dims, DimId, DimId) -> DimId,
@@ -112,7 +111,7 @@ fn binary(cx: &mut RuleCx<'_, '_>, int: Binary, float: fn(f64, f64) -> f64) -> R
     Ok(())
 }
 
-/// Positions plus one number are positions.
+/// Positions plus a constant are positions.
 fn shift(cx: &mut RuleCx<'_, '_>) {
     for (positions, number) in [(In(0), In(1)), (In(1), In(0))] {
         if let Some(Counting { least, greatest, .. }) = cx.counting(positions)
@@ -125,7 +124,7 @@ fn shift(cx: &mut RuleCx<'_, '_>) {
     }
 }
 
-/// The operands as integers, where at least one of them is not given as floats.
+/// The operands as integers, if at least one of them is not tracked as floats.
 fn both_ints(cx: &mut RuleCx<'_, '_>) -> Option<(Arc<Ints>, Arc<Ints>)> {
     if cx.floats(In(0)).is_some() && cx.floats(In(1)).is_some() {
         return None;
@@ -142,11 +141,11 @@ fn both_floats(cx: &mut RuleCx<'_, '_>, float: fn(f64, f64) -> f64) {
     }
 }
 
-/// The largest number by which whole floats are divided.
+/// Maximum divisor of integral floats.
 const MAX_DIVISOR: i64 = 1 << 16;
 
-/// Integers are divided element by element. Quotients of floats are followed where all of them are whole, or
-/// as ratios where the divisor is one constant.
+/// Integers are divided element by element. Quotients of floats are tracked if all are integral, or as ratios
+/// if the divisor is one constant.
 fn quotient(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if !cx.elem(Out(0)).is_some_and(follows_whole) {
         return binary(cx, divide, |a, b| a / b);
@@ -168,8 +167,8 @@ fn quotient(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// Records floats as a run computes them, rounded to the element type; those of half precision only where
-/// nothing is lost.
+/// Records floats as computed at run time, rounded to the element type; for half precision only if they are
+/// exact.
 fn set_rounded(cx: &mut RuleCx<'_, '_>, shape: Box<[usize]>, items: Vec<f64>) {
     let Some(elem) = cx.elem(Out(0)) else { return };
     let Some(bits) = significand(elem) else { return };
@@ -182,7 +181,7 @@ fn set_rounded(cx: &mut RuleCx<'_, '_>, shape: Box<[usize]>, items: Vec<f64>) {
     }
 }
 
-/// Where the elements of a broadcast come from; a result that is too large to follow is noted as such.
+/// The broadcast positions; marks the result as too large to track if necessary.
 fn positions_of(cx: &mut RuleCx<'_, '_>, shapes: &[&[usize]]) -> Option<Positions> {
     let positions = broadcast_positions(shapes);
     if positions.is_none() {
@@ -209,8 +208,8 @@ fn variadic(cx: &mut RuleCx<'_, '_>, int: Binary) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// Truncating division by a positive number: `max(0, floor(a/b)) + min(0, ceil(a/b))`, of which only one part counts
-/// where the sign of `a` is known. Other quotients are followed where they are exact or constant.
+/// Truncating division by a positive number: `max(0, floor(a/b)) + min(0, ceil(a/b))`, of which one part
+/// suffices if the sign of `a` is known. Other quotients are tracked if they are exact or constant.
 fn divide(cx: &mut RuleCx<'_, '_>, a: DimId, b: DimId) -> DimId {
     if let Some(exact) = cx.dims().div_exact(a, b) {
         return exact;
@@ -239,7 +238,7 @@ fn divide(cx: &mut RuleCx<'_, '_>, a: DimId, b: DimId) -> DimId {
     dims.add(positive, negative)
 }
 
-/// The sign of the result is the divisor's, or with `fmod` the dividend's.
+/// The sign of the result is that of the divisor, or with `fmod` that of the dividend.
 fn modulo(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let truncating = cx.attr_flag("fmod")?;
     let (Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1))) else { return Ok(()) };
@@ -288,10 +287,10 @@ fn power(cx: &mut RuleCx<'_, '_>, base: DimId, exponent: DimId) -> DimId {
     }
 }
 
-/// Conditions of branches are single numbers, so comparisons of more elements than this are just unknown.
+/// Maximum number of compared elements: conditions of branches are single numbers.
 const MAX_QUESTIONS: usize = 4;
 
-/// Compares element by element; what the dims do not decide is unknown.
+/// Compares element by element; an undecided comparison is unknown.
 fn compare(cx: &mut RuleCx<'_, '_>, comparison: ComparisonOp) -> Result<(), RuleError> {
     if let (Some(a), Some(b)) = (cx.floats(In(0)), cx.floats(In(1))) {
         if let Some((shape, positions)) = positions_of(cx, &[&a.shape, &b.shape]) {
@@ -321,7 +320,7 @@ fn compare(cx: &mut RuleCx<'_, '_>, comparison: ComparisonOp) -> Result<(), Rule
     Ok(())
 }
 
-/// Takes each element from the side that the condition names, where the condition is known.
+/// Selects each element by the condition, if it is known.
 fn choose(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let (Some(condition), Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1)), cx.ints(In(2))) else {
         return Ok(());
@@ -343,7 +342,7 @@ fn choose(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// Source: Clip version 11: a bound that is left out does not bind.
+/// An omitted bound has no effect. Source: Clip version 11.
 fn clip(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(x) = cx.ints(In(0)) else { return Ok(()) };
     if cx.elem(In(0)).is_none_or(|elem| is_unsigned(elem) || elem == Elem::BOOL) {

@@ -1,16 +1,16 @@
-//! Einsum: the equation's letters name axes; an ellipsis stands for axes that broadcast.
+//! Einsum: letters of the equation name axes; an ellipsis denotes axes that broadcast.
 
 use std::collections::BTreeMap;
 
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError};
 
-/// Every letter is one extent in all operands, or 1: the reference and ONNX Runtime broadcast as NumPy does, which the text
-/// of the operator does not mention. A letter that an operand repeats selects a diagonal of equal extents. Source: Einsum,
-/// `equation`.
+/// A letter has the same extent in all operands, or 1: the reference and ONNX Runtime broadcast as NumPy
+/// does, which the operator's text does not mention. A letter that is repeated in an operand selects a
+/// diagonal of equal extents. Source: Einsum, `equation`.
 pub(super) const RULE: Rule = Rule { name: "einsum.letters", run: einsum };
 
-/// One operand's part of the equation: letters before the ellipsis, and after it.
+/// The part of the equation for one operand: letters before and after the ellipsis.
 struct Term {
     before: Vec<char>,
     after: Option<Vec<char>>,
@@ -79,7 +79,8 @@ fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         }
         let covered = shape.len() - term.len();
         if term.after.is_some() {
-            // An ellipsis stands for one number of axes in all operands, though their extents may broadcast.
+            // An ellipsis denotes the same number of axes in all operands, though their extents may
+            // broadcast.
             if let Some(before) = covered_axes.replace(covered)
                 && before != covered
             {
@@ -135,7 +136,7 @@ fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &shape)
 }
 
-/// Without `->`, the result has the letters that occur once, in alphabetic order, behind the ellipsis.
+/// Without `->`, the result has the letters that occur once, in alphabetical order, after the ellipsis.
 fn implicit(terms: &[Term]) -> Term {
     let mut counts: BTreeMap<char, usize> = BTreeMap::new();
     for letter in terms.iter().flat_map(Term::letters) {
@@ -149,7 +150,7 @@ fn implicit(terms: &[Term]) -> Term {
     }
 }
 
-/// The axes under the ellipsis of one more operand, broadcast against those of the operands before.
+/// Broadcasts the ellipsis axes of one more operand with those of the previous operands.
 fn broadcast_ellipsis(
     cx: &mut RuleCx<'_, '_>,
     sofar: Option<DimVec>,

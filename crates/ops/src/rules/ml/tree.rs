@@ -16,8 +16,8 @@ pub(super) const CLASSIFIER: Rule = Rule { name: "treeensembleclassifier.classes
 /// Source: TreeEnsembleRegressor, `n_targets`.
 pub(super) const REGRESSOR: Rule = Rule { name: "treeensembleregressor.targets", run: regressor };
 
-/// A list of numbers is given as floats or as a tensor, never as both.
-/// Source: TreeEnsembleClassifier version 3, the attributes that end in `_as_tensor`.
+/// A list of numbers is given as floats or as a tensor, not as both. Source: TreeEnsembleClassifier version
+/// 3, the attributes that end in `_as_tensor`.
 pub(super) const WEIGHTS: Rule = Rule { name: "treeensemble.weights", run: weights };
 
 fn classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
@@ -27,7 +27,7 @@ fn classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     scores(cx, rows, Some(labels).filter(|labels| *labels > 0))
 }
 
-/// The largest feature that a node with branches looks at; leaves have a number there that means nothing.
+/// The largest feature that a branch node tests; the number of a leaf has no meaning.
 fn branches(cx: &RuleCx<'_, '_>) -> Result<Option<i64>, RuleError> {
     let features = cx.attr_ints("nodes_featureids")?.unwrap_or_default();
     let modes = cx.attr_strings("nodes_modes")?.unwrap_or_default();
@@ -37,7 +37,7 @@ fn branches(cx: &RuleCx<'_, '_>) -> Result<Option<i64>, RuleError> {
     Ok(features.iter().zip(&modes).filter(|(_, mode)| **mode != b"LEAF").map(|(feature, _)| *feature).max())
 }
 
-/// Needs rows of features, with as many as the trees look at.
+/// Requires rows with the features that the trees test.
 fn features(cx: &mut RuleCx<'_, '_>, largest: Option<i64>) -> Result<(), RuleError> {
     cx.require_rank(In(0), 2..=2)?;
     let (Some(shape), Some(largest)) = (cx.shape(In(0)), largest) else { return Ok(()) };
@@ -111,7 +111,7 @@ fn ensemble(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     targets_per_row(cx, "n_targets", targets)
 }
 
-/// Needs lists and vectors that describe the same things to be equally long.
+/// Requires lists and vectors about the same entities to have the same length.
 fn same_length(cx: &RuleCx<'_, '_>, names: &[&'static str]) -> Result<(), RuleError> {
     let mut first: Option<(&str, usize)> = None;
     for name in names {

@@ -1,4 +1,4 @@
-//! Col2Im: puts blocks, one a column, back where they were cut from an image.
+//! Col2Im: assembles an image from blocks, one per column.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
@@ -7,8 +7,9 @@ use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError};
 use crate::rules::common::{MAX_AXES, require_multiple, unknown_extent};
 use crate::rules::sliding::{self, Rounding, Windows};
 
-/// The input is `[N, C * elements of a block, blocks]`, the output `[N, C, image...]`; there are as many
-/// blocks as a window of their shape has places. Source: Col2Im, `input`, `image_shape`, `block_shape`.
+/// The input is `[N, C * elements of a block, blocks]`, the output `[N, C, image...]`; the number of blocks
+/// is the number of positions of a window of their shape. Source: Col2Im, `input`, `image_shape`,
+/// `block_shape`.
 pub(super) const COL2IM: Rule = Rule { name: "col2im.blocks", run: col2im };
 
 const INPUT: Port = In(0);
@@ -57,7 +58,7 @@ fn col2im(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.require_equal((INPUT, 2, input[2]), blocks, "are the places of a block in the image").map(drop)
 }
 
-/// The number of spatial axes, of which inputs and attributes must have the same opinion.
+/// Number of spatial axes, on which inputs and attributes must agree.
 fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, RuleError> {
     let mut known: Option<usize> = None;
     for port in [IMAGE, BLOCK] {
@@ -77,7 +78,7 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, RuleError> {
     Ok(known.filter(|spatial| *spatial < MAX_AXES))
 }
 
-/// The extents that an input spells.
+/// The extents in the value of an input.
 fn extents(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<DimVec>, RuleError> {
     let value = cx.shape_value(port);
     if let Some(value) = &value {
@@ -86,7 +87,7 @@ fn extents(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<DimVec>, RuleEr
     Ok(value)
 }
 
-/// The channels: a column holds the elements of a block for each of them.
+/// The channels: a column contains the elements of a block for each of them.
 fn channels(cx: &mut RuleCx<'_, '_>, column: DimId, block: &[DimId]) -> Result<DimId, RuleError> {
     let elements = cx.dims().product(block);
     if let (Some(column), Some(elements)) = (cx.const_dim(column), cx.const_dim(elements))

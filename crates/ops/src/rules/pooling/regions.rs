@@ -7,11 +7,11 @@ use super::regions_shape;
 use crate::rules::common::Shared;
 use crate::rules::sliding;
 
-/// A region is the number of an image and two corners. Source: MaxRoiPool, `rois`, `pooled_shape`.
+/// A region is an image number and two corners. Source: MaxRoiPool, `rois`, `pooled_shape`.
 pub(super) const MAX_ROI_POOL: Rule = Rule { name: "maxroipool.regions", run: max_roi_pool };
 
-/// A region is two corners; the numbers of the images stand apart.
-/// Source: RoiAlign, `rois`, `batch_indices`, `output_height`.
+/// A region is two corners; the image numbers are a separate input. Source: RoiAlign, `rois`,
+/// `batch_indices`, `output_height`.
 pub(super) const ROI_ALIGN: Rule = Rule { name: "roialign.regions", run: roi_align };
 
 fn max_roi_pool(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
@@ -38,7 +38,7 @@ fn roi_align(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     regions_shape(cx, regions, extents[0], extents[1])
 }
 
-/// The number of regions: a row of `width` numbers each.
+/// Number of regions, each a row of `width` numbers.
 fn rows(cx: &mut RuleCx<'_, '_>, width: i64) -> Result<Shared, RuleError> {
     cx.require_rank(In(1), 2..=2)?;
     let mut regions = Shared::default();

@@ -1,4 +1,4 @@
-use crate::rules::testing::{fault, infer};
+use crate::rules::testing::{error, infer};
 
 #[test]
 fn states_follow_from_the_weights() {
@@ -37,15 +37,15 @@ fn every_operand_must_have_its_extents() {
         => (y) { y = LSTM <hidden_size = 6> (x, w, r, b, l, h, c, p) }";
     assert_eq!(infer(14, graph)["y"], "float[5, 1, 3, 6]");
     for (right, wrong, words) in [
-        ("[1, 24, 4]", "[1, 25, 4]", "In(1) axis Some(1)"),
-        ("[1, 24, 4]", "[1, 24, 5]", "In(0) axis Some(2)"),
-        ("[1, 24, 4]", "[2, 24, 4]", "In(1) axis Some(0)"),
-        ("[1, 48]", "[1, 24]", "In(3) axis Some(1)"),
-        ("int32[3]", "int32[5]", "In(0) axis Some(1)"),
-        ("[1, 18]", "[1, 24]", "In(7) axis Some(1)"),
+        ("[1, 24, 4]", "[1, 25, 4]", "axis 1 of input 1"),
+        ("[1, 24, 4]", "[1, 24, 5]", "axis 2 of input 0"),
+        ("[1, 24, 4]", "[2, 24, 4]", "axis 0 of input 1"),
+        ("[1, 48]", "[1, 24]", "axis 1 of input 3"),
+        ("int32[3]", "int32[5]", "axis 1 of input 0"),
+        ("[1, 18]", "[1, 24]", "axis 1 of input 7"),
         ("6 > ", "7> ", "hidden size"),
     ] {
-        let found = fault(14, &graph.replacen("6> ", "6 > ", 1).replacen(right, wrong, 1));
+        let found = error(14, &graph.replacen("6> ", "6 > ", 1).replacen(right, wrong, 1));
         assert!(found.starts_with("lstm.states: ") && found.contains(words), "{wrong}: {found}");
     }
 }
@@ -57,7 +57,7 @@ fn attributes_have_few_values() {
             "g (float[t, b, 4] x, float[1, 6, 4] w, float[1, 6, 6] r) => (y) {{ y = RNN <{attribute}> (x, w, r) }}"
         )
     };
-    assert!(fault(14, &graph("direction = \"both\"")).starts_with("attribute direction is `both`"));
-    assert_eq!(fault(14, &graph("layout = 2")), "rnn.states: layout is 2, but must be 0 or 1");
-    assert_eq!(fault(14, &graph("hidden_size = 0")), "rnn.states: hidden_size is 0, but must be at least 1");
+    assert!(error(14, &graph("direction = \"both\"")).starts_with("attribute direction is `both`"));
+    assert_eq!(error(14, &graph("layout = 2")), "rnn.states: layout is 2, but must be 0 or 1");
+    assert_eq!(error(14, &graph("hidden_size = 0")), "rnn.states: hidden_size is 0, but must be at least 1");
 }

@@ -1,4 +1,4 @@
-//! Reductions of the small vectors of integers, or of whole floats, that exporters compute shapes with.
+//! Reductions of small vectors of integers or integral floats, with which exporters compute shapes.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
@@ -16,10 +16,10 @@ pub(super) const MAX: Rule =
 pub(super) const MIN: Rule =
     Rule { name: "reducemin.value", run: |cx| reduce(cx, None, |cx, a, b| cx.dims().min(a, b)) };
 
-/// Running sums of a vector. Source: CumSum, `exclusive` and `reverse`.
+/// Cumulative sums of a vector. Source: CumSum, `exclusive` and `reverse`.
 pub(super) const CUM_SUM: Rule = Rule { name: "cumsum.value", run: cum_sum };
 
-/// Reduces a vector (or a single number) to one number; other ranks are not followed.
+/// Reduces a vector or a scalar to a scalar; other ranks are not tracked.
 fn reduce(
     cx: &mut RuleCx<'_, '_>,
     empty: Option<i64>,

@@ -1,7 +1,8 @@
-//! `keep_aspect_ratio_policy`: sizes as bounds for one scale that all axes share.
+//! `keep_aspect_ratio_policy`: sizes as bounds for one scale of all axes.
 //!
 //! The scale is the least (or the greatest) `size / input` over the resized axes, and each axis gets
-//! `round(input * scale)` elements, halves up. The axis that decides gets exactly its size.
+//! `round(input * scale)` elements, rounding halves up. The axis that determines the scale gets exactly its
+//! size.
 
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
@@ -10,18 +11,18 @@ use typeloom_solver::rule::{RuleCx, RuleError};
 
 use super::Extents;
 
-/// What becomes of the shape of an image.
+/// The value of `keep_aspect_ratio_policy`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Policy {
     /// Each axis gets its size.
     Stretch,
-    /// The largest image that fits into the sizes.
+    /// The largest image within the sizes.
     NotLarger,
     /// The smallest image that covers the sizes.
     NotSmaller,
 }
 
-/// The policy of the node; versions before 18 only stretch.
+/// The policy of the node; before version 18 always `Stretch`.
 pub(super) fn read(cx: &RuleCx<'_, '_>) -> Result<Policy, RuleError> {
     match cx.attr_str("keep_aspect_ratio_policy")? {
         None | Some("stretch") => Ok(Policy::Stretch),
@@ -64,13 +65,13 @@ impl Policy {
     }
 }
 
-/// `round(extent * to / from)`; `None` where it is so close to a half that the precision of an
-/// implementation decides.
+/// `round(extent * to / from)`; `None` if it is so close to a half that the result depends on the precision
+/// of an implementation.
 fn rounded(extent: i64, (from, to): (i64, i64)) -> Option<i64> {
     let product = extent * to;
     let (whole, rest) = (product / from, product % from);
     let off_half = (2 * rest - from).abs();
-    // Single precision is off by less than 2^-21 of the quotient, and not at all for short binary fractions.
+    // Single precision is off by less than 2^-21 of the quotient, and exact for short binary fractions.
     let close = i128::from(off_half) << 21 <= i128::from(2 * product);
     let exact = (to << 24) % from == 0 && product < 1 << 24;
     (rest == 0 || exact || !close).then(|| whole + i64::from(2 * rest >= from))

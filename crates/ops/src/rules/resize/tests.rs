@@ -1,4 +1,4 @@
-use crate::rules::testing::{fault, infer_y};
+use crate::rules::testing::{error, infer_y};
 
 #[test]
 fn scales_multiply_extents() {
@@ -27,21 +27,21 @@ fn the_aspect_ratio_can_be_kept() {
     };
     assert_eq!(infer_y(18, &graph("not_larger")), "float[1, 1, 4, 8]");
     assert_eq!(infer_y(18, &graph("not_smaller")), "float[1, 1, 7, 14]");
-    assert!(fault(18, &graph("larger")).starts_with("attribute keep_aspect_ratio_policy is `larger`"));
+    assert!(error(18, &graph("larger")).starts_with("attribute keep_aspect_ratio_policy is `larger`"));
 }
 
 #[test]
 fn scales_and_sizes_must_fit() {
     let none = "g (float[1, 2] x) => (y) { y = Resize (x) }";
-    assert!(fault(13, none).starts_with("resize.sizes: the output's extents follow"));
+    assert!(error(13, none).starts_with("resize.sizes: the output's extents follow"));
     let both = "g (float[1, 2] x, float[2] s, int64[2] t) => (y) { y = Resize (x, \"\", s, t) }";
-    assert_eq!(fault(13, both), "resize.sizes: In(3) is given as well as `scales`");
+    assert_eq!(error(13, both), "resize.sizes: input 3 is given as well as `scales`");
     let count = "g (float[1, 2] x) => (y) <float[3] s = {1, 2, 3}> { y = Resize (x, \"\", s) }";
-    assert_eq!(fault(13, count), "resize.sizes: In(2) has 3 numbers for 2 axes");
+    assert_eq!(error(13, count), "resize.sizes: input 2 has 3 numbers for 2 axes");
     let zero = "g (float[1, 2] x) => (y) <float[2] s = {1, 0}> { y = Resize (x, \"\", s) }";
-    assert_eq!(fault(13, zero), "resize.sizes: In(2) must be positive, but holds 0");
+    assert_eq!(error(13, zero), "resize.sizes: input 2 must be positive, but holds 0");
     let twice = "g (float[1, 2] x) => (y) <float[2] s = {1, 2}> { y = Resize <axes = [1, -1]> (x, \"\", s) }";
-    assert_eq!(fault(18, twice), "resize.sizes: axes names axis 1 twice");
+    assert_eq!(error(18, twice), "resize.sizes: axes names axis 1 twice");
 }
 
 #[test]

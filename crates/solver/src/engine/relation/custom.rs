@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
 use typeloom_types::lattice::{Lattice, NodeNo};
-use typeloom_types::relation::custom::{CustomRelationCtx, Dims, PortAccess};
+use typeloom_types::relation::custom::{CustomRelationCtx, KnownExtents, PortAccess};
 use typeloom_types::relation::{CustomRelation, PortRef, RelationError, RelationResult};
 
 use crate::dim::DimId;
@@ -137,7 +137,7 @@ impl PortAccess for Node<'_, '_, '_> {
         }
     }
 
-    fn shape(&self, port: PortRef) -> Option<Dims> {
+    fn shape(&self, port: PortRef) -> Option<KnownExtents> {
         let mut cx = self.cx.borrow_mut();
         let at = port_of(port)?;
         let Some(shape) = cx.shape(at) else {
@@ -153,7 +153,7 @@ impl PortAccess for Node<'_, '_, '_> {
         let before = self.shape(port);
         let cx = self.cx.get_mut();
         let Some(at) = port_of(port).filter(|at| cx.has(*at)) else { return Ok(false) };
-        let failure = |found: &Option<Dims>| RelationError {
+        let failure = |found: &Option<KnownExtents>| RelationError {
             message: format!("the shape of {port}"),
             ports: vec![port],
             expected: show(dims),
@@ -217,7 +217,7 @@ impl PortAccess for Node<'_, '_, '_> {
         Ok(narrowed)
     }
 
-    fn attr_tensor(&self, name: &str) -> Option<(NodeNo, Dims)> {
+    fn attr_tensor(&self, name: &str) -> Option<(NodeNo, KnownExtents)> {
         let (elem, dims) = self.attribute(|cx| {
             if let Some(tensor) = cx.attr_tensor(name)? {
                 let header = tensor.header()?;
