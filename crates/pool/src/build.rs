@@ -1,12 +1,12 @@
 //! Construction of types: one method for each kind, and graphs for recursive types.
 
 use crate::binder::{check_uses, used_variables};
-use crate::descriptor::{Descriptor, FromWords, GraphRef, ToWords, Variable};
+use crate::descriptor::{Descriptor, FromWords, GraphRef, GraphWords, ToWords, Variable};
 use crate::digest::Digest;
 use crate::error::PoolError;
-use crate::graph::{LOCAL, Local, MAX_WORK};
+use crate::graph::{Local, MAX_WORK};
 use crate::name::NameId;
-use crate::pool::{ID_LIMIT, Idx, Pool};
+use crate::pool::{Idx, Pool};
 use crate::tag::{Sort, Tag, TagClass};
 
 struct PoolWords<'p>(&'p mut Pool);
@@ -19,23 +19,6 @@ impl ToWords<Idx> for PoolWords<'_> {
             Ok(reference.number())
         } else {
             Err(PoolError::UnknownType(*reference))
-        }
-    }
-
-    fn name(&mut self, name: &str) -> Result<u32, PoolError> {
-        Ok(self.0.name(name)?.0)
-    }
-}
-
-impl ToWords<GraphRef<Idx>> for PoolWords<'_> {
-    type Error = PoolError;
-
-    fn child(&mut self, reference: &GraphRef<Idx>) -> Result<u32, PoolError> {
-        match *reference {
-            GraphRef::Outer(ty) if self.0.contains(ty) => Ok(ty.number()),
-            GraphRef::Outer(ty) => Err(PoolError::UnknownType(ty)),
-            GraphRef::Member(node) if node < ID_LIMIT => Ok(LOCAL | node),
-            GraphRef::Member(node) => Err(PoolError::UnknownNode { node }),
         }
     }
 
@@ -110,7 +93,7 @@ impl Pool {
         let locals: Result<Vec<Local>, PoolError> = nodes
             .iter()
             .map(|node| {
-                let (tag, words) = node.to_words(&mut PoolWords(self))?;
+                let (tag, words) = node.to_words(&mut GraphWords(&mut PoolWords(self)))?;
                 Ok(Local { tag, words })
             })
             .collect();

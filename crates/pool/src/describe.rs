@@ -9,7 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::descriptor::{Descriptor, FromWords, GraphRef, GroupDescriptor, ToWords, TypeDescriptor};
+use crate::descriptor::{
+    Descriptor, FromWords, GraphRef, GraphWords, GroupDescriptor, ToWords, TypeDescriptor,
+};
 use crate::digest::Digest;
 use crate::error::{PoolError, counted};
 use crate::graph::{LOCAL, Local};
@@ -49,16 +51,6 @@ struct DescriptionParts {
 }
 
 impl DescriptionParts {
-    fn next_name(&mut self, name: &str) -> u32 {
-        self.names.push(name.to_owned());
-        self.names.len() as u32 - 1
-    }
-
-    fn next_digest(&mut self, digest: Digest) -> u32 {
-        self.digests.push(digest);
-        self.digests.len() as u32 - 1
-    }
-
     fn name(&self, at: u32) -> &str {
         &self.names[at as usize]
     }
@@ -68,27 +60,13 @@ impl ToWords<Digest> for DescriptionParts {
     type Error = PoolError;
 
     fn child(&mut self, reference: &Digest) -> Result<u32, PoolError> {
-        Ok(self.next_digest(*reference))
+        self.digests.push(*reference);
+        Ok(self.digests.len() as u32 - 1)
     }
 
     fn name(&mut self, name: &str) -> Result<u32, PoolError> {
-        Ok(self.next_name(name))
-    }
-}
-
-impl ToWords<GraphRef<Digest>> for DescriptionParts {
-    type Error = PoolError;
-
-    fn child(&mut self, reference: &GraphRef<Digest>) -> Result<u32, PoolError> {
-        match *reference {
-            GraphRef::Outer(digest) => Ok(self.next_digest(digest)),
-            GraphRef::Member(node) if node < LOCAL => Ok(LOCAL | node),
-            GraphRef::Member(node) => Err(PoolError::UnknownNode { node }),
-        }
-    }
-
-    fn name(&mut self, name: &str) -> Result<u32, PoolError> {
-        Ok(self.next_name(name))
+        self.names.push(name.to_owned());
+        Ok(self.names.len() as u32 - 1)
     }
 }
 
@@ -106,7 +84,7 @@ impl ParsedDescription {
         match descriptor {
             Descriptor::Recursive { group, member } => {
                 let types: Result<Vec<_>, PoolError> =
-                    group.members.iter().map(|member| member.to_words(&mut parts)).collect();
+                    group.members.iter().map(|member| member.to_words(&mut GraphWords(&mut parts))).collect();
                 let types = types?;
                 if *member as usize >= types.len() {
                     return Err(PoolError::BadGroup);
@@ -264,15 +242,7 @@ impl Pool {
             }
             for &member in &members {
                 let tag = self.nodes[member as usize].tag;
-                let words = self.words(member);
-                let sorted;
-                let words = if tag.is_commutative() {
-                    sorted = crate::hashing::sorted_operands(self, tag, words);
-                    &sorted[..]
-                } else {
-                    words
-                };
-                layout::for_each_child(tag, words, |child| stack.push(child));
+                layout::for_each_child(tag, &self.portable_words(member), |child| stack.push(child));
             }
             stack[start..].reverse();
         }
@@ -286,15 +256,7 @@ impl Pool {
     ) -> TypeDescriptor {
         let Some(group) = self.group_of(id) else {
             let tag = self.nodes[id as usize].tag;
-            let words = self.words(id);
-            let sorted;
-            let words = if tag.is_commutative() {
-                sorted = crate::hashing::sorted_operands(self, tag, words);
-                &sorted[..]
-            } else {
-                words
-            };
-            return Descriptor::from_words(tag, words, &mut ByDigest(self));
+            return Descriptor::from_words(tag, &self.portable_words(id), &mut ByDigest(self));
         };
         let base = self.groups[group].base;
         let order = self.group_order(group);

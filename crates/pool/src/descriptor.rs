@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::digest::Digest;
 use crate::dim::{int_of, int_words};
 use crate::error::PoolError;
+use crate::graph::LOCAL;
 use crate::layout::FieldLists;
 use crate::tag::{Sort, Tag, TagClass};
 
@@ -220,6 +221,25 @@ pub(crate) trait ToWords<R> {
     type Error: From<PoolError>;
     fn child(&mut self, reference: &R) -> Result<u32, Self::Error>;
     fn name(&mut self, name: &str) -> Result<u32, Self::Error>;
+}
+
+/// Converts the references of a graph: `T` converts those to outside types, [`LOCAL`] marks those to nodes.
+pub(crate) struct GraphWords<T>(pub(crate) T);
+
+impl<R, T: ToWords<R>> ToWords<GraphRef<R>> for GraphWords<&mut T> {
+    type Error = T::Error;
+
+    fn child(&mut self, reference: &GraphRef<R>) -> Result<u32, T::Error> {
+        match reference {
+            GraphRef::Outer(outer) => self.0.child(outer),
+            GraphRef::Member(node) if *node < LOCAL => Ok(LOCAL | node),
+            GraphRef::Member(node) => Err(PoolError::UnknownNode { node: *node }.into()),
+        }
+    }
+
+    fn name(&mut self, name: &str) -> Result<u32, T::Error> {
+        self.0.name(name)
+    }
 }
 
 /// Converts words to descriptors.

@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 
 use crate::digest::Digest;
 use crate::graph::LOCAL;
-use crate::hashing::{NotPortable, sorted_operands};
+use crate::hashing::NotPortable;
 use crate::layout::{self, Quick, Role};
 use crate::name::{NameError, check_name};
 use crate::pool::{Idx, Pool, meta};
 use crate::tag::{GROUP_NUMBER, Tag};
-use crate::wire::{FORMAT_VERSION, MAGIC, SUITE_BLAKE3, Writer, put_varint};
+use crate::wire::{MAGIC, Writer, assemble};
 
 /// Types in portable form: one canonical byte string.
 ///
@@ -151,10 +151,8 @@ impl Exporter<'_> {
                     }
                 });
             }
-        } else if tag.is_commutative() {
-            layout::for_each_child(tag, &sorted_operands(pool, tag, pool.words(id)), push);
         } else {
-            layout::for_each_child(tag, pool.words(id), push);
+            layout::for_each_child(tag, &pool.portable_words(id), push);
         }
         stack[start..].reverse();
         stack.len() > start
@@ -177,16 +175,10 @@ impl Exporter<'_> {
 
     #[inline]
     fn write_type(&mut self, id: u32, tag: Tag) {
-        let pool = self.pool;
-        let words = pool.words(id);
-        let item = self.items;
-        if tag.is_commutative() {
-            self.write_words(tag, &sorted_operands(pool, tag, words), |position, child| {
-                item - (position[child as usize] - 1)
-            });
-        } else {
-            self.write_words(tag, words, |position, child| item - (position[child as usize] - 1));
-        }
+        let (pool, item) = (self.pool, self.items);
+        self.write_words(tag, &pool.portable_words(id), |position, child| {
+            item - (position[child as usize] - 1)
+        });
         self.items += 1;
         self.position[id as usize] = self.items;
     }
@@ -326,30 +318,12 @@ impl Pool {
         if items >= LOCAL {
             return Err(ExportError::TooLarge);
         }
-        let mut bytes = Vec::with_capacity(out.len() + out.len() / 2 + 128);
-        bytes.extend(MAGIC);
-        bytes.extend([FORMAT_VERSION, SUITE_BLAKE3, 0, 0]);
-        put_varint(&mut bytes, strings.len() as u32);
-        for name in strings {
-            let name = self.names.get(name);
-            put_varint(&mut bytes, name.len() as u32);
-            bytes.extend(name.as_bytes());
-        }
-        put_varint(&mut bytes, imports.len() as u32);
-        for (digest, _) in &imports {
-            bytes.extend(digest.0);
-        }
-        put_varint(&mut bytes, items - imports.len() as u32);
-        bytes.extend(&out);
-        put_varint(&mut bytes, sorted.len() as u32);
-        for (label, ty) in sorted {
-            put_varint(&mut bytes, label.len() as u32);
-            bytes.extend(label.as_bytes());
-            put_varint(&mut bytes, position[ty.at()] - 1);
-            bytes.extend(self.known_digest(ty).unwrap_or(Digest([0; 32])).0);
-        }
-        let checksum = blake3::hash(&bytes);
-        bytes.extend(checksum.as_bytes());
+        let digests: Vec<Digest> = imports.iter().map(|(digest, _)| *digest).collect();
+        let roots = sorted.into_iter().map(|(label, ty)| {
+            (label, position[ty.at()] - 1, self.known_digest(ty).unwrap_or(Digest([0; 32])))
+        });
+        let strings = strings.iter().map(|&name| self.names.get(name));
+        let bytes = assemble(strings, &digests, items - imports.len() as u32, &out, roots);
         Ok(Bundle { bytes })
     }
 

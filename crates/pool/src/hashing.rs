@@ -10,6 +10,8 @@
 //!
 //! **Invariant:** types with inference variables have no digest.
 
+use std::borrow::Cow;
+
 use blake3::IncrementCounter;
 use blake3::platform::Platform;
 use hashbrown::HashTable;
@@ -338,11 +340,7 @@ fn push_name(message: &mut Vec<u8>, name: &str) {
 }
 
 /// Returns a commutative node's words with its operands in the order of their digests.
-pub(crate) fn sorted_operands_by<'d>(
-    tag: Tag,
-    words: &[u32],
-    digest: impl Fn(u32) -> &'d [u8; 32],
-) -> Vec<u32> {
+fn sorted_operands<'d>(tag: Tag, words: &[u32], digest: impl Fn(u32) -> &'d [u8; 32]) -> Vec<u32> {
     if tag == Tag::DimSum {
         let mut terms: Vec<&[u32]> = words[2..].chunks_exact(3).collect();
         terms.sort_unstable_by_key(|term| digest(term[2]));
@@ -352,11 +350,6 @@ pub(crate) fn sorted_operands_by<'d>(
         children.sort_unstable_by_key(|&child| digest(child));
         children
     }
-}
-
-/// [`sorted_operands_by`] for a type of the pool whose children have digests.
-pub(crate) fn sorted_operands(pool: &Pool, tag: Tag, words: &[u32]) -> Vec<u32> {
-    sorted_operands_by(tag, words, |child| &pool.digests.exact[child as usize])
 }
 
 /// Writes the message of one type.
@@ -371,7 +364,7 @@ pub(crate) fn write_type<'d>(
 ) {
     let sorted;
     let words = if tag.is_commutative() {
-        sorted = sorted_operands_by(tag, words, &digest);
+        sorted = sorted_operands(tag, words, &digest);
         &sorted[..]
     } else {
         words
@@ -517,6 +510,16 @@ fn hash_group(pool: &mut Pool, group: usize) {
 }
 
 impl Pool {
+    /// Returns a type's words, with commutative operands in the order of
+    /// their digests.
+    pub(crate) fn portable_words(&self, ty: u32) -> Cow<'_, [u32]> {
+        let (tag, words) = (self.nodes[ty as usize].tag, self.words(ty));
+        if !tag.is_commutative() {
+            return Cow::Borrowed(words);
+        }
+        Cow::Owned(sorted_operands(tag, words, |child| &self.digests.exact[child as usize]))
+    }
+
     /// Returns the exact digest of a type. Computes it and those it depends on if necessary.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use crate::import_error::{ImportError, ImportErrorKind};
 use crate::layout;
 use crate::limits::ImportLimits;
 use crate::tag::{GROUP_NUMBER, Sort, Tag, TagClass};
-use crate::wire::{FORMAT_VERSION, MAGIC, Reader, SUITE_BLAKE3, put_varint};
+use crate::wire::{FORMAT_VERSION, Reader, assemble, put_varint};
 
 /// Error of parsing the JSON view of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -296,32 +296,15 @@ impl Bundle {
                 item += 1;
             }
         }
-        let mut bytes = Vec::new();
-        bytes.extend(MAGIC);
-        bytes.extend([FORMAT_VERSION, SUITE_BLAKE3, 0, 0]);
-        put_varint(&mut bytes, writer.strings.len() as u32);
-        for name in &writer.strings {
-            put_varint(&mut bytes, name.len() as u32);
-            bytes.extend(name.as_bytes());
-        }
-        put_varint(&mut bytes, imports.len() as u32);
-        for digest in &imports {
-            bytes.extend(digest.0);
-        }
-        put_varint(&mut bytes, item - imports.len() as u32);
-        bytes.extend(&writer.out);
-        let roots = top.field("roots")?.array()?;
-        put_varint(&mut bytes, roots.len() as u32);
-        for root in roots {
+        let mut roots = Vec::new();
+        for root in top.field("roots")?.array()? {
             let root = root.object(&["label", "type", "digest"])?;
-            let label = root.field("label")?.text()?;
-            put_varint(&mut bytes, label.len() as u32);
-            bytes.extend(label.as_bytes());
-            put_varint(&mut bytes, root.field("type")?.small()?);
-            bytes.extend(root.field("digest")?.digest()?.0);
+            let (label, ty) = (root.field("label")?.text()?, root.field("type")?.small()?);
+            roots.push((label, ty, root.field("digest")?.digest()?));
         }
-        let checksum = blake3::hash(&bytes);
-        bytes.extend(checksum.as_bytes());
+        let strings = writer.strings.iter().map(String::as_str);
+        let types = item - imports.len() as u32;
+        let bytes = assemble(strings, &imports, types, &writer.out, roots.into_iter());
         Ok(Bundle::from_bytes(bytes))
     }
 }

@@ -1,5 +1,6 @@
 //! Bytes of a bundle: constants and variable-length integers.
 
+use crate::digest::Digest;
 use crate::import_error::{ImportError, ImportErrorKind};
 
 /// First bytes of every bundle.
@@ -20,6 +21,40 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u32) {
         value >>= 7;
     }
     out.push(value as u8);
+}
+
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    put_varint(out, text.len() as u32);
+    out.extend(text.as_bytes());
+}
+
+/// Assembles a bundle: header, string table, imports, the bytes of `types` types, roots (label, item,
+/// digest), and the final digest.
+pub(crate) fn assemble<'s>(
+    strings: impl ExactSizeIterator<Item = &'s str>,
+    imports: &[Digest],
+    types: u32,
+    body: &[u8],
+    roots: impl ExactSizeIterator<Item = (&'s str, u32, Digest)>,
+) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(body.len() + body.len() / 2 + 128);
+    bytes.extend(MAGIC);
+    bytes.extend([FORMAT_VERSION, SUITE_BLAKE3, 0, 0]);
+    put_varint(&mut bytes, strings.len() as u32);
+    strings.for_each(|name| put_text(&mut bytes, name));
+    put_varint(&mut bytes, imports.len() as u32);
+    imports.iter().for_each(|digest| bytes.extend(digest.0));
+    put_varint(&mut bytes, types);
+    bytes.extend(body);
+    put_varint(&mut bytes, roots.len() as u32);
+    for (label, item, digest) in roots {
+        put_text(&mut bytes, label);
+        put_varint(&mut bytes, item);
+        bytes.extend(digest.0);
+    }
+    let checksum = blake3::hash(&bytes);
+    bytes.extend(checksum.as_bytes());
+    bytes
 }
 
 /// Byte buffer for bodies of bundles.

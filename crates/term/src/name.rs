@@ -210,6 +210,45 @@ impl Name {
     /// A safe function pointer with Rust's calling convention.
     pub const FN: Self = Self::FnPtr(Safety::Safe, Variadic::Fixed, Abi::Rust);
 
+    /// Returns the symbol that the name contains, except for the calling convention of a function pointer.
+    #[must_use]
+    pub fn symbol(self) -> Option<Symbol> {
+        match self {
+            Self::Adt(symbol)
+            | Self::Foreign(symbol)
+            | Self::Pattern(symbol)
+            | Self::FnDef(symbol)
+            | Self::Closure(symbol)
+            | Self::CoroutineClosure(symbol)
+            | Self::Coroutine(symbol)
+            | Self::CoroutineWitness(symbol)
+            | Self::Trait(symbol)
+            | Self::Projection(symbol)
+            | Self::Inherent(symbol)
+            | Self::Opaque(symbol)
+            | Self::Free(symbol)
+            | Self::Param(symbol)
+            | Self::ConstItem(symbol)
+            | Self::Tensor(symbol)
+            | Self::TensorAnyRank(symbol) => Some(symbol),
+            Self::Bool
+            | Self::Char
+            | Self::Str
+            | Self::Never
+            | Self::Int(_)
+            | Self::Uint(_)
+            | Self::Float(_)
+            | Self::Tuple
+            | Self::Array
+            | Self::Slice
+            | Self::Ref(_)
+            | Self::RawPtr(_)
+            | Self::FnPtr(..)
+            | Self::UnsafeBinder
+            | Self::Forall => None,
+        }
+    }
+
     /// Returns the variance of argument `index` if the language defines it, and `None` if the program
     /// declares it.
     #[must_use]
@@ -255,82 +294,45 @@ impl Name {
     /// Returns the primitive type with this spelling in Rust.
     #[must_use]
     pub fn primitive(text: &str) -> Option<Self> {
-        use {FloatWidth as F, IntWidth as I};
-        Some(match text {
-            "bool" => Self::Bool,
-            "char" => Self::Char,
-            "str" => Self::Str,
-            "!" => Self::Never,
-            "i8" => Self::Int(I::W8),
-            "i16" => Self::Int(I::W16),
-            "i32" => Self::Int(I::W32),
-            "i64" => Self::Int(I::W64),
-            "i128" => Self::Int(I::W128),
-            "isize" => Self::Int(I::Size),
-            "u8" => Self::Uint(I::W8),
-            "u16" => Self::Uint(I::W16),
-            "u32" => Self::Uint(I::W32),
-            "u64" => Self::Uint(I::W64),
-            "u128" => Self::Uint(I::W128),
-            "usize" => Self::Uint(I::Size),
-            "f16" => Self::Float(F::W16),
-            "f32" => Self::Float(F::W32),
-            "f64" => Self::Float(F::W64),
-            "f128" => Self::Float(F::W128),
-            _ => return None,
-        })
+        PRIMITIVES.iter().find(|(own, _)| *own == text).map(|(_, name)| *name)
     }
 
     /// Returns the spelling of a primitive type, and `None` for all other names.
     #[must_use]
     pub fn primitive_text(self) -> Option<&'static str> {
-        use {FloatWidth as F, IntWidth as I};
-        Some(match self {
-            Self::Bool => "bool",
-            Self::Char => "char",
-            Self::Str => "str",
-            Self::Never => "!",
-            Self::Int(I::W8) => "i8",
-            Self::Int(I::W16) => "i16",
-            Self::Int(I::W32) => "i32",
-            Self::Int(I::W64) => "i64",
-            Self::Int(I::W128) => "i128",
-            Self::Int(I::Size) => "isize",
-            Self::Uint(I::W8) => "u8",
-            Self::Uint(I::W16) => "u16",
-            Self::Uint(I::W32) => "u32",
-            Self::Uint(I::W64) => "u64",
-            Self::Uint(I::W128) => "u128",
-            Self::Uint(I::Size) => "usize",
-            Self::Float(F::W16) => "f16",
-            Self::Float(F::W32) => "f32",
-            Self::Float(F::W64) => "f64",
-            Self::Float(F::W128) => "f128",
-            Self::Adt(_)
-            | Self::Foreign(_)
-            | Self::Tuple
-            | Self::Array
-            | Self::Slice
-            | Self::Pattern(_)
-            | Self::Ref(_)
-            | Self::RawPtr(_)
-            | Self::FnDef(_)
-            | Self::FnPtr(..)
-            | Self::UnsafeBinder
-            | Self::Forall
-            | Self::Closure(_)
-            | Self::CoroutineClosure(_)
-            | Self::Coroutine(_)
-            | Self::CoroutineWitness(_)
-            | Self::Trait(_)
-            | Self::Projection(_)
-            | Self::Inherent(_)
-            | Self::Opaque(_)
-            | Self::Free(_)
-            | Self::Param(_)
-            | Self::ConstItem(_)
-            | Self::Tensor(_)
-            | Self::TensorAnyRank(_) => return None,
-        })
+        match self {
+            Self::Bool
+            | Self::Char
+            | Self::Str
+            | Self::Never
+            | Self::Int(_)
+            | Self::Uint(_)
+            | Self::Float(_) => PRIMITIVES.iter().find(|(_, own)| *own == self).map(|(text, _)| *text),
+            _ => None,
+        }
     }
 }
+
+/// Primitive types with their spellings in Rust.
+const PRIMITIVES: [(&str, Name); 20] = [
+    ("bool", Name::Bool),
+    ("char", Name::Char),
+    ("str", Name::Str),
+    ("!", Name::Never),
+    ("i8", Name::Int(IntWidth::W8)),
+    ("i16", Name::Int(IntWidth::W16)),
+    ("i32", Name::Int(IntWidth::W32)),
+    ("i64", Name::Int(IntWidth::W64)),
+    ("i128", Name::Int(IntWidth::W128)),
+    ("isize", Name::Int(IntWidth::Size)),
+    ("u8", Name::Uint(IntWidth::W8)),
+    ("u16", Name::Uint(IntWidth::W16)),
+    ("u32", Name::Uint(IntWidth::W32)),
+    ("u64", Name::Uint(IntWidth::W64)),
+    ("u128", Name::Uint(IntWidth::W128)),
+    ("usize", Name::Uint(IntWidth::Size)),
+    ("f16", Name::Float(FloatWidth::W16)),
+    ("f32", Name::Float(FloatWidth::W32)),
+    ("f64", Name::Float(FloatWidth::W64)),
+    ("f128", Name::Float(FloatWidth::W128)),
+];

@@ -285,25 +285,7 @@ impl<'s> Printer<'s> {
             Name::Free(path) => self.unwritable("type", path, args),
             Name::Projection(path) => self.unwritable("projection", path, args),
             Name::Trait(path) => self.unwritable("trait", path, args),
-            Name::Param(_)
-            | Name::ConstItem(_)
-            | Name::Tensor(_)
-            | Name::TensorAnyRank(_)
-            | Name::Bool
-            | Name::Char
-            | Name::Str
-            | Name::Never
-            | Name::Int(_)
-            | Name::Uint(_)
-            | Name::Float(_)
-            | Name::Tuple
-            | Name::Array
-            | Name::Slice
-            | Name::Ref(_)
-            | Name::RawPtr(_)
-            | Name::FnPtr(..)
-            | Name::UnsafeBinder
-            | Name::Forall => {
+            _ => {
                 self.print_name(name);
                 self.args(args);
             }
@@ -315,24 +297,11 @@ impl<'s> Printer<'s> {
             self.push(text);
             return;
         }
+        if let Some(symbol) = name.symbol() {
+            self.symbol(symbol);
+            return;
+        }
         match name {
-            Name::Adt(symbol)
-            | Name::Foreign(symbol)
-            | Name::Pattern(symbol)
-            | Name::FnDef(symbol)
-            | Name::Closure(symbol)
-            | Name::CoroutineClosure(symbol)
-            | Name::Coroutine(symbol)
-            | Name::CoroutineWitness(symbol)
-            | Name::Trait(symbol)
-            | Name::Projection(symbol)
-            | Name::Inherent(symbol)
-            | Name::Opaque(symbol)
-            | Name::Free(symbol)
-            | Name::Param(symbol)
-            | Name::ConstItem(symbol)
-            | Name::Tensor(symbol)
-            | Name::TensorAnyRank(symbol) => self.symbol(symbol),
             Name::Tuple => self.push("{tuple}"),
             Name::Array => self.push("{array}"),
             Name::Slice => self.push("{slice}"),
@@ -351,13 +320,8 @@ impl<'s> Printer<'s> {
             }
             Name::UnsafeBinder => self.push("unsafe"),
             Name::Forall => self.push("forall"),
-            Name::Bool
-            | Name::Char
-            | Name::Str
-            | Name::Never
-            | Name::Int(_)
-            | Name::Uint(_)
-            | Name::Float(_) => {}
+            // Names with a symbol and primitives are printed above.
+            _ => {}
         }
     }
 

@@ -313,7 +313,7 @@ fn unification<F: TypeFamily<Name = Name>>(cx: &F) {
     });
 }
 
-/// A rollback restores the table exactly, whatever the operations since the snapshot; a failed relation rolls
+/// A rollback restores the table exactly after any operations; a failed relation rolls
 /// back too
 fn snapshots<F: TypeFamily<Name = Name>>(cx: &F) {
     check(CASES, &(shapes(), shapes(), any::<[u64; 2]>()), |(s, t, masks)| {

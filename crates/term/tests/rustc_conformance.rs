@@ -23,7 +23,7 @@ use typeloom_term::infer::RegionFacts;
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::{Arena, Boxed, InferenceTable, Interned, Name, Ty, TypeFamily, Variance};
 
-/// Cases of one file, or none if the recorded cases are missing. `CI=true` turns that into an error.
+/// Cases of one file, or none if the recorded cases are missing. Under `CI=true` that is an error.
 fn cases(file: &str) -> Option<Vec<Value>> {
     let root = std::env::var_os("TYPELOOM_CONFORMANCE").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance"),

@@ -7,7 +7,7 @@
 
 use typeloom_term::name::{Abi, Mutability, Safety, Variadic};
 use typeloom_term::ty::DynBoundKind;
-use typeloom_term::{ConstOp, ConstValue, Name, Symbols};
+use typeloom_term::{ConstOp, ConstValue, Name, Symbol, Symbols};
 
 use crate::tag::{Tag, TagClass};
 
@@ -253,107 +253,91 @@ pub(super) fn element(text: &str) -> Option<Tag> {
     Tag::ALL.iter().copied().find(|tag| tag.class() == TagClass::Primitive && tag.name() == text)
 }
 
+/// Keywords of names without a path.
+const PLAIN_NAMES: [(&str, Name); 9] = [
+    ("tuple", Name::Tuple),
+    ("array", Name::Array),
+    ("slice", Name::Slice),
+    ("ref", Name::Ref(Mutability::Shared)),
+    ("ref-mut", Name::Ref(Mutability::Mutable)),
+    ("ptr", Name::RawPtr(Mutability::Shared)),
+    ("ptr-mut", Name::RawPtr(Mutability::Mutable)),
+    ("unsafe", Name::UnsafeBinder),
+    ("forall", Name::Forall),
+];
+
+/// Keywords of names with a path.
+const PATH_NAMES: [(&str, fn(Symbol) -> Name); 17] = [
+    ("adt", Name::Adt),
+    ("extern", Name::Foreign),
+    ("pattern", Name::Pattern),
+    ("fn-def", Name::FnDef),
+    ("closure", Name::Closure),
+    ("coroutine-closure", Name::CoroutineClosure),
+    ("coroutine", Name::Coroutine),
+    ("coroutine-witness", Name::CoroutineWitness),
+    ("trait", Name::Trait),
+    ("projection", Name::Projection),
+    ("inherent", Name::Inherent),
+    ("opaque", Name::Opaque),
+    ("type", Name::Free),
+    ("param", Name::Param),
+    ("const", Name::ConstItem),
+    ("tensor", Name::Tensor),
+    ("tensor-any-rank", Name::TensorAnyRank),
+];
+
 /// Encodes a name as a keyword and a path.
 fn text(name: Name, symbols: &Symbols) -> String {
-    let with = |kind: &str, symbol| format!("{kind} {}", symbols.resolve(symbol));
-    match name {
-        Name::Bool | Name::Char | Name::Str | Name::Never | Name::Int(_) | Name::Uint(_) | Name::Float(_) => {
-            format!("primitive {}", name.primitive_text().unwrap_or_default())
-        }
-        Name::Adt(symbol) => with("adt", symbol),
-        Name::Foreign(symbol) => with("extern", symbol),
-        Name::Tuple => "tuple".to_owned(),
-        Name::Array => "array".to_owned(),
-        Name::Slice => "slice".to_owned(),
-        Name::Pattern(symbol) => with("pattern", symbol),
-        Name::Ref(Mutability::Shared) => "ref".to_owned(),
-        Name::Ref(Mutability::Mutable) => "ref-mut".to_owned(),
-        Name::RawPtr(Mutability::Shared) => "ptr".to_owned(),
-        Name::RawPtr(Mutability::Mutable) => "ptr-mut".to_owned(),
-        Name::FnDef(symbol) => with("fn-def", symbol),
-        Name::FnPtr(safety, variadic, abi) => {
-            let safety = if safety == Safety::Unsafe { "unsafe" } else { "safe" };
-            let variadic = if variadic == Variadic::CVariadic { "variadic" } else { "fixed" };
-            match abi {
-                Abi::Rust => format!("fn {safety} {variadic}"),
-                Abi::Named(abi) => format!("fn {safety} {variadic} {}", symbols.resolve(abi)),
-            }
-        }
-        Name::UnsafeBinder => "unsafe".to_owned(),
-        Name::Forall => "forall".to_owned(),
-        Name::Closure(symbol) => with("closure", symbol),
-        Name::CoroutineClosure(symbol) => with("coroutine-closure", symbol),
-        Name::Coroutine(symbol) => with("coroutine", symbol),
-        Name::CoroutineWitness(symbol) => with("coroutine-witness", symbol),
-        Name::Trait(symbol) => with("trait", symbol),
-        Name::Projection(symbol) => with("projection", symbol),
-        Name::Inherent(symbol) => with("inherent", symbol),
-        Name::Opaque(symbol) => with("opaque", symbol),
-        Name::Free(symbol) => with("type", symbol),
-        Name::Param(symbol) => with("param", symbol),
-        Name::ConstItem(symbol) => with("const", symbol),
-        Name::Tensor(symbol) => with("tensor", symbol),
-        Name::TensorAnyRank(symbol) => with("tensor-any-rank", symbol),
+    if let Some(primitive) = name.primitive_text() {
+        return format!("primitive {primitive}");
     }
+    if let Name::FnPtr(safety, variadic, abi) = name {
+        let safety = if safety == Safety::Unsafe { "unsafe" } else { "safe" };
+        let variadic = if variadic == Variadic::CVariadic { "variadic" } else { "fixed" };
+        return match abi {
+            Abi::Rust => format!("fn {safety} {variadic}"),
+            Abi::Named(abi) => format!("fn {safety} {variadic} {}", symbols.resolve(abi)),
+        };
+    }
+    if let Some((keyword, _)) = PLAIN_NAMES.iter().find(|(_, own)| *own == name) {
+        return (*keyword).to_owned();
+    }
+    let path = name.symbol().and_then(|path| {
+        let (keyword, _) = PATH_NAMES.iter().find(|(_, make)| make(path) == name)?;
+        Some(format!("{keyword} {}", symbols.resolve(path)))
+    });
+    path.unwrap_or_default()
 }
 
 /// Decodes a name.
 fn parse(text: &str, symbols: &mut Symbols) -> Option<Name> {
-    let (kind, path) = match text.split_once(' ') {
-        Some((kind, path)) => (kind, Some(path)),
-        None => (text, None),
+    let Some((keyword, path)) = text.split_once(' ') else {
+        return PLAIN_NAMES.iter().find(|(own, _)| *own == text).map(|(_, name)| *name);
     };
-    let Some(path) = path else {
-        return Some(match kind {
-            "tuple" => Name::Tuple,
-            "array" => Name::Array,
-            "slice" => Name::Slice,
-            "ref" => Name::Ref(Mutability::Shared),
-            "ref-mut" => Name::Ref(Mutability::Mutable),
-            "ptr" => Name::RawPtr(Mutability::Shared),
-            "ptr-mut" => Name::RawPtr(Mutability::Mutable),
-            "unsafe" => Name::UnsafeBinder,
-            "forall" => Name::Forall,
-            _ => return None,
-        });
-    };
-    if kind == "primitive" {
-        return Name::primitive(path);
+    match keyword {
+        "primitive" => Name::primitive(path),
+        "fn" => parse_fn(path, symbols),
+        _ => {
+            let (_, make) = PATH_NAMES.iter().find(|(own, _)| *own == keyword)?;
+            Some(make(symbols.intern(path)))
+        }
     }
-    if kind == "fn" {
-        let mut words = path.splitn(3, ' ');
-        let safety = match words.next()? {
-            "safe" => Safety::Safe,
-            "unsafe" => Safety::Unsafe,
-            _ => return None,
-        };
-        let variadic = match words.next()? {
-            "fixed" => Variadic::Fixed,
-            "variadic" => Variadic::CVariadic,
-            _ => return None,
-        };
-        let abi = words.next().map_or(Abi::Rust, |abi| Abi::Named(symbols.intern(abi)));
-        return Some(Name::FnPtr(safety, variadic, abi));
-    }
-    let make = match kind {
-        "adt" => Name::Adt,
-        "extern" => Name::Foreign,
-        "pattern" => Name::Pattern,
-        "fn-def" => Name::FnDef,
-        "closure" => Name::Closure,
-        "coroutine-closure" => Name::CoroutineClosure,
-        "coroutine" => Name::Coroutine,
-        "coroutine-witness" => Name::CoroutineWitness,
-        "trait" => Name::Trait,
-        "projection" => Name::Projection,
-        "inherent" => Name::Inherent,
-        "opaque" => Name::Opaque,
-        "type" => Name::Free,
-        "param" => Name::Param,
-        "const" => Name::ConstItem,
-        "tensor" => Name::Tensor,
-        "tensor-any-rank" => Name::TensorAnyRank,
+}
+
+/// Decodes a function pointer: safety, variadic and optional calling convention.
+fn parse_fn(text: &str, symbols: &mut Symbols) -> Option<Name> {
+    let mut parts = text.splitn(3, ' ');
+    let safety = match parts.next()? {
+        "safe" => Safety::Safe,
+        "unsafe" => Safety::Unsafe,
         _ => return None,
     };
-    Some(make(symbols.intern(path)))
+    let variadic = match parts.next()? {
+        "fixed" => Variadic::Fixed,
+        "variadic" => Variadic::CVariadic,
+        _ => return None,
+    };
+    let abi = parts.next().map_or(Abi::Rust, |abi| Abi::Named(symbols.intern(abi)));
+    Some(Name::FnPtr(safety, variadic, abi))
 }
