@@ -19,9 +19,9 @@ use typeloom_rewrite::annotate::{Marks, annotate, strip};
 use typeloom_rewrite::coerce::{Policy, repair};
 use typeloom_runtime::session::{Session, Verify};
 use typeloom_solver::diagnostic::{Diagnostic, diagnose};
-use typeloom_solver::message;
 use typeloom_solver::model::{Checked, Options};
 use typeloom_solver::universe::Universe;
+use typeloom_solver::value_type::ValueType;
 use typeloom_wire::stamp::{Extent, Stamp};
 
 use crate::choices::Choices;
@@ -357,7 +357,9 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
     for value in values {
         let (name, graph) = (checked.body().value_name(value).to_owned(), checked.body().value(value).graph);
         let ty = checked.proven_type_of(value);
-        let stamp = message::of(&ty, checked.dims()).map_or(Stamp::Open, |message| Stamp::of(&message));
+        let stamp = ValueType::of(&ty, checked.universe(), checked.dims())
+            .to_onnx()
+            .map_or(Stamp::Open, |message| Stamp::of(&message));
         let text = ty.display(checked.universe(), checked.dims()).to_string();
         stamps.insert(name, (stamp, graph == root, text));
     }
@@ -398,7 +400,9 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
 pub fn fits(checked: &mut Checked<'_>, name: &str, value: &Value, symbols: &Binding) -> bool {
     let Some(id) = checked.find(name) else { return true };
     let ty = checked.proven_type_of(id);
-    let stamp = message::of(&ty, checked.dims()).map_or(Stamp::Open, |message| Stamp::of(&message));
+    let stamp = ValueType::of(&ty, checked.universe(), checked.dims())
+        .to_onnx()
+        .map_or(Stamp::Open, |message| Stamp::of(&message));
     !contradicts(value, &stamp, &mut symbols.clone())
 }
 

@@ -21,8 +21,8 @@
 //! | `engine` | the worklist and calls of functions |
 //! | [`model`] | the entry point: checks a whole model |
 //! | [`type_solver`] | the entry point for graphs of plainly declared operators |
-//! | [`solution`], [`message`] | solved types, as data and as ONNX messages |
-//! | [`value_type`] | solved types that are independent of the solve |
+//! | [`solution`] | solved types, as data |
+//! | [`value_type`] | solved types that are independent of the solve, and their ONNX messages |
 //! | [`solve_error`], [`diagnostic`] | errors, as data and as messages |
 //!
 //! **Invariant:** this crate knows no operator by name. Operators come from a [`catalogue::Catalogue`].
@@ -34,7 +34,6 @@ pub mod catalogue;
 pub mod diagnostic;
 pub mod dim;
 pub mod elem;
-pub mod message;
 pub mod model;
 pub mod program;
 pub mod rule;

@@ -12,9 +12,9 @@ use typeloom_onnx::text::escape;
 use typeloom_report as report;
 use typeloom_runtime::session::Port;
 use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
-use typeloom_solver::message;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::ValueId;
+use typeloom_solver::value_type::ValueType;
 use typeloom_types::any_tensor;
 use typeloom_wire::stamp::{Extent, Stamp, Symbols};
 
@@ -129,7 +129,7 @@ fn narrowed(checked: &mut Checked<'_>) -> HashMap<String, Stamp> {
     let inputs = checked.body().graph(checked.body().root()).inputs.clone();
     let stamp = |input: ValueId| {
         let ty = checked.type_of(input);
-        let stamp = Stamp::of(&message::of(&ty, checked.dims())?);
+        let stamp = Stamp::of(&ValueType::of(&ty, checked.universe(), checked.dims()).to_onnx()?);
         Some((checked.body().value_name(input).to_owned(), stamp))
     };
     inputs.into_iter().filter_map(stamp).collect()

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use typeloom_contracts::role::Role;
+use typeloom_module::bindings::{Binding, Bindings};
 use typeloom_module::graph::operators::method_name;
 use typeloom_module::ir::{self, Map};
-use typeloom_module::names;
-use typeloom_module::names::snake_case;
+use typeloom_module::names::{self, snake_case};
 use typeloom_onnx::messages::{NodeProto, SharedText};
 use typeloom_onnx::nested;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
@@ -20,71 +20,133 @@ use crate::unit::Unit;
 pub(crate) fn run(lowered: Lowered) -> Result<Dispatched, BuildError> {
     let Lowered { mut unit, types, interface, refusals } = lowered;
     let Unit { model, bindings, .. } = &mut unit;
-    let mut dispatch = Vec::new();
-    let mut errors = Vec::new();
-    // Nodes of one operator on one slot share their texts.
-    let mut known: Map<[Arc<str>; 3], (Role, Arc<str>, SharedText)> = Map::default();
-    let mut texts: Map<String, Arc<str>> = Map::default();
+    let mut resolver = Resolver {
+        bindings,
+        refusals: &refusals,
+        known: Known::default(),
+        dispatch: Vec::new(),
+        errors: Vec::new(),
+    };
     let mut number = 0;
-    let mut resolve = |node: &mut NodeProto, types: &VisibleTypes<'_>| {
+    nested::each_graph_mut(model.graph.get_or_insert_default(), |graph, _| {
+        let visible = VisibleTypes { types: &types, graph: number };
+        graph.node.iter_mut().for_each(|node| resolver.node(node, &visible));
+        number += 1;
+    });
+    let Resolver { mut dispatch, errors, .. } = resolver;
+    dispatch.shrink_to_fit();
+    BuildError::of(errors).map(|()| Dispatched { unit, interface, dispatch })
+}
+
+/// Resolved operators by slot and name; those of different domains are in one list.
+type Known = Map<String, Map<String, Vec<ResolvedOperator>>>;
+
+/// An operator on a slot. Its nodes share the texts.
+struct ResolvedOperator {
+    domain: String,
+    role: Role,
+    slot: Arc<str>,
+    operator: Arc<str>,
+    method: Arc<str>,
+    /// The value of the node's metadata.
+    stamp: SharedText,
+    /// Whether a backend computes an operator that is not a primitive can depend on types.
+    depends_on_types: bool,
+}
+
+impl ResolvedOperator {
+    fn find<'k>(known: &'k Known, slot: &str, node: &NodeProto) -> Option<&'k Self> {
+        let operators = known.get(slot)?.get(node.op_type())?;
+        operators.iter().find(|operator| operator.domain == node.domain())
+    }
+
+    fn assign(&self, node: &mut NodeProto, dispatch: &mut Vec<Dispatch>) {
+        let Self { role, slot, operator, method, stamp, .. } = self;
+        let first = node.output.iter().find(|output| !output.is_empty()).cloned().unwrap_or_default();
+        let (slot, method, operator) = (Arc::clone(slot), Arc::clone(method), Arc::clone(operator));
+        dispatch.push(Dispatch { node: first, slot, role: *role, method, operator });
+        ir::set(&mut node.metadata_props, &*names::keys::DISPATCH, stamp);
+    }
+}
+
+struct Resolver<'a> {
+    bindings: &'a Bindings,
+    /// Reasons why nodes were not lowered, by the names of their outputs.
+    refusals: &'a Map<String, String>,
+    known: Known,
+    dispatch: Vec<Dispatch>,
+    errors: Vec<BuildError>,
+}
+
+impl Resolver<'_> {
+    fn node(&mut self, node: &mut NodeProto, types: &VisibleTypes<'_>) {
         let Some(slot) = ir::metadata(node, names::SLOT_ID) else { return };
-        let slot = shared(&mut texts, slot);
-        let operator = shared(&mut texts, node.op_type());
-        let first = || node.output.iter().find(|output| !output.is_empty()).cloned().unwrap_or_default();
-        let domain = shared(&mut texts, node.domain());
-        let key = [Arc::clone(&slot), domain, Arc::clone(&operator)];
-        if let Some((role, method, stamp)) = known.get(&key) {
-            let (role, method) = (*role, Arc::clone(method));
-            dispatch.push(Dispatch { node: first(), slot, role, method, operator });
-            ir::set(&mut node.metadata_props, &*names::keys::DISPATCH, stamp);
-            return;
+        let known = ResolvedOperator::find(&self.known, slot, node);
+        if let Some(known) = known.filter(|known| !known.depends_on_types) {
+            return known.assign(node, &mut self.dispatch);
         }
+        let role = match self.check(slot, node, types) {
+            Ok(Some(role)) => role,
+            Ok(None) => return,
+            Err(error) => return self.errors.push(error),
+        };
+        if ResolvedOperator::find(&self.known, slot, node).is_none() {
+            let method = method(role, node);
+            let resolved = ResolvedOperator {
+                domain: node.domain().to_owned(),
+                role,
+                slot: slot.into(),
+                operator: node.op_type().into(),
+                stamp: format!("{slot}.{method}").as_str().into(),
+                method: method.into(),
+                depends_on_types: role == Role::Backend && !is_primitive(node),
+            };
+            let operators = self.known.entry(slot.to_owned()).or_default();
+            operators.entry(node.op_type().to_owned()).or_default().push(resolved);
+        }
+        if let Some(resolved) = ResolvedOperator::find(&self.known, slot, node) {
+            resolved.assign(node, &mut self.dispatch);
+        }
+    }
+
+    /// Returns the role of the component that runs a node; `None` without a component, in permissive mode.
+    fn check(
+        &self,
+        slot: &str,
+        node: &NodeProto,
+        types: &VisibleTypes<'_>,
+    ) -> Result<Option<Role>, BuildError> {
         let role = ir::metadata(node, names::REQUIRED_TRAIT).and_then(Role::from_trait_name);
-        // Slots without a component exist in permissive mode only.
-        let (Some(role), Some(bound)) = (role, bindings.get(&slot)) else { return };
-        let fits = match role {
-            Role::Backend => computes(bound, node, |value| types.leaf(value)),
-            Role::Protocol => bound
-                .protocol
-                .is_some_and(|opset| opset.domain == node.domain() && opset.op(node.op_type()).is_some()),
-            Role::Index
+        let (Some(role), Some(bound)) = (role, self.bindings.get(slot)) else { return Ok(None) };
+        let reason = match role {
+            Role::Backend if !computes(bound, node, |value| types.leaf(value)) => {
+                no_form(node, types, self.refusals.get(&node.output.concat()))
+            }
+            Role::Protocol if !is_of_protocol(bound, node) => {
+                ", which is no operator of its protocol".to_owned()
+            }
+            Role::Backend
+            | Role::Index
             | Role::Model
             | Role::Aggregator
             | Role::Codec
             | Role::DataSource
-            | Role::PeerSelector => true,
+            | Role::PeerSelector
+            | Role::Protocol => return Ok(Some(role)),
         };
-        if !fits {
-            let why = match role == Role::Backend {
-                true => no_form(node, types, refusals.get(&node.output.concat())),
-                false => ", which is no operator of its protocol".to_owned(),
-            };
-            errors.push(BuildError::NotDispatchable {
-                message: format!(
-                    "`{}`, which is bound to slot `{slot}`, does not compute `{}`{why}",
-                    bound.component,
-                    node.op_type(),
-                ),
-                source_line: ir::metadata(node, names::SOURCE_LOCATION).unwrap_or_default().to_owned(),
-            });
-            return;
-        }
-        let method: Arc<str> = method(role, node).into();
-        let stamp = SharedText::from(format!("{slot}.{method}"));
-        dispatch.push(Dispatch { node: first(), slot, role, method: Arc::clone(&method), operator });
-        ir::set(&mut node.metadata_props, &*names::keys::DISPATCH, &stamp);
-        // Whether a backend computes an operator that is not a primitive can depend on types.
-        if role != Role::Backend || is_primitive(node) {
-            known.insert(key, (role, method, stamp));
-        }
-    };
-    nested::each_graph_mut(model.graph.get_or_insert_default(), |graph, _| {
-        let visible = VisibleTypes { types: &types, graph: number };
-        graph.node.iter_mut().for_each(|node| resolve(node, &visible));
-        number += 1;
-    });
-    dispatch.shrink_to_fit();
-    BuildError::of(errors).map(|()| Dispatched { unit, interface, dispatch })
+        let (component, op) = (bound.component, node.op_type());
+        Err(BuildError::NotDispatchable {
+            message: format!(
+                "`{component}`, which is bound to slot `{slot}`, does not compute `{op}`{reason}"
+            ),
+            source_line: ir::metadata(node, names::SOURCE_LOCATION).unwrap_or_default().to_owned(),
+        })
+    }
+}
+
+fn is_of_protocol(bound: &Binding, node: &NodeProto) -> bool {
+    let opset = bound.protocol.filter(|opset| opset.domain == node.domain());
+    opset.is_some_and(|opset| opset.op(node.op_type()).is_some())
 }
 
 /// Returns the reason why a backend cannot run a node: its element types, and the obstacle to lowering it.
@@ -94,13 +156,6 @@ fn no_form(node: &NodeProto, types: &VisibleTypes<'_>, why: Option<&String>) -> 
     let on = if found.is_empty() { String::new() } else { format!(" on {}", found.join(", ")) };
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     format!("{on}, which is no primitive and has no form in primitives here{why}")
-}
-
-fn shared(texts: &mut Map<String, Arc<str>>, text: &str) -> Arc<str> {
-    match texts.get(text) {
-        Some(shared) => Arc::clone(shared),
-        None => Arc::clone(texts.entry(text.to_owned()).or_insert_with(|| text.into())),
-    }
 }
 
 /// Returns the method of a contract that runs a node.
