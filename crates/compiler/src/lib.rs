@@ -1,5 +1,5 @@
-//! From programs to typed programs: modules and ONNX models pass through one pipeline and become artifacts in which every value is
-//! stamped with its type.
+//! From programs to typed programs: modules and ONNX models pass through one pipeline and become artifacts in
+//! which every value is stamped with its type.
 //!
 //! | module | contents |
 //! |---|---|

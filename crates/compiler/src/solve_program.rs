@@ -1,7 +1,7 @@
 //! Solving the types of the IR.
 //!
-//! The IR is encoded and checked as every ONNX model is, with the operators of modules in addition to ONNX's. The result is a
-//! type for every value, or diagnostics.
+//! The IR is encoded and checked as every ONNX model is, with the operators of modules in addition to ONNX's.
+//! The result is a type for every value, or diagnostics.
 
 use typeloom_interface::Interface;
 use typeloom_module::bindings::Bindings;

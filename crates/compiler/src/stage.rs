@@ -5,9 +5,9 @@
 //!        -> export_interface -> Exported
 //! ```
 //!
-//! A pass that is not listed here changes the IR and stays at its stage. A pass takes the stage that it needs, so it cannot run
-//! before the passes that it relies on: [`Stage`] holds any stage, and a pass on the wrong one is
-//! [`BuildError::WrongStage`](crate::error::BuildError::WrongStage).
+//! A pass that is not listed here changes the IR and stays at its stage. A pass takes the stage that it
+//! needs, so it cannot run before the passes that it relies on: [`Stage`] holds any stage, and a pass on the
+//! wrong one is [`BuildError::WrongStage`](crate::error::BuildError::WrongStage).
 
 use std::sync::Arc;
 

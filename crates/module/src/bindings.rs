@@ -1,8 +1,8 @@
 //! The Rust component of each slot.
 //!
-//! Binding a component checks at Rust's compile time that it implements the contract of its role, and records the types that it
-//! stores. They replace the aliases in the types of a module: `<compute as Backend>::Tensor` is the storage type of the component
-//! that is bound to `compute`.
+//! Binding a component checks at Rust's compile time that it implements the contract of its role, and records
+//! the types that it stores. They replace the aliases in the types of a module:
+//! `<compute as Backend>::Tensor` is the storage type of the component that is bound to `compute`.
 
 use std::fmt;
 
@@ -149,7 +149,8 @@ impl Bindings {
         &self.twice
     }
 
-    /// Binds a described component to a slot. Binding a Rust type is checked; use this for tools that have no Rust type.
+    /// Binds a described component to a slot. Binding a Rust type is checked; use this for tools that have no
+    /// Rust type.
     #[must_use]
     pub fn bind(mut self, slot: &str, binding: Binding) -> Self {
         if self.bound.insert(slot.to_owned(), binding).is_some() {

@@ -10,8 +10,8 @@
 //! | `control` | branches and loops |
 //! | `recorder`, `recorded` | the state of a recording, and its result |
 //!
-//! An error does not stop the recording. It is collected with its source location, its results are poisoned values that cause no further
-//! errors, and all errors are reported together.
+//! An error does not stop the recording. It is collected with its source location, its results are poisoned
+//! values that cause no further errors, and all errors are reported together.
 
 pub mod attributes;
 pub mod control;

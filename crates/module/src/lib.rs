@@ -1,4 +1,5 @@
-//! Modules as their authors write them: bodies that record themselves into graphs, slots, and the components bound to slots.
+//! Modules as their authors write them: bodies that record themselves into graphs, slots, and the components
+//! bound to slots.
 //!
 //! | module | contents |
 //! |---|---|

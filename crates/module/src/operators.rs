@@ -1,7 +1,7 @@
 //! Operator sets in addition to ONNX's: those of contracts, the wire, types, bundles and imports.
 //!
-//! A port of a component's storage type is declared as `any`. The relation `slot.storage` narrows it to the type in the node's metadata,
-//! which the pass `bind_slots` writes before the solver runs.
+//! A port of a component's storage type is declared as `any`. The relation `slot.storage` narrows it to the
+//! type in the node's metadata, which the pass `bind_slots` writes before the solver runs.
 
 use typeloom_contracts::protocol::Protocols;
 use typeloom_contracts::role::Role;

@@ -1,7 +1,7 @@
 //! The result of a solve, as plain data: a type for every value, and undecided conditions.
 //!
-//! These types refer to the dim arena and the type tree of their solve. [`ValueType`](crate::value_type::ValueType) is the form that is
-//! independent of it.
+//! These types refer to the dim arena and the type tree of their solve.
+//! [`ValueType`](crate::value_type::ValueType) is the form that is independent of it.
 
 use typeloom_types::lattice::NodeNo;
 

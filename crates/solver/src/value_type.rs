@@ -1,9 +1,9 @@
 //! Solved types of values, independent of the solve that found them.
 //!
-//! [`solution::Type`](crate::solution::Type) refers to the dim arena and the type tree of one solve. A [`ValueType`]
-//! contains everything that consumers of a solution need: the compiler, lowering, the runtime and the wire share it.
-//! ONNX's `TypeProto` is its file format ([`ValueType::from_message`], [`ValueType::to_message`]); inside the
-//! process a value type is passed as it is.
+//! [`solution::Type`](crate::solution::Type) refers to the dim arena and the type tree of one solve. A
+//! [`ValueType`] contains everything that consumers of a solution need: the compiler, lowering, the runtime
+//! and the wire share it. ONNX's `TypeProto` is its file format ([`ValueType::from_message`],
+//! [`ValueType::to_message`]); inside the process a value type is passed as it is.
 //!
 //! | type | `node` | `element` | `shape` |
 //! |---|---|---|---|
@@ -16,15 +16,17 @@
 //! | a value below an abstract node | that node | as the node implies | none |
 //! | an unknown type | none | `Opaque` | none |
 //!
-//! Membership in the type tree is a question to the lattice ([`ValueType::is_under`]); the kind of a value is the
-//! variant of its [`Element`]. Neither is derived from the text of an id.
+//! The lattice decides membership in the type tree ([`ValueType::is_under`]), and the variant of [`Element`]
+//! is the kind of a value. Neither is derived from the text of an id.
 //!
-//! A shape is a shared list of [`Dim`]s. Symbols are names; two values of one solve that mention the same symbol mean the
-//! same extent. Expressions are compiled when the type is made and evaluated without parsing ([`Dim::evaluate`]).
+//! A shape is a shared list of [`Dim`]s. Symbols are names; two values of one solve that mention the same
+//! symbol mean the same extent. Expressions are compiled when the type is made and evaluated without parsing
+//! ([`Dim::evaluate`]).
 //!
 //! **Invariant:** clones share shapes, names and inner types; cloning allocates nothing.
 //!
-//! **Invariant:** `node` is the most specific known node. It is a leaf exactly if the type is known down to it.
+//! **Invariant:** `node` is the most specific known node. It is a leaf exactly if the type is known down to
+//! it.
 
 use std::sync::Arc;
 
@@ -57,7 +59,8 @@ pub use table::{TypeNo, ValueTypes};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValueType {
-    /// The most specific known node of the type tree; `None` for containers, sparse tensors and unknown types.
+    /// The most specific known node of the type tree; `None` for containers, sparse tensors and unknown
+    /// types.
     pub node: Option<&'static TypeNode>,
     /// The kind of the value and the type of its elements.
     pub element: Element,
@@ -215,7 +218,8 @@ impl ValueType {
     }
 }
 
-/// As ONNX's textual syntax: `float` is of rank 0, `float[]` of unknown rank. Leaves are printed as their ids.
+/// As ONNX's textual syntax: `float` is of rank 0, `float[]` of unknown rank. Leaves are printed as their
+/// ids.
 impl std::fmt::Display for ValueType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (mut ty, mut open) = (self, 0);

@@ -1,6 +1,7 @@
 //! Branches and loops: operators with nested graphs, recorded by closures.
 //!
-//! A closure gets the graph while a nested one is open: it records nodes there, and can use values of the outer graphs.
+//! A closure gets the graph while a nested one is open: it records nodes there, and can use values of the
+//! outer graphs.
 
 use typeloom_onnx::messages::{AttributeProto, GraphProto};
 
@@ -14,7 +15,8 @@ use crate::location::SourceLocation;
 use crate::names::TYPES_DOMAIN;
 
 impl Graph {
-    /// ONNX's `If`: returns the values of the first closure if the condition holds, and of the second otherwise.
+    /// ONNX's `If`: returns the values of the first closure if the condition holds, and of the second
+    /// otherwise.
     #[track_caller]
     pub fn if_(
         &self,
@@ -33,9 +35,9 @@ impl Graph {
         record(self, None, ("", "If"), &[condition.into()], branches, expected, location)
     }
 
-    /// ONNX's `Loop`: at most `iterations` iterations, while `condition` holds. The closure gets the number of the iteration, the
-    /// condition and the state; it returns the next condition, the next state, and an element of each scanned output. The results are
-    /// the final state and the scanned outputs.
+    /// ONNX's `Loop`: at most `iterations` iterations, while `condition` holds. The closure gets the number
+    /// of the iteration, the condition and the state; it returns the next condition, the next state, and an
+    /// element of each scanned output. The results are the final state and the scanned outputs.
     #[track_caller]
     pub fn loop_(
         &self,
@@ -59,8 +61,9 @@ impl Graph {
         record(self, None, ("", "Loop"), &inputs, vec![body.into_attribute("body")], found - 1, location)
     }
 
-    /// ONNX's `Scan` along the first axes. The closure gets the state and one slice of each scanned input; it returns the next state
-    /// and an element of each scanned output. The results are the final state and the scanned outputs.
+    /// ONNX's `Scan` along the first axes. The closure gets the state and one slice of each scanned input; it
+    /// returns the next state and an element of each scanned output. The results are the final state and the
+    /// scanned outputs.
     #[track_caller]
     pub fn scan(
         &self,

@@ -1,14 +1,16 @@
 //! Every operator of ONNX's default domain as a method.
 //!
-//! [`OperatorMethods`] takes all inputs as arguments. A [`Graph`] implements it, and so does the placeholder of a backend, whose nodes run
-//! on its slot. Operators whose first input is a single value are also methods of [`ValueRef`]:
-//! `x.conv(&w, None, ConvAttrs { group: Some(2), ..Default::default() })`.
+//! [`OperatorMethods`] takes all inputs as arguments. A [`Graph`] implements it, and so does the placeholder
+//! of a backend, whose nodes run on its slot. Operators whose first input is a single value are also methods
+//! of [`ValueRef`]: `x.conv(&w, None, ConvAttrs { group: Some(2), ..Default::default() })`.
 //!
-//! Arguments are the inputs (an optional one as an `Option`, a variadic one as a slice), then the required attributes, then a structure of
-//! the optional attributes. Methods return the required outputs; `.._all` returns the optional ones too.
+//! Arguments are the inputs (an optional one as an `Option`, a variadic one as a slice), then the required
+//! attributes, then a structure of the optional attributes. Methods return the required outputs; `.._all`
+//! returns the optional ones too.
 //!
-//! **Invariant:** the lists in `methods` and `attributes` are generated from the operator table. A test of the compiler fails if they differ,
-//! and rewrites them under `TYPELOOM_BLESS=1`. Operators with nested graphs are in [`control`](super::control).
+//! **Invariant:** the lists in `methods` and `attributes` are generated from the operator table. A test fails
+//! if they differ, and rewrites them under `TYPELOOM_BLESS=1`. Operators with nested graphs are in
+//! [`control`](super::control).
 
 use typeloom_onnx::messages::{AttributeProto, TensorProto, TypeProto};
 use typeloom_types::dtype::Dtype;

@@ -1,7 +1,8 @@
 //! The state of a recording, shared by a [`Graph`](super::Graph) and its values.
 //!
-//! A recorder has a stack of open graphs: the module's graph and, while a branch or body is recorded, those nested in it. Nodes are added
-//! to the innermost one. A branch can use values of outer graphs; values of a closed branch cannot be used any more.
+//! A recorder has a stack of open graphs: the module's graph and, while a branch or body is recorded, those
+//! nested in it. Nodes are added to the innermost one. A branch can use values of outer graphs; values of a
+//! closed branch cannot be used any more.
 //!
 //! **Invariant:** recording a node takes time linear in its size: names are looked up in hash maps.
 
@@ -49,7 +50,8 @@ enum Listed {
     Value(usize),
 }
 
-/// Number of metadata entries of a compiled node on a slot: source location, contract, slot, storage and dispatch.
+/// Number of metadata entries of a compiled node on a slot: source location, contract, slot, storage and
+/// dispatch.
 const STAMPS: usize = 5;
 
 /// Texts that many nodes share.
@@ -270,8 +272,8 @@ impl Recorder {
             || graph.initializer.iter().any(|tensor| tensor.name() == value)
     }
 
-    /// Renames output values to the names of the outputs. Inputs, constants and values of other outputs are copied under
-    /// the new name instead.
+    /// Renames output values to the names of the outputs. Inputs, constants and values of other outputs are
+    /// copied under the new name instead.
     pub(crate) fn name_outputs(&mut self) {
         let mut names: Map<String, String> = Map::default();
         let fixed: Set<String> = {

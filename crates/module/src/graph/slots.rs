@@ -1,7 +1,7 @@
 //! Placeholders of components in the body of a module.
 //!
-//! A placeholder records nodes on its slot. The storage type of the component is an alias, `<slot as Contract>::Assoc`, until the slot
-//! is bound.
+//! A placeholder records nodes on its slot. The storage type of the component is an alias,
+//! `<slot as Contract>::Assoc`, until the slot is bound.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -79,8 +79,8 @@ macro_rules! slots {
 }
 
 slots! {
-    /// The placeholder of a backend. Its operators run on the component that is bound to the slot, on tensors of its storage
-    /// type.
+    /// The placeholder of a backend. Its operators run on the component that is bound to the slot, on tensors
+    /// of its storage type.
     BackendSlot backend Backend;
     /// The placeholder of an index.
     IndexSlot index Index;
@@ -138,7 +138,8 @@ impl ProtocolSlot {
     }
 }
 
-/// Defines the operators of placeholders: methods with the name of an operator, its inputs, and an optional integer attribute.
+/// Defines the operators of placeholders: methods with the name of an operator, its inputs, and an optional
+/// integer attribute.
 macro_rules! operators {
     ($($slot:ident { $($(#[$meta:meta])* $method:ident $op:literal($($input:ident: $ty:ty),*) $($attribute:ident)?;)* })*) => {
         $(

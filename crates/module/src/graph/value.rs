@@ -21,8 +21,8 @@ pub struct ValueRef {
 }
 
 impl ValueRef {
-    /// Declares the type of the value: in ONNX's syntax (`float[batch, 3]`), by the id of a type node, or by the node. Most types are
-    /// inferred.
+    /// Declares the type of the value: in ONNX's syntax (`float[batch, 3]`), by the id of a type node, or by
+    /// the node. Most types are inferred.
     #[track_caller]
     #[must_use = "the declared value is the same one"]
     pub fn of(self, ty: impl IntoType) -> Self {
@@ -49,7 +49,8 @@ impl ValueRef {
     }
 }
 
-/// Returns the name of a value that can be used in the innermost open graph of a recorder; records an error for any other.
+/// Returns the name of a value that can be used in the innermost open graph of a recorder; records an error
+/// for any other.
 pub(crate) fn usable(
     recorder: &Rc<RefCell<Recorder>>,
     value: &ValueRef,

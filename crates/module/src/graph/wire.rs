@@ -9,8 +9,8 @@ use crate::location::SourceLocation;
 use crate::names::{COMPOSITE_DOMAIN, WIRE_DOMAIN};
 
 impl Graph {
-    /// Sends a value to peers. The first result is the value at the receiving peers: computations on it run there. The second is the
-    /// handle of the request on the sending side.
+    /// Sends a value to peers. The first result is the value at the receiving peers: computations on it run
+    /// there. The second is the handle of the request on the sending side.
     ///
     /// The compiler adds the receive at the other end.
     #[track_caller]
@@ -55,8 +55,8 @@ impl Graph {
         made.into_iter().next().expect("a bundle is one value")
     }
 
-    /// Returns values of a bundle by name. They have the types of the bundled values; for a bundle from outside of the program,
-    /// [`ValueRef::of`] declares them.
+    /// Returns values of a bundle by name. They have the types of the bundled values; for a bundle from
+    /// outside of the program, [`ValueRef::of`] declares them.
     #[track_caller]
     #[must_use]
     pub fn unbundle(&self, bundle: &ValueRef, names: &[&str]) -> Vec<ValueRef> {

@@ -1,7 +1,8 @@
 //! Calls of functions that other modules export, without their source.
 //!
-//! The exports of a compiled module are types ([`TypedModule`], or a bundle). A call stores the signature with the node. The solver
-//! checks the arguments against it and instantiates the symbols of the signature for each call.
+//! The exports of a compiled module are types ([`TypedModule`], or a bundle). A call stores the signature
+//! with the node. The solver checks the arguments against it and instantiates the symbols of the signature
+//! for each call.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
 //! Value types as ONNX messages: the format of model files.
 //!
-//! **Invariant:** [`ValueType::fill`] never changes what a message declares; it adds what the message leaves open, and only what is
-//! proved: a known element type, a rank, dims that are numbers or expressions over the model's symbols.
+//! **Invariant:** [`ValueType::fill`] never changes what a message declares; it adds what the message leaves
+//! open, and only what is proved: a known element type, a rank, dims that are numbers or expressions over the
+//! model's symbols.
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use super::{Dim, Element, ValueType};
 const MAX_NESTING: usize = 32;
 
 impl ValueType {
-    /// The type that a message declares. A denotation of a registered node counts; other denotations are ignored.
+    /// The type that a message declares. A denotation of a registered node counts; other denotations are
+    /// ignored.
     #[must_use]
     pub fn from_message(message: &TypeProto) -> Self {
         Self::read(message, 0)
@@ -69,7 +71,8 @@ impl ValueType {
         message
     }
 
-    /// The type in ONNX's own terms, without a denotation; `None` where ONNX cannot express it or it is not concrete.
+    /// The type in ONNX's own terms, without a denotation; `None` where ONNX cannot express it or it is not
+    /// concrete.
     #[must_use]
     pub fn to_onnx(&self) -> Option<TypeProto> {
         let mut message = TypeProto::default();

@@ -14,8 +14,9 @@ use crate::solution::Type;
 
 /// The types of all values of a program.
 ///
-/// Graphs have the numbers of a walk that visits a graph before the graphs nested in it, in the order of nodes and of their
-/// attributes: the main graph is number 0. Each distinct type is stored once and has a [`TypeNo`].
+/// Graphs have the numbers of a walk that visits a graph before the graphs nested in it, in the order of
+/// nodes and of their attributes: the main graph is number 0. Each distinct type is stored once and has a
+/// [`TypeNo`].
 #[derive(Clone, Debug, Default)]
 pub struct ValueTypes {
     types: Vec<ValueType>,
@@ -72,8 +73,8 @@ impl TypeNo {
 }
 
 impl ValueTypes {
-    /// The types of a checked program as a compiled program stores them: the symbols of a loop's body, which differ from iteration
-    /// to iteration, are unknown dims.
+    /// The types of a checked program as a compiled program stores them: the symbols of a loop's body, which
+    /// differ from iteration to iteration, are unknown dims.
     #[must_use]
     pub fn of_program(checked: &mut Checked<'_>) -> Self {
         let order = graphs_in_order(checked.body());
@@ -84,8 +85,8 @@ impl ValueTypes {
         })
     }
 
-    /// The types that hold without any declared shape that had to be assumed: what a session verifies values against.
-    /// Types that are not concrete are unknown.
+    /// The types that hold without any declared shape that had to be assumed: what a session verifies values
+    /// against. Types that are not concrete are unknown.
     #[must_use]
     pub fn proven(checked: &mut Checked<'_>) -> Self {
         let order = graphs_in_order(checked.body());
@@ -95,7 +96,8 @@ impl ValueTypes {
         })
     }
 
-    /// Collects the types of all values; `adapt` gets each distinct type of a graph with the number of the graph.
+    /// Collects the types of all values; `adapt` gets each distinct type of a graph with the number of the
+    /// graph.
     fn collect<'a>(
         checked: &mut Checked<'a>,
         order: &[GraphId],

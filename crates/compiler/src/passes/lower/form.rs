@@ -4,7 +4,8 @@
 //! declares the node's results. Each built value has an element type and the known extents. The solver types
 //! the result again, so an error in this bookkeeping cannot lead to a wrong type.
 //!
-//! **Invariant:** the nodes of a form are primitives on the node's own slot. Axes, shapes, indices and masks are initializers.
+//! **Invariant:** the nodes of a form are primitives on the node's own slot. Axes, shapes, indices and masks
+//! are initializers.
 
 use std::cell::Cell;
 use std::collections::HashSet;

@@ -142,7 +142,8 @@ fn parts(dtype: Dtype) -> [f64; 3] {
     [first, second, quarter - first - second]
 }
 
-/// The series of the sine over its argument (from 1) or of the cosine (from 0), by the square of the argument.
+/// The series of the sine over its argument (from 1) or of the cosine (from 0), by the square of the
+/// argument.
 fn series(f: &mut Form<'_>, square: &Operand, from: u32, terms: u32) -> Operand {
     let mut coefficient = 1.0;
     let mut coefficients = vec![1.0];
