@@ -242,13 +242,13 @@ fn check_interface(
     let comparison = interface::compare(
         &claimed,
         &solution.interface,
-        interface::Direction::Full,
-        interface::Binding::NameAndPosition,
+        Direction::Full,
+        interface::PortIdentity::NameAndPosition,
     );
-    let line = |difference: &interface::Difference| {
+    let line = |difference: &interface::InterfaceDifference| {
         format!(
             "{}: {} ({} to {})",
-            difference.place,
+            difference.path,
             difference.change.code(),
             difference.old,
             difference.new

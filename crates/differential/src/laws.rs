@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use typeloom_cpu::value::Value;
 use typeloom_ops::described::Operators;
-use typeloom_rewrite::annotate::{Marks, annotate, strip};
+use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
 use typeloom_rewrite::coerce::{Policy, repair};
 use typeloom_runtime::session::{Session, Verify};
 use typeloom_solver::diagnostic::{Diagnostic, diagnose};
@@ -459,7 +459,7 @@ fn behaviour(
         finding(Law::Runtime, first_word(&detail), detail);
         return;
     }
-    let annotated = match annotate(checked, Marks::Written) {
+    let annotated = match annotate(checked, AnnotationForm::Tagged) {
         Ok(annotated) => annotated.file.to_vec(),
         Err(error) => return finding(Law::Annotation, String::new(), error.to_string()),
     };

@@ -2,9 +2,10 @@
 
 use typeloom_interface::Interface;
 use typeloom_interface::bundle::{Exported, export_interfaces, import_interfaces};
-use typeloom_interface::{Binding, Direction, compare};
+use typeloom_interface::{PortIdentity, compare};
 use typeloom_ops::described::Operators;
-use typeloom_rewrite::annotate::{Marks, annotate, strip};
+use typeloom_pool::compat::Direction;
+use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
 use typeloom_rewrite::coerce::{Policy, repair};
 use typeloom_solver::model::{Mode, Options};
 use typeloom_solver::universe::Universe;
@@ -21,13 +22,13 @@ pub fn transform(bytes: &[u8]) {
     let _ = strip(bytes);
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let Ok(mut checked) = typeloom_ops::check::check(bytes, &options) else { return };
-    if let Ok(annotated) = annotate(&mut checked, Marks::Written)
+    if let Ok(annotated) = annotate(&mut checked, AnnotationForm::Tagged)
         && annotated.file.byte_len() <= LONGEST
     {
         let _ = strip(&annotated.file.to_vec());
     }
     let interface = Interface::of_checked(&mut checked);
-    let fits = compare(&interface, &interface, Direction::Full, Binding::Name).is_compatible();
+    let fits = compare(&interface, &interface, Direction::Full, PortIdentity::Name).is_compatible();
     if let Ok(exported) = Exported::new("main", interface) {
         assert!(fits, "an interface that has an identity fits itself");
         let digest = exported.digest;

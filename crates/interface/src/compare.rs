@@ -1,80 +1,70 @@
-//! Whether one program can stand where another stood, and every reason why not.
+//! Comparison of two interfaces.
 //!
-//! *Backward* compatible: the new program can replace the old one for the old one's callers. Inputs are contravariant
-//! (the new one must take whatever callers gave), outputs covariant (it must give what they rely on). *Forward*: the old
-//! program can stand where the new one is expected. *Full*: both.
+//! *Backward* compatible: the new program can replace the old one for the callers of the old one. Inputs are contravariant: the
+//! new program must accept everything that callers pass. Outputs are covariant: it must return what they rely on.
+//! *Forward*: the old program can replace the new one. *Full*: both.
 //!
-//! Each direction is decided by itself, by [`Matching`]; a difference found in both is listed once.
+//! Each direction is decided by itself, by [`Matching`]; a difference found in both directions is listed once.
 //!
 //! **Invariant:** two interfaces of one digest have no differences, and two without differences in either direction are
 //! interchangeable for every caller.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use typeloom_pool::Pool;
+use typeloom_pool::compat::{Breaks, Difference, Direction, PathStep, TypePath};
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::solution::{TensorType, Type};
 
 use crate::matching::Matching;
 use crate::{Interface, Parameter, extents};
 
-/// Which way programs must fit.
+/// Identity of inputs and outputs for callers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Direction {
-    /// The new program replaces the old one.
-    #[default]
-    Backward,
-    /// The old program stands where the new one is expected.
-    Forward,
-    /// Both.
-    Full,
-}
-
-/// What callers go by.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Binding {
-    /// Names and positions: some runtimes bind by one, some by the other, so neither may change.
+pub enum PortIdentity {
+    /// Names and positions: some runtimes bind by name, some by position, so neither may change.
     #[default]
     NameAndPosition,
     /// Names alone.
     Name,
 }
 
-/// What differs.
+/// Change between two interfaces.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Change {
+pub enum InterfaceChange {
     /// Only the new program has the input.
     InputAdded,
     /// Only the old program has the input.
     InputRemoved,
-    /// The input may be left out now.
+    /// The input becomes optional.
     DefaultAdded,
-    /// The input may not be left out any more.
+    /// The input becomes required.
     DefaultRemoved,
-    /// The inputs stand in another order.
+    /// The order of the inputs changes.
     InputOrder,
     /// Only the new program has the output.
     OutputAdded,
     /// Only the old program has the output.
     OutputRemoved,
-    /// The outputs stand at other positions.
+    /// The positions of the outputs change.
     OutputOrder,
-    /// Another kind of type.
+    /// The kind of a type changes.
     Kind,
-    /// Another element type.
+    /// The element type changes.
     Element,
-    /// Another number of axes.
+    /// The number of axes changes.
     Rank,
-    /// Another extent, or another relation between extents.
+    /// An extent changes, or a relation between extents.
     Extent,
-    /// Only the new program needs the condition.
+    /// Only the new program requires the condition.
     ConditionAdded,
-    /// Only the old program needs the condition.
+    /// Only the old program requires the condition.
     ConditionRemoved,
 }
 
-impl Change {
-    /// The change as tools read it.
+impl InterfaceChange {
+    /// The stable identifier in JSON, such as `input-added`.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -95,7 +85,7 @@ impl Change {
         }
     }
 
-    /// The same difference with the two sides exchanged.
+    /// The same change with the two sides exchanged.
     fn reversed(self) -> Self {
         match self {
             Self::InputAdded => Self::InputRemoved,
@@ -113,129 +103,106 @@ impl Change {
     }
 }
 
-/// Where a difference is.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Place {
-    /// A condition on the symbols of inputs, as text.
-    Condition(String),
-    /// The list of inputs.
-    Inputs,
-    /// An input.
-    Input(String),
-    /// An axis of an input.
-    InputAxis(String, usize),
-    /// The list of outputs.
-    Outputs,
-    /// An output.
-    Output(String),
-    /// An axis of an output.
-    OutputAxis(String, usize),
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Condition(text) => write!(f, "conditions.{text}"),
-            Self::Inputs => f.write_str("inputs"),
-            Self::Input(name) => write!(f, "inputs.{name}"),
-            Self::InputAxis(name, axis) => write!(f, "inputs.{name}.shape[{axis}]"),
-            Self::Outputs => f.write_str("outputs"),
-            Self::Output(name) => write!(f, "outputs.{name}"),
-            Self::OutputAxis(name, axis) => write!(f, "outputs.{name}.shape[{axis}]"),
-        }
+impl fmt::Display for InterfaceChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())
     }
 }
 
-/// One difference.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Difference {
-    /// Where.
-    pub place: Place,
-    /// What.
-    pub change: Change,
-    /// What stands there in the old interface, as text; empty where nothing does.
-    pub old: String,
-    /// What stands there in the new interface.
-    pub new: String,
-    /// Whether it keeps the new program from replacing the old one.
-    pub breaks_backward: bool,
-    /// Whether it keeps the old program from standing where the new one is expected.
-    pub breaks_forward: bool,
-}
+/// Difference between two interfaces, with the types, extents or orders of both sides as text.
+pub type InterfaceDifference = Difference<InterfaceChange>;
 
-/// The answer.
+/// Result of [`compare`].
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Comparison {
-    /// Which way was asked for.
+pub struct InterfaceComparison {
+    /// The direction that was compared.
     pub direction: Direction,
-    /// Every difference, inputs first, in the order of the old interface and then of the new one.
-    pub differences: Vec<Difference>,
+    /// Every difference in either direction, inputs first, in the order of the old interface and then of the new one.
+    pub differences: Vec<InterfaceDifference>,
 }
 
-impl Comparison {
-    /// Whether a difference breaks the direction that was asked for.
+impl InterfaceComparison {
+    /// Whether a difference breaks the compared direction.
     #[must_use]
-    pub fn is_breaking(&self, difference: &Difference) -> bool {
-        match self.direction {
-            Direction::Backward => difference.breaks_backward,
-            Direction::Forward => difference.breaks_forward,
-            Direction::Full => difference.breaks_backward || difference.breaks_forward,
-        }
+    pub fn is_breaking(&self, difference: &InterfaceDifference) -> bool {
+        self.direction.is_broken_by(difference.breaks)
     }
 
-    /// Whether none does.
+    /// Whether no difference breaks the compared direction.
     #[must_use]
     pub fn is_compatible(&self) -> bool {
         !self.differences.iter().any(|difference| self.is_breaking(difference))
     }
 }
 
+/// One line per difference: `inputs.x.shape[0]: extent-changed (3 to N)`.
+impl fmt::Display for InterfaceComparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Difference { path, change, old, new, breaks: _ } in &self.differences {
+            writeln!(f, "{path}: {change} ({old} to {new})")?;
+        }
+        Ok(())
+    }
+}
+
 /// Compares two interfaces.
+///
+/// ```
+/// use typeloom_interface::{Interface, PortIdentity, compare};
+/// use typeloom_onnx::prost::Message;
+/// use typeloom_onnx::text::parse_model;
+/// use typeloom_pool::compat::Direction;
+///
+/// let interface = |graph: &str| {
+///     let text = format!("<ir_version: 10, opset_import: [\"\" : 21]>\n{graph}");
+///     Interface::of(&parse_model(&text).expect("the text is a model").encode_to_vec())
+/// };
+/// let old = interface("g (float[3] x) => (float[3] y) { y = Relu(x) }")?;
+/// let new = interface("g (float[N] x) => (float[N] y) { y = Relu(x) }")?;
+/// assert!(compare(&old, &new, Direction::Backward, PortIdentity::Name).is_compatible());
+///
+/// let comparison = compare(&old, &new, Direction::Forward, PortIdentity::Name);
+/// assert!(!comparison.is_compatible());
+/// let text = comparison.to_string();
+/// assert_eq!(text.lines().next(), Some("inputs.x.shape[0]: extent-changed (3 to N)"));
+/// # Ok::<(), typeloom_solver::model::CheckError>(())
+/// ```
 #[must_use]
-pub fn compare(old: &Interface, new: &Interface, direction: Direction, binding: Binding) -> Comparison {
-    let mut differences: Vec<Difference> = Vec::new();
+pub fn compare(
+    old: &Interface,
+    new: &Interface,
+    direction: Direction,
+    identity: PortIdentity,
+) -> InterfaceComparison {
     if are_equal(old, new) {
-        return Comparison { direction, differences };
+        return InterfaceComparison { direction, differences: Vec::new() };
     }
-    for found in reasons(new, old, binding) {
-        let Reason { place, change, given, expected } = found;
-        differences.push(Difference {
-            place,
-            change,
-            old: expected,
-            new: given,
-            breaks_backward: true,
-            breaks_forward: false,
-        });
+    let mut differences: Vec<InterfaceDifference> = Vec::new();
+    let mut known: HashMap<(TypePath, InterfaceChange), usize> = HashMap::new();
+    for Mismatch { path, change, given, expected } in mismatches(new, old, identity) {
+        known.entry((path.clone(), change)).or_insert(differences.len());
+        let breaks = Breaks { backward: true, forward: false };
+        differences.push(Difference { path, change, old: expected, new: given, breaks });
     }
-    let mut known: HashMap<(Place, Change), usize> = HashMap::new();
-    for (at, difference) in differences.iter().enumerate() {
-        known.entry((difference.place.clone(), difference.change)).or_insert(at);
-    }
-    for found in reasons(old, new, binding) {
-        let Reason { place, change, given, expected } = found;
+    for Mismatch { path, change, given, expected } in mismatches(old, new, identity) {
         let change = change.reversed();
-        match known.get(&(place.clone(), change)) {
-            Some(at) => differences[*at].breaks_forward = true,
-            None => differences.push(Difference {
-                place,
-                change,
-                old: given,
-                new: expected,
-                breaks_backward: false,
-                breaks_forward: true,
-            }),
+        match known.get(&(path.clone(), change)) {
+            Some(at) => differences[*at].breaks.forward = true,
+            None => {
+                let breaks = Breaks { backward: false, forward: true };
+                differences.push(Difference { path, change, old: given, new: expected, breaks });
+            }
         }
     }
     let inputs = positions(old.inputs.iter().chain(&new.inputs));
     let outputs = positions(old.outputs.iter().chain(&new.outputs));
     differences.sort_by_cached_key(|difference| {
-        (rank(&inputs, &outputs, &difference.place), difference.place.clone())
+        (rank(&inputs, &outputs, &difference.path), difference.path.clone())
     });
-    Comparison { direction, differences }
+    InterfaceComparison { direction, differences }
 }
 
-/// Whether both are one portable type: the fast yes, and for expressions that no arithmetic here decides the only one.
+/// Whether both are one portable type. This is fast, and decides expressions that [`Matching`] cannot.
 fn are_equal(old: &Interface, new: &Interface) -> bool {
     let mut pool = Pool::new();
     let old = old.to_pool(&mut pool);
@@ -253,27 +220,31 @@ fn positions<'i>(list: impl IntoIterator<Item = &'i Parameter>) -> Positions<'i>
     positions
 }
 
-/// Where a place stands in the lists, for an order that people expect.
-fn rank(inputs: &Positions<'_>, outputs: &Positions<'_>, place: &Place) -> (bool, bool, usize) {
+const INPUTS: PathStep = PathStep::Part("inputs");
+const OUTPUTS: PathStep = PathStep::Part("outputs");
+const CONDITIONS: PathStep = PathStep::Part("conditions");
+
+/// The sort key of a path: inputs in order, the list of inputs, conditions, outputs in order, the list of outputs.
+fn rank(inputs: &Positions<'_>, outputs: &Positions<'_>, path: &TypePath) -> (usize, usize) {
     let at = |list: &Positions<'_>, name: &str| list.get(name).copied().unwrap_or(usize::MAX);
-    match place {
-        Place::Input(name) | Place::InputAxis(name, _) => (false, false, at(inputs, name)),
-        Place::Inputs => (false, true, 0),
-        Place::Condition(_) => (false, true, 1),
-        Place::Output(name) | Place::OutputAxis(name, _) => (true, false, at(outputs, name)),
-        Place::Outputs => (true, true, 0),
+    match path.0.as_slice() {
+        [list, PathStep::Field(name), ..] if *list == INPUTS => (0, at(inputs, name)),
+        [list] if *list == INPUTS => (1, 0),
+        [list, ..] if *list == CONDITIONS => (2, 0),
+        [_, PathStep::Field(name), ..] => (3, at(outputs, name)),
+        _ => (4, 0),
     }
 }
 
-/// Why a given program cannot stand where another is expected. Changes are told from the expected to the given.
-struct Reason {
-    place: Place,
-    change: Change,
+/// A reason why a given program cannot replace an expected one. The change leads from the expected to the given one.
+struct Mismatch {
+    path: TypePath,
+    change: InterfaceChange,
     given: String,
     expected: String,
 }
 
-/// The pairs of parameters of one name.
+/// The pairs of parameters with the same name.
 fn pairs<'i>(
     given: &'i [Parameter],
     expected: &'i [Parameter],
@@ -283,8 +254,7 @@ fn pairs<'i>(
     expected.iter().filter_map(move |parameter| Some((*by_name.get(parameter.name.as_str())?, parameter)))
 }
 
-fn reasons(given: &Interface, expected: &Interface, binding: Binding) -> Vec<Reason> {
-    let mut found = Vec::new();
+fn mismatches(given: &Interface, expected: &Interface, identity: PortIdentity) -> Vec<Mismatch> {
     let mut matching = Matching::new(given, expected);
     for [given, expected] in [[&given.inputs, &expected.inputs], [&given.outputs, &expected.outputs]] {
         let extents: Vec<_> = pairs(given, expected)
@@ -293,191 +263,154 @@ fn reasons(given: &Interface, expected: &Interface, binding: Binding) -> Vec<Rea
             .collect();
         matching.match_all(&extents);
     }
-    let mut cx = Cx { given, expected, matching };
-    cx.inputs(&mut found, binding);
-    cx.outputs(&mut found, binding);
-    for condition in cx.matching.stronger(given, expected) {
+    let mut comparer = Comparer { given, expected, matching, identity, found: Vec::new() };
+    comparer.inputs();
+    comparer.outputs();
+    for condition in comparer.matching.stronger(given, expected) {
         let text = given.dims.display_condition(condition).to_string();
-        found.push(Reason {
-            place: Place::Condition(text.clone()),
-            change: Change::ConditionAdded,
-            given: text,
-            expected: String::new(),
-        });
+        let path = [CONDITIONS, PathStep::Field(text.clone())];
+        comparer.report(path, InterfaceChange::ConditionAdded, text, String::new());
     }
-    found
+    comparer.found
 }
 
-struct Cx<'i> {
+struct Comparer<'i> {
     given: &'i Interface,
     expected: &'i Interface,
     matching: Matching,
+    identity: PortIdentity,
+    found: Vec<Mismatch>,
 }
 
-impl Cx<'_> {
-    fn inputs(&mut self, found: &mut Vec<Reason>, binding: Binding) {
+impl<'i> Comparer<'i> {
+    fn report(
+        &mut self,
+        path: impl IntoIterator<Item = PathStep>,
+        change: InterfaceChange,
+        given: impl Into<String>,
+        expected: impl Into<String>,
+    ) {
+        let path = TypePath::from_iter(path);
+        self.found.push(Mismatch { path, change, given: given.into(), expected: expected.into() });
+    }
+
+    fn inputs(&mut self) {
         let (given, expected) = (&self.given.inputs, &self.expected.inputs);
         let (in_given, in_expected) = (positions(given), positions(expected));
-        let named = |list: &Positions<'_>, name: &str| list.contains_key(name);
-        for parameter in expected.iter().filter(|parameter| !named(&in_given, &parameter.name)) {
-            found.push(Reason {
-                place: Place::Input(parameter.name.clone()),
-                change: Change::InputRemoved,
-                given: String::new(),
-                expected: self.expected.show(&parameter.ty),
-            });
+        for parameter in expected.iter().filter(|parameter| !in_given.contains_key(parameter.name.as_str())) {
+            let ty = self.expected.show(&parameter.ty);
+            self.report(Side::Input.path(parameter), InterfaceChange::InputRemoved, "", ty);
         }
-        // What callers do not know must have a value without them.
-        for parameter in given.iter().filter(|it| !it.optional && !named(&in_expected, &it.name)) {
-            found.push(Reason {
-                place: Place::Input(parameter.name.clone()),
-                change: Change::InputAdded,
-                given: self.given.show(&parameter.ty),
-                expected: String::new(),
-            });
+        // Callers do not pass inputs that they do not know, so these need a default.
+        let is_new = |parameter: &&Parameter| !in_expected.contains_key(parameter.name.as_str());
+        for parameter in given.iter().filter(is_new).filter(|parameter| !parameter.optional) {
+            let ty = self.given.show(&parameter.ty);
+            self.report(Side::Input.path(parameter), InterfaceChange::InputAdded, ty, "");
         }
-        for (a, b) in pairs(given, expected) {
-            if b.optional && !a.optional {
-                found.push(Reason {
-                    place: Place::Input(a.name.clone()),
-                    change: Change::DefaultRemoved,
-                    given: "required".to_owned(),
-                    expected: "optional".to_owned(),
-                });
+        for (given, expected) in pairs(given, expected) {
+            if expected.optional && !given.optional {
+                let path = Side::Input.path(given);
+                self.report(path, InterfaceChange::DefaultRemoved, "required", "optional");
             }
         }
-        if binding == Binding::NameAndPosition {
-            let order = |list: &[Parameter], other: &Positions<'_>| -> Vec<String> {
-                list.iter().map(|it| it.name.clone()).filter(|name| named(other, name)).collect()
+        if self.identity == PortIdentity::NameAndPosition {
+            let common = |list: &'i [Parameter], other: &Positions<'_>| -> Vec<&'i str> {
+                list.iter().map(|it| it.name.as_str()).filter(|name| other.contains_key(name)).collect()
             };
-            let (a, b) = (order(given, &in_expected), order(expected, &in_given));
-            if a != b {
-                found.push(Reason {
-                    place: Place::Inputs,
-                    change: Change::InputOrder,
-                    given: a.join(", "),
-                    expected: b.join(", "),
-                });
+            let (given, expected) = (common(given, &in_expected), common(expected, &in_given));
+            if given != expected {
+                let (given, expected) = (given.join(", "), expected.join(", "));
+                self.report([INPUTS], InterfaceChange::InputOrder, given, expected);
             }
         }
-        let pairs: Vec<_> = pairs(given, expected).collect();
-        for (a, b) in pairs {
-            self.types(found, Side::Input, a, b);
+        for (given, expected) in pairs(given, expected) {
+            self.types(Side::Input, given, expected);
         }
     }
 
-    fn outputs(&mut self, found: &mut Vec<Reason>, binding: Binding) {
+    fn outputs(&mut self) {
         let (given, expected) = (&self.given.outputs, &self.expected.outputs);
         let in_given = positions(given);
-        let mut moved = false;
+        let (mut is_moved, mut is_removed) = (false, false);
         for (at, parameter) in expected.iter().enumerate() {
             match in_given.get(parameter.name.as_str()) {
-                Some(now) => moved |= *now != at,
-                None => found.push(Reason {
-                    place: Place::Output(parameter.name.clone()),
-                    change: Change::OutputRemoved,
-                    given: String::new(),
-                    expected: self.expected.show(&parameter.ty),
-                }),
+                Some(now) => is_moved |= *now != at,
+                None => {
+                    is_removed = true;
+                    let ty = self.expected.show(&parameter.ty);
+                    self.report(Side::Output.path(parameter), InterfaceChange::OutputRemoved, "", ty);
+                }
             }
         }
-        // Where one is gone, the others have moved because of that.
-        let gone = expected.iter().any(|it| !in_given.contains_key(it.name.as_str()));
-        if binding == Binding::NameAndPosition && moved && !gone {
+        // A removed output moves the others.
+        if self.identity == PortIdentity::NameAndPosition && is_moved && !is_removed {
             let names = |list: &[Parameter]| -> String {
                 list.iter().map(|parameter| parameter.name.as_str()).collect::<Vec<_>>().join(", ")
             };
-            found.push(Reason {
-                place: Place::Outputs,
-                change: Change::OutputOrder,
-                given: names(given),
-                expected: names(expected),
-            });
+            self.report([OUTPUTS], InterfaceChange::OutputOrder, names(given), names(expected));
         }
-        let pairs: Vec<_> = pairs(given, expected).collect();
-        for (a, b) in pairs {
-            self.types(found, Side::Output, a, b);
+        for (given, expected) in pairs(given, expected) {
+            self.types(Side::Output, given, expected);
         }
     }
 
     /// Compares the types of one parameter, from the outside in.
-    fn types(&mut self, found: &mut Vec<Reason>, side: Side, given: &Parameter, expected: &Parameter) {
-        let place = || match side {
-            Side::Input => Place::Input(given.name.clone()),
-            Side::Output => Place::Output(given.name.clone()),
-        };
-        let reason = |this: &Self, place: Place, change: Change| Reason {
-            place,
-            change,
-            given: this.given.show(&given.ty),
-            expected: this.expected.show(&expected.ty),
-        };
+    fn types(&mut self, side: Side, given: &Parameter, expected: &Parameter) {
         let (mut a, mut b) = (&given.ty, &expected.ty);
-        let (a, b) = loop {
+        let change = loop {
             match (a, b) {
                 (Type::Sequence(x), Type::Sequence(y)) | (Type::Optional(x), Type::Optional(y)) => {
                     (a, b) = (x, y);
                 }
                 (Type::Map(k, x), Type::Map(l, y)) if k == l => (a, b) = (x, y),
-                (Type::Tensor(x), Type::Tensor(y)) | (Type::Sparse(x), Type::Sparse(y)) => break (x, y),
-                (Type::Scalar(x), Type::Scalar(y)) => {
-                    if !side.wider(*x, *y) {
-                        found.push(reason(self, place(), Change::Element));
+                (Type::Tensor(x), Type::Tensor(y)) | (Type::Sparse(x), Type::Sparse(y)) => {
+                    if !side.contains(x.elem, y.elem) {
+                        self.report_types(side, given, expected, InterfaceChange::Element);
                     }
-                    return;
+                    return self.shapes(side, (given, x), (expected, y));
                 }
-                _ => {
-                    if !self.kinds_fit(side, a, b) {
-                        found.push(reason(self, place(), Change::Kind));
-                    }
-                    return;
-                }
+                (Type::Scalar(x), Type::Scalar(y)) if side.contains(*x, *y) => return,
+                (Type::Scalar(_), Type::Scalar(_)) => break InterfaceChange::Element,
+                _ if self.kinds_fit(side, a, b) => return,
+                _ => break InterfaceChange::Kind,
             }
         };
-        if !side.wider(a.elem, b.elem) {
-            found.push(reason(self, place(), Change::Element));
-        }
-        self.shapes(found, side, &given.name, (a, b), &reason);
+        self.report_types(side, given, expected, change);
+    }
+
+    fn report_types(&mut self, side: Side, given: &Parameter, expected: &Parameter, change: InterfaceChange) {
+        let path = side.path(given);
+        let (given, expected) = (self.given.show(&given.ty), self.expected.show(&expected.ty));
+        self.report(path, change, given, expected);
     }
 
     fn shapes(
         &mut self,
-        found: &mut Vec<Reason>,
         side: Side,
-        name: &str,
-        (a, b): (&TensorType, &TensorType),
-        reason: &dyn Fn(&Self, Place, Change) -> Reason,
+        (given, a): (&Parameter, &TensorType),
+        (expected, b): (&Parameter, &TensorType),
     ) {
-        let place = |axis: Option<usize>| match (side, axis) {
-            (Side::Input, None) => Place::Input(name.to_owned()),
-            (Side::Input, Some(axis)) => Place::InputAxis(name.to_owned(), axis),
-            (Side::Output, None) => Place::Output(name.to_owned()),
-            (Side::Output, Some(axis)) => Place::OutputAxis(name.to_owned(), axis),
-        };
-        let (shape, expected) = match (&a.shape, &b.shape, side) {
+        let (a, b) = match (&a.shape, &b.shape, side) {
             (None, _, Side::Input) | (_, None, Side::Output) => return,
             (Some(a), Some(b), _) if a.len() == b.len() => (a, b),
             (Some(_), _, Side::Input | Side::Output) | (None, Some(_), Side::Output) => {
-                found.push(reason(self, place(None), Change::Rank));
-                return;
+                return self.report_types(side, given, expected, InterfaceChange::Rank);
             }
         };
-        for (axis, (x, y)) in shape.iter().zip(expected).enumerate() {
+        for (axis, (x, y)) in a.iter().zip(b).enumerate() {
             if !self.matching.fits(*x, *y) {
-                let whole = reason(self, place(Some(axis)), Change::Extent);
+                let path =
+                    side.path(given).into_iter().chain([PathStep::Part("shape"), PathStep::Element(axis)]);
                 let given = self.given.dims.display(*x).to_string();
                 let expected = self.expected.dims.display(*y).to_string();
-                found.push(Reason { given, expected, ..whole });
+                self.report(path, InterfaceChange::Extent, given, expected);
             }
         }
     }
 
-    /// Types of different kinds fit where one of them is not known down to a kind.
+    /// Whether types of different kinds fit, because the kind of one is unknown.
     fn kinds_fit(&self, side: Side, given: &Type, expected: &Type) -> bool {
-        let (wide, narrow) = match side {
-            Side::Input => (given, expected),
-            Side::Output => (expected, given),
-        };
+        let (wide, narrow) = side.wide_and_narrow(given, expected);
         match (wide, narrow) {
             (Type::Unknown(None), _) => true,
             (Type::Leaf(a), Type::Leaf(b)) => a == b,
@@ -489,7 +422,7 @@ impl Cx<'_> {
     }
 }
 
-/// Which list a parameter stands in.
+/// The list of a parameter.
 #[derive(Clone, Copy)]
 enum Side {
     Input,
@@ -497,12 +430,25 @@ enum Side {
 }
 
 impl Side {
-    /// Whether a given parameter takes every element type that callers give, or gives none that they do not expect.
-    fn wider(self, given: ElemSet, expected: ElemSet) -> bool {
-        let (wide, narrow) = match self {
+    fn path(self, parameter: &Parameter) -> [PathStep; 2] {
+        let list = match self {
+            Self::Input => INPUTS,
+            Self::Output => OUTPUTS,
+        };
+        [list, PathStep::Field(parameter.name.clone())]
+    }
+
+    /// The type that must contain the other, and that other.
+    fn wide_and_narrow<T>(self, given: T, expected: T) -> (T, T) {
+        match self {
             Self::Input => (given, expected),
             Self::Output => (expected, given),
-        };
+        }
+    }
+
+    /// Whether the element types of the wider side contain those of the narrower one.
+    fn contains(self, given: ElemSet, expected: ElemSet) -> bool {
+        let (wide, narrow) = self.wide_and_narrow(given, expected);
         wide.intersect(narrow) == narrow
     }
 }

@@ -1,50 +1,49 @@
-//! Types of a pool as interfaces.
+//! Decoding of interfaces from types of a pool.
 
 use std::sync::Arc;
 
 use typeloom_pool::{ConstDescriptor, Descriptor, Idx, Pool, Tag, Variable};
 use typeloom_solver::dim::{Condition, DimId, Dims, Relation};
-use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::solution::{TensorType, Type};
+use typeloom_solver::elem::ElemSet;
+use typeloom_solver::solution::{Constructor, TensorType, Type};
 use typeloom_solver::universe::Universe;
 
 use crate::encode::{CONDITIONS, DEFAULT, ELEMENTS, INPUTS, OUTPUTS, SPARSE, relation_name};
 use crate::{Interface, Parameter, extents};
 
-/// Every relation of a condition.
 const RELATIONS: [Relation; 5] =
     [Relation::Equal, Relation::AtMost, Relation::OneOrEqual, Relation::Broadcast, Relation::Divides];
 
-/// The deepest nesting of constructors and expressions that is read.
+/// The maximum nesting of constructors and expressions.
 const MAX_DEPTH: usize = 64;
 
-/// The most parts of extents that are read: a shared expression can unfold to more than there is memory.
+/// The maximum number of parts of extents. A shared expression can unfold to more than fits in memory.
 const MAX_PARTS: usize = 1 << 20;
 
-/// Why a type is not the interface of a program.
+/// Error of [`Interface::from_pool`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnInterface {
-    /// It is not a function from one struct to another.
+    /// The type is not a function from one struct to another.
     #[error("the type is not a function from inputs to outputs")]
     NotAFunction,
-    /// A parameter has a type that programs do not have.
+    /// The type of a parameter is not a type of models.
     #[error("`{parameter}` has a type that no value of a program has")]
     Parameter {
-        /// Its name.
+        /// The name of the parameter.
         parameter: String,
     },
     /// A condition is not a known relation between two extents.
     #[error("a condition is not a known relation between two extents")]
     Condition,
-    /// A parameter's type is larger than any program's.
+    /// The type of a parameter exceeds the limits of models.
     #[error("`{parameter}` has a type that is too large")]
     TooLarge {
-        /// Its name.
+        /// The name of the parameter.
         parameter: String,
     },
 }
 
-enum Failed {
+enum DecodeError {
     Kind,
     Size,
 }
@@ -57,7 +56,7 @@ struct Decoder<'p> {
 }
 
 impl Interface {
-    /// Reads an interface back from a pool. Its symbols have lost their names and are called `A`, `B`, ...
+    /// Decodes an interface. Types of a pool have no names of symbols, so these are `A`, `B`, ...
     ///
     /// # Errors
     /// [`NotAnInterface`].
@@ -106,8 +105,8 @@ impl Decoder<'_> {
             };
             match self.ty(ty) {
                 Ok(ty) => parameters.push(Parameter { name, ty, optional, assumed: false }),
-                Err(Failed::Kind) => return Err(NotAnInterface::Parameter { parameter: name }),
-                Err(Failed::Size) => return Err(NotAnInterface::TooLarge { parameter: name }),
+                Err(DecodeError::Kind) => return Err(NotAnInterface::Parameter { parameter: name }),
+                Err(DecodeError::Size) => return Err(NotAnInterface::TooLarge { parameter: name }),
             }
         }
         Ok(parameters)
@@ -136,55 +135,51 @@ impl Decoder<'_> {
         Ok(conditions)
     }
 
-    fn ty(&mut self, ty: Idx) -> Result<Type, Failed> {
-        let mut wraps: Vec<Option<Elem>> = Vec::new();
-        let mut lists = Vec::new();
+    fn ty(&mut self, ty: Idx) -> Result<Type, DecodeError> {
+        let mut constructors: Vec<Constructor> = Vec::new();
         let mut at = ty;
-        let mut made = loop {
-            if wraps.len() > MAX_DEPTH {
-                return Err(Failed::Size);
+        let mut decoded = loop {
+            if constructors.len() > MAX_DEPTH {
+                return Err(DecodeError::Size);
             }
             match self.pool.get(at) {
                 Descriptor::Container { tag: Tag::List, child } => {
-                    wraps.push(None);
-                    lists.push(true);
+                    constructors.push(Constructor::Sequence);
                     at = child;
                 }
                 Descriptor::Container { tag: Tag::Option, child } => {
-                    wraps.push(None);
-                    lists.push(false);
+                    constructors.push(Constructor::Optional);
                     at = child;
                 }
                 Descriptor::TwoChild { tag: Tag::Map, child1, child2 } => {
-                    let key = self.element(child1).and_then(ElemSet::single).ok_or(Failed::Kind)?;
-                    wraps.push(Some(key));
-                    lists.push(false);
+                    let key = self.element(child1).and_then(ElemSet::single).ok_or(DecodeError::Kind)?;
+                    constructors.push(Constructor::Map(key));
                     at = child2;
                 }
                 Descriptor::Tensor { element, dims } => break Type::Tensor(self.tensor(element, dims)?),
                 Descriptor::Applied { name, args } if name == SPARSE && args.len() == 1 => {
                     let Descriptor::Tensor { element, dims } = self.pool.get(args[0]) else {
-                        return Err(Failed::Kind);
+                        return Err(DecodeError::Kind);
                     };
                     break Type::Sparse(self.tensor(element, dims)?);
                 }
                 Descriptor::Primitive(Tag::Any) => break Type::Unknown(None),
-                Descriptor::Primitive(_) => break Type::Scalar(self.element(at).ok_or(Failed::Kind)?),
+                Descriptor::Primitive(_) => break Type::Scalar(self.element(at).ok_or(DecodeError::Kind)?),
                 Descriptor::Opaque { name } => {
                     let node = self.universe.lattice().lookup(&name).map(|node| node.no);
-                    break Type::Leaf(node.ok_or(Failed::Kind)?);
+                    break Type::Leaf(node.ok_or(DecodeError::Kind)?);
                 }
-                _ => return Err(Failed::Kind),
+                _ => return Err(DecodeError::Kind),
             }
         };
-        for (key, is_list) in wraps.into_iter().zip(lists).rev() {
-            made = match key {
-                Some(key) => Type::Map(key, Box::new(made)),
-                None if is_list => Type::Sequence(Box::new(made)),
-                None => Type::Optional(Box::new(made)),
+        for constructor in constructors.into_iter().rev() {
+            decoded = match constructor {
+                Constructor::Map(key) => Type::Map(key, Box::new(decoded)),
+                Constructor::Sequence => Type::Sequence(Box::new(decoded)),
+                Constructor::Optional => Type::Optional(Box::new(decoded)),
             };
         }
-        Ok(made)
+        Ok(decoded)
     }
 
     fn element(&self, element: Idx) -> Option<ElemSet> {
@@ -198,8 +193,8 @@ impl Decoder<'_> {
         }
     }
 
-    fn tensor(&mut self, element: Idx, dims: Option<Vec<Idx>>) -> Result<TensorType, Failed> {
-        let elem = self.element(element).ok_or(Failed::Kind)?;
+    fn tensor(&mut self, element: Idx, dims: Option<Vec<Idx>>) -> Result<TensorType, DecodeError> {
+        let elem = self.element(element).ok_or(DecodeError::Kind)?;
         let shape = match dims {
             None => None,
             Some(dims) => Some(dims.into_iter().map(|dim| self.dim(dim, 0)).collect::<Result<_, _>>()?),
@@ -207,10 +202,10 @@ impl Decoder<'_> {
         Ok(TensorType { elem, shape })
     }
 
-    fn dim(&mut self, dim: Idx, depth: usize) -> Result<DimId, Failed> {
-        self.parts = self.parts.checked_sub(1).ok_or(Failed::Size)?;
+    fn dim(&mut self, dim: Idx, depth: usize) -> Result<DimId, DecodeError> {
+        self.parts = self.parts.checked_sub(1).ok_or(DecodeError::Size)?;
         if depth > MAX_DEPTH {
-            return Err(Failed::Size);
+            return Err(DecodeError::Size);
         }
         let inner = depth + 1;
         Ok(match self.pool.get(dim) {
@@ -241,24 +236,24 @@ impl Decoder<'_> {
                 }
                 ConstDescriptor::Min(parts) => {
                     let parts = self.dims_of(parts, inner)?;
-                    parts.into_iter().reduce(|a, b| self.dims.min(a, b)).ok_or(Failed::Kind)?
+                    parts.into_iter().reduce(|a, b| self.dims.min(a, b)).ok_or(DecodeError::Kind)?
                 }
                 ConstDescriptor::Max(parts) => {
                     let parts = self.dims_of(parts, inner)?;
-                    parts.into_iter().reduce(|a, b| self.dims.max(a, b)).ok_or(Failed::Kind)?
+                    parts.into_iter().reduce(|a, b| self.dims.max(a, b)).ok_or(DecodeError::Kind)?
                 }
                 ConstDescriptor::Unknown => self.dims.fresh(),
             },
-            _ => return Err(Failed::Kind),
+            _ => return Err(DecodeError::Kind),
         })
     }
 
-    fn dims_of(&mut self, parts: Vec<Idx>, depth: usize) -> Result<Vec<DimId>, Failed> {
+    fn dims_of(&mut self, parts: Vec<Idx>, depth: usize) -> Result<Vec<DimId>, DecodeError> {
         parts.into_iter().map(|part| self.dim(part, depth)).collect()
     }
 }
 
-/// `A`, `B`, ..., `Z`, `A1`, ...
+/// The name of a symbol: `A`, `B`, ..., `Z`, `A1`, ...
 fn letter(index: u32) -> String {
     let letter = char::from(b'A' + u8::try_from(index % 26).unwrap_or(0));
     if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }

@@ -1,4 +1,4 @@
-//! Interfaces as types of a pool.
+//! Encoding of interfaces as types of a pool.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ pub(crate) const INPUTS: &str = "inputs";
 pub(crate) const OUTPUTS: &str = "outputs";
 /// The name of the struct of conditions.
 pub(crate) const CONDITIONS: &str = "conditions";
-/// The constructor around the type of an input that may be left out.
+/// The constructor around the type of an optional input.
 pub(crate) const DEFAULT: &str = "default";
 /// The constructor around a sparse tensor.
 pub(crate) const SPARSE: &str = "sparse";
 
-/// The element types that every pool knows.
+/// The element types with a primitive type in pools.
 pub(crate) const ELEMENTS: [(Elem, Tag); 28] = [
     (Elem::FLOAT, Tag::F32),
     (Elem::UINT8, Tag::U8),
@@ -55,18 +55,18 @@ pub(crate) const ELEMENTS: [(Elem, Tag); 28] = [
     (Elem::FLOAT6E3M2, Tag::F6E3M2),
 ];
 
-/// Why an interface is not a type.
+/// Error of [`Interface::to_pool`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
-    /// The pool refuses a part of it.
+    /// The pool rejects an input or output.
     #[error("`{parameter}` has no portable type: {error}")]
     Parameter {
         /// The name of the input or output.
         parameter: String,
-        /// Why.
+        /// The error of the pool.
         error: PoolError,
     },
-    /// The pool refuses the whole.
+    /// The pool rejects the type as a whole.
     #[error("the interface has no portable type: {0}")]
     Whole(#[from] PoolError),
 }
@@ -75,22 +75,22 @@ struct Encoder<'i, 'p> {
     interface: &'i Interface,
     pool: &'p mut Pool,
     leaves: Leaves,
-    /// The place in the scheme of each symbol and variable.
-    places: HashMap<DimId, u32>,
+    /// The index of each symbol and variable in the scheme.
+    variables: HashMap<DimId, u32>,
 }
 
 impl Interface {
-    /// The interface as a closed type of a pool.
+    /// Encodes the interface as a closed type of a pool.
     ///
     /// # Errors
-    /// [`EncodeError`]: a name that no pool takes, two parameters of one name, extents beyond a pool's limits.
+    /// [`EncodeError`] for a name that pools reject, for two parameters of one name, and for extents beyond the limits of pools.
     pub fn to_pool(&self, pool: &mut Pool) -> Result<Idx, EncodeError> {
         let leaves = Leaves::of(self);
-        let mut encoder = Encoder { interface: self, pool, leaves, places: HashMap::new() };
+        let mut encoder = Encoder { interface: self, pool, leaves, variables: HashMap::new() };
         let inputs = encoder.list(INPUTS, &self.inputs)?;
         let outputs = encoder.list(OUTPUTS, &self.outputs)?;
         let conditions = encoder.conditions(&self.conditions)?;
-        let variables = vec![Sort::Const; encoder.places.len()];
+        let variables = vec![Sort::Const; encoder.variables.len()];
         let function = if conditions.is_empty() {
             pool.function(&[inputs], outputs)?
         } else {
@@ -105,7 +105,7 @@ impl Interface {
     }
 }
 
-/// The type of one value by itself, as a closed type of a pool. Its symbols are variables as those of an interface are.
+/// Encodes the type of one value as a closed type of a pool. Its symbols become variables, as in an interface.
 ///
 /// # Errors
 /// As [`Interface::to_pool`].
@@ -119,13 +119,13 @@ pub fn value_to_pool(
     let interface =
         Interface { inputs: Vec::new(), outputs: vec![value], conditions: Vec::new(), dims, universe };
     let leaves = Leaves::of(&interface);
-    let mut encoder = Encoder { interface: &interface, pool, leaves, places: HashMap::new() };
+    let mut encoder = Encoder { interface: &interface, pool, leaves, variables: HashMap::new() };
     let value = encoder.ty(&interface.outputs[0].ty)?;
-    let variables = vec![Sort::Const; encoder.places.len()];
+    let variables = vec![Sort::Const; encoder.variables.len()];
     Ok(if variables.is_empty() { value } else { pool.scheme(&variables, value)? })
 }
 
-/// The constructor of a condition.
+/// The name of the constructor for a relation.
 pub(crate) fn relation_name(relation: Relation) -> &'static str {
     match relation {
         Relation::Equal => "equal",
@@ -157,7 +157,7 @@ impl Encoder<'_, '_> {
         Ok((self.pool.name(&parameter.name)?, ty))
     }
 
-    /// Each condition as a field named by its number: the relation applied to a tensor type with both sides as extents.
+    /// Encodes each condition as a field named by its number: the relation applied to a tensor type with both sides as extents.
     fn conditions(
         &mut self,
         conditions: &[Condition],
@@ -176,7 +176,7 @@ impl Encoder<'_, '_> {
 
     fn ty(&mut self, ty: &Type) -> Result<Idx, PoolError> {
         let (constructors, inner) = ty.split();
-        let mut made = match inner {
+        let mut encoded = match inner {
             Type::Tensor(tensor) => self.tensor(tensor)?,
             Type::Sparse(tensor) => {
                 let tensor = self.tensor(tensor)?;
@@ -194,16 +194,16 @@ impl Encoder<'_, '_> {
             }
         };
         for constructor in constructors.into_iter().rev() {
-            made = match constructor {
-                Constructor::Sequence => self.pool.list(made)?,
+            encoded = match constructor {
+                Constructor::Sequence => self.pool.list(encoded)?,
                 Constructor::Map(key) => {
                     let key = self.element(ElemSet::of(key))?;
-                    self.pool.map(key, made)?
+                    self.pool.map(key, encoded)?
                 }
-                Constructor::Optional => self.pool.option(made)?,
+                Constructor::Optional => self.pool.option(encoded)?,
             };
         }
-        Ok(made)
+        Ok(encoded)
     }
 
     fn element(&mut self, set: ElemSet) -> Result<Idx, PoolError> {
@@ -234,9 +234,9 @@ impl Encoder<'_, '_> {
             DimView::Constant(value) => self.pool.dim_const(value),
             DimView::Symbol | DimView::Variable if self.leaves.is_idle(dim) => self.pool.dim_unknown(),
             DimView::Symbol | DimView::Variable => {
-                let next = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
-                let place = *self.places.entry(dim).or_insert(next);
-                self.pool.bound(0, place, Sort::Const)
+                let next = u32::try_from(self.variables.len()).expect("there are fewer than 2^32 dims");
+                let index = *self.variables.entry(dim).or_insert(next);
+                self.pool.bound(0, index, Sort::Const)
             }
             DimView::Sum(constant, terms) => {
                 let mut summands = vec![self.pool.dim_const(constant)?];

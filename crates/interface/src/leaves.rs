@@ -1,4 +1,4 @@
-//! The symbols and variables of an interface: who chooses them, and which say anything.
+//! Classification of the symbols and variables of an interface: chosen by the caller or by the program.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,12 +6,12 @@ use typeloom_solver::dim::DimId;
 
 use crate::{Interface, Parameter, extents};
 
-/// Who chooses which symbols and variables.
+/// The symbols and variables of an interface.
 #[derive(Debug, Default)]
 pub(crate) struct Leaves {
-    /// Those of inputs, which the caller chooses.
+    /// The ones in inputs and conditions; the caller chooses them.
     pub(crate) of_caller: HashSet<DimId>,
-    /// How often each of the others occurs in outputs, and whether always by itself.
+    /// The occurrences in outputs of the others; the program chooses them.
     of_program: HashMap<DimId, Occurrence>,
 }
 
@@ -44,7 +44,7 @@ impl Leaves {
         leaves
     }
 
-    /// Whether a symbol or variable that the program chooses says nothing about anything else.
+    /// Whether a symbol or variable is chosen by the program and related to no other extent.
     pub(crate) fn is_idle(&self, leaf: DimId) -> bool {
         self.of_program.get(&leaf).is_some_and(|seen| seen.count == 1 && !seen.in_expression)
     }
@@ -57,7 +57,7 @@ pub(crate) fn leaves_of(interface: &Interface, dim: DimId) -> Vec<DimId> {
     leaves
 }
 
-/// Every extent with its parameter.
+/// Returns every extent with its parameter.
 pub(crate) fn dims_of(parameters: &[Parameter]) -> impl Iterator<Item = (&Parameter, DimId)> {
     parameters.iter().flat_map(|parameter| extents(&parameter.ty).iter().map(move |dim| (parameter, *dim)))
 }

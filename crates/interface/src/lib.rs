@@ -1,23 +1,23 @@
-//! Interfaces: what a caller of a program has to know, and no more.
+//! Interfaces of models: the inputs, outputs and conditions that a caller depends on.
 //!
-//! An [`Interface`] lists inputs and outputs by name and in order, each with its type; an input that the program has a
-//! value for of its own is an optional parameter. Extents are numbers, expressions over symbols, or unknown. Nothing else
-//! is part of it: not the operator sets, not the names of values inside, not the weights.
+//! An [`Interface`] lists inputs and outputs by name and in order, each with its type. An input with a default value is an
+//! optional parameter. Extents are numbers, expressions over symbols, or unknown. Operator sets, names of inner values and
+//! weights are not part of an interface.
 //!
 //! # As a type
 //!
-//! [`Interface::to_pool`] gives a type of the [pool](typeloom_pool), whose digest means the same everywhere:
+//! [`Interface::to_pool`] returns a type of the [pool](typeloom_pool), whose digest is the same in every process:
 //!
 //! ```text
 //! forall A, B. (struct inputs { x: Tensor<f32, [A, B]>, scale: default<Tensor<f32, []>> })
 //!           -> struct outputs { y: Tensor<f32, [A, B]> }
 //! ```
 //!
-//! Symbols are variables of the scheme, numbered by first use, so that their names are no part of the type. So are the
-//! extents of inputs that nobody named: a caller chooses them as well. A variable that occurs in outputs alone stands for
-//! a number that the program chooses; where it occurs once and by itself it says nothing, and is an unknown extent.
+//! Symbols are variables of the scheme, numbered by first use, so the type does not depend on their names. Anonymous extents
+//! of inputs are variables too, because the caller chooses them. A variable that occurs only in outputs is a number that the
+//! program chooses. If it occurs once, and not in an expression, it is encoded as an unknown extent.
 //!
-//! The conditions that operators place on the symbols of inputs are a second parameter, where there are any:
+//! The conditions of operators on the symbols of inputs are a second parameter, if there are any:
 //!
 //! ```text
 //! forall A. (struct inputs { x: Tensor<f32, [A]> }, struct conditions { 0: at-most<Tensor<bool, [A, 64]>> }) -> ...
@@ -25,7 +25,9 @@
 //!
 //! # Compatibility
 //!
-//! See [`compare`](compare()). The rules are in `spec/interfaces.md`.
+//! [`compare()`] decides whether one model can replace another. The rules are in `spec/interfaces.md`. Symbols are matched
+//! on the solver's dims, which decide equality of expressions, and not on ids of a pool. Positions count by default,
+//! because some runtimes bind outputs by position.
 
 pub mod bundle;
 mod compare;
@@ -35,53 +37,75 @@ mod leaves;
 mod matching;
 
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 
+use typeloom_ops::catalogue::Standard;
 use typeloom_solver::dim::{Condition, DimId, Dims};
-use typeloom_solver::model::Checked;
+use typeloom_solver::model::{CheckError, Checked, Options, check};
 use typeloom_solver::program::Origin;
 use typeloom_solver::solution::Type;
 use typeloom_solver::universe::Universe;
 
-pub use compare::{Binding, Change, Comparison, Difference, Direction, Place, compare};
+pub use compare::{InterfaceChange, InterfaceComparison, InterfaceDifference, PortIdentity, compare};
 pub use decode::NotAnInterface;
 pub use encode::{EncodeError, value_to_pool};
 
 /// The label of a model's interface in a bundle.
 pub const MAIN: &str = "main";
 
-/// Inputs and outputs with their types.
+/// Inputs, outputs and conditions of a model.
 #[derive(Clone)]
 pub struct Interface {
-    /// What callers give.
+    /// The inputs in order.
     pub inputs: Vec<Parameter>,
-    /// What they get.
+    /// The outputs in order.
     pub outputs: Vec<Parameter>,
-    /// The conditions on the symbols of inputs under which the program runs.
+    /// The conditions on the symbols of inputs without which the model fails.
     pub conditions: Vec<Condition>,
-    /// The extents that the types are made of.
+    /// The arena of the extents.
     pub dims: Dims,
-    /// The element types and the tree.
+    /// The element types and the type tree.
     pub universe: Arc<Universe>,
 }
 
 /// An input or output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name.
+    /// The name that callers use.
     pub name: String,
-    /// Its type.
+    /// The solved type.
     pub ty: Type,
-    /// Whether a caller may leave it out; never of an output.
+    /// Whether a caller may omit it. Never true for outputs.
     pub optional: bool,
-    /// Whether the type of an output rests on a declaration that the graph neither confirms nor refutes. Not part of the
-    /// portable type.
+    /// Whether the type of an output comes from a declaration that the graph neither confirms nor refutes. Not part of
+    /// the portable type.
     pub assumed: bool,
 }
 
 impl Interface {
-    /// The interface of a checked model, in the types that were solved. What callers cannot give, such as an initializer
-    /// that an old model lists as an input, is no part of it.
+    /// The interface of a serialized model with the standard operators.
+    ///
+    /// ```
+    /// use typeloom_interface::Interface;
+    /// use typeloom_onnx::prost::Message;
+    /// use typeloom_onnx::text::parse_model;
+    ///
+    /// let text = "<ir_version: 10, opset_import: [\"\" : 21]> g (float[N, 3] x) => (y) { y = Relu(x) }";
+    /// let model = parse_model(text)?.encode_to_vec();
+    /// assert_eq!(Interface::of(&model)?.to_string(), "(x: float[N, 3]) -> (y: float[N, 3])");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CheckError`] for a model that cannot be checked. Type errors are not reported; the types of values in error are
+    /// unknown.
+    pub fn of(model: &[u8]) -> Result<Self, CheckError> {
+        Ok(Self::of_checked(&mut check(model, &Standard, Universe::standard(), &Options::default())?))
+    }
+
+    /// The interface of a checked model. Inputs that callers cannot set, such as initializers that models before IR 4 list
+    /// as inputs, are left out.
     pub fn of_checked(checked: &mut Checked<'_>) -> Self {
         let body = checked.body();
         let root = body.graph(body.root());
@@ -108,7 +132,7 @@ impl Interface {
         Self { inputs, outputs, conditions, dims, universe }
     }
 
-    /// The named symbols in the order of their first use.
+    /// The names of the symbols in the order of their first use.
     #[must_use]
     pub fn symbols(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
@@ -123,16 +147,40 @@ impl Interface {
         names
     }
 
-    /// The conditions as text: `seq <= 64`.
+    /// The conditions as text, such as `seq <= 64`.
     #[must_use]
     pub fn shown_conditions(&self) -> Vec<String> {
         self.conditions.iter().map(|condition| self.dims.display_condition(*condition).to_string()).collect()
     }
 
-    /// A type of the interface, as ONNX writes it.
+    /// A type of the interface in the syntax of ONNX.
     #[must_use]
     pub fn show(&self, ty: &Type) -> String {
         ty.display(&self.universe, &self.dims).to_string()
+    }
+}
+
+/// Formats the signature: `(x: float[N], bias?: float[]) -> (y: float[N]) where N <= 64`.
+impl fmt::Display for Interface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |parameters: &[Parameter]| {
+            let one = |it: &Parameter| {
+                let mark = if it.optional { "?" } else { "" };
+                format!("{}{mark}: {}", it.name, self.show(&it.ty))
+            };
+            parameters.iter().map(one).collect::<Vec<_>>().join(", ")
+        };
+        write!(f, "({}) -> ({})", list(&self.inputs), list(&self.outputs))?;
+        if !self.conditions.is_empty() {
+            write!(f, " where {}", self.shown_conditions().join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Interface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Interface({self})")
     }
 }
 

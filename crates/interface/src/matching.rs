@@ -1,16 +1,15 @@
-//! Extents of one interface against those of another.
+//! One-sided matching of the extents of two interfaces.
 //!
-//! A *given* interface is to stand where an *expected* one stood. Callers know the expected one: they choose its
-//! input symbols, whatever numbers those are, so these are rigid. The given one's input symbols take whatever numbers
-//! the callers give: they are matched. In outputs it is the other way round: a symbol that the given program chooses
-//! is rigid, one that the expected program chose is matched.
+//! A *given* program replaces an *expected* one. Callers choose the input symbols of the expected interface freely, so these
+//! are rigid; the input symbols of the given interface are open, and bound to what callers pass. In outputs, symbols that
+//! the given program chooses are rigid, and those that the expected program chooses are open.
 //!
-//! First every extent that is a lone symbol is matched, then the expressions are solved for what is left, in rounds, and
-//! where that is stuck, symbols are paired so that an expression becomes equal. At last everything is compared with all
-//! that was matched put in.
+//! Algorithm: bind every extent that is a single open symbol; then solve the equations of expressions for open symbols, in
+//! rounds; where no round makes progress, try to bind the open symbols of one pair to its rigid ones. Finally compare all
+//! pairs after substitution.
 //!
-//! **Invariant:** two extents fit only if they are equal for all values of the rigid symbols. What cannot be decided does
-//! not fit.
+//! **Invariant:** two extents fit only if they are equal for all values of the rigid symbols. Undecided equality does not
+//! fit.
 
 use std::collections::HashMap;
 
@@ -19,27 +18,26 @@ use typeloom_solver::dim::{Condition, Decision, DimId, Dims, Domain, Solved, Ver
 use crate::Interface;
 use crate::leaves::{Leaves, dims_of};
 
-/// The most symbols of one extent, open or fixed, among which a match is looked for.
+/// The maximum numbers of open and of rigid symbols in a pair of extents whose bindings are enumerated.
 const MAX_GUESSED: usize = 4;
 
-/// Two interfaces in one arena.
+/// The extents of two interfaces in one arena.
 pub(crate) struct Matching {
     dims: Dims,
     given: Side,
     expected: Side,
-    /// What matched symbols stand for.
+    /// The bindings of symbols.
     values: Vec<(DimId, DimId)>,
-    /// The symbols that may be matched and are not yet.
+    /// The open symbols without a binding.
     open: Vec<DimId>,
 }
 
-/// The extents of one interface, copied.
+/// The extents of one interface, and their copies in the arena.
 #[derive(Default)]
 struct Side {
     copies: HashMap<DimId, DimId>,
 }
 
-/// Which interface an extent is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     Given,
@@ -70,7 +68,7 @@ impl Matching {
             let open = &mut self.open;
             let mut leaf = |dims: &mut Dims, leaf: DimId| {
                 *known.entry(leaf).or_insert_with(|| {
-                    // Names are made up, so that symbols of the two sides never meet by accident.
+                    // Generated names keep the symbols of the two sides distinct.
                     let side = if of == Of::Given { "given" } else { "expected" };
                     let symbol = dims.symbol(&format!("{side} {leaf:?}"));
                     if leaves.of_caller.contains(&leaf) == (of == Of::Given) {
@@ -88,7 +86,7 @@ impl Matching {
         }
     }
 
-    /// Matches pairs of a given and an expected extent, as far as they decide what open symbols stand for.
+    /// Binds open symbols by pairs of a given and an expected extent.
     pub(crate) fn match_all(&mut self, pairs: &[(DimId, DimId)]) {
         let pairs: Vec<(DimId, DimId)> =
             pairs.iter().filter_map(|(given, expected)| self.pair(*given, *expected)).collect();
@@ -97,18 +95,18 @@ impl Matching {
                 self.bind(expected, given);
             }
         }
-        // Each round matches a symbol or is the last.
+        // Each round except the last binds a symbol.
         loop {
             let before = self.open.len();
             for &(given, expected) in &pairs {
                 let (given, expected) =
                     (self.dims.substitute(given, &self.values), self.dims.substitute(expected, &self.values));
-                // An extent is never negative, and a symbol stands for one.
+                // A symbol is an extent, and extents are not negative.
                 if let Solved::Symbol { symbol, value } = self.dims.solve_for(given, expected)
                     && self.dims.is_non_negative(value)
                     && !self.bind(symbol, value)
                 {
-                    // An equation of two symbols names the younger one, whichever that is.
+                    // An equation of two symbols is solved for the younger one, open or not.
                     self.bind(value, symbol);
                 }
             }
@@ -118,8 +116,8 @@ impl Matching {
         }
     }
 
-    /// Lets the open symbols of a pair stand for symbols of the other side, if that makes the two equal: `a*b` is `b*c`
-    /// for one choice, though neither is solved for anything. What is guessed is checked like all else.
+    /// Binds the open symbols of a pair to rigid symbols such that the pair is equal, as in `a*b` and `b*c`, which no
+    /// equation solves. The final comparison checks the bindings.
     fn guess(&mut self, (given, expected): (DimId, DimId)) -> bool {
         let given = self.dims.substitute(given, &self.values);
         let expected = self.dims.substitute(expected, &self.values);
@@ -142,8 +140,8 @@ impl Matching {
         false
     }
 
-    /// The conditions of the given interface that those of the expected one do not imply. A condition on a symbol that was
-    /// not matched is left out: the parameter that declares it differs already.
+    /// The conditions of the given interface that those of the expected one do not imply. A condition on an unbound symbol
+    /// is left out, because the parameter that declares the symbol already differs.
     pub(crate) fn stronger(&mut self, given: &Interface, expected: &Interface) -> Vec<Condition> {
         let mut domain = Domain::nonempty();
         for condition in &expected.conditions {
@@ -178,7 +176,7 @@ impl Matching {
         Some((*self.given.copies.get(&given)?, *self.expected.copies.get(&expected)?))
     }
 
-    /// Lets an open symbol stand for an extent without open symbols.
+    /// Binds an open symbol to an extent without open symbols.
     fn bind(&mut self, symbol: DimId, value: DimId) -> bool {
         let Some(at) = self.open.iter().position(|open| *open == symbol) else { return false };
         let value = self.dims.substitute(value, &self.values);
@@ -190,7 +188,7 @@ impl Matching {
         true
     }
 
-    /// Whether two extents are equal whatever the rigid symbols are.
+    /// Whether two extents are equal for all values of the rigid symbols.
     pub(crate) fn fits(&mut self, given: DimId, expected: DimId) -> bool {
         let Some((given, expected)) = self.pair(given, expected) else { return false };
         let given = self.dims.substitute(given, &self.values);

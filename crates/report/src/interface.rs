@@ -11,7 +11,7 @@
 //! ```
 
 use serde_json::{Map, Value, json};
-use typeloom_interface::{Change, Comparison, Difference, Direction, Interface, Parameter};
+use typeloom_interface::{Interface, InterfaceChange, InterfaceComparison, InterfaceDifference, Parameter};
 use typeloom_onnx::text::escape;
 
 use crate::infer::type_value;
@@ -111,54 +111,49 @@ pub fn value(label: &str, interface: &Interface, digest: &str, signature: &str) 
 
 /// One difference as a line: the location, the change, and the broken direction.
 #[must_use]
-pub fn difference(export: &str, difference: &Difference) -> String {
-    let Difference { place, change, old, new, breaks_backward, breaks_forward } = difference;
-    let breaks = match (breaks_backward, breaks_forward) {
+pub fn difference(export: &str, difference: &InterfaceDifference) -> String {
+    let InterfaceDifference { path, change, old, new, breaks } = difference;
+    let effect = match (breaks.backward, breaks.forward) {
         (true, true) => "breaks both ways",
         (true, false) => "breaks backward",
         (false, true) => "breaks forward",
         (false, false) => "breaks nothing",
     };
     let what = match change {
-        Change::InputAdded if *breaks_backward => format!("added without a default, {new}"),
-        Change::InputAdded => format!("added with a default, {new}"),
-        Change::OutputAdded => format!("added, {new}"),
-        Change::InputRemoved | Change::OutputRemoved => format!("removed, was {old}"),
-        Change::DefaultAdded => "may be left out now".to_owned(),
-        Change::DefaultRemoved => "may not be left out any more".to_owned(),
-        Change::InputOrder | Change::OutputOrder => format!("order changed from ({old}) to ({new})"),
-        Change::ConditionAdded => "needed now".to_owned(),
-        Change::ConditionRemoved => "not needed any more".to_owned(),
-        Change::Kind | Change::Element | Change::Rank | Change::Extent => format!("{old} -> {new}"),
+        InterfaceChange::InputAdded if breaks.backward => format!("added without a default, {new}"),
+        InterfaceChange::InputAdded => format!("added with a default, {new}"),
+        InterfaceChange::OutputAdded => format!("added, {new}"),
+        InterfaceChange::InputRemoved | InterfaceChange::OutputRemoved => format!("removed, was {old}"),
+        InterfaceChange::DefaultAdded => "may be left out now".to_owned(),
+        InterfaceChange::DefaultRemoved => "may not be left out any more".to_owned(),
+        InterfaceChange::InputOrder | InterfaceChange::OutputOrder => {
+            format!("order changed from ({old}) to ({new})")
+        }
+        InterfaceChange::ConditionAdded => "needed now".to_owned(),
+        InterfaceChange::ConditionRemoved => "not needed any more".to_owned(),
+        InterfaceChange::Kind
+        | InterfaceChange::Element
+        | InterfaceChange::Rank
+        | InterfaceChange::Extent => format!("{old} -> {new}"),
     };
-    let place = if export.is_empty() { place.to_string() } else { format!("{export}: {place}") };
-    escape(&format!("{place}: {what} ({breaks})")).into_owned()
+    let path = if export.is_empty() { path.to_string() } else { format!("{export}: {path}") };
+    escape(&format!("{path}: {what} ({effect})")).into_owned()
 }
 
 /// A comparison as JSON, without the names of the files.
 #[must_use]
-pub fn comparison(export: &str, comparison: &Comparison) -> Vec<Value> {
-    let one = |it: &Difference| {
+pub fn comparison(export: &str, comparison: &InterfaceComparison) -> Vec<Value> {
+    let one = |it: &InterfaceDifference| {
         json!({
             "export": export,
-            "path": it.place.to_string(),
+            "path": it.path.to_string(),
             "code": it.change.code(),
             "old": it.old,
             "new": it.new,
-            "breaks": {"backward": it.breaks_backward, "forward": it.breaks_forward},
+            "breaks": {"backward": it.breaks.backward, "forward": it.breaks.forward},
             "breaking": comparison.is_breaking(it),
             "message": difference("", it),
         })
     };
     comparison.differences.iter().map(one).collect()
-}
-
-/// The word for a direction.
-#[must_use]
-pub fn direction(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Backward => "backward",
-        Direction::Forward => "forward",
-        Direction::Full => "full",
-    }
 }

@@ -11,8 +11,10 @@
 
 use serde_json::{Value, json};
 use typeloom_onnx::text::escape;
-use typeloom_rewrite::coerce::{Cast, Copied, Declaration, Hunk, Reading, Refused, Repair};
-use typeloom_rewrite::mend::{Moved, Reshaped};
+use typeloom_rewrite::coerce::{
+    Cast, CastUse, CorrectedDeclaration, FunctionCopy, Hunk, RefusedCast, Repair,
+};
+use typeloom_rewrite::mend::{CorrectedShape, MovedNode};
 use typeloom_solver::elem::Elem;
 
 /// The changed places as a unified diff over printed nodes, ending in a line break; empty where nothing changed.
@@ -30,11 +32,11 @@ pub fn diff(old: &str, new: &str, repair: &Repair) -> String {
             }
         }
     }
-    for Reshaped { graph, name, from, to } in &repair.reshaped {
+    for CorrectedShape { graph, name, from, to } in &repair.reshaped {
         text.push_str(&format!("@@ {}declaration of {} @@\n", within(graph), escape(name)));
         text.push_str(&format!("-{}\n+{}\n", escape(from), escape(to)));
     }
-    for Declaration { graph, name, from, to } in &repair.declarations {
+    for CorrectedDeclaration { graph, name, from, to } in &repair.declarations {
         text.push_str(&format!("@@ {}declaration of {} @@\n", within(graph), escape(name)));
         text.push_str(&format!("-{}\n+{}\n", elem(*from), elem(*to)));
     }
@@ -45,7 +47,7 @@ pub fn diff(old: &str, new: &str, repair: &Repair) -> String {
 #[must_use]
 pub fn summary(repair: &Repair) -> String {
     let mut text = String::new();
-    for Moved { graph, node, from, to } in &repair.moved {
+    for MovedNode { graph, node, from, to } in &repair.moved {
         text.push_str(&format!(
             "{}\n",
             escape(&format!("{}{node}: moved from #{from} to #{to}", within(graph)))
@@ -61,14 +63,14 @@ pub fn summary(repair: &Repair) -> String {
         let line = format!("{}{input}: {} -> {to}, {loses}", within(graph), elem(*from));
         text.push_str(&format!("{}\n", escape(&line)));
     }
-    for Copied { function, name, calls } in &repair.copies {
+    for FunctionCopy { function, name, calls } in &repair.copies {
         let line = format!(
             "function {function}: no one set of casts suits all calls; {name} is a copy for {}",
             calls.join(", ")
         );
         text.push_str(&format!("{}\n", escape(&line)));
     }
-    for Refused { value, from, to, calls } in &repair.refused {
+    for RefusedCast { value, from, to, calls } in &repair.refused {
         let called = if calls.is_empty() {
             String::new()
         } else {
@@ -111,12 +113,12 @@ pub fn count(repair: &Repair) -> String {
 /// A repair as JSON, without the names of files.
 #[must_use]
 pub fn value(repair: &Repair) -> Value {
-    let reading = |reading @ Reading { function: _, graph: _, node, operator, at }: &Reading| match node {
+    let reading = |reading @ CastUse { function: _, graph: _, node, operator, at }: &CastUse| match node {
         Some(node) => json!({"graph": reading.graph_text(), "node": node, "operator": operator, "input": at}),
         None => json!({"graph": reading.graph_text(), "output": at}),
     };
     let cast = |cast: &Cast| {
-        let Cast { graph, before, name, input, output, from, to, like, readings } = cast;
+        let Cast { graph, before, name, input, output, from, to, like, uses } = cast;
         json!({
             "graph": graph,
             "before": before,
@@ -127,15 +129,15 @@ pub fn value(repair: &Repair) -> Value {
             "to": elem(*to),
             "like": like,
             "lossy": cast.is_lossy(),
-            "readers": readings.iter().map(reading).collect::<Vec<Value>>(),
+            "readers": uses.iter().map(reading).collect::<Vec<Value>>(),
         })
     };
-    let declaration = |Declaration { graph, name, from, to }: &Declaration| json!({"graph": graph, "name": name, "from": elem(*from), "to": elem(*to)});
+    let declaration = |CorrectedDeclaration { graph, name, from, to }: &CorrectedDeclaration| json!({"graph": graph, "name": name, "from": elem(*from), "to": elem(*to)});
     let hunk = |Hunk { graph, position, before, after }: &Hunk| json!({"graph": graph, "node": position, "before": before, "after": after});
-    let refused = |Refused { value, from, to, calls }: &Refused| json!({"value": value, "from": elem(*from), "to": elem(*to), "calls": calls});
-    let moved = |Moved { graph, node, from, to }: &Moved| json!({"graph": graph, "node": node, "from": from, "to": to});
-    let reshaped = |Reshaped { graph, name, from, to }: &Reshaped| json!({"graph": graph, "name": name, "from": from, "to": to});
-    let copy = |Copied { function, name, calls }: &Copied| json!({"function": function, "name": name, "calls": calls});
+    let refused = |RefusedCast { value, from, to, calls }: &RefusedCast| json!({"value": value, "from": elem(*from), "to": elem(*to), "calls": calls});
+    let moved = |MovedNode { graph, node, from, to }: &MovedNode| json!({"graph": graph, "node": node, "from": from, "to": to});
+    let reshaped = |CorrectedShape { graph, name, from, to }: &CorrectedShape| json!({"graph": graph, "name": name, "from": from, "to": to});
+    let copy = |FunctionCopy { function, name, calls }: &FunctionCopy| json!({"function": function, "name": name, "calls": calls});
     json!({
         "ok": repair.is_ok,
         "changed": repair.file.is_some(),

@@ -1,15 +1,14 @@
-//! Fixes of diagnostics that are known to work: each is made on a copy of the model, and the copy is checked.
+//! Verification of the fixes of diagnostics: each fix is applied to a copy of the model, and the copy is checked.
 //!
-//! The solver proposes a fix where a fault shows one. For element types the planner behind [`repair`]
-//! proposes first: a conversion that it would insert at the node of the diagnostic. A proposal stays if with it, and nothing
-//! else, the diagnostic is gone and no other has come. A proposal after which other problems come to light keeps its help
-//! and loses its [`Fix`]; one that does not remove the diagnostic loses both.
+//! The solver proposes a fix for some kinds of errors. For element types, the conversion that [`repair`] inserts at the node
+//! is tried first. A fix is kept if it alone removes the diagnostic and causes no other. If it removes the diagnostic and
+//! reveals others, the [`Fix`] is dropped and the help is kept. If it does not remove the diagnostic, both are dropped.
 //!
-//! Copies are made of the *skeleton* of a model: large payloads are replaced by references to a file, as nothing that is
-//! checked needs them. So the cost is that of a few checks of the graph, and only for models with diagnostics.
+//! Copies are made of the *skeleton* of a model, in which references to a file replace large payloads, because no check
+//! reads them. The cost is a few checks of the graph, and only for models with diagnostics.
 //!
-//! Limits: the first `MAX_TRIED` diagnostics, and from the `MIN_TRIED`th one on `MAX_BYTES` of copies in all. What is
-//! beyond loses its fix and keeps its help.
+//! Limits: fixes are tried for the first `MAX_TRIED` diagnostics, and after the first `MIN_TRIED` only while all copies
+//! together have less than `MAX_BYTES`. Further diagnostics lose their fix and keep their help.
 
 mod apply;
 
@@ -27,22 +26,22 @@ use typeloom_solver::diagnostic::{Code, Diagnostic, Fix, Location, NodeLocation,
 use typeloom_solver::model::{Checked, Options, check};
 use typeloom_solver::universe::Universe;
 
-use crate::coerce::{Cast, Policy, Reading, repair};
+use crate::coerce::{Cast, CastUse, Policy, repair};
 use crate::mend::{Repairs, mend};
 
-/// For how many diagnostics fixes are tried.
+/// The maximum number of diagnostics whose fixes are tried.
 const MAX_TRIED: usize = 64;
 
-/// For how many diagnostics fixes are tried whatever the size of the model.
+/// The number of diagnostics whose fixes are tried regardless of the size of the model.
 const MIN_TRIED: usize = 4;
 
-/// How many bytes of copies are checked in all.
+/// The maximum number of checked bytes in all copies.
 const MAX_BYTES: usize = 1 << 21;
 
-/// Payloads from this length on are no part of a skeleton.
+/// The minimum length of payloads that a skeleton replaces.
 const LARGE: usize = 1 << 16;
 
-/// How a model is checked.
+/// Parameters of checks.
 struct Settings<'s> {
     catalogue: &'s dyn Catalogue,
     universe: &'s Arc<Universe>,
@@ -64,7 +63,7 @@ pub fn advised(
     diagnostics
 }
 
-/// Tries the fixes of diagnostics of a serialized model, and keeps those that work.
+/// Tries the fixes of diagnostics of a serialized model, and removes those that do not work.
 pub fn advise(
     bytes: &[u8],
     diagnostics: &mut [Diagnostic],
@@ -96,8 +95,8 @@ pub fn advise(
         let mut resolved = false;
         for fix in proposals {
             left = left.saturating_sub(skeleton.len());
-            match outcome(&skeleton, diagnostic, &fix, &before, &settings) {
-                Outcome::Works => {
+            match effect(&skeleton, diagnostic, &fix, &before, &settings) {
+                FixEffect::Works => {
                     if fix != own
                         && let Fix::InsertCast { value, to, .. } = &fix
                     {
@@ -106,8 +105,8 @@ pub fn advise(
                     diagnostic.fix = Some(fix);
                     break;
                 }
-                Outcome::Uncovers => resolved |= fix == own,
-                Outcome::Fails => {}
+                FixEffect::Uncovers => resolved |= fix == own,
+                FixEffect::Fails => {}
             }
         }
         if diagnostic.fix.is_none() && !resolved {
@@ -116,18 +115,18 @@ pub fn advise(
     }
 }
 
-/// What comes of a fix.
+/// Effect of a fix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Outcome {
-    /// The diagnostic is gone, and no other came.
+enum FixEffect {
+    /// The diagnostic is removed, and no other is caused.
     Works,
-    /// The diagnostic is gone, and another came.
+    /// The diagnostic is removed, and another one is revealed.
     Uncovers,
-    /// The diagnostic is still there, or the fix cannot be made.
+    /// The diagnostic remains, or the fix cannot be applied.
     Fails,
 }
 
-/// The model with the fix of one of its diagnostics; `None` where it cannot be made.
+/// Applies the fix of a diagnostic to a model; `None` if it cannot be applied.
 #[must_use]
 pub fn applied(
     bytes: &[u8],
@@ -154,32 +153,32 @@ pub fn applied(
     }
 }
 
-fn outcome(
+fn effect(
     skeleton: &[u8],
     diagnostic: &Diagnostic,
     fix: &Fix,
-    before: &BTreeMap<Key, usize>,
+    before: &BTreeMap<DiagnosticKey, usize>,
     settings: &Settings<'_>,
-) -> Outcome {
+) -> FixEffect {
     let Settings { catalogue, universe, options } = *settings;
     let Some(fixed) = applied(skeleton, diagnostic, fix, (catalogue, universe, options)) else {
-        return Outcome::Fails;
+        return FixEffect::Fails;
     };
-    let Ok(mut checked) = check(&fixed, catalogue, universe, options) else { return Outcome::Fails };
+    let Ok(mut checked) = check(&fixed, catalogue, universe, options) else { return FixEffect::Fails };
     let after = keys(&diagnose(&mut checked));
     let key = key(diagnostic);
-    let count = |of: &BTreeMap<Key, usize>, key: &Key| of.get(key).copied().unwrap_or(0);
+    let count = |of: &BTreeMap<DiagnosticKey, usize>, key: &DiagnosticKey| of.get(key).copied().unwrap_or(0);
     if count(&after, &key) >= count(before, &key) {
-        return Outcome::Fails;
+        return FixEffect::Fails;
     }
-    let is_known = |(key, found): (&Key, &usize)| *found <= count(before, key);
-    if after.iter().all(is_known) { Outcome::Works } else { Outcome::Uncovers }
+    let is_known = |(key, found): (&DiagnosticKey, &usize)| *found <= count(before, key);
+    if after.iter().all(is_known) { FixEffect::Works } else { FixEffect::Uncovers }
 }
 
-/// What two diagnostics have in common that are the same in two versions of a model: positions of nodes may differ.
-type Key = (Code, String);
+/// Identity of a diagnostic in two versions of a model, in which positions of nodes can differ.
+type DiagnosticKey = (Code, String);
 
-fn key(diagnostic: &Diagnostic) -> Key {
+fn key(diagnostic: &Diagnostic) -> DiagnosticKey {
     let mut text = String::with_capacity(diagnostic.message.len());
     let mut after_number_sign = false;
     for letter in diagnostic.message.chars() {
@@ -192,7 +191,7 @@ fn key(diagnostic: &Diagnostic) -> Key {
     (diagnostic.code, text)
 }
 
-fn keys(diagnostics: &[Diagnostic]) -> BTreeMap<Key, usize> {
+fn keys(diagnostics: &[Diagnostic]) -> BTreeMap<DiagnosticKey, usize> {
     let mut keys = BTreeMap::new();
     for diagnostic in diagnostics {
         *keys.entry(key(diagnostic)).or_insert(0) += 1;
@@ -200,7 +199,7 @@ fn keys(diagnostics: &[Diagnostic]) -> BTreeMap<Key, usize> {
     keys
 }
 
-/// The conversion that the planner would insert for the node of a diagnostic.
+/// The conversion that a repair inserts for the node of a diagnostic.
 fn planned(diagnostic: &Diagnostic, casts: &[Cast]) -> Option<Fix> {
     let is_of_types = matches!(
         diagnostic.code,
@@ -211,16 +210,16 @@ fn planned(diagnostic: &Diagnostic, casts: &[Cast]) -> Option<Fix> {
     if !is_of_types || location.function.is_some() {
         return None;
     }
-    let is_own = |it: &&Reading| it.function.is_none() && it.graph == location.graph && it.node == Some(node);
-    let here = |cast: &&Cast| cast.like.is_none() && cast.readings.iter().any(|it| is_own(&it));
+    let is_own = |it: &&CastUse| it.function.is_none() && it.graph == location.graph && it.node == Some(node);
+    let here = |cast: &&Cast| cast.like.is_none() && cast.uses.iter().any(|it| is_own(&it));
     let mut found = casts.iter().filter(here);
     let cast = found.next()?;
     // A diagnostic that needs several fixes is not resolved by one of them.
-    if found.next().is_some() || cast.readings.iter().any(|it| it.node.is_none()) {
+    if found.next().is_some() || cast.uses.iter().any(|it| it.node.is_none()) {
         return None;
     }
-    let own = cast.readings.iter().find(is_own)?;
-    let others = cast.readings.iter().filter(|it| *it != own).filter_map(|it| {
+    let own = cast.uses.iter().find(is_own)?;
+    let others = cast.uses.iter().filter(|it| *it != own).filter_map(|it| {
         let node = NodeLocation { index: it.node?, name: String::new(), operator: it.operator.clone() };
         let location = Location {
             function: it.function.clone(),
@@ -265,6 +264,6 @@ fn skeleton(bytes: &[u8]) -> Result<Vec<u8>, DecodeError> {
             }
         }
     }
-    // Every edit names a record that was just read.
+    // Every edit names a record of the model, so it cannot fail.
     Ok(splice.finish().map_or_else(|_| bytes.to_vec(), |spliced| spliced.to_vec()))
 }

@@ -1,16 +1,14 @@
-//! Solved types in a model file: written in, and taken out again.
+//! Solved types in a model file: written by [`annotate()`], removed by [`strip`].
 //!
-//! Annotating adds an entry to `value_info` for every value whose type is proved and not declared, in each graph and
-//! in the order of its nodes, and fills in what declarations of inputs, outputs and values leave open. Everything else
-//! is copied byte for byte by the [splice writer](typeloom_onnx::splice), so weights are neither read nor moved, and a
-//! file of two gigabytes costs what its graph costs.
+//! [`annotate()`] adds an entry to `value_info` for every value with a proved and undeclared type, in each graph in the
+//! order of nodes, and completes declarations of inputs, outputs and values. The [splice writer](typeloom_onnx::splice)
+//! copies all other bytes, so weights are neither read nor moved, and the cost depends on the size of the graph alone.
 //!
-//! Every entry that is added or changed carries a mark in its `metadata_props`, under [`MARK`]: [`ADDED`], or
-//! [`FILLED`] and the record as it was, in hexadecimal. The marks are what [`strip`] goes by, so stripping works on a
-//! file alone, however many other entries it has, and after other tools have changed other parts of it.
+//! Every added or changed entry has a tag in its `metadata_props`, under [`MARK`]: [`ADDED`], or [`FILLED`] and the old
+//! record in hexadecimal. [`strip`] needs only the tags: neither the old file nor a log that other tools could invalidate.
 //!
-//! **Invariant:** nothing that is not proved is written. Only a settled element type is; an extent that nobody named
-//! stays open; in a function, only what holds for every call in the model.
+//! **Invariant:** only proved types are written: single element types, named extents, and in a function the types that
+//! hold for every call in the model.
 //!
 //! **Invariant:** `strip(annotate(model)) = model`, byte for byte, where the lengths of messages are written in their
 //! shortest form, as every known writer does; and `annotate(annotate(model)) = annotate(model)`.
@@ -30,37 +28,29 @@ use typeloom_solver::program::{Body, BodySource, GraphId, Origin, StepId, ValueI
 use typeloom_solver::solution::Type;
 use typeloom_solver::value_type::ValueType;
 
+use crate::fields::{FUNCTION_VALUE_INFO, GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO};
+
 pub use strip::{Stripped, strip};
 
-/// The key of the mark.
+/// The metadata key of the tag.
 pub const MARK: &str = "typeloom.annotation";
-/// The mark of an entry that was added.
+/// The tag of an added entry.
 pub const ADDED: &str = "added";
-/// The mark of an entry of which parts were filled in; the old record follows.
+/// The tag of a completed entry; the old record follows.
 pub const FILLED: &str = "filled:";
 
-/// The field of a graph that holds inputs.
-const INPUT: u32 = 11;
-/// The field of a graph that holds outputs.
-const OUTPUT: u32 = 12;
-/// The field of a graph that holds types of other values.
-const VALUE_INFO: u32 = 13;
-
-/// The field of a function that holds types of values.
-const FUNCTION_VALUE_INFO: u32 = 12;
-/// The first version of the format in which functions have types of values.
+/// The first version of the format with types of values in functions.
 const FUNCTION_VALUES: i64 = 10;
 
-/// Whether annotations can be told from what was there before.
+/// Form of annotations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Marks {
-    /// They can: [`strip`] takes them out again.
+pub enum AnnotationForm {
+    /// With tags, so that [`strip`] can remove them.
     #[default]
-    Written,
-    /// They cannot: the file has no more in it than the types.
-    LeftOut,
-    /// They cannot, and what the file declares of values other than graph inputs is replaced by their proven types: the form
-    /// in which a runtime reads a model.
+    Tagged,
+    /// Without tags.
+    Untagged,
+    /// Without tags, and with all declarations replaced by proved types, except those of graph inputs.
     Solved,
 }
 
@@ -69,28 +59,28 @@ pub enum Marks {
 pub struct Annotated<'a> {
     /// The new file.
     pub file: Spliced<'a>,
-    /// How many values got an entry.
+    /// The number of added entries.
     pub added: usize,
-    /// Of how many entries parts were filled in.
+    /// The number of completed entries.
     pub filled: usize,
 }
 
-/// Why a model could not be annotated.
+/// Error of [`annotate()`] and [`strip`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnnotateError {
     /// The bytes are malformed where no check reads them.
     #[error(transparent)]
     Malformed(#[from] DecodeError),
-    /// The file could not be put together.
+    /// The edits do not apply to the file.
     #[error(transparent)]
     Splice(#[from] SpliceError),
-    /// What was checked is not a model.
+    /// The checked graph is not part of a model.
     #[error("a graph without a model around it has no file to write types into")]
     NoModel,
-    /// The mark of an entry was changed by something else.
+    /// The tag of an entry is not one that [`annotate()`] writes.
     #[error("the mark of the entry at byte {offset} does not say what the entry was before")]
     BadMark {
-        /// Where the entry's body starts.
+        /// The offset of the body of the entry.
         offset: usize,
     },
 }
@@ -99,9 +89,9 @@ pub enum AnnotateError {
 ///
 /// # Errors
 /// [`AnnotateError`].
-pub fn annotate<'a>(checked: &mut Checked<'a>, marks: Marks) -> Result<Annotated<'a>, AnnotateError> {
+pub fn annotate<'a>(checked: &mut Checked<'a>, form: AnnotationForm) -> Result<Annotated<'a>, AnnotateError> {
     let bytes = checked.model().ok_or(AnnotateError::NoModel)?.bytes();
-    let mut writer = Writer { splice: Splice::new::<ModelProto>(bytes), marks, added: 0, filled: 0 };
+    let mut writer = Writer { splice: Splice::new::<ModelProto>(bytes), form, added: 0, filled: 0 };
     let body = checked.body();
     let graphs = body.graph_views()?;
     let values: HashMap<(GraphId, &'a str), ValueId> =
@@ -109,7 +99,7 @@ pub fn annotate<'a>(checked: &mut Checked<'a>, marks: Marks) -> Result<Annotated
     for (graph, view) in graphs {
         writer.graph(checked, &values, graph, view)?;
     }
-    // Before that, the format has no place for them.
+    // Older versions of the format have no field for them.
     if checked.model().is_some_and(|model| model.ir_version() >= FUNCTION_VALUES) {
         for function in checked.function_types() {
             writer.function(checked, &function)?;
@@ -121,7 +111,7 @@ pub fn annotate<'a>(checked: &mut Checked<'a>, marks: Marks) -> Result<Annotated
 
 struct Writer<'a> {
     splice: Splice<'a>,
-    marks: Marks,
+    form: AnnotationForm,
     added: usize,
     filled: usize,
 }
@@ -142,9 +132,9 @@ impl<'a> Writer<'a> {
             let field = field?;
             let Some(info) = value_info(&field) else { continue };
             let value = match field.number {
-                INPUT => inputs.next(),
-                OUTPUT => outputs.next(),
-                VALUE_INFO => values.get(&(graph, info.parse()?.name)).copied(),
+                GRAPH_INPUT => inputs.next(),
+                GRAPH_OUTPUT => outputs.next(),
+                GRAPH_VALUE_INFO => values.get(&(graph, info.parse()?.name)).copied(),
                 _ => continue,
             };
             if let Some(value) = value {
@@ -153,7 +143,7 @@ impl<'a> Writer<'a> {
             }
         }
         for value in made_in(checked.body(), graph) {
-            // A name that is made twice means the last one here, and nothing that could be written for both.
+            // A name with two definitions refers to the last one.
             let name = checked.body().value_name(value);
             if declared.insert(value) && values.get(&(graph, name)) == Some(&value) {
                 self.add(checked, view.offset(), value);
@@ -162,22 +152,22 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Adds entries for the values of a function, and of graphs nested in it, that are not declared. What functions
-    /// declare themselves is left as it is.
+    /// Adds entries for the undeclared values of a function and of the graphs nested in it. Declarations in functions are
+    /// not completed.
     fn function(&mut self, checked: &Checked<'a>, function: &FunctionTypes<'a>) -> Result<(), AnnotateError> {
         let body = &function.body;
-        let mut places = Vec::new();
+        let mut lists = Vec::new();
         if let BodySource::Function(view) = body.source() {
             let declared =
                 view.value_info().map(|info| Ok(info?.parse()?.name)).collect::<Result<_, DecodeError>>()?;
-            places.push((body.root(), view.offset(), FUNCTION_VALUE_INFO, declared));
+            lists.push((body.root(), view.offset(), FUNCTION_VALUE_INFO, declared));
         }
         for (graph, view) in body.graph_views()? {
-            let lists = view.value_info().chain(view.outputs()).chain(view.inputs());
-            let declared = lists.map(|info| Ok(info?.parse()?.name)).collect::<Result<_, DecodeError>>()?;
-            places.push((graph, view.offset(), VALUE_INFO, declared));
+            let infos = view.value_info().chain(view.outputs()).chain(view.inputs());
+            let declared = infos.map(|info| Ok(info?.parse()?.name)).collect::<Result<_, DecodeError>>()?;
+            lists.push((graph, view.offset(), GRAPH_VALUE_INFO, declared));
         }
-        for (graph, message, field, mut declared) in places {
+        for (graph, message, field, mut declared) in lists {
             let declared: &mut HashSet<&str> = &mut declared;
             for value in made_in(body, graph) {
                 let name = body.value_name(value);
@@ -191,7 +181,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Fills in what a declaration leaves open.
+    /// Completes a declaration.
     fn fill(
         &mut self,
         checked: &mut Checked<'a>,
@@ -204,7 +194,7 @@ impl<'a> Writer<'a> {
         let body = checked.body();
         let is_input = body.value(value).graph == body.root()
             && matches!(body.value(value).origin, Origin::Input | Origin::InputWithDefault(_));
-        if self.marks == Marks::Solved && !is_input {
+        if self.form == AnnotationForm::Solved && !is_input {
             return self.replace(checked, graph, field, info, &ty);
         }
         if message_of(checked, &ty).is_none() {
@@ -217,9 +207,9 @@ impl<'a> Writer<'a> {
         if new == old {
             return Ok(());
         }
-        // What was filled in before is kept as it was before that.
+        // A completed entry keeps the tag with its original record.
         let marked = new.metadata_props.iter().any(|entry| entry.key() == MARK);
-        if self.marks == Marks::Written && !marked {
+        if self.form == AnnotationForm::Tagged && !marked {
             new.metadata_props.push(mark(format!("{FILLED}{}", to_hex(info.bytes()))));
         }
         self.splice.replace(graph, field, &Records::new().message(field.number, &new));
@@ -237,7 +227,7 @@ impl<'a> Writer<'a> {
         ty: &Type,
     ) -> Result<(), AnnotateError> {
         let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
-        // A denotation is not part of what a solve proves.
+        // A solve proves no denotations.
         let denotation = old.r#type.as_ref().and_then(|ty| ty.denotation.clone());
         let mut ty = message_of(checked, ty);
         if let (Some(ty), Some(denotation)) = (&mut ty, denotation) {
@@ -255,14 +245,14 @@ impl<'a> Writer<'a> {
     fn add(&mut self, checked: &mut Checked<'a>, graph: usize, value: ValueId) {
         let ty = checked.proven_type_of(value);
         if let Some(ty) = message_of(checked, &ty) {
-            self.append(graph, VALUE_INFO, checked.body().value_name(value), ty);
+            self.append(graph, GRAPH_VALUE_INFO, checked.body().value_name(value), ty);
         }
     }
 
     fn append(&mut self, message: usize, field: u32, name: &str, ty: TypeProto) {
         let mut info =
             ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() };
-        if self.marks == Marks::Written {
+        if self.form == AnnotationForm::Tagged {
             info.metadata_props.push(mark(ADDED.to_owned()));
         }
         self.splice.append(message, &Records::new().message(field, &info));
@@ -275,7 +265,7 @@ fn message_of(checked: &Checked<'_>, ty: &Type) -> Option<TypeProto> {
     ValueType::of(ty, checked.universe(), checked.dims()).to_onnx()
 }
 
-/// The values that the nodes of a graph make, in order.
+/// The values that the nodes of a graph define, in order.
 fn made_in(body: &Body<'_>, graph: GraphId) -> Vec<ValueId> {
     let (from, to) = body.graph(graph).steps;
     (from..to)
@@ -286,7 +276,7 @@ fn made_in(body: &Body<'_>, graph: GraphId) -> Vec<ValueId> {
         .collect()
 }
 
-/// The view of a record that holds a value's name and type.
+/// The view of a record with the name and type of a value.
 fn value_info<'a>(field: &Field<'a>) -> Option<ValueInfoView<'a>> {
     match field.value {
         WireValue::Len(bytes, offset) => Some(ValueInfoView::from_body(bytes, offset)),

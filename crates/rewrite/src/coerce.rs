@@ -49,7 +49,7 @@ use typeloom_solver::model::{CheckError, Checked, Options, check};
 use typeloom_solver::program::ValueId;
 use typeloom_solver::universe::Universe;
 
-use crate::mend::{Mended, Moved, Repairs, Reshaped, mend};
+use crate::mend::{CorrectedShape, Mended, MovedNode, Repairs, mend};
 use cast_operator::CastOperator;
 use choose::choose;
 use find::{Origins, find};
@@ -67,53 +67,53 @@ pub use write::WriteError;
 /// The maximum number of rounds. Where a rule reads an element type, a conversion can reveal another error.
 const MAX_ROUNDS: usize = 4;
 
-/// A conversion that was inserted.
+/// An inserted conversion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cast {
-    /// The path of the graph that it stands in; empty for the main graph.
+    /// The path of the graph with the new node; empty for the main graph.
     pub graph: String,
-    /// In front of which node of that graph it stands, by position in the model as it was.
+    /// The position of the next node in the original graph.
     pub before: usize,
-    /// The node's name.
+    /// The name of the new node.
     pub name: String,
-    /// The value that it converts.
+    /// The converted value.
     pub input: String,
-    /// The value that it gives.
+    /// The result.
     pub output: String,
-    /// The element type that comes in.
+    /// The element type of the input.
     pub from: Elem,
-    /// The element type that goes out; in a function, where it is called with several types, that of one call.
+    /// The element type of the result; in a function that is called with several types, that of one call.
     pub to: Elem,
-    /// The value whose type goes out, for a conversion in a function that depends on the call.
+    /// The value that determines the type of the result, for a `CastLike` in a function.
     pub like: Option<String>,
-    /// Who reads it.
-    pub readings: Vec<Reading>,
+    /// The uses of the result.
+    pub uses: Vec<CastUse>,
 }
 
 impl Cast {
-    /// Whether values can be lost.
+    /// Whether the conversion can lose values.
     #[must_use]
     pub fn is_lossy(&self) -> bool {
         !keeps_values(self.from, self.to)
     }
 }
 
-/// A place that reads a conversion.
+/// A use of a conversion: an input of a node, or an output of a graph.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Reading {
+pub struct CastUse {
     /// The function that contains the graph; `None` for the model itself.
     pub function: Option<String>,
     /// The path of the graph.
     pub graph: GraphPath,
-    /// The node's position in the graph as it was; `None` for an output of the graph.
+    /// The position of the node in the original graph; `None` for an output of the graph.
     pub node: Option<usize>,
-    /// The node's operator.
+    /// The operator of the node.
     pub operator: String,
     /// The position of the input or output.
     pub at: usize,
 }
 
-impl Reading {
+impl CastUse {
     /// The function and the path of the graph as text; empty for the main graph.
     #[must_use]
     pub fn graph_text(&self) -> String {
@@ -129,49 +129,49 @@ fn graph_text(function: Option<&str>, graph: &GraphPath) -> String {
     }
 }
 
-/// A declared element type that was corrected.
+/// A corrected element type of a declaration.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Declaration {
+pub struct CorrectedDeclaration {
     /// The path of the graph.
     pub graph: String,
-    /// The value.
+    /// The declared value.
     pub name: String,
-    /// What was declared.
+    /// The old element type.
     pub from: Elem,
-    /// What is now.
+    /// The new element type.
     pub to: Elem,
 }
 
-/// A changed place of a graph, for a diff.
+/// A change of a graph, for a diff.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hunk {
     /// The path of the graph.
     pub graph: String,
-    /// The node's position in the graph as it was; the number of nodes for the end.
+    /// The position of the node in the original graph; the number of nodes for the end.
     pub position: usize,
-    /// The node as it was, where it changed.
+    /// The original node, if it changed.
     pub before: Option<String>,
-    /// What stands there now.
+    /// The new and changed nodes.
     pub after: Vec<String>,
 }
 
-/// A conversion that would be needed and may not be made.
+/// A conversion that is necessary and that the policy forbids.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refused {
-    /// The value.
+pub struct RefusedCast {
+    /// The value to convert.
     pub value: String,
-    /// The element type that it has.
+    /// The element type of the value.
     pub from: Elem,
-    /// The element type that is needed.
+    /// The required element type.
     pub to: Elem,
-    /// The calls of the function that the value is of; empty for values of the model's own graphs.
+    /// The calls of the function that contains the value; empty for the main graph.
     pub calls: Vec<String>,
 }
 
 /// A copy of a function for some of its calls.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Copied {
-    /// The function's name.
+pub struct FunctionCopy {
+    /// The name of the copied function.
     pub function: String,
     /// The name of the copy.
     pub name: String,
@@ -179,43 +179,43 @@ pub struct Copied {
     pub calls: Vec<String>,
 }
 
-/// What a repair came to.
+/// Result of [`repair`].
 #[derive(Clone, Debug, Default)]
 pub struct Repair {
-    /// The new model; `None` where nothing had to change, or nothing could.
+    /// The new model; `None` if nothing changed.
     pub file: Option<Vec<u8>>,
-    /// Whether the model, changed or not, has no errors.
+    /// Whether the model has no errors after the repair.
     pub is_ok: bool,
-    /// The conversions.
+    /// The inserted conversions.
     pub casts: Vec<Cast>,
     /// The corrected declarations.
-    pub declarations: Vec<Declaration>,
-    /// The changed places.
+    pub declarations: Vec<CorrectedDeclaration>,
+    /// The changes of graphs.
     pub hunks: Vec<Hunk>,
-    /// Functions that no one set of conversions suits, copied.
-    pub copies: Vec<Copied>,
-    /// Nodes that were moved, so that every value is made before it is read.
-    pub moved: Vec<Moved>,
-    /// Declared shapes that were corrected.
-    pub reshaped: Vec<Reshaped>,
-    /// What the policy does not allow.
-    pub refused: Vec<Refused>,
+    /// Copies of functions whose calls need different conversions.
+    pub copies: Vec<FunctionCopy>,
+    /// The nodes that were moved into topological order.
+    pub moved: Vec<MovedNode>,
+    /// The corrected declared shapes.
+    pub reshaped: Vec<CorrectedShape>,
+    /// The necessary conversions that the policy forbids.
+    pub refused: Vec<RefusedCast>,
     /// Whether fewer conversions are impossible.
     pub is_minimal: bool,
 }
 
-/// Why a model cannot be repaired at all.
+/// Error of [`repair`] and of [`mend`](crate::mend::mend).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RepairError {
-    /// It cannot be checked.
+    /// The model cannot be checked.
     #[error(transparent)]
     Check(#[from] CheckError),
-    /// The change cannot be written.
+    /// The edits cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
 
-/// How models are checked and repaired.
+/// Parameters of checks and of the choice of conversions.
 struct Settings<'s> {
     catalogue: &'s dyn Catalogue,
     universe: &'s Arc<Universe>,
@@ -303,7 +303,7 @@ struct Round<'r> {
 /// A solution and its edits.
 struct Attempt {
     written: Written,
-    refused: Vec<Refused>,
+    refused: Vec<RefusedCast>,
     is_proved: bool,
 }
 
@@ -323,13 +323,13 @@ impl Round<'_> {
     ) -> Result<Option<Attempt>, WriteError> {
         let Some(problem) = find(checked, Origins(flattened)) else { return Ok(None) };
         let solution = choose(&problem, self.layouts, self.policy, self.support);
-        let mut refused: Vec<Refused> = Vec::new();
+        let mut refused: Vec<RefusedCast> = Vec::new();
         for RefusedConversion { body, value, from, to } in &solution.refused {
             let calls = problem.calls_of(*body).iter();
             let mut calls: Vec<String> =
                 calls.filter_map(|call| problem.call_site(self.layouts, *call)).collect();
             calls.dedup();
-            let conversion = Refused { value: value.name.to_owned(), from: *from, to: *to, calls };
+            let conversion = RefusedCast { value: value.name.to_owned(), from: *from, to: *to, calls };
             if !refused.contains(&conversion) {
                 refused.push(conversion);
             }

@@ -1,14 +1,14 @@
-//! Repairs of what exporters write wrongly beside the element types: the order of nodes and false shapes.
+//! Repairs of other errors of exporters than element types: the order of nodes and false declared shapes.
 //!
-//! | habit | repair |
+//! | error | repair |
 //! |---|---|
-//! | nodes that are not in topological order | they are sorted; as few as possible move |
-//! | an empty `shape {}` for a value with axes | the shape is dropped; an output of the model gets the shape that is proved |
-//! | negative extents | the extent is left unknown |
-//! | dims named `?` | an axis of an input of the model gets a name of its own, every other extent is left unknown |
+//! | nodes are not in topological order | the nodes are sorted; few of them move |
+//! | an empty `shape {}` for a value with axes | the shape is removed; an output of the model gets the proved shape |
+//! | negative extents | the extent becomes unknown |
+//! | dims named `?` | an axis of a model input gets a unique name, every other extent becomes unknown |
 //!
-//! [`mend`] needs no proof beyond the errors of a check, and changes nothing in a model without them. Bytes that are
-//! not part of a repair stay as they are.
+//! [`mend`] relies on the errors of a check alone, and changes nothing in a model without them. Bytes outside of a repair
+//! stay as they are.
 
 mod declarations;
 mod order;
@@ -24,56 +24,56 @@ use typeloom_solver::universe::Universe;
 
 use crate::coerce::{RepairError, WriteError};
 
-/// A node that was moved.
+/// A moved node.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Moved {
-    /// The function or graph.
+pub struct MovedNode {
+    /// The path of the function or graph.
     pub graph: String,
-    /// The node's name, or its operator.
+    /// The name of the node, or its operator if it has none.
     pub node: String,
-    /// Its position as it was.
+    /// The old position.
     pub from: usize,
-    /// Its position now.
+    /// The new position.
     pub to: usize,
 }
 
-/// A declared shape that was corrected.
+/// A corrected declared shape.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Reshaped {
+pub struct CorrectedShape {
     /// The path of the graph.
     pub graph: String,
-    /// The value.
+    /// The declared value.
     pub name: String,
-    /// The declared type as it was.
+    /// The old declared type.
     pub from: String,
-    /// The declared type now.
+    /// The new declared type.
     pub to: String,
 }
 
-/// What was repaired.
+/// Result of [`mend`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Mended {
-    /// The new model; `None` where nothing had to change.
+    /// The new model; `None` if nothing changed.
     pub file: Option<Vec<u8>>,
-    /// The nodes that were moved.
-    pub moved: Vec<Moved>,
-    /// The declarations that were corrected.
-    pub reshaped: Vec<Reshaped>,
+    /// The moved nodes.
+    pub moved: Vec<MovedNode>,
+    /// The corrected declarations.
+    pub reshaped: Vec<CorrectedShape>,
 }
 
-/// Which repairs are made.
+/// Selection of repairs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Repairs {
-    /// All of them.
+    /// All repairs.
     All,
-    /// Those of errors: dims keep their names.
+    /// Repairs of errors. Names of dims are not repaired, because they are only warnings.
     Errors,
     /// The repair of one kind of diagnostic.
     Only(Code),
 }
 
 impl Repairs {
-    fn has(self, code: Code) -> bool {
+    fn contains(self, code: Code) -> bool {
         match self {
             Self::All => true,
             Self::Errors => code.severity() == Severity::Error,
@@ -100,7 +100,7 @@ pub fn mend(
         checked.all_errors().any(|error| is_unsorted(&error.kind))
     };
     let checked = check(bytes, catalogue, universe, options)?;
-    let is_unsorted = repairs.has(Code::NodeOrder) && needs(&checked);
+    let is_unsorted = repairs.contains(Code::NodeOrder) && needs(&checked);
 
     drop(checked);
     if is_unsorted {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use typeloom_cpu::threads;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{ModelProto, TensorProto, read, read_pieces};
-use typeloom_rewrite::annotate::{Marks, annotate};
+use typeloom_rewrite::annotate::{AnnotationForm, annotate};
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::preconditions::Preconditions;
 use typeloom_types::any_tensor::budget;
@@ -101,7 +101,7 @@ impl Session {
     /// [`PrepareError`].
     pub fn of_checked(checked: &mut Checked<'_>, external: &ExternalData<'_>) -> Result<Self, PrepareError> {
         let preconditions = Arc::new(Preconditions::of_checked(checked));
-        let annotated = annotate(checked, Marks::Solved)?;
+        let annotated = annotate(checked, AnnotationForm::Solved)?;
         let bytes = annotated.file.pieces().concat();
         let session = Self::new(&read::<ModelProto>(Bytes::from(bytes))?, external)?;
         Ok(Self { preconditions, ..session })
@@ -131,7 +131,7 @@ impl Session {
         limits: Limits,
     ) -> Result<Self, PrepareError> {
         let preconditions = Arc::new(Preconditions::of_checked(checked));
-        let annotated = annotate(checked, Marks::Solved)?;
+        let annotated = annotate(checked, AnnotationForm::Solved)?;
         let own = file.as_ptr_range();
         let pieces = annotated.file.pieces().iter().map(|piece| {
             // What was kept of the file is a part of it, unless other bytes were checked.

@@ -1,14 +1,14 @@
 //! Compare the interfaces of models, and transfer them to other processes.
 //!
 //! ```
-//! use typeloom::interface::{Binding, Direction, Interface, compare, export, import};
+//! use typeloom::interface::{Direction, Interface, PortIdentity, compare, export, import};
 //!
 //! let model = |text: &str| typeloom::onnx::model_from_text(&format!(r#"<ir_version: 10, opset_import: ["" : 21]> {text}"#));
 //! let old = model("g (float[N, 3] x) => (y) { y = Relu(x) }")?;
 //! let new = model("g (float[N, 4] x) => (y) { y = Relu(x) }")?;
 //! let (old, new) = (interface_of(&old)?, interface_of(&new)?);
 //!
-//! let comparison = compare(&old, &new, Direction::Backward, Binding::NameAndPosition);
+//! let comparison = compare(&old, &new, Direction::Backward, PortIdentity::NameAndPosition);
 //! for difference in &comparison.differences {
 //!     println!("{difference:?}");
 //! }
@@ -27,9 +27,11 @@
 pub use typeloom_interface::bundle::{BundleError, Exported, import_interfaces as import};
 #[doc(inline)]
 pub use typeloom_interface::{
-    Binding, Change, Comparison, Difference, Direction, Interface, Parameter, compare,
+    Interface, InterfaceChange, InterfaceComparison, InterfaceDifference, Parameter, PortIdentity, compare,
 };
 use typeloom_pool::Bundle;
+#[doc(inline)]
+pub use typeloom_pool::compat::Direction;
 
 use crate::check::{CheckError, Checked, Options};
 

@@ -135,7 +135,7 @@ fn the_order_of_nodes_does_not_matter() {
 
 #[test]
 fn a_model_annotated_with_its_own_types_is_right_and_stays_as_it_is() {
-    use typeloom_rewrite::annotate::{Marks, annotate};
+    use typeloom_rewrite::annotate::{AnnotationForm, annotate};
     let (mut tried, mut broken) = (0, Vec::new());
     let models = models();
     for model in &models {
@@ -145,7 +145,7 @@ fn a_model_annotated_with_its_own_types_is_right_and_stays_as_it_is() {
             continue;
         }
         let before = typeloom_report::infer::types(&mut checked);
-        let Ok(annotated) = annotate(&mut checked, Marks::LeftOut) else { continue };
+        let Ok(annotated) = annotate(&mut checked, AnnotationForm::Untagged) else { continue };
         let bytes = annotated.file.pieces().concat();
         tried += 1;
         match answer(&bytes) {

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use typeloom_report as report;
-use typeloom_rewrite::annotate::{Marks, annotate, strip};
+use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
 use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
 
 use crate::args::AnnotateArgs;
@@ -33,9 +33,9 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         let diagnostics = solve.diagnose(&bytes, &mut checked);
         return refuse(args, &source, &diagnostics);
     }
-    let marks = if args.no_marks { Marks::LeftOut } else { Marks::Written };
+    let form = if args.no_marks { AnnotationForm::Untagged } else { AnnotationForm::Tagged };
     let annotated =
-        annotate(&mut checked, marks).with_context(|| format!("cannot annotate `{}`", source.name))?;
+        annotate(&mut checked, form).with_context(|| format!("cannot annotate `{}`", source.name))?;
     target.write_changed(&bytes, annotated.file.pieces())?;
     done(&source, &target, &format!("{} added, {} filled in", annotated.added, annotated.filled))
 }

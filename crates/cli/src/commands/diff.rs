@@ -5,8 +5,9 @@ mod exports;
 use anyhow::bail;
 use serde_json::{Value, json};
 use typeloom_interface::bundle::Exported;
-use typeloom_interface::{Binding, Comparison, Direction, compare};
+use typeloom_interface::{InterfaceComparison, PortIdentity, compare};
 use typeloom_onnx::text::escape;
+use typeloom_pool::compat::Direction;
 use typeloom_report as report;
 
 use crate::args::{DiffArgs, DiffMode, TextFormat};
@@ -24,7 +25,7 @@ enum Side {
 /// The result of one pair of files.
 struct Answer {
     /// By label, where there are several.
-    comparisons: Vec<(String, Comparison)>,
+    comparisons: Vec<(String, InterfaceComparison)>,
     removed: Vec<String>,
     added: Vec<String>,
     equal: bool,
@@ -48,11 +49,11 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
             bail!("`{}` holds interfaces of models and `{}` types", args.old, args.new)
         }
     };
-    let binding = if args.by_name { Binding::Name } else { Binding::NameAndPosition };
-    let answer = answer(&old, &new, direction, binding);
+    let identity = if args.by_name { PortIdentity::Name } else { PortIdentity::NameAndPosition };
+    let answer = answer(&old, &new, direction, identity);
     write(&match args.format {
         TextFormat::Human => human(args, &answer, direction),
-        TextFormat::Json => report::json::text(&to_json(args, &answer, direction, binding)) + "\n",
+        TextFormat::Json => report::json::text(&to_json(args, &answer, direction, identity)) + "\n",
     })?;
     Ok(if answer.compatible { Outcome::Typed } else { Outcome::Problems })
 }
@@ -72,7 +73,7 @@ fn read(file: &str, solve: &Solve) -> anyhow::Result<Side> {
     }
 }
 
-fn answer(old: &[Exported], new: &[Exported], direction: Direction, binding: Binding) -> Answer {
+fn answer(old: &[Exported], new: &[Exported], direction: Direction, identity: PortIdentity) -> Answer {
     let find = |list: &[Exported], label: &str| list.iter().position(|exported| exported.label == label);
     let missing = |list: &[Exported], other: &[Exported]| -> Vec<String> {
         list.iter().map(|it| it.label.clone()).filter(|label| find(other, label).is_none()).collect()
@@ -83,7 +84,7 @@ fn answer(old: &[Exported], new: &[Exported], direction: Direction, binding: Bin
     for before in old {
         let Some(at) = find(new, &before.label) else { continue };
         equal &= before.digest == new[at].digest;
-        let comparison = compare(&before.interface, &new[at].interface, direction, binding);
+        let comparison = compare(&before.interface, &new[at].interface, direction, identity);
         comparisons.push((before.label.clone(), comparison));
     }
     let kept = match direction {
@@ -115,7 +116,7 @@ fn human(args: &DiffArgs, answer: &Answer, direction: Direction) -> String {
             text.push('\n');
         }
     }
-    let word = report::interface::direction(direction);
+    let word = direction.name();
     let verdict = match (answer.equal, answer.compatible) {
         (true, _) => "the same interface".to_owned(),
         (false, true) => format!("{word} compatible"),
@@ -125,7 +126,7 @@ fn human(args: &DiffArgs, answer: &Answer, direction: Direction) -> String {
     text
 }
 
-fn to_json(args: &DiffArgs, answer: &Answer, direction: Direction, binding: Binding) -> Value {
+fn to_json(args: &DiffArgs, answer: &Answer, direction: Direction, identity: PortIdentity) -> Value {
     let differences: Vec<Value> = answer
         .comparisons
         .iter()
@@ -134,8 +135,8 @@ fn to_json(args: &DiffArgs, answer: &Answer, direction: Direction, binding: Bind
     json!({
         "old": args.old,
         "new": args.new,
-        "mode": report::interface::direction(direction),
-        "by_name": binding == Binding::Name,
+        "mode": direction.name(),
+        "by_name": identity == PortIdentity::Name,
         "compatible": answer.compatible,
         "equal": answer.equal,
         "removed": answer.removed,

@@ -8,7 +8,7 @@ use prost::Message as _;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{GraphProto, ModelProto, TypeProto, ValueInfoProto, read, type_proto};
 use typeloom_ops::catalogue::Standard;
-use typeloom_rewrite::annotate::{Marks, annotate};
+use typeloom_rewrite::annotate::{AnnotationForm, annotate};
 use typeloom_runtime::session::Session;
 use typeloom_solver::diagnostic::{Diagnostic, diagnose};
 use typeloom_solver::model::{Options, check};
@@ -58,8 +58,8 @@ pub(super) fn solve(model: &ModelProto) -> Result<Solved, ModelError> {
         let message = first.map_or_else(String::new, |diagnostic| diagnostic.message);
         return Err(ModelError::IllTyped { message });
     }
-    let annotated =
-        annotate(&mut checked, Marks::LeftOut).map_err(typeloom_runtime::error::PrepareError::from)?;
+    let annotated = annotate(&mut checked, AnnotationForm::Untagged)
+        .map_err(typeloom_runtime::error::PrepareError::from)?;
     let bytes = Bytes::from(annotated.file.pieces().concat());
     let model: ModelProto = read(bytes).map_err(typeloom_runtime::error::PrepareError::from)?;
     let session = Session::new(&model, &|_| Err("a model by itself has no other files".to_owned()))?;

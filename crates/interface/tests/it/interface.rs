@@ -1,6 +1,7 @@
 //! Interfaces: digests that only callers' knowledge changes, and verdicts about pairs of models.
 
-use typeloom_interface::{Binding, Comparison, Direction, Interface, compare};
+use typeloom_interface::{Interface, InterfaceComparison, InterfaceDifference, PortIdentity, compare};
+use typeloom_pool::compat::Direction;
 use typeloom_pool::{Digest, Pool};
 use typeloom_solver::model::Mode;
 
@@ -26,17 +27,16 @@ fn signature(text: &str) -> String {
     pool.signature(ty)
 }
 
-/// Whether the new one fits backward and forward, and what differs.
+/// Backward and forward compatibility, and the differences.
 fn verdict(old: &str, new: &str) -> (bool, bool, Vec<String>) {
-    verdict_of(&of(old), &of(new), Binding::NameAndPosition)
+    verdict_of(&of(old), &of(new), PortIdentity::NameAndPosition)
 }
 
-fn verdict_of(old: &Interface, new: &Interface, binding: Binding) -> (bool, bool, Vec<String>) {
-    let fits = |direction| compare(old, new, direction, binding);
-    let shown = |answer: &Comparison| -> Vec<String> {
-        let line = |it: &typeloom_interface::Difference| {
-            format!("{} {}: {} -> {}", it.change.code(), it.place, it.old, it.new)
-        };
+fn verdict_of(old: &Interface, new: &Interface, identity: PortIdentity) -> (bool, bool, Vec<String>) {
+    let fits = |direction| compare(old, new, direction, identity);
+    let shown = |answer: &InterfaceComparison| -> Vec<String> {
+        let line =
+            |it: &InterfaceDifference| format!("{} {}: {} -> {}", it.change.code(), it.path, it.old, it.new);
         answer.differences.iter().map(line).collect()
     };
     let backward = fits(Direction::Backward);
@@ -130,7 +130,7 @@ fn reordered_outputs_break_callers_that_bind_by_position() {
     let new = "g (float[N] x) => (b, a) { a = Relu(x) b = Neg(x) }";
     let lines = vec!["output-order outputs: a, b -> b, a".to_owned()];
     assert_eq!(verdict(old, new), (false, false, lines));
-    let by_name = compare(&of(old), &of(new), Direction::Full, Binding::Name);
+    let by_name = compare(&of(old), &of(new), Direction::Full, PortIdentity::Name);
     assert!(by_name.is_compatible());
 }
 
@@ -184,8 +184,8 @@ fn an_output_may_say_more_and_not_less() {
     let vague =
         Interface::of_checked(&mut solved(&graph(vague), Mode::Permissive).expect("the model can be read"));
     let exact = of(exact);
-    assert!(compare(&vague, &exact, Direction::Backward, Binding::default()).is_compatible());
-    assert!(!compare(&exact, &vague, Direction::Backward, Binding::default()).is_compatible());
+    assert!(compare(&vague, &exact, Direction::Backward, PortIdentity::default()).is_compatible());
+    assert!(!compare(&exact, &vague, Direction::Backward, PortIdentity::default()).is_compatible());
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn an_interface_comes_back_from_a_pool_as_it_went_in() {
         let Ok(ty) = interface.to_pool(&mut pool) else { continue };
         let back = Interface::from_pool(&pool, ty, universe()).expect("what was written can be read");
         assert_eq!(back.to_pool(&mut pool), Ok(ty), "{}", path.display());
-        let answer = compare(&interface, &back, Direction::Full, Binding::default());
+        let answer = compare(&interface, &back, Direction::Full, PortIdentity::default());
         assert!(answer.differences.is_empty(), "{}: {:?}", path.display(), answer.differences);
         seen += 1;
     }

@@ -1,4 +1,4 @@
-//! One fix, made in a decoded model.
+//! Application of a fix to a decoded model.
 
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
 use typeloom_solver::diagnostic::{Fix, GraphPath, GraphPathStep, Location};
@@ -9,8 +9,8 @@ use crate::coerce::{NewNode, cast};
 /// The operator set version of inserted `Cast` nodes.
 const CAST_VERSION: i64 = 21;
 
-/// Makes a fix at the place of its diagnostic; nothing where the place is not found. Fixes of a whole model are not made
-/// here, see [`mend`](crate::mend).
+/// Applies a fix at the location of its diagnostic; `None` if the location does not exist. [`mend`](crate::mend) applies
+/// fixes of a whole model.
 pub(super) fn apply(model: &mut ModelProto, location: &Location, fix: &Fix) -> Option<()> {
     match fix {
         Fix::InsertCast { input, value: _, to, readers } => {
@@ -22,7 +22,7 @@ pub(super) fn apply(model: &mut ModelProto, location: &Location, fix: &Fix) -> O
                 (graph(location), location.node.as_ref().map(|node| node.index), *input)
             });
             let mut number = 0;
-            // Paths hold the positions of nodes, so inner graphs come before those around them.
+            // Paths contain positions of nodes, so inner graphs are edited before outer ones.
             let mut graphs: Vec<&[(&Location, usize)]> =
                 sites.chunk_by(|(a, _), (b, _)| graph(a) == graph(b)).collect();
             graphs.sort_by_key(|sites| std::cmp::Reverse(graph(sites[0].0).1.len()));
@@ -81,7 +81,7 @@ pub(super) fn apply(model: &mut ModelProto, location: &Location, fix: &Fix) -> O
     }
 }
 
-/// Converts the inputs of some nodes of one graph, given in the order of nodes: each by a node right before the reader.
+/// Converts inputs of nodes of one graph, in the order of nodes: each by a new node in front of the reader.
 fn casts(model: &mut ModelProto, sites: &[(&Location, usize)], to: Elem, number: &mut usize) -> Option<()> {
     let nodes = nodes(model, sites[0].0)?;
     let old = std::mem::take(nodes);
@@ -111,7 +111,7 @@ fn at_node(
     change(nodes(model, location)?.get_mut(index)?)
 }
 
-/// The function that a place names, by its name with its domain.
+/// Finds a function by its name with its domain.
 fn function<'m>(
     model: &'m mut ModelProto,
     name: &str,
@@ -122,7 +122,7 @@ fn function<'m>(
     })
 }
 
-/// The nodes of the graph or function at a place.
+/// The nodes of the graph or function at a location.
 fn nodes<'m>(model: &'m mut ModelProto, location: &Location) -> Option<&'m mut Vec<NodeProto>> {
     if let (Some(name), true) = (&location.function, location.graph.is_empty()) {
         return Some(&mut function(model, name)?.node);

@@ -1,4 +1,4 @@
-//! Takes annotations out of a model, by their marks.
+//! Removal of annotations by their tags.
 
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::splice::{Records, Splice, Spliced};
@@ -6,27 +6,30 @@ use typeloom_onnx::view::{ModelView, NodeView, ValueInfoView};
 use typeloom_onnx::wire::{Fields, WireValue};
 use typeloom_solver::program::MAX_NESTING;
 
-use super::{ADDED, AnnotateError, FILLED, INPUT, MARK, OUTPUT, VALUE_INFO, from_hex, value_info};
+use super::{ADDED, AnnotateError, FILLED, MARK, from_hex, value_info};
+use crate::fields::{
+    FUNCTION_NODE, FUNCTION_VALUE_INFO, GRAPH_INPUT, GRAPH_NODE, GRAPH_OUTPUT, GRAPH_VALUE_INFO,
+};
 
 /// A model without annotations.
 #[derive(Clone, Debug)]
 pub struct Stripped<'a> {
-    /// The file as it was.
+    /// The file without annotations.
     pub file: Spliced<'a>,
-    /// How many entries went.
+    /// The number of removed entries.
     pub removed: usize,
-    /// How many entries are again what they were.
+    /// The number of restored entries.
     pub restored: usize,
 }
 
-/// The fields of a graph or function.
+/// The kind of a message with nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum Holder {
     Graph,
     Function,
 }
 
-/// Takes out what [`annotate`](super::annotate()) wrote; whether the model type-checks does not matter.
+/// Removes what [`annotate`](super::annotate()) wrote. The model need not type-check.
 ///
 /// # Errors
 /// [`AnnotateError`].
@@ -34,33 +37,34 @@ pub fn strip(bytes: &[u8]) -> Result<Stripped<'_>, AnnotateError> {
     let model = ModelView::new(bytes)?;
     let mut splice = Splice::new::<ModelProto>(bytes);
     let (mut removed, mut restored) = (0, 0);
-    let mut open: Vec<(Part, Fields<'_>, usize)> = Vec::new();
-    open.extend(model.graph().map(|graph| (Part::Graph, graph.wire_fields(), 0)));
+    let mut open: Vec<(Holder, Fields<'_>, usize)> = Vec::new();
+    open.extend(model.graph().map(|graph| (Holder::Graph, graph.wire_fields(), 0)));
     for function in model.functions() {
-        open.push((Part::Function, function?.wire_fields(), 0));
+        open.push((Holder::Function, function?.wire_fields(), 0));
     }
-    while let Some((part, fields, depth)) = open.pop() {
+    while let Some((holder, fields, depth)) = open.pop() {
         let body = fields.offset();
         for field in fields {
             let field = field?;
-            match (part, field.number) {
-                (Part::Graph, 1) | (Part::Function, 7) => {
+            match (holder, field.number) {
+                (Holder::Graph, GRAPH_NODE) | (Holder::Function, FUNCTION_NODE) => {
                     if let WireValue::Len(bytes, offset) = field.value
                         && depth < MAX_NESTING
                     {
                         let graphs = NodeView::from_body(bytes, offset).graphs()?;
-                        open.extend(graphs.iter().map(|it| (Part::Graph, it.wire_fields(), depth + 1)));
+                        open.extend(graphs.iter().map(|it| (Holder::Graph, it.wire_fields(), depth + 1)));
                     }
                 }
-                (Part::Graph, INPUT | OUTPUT | VALUE_INFO) | (Part::Function, 12) => {
+                (Holder::Graph, GRAPH_INPUT | GRAPH_OUTPUT | GRAPH_VALUE_INFO)
+                | (Holder::Function, FUNCTION_VALUE_INFO) => {
                     let Some(info) = value_info(&field) else { continue };
-                    match marked(info)? {
+                    match tag(info)? {
                         None => {}
-                        Some(Mark::Added) => {
+                        Some(Tag::Added) => {
                             splice.remove(body, &field);
                             removed += 1;
                         }
-                        Some(Mark::Filled(old)) => {
+                        Some(Tag::Filled(old)) => {
                             splice.replace(body, &field, &Records::new().bytes(field.number, old));
                             restored += 1;
                         }
@@ -73,12 +77,12 @@ pub fn strip(bytes: &[u8]) -> Result<Stripped<'_>, AnnotateError> {
     Ok(Stripped { file: splice.finish()?, removed, restored })
 }
 
-enum Mark {
+enum Tag {
     Added,
     Filled(Vec<u8>),
 }
 
-fn marked(info: ValueInfoView<'_>) -> Result<Option<Mark>, AnnotateError> {
+fn tag(info: ValueInfoView<'_>) -> Result<Option<Tag>, AnnotateError> {
     for entry in info.metadata_props() {
         let entry = entry?;
         if entry.key()? != MARK {
@@ -86,9 +90,9 @@ fn marked(info: ValueInfoView<'_>) -> Result<Option<Mark>, AnnotateError> {
         }
         let bad = AnnotateError::BadMark { offset: info.offset() };
         return match entry.value()? {
-            ADDED => Ok(Some(Mark::Added)),
+            ADDED => Ok(Some(Tag::Added)),
             value => {
-                value.strip_prefix(FILLED).and_then(from_hex).map(|old| Some(Mark::Filled(old))).ok_or(bad)
+                value.strip_prefix(FILLED).and_then(from_hex).map(|old| Some(Tag::Filled(old))).ok_or(bad)
             }
         };
     }

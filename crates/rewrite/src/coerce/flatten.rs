@@ -1,8 +1,8 @@
 //! Inlining of all calls of a model into one graph, with the origin of every node.
 //!
-//! Every call gets classes of its own, so a conversion in a body can be judged in each of its calls. Unlike `expand` of the
-//! compiler, a value that crosses the border of a call passes a node of its own: the actual value and the formal one can
-//! then be converted independently. The flattened model is only checked, never written.
+//! Every call gets separate classes, so a conversion in a body can be judged in each of its calls. Unlike in `expand` of the
+//! compiler, a border node separates each value of a caller from the formal name for it in the callee, so both can be
+//! converted independently. The flattened model is only checked, never written.
 //!
 //! The names of a call's values start with a prefix that is unique to the call. Operators of another version than the
 //! model imports are moved to a domain per version, which [`VersionedCatalogue`] resolves.
@@ -154,7 +154,7 @@ fn imported(imports: &[OperatorSetIdProto], domain: &str) -> Option<i64> {
     imports.iter().find(is_same).map(OperatorSetIdProto::version)
 }
 
-/// For each generated domain, the domain that it stands for.
+/// The original domain of each generated domain.
 type Domains = BTreeMap<String, String>;
 
 /// Moves operators of a function to a domain per version, where the model imports another version.

@@ -1,7 +1,7 @@
 //! The bodies of a model, the main graph and the functions, as trees of graphs over the bytes of the file.
 //!
 //! **Invariant:** the graphs of a body are numbered in pre-order, in the order of nodes and attributes, from 0 for the
-//! outermost. The solver numbers the graphs of a body alike, so both use [`GraphId`].
+//! outermost. The solver numbers the graphs of a body in the same order, so both use [`GraphId`].
 
 use std::collections::HashMap;
 

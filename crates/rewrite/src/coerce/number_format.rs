@@ -3,12 +3,12 @@
 use typeloom_solver::elem::Elem;
 use typeloom_types::dtype::DtypeClass;
 
-/// What numbers of an element type can be told apart.
+/// The number format of an element type.
 #[derive(Clone, Copy)]
 enum Numbers {
-    /// Integers of so many bits, the sign among them where there is one.
+    /// Integers; `bits` includes the sign.
     Int { bits: i32, signed: bool },
-    /// Floats: bits of the significand, the exponents of the least and of the greatest power of two.
+    /// Floats: the bits of the significand, and the exponents of the least and of the greatest power of two.
     Float { significand: i32, least: i32, greatest: i32, signed: bool },
 }
 
@@ -58,7 +58,7 @@ pub fn keeps_values(from: Elem, to: Elem) -> bool {
     }
     let (Some(from_numbers), Some(to_numbers)) = (numbers(from), numbers(to)) else { return false };
     match (from_numbers, to_numbers) {
-        // What is not zero is true: all else is lost.
+        // Conversion to bool keeps only the difference between zero and nonzero.
         (_, Numbers::Int { bits: 1, signed: false }) => false,
         (Numbers::Int { bits, signed }, Numbers::Int { bits: more, signed: to_signed }) => {
             match (signed, to_signed) {
@@ -76,7 +76,7 @@ pub fn keeps_values(from: Elem, to: Elem) -> bool {
             Numbers::Float { significand, least, greatest, signed },
             Numbers::Float { significand: more, least: less, greatest: above, signed: to_signed },
         ) => {
-            // Infinities and NaN have no counterpart in the narrow formats that go without them.
+            // Some narrow formats have no infinities or no NaN.
             let specials =
                 !is_finite_only(to) || is_finite_only(from) && special_kind(from) == special_kind(to);
             significand <= more && least >= less && greatest <= above && (to_signed || !signed) && specials
@@ -84,12 +84,12 @@ pub fn keeps_values(from: Elem, to: Elem) -> bool {
     }
 }
 
-/// Formats without infinities.
+/// Whether a format has no infinities.
 fn is_finite_only(elem: Elem) -> bool {
     special_kind(elem) != 0
 }
 
-/// Which special values a float format has: 0 both kinds, 1 NaN alone, 2 none.
+/// The special values of a float format: 0 for infinities and NaN, 1 for NaN alone, 2 for none.
 fn special_kind(elem: Elem) -> u8 {
     match elem {
         Elem::FLOAT8E4M3FN | Elem::FLOAT8E4M3FNUZ | Elem::FLOAT8E5M2FNUZ | Elem::FLOAT8E8M0 => 1,
@@ -98,7 +98,7 @@ fn special_kind(elem: Elem) -> u8 {
     }
 }
 
-/// How much an element type holds, to prefer the wider of two.
+/// A rank of number formats that prefers the wider of two.
 pub(super) fn width(elem: Elem) -> u8 {
     match numbers(elem) {
         None => 0,

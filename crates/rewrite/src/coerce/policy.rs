@@ -1,41 +1,41 @@
-//! Which conversions may be made, and which of two is better.
+//! Policies of repairs, and the cost of conversions under each.
 //!
-//! A cost is compared part by part, the first part first:
+//! Costs are compared lexicographically by these components:
 //!
 //! 1. what the policy avoids (`widest`, `to`: conversions that lose values; `minority`: floats that become integers);
-//! 2. how many conversions there are;
-//! 3. `minority`: how many of them convert what a node computes, rather than a stored tensor;
-//! 4. `minority`: how rare the new types are in the model, so that the odd type is converted and not the common one;
-//! 5. how many conversions lose values;
-//! 6. how many declarations have to change;
-//! 7. how narrow the new types are.
+//! 2. the number of conversions;
+//! 3. `minority`: the number of conversions of computed values, rather than of stored tensors;
+//! 4. `minority`: the rarity of the new types in the model, so that the rare type is converted and not the common one;
+//! 5. the number of conversions that lose values;
+//! 6. the number of declarations that have to change;
+//! 7. the narrowness of the new types.
 //!
-//! Sums of costs are sums of each part.
+//! A cost is one integer with a range of bits per component, so costs are added componentwise.
 
 use typeloom_solver::elem::{Elem, ElemSet};
 
 use super::number_format::{is_float, keeps_values, width};
 
-/// Which conversions may be made.
+/// Permitted conversions, and the preference between repairs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Policy {
-    /// Only those that keep every value.
+    /// Only conversions that keep every value.
     Lossless,
-    /// As few as possible, and of equally many those that convert the odd values of a model to the types that it uses.
+    /// As few conversions as possible; among equally many, those from rare types of the model to common ones.
     #[default]
     Minority,
-    /// Those that keep every value wherever that is possible, and elsewhere those to the widest type.
+    /// Conversions that keep every value where that is possible, otherwise conversions to the widest type.
     Widest,
-    /// As few as possible, whatever they lose.
+    /// As few conversions as possible, regardless of loss.
     Fewest,
-    /// Those into one element type, whatever they lose, and elsewhere those that keep every value.
+    /// Conversions into one element type regardless of loss, otherwise conversions that keep every value.
     To(Elem),
 }
 
-/// What a repair costs, see the module.
+/// The cost of a repair, see the module documentation.
 pub(crate) type Cost = u128;
 
-/// More than any sum of costs.
+/// An upper bound of all sums of costs.
 pub(crate) const IMPOSSIBLE: Cost = Cost::MAX >> 1;
 
 const AVOIDED: Cost = 1 << 108;
@@ -43,18 +43,18 @@ const AVOIDED: Cost = 1 << 108;
 pub(crate) const CONVERSION: Cost = 1 << 90;
 /// A conversion of what a node computes.
 const COMPUTED: Cost = 1 << 72;
-/// One rank of rarity.
+/// One rank of [`Usage`].
 const RARITY: Cost = 1 << 54;
 const LOSS: Cost = 1 << 36;
 /// A declaration that has to change.
 pub(crate) const DECLARATION: Cost = 1 << 18;
 
-/// The sum of two costs.
+/// Adds two costs.
 pub(crate) fn plus(a: Cost, b: Cost) -> Cost {
     a.saturating_add(b).min(IMPOSSIBLE)
 }
 
-/// What the operator that converts takes and gives in the model's operator set, and what the model uses.
+/// The element types of the conversion operator in the operator set of a model, and the usage of element types in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Support {
     pub(crate) from: ElemSet,
@@ -62,18 +62,18 @@ pub(crate) struct Support {
     pub(crate) usage: Usage,
 }
 
-/// The number of element types of ONNX, and one more.
+/// The number of element types of ONNX, plus one.
 const ELEMS: usize = Elem::LAST_ONNX as usize + 1;
 
-/// How common each element type is in a model.
+/// The rarity of each element type in a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Usage {
-    /// By number: 0 for the most common type, more for each type that is more common, [`ELEMS`] for types that are not used.
+    /// By number of the element type: the number of types that are more common, [`ELEMS`] for unused types.
     rarity: [u8; ELEMS],
 }
 
 impl Usage {
-    /// From how often each element type occurs.
+    /// Counts the occurrences of each element type.
     pub(crate) fn of(elems: impl Iterator<Item = Elem>) -> Self {
         let mut counts = [0_usize; ELEMS];
         for elem in elems {
@@ -97,17 +97,17 @@ impl Usage {
     }
 }
 
-/// Where the value that is converted comes from.
+/// Whether a value is stored in the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stored {
-    /// It is a tensor in the file.
+    /// The value is a tensor in the file.
     Yes,
-    /// A node computes it, or the caller gives it.
+    /// A node computes the value, or the caller passes it.
     No,
 }
 
 impl Policy {
-    /// What a conversion costs; `None` where it may not be made.
+    /// The cost of a conversion; `None` if the policy or the operator forbids it.
     pub(crate) fn cost(self, from: Elem, to: Elem, support: Support) -> Option<Cost> {
         if !support.from.contains(from) || !support.to.contains(to) {
             return None;
@@ -117,7 +117,7 @@ impl Policy {
         let base = CONVERSION + loss + Cost::from(255 - width(to));
         match self {
             Self::Minority => {
-                // Fractions are what a network computes; an index that must be an integer has no other repair.
+                // Networks compute with fractions. Only an index that must be an integer has no other repair.
                 let truncates = is_float(from) && !is_float(to);
                 let avoided = if truncates { AVOIDED } else { 0 };
                 Some(avoided + base + RARITY * Cost::from(support.usage.rarity(to)))
@@ -130,7 +130,7 @@ impl Policy {
         }
     }
 
-    /// What it costs in addition that the value is computed rather than stored.
+    /// The additional cost of converting a computed value.
     pub(crate) fn of_source(self, stored: Stored) -> Cost {
         match (self, stored) {
             (Self::Minority, Stored::No) => COMPUTED,
@@ -139,7 +139,7 @@ impl Policy {
         }
     }
 
-    /// Element types to consider beside those that a class has already, the best first.
+    /// The element types to consider for open classes, the best first.
     pub(crate) fn candidates(self, support: Support) -> impl Iterator<Item = Elem> {
         let target = match self {
             Self::To(target) => Some(target),
@@ -147,7 +147,7 @@ impl Policy {
         };
         let others = (1..=Elem::LAST_ONNX).filter_map(Elem::new);
         let mut others: Vec<Elem> = others.filter(|elem| Some(*elem) != target).collect();
-        // Doubles and long integers hold most of what there is; single floats are what most operators take.
+        // Doubles and 64-bit integers represent most numbers; most operators accept single floats.
         let rank = |elem: &Elem| match *elem {
             Elem::DOUBLE => 0,
             Elem::INT64 => 1,

@@ -1,7 +1,7 @@
 //! The constraint problem of a repair, and its solution, as plain data.
 //!
 //! [`find`](super::find) builds a [`Problem`] from a checked model, [`choose`](super::choose) solves it, and
-//! [`write`](super::write) carries the [`Solution`] out.
+//! [`write`](super::write) edits the file according to the [`Solution`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

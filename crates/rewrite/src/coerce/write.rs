@@ -1,4 +1,4 @@
-//! Edits of the file that carry out a solution.
+//! Edits of the file for a solution.
 //!
 //! Every body is edited by the [splice writer](typeloom_onnx::splice), so bytes outside of the edits stay as they are.
 //! Calls of a function with the same conversions share one copy of it; the first copy replaces the function.
@@ -14,7 +14,7 @@ use typeloom_onnx::view::FunctionView;
 use super::cast_operator::{CastOperator, import};
 use super::layout::{BodyId, Layout, Source};
 use super::problem::Solution;
-use super::{Cast, Copied, Declaration, Hunk};
+use super::{Cast, CorrectedDeclaration, FunctionCopy, Hunk};
 use crate::fields::{FUNCTION_NAME, FUNCTION_OPSET_IMPORT, MODEL_FUNCTION, MODEL_OPSET_IMPORT};
 use crate::names::Names;
 use body::BodyWriter;
@@ -26,7 +26,7 @@ pub enum WriteError {
     /// The bytes are malformed where no check reads them.
     #[error(transparent)]
     Malformed(#[from] DecodeError),
-    /// The edits cannot be carried out.
+    /// The edits do not apply to the file.
     #[error(transparent)]
     Splice(#[from] SpliceError),
 }
@@ -41,9 +41,9 @@ pub(super) struct Written {
 #[derive(Default)]
 pub(super) struct Changes {
     pub(super) casts: Vec<Cast>,
-    pub(super) declarations: Vec<Declaration>,
+    pub(super) declarations: Vec<CorrectedDeclaration>,
     pub(super) hunks: Vec<Hunk>,
-    pub(super) copies: Vec<Copied>,
+    pub(super) copies: Vec<FunctionCopy>,
 }
 
 pub(super) fn write(
@@ -85,7 +85,7 @@ pub(super) fn write(
             continue;
         }
         let Source::Function(function) = layout.source() else { continue };
-        // The copy is a message of its own, so its offsets start at 0.
+        // The copy is a separate message, so its offsets start at 0.
         let function = FunctionView::from_body(function.bytes(), 0);
         let layout = Layout::of_function(function)?;
         let mut own = Splice::new::<FunctionProto>(function.bytes());

@@ -1,8 +1,9 @@
-//! Declared shapes that say what exporters do not mean.
+//! Repairs of false declared shapes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use typeloom_onnx::DecodeError;
 use typeloom_onnx::messages::tensor_shape_proto::dimension::Value as DimValue;
 use typeloom_onnx::messages::type_proto::Value as TypeValue;
 use typeloom_onnx::messages::{ModelProto, TensorShapeProto, TypeProto, ValueInfoProto, read};
@@ -19,80 +20,78 @@ use typeloom_solver::solve_error::SolveErrorKind;
 use typeloom_solver::universe::Universe;
 use typeloom_solver::value_type::ValueType;
 
-use super::{Repairs, Reshaped, write_error};
+use super::{CorrectedShape, Repairs, write_error};
 use crate::coerce::RepairError;
 use crate::declared;
+use crate::fields::{GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO};
+use crate::names::Names;
 
-const INPUT: u32 = 11;
-const OUTPUT: u32 = 12;
-const VALUE_INFO: u32 = 13;
-
-/// Which declarations are wrong.
-struct Wrong {
-    /// Values that are declared as scalars and are none.
+/// The declarations to correct.
+struct FalseShapes {
+    /// Values that are declared as scalars and have axes.
     scalars: HashSet<ValueId>,
-    /// Whether extents are negative.
+    /// Whether negative extents are corrected.
     negative: bool,
-    /// Whether dims are named by placeholders, and what becomes of them.
-    unnamed: Option<Naming>,
+    /// The replacement of placeholder names, if they are corrected.
+    placeholders: Option<Naming>,
 }
 
-/// What becomes of an axis of an input whose name is a placeholder.
+/// Replacement of a placeholder name of an axis of an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Naming {
-    /// It gets a name of its own.
-    Apart,
-    /// It is left unknown.
+    /// A unique name.
+    Unique,
+    /// An unknown extent.
     Unknown,
 }
 
-/// Corrects declared shapes; `None` where none is wrong.
+/// Corrects declared shapes; `None` if none is false.
 ///
-/// Where one empty shape is false, no other of a value that a node makes is believed: all are dropped, and the outputs of
-/// the model get the shapes that are proved without them.
+/// If one empty shape is false, the empty shapes of all computed values are removed, and the outputs of the model get the
+/// shapes that are proved without them.
 pub(super) fn correct(
     checked: &mut Checked<'_>,
     bytes: &[u8],
     (catalogue, universe, options): (&dyn Catalogue, &Arc<Universe>, &Options),
     repairs: Repairs,
-    reshaped: &mut Vec<Reshaped>,
+    reshaped: &mut Vec<CorrectedShape>,
 ) -> Result<Option<Vec<u8>>, RepairError> {
-    let mut wrong = Wrong { scalars: HashSet::new(), negative: false, unnamed: None };
+    let mut shapes = FalseShapes { scalars: HashSet::new(), negative: false, placeholders: None };
     for error in checked.errors() {
         match &error.kind {
-            SolveErrorKind::EmptyShape { value, .. } if repairs.has(Code::EmptyShape) => {
-                wrong.scalars.insert(*value);
+            SolveErrorKind::EmptyShape { value, .. } if repairs.contains(Code::EmptyShape) => {
+                shapes.scalars.insert(*value);
             }
             SolveErrorKind::NegativeDim { declared_in: Some(_), .. } => {
-                wrong.negative |= repairs.has(Code::NegativeDim);
+                shapes.negative |= repairs.contains(Code::NegativeDim);
             }
-            SolveErrorKind::PlaceholderDim { .. } if repairs.has(Code::PlaceholderDim) => {
-                wrong.unnamed = Some(Naming::Apart);
+            SolveErrorKind::PlaceholderDim { .. } if repairs.contains(Code::PlaceholderDim) => {
+                shapes.placeholders = Some(Naming::Unique);
             }
             _ => {}
         }
     }
-    if wrong.unnamed.is_some() {
-        // A named extent is free; where the graph does not leave it free, the axis stays without a name.
-        let unknown = Wrong { unnamed: Some(Naming::Unknown), scalars: HashSet::new(), ..wrong };
-        let errors = |wrong: &Wrong| -> Result<usize, RepairError> {
-            let edited = edit(checked, bytes, wrong, &HashMap::new(), &mut Vec::new())?;
+    if shapes.placeholders.is_some() {
+        // A named extent is unconstrained. If that causes errors, the axis gets no name.
+        let unknown = FalseShapes { placeholders: Some(Naming::Unknown), scalars: HashSet::new(), ..shapes };
+        let errors = |shapes: &FalseShapes| -> Result<usize, RepairError> {
+            let edited = edit(checked, bytes, shapes, &HashMap::new(), &mut Vec::new())?;
             let checked = check(edited.as_deref().unwrap_or(bytes), catalogue, universe, options)?;
             Ok(checked.all_errors().filter(|error| error.is_error(options.mode)).count())
         };
-        let named = Wrong { unnamed: Some(Naming::Apart), scalars: HashSet::new(), ..wrong };
+        let named = FalseShapes { placeholders: Some(Naming::Unique), scalars: HashSet::new(), ..shapes };
         if errors(&named)? > errors(&unknown)? {
-            wrong.unnamed = Some(Naming::Unknown);
+            shapes.placeholders = Some(Naming::Unknown);
         }
     }
-    if wrong.scalars.is_empty() {
-        return edit(checked, bytes, &wrong, &HashMap::new(), reshaped);
+    if shapes.scalars.is_empty() {
+        return edit(checked, bytes, &shapes, &HashMap::new(), reshaped);
     }
     let body = checked.body();
     let made = body.values().filter(|value| matches!(body.value(*value).origin, Origin::Step(_)));
-    wrong.scalars.extend(made);
+    shapes.scalars.extend(made);
     let mut proved = HashMap::new();
-    if let Some(dropped) = edit(checked, bytes, &wrong, &proved, &mut Vec::new())? {
+    if let Some(dropped) = edit(checked, bytes, &shapes, &proved, &mut Vec::new())? {
         let mut checked = check(&dropped, catalogue, universe, options)?;
         for output in checked.body().graph(checked.body().root()).outputs.clone() {
             let ty = checked.type_of(output);
@@ -101,19 +100,19 @@ pub(super) fn correct(
             }
         }
     }
-    edit(checked, bytes, &wrong, &proved, reshaped)
+    edit(checked, bytes, &shapes, &proved, reshaped)
 }
 
-/// Writes the corrections; outputs of the model get the types that are proved.
+/// Writes the corrections; outputs of the model get their proved types.
 fn edit(
     checked: &Checked<'_>,
     bytes: &[u8],
-    wrong: &Wrong,
+    shapes: &FalseShapes,
     proved: &HashMap<String, TypeProto>,
-    reshaped: &mut Vec<Reshaped>,
+    reshaped: &mut Vec<CorrectedShape>,
 ) -> Result<Option<Vec<u8>>, RepairError> {
-    let Wrong { scalars, negative, unnamed } = wrong;
-    if scalars.is_empty() && !negative && unnamed.is_none() {
+    let FalseShapes { scalars, negative, placeholders } = shapes;
+    if scalars.is_empty() && !negative && placeholders.is_none() {
         return Ok(None);
     }
     let mut taken = symbols(checked).map_err(write_error)?;
@@ -125,7 +124,9 @@ fn edit(
         let is_root = graph == checked.body().root();
         for field in view.wire_fields() {
             let field = field.map_err(write_error)?;
-            let (INPUT | OUTPUT | VALUE_INFO, WireValue::Len(info, _)) = (field.number, field.value) else {
+            let (GRAPH_INPUT | GRAPH_OUTPUT | GRAPH_VALUE_INFO, WireValue::Len(info, _)) =
+                (field.number, field.value)
+            else {
                 continue;
             };
             let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info)).map_err(write_error)?;
@@ -134,17 +135,17 @@ fn edit(
             let is_scalar = values.get(old.name()).is_some_and(|value| scalars.contains(value));
             if is_scalar
                 && drop_empty(ty)
-                && let (OUTPUT, true, Some(proved)) = (field.number, is_root, proved.get(old.name()))
+                && let (GRAPH_OUTPUT, true, Some(proved)) = (field.number, is_root, proved.get(old.name()))
             {
                 ty.value.clone_from(&proved.value);
             }
-            let is_named = field.number == INPUT && is_root && *unnamed == Some(Naming::Apart);
+            let is_named = field.number == GRAPH_INPUT && is_root && *placeholders == Some(Naming::Unique);
             let name = is_named.then(|| old.name().to_owned());
             if let Some(shape) = declared::shape(ty) {
                 if *negative {
                     drop_negative(shape);
                 }
-                if unnamed.is_some() {
+                if placeholders.is_some() {
                     rename(shape, name.as_deref(), &mut taken);
                 }
             }
@@ -152,7 +153,7 @@ fn edit(
                 continue;
             }
             let text = |info: &ValueInfoProto| info.r#type.as_ref().map(print_type).unwrap_or_default();
-            reshaped.push(Reshaped {
+            reshaped.push(CorrectedShape {
                 graph: graph_path(checked.body(), graph).to_string(),
                 name: old.name().to_owned(),
                 from: text(&old),
@@ -168,9 +169,9 @@ fn edit(
     Ok(Some(splice.finish().map_err(write_error)?.to_vec()))
 }
 
-/// The names of dims that a model declares.
-fn symbols(checked: &Checked<'_>) -> Result<HashSet<String>, typeloom_onnx::DecodeError> {
-    let mut taken = HashSet::new();
+/// The names of the declared dims of a model.
+fn symbols(checked: &Checked<'_>) -> Result<Names, DecodeError> {
+    let mut taken = Names::default();
     for (_, view) in checked.body().graph_views()? {
         for info in infos(view) {
             let info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info?.bytes()))?;
@@ -179,7 +180,7 @@ fn symbols(checked: &Checked<'_>) -> Result<HashSet<String>, typeloom_onnx::Deco
                 declared::shape(&mut ty).map(|shape| std::mem::take(&mut shape.dim)).unwrap_or_default()
             {
                 if let Some(DimValue::DimParam(name)) = dim.value {
-                    taken.insert(name);
+                    taken.take(&name);
                 }
             }
         }
@@ -187,9 +188,7 @@ fn symbols(checked: &Checked<'_>) -> Result<HashSet<String>, typeloom_onnx::Deco
     Ok(taken)
 }
 
-fn infos<'a>(
-    view: GraphView<'a>,
-) -> impl Iterator<Item = Result<ValueInfoView<'a>, typeloom_onnx::DecodeError>> {
+fn infos<'a>(view: GraphView<'a>) -> impl Iterator<Item = Result<ValueInfoView<'a>, DecodeError>> {
     view.inputs().chain(view.outputs()).chain(view.value_info())
 }
 
@@ -199,7 +198,7 @@ fn values_of<'a>(checked: &Checked<'a>, graph: GraphId) -> HashMap<&'a str, Valu
     own.map(|value| (body.value_name(value), value)).collect()
 }
 
-/// Drops an empty shape; whether there was one.
+/// Removes an empty shape; returns whether there was one.
 fn drop_empty(ty: &mut TypeProto) -> bool {
     match &mut ty.value {
         Some(TypeValue::TensorType(tensor)) if tensor.shape.as_ref().is_some_and(|it| it.dim.is_empty()) => {
@@ -218,8 +217,8 @@ fn drop_negative(shape: &mut TensorShapeProto) {
     }
 }
 
-/// Names the placeholders of an input apart; those of other values are left unknown.
-fn rename(shape: &mut TensorShapeProto, input: Option<&str>, taken: &mut HashSet<String>) {
+/// Gives placeholders of an input unique names; those of other values become unknown extents.
+fn rename(shape: &mut TensorShapeProto, input: Option<&str>, taken: &mut Names) {
     for (axis, dim) in shape.dim.iter_mut().enumerate() {
         let Some(DimValue::DimParam(name)) = &dim.value else { continue };
         if !is_placeholder(name) {
@@ -230,16 +229,11 @@ fn rename(shape: &mut TensorShapeProto, input: Option<&str>, taken: &mut HashSet
 }
 
 /// A name for an axis of an input that can be written without quotes.
-fn fresh(input: &str, axis: usize, taken: &mut HashSet<String>) -> String {
+fn fresh(input: &str, axis: usize, taken: &mut Names) -> String {
     let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
     let mut stem: String = input.chars().map(letter).collect();
     if !stem.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
         stem.insert(0, '_');
     }
-    let wanted = format!("{stem}_dim_{axis}");
-    let numbered = (2_usize..).map(|number| format!("{wanted}_{number}"));
-    let free = std::iter::once(wanted.clone()).chain(numbered).find(|name| !taken.contains(name));
-    let name = free.unwrap_or(wanted);
-    taken.insert(name.clone());
-    name
+    taken.fresh(&format!("{stem}_dim_{axis}"))
 }

@@ -1,12 +1,13 @@
 //! Topological order with few moves.
 //!
-//! Two orders are tried, both stable: one pulls the nodes that make a value in front of its first reader (a depth-first
-//! walk in file order), one puts readers behind what they read (Kahn's algorithm, the first node in file order first). The
-//! one that moves fewer nodes is taken: nodes outside of a longest increasing run of old positions move. The first is best
-//! where constants stand at the end, the second where a single reader stands too early; neither is always minimal.
+//! Algorithm: two stable orders are computed, and the one that moves fewer nodes is used. The first is a depth-first search
+//! in file order, which moves definitions in front of their first reader. The second is Kahn's algorithm with the first
+//! ready node in file order, which moves readers behind what they read. The nodes outside of a longest increasing
+//! subsequence of old positions move. The first order is best for constants at the end, the second for a reader that comes
+//! too early; neither is always minimal.
 //!
-//! One call sorts the outermost unsorted graphs. Graphs nested in a moved node are sorted by the next call, so that no edit
-//! lies inside a record that another edit replaces.
+//! One call sorts the outermost unsorted graphs. The next call sorts graphs nested in moved nodes, because no edit may be
+//! inside a record that another edit replaces.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
@@ -17,23 +18,21 @@ use typeloom_onnx::splice::{Records, Splice};
 use typeloom_onnx::view::{FunctionView, GraphView, ModelView, NodeView};
 use typeloom_onnx::wire::{Field, Fields, WireValue};
 
-use super::{Moved, write_error};
+use super::{MovedNode, write_error};
 use crate::coerce::RepairError;
-
-/// The field of a function that holds its nodes.
-const FUNCTION_NODE: u32 = 7;
+use crate::fields::FUNCTION_NODE;
 
 /// The nodes of one graph or function with their records.
 struct Nodes<'a> {
-    /// How people find it.
+    /// The path of the graph in reports.
     path: String,
-    /// Where the message starts.
+    /// The offset of the message.
     message: usize,
     records: Vec<(Field<'a>, NodeView<'a>)>,
 }
 
-/// Sorts the outermost graphs and functions that are not in topological order; `None` where all are, or cannot be.
-pub(super) fn sort(bytes: &[u8], moved: &mut Vec<Moved>) -> Result<Option<Vec<u8>>, RepairError> {
+/// Sorts the outermost graphs and functions that are not in topological order; `None` if there are none, or only cycles.
+pub(super) fn sort(bytes: &[u8], moved: &mut Vec<MovedNode>) -> Result<Option<Vec<u8>>, RepairError> {
     let model = ModelView::new(bytes).map_err(write_error)?;
     let mut splice = Splice::new::<ModelProto>(bytes);
     let mut changed = false;
@@ -63,7 +62,7 @@ fn outermost<'a>(model: &ModelView<'a>) -> Result<Vec<Nodes<'a>>, DecodeError> {
         let path = format!("function {}", function.name()?);
         found.push(nodes(path, function.offset(), function.wire_fields(), FUNCTION_NODE)?);
     }
-    // The main graph is changed, and told about, first.
+    // The main graph is sorted and reported first.
     found.reverse();
     Ok(found)
 }
@@ -103,7 +102,7 @@ fn nested<'a>(nodes: &Nodes<'a>) -> Result<Vec<Nodes<'a>>, DecodeError> {
     Ok(found)
 }
 
-/// A new order of nodes, by old positions; `None` where they are in order, or wait for each other.
+/// The new order of nodes, by old positions; `None` for sorted nodes and for cycles.
 fn order(nodes: &Nodes<'_>) -> Result<Option<Vec<usize>>, DecodeError> {
     let mut makers: HashMap<&str, usize> = HashMap::new();
     for (at, (_, node)) in nodes.records.iter().enumerate() {
@@ -129,11 +128,11 @@ fn order(nodes: &Nodes<'_>) -> Result<Option<Vec<usize>>, DecodeError> {
     if is_sorted {
         return Ok(None);
     }
-    let orders = [pulled(&needs), pushed(&needs)];
-    Ok(orders.into_iter().flatten().min_by_key(|order| order.len() - stay(order).len()))
+    let orders = [definitions_first(&needs), readers_last(&needs)];
+    Ok(orders.into_iter().flatten().min_by_key(|order| order.len() - unmoved(order).len()))
 }
 
-/// The names that a node reads, those that the graphs in it capture included.
+/// The names that a node reads, including those that its graphs capture.
 fn reads<'a>(node: NodeView<'a>) -> Result<Vec<&'a str>, DecodeError> {
     let mut found: Vec<&'a str> = node.inputs().collect::<Result<_, _>>()?;
     for graph in node.graphs()? {
@@ -143,7 +142,7 @@ fn reads<'a>(node: NodeView<'a>) -> Result<Vec<&'a str>, DecodeError> {
     Ok(found)
 }
 
-/// The names that a graph reads and does not define. Recursion is bounded by the nesting that a check accepts.
+/// The names that a graph reads and does not define. A check has limited the nesting, and so the recursion.
 fn captures<'a>(graph: GraphView<'a>) -> Result<Vec<&'a str>, DecodeError> {
     let mut own: HashSet<&str> = HashSet::new();
     for input in graph.inputs() {
@@ -167,8 +166,8 @@ fn captures<'a>(graph: GraphView<'a>) -> Result<Vec<&'a str>, DecodeError> {
     Ok(found)
 }
 
-/// File order, with what a node needs in front of it.
-fn pulled(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
+/// File order, with the definitions that a node reads in front of it.
+fn definitions_first(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
     const NEW: u8 = 0;
     const OPEN: u8 = 1;
     const DONE: u8 = 2;
@@ -204,8 +203,8 @@ fn pulled(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
     Some(order)
 }
 
-/// The first node in file order of which everything that it needs is there.
-fn pushed(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
+/// The first node in file order whose inputs are all defined, repeatedly.
+fn readers_last(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut missing: Vec<usize> = needs.iter().map(Vec::len).collect();
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); needs.len()];
     for (at, needs) in needs.iter().enumerate() {
@@ -228,15 +227,15 @@ fn pushed(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
     (order.len() == needs.len()).then_some(order)
 }
 
-/// The nodes that need not move: a longest increasing run of old positions (patience sorting).
-fn stay(order: &[usize]) -> HashSet<usize> {
+/// The nodes that need not move: a longest increasing subsequence of old positions, by patience sorting.
+fn unmoved(order: &[usize]) -> HashSet<usize> {
     let mut last: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; order.len()];
-    let mut place_of = vec![0; order.len()];
+    let mut pile_of = vec![0; order.len()];
     for at in order.iter().copied() {
         let pile = last.partition_point(|top| *top < at);
         before[at] = pile.checked_sub(1).map(|pile| last[pile]);
-        place_of[at] = pile;
+        pile_of[at] = pile;
         match last.get_mut(pile) {
             Some(top) => *top = at,
             None => last.push(at),
@@ -251,26 +250,26 @@ fn stay(order: &[usize]) -> HashSet<usize> {
     found
 }
 
-/// Puts each node's record where the order wants it; records that stay are not touched.
+/// Writes the records of the nodes in a new order; unmoved records are not edited.
 fn write(
     nodes: &Nodes<'_>,
     order: &[usize],
     splice: &mut Splice<'_>,
-    moved: &mut Vec<Moved>,
+    moved: &mut Vec<MovedNode>,
 ) -> Result<(), DecodeError> {
-    let stay = stay(order);
+    let unmoved = unmoved(order);
     for (to, from) in order.iter().copied().enumerate() {
         let (_, node) = nodes.records[from];
         if to != from {
             let (slot, _) = nodes.records[to];
             splice.replace(nodes.message, &slot, &Records::new().bytes(slot.number, node.bytes()));
         }
-        if !stay.contains(&from) {
+        if !unmoved.contains(&from) {
             let name = match node.name()? {
                 "" => node.op_type()?,
                 name => name,
             };
-            moved.push(Moved { graph: nodes.path.clone(), node: name.to_owned(), from, to });
+            moved.push(MovedNode { graph: nodes.path.clone(), node: name.to_owned(), from, to });
         }
     }
     Ok(())
@@ -282,27 +281,27 @@ mod tests {
 
     #[test]
     fn few_nodes_move() {
-        // The constant at the end is pulled forward; the reader at the start is pushed back.
+        // The constant at the end moves forward, the reader at the start moves back.
         let constant_last = [vec![3], vec![0], vec![1], vec![]];
-        assert_eq!(pulled(&constant_last), Some(vec![3, 0, 1, 2]));
-        let order = pulled(&constant_last).unwrap_or_default();
-        assert_eq!(order.len() - stay(&order).len(), 1);
+        assert_eq!(definitions_first(&constant_last), Some(vec![3, 0, 1, 2]));
+        let order = definitions_first(&constant_last).unwrap_or_default();
+        assert_eq!(order.len() - unmoved(&order).len(), 1);
         let reader_first = [vec![3], vec![], vec![1], vec![2]];
-        assert_eq!(pushed(&reader_first), Some(vec![1, 2, 3, 0]));
-        let order = pushed(&reader_first).unwrap_or_default();
-        assert_eq!(order.len() - stay(&order).len(), 1);
+        assert_eq!(readers_last(&reader_first), Some(vec![1, 2, 3, 0]));
+        let order = readers_last(&reader_first).unwrap_or_default();
+        assert_eq!(order.len() - unmoved(&order).len(), 1);
     }
 
     #[test]
-    fn nodes_that_wait_for_each_other_have_no_order() {
+    fn cycles_have_no_order() {
         let cycle = [vec![1], vec![0]];
-        assert_eq!((pulled(&cycle), pushed(&cycle)), (None, None));
+        assert_eq!((definitions_first(&cycle), readers_last(&cycle)), (None, None));
     }
 
     #[test]
-    fn long_chains_need_no_stack() {
+    fn long_chains_do_not_recurse() {
         let reversed: Vec<Vec<usize>> =
             (0..100_000).map(|at| if at + 1 < 100_000 { vec![at + 1] } else { vec![] }).collect();
-        assert_eq!(pulled(&reversed), Some((0..100_000).rev().collect()));
+        assert_eq!(definitions_first(&reversed), Some((0..100_000).rev().collect()));
     }
 }

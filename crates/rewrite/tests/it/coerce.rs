@@ -11,7 +11,7 @@ use typeloom_solver::model::{Mode, Options};
 
 use crate::support::{graph, model, model_files, recorded, solved, universe};
 
-/// The recorded models whose fault is one of element types, with how many conversions each needs.
+/// The recorded models with an error of element types, and the number of conversions that each needs.
 const FAULTS: [(&str, usize); 9] = [
     ("add_f32_f16", 1),
     ("gather_float_idx", 1),
@@ -51,7 +51,7 @@ fn printed(graph: &GraphProto) -> Vec<String> {
 }
 
 #[test]
-fn every_recorded_fault_of_element_types_is_repaired_with_few_casts() {
+fn every_recorded_element_type_error_is_repaired_with_few_casts() {
     let Some(root) = recorded() else { return };
     for (name, casts) in FAULTS {
         let bytes = std::fs::read(root.join(format!("illtyped/{name}.onnx"))).expect("the case is there");
@@ -78,7 +78,7 @@ fn a_model_without_errors_is_left_as_it_is() {
 }
 
 #[test]
-fn what_is_repaired_checks_and_what_is_not_is_not_written() {
+fn only_models_that_check_are_reported_as_repaired() {
     let Some(root) = recorded() else { return };
     let mut files = Vec::new();
     crate::support::search(&root.join("illtyped"), &mut files);
@@ -94,7 +94,7 @@ fn what_is_repaired_checks_and_what_is_not_is_not_written() {
 }
 
 #[test]
-fn one_cast_serves_all_who_read_it() {
+fn one_cast_serves_all_readers() {
     let text = "g (float16[N] m, float[N] x, float[N] y) => (float[N] a, float[N] b, float[N] c) {
         a = Add(x, m)
         b = Mul(y, m)
@@ -110,7 +110,7 @@ fn one_cast_serves_all_who_read_it() {
 }
 
 #[test]
-fn a_cast_stands_in_front_of_the_first_node_that_reads_it() {
+fn a_cast_is_inserted_before_its_first_reader() {
     let text = "g (float[N] x, float16[N] m) => (float[N] z) { h = Relu(x) k = Neg(h) z = Add(k, m) }";
     let lines = nodes(text, Policy::Lossless);
     assert_eq!(lines[2], "m_as_float = Cast <to = 1> (m)");
@@ -213,7 +213,7 @@ fn the_oldest_cast_takes_a_word() {
 }
 
 #[test]
-fn a_policy_decides_what_may_be_lost() {
+fn a_policy_limits_lossy_casts() {
     let text = "g (float[N] x, float[N] i) => (z) { z = Gather(x, i) }";
     let refused = repaired(&graph(text), Policy::Lossless);
     assert!(!refused.is_ok && refused.file.is_none());
@@ -229,7 +229,7 @@ fn a_policy_decides_what_may_be_lost() {
 }
 
 #[test]
-fn what_casts_cannot_repair_is_left_alone() {
+fn errors_that_casts_cannot_repair_change_nothing() {
     for text in [
         "g (float[2] x, float[3] y) => (z) { z = Add(x, y) }",
         "g (float[2] x) => (z) { z = Add(x, nothing) }",

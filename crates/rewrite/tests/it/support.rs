@@ -1,4 +1,4 @@
-//! Models to test with.
+//! Models for tests.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -42,7 +42,7 @@ pub(crate) fn model_files() -> Vec<PathBuf> {
     found
 }
 
-/// Where the recorded cases are.
+/// The folder of the recorded cases.
 pub(crate) fn recorded() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
     let path = std::env::var_os("TYPELOOM_CONFORMANCE").map_or(beside, PathBuf::from);

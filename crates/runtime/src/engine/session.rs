@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use bytes::Bytes;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{GraphProto, ModelProto, ValueInfoProto, read};
-use typeloom_rewrite::annotate::{Marks, annotate};
+use typeloom_rewrite::annotate::{AnnotationForm, annotate};
 use typeloom_solver::model::Checked;
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -67,7 +67,7 @@ impl EngineSession {
         external: &ExternalData<'_>,
         verify: Verify,
     ) -> Result<Self, EngineError> {
-        let annotated = annotate(checked, Marks::LeftOut)?;
+        let annotated = annotate(checked, AnnotationForm::Untagged)?;
         let bytes = Bytes::from(annotated.file.pieces().concat());
         Self::new(engine, read::<ModelProto>(bytes)?, external, verify)
     }

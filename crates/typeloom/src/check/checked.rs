@@ -3,7 +3,7 @@
 use std::fmt;
 
 use typeloom_rewrite::advise;
-use typeloom_rewrite::annotate::{AnnotateError, Marks, annotate};
+use typeloom_rewrite::annotate::{AnnotateError, AnnotationForm, annotate};
 use typeloom_solver::diagnostic::{Diagnostic, Explanation, explain_value};
 use typeloom_solver::model::{self, CheckError, Coverage, Options};
 use typeloom_solver::program::{Origin as ProgramOrigin, ValueId};
@@ -116,7 +116,7 @@ impl<'a> Checked<'a> {
     /// # Errors
     /// [`AnnotateError`] if the file is malformed in a part that the check does not read.
     pub fn annotated(&mut self) -> Result<Vec<u8>, AnnotateError> {
-        Ok(annotate(&mut self.solved, Marks::Written)?.file.to_vec())
+        Ok(annotate(&mut self.solved, AnnotationForm::Tagged)?.file.to_vec())
     }
 
     /// The solver's own result, for the crates of this repository.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use typeloom_interface as interface;
 use typeloom_onnx::text::escape;
 use typeloom_pool::compat::{Compat, CompatCache, Difference, Direction, ModuleCompat, TypeChange};
 use typeloom_pool::{Idx, Pool};
@@ -13,24 +12,14 @@ use super::only_in_one;
 use crate::args::{DiffArgs, TextFormat};
 use crate::output::{Outcome, write};
 
-pub(crate) fn run(
-    args: &DiffArgs,
-    direction: interface::Direction,
-    old: &[u8],
-    new: &[u8],
-) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &DiffArgs, direction: Direction, old: &[u8], new: &[u8]) -> anyhow::Result<Outcome> {
     let mut pool = Pool::new();
     let mut roots = |bytes: &[u8]| -> anyhow::Result<BTreeMap<String, Idx>> {
         Ok(pool.import(bytes)?.into_iter().map(|root| (root.label, root.ty)).collect())
     };
     let (old, new) = (roots(old)?, roots(new)?);
-    let of_exports = match direction {
-        interface::Direction::Backward => Direction::Backward,
-        interface::Direction::Forward => Direction::Forward,
-        interface::Direction::Full => Direction::Full,
-    };
-    let compat = pool.compat_exports(&mut CompatCache::new(), &old, &new, of_exports)?;
-    let word = report::interface::direction(direction);
+    let compat = pool.compat_exports(&mut CompatCache::new(), &old, &new, direction)?;
+    let word = direction.name();
     let compatible = compat.is_compatible();
     write(&match args.format {
         TextFormat::Human => human(args, &compat, word),

@@ -1,7 +1,7 @@
 //! The costs of element types as factors over variables.
 //!
 //! Each class whose element type is open is a variable. A value is a factor over its maker and its readers. A value with
-//! more than two open readers gets a variable of its own, the set of element types that it is converted into: each reader
+//! more than two open readers gets another variable, the set of element types that it is converted into: each reader
 //! then depends on the set and not on the other readers. Values that share an open class form a component, and
 //! [`minimise`] solves each component.
 

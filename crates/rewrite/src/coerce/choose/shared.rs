@@ -64,7 +64,7 @@ pub(super) enum Source {
 
 /// The variables for the sources of a shared group.
 pub(super) struct SourceVariables {
-    /// The sources that values of a variable stand for.
+    /// The source for each value of a reader variable.
     sources: Vec<Source>,
     readers: Vec<Variable>,
 }
@@ -146,7 +146,7 @@ impl Component<'_> {
         sources
     }
 
-    /// The cost of a conversion in one call, apart from its node.
+    /// The cost of a conversion in one call, without the cost of the node.
     fn loss(&self, from: Elem, to: Elem) -> Cost {
         match self.cost(from, to) {
             0 => 0,
@@ -155,7 +155,7 @@ impl Component<'_> {
         }
     }
 
-    /// Adds a variable that is no class.
+    /// Adds a variable that is not a class.
     fn auxiliary(&mut self, values: usize) -> Variable {
         self.variable(vec![ElemSet::EMPTY; values])
     }

@@ -13,7 +13,7 @@ use typeloom_solver::program::GraphId;
 use super::super::cast_operator::{NewNode, cast, cast_like};
 use super::super::layout::{BodyId, GraphLayout, Layout, NodeId, Site, Source};
 use super::super::problem::{Conversion, LocalValue, Solution, Target};
-use super::super::{Cast, Declaration, Hunk, Reading, graph_text, keeps_values};
+use super::super::{Cast, CastUse, CorrectedDeclaration, Hunk, graph_text, keeps_values};
 use super::copies::BodyCopy;
 use super::{Changes, WriteError};
 use crate::declared::retype;
@@ -160,7 +160,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
                     Target::Elem(_) => None,
                     Target::Like(other) => Some(other.name.to_owned()),
                 },
-                readings: readers.iter().map(|site| self.reading(*site)).collect(),
+                uses: readers.iter().map(|site| self.cast_use(*site)).collect(),
             });
         }
         for (old, new) in own_names {
@@ -169,8 +169,8 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         Ok(())
     }
 
-    fn reading(&self, site: Site) -> Reading {
-        Reading {
+    fn cast_use(&self, site: Site) -> CastUse {
+        CastUse {
             function: self.function().map(str::to_owned),
             graph: self.layout.path(site.graph),
             node: site.node,
@@ -300,7 +300,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
             }
             let corrected = elems.first().and_then(|to| {
                 let from = retype(info.r#type.as_mut(), *to)?;
-                Some(Declaration {
+                Some(CorrectedDeclaration {
                     graph: self.graph_text(graph),
                     name: info.name().to_owned(),
                     from,

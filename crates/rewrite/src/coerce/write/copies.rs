@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::super::Copied;
+use super::super::FunctionCopy;
 use super::super::layout::{BodyId, Layout, NodeId, Source};
 use super::super::problem::{CallId, Conversion, LocalValue, Problem, Solution};
 use typeloom_solver::program::GraphId;
@@ -32,10 +32,10 @@ impl BodyCopy {
         self.calls.first().copied().unwrap_or(CallId::MAIN)
     }
 
-    pub(super) fn describe(&self, layouts: &[Layout<'_>], problem: &Problem<'_>) -> Copied {
+    pub(super) fn describe(&self, layouts: &[Layout<'_>], problem: &Problem<'_>) -> FunctionCopy {
         let sites: BTreeSet<String> =
             self.calls.iter().filter_map(|call| problem.call_site(layouts, *call)).collect();
-        Copied {
+        FunctionCopy {
             function: layouts[self.body.index()].name.to_owned(),
             name: self.name.clone(),
             calls: sites.into_iter().collect(),

@@ -11,13 +11,13 @@ use typeloom_solver::model::Mode;
 use super::repaired;
 use crate::support::{graph, solved};
 
-/// What graphs are made of, and what values may be converted to.
+/// The element types of generated graphs and of conversions.
 const ELEMS: [Elem; 5] = [Elem::FLOAT16, Elem::FLOAT, Elem::DOUBLE, Elem::INT64, Elem::BOOL];
 
-/// The most conversions of a repair that is compared with all smaller ones.
-const MOST: usize = 3;
+/// The maximum number of conversions of a repair that is compared with all smaller ones.
+const MAX_CONVERSIONS: usize = 3;
 
-/// Numbers without a pattern, the same every time (xorshift).
+/// A seeded xorshift generator.
 pub(super) struct Rng(pub(super) u64);
 
 impl Rng {
@@ -108,7 +108,7 @@ fn with_casts(model: &ModelProto, casts: &[(&str, Elem, Vec<Reader>)]) -> ModelP
         let maker = graph.node.iter().position(|node| node.output.iter().any(|name| name == value));
         new.push((maker.map_or(0, |maker| maker + 1), node));
     }
-    // From the back, so that positions stay what they are.
+    // From the back, so that positions stay valid.
     new.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     for (at, node) in new {
         graph.node.insert(at, node);
@@ -172,20 +172,20 @@ fn extend<'m>(
 #[test]
 fn no_repair_of_a_small_graph_has_fewer_casts() {
     let mut rng = Rng(2_026);
-    let mut compared = [0; MOST + 1];
+    let mut compared = [0; MAX_CONVERSIONS + 1];
     for _ in 0..150 {
         let text = random(&mut rng);
         let bytes = graph(&text);
         let model = ModelProto::decode(&bytes[..]).expect("the text is a model");
         for policy in [Policy::Lossless, Policy::Fewest] {
             let repair = repaired(&bytes, policy);
-            let found = if repair.is_ok { repair.casts.len() } else { MOST };
-            if found > MOST {
+            let found = if repair.is_ok { repair.casts.len() } else { MAX_CONVERSIONS };
+            if found > MAX_CONVERSIONS {
                 continue;
             }
             assert!(repair.is_minimal || !repair.is_ok, "{text}");
             compared[found] += usize::from(repair.is_ok);
-            for count in 0..found.min(if repair.is_ok { MOST } else { 2 }) {
+            for count in 0..found.min(if repair.is_ok { MAX_CONVERSIONS } else { 2 }) {
                 assert!(!exists(&model, count, policy), "{text}: {policy:?} can do with {count}");
             }
         }

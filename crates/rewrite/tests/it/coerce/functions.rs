@@ -92,7 +92,7 @@ fn a_function_that_no_casts_suit_is_copied_for_some_calls() {
 }
 
 #[test]
-fn what_the_policy_forbids_in_a_body_names_the_calls() {
+fn a_refused_cast_in_a_body_lists_the_calls() {
     let bytes = with(
         "g (float[N] x, double[N] y) => (float[N] z, double[N] w) { z = local.f(x) w = local.f(y) }",
         "FUNCTION f (a) => (c) { t = Cast <to = 7> (a) c = Add(t, a) }",
@@ -154,7 +154,7 @@ fn a_function_of_another_operator_set_is_repaired_in_its_own() {
          g (float[N] x, double[N] y) => (float[N] z, double[N] w) { z = local.f(x) w = local.f(y) }
          <opset_import: [\"\" : 13], domain: \"local\"> f (a) => (c) { t = Cast <to = 10> (a) c = Add(t, a) }",
     );
-    // Version 13 has no `CastLike`, so each call gets a function of its own.
+    // Version 13 has no `CastLike`, so each call gets its copy of the function.
     let (_, model) = checked(&bytes, Policy::Lossless);
     assert_eq!(model.functions.len(), 2);
 }
@@ -174,7 +174,7 @@ fn scans_and_loops_of_the_main_graph_are_repaired_inside() {
     assert_eq!((repair.casts.len(), repair.casts[0].graph.as_str()), (1, "/0:Scan.body"));
 }
 
-/// What values may be converted to.
+/// The element types of conversions.
 const ELEMS: [Elem; 4] = [Elem::FLOAT16, Elem::FLOAT, Elem::DOUBLE, Elem::INT64];
 
 /// Two calls of a function of one or two nodes.
@@ -205,14 +205,14 @@ fn random(rng: &mut Rng) -> Vec<u8> {
     )
 }
 
-/// Who reads a value of the main graph or the function: an input of a node, or an output.
+/// A use of a value of the main graph or the function: an input of a node, or an output.
 #[derive(Clone, Copy)]
 enum Reader {
     Input(usize, usize),
     Output(usize),
 }
 
-/// Whether the model checks with one conversion more, and with more than that where `count` says so.
+/// Whether the model checks after `count` more conversions.
 fn exists(model: &ModelProto, count: usize) -> bool {
     if count == 0 {
         return solved(&model.encode_to_vec(), Mode::Strict).is_ok_and(|checked| checked.is_ok());
