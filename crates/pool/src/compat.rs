@@ -1,13 +1,43 @@
 //! Structural compatibility of pool types, with a path to every difference.
 //!
 //! *Backward* compatible: `old` is a subtype of `new`, so readers of `new` accept values of `old`. *Forward*
-//! compatible: `new` is a subtype of `old`. *Full*: both. [`Pool::compat`] states the subtyping rules;
-//! [`difference`] holds the types that reports are made of.
+//! compatible: `new` is a subtype of `old`. *Full*: both. [`Pool::compat`] states the subtyping rules.
+//! A result is a list of [`Difference`]s.
 //!
 //! Recursive types are compared coinductively: a pair under comparison is assumed to fit. The walk visits
 //! each pair of ids once per direction and gives up, with a negative answer, after [`MAX_PAIRS`] pairs. Equal
 //! ids, and in the cache equal digests, need no walk. Variables of generic types are matched one to one in
 //! the order in which a parallel walk meets them (`matching`).
+//!
+//! # Shared vocabulary
+//!
+//! Three checkers report with these types: [`Pool::compat`](crate::Pool::compat) for pool types, the
+//! interface comparison of models, and the comparison of Rust crates. A checker brings its own enum of
+//! changes as the parameter `C` of [`Difference`], builds a [`TypePath`] from the compared root to the
+//! differing part, and fills in [`Breaks`]; [`Direction::is_broken_by`] then decides which differences matter
+//! to the caller. [`ChangeKind`] classifies a change where its details do not matter.
+//!
+//! ```
+//! use typeloom_pool::compat::{Breaks, ChangeKind, Difference, Direction, PathStep, TypePath};
+//!
+//! #[derive(Debug)]
+//! enum PortChange {
+//!     Extent,
+//! }
+//!
+//! let axis = [PathStep::Part("inputs"), PathStep::Field("x".to_owned()), PathStep::Part("shape"), PathStep::Element(1)];
+//! let difference = Difference {
+//!     path: TypePath::from_iter(axis),
+//!     change: PortChange::Extent,
+//!     old: "3".to_owned(),
+//!     new: "N".to_owned(),
+//!     breaks: Breaks { backward: false, forward: true },
+//! };
+//! assert_eq!(difference.path.to_string(), "inputs.x.shape[1]");
+//! assert_eq!(ChangeKind::from(difference.breaks), ChangeKind::Widened);
+//! assert!(!Direction::Backward.is_broken_by(difference.breaks));
+//! assert!(Direction::Full.is_broken_by(difference.breaks));
+//! ```
 
 mod difference;
 mod exports;

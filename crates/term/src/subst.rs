@@ -1,6 +1,6 @@
 //! Shifting, instantiation of binders, and replacement of parameters.
 //!
-//! Each of them is a [`LeafMap`], which maps variables and placeholders; one folder rebuilds the terms around
+//! Each of them is a `LeafMap`, which maps variables and placeholders; one folder rebuilds the terms around
 //! them.
 //!
 //! **Invariant:** all three return a closed term unchanged, in constant time.

@@ -1,32 +1,4 @@
-//! Vocabulary of compatibility reports: direction, kind of change, path, difference.
-//!
-//! Three checkers report with these types: [`Pool::compat`](crate::Pool::compat) for pool types, the
-//! interface comparison of models, and the comparison of Rust crates. A checker brings its own enum of
-//! changes as the parameter `C` of [`Difference`], builds a [`TypePath`] from the compared root to the
-//! differing part, and fills in [`Breaks`]; [`Direction::is_broken_by`] then decides which differences matter
-//! to the caller. [`ChangeKind`] classifies a change where its details do not matter.
-//!
-//! ```
-//! use typeloom_pool::compat::{Breaks, ChangeKind, Difference, Direction, PathStep, TypePath};
-//!
-//! #[derive(Debug)]
-//! enum PortChange {
-//!     Extent,
-//! }
-//!
-//! let axis = [PathStep::Part("inputs"), PathStep::Field("x".to_owned()), PathStep::Part("shape"), PathStep::Element(1)];
-//! let difference = Difference {
-//!     path: TypePath::from_iter(axis),
-//!     change: PortChange::Extent,
-//!     old: "3".to_owned(),
-//!     new: "N".to_owned(),
-//!     breaks: Breaks { backward: false, forward: true },
-//! };
-//! assert_eq!(difference.path.to_string(), "inputs.x.shape[1]");
-//! assert_eq!(ChangeKind::from(difference.breaks), ChangeKind::Widened);
-//! assert!(!Direction::Backward.is_broken_by(difference.breaks));
-//! assert!(Direction::Full.is_broken_by(difference.breaks));
-//! ```
+//! Vocabulary of compatibility reports; see [`crate::compat`].
 
 use std::fmt;
 

@@ -266,8 +266,11 @@ const PLAIN_NAMES: [(&str, Name); 9] = [
     ("forall", Name::Forall),
 ];
 
+/// Constructor of a name with a path.
+type PathName = fn(Symbol) -> Name;
+
 /// Keywords of names with a path.
-const PATH_NAMES: [(&str, fn(Symbol) -> Name); 17] = [
+const PATH_NAMES: [(&str, PathName); 17] = [
     ("adt", Name::Adt),
     ("extern", Name::Foreign),
     ("pattern", Name::Pattern),
