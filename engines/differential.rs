@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use typeloom_runtime::session::{Session, Verify};
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::Session;
 use typeloom_solver::model::Options;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -15,7 +16,7 @@ use typeloom_cpu::value::Value;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
 use typeloom_runtime::session::Port;
-use typeloom_wire::stamp::{Extent, Stamp};
+use typeloom_solver::value_type::Dim;
 
 use crate::compare;
 use crate::worker::{Verdict, Worker};
@@ -380,9 +381,8 @@ const GRAPHS: &[(i64, &str)] = &[
 
 /// A tensor of a type with negative and positive numbers, none of them large.
 fn input(port: &Port) -> Option<AnyTensor> {
-    let Stamp::Tensor { dtype: Some(dtype), shape: Some(shape) } = &port.stamp else { return None };
-    let known = |extent: &Extent| if let Extent::Known(extent) = extent { Some(*extent) } else { None };
-    let shape: Vec<usize> = shape.iter().map(known).collect::<Option<_>>()?;
+    let (dtype, shape) = (port.ty.dtype()?, port.ty.shape.as_deref()?);
+    let shape: Vec<usize> = shape.iter().map(Dim::fixed).collect::<Option<_>>()?;
     let count = shape.iter().product::<usize>();
     let at = port.name.bytes().map(usize::from).sum::<usize>();
     let number = |index: usize| ((index * 5 + at) % 11) as f64 / 2.0 - 2.0;

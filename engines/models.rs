@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use typeloom_runtime::session::{Session, Verify};
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::Session;
 use typeloom_solver::model::Options;
 use typeloom::ModelProto;
 use typeloom_onnx::prost::Message as _;

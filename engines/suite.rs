@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
-use typeloom_runtime::session::Verify;
+use typeloom_runtime::options::Verify;
 use typeloom_solver::model::Options;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_runtime::engine::Engine;

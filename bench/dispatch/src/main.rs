@@ -28,7 +28,8 @@ use typeloom_onnx::messages::{
 use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
-use typeloom_runtime::session::{Session, Verify};
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::Session;
 use typeloom_types::any_tensor::AnyTensor;
 
 /// How many nodes a chain has.

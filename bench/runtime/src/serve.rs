@@ -10,13 +10,15 @@ use anyhow::{Context, Result, anyhow, bail};
 use tract_onnx::prelude::{
     Framework as _, InferenceModelExt as _, IntoRunnable as _, IntoTValue, TValue, TVec, Tensor,
 };
-use typeloom_runtime::session::{Session, Verify};
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Checked, Options};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::prost::bytes::Bytes;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
+use typeloom_runtime::options::RunLimits;
 use typeloom_runtime::session::Port;
 
 use crate::contender::Contender;
@@ -66,7 +68,7 @@ fn tensors(ports: &[Port], inputs: &[Input]) -> Result<Vec<AnyTensor>> {
 fn cpu(model: &Path, inputs: &[Input]) -> Result<Running> {
     let session = checked(model, |checked, file| {
         let no_files = |_: &_| Err("no other files are read".to_owned());
-        Ok(Session::of_checked_file(checked, file, &no_files)?)
+        Ok(Session::of_checked_file(checked, file, &no_files, RunLimits::default())?)
     })?;
     let tensors = tensors(session.inputs(), inputs)?;
     let given: HashMap<String, Value> = session

@@ -17,11 +17,12 @@ use typeloom_cpu::decode;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{GraphProto, ModelProto, TensorProto, ValueInfoProto, read};
 use typeloom_runtime::error::{PrepareError, RunError};
-use typeloom_runtime::session::{Session, Verify};
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::Session;
+use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
-use typeloom_wire::stamp::{Extent, Stamp};
 
 use crate::dense::{Dense, Floats, FloatsError, NotFloats, shown, tensor_of};
 
@@ -253,7 +254,7 @@ impl<S: ?Sized + Dense> Network<S> {
 
     /// A prediction and a target in the shape of predictions.
     fn compared(&self, prediction: &S, target: &S) -> Result<(AnyTensor, AnyTensor), ModelError> {
-        let stamp = self.forward.outputs().first().map(|port| &port.stamp);
+        let stamp = self.forward.outputs().first().map(|port| &port.ty);
         let prediction = shaped::<S>(prediction.to_tensor(), stamp)?;
         let target = target.to_tensor();
         let target = if S::KEEPS_SHAPE { target } else { reshaped(target, prediction.shape())? };
@@ -299,7 +300,7 @@ impl<S: ?Sized + Dense> Model for Network<S> {
     /// The prediction; the next `backward` goes back over it. Of predictions that several threads make at once, any may be
     /// the last.
     fn forward(&self, input: &S) -> Result<Box<S>, ModelError> {
-        let stamp = self.forward.inputs().iter().find(|port| port.name == self.input).map(|port| &port.stamp);
+        let stamp = self.forward.inputs().iter().find(|port| port.name == self.input).map(|port| &port.ty);
         let input = shaped::<S>(input.to_tensor(), stamp)?;
         let outcome = self.forward.run(self.inputs(input.clone()), Verify::Inputs)?;
         let output = only(outcome.outputs)?;
@@ -352,10 +353,7 @@ impl<S: ?Sized + Dense> Model for Network<S> {
 }
 
 fn tensor((name, value): (String, Value)) -> Result<AnyTensor, ModelError> {
-    match value {
-        Value::Tensor(tensor) => Ok(tensor),
-        Value::Sequence(_) | Value::Optional(_) => Err(ModelError::NoTensor { name }),
-    }
+    if let Value::Tensor(tensor) = value { Ok(tensor) } else { Err(ModelError::NoTensor { name }) }
 }
 
 fn only(outputs: Vec<(String, Value)>) -> Result<AnyTensor, ModelError> {
@@ -369,25 +367,20 @@ fn reshaped(tensor: AnyTensor, shape: &[usize]) -> Result<AnyTensor, ModelError>
 }
 
 /// A tensor in the shape that a port declares, where its storage has none of its own.
-fn shaped<S: ?Sized + Dense>(tensor: AnyTensor, stamp: Option<&Stamp>) -> Result<AnyTensor, ModelError> {
-    let Some(stamp @ Stamp::Tensor { shape: Some(extents), .. }) = stamp else { return Ok(tensor) };
-    if S::KEEPS_SHAPE {
+fn shaped<S: ?Sized + Dense>(tensor: AnyTensor, ty: Option<&ValueType>) -> Result<AnyTensor, ModelError> {
+    let Some((ty, dims)) = ty.and_then(|ty| Some((ty, ty.shape.as_deref()?))) else { return Ok(tensor) };
+    if S::KEEPS_SHAPE || !ty.is_tensor() {
         return Ok(tensor);
     }
     let length = tensor.len();
-    let misfit = || ModelError::Elements { length, wanted: stamp.to_string() };
-    let known = |extent: &Extent| match extent {
-        Extent::Known(extent) => Some(*extent),
-        Extent::Open | Extent::Symbol(_) | Extent::Expression(_) => None,
-    };
-    let product = extents.iter().filter_map(known).try_fold(1, usize::checked_mul);
+    let misfit = || ModelError::Elements { length, wanted: ty.to_string() };
+    let product = dims.iter().filter_map(Dim::fixed).try_fold(1, usize::checked_mul);
     let product = product.ok_or_else(misfit)?;
-    let open = extents.iter().filter(|extent| known(extent).is_none()).count();
+    let open = dims.iter().filter(|dim| dim.fixed().is_none()).count();
     if open > 1 || (open == 1 && (product == 0 || !length.is_multiple_of(product))) {
         return Err(misfit());
     }
-    let shape: Vec<usize> =
-        extents.iter().map(|extent| known(extent).unwrap_or_else(|| length / product)).collect();
+    let shape: Vec<usize> = dims.iter().map(|dim| dim.fixed().unwrap_or_else(|| length / product)).collect();
     reshaped(tensor, &shape)
 }
 

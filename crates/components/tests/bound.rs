@@ -13,6 +13,7 @@ use typeloom_components::peers::{PeerTable, Preference};
 use typeloom_components::source::csv::Table;
 use typeloom_components::source::{Batches, Samples};
 use typeloom_contracts::backend::by_execution::ByExecution;
+use typeloom_contracts::datum::Datum;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_module::graph::Graph;
 use typeloom_module::module::Module;
@@ -20,9 +21,8 @@ use typeloom_onnx::text::parse_model;
 use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
-use typeloom_runtime::session::Verify;
+use typeloom_runtime::options::Verify;
 use typeloom_types::any_tensor::AnyTensor;
-use typeloom_wire::datum::Datum;
 
 struct Everything;
 

@@ -9,7 +9,8 @@ use typeloom_components::codec::int8::{Int8, Int8Error};
 use typeloom_components::codec::message::MessageError;
 use typeloom_contracts::codec::Codec;
 use typeloom_cpu::value::Value;
-use typeloom_runtime::session::{Session, Verify};
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::Session;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 

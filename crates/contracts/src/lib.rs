@@ -22,6 +22,8 @@
 //! **Invariant:** nothing here computes, but for the adapter of [`backend::by_execution`], which only
 //! forwards.
 
+pub mod datum;
+
 pub mod role;
 
 pub mod backend;

@@ -45,9 +45,11 @@ impl Call<'_> {
     }
 
     pub(crate) fn take(&mut self, index: usize) -> Result<AnyTensor, Fault> {
-        match self.take_value(index)? {
-            Value::Tensor(tensor) => Ok(tensor),
-            Value::Sequence(_) | Value::Optional(_) => Err(Fault::InputKind { index, wanted: "a tensor" }),
+        let value = self.take_value(index)?;
+        if let Value::Tensor(tensor) = value {
+            Ok(tensor)
+        } else {
+            Err(Fault::InputKind { index, wanted: "a tensor" })
         }
     }
 

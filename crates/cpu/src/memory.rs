@@ -71,11 +71,8 @@ pub fn recycle(value: Value) {
     match value {
         Value::Tensor(tensor) => recycle_tensor(tensor),
         Value::Sequence(values) => values.into_iter().for_each(recycle),
-        Value::Optional(held) => {
-            if let Some(held) = held {
-                recycle(*held);
-            }
-        }
+        Value::Optional(Some(held)) => recycle(*held),
+        _ => {}
     }
 }
 

@@ -17,12 +17,13 @@ use typeloom_cpu::value::Value;
 use typeloom_ops::described::Operators;
 use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
 use typeloom_rewrite::coerce::{Policy, repair};
-use typeloom_runtime::session::{Session, Verify};
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::Session;
 use typeloom_solver::diagnostic::{Diagnostic, diagnose};
 use typeloom_solver::model::{Checked, Options};
+use typeloom_solver::solution::Type;
 use typeloom_solver::universe::Universe;
-use typeloom_solver::value_type::ValueType;
-use typeloom_wire::stamp::{Extent, Stamp};
+use typeloom_solver::value_type::{Dim, Element, ValueType};
 
 use crate::choices::Choices;
 use crate::expression::{Binding, evaluate, names};
@@ -353,20 +354,18 @@ fn producer(case: &Case, name: &str) -> String {
 fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], report: &mut Report) {
     let root = checked.body().root();
     let values: Vec<_> = checked.body().values().collect();
-    let mut stamps: HashMap<String, (Stamp, bool, String)> = HashMap::new();
+    let mut types: HashMap<String, (ValueType, bool, String)> = HashMap::new();
     for value in values {
         let (name, graph) = (checked.body().value_name(value).to_owned(), checked.body().value(value).graph);
         let ty = checked.proven_type_of(value);
-        let stamp = ValueType::of(&ty, checked.universe(), checked.dims())
-            .to_onnx()
-            .map_or(Stamp::Open, |message| Stamp::of(&message));
+        let solved = solved(checked, &ty);
         let text = ty.display(checked.universe(), checked.dims()).to_string();
-        stamps.insert(name, (stamp, graph == root, text));
+        types.insert(name, (solved, graph == root, text));
     }
-    let mut names: Vec<&String> = stamps.keys().collect();
+    let mut names: Vec<&String> = types.keys().collect();
     names.sort_by_key(|name| (name.len(), (*name).clone()));
     for name in names {
-        let (stamp, in_main, text) = &stamps[name];
+        let (ty, in_main, text) = &types[name];
         let mut compared = false;
         for (world, execution) in case.worlds.iter().zip(executions) {
             let Ok((_, seen)) = execution else { continue };
@@ -374,7 +373,7 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
                 compared = true;
                 // Symbols that no input declares have one value in the main graph, and one for each run of a nested graph.
                 let mut binding = world.symbols.clone();
-                if !contradicts(value, stamp, &mut binding) {
+                if !contradicts(value, ty, &mut binding) {
                     continue;
                 }
                 report.findings.push(Finding {
@@ -383,7 +382,7 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
                     value: in_main.then(|| name.clone()),
                     detail: format!(
                         "`{name}` has type {text} and is {} where {}",
-                        typeloom_wire::stamp::describe(value),
+                        value.describe(),
                         shown(&world.symbols)
                     ),
                 });
@@ -391,7 +390,7 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
             }
         }
         report.compared += usize::from(compared);
-        report.full += usize::from(compared && is_full(stamp));
+        report.full += usize::from(compared && is_full(ty));
     }
 }
 
@@ -400,46 +399,42 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
 pub fn fits(checked: &mut Checked<'_>, name: &str, value: &Value, symbols: &Binding) -> bool {
     let Some(id) = checked.find(name) else { return true };
     let ty = checked.proven_type_of(id);
-    let stamp = ValueType::of(&ty, checked.universe(), checked.dims())
-        .to_onnx()
-        .map_or(Stamp::Open, |message| Stamp::of(&message));
-    !contradicts(value, &stamp, &mut symbols.clone())
+    !contradicts(value, &solved(checked, &ty), &mut symbols.clone())
+}
+
+/// A type if it is concrete; the unknown type otherwise.
+fn solved(checked: &Checked<'_>, ty: &Type) -> ValueType {
+    let ty = ValueType::of(ty, checked.universe(), checked.dims());
+    if ty.is_concrete() { ty } else { ValueType::default() }
 }
 
 /// Whether a type has no unknown part.
-fn is_full(stamp: &Stamp) -> bool {
-    match stamp {
-        Stamp::Open => false,
-        Stamp::Tensor { dtype, shape } => {
-            let known = |extent: &Extent| match extent {
-                Extent::Open => false,
-                Extent::Known(_) => true,
-                Extent::Symbol(text) | Extent::Expression(text) => !text.contains('?'),
-            };
-            dtype.is_some() && shape.as_ref().is_some_and(|shape| shape.iter().all(known))
+fn is_full(ty: &ValueType) -> bool {
+    match &ty.element {
+        Element::Tensor(dtype) => {
+            let known =
+                |dim: &Dim| *dim != Dim::Unknown && !dim.as_text().is_some_and(|text| text.contains('?'));
+            dtype.is_some() && ty.shape.as_deref().is_some_and(|shape| shape.iter().all(known))
         }
-        Stamp::Sequence(inner) | Stamp::Optional(inner) => is_full(inner),
+        Element::Sequence(inner) | Element::Optional(inner) => is_full(inner),
+        _ => false,
     }
 }
 
-fn contradicts(value: &Value, stamp: &Stamp, binding: &mut Binding) -> bool {
-    match (value, stamp) {
-        (_, Stamp::Open) | (Value::Optional(None), Stamp::Optional(_)) => false,
-        (Value::Tensor(tensor), Stamp::Tensor { dtype, shape }) => {
-            let text = |extent: &Extent| match extent {
-                Extent::Open => "?".to_owned(),
-                Extent::Known(value) => value.to_string(),
-                Extent::Symbol(text) | Extent::Expression(text) => text.to_string(),
-            };
-            let shape = shape.as_ref().map(|shape| shape.iter().map(text).collect::<Vec<_>>());
+fn contradicts(value: &Value, ty: &ValueType, binding: &mut Binding) -> bool {
+    match (value, &ty.element) {
+        (Value::Optional(None), Element::Optional(_)) => false,
+        (Value::Tensor(tensor), Element::Tensor(dtype)) => {
+            let shape = ty.shape.as_deref().map(|shape| shape.iter().map(Dim::to_string).collect::<Vec<_>>());
             dtype.is_some_and(|dtype| dtype != tensor.dtype())
                 || shape.is_some_and(|shape| !agrees(&shape, tensor.shape(), binding))
         }
-        (Value::Sequence(values), Stamp::Sequence(inner)) => {
+        (Value::Sequence(values), Element::Sequence(inner)) => {
             values.iter().any(|value| contradicts(value, inner, &mut binding.clone()))
         }
-        (Value::Optional(Some(value)), Stamp::Optional(inner)) => contradicts(value, inner, binding),
-        (Value::Tensor(_) | Value::Sequence(_) | Value::Optional(_), _) => true,
+        (Value::Optional(Some(value)), Element::Optional(inner)) => contradicts(value, inner, binding),
+        (_, Element::Tensor(_) | Element::Sequence(_) | Element::Optional(_)) => true,
+        _ => false,
     }
 }
 
@@ -531,6 +526,6 @@ fn equal(left: &Value, right: &Value) -> bool {
             (Some(left), Some(right)) => equal(left, right),
             (left, right) => left.is_none() && right.is_none(),
         },
-        (Value::Tensor(_) | Value::Sequence(_) | Value::Optional(_), _) => false,
+        _ => false,
     }
 }

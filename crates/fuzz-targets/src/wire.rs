@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use typeloom::host::SystemClock;
+use typeloom_contracts::datum::Datum;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_onnx::messages::{TypeProto, type_proto};
-use typeloom_wire::datum::Datum;
 use typeloom_wire::endpoint::{Config, Endpoint, Parts};
 use typeloom_wire::envelope::{Envelope, MessageId, PortId, RunId};
 use typeloom_wire::journal::{Journal, JournalError, NoJournal};
@@ -66,7 +66,8 @@ fn port_type() -> &'static PortType {
     TYPE.get_or_init(|| {
         let tensor = type_proto::Tensor { elem_type: Some(1), ..type_proto::Tensor::default() };
         let value = Some(type_proto::Value::TensorType(tensor));
-        PortType::of(&TypeProto { value, ..TypeProto::default() }).expect("a type of values on the wire")
+        PortType::of_message(&TypeProto { value, ..TypeProto::default() })
+            .expect("a type of values on the wire")
     })
 }
 

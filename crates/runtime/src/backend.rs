@@ -1,8 +1,8 @@
-//! The embedded backend as the contract of backends asks for it.
+//! The embedded backend as a component.
 //!
-//! [`Cpu`] has both halves: each primitive is a call of its kernel, and a graph is prepared and run like any model. It computes
-//! every operator of ONNX that there is a kernel for, and says so in its extension operators, so that nothing is lowered for
-//! it. [`ByPrimitives`](by_primitives::ByPrimitives) makes a backend out of something that computes the primitives alone.
+//! [`Cpu`] implements both halves of the backend contract: a primitive calls its kernel, and a graph is prepared and run like a
+//! model. Its extension operators are all operators with a kernel, so nothing is lowered for it.
+//! [`ByPrimitives`](by_primitives::ByPrimitives) extends an implementation of the primitives to a backend.
 
 pub mod by_primitives;
 
@@ -12,13 +12,13 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
+use typeloom_contracts::datum::Datum;
 use typeloom_contracts::primitives;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::call::Call;
 use typeloom_cpu::decode::DecodeTensorError;
 use typeloom_cpu::error::KernelError;
 use typeloom_cpu::ops;
-use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
@@ -30,13 +30,14 @@ use typeloom_types::relation::NO_RELATIONS;
 use typeloom_types::tree::builtin::TYPE_ANY;
 
 use crate::error::{PrepareError, RunError};
-use crate::functions::with_attributes;
-use crate::session::{Session, Verify};
+use crate::options::Verify;
+use crate::prepare::with_attributes;
+use crate::session::Session;
 
-/// The version of ONNX's operators that the contract's primitives speak of.
+/// Version of the operator set of the primitives.
 const VERSION: i64 = 18;
 
-/// The version of the operators of a graph, which says none: that of modules, which are recorded at the newest.
+/// Version of the operator set of a graph without a model, which is the version of modules.
 pub(crate) const NEWEST: i64 = 28;
 
 /// The embedded backend: ONNX's operators on the processor.
@@ -54,7 +55,7 @@ pub(crate) const NEWEST: i64 = 28;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cpu;
 
-/// Why the embedded backend gave no result.
+/// Error of the embedded backend.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CpuError {
     /// The graph could not be prepared.
@@ -69,15 +70,15 @@ pub enum CpuError {
     /// A stored tensor is malformed.
     #[error(transparent)]
     Tensor(#[from] DecodeTensorError),
-    /// More or fewer tensors than the graph has inputs.
+    /// The number of tensors differs from the number of inputs.
     #[error("the graph has {expected} inputs, not {given}")]
     InputCount {
-        /// How many inputs the graph lists.
+        /// Number of inputs.
         expected: usize,
-        /// How many tensors were given.
+        /// Number of tensors.
         given: usize,
     },
-    /// A result that the contract cannot carry.
+    /// A result is not a tensor.
     #[error("output `{0}` is no tensor")]
     NoTensor(String),
 }
@@ -107,13 +108,9 @@ impl GraphExecutor for Cpu {
         let import = OperatorSetIdProto { version: Some(NEWEST), ..OperatorSetIdProto::default() };
         let model = ModelProto { graph: Some(graph), opset_import: vec![import], ..ModelProto::default() };
         let session = Session::new(&model, &|_| Err("a graph by itself has no other files".to_owned()))?;
-        let inputs = names.into_iter().zip(inputs.into_iter().map(Value::Tensor)).collect();
+        let inputs = names.into_iter().zip(inputs.into_iter().map(Datum::Tensor)).collect();
         let outcome = session.run(inputs, Verify::Inputs)?;
-        let tensor = |(name, value): (String, Value)| match value {
-            Value::Tensor(tensor) => Ok(tensor),
-            Value::Sequence(_) | Value::Optional(_) => Err(CpuError::NoTensor(name)),
-        };
-        outcome.outputs.into_iter().map(tensor).collect()
+        outcome.outputs.into_iter().map(|(name, value)| expect_tensor(&name, value)).collect()
     }
 
     fn extension_opsets() -> &'static [AtomicOpsetDecl] {
@@ -121,7 +118,7 @@ impl GraphExecutor for Cpu {
     }
 }
 
-/// Runs a graph of one node without preparing it; nothing where it is more than a kernel between inputs and outputs.
+/// Runs a graph of one node without preparing it; `None` if it is more than a kernel between inputs and outputs.
 fn single(
     graph: &GraphProto,
     node: &NodeProto,
@@ -139,9 +136,9 @@ fn single(
     let mut values = Vec::with_capacity(node.input.len());
     for name in &node.input {
         values.push(match known.get(name.as_str()) {
-            Some(Ok(tensor)) => Some(Value::Tensor((*tensor).clone())),
+            Some(Ok(tensor)) => Some(Datum::Tensor((*tensor).clone())),
             Some(Err(constant)) => match typeloom_cpu::decode::tensor(constant) {
-                Ok(tensor) => Some(Value::Tensor(tensor)),
+                Ok(tensor) => Some(Datum::Tensor(tensor)),
                 Err(error) => return Some(Err(error.into())),
             },
             None if name.is_empty() => None,
@@ -157,14 +154,14 @@ fn single(
         Ok(results) => results,
         Err(error) => return Some(Err(error.into())),
     };
-    let tensor = |(value, name): (Value, &String)| match value {
-        Value::Tensor(tensor) => Ok(tensor),
-        Value::Sequence(_) | Value::Optional(_) => Err(CpuError::NoTensor(name.clone())),
-    };
-    Some(results.into_iter().zip(&node.output).map(tensor).collect())
+    Some(results.into_iter().zip(&node.output).map(|(value, name)| expect_tensor(name, value)).collect())
 }
 
-/// Every operator that there is a kernel for. What its ports take is the operator table's business.
+fn expect_tensor(name: &str, value: Datum) -> Result<AnyTensor, CpuError> {
+    if let Datum::Tensor(tensor) = value { Ok(tensor) } else { Err(CpuError::NoTensor(name.to_owned())) }
+}
+
+/// Every operator with a kernel. The operator table defines the types of its ports.
 static NATIVE: LazyLock<[AtomicOpsetDecl; 1]> = LazyLock::new(|| {
     const INPUTS: &[PortDecl] = &[PortDecl::variadic("inputs", &TYPE_ANY)];
     const OUTPUTS: &[PortDecl] = &[PortDecl::variadic("outputs", &TYPE_ANY)];

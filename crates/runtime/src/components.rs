@@ -1,19 +1,19 @@
-//! Components behind slots, as running modules call them.
+//! Components of slots.
 //!
-//! Compiling binds Rust *types* to slots; running needs *values* of them. [`Components`] holds one for each slot, under the
-//! contract that it implements, and is the bindings of the same slots as well, so that the two cannot differ.
+//! Compiling binds Rust *types* to slots, and running needs *values* of them. [`Components`] contains a value per slot with the
+//! contract that it implements, and derives the bindings of the slots, so that the two agree.
 //!
-//! A node of a contract is resolved once, when a module is prepared, to a method: a closure over the component that
-//! takes the inputs of the node as its method takes them and gives the results back. Calls look up no name.
+//! A node of a contract is resolved once, when a module is prepared, to a method: a closure over the component that converts the
+//! inputs of the node, calls the component and converts the results. Calls look up no names.
 //!
-//! | contract | how it is shared | file |
+//! | contract | concurrency | module |
 //! |---|---|---|
-//! | backend | called by several threads at once | `backend` |
-//! | index, model, codec | readers at once, writers alone | `index`, `model`, `codec` |
-//! | aggregator, data source, peer selector, protocol | one call at a time (a selector's view is read by several) | a file each |
+//! | backend | concurrent calls | `backend` |
+//! | index, model, codec | concurrent reads, exclusive writes | `index`, `model`, `codec` |
+//! | peer selector | as above; its view is read | `peer_selector` |
+//! | aggregator, data source, protocol | one call at a time | a module each |
 //!
-//! A component that panicked is called again as it was left: whether it can go on is for it to say.
-
+//! A component that panicked is called again in the state that the panic left.
 mod aggregator;
 mod args;
 mod backend;
@@ -24,7 +24,6 @@ mod model;
 mod peer_selector;
 mod protocol;
 
-use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -41,96 +40,50 @@ use typeloom_contracts::peer_selector::PeerSelector;
 use typeloom_module::bindings::Bindings;
 use typeloom_onnx::messages::{AttributeProto, NodeProto};
 
-use crate::carry::Carried;
-use crate::executor::Executor;
-use typeloom_wire::datum::Datum;
+use crate::convert::{FromDatum, IntoDatum};
+use crate::error::{ComponentError, RunError};
+use crate::options::Verify;
+use typeloom_contracts::datum::Datum;
 
 pub use aggregator::FromMetadata;
 pub(crate) use args::Args;
 pub use protocol::RunProtocol;
 
-/// Why a component gave no result.
-#[derive(Debug, thiserror::Error)]
-pub enum ComponentFault {
-    /// The component says so.
-    #[error("{0}")]
-    Failed(#[source] Box<dyn Error + Send + Sync>),
-    /// An input that it needs is not there.
-    #[error("input {0} is missing")]
-    Missing(usize),
-    /// An input is not what the component stores.
-    #[error("input {index} is {found}, and the component stores {stores}")]
-    Storage {
-        /// Which input.
-        index: usize,
-        /// What it is.
-        found: String,
-        /// What the component stores, as a node of the type tree.
-        stores: &'static str,
-    },
-    /// An input is not what the operator takes there.
-    #[error("input {index} is {found}, not {wanted}")]
-    Argument {
-        /// Which input.
-        index: usize,
-        /// What it is.
-        found: String,
-        /// What the operator takes.
-        wanted: &'static str,
-    },
-    /// Inputs do not fit each other.
-    #[error("{0}")]
-    Unfit(String),
-    /// A data source has no more batches.
-    #[error("the data source has no more batches")]
-    Exhausted,
-    /// The component gave more or fewer values than the node has outputs.
-    #[error("the component gave {found} values for {expected} outputs")]
-    Count {
-        /// How many outputs the node has.
-        expected: usize,
-        /// How many values there are.
-        found: usize,
-    },
-}
+/// A method of a component, resolved for one node.
+pub(crate) type Method = Box<dyn Fn(&Args<'_>) -> Result<Results, ComponentError> + Send + Sync>;
 
-impl ComponentFault {
-    pub(crate) fn failed(error: impl Error + Send + Sync + 'static) -> Self {
-        Self::Failed(Box::new(error))
-    }
-}
+/// A program that other programs call, with inputs in order.
+pub(crate) type LinkedProgram =
+    Arc<dyn Fn(Vec<Option<Datum>>, Verify) -> Result<Vec<Datum>, RunError> + Send + Sync>;
 
-/// What runs a node: resolved once, called often.
-pub(crate) type Method = Box<dyn Fn(&Args<'_>) -> Result<Results, ComponentFault> + Send + Sync>;
-
-/// What a method gives: most give one value.
+/// Results of a method; most methods have one.
 pub(crate) type Results = SmallVec<[Datum; 1]>;
 
-/// A component without its type.
-pub(crate) trait Erased: Send + Sync {
-    /// What runs a node of this component's contract; nothing for an operator that the contract does not have.
+/// A component of any type.
+pub(crate) trait AnyComponent: Send + Sync {
+    /// Resolves a node of the component's contract; `None` for an operator that the contract does not have.
     fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method>;
 }
 
 fn method(
-    run: impl Fn(&Args<'_>) -> Result<Results, ComponentFault> + Send + Sync + 'static,
+    run: impl Fn(&Args<'_>) -> Result<Results, ComponentError> + Send + Sync + 'static,
 ) -> Option<Method> {
     Some(Box::new(run))
 }
 
-fn done() -> Results {
+fn trigger() -> Results {
     smallvec![Datum::Trigger]
 }
 
-/// A whole number that a node has as an attribute.
+/// An integer attribute of a node.
 fn int(node: &NodeProto, name: &str) -> Option<i64> {
     node.attribute.iter().find(|attribute| attribute.name() == name).map(AttributeProto::i)
 }
 
-/// A component that some calls change and others read.
-struct Guarded<T>(RwLock<T>);
+/// A component with concurrent reads and exclusive writes.
+struct Locked<T>(RwLock<T>);
 
-impl<T> Guarded<T> {
+impl<T> Locked<T> {
     fn new(component: T) -> Self {
         Self(RwLock::new(component))
     }
@@ -144,7 +97,7 @@ impl<T> Guarded<T> {
     }
 }
 
-/// The components of a running module, by slot, and the functions of other modules that it calls. Clones share the components.
+/// The components of a module by slot, and the functions of other modules that it calls. Clones share the components.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -155,7 +108,7 @@ impl<T> Guarded<T> {
 /// use typeloom_runtime::backend::Cpu;
 /// use typeloom_runtime::components::Components;
 /// use typeloom_runtime::executor::Executor;
-/// use typeloom_runtime::session::Verify;
+/// use typeloom_runtime::options::Verify;
 /// use typeloom_types::any_tensor::AnyTensor;
 ///
 /// struct Scorer;
@@ -184,8 +137,8 @@ impl<T> Guarded<T> {
 #[derive(Clone, Default)]
 pub struct Components {
     bindings: Bindings,
-    by_slot: IndexMap<String, Arc<dyn Erased>>,
-    functions: IndexMap<String, Executor>,
+    by_slot: IndexMap<String, Arc<dyn AnyComponent>>,
+    functions: IndexMap<String, LinkedProgram>,
 }
 
 impl fmt::Debug for Components {
@@ -202,102 +155,112 @@ impl Components {
         Self::default()
     }
 
-    /// The types of the components by slot: what a program is compiled with, or an artifact loaded against.
+    /// The types of the components by slot, to compile a program with or to load an artifact against.
     #[must_use]
     pub fn bindings(&self) -> &Bindings {
         &self.bindings
     }
 
-    pub(crate) fn get(&self, slot: &str) -> Option<Arc<dyn Erased>> {
+    pub(crate) fn get(&self, slot: &str) -> Option<Arc<dyn AnyComponent>> {
         self.by_slot.get(slot).cloned()
     }
 
-    pub(crate) fn linked(&self, function: &str) -> Option<&Executor> {
-        self.functions.get(function)
+    pub(crate) fn linked_function(&self, function: &str) -> Option<LinkedProgram> {
+        self.functions.get(function).cloned()
+    }
+
+    pub(crate) fn with_function(mut self, name: &str, program: LinkedProgram) -> Self {
+        self.functions.insert(name.to_owned(), program);
+        self
     }
 
     fn with(
         mut self,
         slot: &str,
         bind: impl FnOnce(Bindings, &str) -> Bindings,
-        component: impl Erased + 'static,
+        component: impl AnyComponent + 'static,
     ) -> Self {
         self.bindings = bind(self.bindings, slot);
         self.by_slot.insert(slot.to_owned(), Arc::new(component));
         self
     }
 
-    /// A backend behind a slot.
+    /// Binds a backend to a slot.
     #[must_use]
-    pub fn backend<B: Backend<Tensor: Carried + Clone>>(self, slot: &str, component: B) -> Self {
-        self.with(slot, Bindings::bind_backend::<B>, backend::OfBackend(component))
+    pub fn backend<B: Backend<Tensor: FromDatum + IntoDatum + Clone>>(
+        self,
+        slot: &str,
+        component: B,
+    ) -> Self {
+        self.with(slot, Bindings::bind_backend::<B>, backend::BackendAdapter(component))
     }
 
-    /// An index behind a slot.
+    /// Binds an index to a slot.
     #[must_use]
-    pub fn index<I: Index<Vector: Carried>>(self, slot: &str, component: I) -> Self {
-        self.with(slot, Bindings::bind_index::<I>, index::OfIndex(Guarded::new(component)))
+    pub fn index<I: Index<Vector: FromDatum>>(self, slot: &str, component: I) -> Self {
+        self.with(slot, Bindings::bind_index::<I>, index::IndexAdapter(Locked::new(component)))
     }
 
-    /// A model behind a slot.
+    /// Binds a model to a slot.
     #[must_use]
-    pub fn model<M: Model<Tensor: Carried>>(self, slot: &str, component: M) -> Self {
-        self.with(slot, Bindings::bind_model::<M>, model::OfModel(Guarded::new(component)))
+    pub fn model<M: Model<Tensor: FromDatum + IntoDatum>>(self, slot: &str, component: M) -> Self {
+        self.with(slot, Bindings::bind_model::<M>, model::ModelAdapter(Locked::new(component)))
     }
 
-    /// An aggregator behind a slot, whose metadata says itself how it is read from bytes.
+    /// Binds an aggregator to a slot. Its metadata type defines how metadata is read from bytes.
     #[must_use]
     pub fn aggregator<A>(self, slot: &str, component: A) -> Self
     where
-        A: Aggregator<Element: Carried, Metadata: FromMetadata>,
+        A: Aggregator<Element: FromDatum + IntoDatum, Metadata: FromMetadata>,
     {
         self.aggregator_with(slot, component, |bytes| {
             <A::Metadata as FromMetadata>::from_metadata(bytes.map(|bytes| &**bytes))
         })
     }
 
-    /// An aggregator behind a slot, and how its metadata is read from the bytes that come with a contribution, if any do.
+    /// Binds an aggregator to a slot. `metadata` reads the metadata of a contribution from the bytes sent with it, if any.
     #[must_use]
-    pub fn aggregator_with<A: Aggregator<Element: Carried>>(
+    pub fn aggregator_with<A: Aggregator<Element: FromDatum + IntoDatum>>(
         self,
         slot: &str,
         component: A,
         metadata: impl Fn(Option<&Bytes>) -> Result<A::Metadata, String> + Send + Sync + 'static,
     ) -> Self {
-        let component = aggregator::OfAggregator::new(component, Box::new(metadata));
+        let component = aggregator::AggregatorAdapter::new(component, Box::new(metadata));
         self.with(slot, Bindings::bind_aggregator::<A>, component)
     }
 
-    /// A codec behind a slot.
+    /// Binds a codec to a slot.
     #[must_use]
-    pub fn codec<C: Codec<In: Carried, Out: Carried>>(self, slot: &str, component: C) -> Self {
-        self.with(slot, Bindings::bind_codec::<C>, codec::OfCodec(Guarded::new(component)))
+    pub fn codec<C: Codec<In: FromDatum + IntoDatum, Out: FromDatum + IntoDatum>>(
+        self,
+        slot: &str,
+        component: C,
+    ) -> Self {
+        self.with(slot, Bindings::bind_codec::<C>, codec::CodecAdapter(Locked::new(component)))
     }
 
-    /// A data source behind a slot.
+    /// Binds a data source to a slot.
     #[must_use]
-    pub fn data_source<D: DataSource<Sample: Carried>>(self, slot: &str, component: D) -> Self {
-        self.with(slot, Bindings::bind_data_source::<D>, data_source::OfDataSource(Guarded::new(component)))
+    pub fn data_source<D: DataSource<Sample: FromDatum + IntoDatum>>(self, slot: &str, component: D) -> Self {
+        self.with(
+            slot,
+            Bindings::bind_data_source::<D>,
+            data_source::DataSourceAdapter(Locked::new(component)),
+        )
     }
 
-    /// A peer selector behind a slot.
+    /// Binds a peer selector to a slot.
     #[must_use]
     pub fn peer_selector<P: PeerSelector>(self, slot: &str, component: P) -> Self {
-        let component = peer_selector::OfPeerSelector(Guarded::new(component));
+        let component = peer_selector::PeerSelectorAdapter(Locked::new(component));
         self.with(slot, Bindings::bind_peer_selector::<P>, component)
     }
 
-    /// A protocol behind a slot.
+    /// Binds a protocol to a slot.
     #[must_use]
     pub fn protocol<P: RunProtocol>(self, slot: &str, component: P) -> Self {
-        let component = protocol::OfProtocol(Guarded::new(component));
+        let component = protocol::ProtocolAdapter(Locked::new(component));
         self.with(slot, Bindings::bind_protocol::<P>, component)
-    }
-
-    /// A program that stands behind calls of a function which another module exports.
-    #[must_use]
-    pub fn function(mut self, name: &str, program: Executor) -> Self {
-        self.functions.insert(name.to_owned(), program);
-        self
     }
 }

@@ -1,83 +1,80 @@
-//! Engines of others as backends: they run whole graphs, and are held to the types that were solved.
+//! External engines as backends: they run whole graphs, and are checked against the solved types.
 //!
-//! An [`Engine`] loads a model and runs it. Most engines do not keep ONNX's types everywhere: they promote, narrow or lack some
-//! of them, ignore domains, or compute an operator differently. So a graph is offered to an engine in three steps:
+//! An [`Engine`] loads a model and runs it. Most engines deviate from ONNX's types: they promote, narrow or lack some of them,
+//! ignore domains, or compute an operator differently. So a graph is checked in three steps:
 //!
-//! 1. Every node is held against what is known of the engine, with its solved types: the element types that the engine has
-//!    ([`Engine::dtypes`]) and what it says of operators ([`Engine::objection`]).
-//! 2. The engine loads the model, and what it says itself of its values ([`Loaded::types`]) is compared with the solved types.
-//! 3. Every result of a run is compared with its solved type, like every input.
+//! 1. Each node is compared with the known limits of the engine: its element types ([`Engine::dtypes`]) and its objections to
+//!    operators on their solved types ([`Engine::objection`]).
+//! 2. The engine loads the model, and the types that it reports ([`Loaded::types`]) are compared with the solved types.
+//! 3. Every input and every result of a run is compared with its solved type.
 //!
-//! What fails is an [`EngineError`](error::EngineError) that names the operator and its types; an engine never runs a graph of which one of the
-//! first two steps has failed.
+//! A failed step is an [`EngineError`](error::EngineError) that names the operator and its types; an engine does not run a graph
+//! that fails in the first two steps.
 //!
-//! [`EngineSession`](session::EngineSession) is what [`Session`](crate::session::Session) is for the embedded backend: a model that is prepared
-//! once and run many times. [`Hosted`](executor::Hosted) makes an engine the half of the contract of backends that runs graphs.
+//! [`EngineSession`](session::EngineSession) corresponds to the [`Session`](crate::session::Session) of the embedded backend.
+//! [`Hosted`](executor::Hosted) implements the graph half of the backend contract by an engine.
 //!
-//! Engines are crates of their own outside of this workspace, because they are large; nothing here depends on one.
+//! The engines themselves are in workspaces of their own, because their dependencies take minutes to compile.
 
 use typeloom_onnx::messages::{ModelProto, NodeProto};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use typeloom_wire::stamp::Stamp;
+use typeloom_solver::value_type::ValueType;
 
 pub mod error;
-
-mod extents;
-
-mod offer;
-
+pub mod executor;
 pub mod session;
 
-pub mod executor;
+mod extents;
+mod offer;
 
-/// For which extents a loaded model can be run.
+/// The extents for which an engine loads a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Loads {
-    /// For those that its types say: a model with symbols is loaded once for each set of extents of its inputs.
+    /// Fixed ones: a model with symbols is loaded once per set of input extents.
     ForFixedExtents,
-    /// For all.
+    /// All extents.
     ForAllExtents,
 }
 
-/// A node with its solved types, as it is offered to an engine.
+/// A node with its solved types.
 #[derive(Clone, Debug)]
 pub struct Offer<'a> {
     /// The node.
     pub node: &'a NodeProto,
-    /// The version of the operator set that the node refers to.
+    /// The imported version of the operator set.
     pub version: i64,
-    /// The types of its inputs; `None` where an optional one is left out, [`Stamp::Open`] where nothing is known.
-    pub inputs: Vec<Option<Stamp>>,
+    /// The types of its inputs; `None` for absent optional inputs, unknown types are [`ValueType::default`].
+    pub inputs: Vec<Option<ValueType>>,
     /// The types of its outputs.
-    pub outputs: Vec<Option<Stamp>>,
-    /// Which outputs anything reads.
+    pub outputs: Vec<Option<ValueType>>,
+    /// Whether each output is read.
     pub read: Vec<bool>,
-    /// Which inputs are constants of the model.
+    /// Whether each input is a constant of the model.
     pub constant: Vec<bool>,
 }
 
 impl Offer<'_> {
-    /// The element type of an input, where it is a tensor of a known one.
+    /// The element type of an input, if it is a tensor.
     #[must_use]
     pub fn input_dtype(&self, at: usize) -> Option<Dtype> {
-        dtype(self.inputs.get(at)?.as_ref()?)
+        self.inputs.get(at)?.as_ref()?.dtype()
     }
 
-    /// The element type of an output, where it is a tensor of a known one.
+    /// The element type of an output, if it is a tensor.
     #[must_use]
     pub fn output_dtype(&self, at: usize) -> Option<Dtype> {
-        dtype(self.outputs.get(at)?.as_ref()?)
+        self.outputs.get(at)?.as_ref()?.dtype()
     }
 
-    /// Whether an input is there.
+    /// Whether an optional input is present.
     #[must_use]
     pub fn has_input(&self, at: usize) -> bool {
         self.inputs.get(at).is_some_and(Option::is_some)
     }
 
-    /// The number of an attribute, where it is given.
+    /// The value of an integer attribute.
     #[must_use]
     pub fn int(&self, name: &str) -> Option<i64> {
         self.node
@@ -87,19 +84,19 @@ impl Offer<'_> {
             .map(typeloom_onnx::messages::AttributeProto::i)
     }
 
-    /// The float of an attribute, where it is given.
+    /// The value of a float attribute.
     #[must_use]
     pub fn float(&self, name: &str) -> Option<f32> {
         self.node.attribute.iter().find(|it| it.name() == name)?.f
     }
 
-    /// The numbers of an attribute, where they are given.
+    /// The values of an integer list attribute.
     #[must_use]
     pub fn ints(&self, name: &str) -> Option<&[i64]> {
         self.node.attribute.iter().find(|it| it.name() == name).map(|it| &it.ints[..])
     }
 
-    /// The text of an attribute, where it is given.
+    /// The value of a string attribute.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         let attribute = self.node.attribute.iter().find(|it| it.name() == name)?;
@@ -107,59 +104,51 @@ impl Offer<'_> {
     }
 }
 
-fn dtype(stamp: &Stamp) -> Option<Dtype> {
-    match stamp {
-        Stamp::Tensor { dtype, .. } => *dtype,
-        Stamp::Open | Stamp::Sequence(_) | Stamp::Optional(_) => None,
-    }
-}
-
-/// Something that runs whole ONNX models.
+/// A runtime for whole ONNX models.
 ///
-/// **Law.** What `load` accepts, the program computes as ONNX says or not at all: where an engine is known to compute
-/// something else, `objection` says so.
+/// **Law.** A loaded program computes what ONNX specifies or fails. `objection` rejects the operators for which the engine is known
+/// to deviate.
 ///
-/// An engine and its programs may panic; whoever hosts it turns that into an error.
+/// An engine and its programs may panic; callers convert panics to errors.
 pub trait Engine: Send + Sync + 'static {
-    /// What it is called.
+    /// Name of the engine.
     fn name(&self) -> &str;
 
-    /// The element types that its tensors can have.
+    /// The element types of the engine's tensors.
     fn dtypes(&self) -> &[Dtype];
 
-    /// For which extents a loaded model can be run.
+    /// The extents for which the engine loads a model.
     fn loads(&self) -> Loads;
 
-    /// Why the engine is not offered a node with these types; nothing where it is.
+    /// The reason why the engine does not run a node, or `None` if it does.
     fn objection(&self, offer: &Offer<'_>) -> Option<String>;
 
-    /// Whether it takes models with functions of their own.
+    /// Whether the engine supports model-local functions.
     fn calls_functions(&self) -> bool {
         false
     }
 
-    /// Loads a model. Its values are annotated with their solved types, with numbers for extents if the engine loads
-    /// for fixed ones; nodes have names of their own, which the reason of a failure may quote; no tensor lies in
-    /// another file. Only inputs without a default are left.
+    /// Loads a model. Its values are annotated with their solved types, with numbers as dims if the engine loads for fixed
+    /// extents. Nodes have unique names, which the reason of an error may quote. All tensors are in the model, and inputs
+    /// with a default are removed.
     ///
     /// # Errors
-    /// Why the engine does not take the model.
+    /// The reason why the engine rejects the model.
     fn load(&self, model: &ModelProto) -> Result<Loaded, String>;
 }
 
-/// A model that an engine has loaded.
+/// A loaded model.
 pub struct Loaded {
-    /// What runs it.
     pub program: Box<dyn Program>,
-    /// What the engine says the values are, by the model's names; as many as it can tell.
-    pub types: Vec<(String, Stamp)>,
+    /// Types of values as far as the engine reports them, by the names in the model.
+    pub types: Vec<(String, ValueType)>,
 }
 
-/// A model in an engine.
+/// A loaded model as the engine runs it.
 pub trait Program: Send + Sync {
-    /// Runs the model on its inputs in order, and gives its outputs in order.
+    /// Runs the model on its inputs in order, and returns its outputs in order.
     ///
     /// # Errors
-    /// What the engine says.
+    /// The message of the engine.
     fn run(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, String>;
 }

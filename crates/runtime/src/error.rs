@@ -1,36 +1,42 @@
-//! What can go wrong when a model is prepared or run.
+//! Errors of preparing and running programs.
 
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use typeloom_compiler::artifact::LoadError;
+use typeloom_contracts::peer_selector::PeerId;
+use typeloom_contracts::role::Role;
 use typeloom_cpu::decode::DecodeTensorError;
 use typeloom_cpu::error::{Fault, KernelError};
 use typeloom_onnx::DecodeError;
-use typeloom_rewrite::annotate::AnnotateError;
 use typeloom_types::any_tensor::error::TensorError;
-use typeloom_wire::stamp::Mismatch;
+use typeloom_wire::check::Mismatch;
+use typeloom_wire::delivery::ReceiveError;
+use typeloom_wire::port::PortTypeError;
+use typeloom_wire::send::{DisplayPeer, SendError};
 
-/// Why a model could not be prepared.
+/// Error of preparing a model or a compiled program.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PrepareError {
-    /// The solved types could not be written into the model.
-    #[error("the types cannot be read off the model: {0}")]
-    Types(#[from] AnnotateError),
-    /// The bytes are no model.
+    /// The bytes are not a model.
     #[error(transparent)]
     Malformed(#[from] DecodeError),
-    /// There is no graph.
+    /// The model has no graph.
     #[error("the model has no graph")]
     NoGraph,
     /// A stored tensor is malformed.
     #[error(transparent)]
     Tensor(#[from] DecodeTensorError),
-    /// A tensor that is kept in another file could not be read.
+    /// The data of a tensor in another file could not be read.
     #[error("the data of `{name}` cannot be read: {reason}")]
     ExternalData {
         /// The tensor.
         name: String,
-        /// Why.
+        /// Message of the reader.
         reason: String,
     },
-    /// A node reads a value that nothing makes.
+    /// A node reads a value that is not defined before it.
     #[error("{node} reads `{value}`, which nothing makes before it")]
     UnknownValue {
         /// The node.
@@ -38,7 +44,7 @@ pub enum PrepareError {
         /// The value.
         value: String,
     },
-    /// An operator that holds graphs lacks one.
+    /// A control flow operator lacks a nested graph.
     #[error("{node} has no graph `{attribute}`")]
     MissingGraph {
         /// The node.
@@ -51,116 +57,225 @@ pub enum PrepareError {
     TooDeep {
         /// The node.
         node: String,
-        /// The most that is accepted.
+        /// The largest accepted depth.
         limit: usize,
     },
-    /// A model whose functions multiply beyond what is reasonable.
+    /// Inlining the functions of the model yields too many nodes.
     #[error("the functions of the model unfold to more than {limit} nodes")]
     TooManyNodes {
-        /// The most that is accepted.
+        /// The largest accepted number.
         limit: usize,
+    },
+    /// A compiled program cannot be linked with its components.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+}
+
+/// Error of linking a compiled program with its components.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LinkError {
+    /// A component differs from the one that the program was compiled for.
+    #[error(transparent)]
+    Component(#[from] LoadError),
+    /// A slot has no component.
+    #[error("{node} runs on slot `{slot}`, which asks for {role}, and there is no component for it")]
+    NoComponent {
+        /// The first node on the slot.
+        node: String,
+        /// The slot.
+        slot: String,
+        /// The contract of the slot.
+        role: Role,
+    },
+    /// A slot has two components.
+    #[error("there are two components for slot `{slot}`")]
+    BoundTwice {
+        /// The slot.
+        slot: String,
+    },
+    /// The component implements another contract than the node requires.
+    #[error("{node} asks for {asks} in slot `{slot}`, and what is there is {found}")]
+    Role {
+        /// The node.
+        node: String,
+        /// The slot.
+        slot: String,
+        /// The required contract.
+        asks: String,
+        /// The contract of the component.
+        found: Role,
+    },
+    /// The compiler did not resolve a node on a slot.
+    #[error("{node} runs on slot `{slot}`, and compiling did not resolve what runs it")]
+    Unresolved {
+        /// The node.
+        node: String,
+        /// The slot.
+        slot: String,
+    },
+    /// The contract of a slot does not have the operator.
+    #[error("{node}: {role} has no operator `{op}`")]
+    NoMethod {
+        /// The node.
+        node: String,
+        /// The contract.
+        role: Role,
+        /// The operator.
+        op: String,
+    },
+    /// An operator has no implementation.
+    #[error("{node}: operator `{op}` of domain `{domain}` is not supported")]
+    UnknownOperator {
+        /// The node.
+        node: String,
+        /// The domain.
+        domain: String,
+        /// The operator.
+        op: String,
+    },
+    /// A function of another module is called, but no program is linked for it.
+    #[error("{node} calls `{function}` of another module, and no program is linked for it")]
+    NoFunction {
+        /// The node.
+        node: String,
+        /// The function.
+        function: String,
+    },
+    /// The target type of a cast is not an element type of tensors.
+    #[error("{node} casts to `{to}`, which is no element type of tensors")]
+    NoCast {
+        /// The node.
+        node: String,
+        /// The type.
+        to: String,
+    },
+    /// The program sends values to peers: only its parts can run.
+    #[error("{node} is on the wire: no one process runs all of the program, but each of its parts")]
+    InParts {
+        /// The node.
+        node: String,
+    },
+    /// The type of a value on the wire cannot be sent.
+    #[error("`{wire}` cannot be sent: {error}")]
+    Wire {
+        /// Name of the value on the wire.
+        wire: String,
+        /// The error of the type.
+        #[source]
+        error: PortTypeError,
+    },
+    /// The program does not have the part.
+    #[error("the program has no part `{part}`; it has {}", known.join(", "))]
+    NoPart {
+        /// The part.
+        part: String,
+        /// The parts of the program.
+        known: Vec<String>,
     },
 }
 
-/// Why a run ended without a result.
+/// Error of a run. The session or executor stays usable.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RunError {
-    /// An input that has no default is missing.
+    /// An input without a default is missing.
     #[error("input `{name}` is missing")]
     MissingInput {
         /// The input.
         name: String,
     },
-    /// An input that the model does not have.
-    #[error("the model has no input `{name}`")]
+    /// An unknown input was given.
+    #[error("the {owner} has no input `{name}`")]
     UnknownInput {
+        /// `model` or `program`.
+        owner: &'static str,
         /// The input.
         name: String,
     },
-    /// An input is not of the type that was proved for it.
+    /// An input is not of its type.
     #[error("input `{name}`: {mismatch}")]
     Input {
         /// The input.
         name: String,
-        /// In which way.
+        /// The difference.
         mismatch: Mismatch,
     },
-    /// The extents of the inputs violate a condition that the model places on its symbols.
+    /// The extents of the inputs violate a precondition of the model.
     #[error("the model runs only where {condition}, but {}", bound(symbols))]
     Precondition {
         /// The condition.
         condition: String,
-        /// The extents of the symbols.
+        /// The values of the symbols.
         symbols: Vec<(String, usize)>,
     },
+    /// The part contains no receive, so no message can start it.
+    #[error("the part receives nothing, so that no message starts it")]
+    NeverStarts,
+    /// Messages could not be committed.
+    #[error(transparent)]
+    Mailbox(WireError),
     /// A node failed.
-    #[error("{node}: {fault}")]
+    #[error("{node}{}: {error}", on(slot))]
     Node {
         /// The node.
         node: String,
-        /// In which way.
-        fault: NodeFault,
+        /// The module slot that the node runs on.
+        slot: Option<String>,
+        /// The error of the node.
+        #[source]
+        error: NodeError,
     },
 }
 
-/// Extents of symbols as text: `batch = 2 and seq = 3`.
+/// Values of symbols as text: `batch = 2 and seq = 3`.
 fn bound(symbols: &[(String, usize)]) -> String {
     let parts: Vec<String> = symbols.iter().map(|(name, extent)| format!("{name} = {extent}")).collect();
     parts.join(" and ")
 }
 
+fn on(slot: &Option<String>) -> String {
+    slot.as_ref().map_or_else(String::new, |slot| format!(" on slot `{slot}`"))
+}
+
 impl PrepareError {
-    /// Whether the cause is a limit of the budget, see [`Limits`](crate::session::Limits).
+    /// Whether the memory limit of [`RunLimits`](crate::options::RunLimits) is the cause.
     #[must_use]
     pub fn exceeds_budget(&self) -> bool {
-        match self {
-            Self::Tensor(error) => match error {
-                DecodeTensorError::Elements { error, .. } => matches!(error, TensorError::OverBudget { .. }),
-                _ => false,
-            },
-            Self::Types(_)
-            | Self::Malformed(_)
-            | Self::NoGraph
-            | Self::ExternalData { .. }
-            | Self::UnknownValue { .. }
-            | Self::MissingGraph { .. }
-            | Self::TooDeep { .. }
-            | Self::TooManyNodes { .. } => false,
-        }
+        matches!(
+            self,
+            Self::Tensor(DecodeTensorError::Elements { error: TensorError::OverBudget { .. }, .. })
+        )
     }
 }
 
 impl RunError {
-    /// Whether the cause is a limit of the budget, see [`Limits`](crate::session::Limits).
+    /// Whether a limit on memory or steps is the cause, see [`RunLimits`](crate::options::RunLimits).
     #[must_use]
     pub fn exceeds_budget(&self) -> bool {
         let mut error = self;
         loop {
-            let Self::Node { fault, .. } = error else { return false };
-            match fault {
-                NodeFault::Inside(inner) => error = inner,
-                NodeFault::TooManySteps { .. } => return true,
-                NodeFault::Kernel(KernelError { fault, .. }) => {
+            let Self::Node { error: node, .. } = error else { return false };
+            match node {
+                NodeError::Nested(nested) => error = nested,
+                NodeError::TooManySteps { .. } => return true,
+                NodeError::Kernel(KernelError { fault, .. }) => {
                     return matches!(fault, Fault::Tensor(TensorError::OverBudget { .. }));
                 }
-                NodeFault::UnknownOperator { .. }
-                | NodeFault::Panicked(_)
-                | NodeFault::NoValue(_)
-                | NodeFault::TooManyTurns { .. }
-                | NodeFault::ControlFlow(_)
-                | NodeFault::Mismatch { .. } => return false,
+                _ => return false,
             }
         }
     }
 }
 
-/// How a node failed.
+/// Error of a node.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum NodeFault {
-    /// The operator could not be computed.
+pub enum NodeError {
+    /// The operator failed.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// Nothing here runs the operator.
+    /// The component of the slot failed.
+    #[error(transparent)]
+    Component(#[from] ComponentError),
+    /// The operator has no implementation.
     #[error("operator `{op}` of domain `{domain}` is not supported")]
     UnknownOperator {
         /// The domain.
@@ -168,36 +283,164 @@ pub enum NodeFault {
         /// The operator.
         op: String,
     },
-    /// The component panicked.
+    /// The operator panicked.
     #[error("the operator panicked: {0}")]
-    Panicked(String),
-    /// A value that the node reads was never made.
+    OperatorPanicked(String),
+    /// The component panicked.
+    #[error("the component panicked: {0}")]
+    ComponentPanicked(String),
+    /// A value that the node reads does not exist.
     #[error("`{0}` has no value")]
     NoValue(String),
-    /// Loops took more turns than the session allows.
+    /// An operator on tensors received another value.
+    #[error("input {index} is {found}, and the operator takes tensors")]
+    NotTensors {
+        /// Index of the input.
+        index: usize,
+        /// Type of the value.
+        found: String,
+    },
+    /// The loops exceed the limit on iterations.
     #[error("the loops of the model took more turns than the limit of {limit}")]
-    TooManyTurns {
-        /// The most that are allowed.
+    TooManyIterations {
+        /// The limit.
         limit: u64,
     },
-    /// The run took more steps than the session allows.
+    /// The run exceeds the limit on steps.
     #[error("the run took more steps than the limit of {limit}")]
     TooManySteps {
-        /// The most that are allowed.
+        /// The limit.
         limit: u64,
     },
-    /// Control flow was given something that it cannot work with.
+    /// A control flow operator received invalid operands.
     #[error("{0}")]
     ControlFlow(String),
-    /// A result is not of the type that was proved for it.
+    /// A structural operator received invalid operands.
+    #[error("{0}")]
+    Structure(String),
+    /// A send or a receive failed.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// A result is not of its type.
     #[error("output `{value}`: {mismatch}")]
     Mismatch {
         /// The value.
         value: String,
-        /// In which way.
+        /// The difference.
         mismatch: Mismatch,
     },
-    /// A node of a graph inside failed.
+    /// A node of a nested graph, function or program failed.
     #[error("{0}")]
-    Inside(Box<RunError>),
+    Nested(Box<RunError>),
+}
+
+/// The error type of a component, erased. Errors with equal messages are equal.
+#[derive(Clone, Debug)]
+pub struct ForeignError(Arc<dyn Error + Send + Sync>);
+
+impl fmt::Display for ForeignError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for ForeignError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+impl PartialEq for ForeignError {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+/// Error of a component.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ComponentError {
+    /// The component returned an error.
+    #[error("{0}")]
+    Failed(#[source] ForeignError),
+    /// A required input is missing.
+    #[error("input {0} is missing")]
+    Missing(usize),
+    /// An input is not of the component's storage type.
+    #[error("input {index} is {found}, and the component stores {stores}")]
+    Storage {
+        /// Index of the input.
+        index: usize,
+        /// Type of the value.
+        found: String,
+        /// Storage type of the component, as a node of the type tree.
+        stores: &'static str,
+    },
+    /// The operator does not accept an input.
+    #[error("input {index} is {found}, not {wanted}")]
+    Argument {
+        /// Index of the input.
+        index: usize,
+        /// Type of the value.
+        found: String,
+        /// The expected kind of value.
+        wanted: &'static str,
+    },
+    /// Inputs contradict each other.
+    #[error("{0}")]
+    Inconsistent(String),
+    /// A data source has no more batches.
+    #[error("the data source has no more batches")]
+    Exhausted,
+    /// The component returned more or fewer values than the node has outputs.
+    #[error("the component gave {found} values for {expected} outputs")]
+    Count {
+        /// Number of outputs of the node.
+        expected: usize,
+        /// Number of values.
+        found: usize,
+    },
+}
+
+impl ComponentError {
+    pub(crate) fn failed(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Failed(ForeignError(Arc::new(error)))
+    }
+}
+
+/// Error of a send or a receive.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WireError {
+    /// A value was not sent or not accepted.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// A value cannot be received.
+    #[error(transparent)]
+    Receive(#[from] ReceiveError),
+    /// Peers did not answer in time.
+    #[error("{error}{}", from_peers(peers))]
+    NoAnswer {
+        /// The error of the receive.
+        error: ReceiveError,
+        /// The peers that have not answered.
+        peers: Vec<PeerId>,
+    },
+    /// Answers are journaled but not acknowledged in time. A later run sends them.
+    #[error("{pending} messages are not acknowledged in time; they are sent with the next ones")]
+    Unsent {
+        /// Number of messages.
+        pending: usize,
+    },
+    /// A node depends on messages of several peers of two classes.
+    #[error("it depends on messages of several peers of `{left}` and of several of `{right}`")]
+    TwoClasses {
+        /// The first class.
+        left: String,
+        /// The second class.
+        right: String,
+    },
+}
+
+fn from_peers(peers: &[PeerId]) -> String {
+    let peers: Vec<String> = peers.iter().map(|peer| DisplayPeer(peer).to_string()).collect();
+    if peers.is_empty() { String::new() } else { format!(", from {}", peers.join(", ")) }
 }

@@ -1,4 +1,7 @@
-//! Runs plans: one step after the other, values handed over where they die, and their memory to those that come.
+//! Execution of plans.
+//!
+//! Steps run one after the other. The last reader of a value takes it, and can reuse its memory. Memory that no value owns any
+//! more is kept for the values to come.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -7,104 +10,100 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
 use smallvec::SmallVec;
+use typeloom_contracts::datum::{Datum, Scalar};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::fused::FusedError;
 use typeloom_cpu::memory::{self, Store};
-use typeloom_cpu::value::Value;
+use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::budget;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_wire::check::{SymbolBindings, to_declared_form};
 
-use crate::error::NodeFault;
-use crate::flow::Flow;
-use crate::places::Places;
-use crate::plan::{About, Action, Form, Plan, SlotId, Step, Use};
-use crate::session::{Limits, STEP_BYTES, Verify};
-use crate::{control, flex, scan};
-use typeloom_wire::stamp::Symbols;
+use crate::error::{NodeError, RunError};
+use crate::options::{RunLimits, STEP_BYTES, Verify};
+use crate::plan::{Action, ModuleNode, NodeInfo, Plan, PlanStep, Registers, Schedule, SlotId, Use};
 
-/// What a node is given; nothing for an input that is left out.
-pub(crate) type Given<F> = Vec<Option<<F as Flow>::Value>>;
+mod control_flow;
+mod flex_attention;
+mod module_nodes;
+mod scan;
+mod structural;
 
-/// What a node gives: most give one value.
-pub(crate) type Results<F> = SmallVec<[<F as Flow>::Value; 1]>;
+/// Inputs of a node; `None` for optional inputs that are absent.
+pub(crate) type Inputs = Vec<Option<Datum>>;
 
-/// Told of every value of the main graph as it is made.
-pub(crate) type Watcher<'r, F> = &'r mut (dyn FnMut(&str, &<F as Flow>::Value) + 'r);
+/// Results of a node; most nodes have one.
+pub(crate) type Results = SmallVec<[Datum; 1]>;
 
-/// What a run of a graph knows.
-pub(crate) struct Run<'r, F: Flow> {
+/// Receives every value of the main graph, with its name.
+pub(crate) type Observer<'r> = &'r mut (dyn FnMut(&str, &Datum) + 'r);
+
+/// State of the run of a graph.
+pub(crate) struct Run<'r> {
     pub(crate) verify: Verify,
-    pub(crate) symbols: Symbols,
-    pub(crate) observer: Option<Watcher<'r, F>>,
-    limits: Limits,
-    /// How many turns all loops have taken so far, those of graphs inside included.
-    turns: Cell<u64>,
-    /// How many steps were taken so far, those of graphs inside included.
+    pub(crate) symbols: SymbolBindings,
+    observer: Option<Observer<'r>>,
+    limits: RunLimits,
+    /// Iterations of all loops so far, including those of nested graphs.
+    iterations: Cell<u64>,
+    /// Steps so far, including those of nested graphs.
     steps: Cell<u64>,
-    /// [`budget::created`] at the last turn of a loop.
-    made: Cell<u64>,
-    /// Whether the operands of nodes are counted: those of graphs inside and functions, which can run any number of times.
-    weighs: bool,
-    rooms: Cell<Rooms<F>>,
+    /// [`budget::created`] at the last iteration of a loop.
+    created: Cell<u64>,
+    /// Whether operands count as steps: in nested graphs and functions, which can run any number of times.
+    counts_operands: bool,
+    scratch: Cell<ScratchBuffers>,
 }
 
-/// Room for the inputs of the next node, kept from node to node and from run to run.
-pub(crate) struct Rooms<F: Flow> {
-    /// Of a kernel.
-    values: Vec<Option<Value>>,
-    /// Of a node of the flow's own.
-    given: Given<F>,
+/// Buffers for the inputs of the next node, kept from node to node and from run to run.
+#[derive(Default)]
+pub(crate) struct ScratchBuffers {
+    kernel_inputs: Inputs,
+    module_node_inputs: Inputs,
 }
 
-impl<F: Flow> Default for Rooms<F> {
-    fn default() -> Self {
-        Self { values: Vec::new(), given: Vec::new() }
-    }
+/// The register file of a graph while it runs.
+pub(crate) struct Frame<'p> {
+    values: Vec<Option<Datum>>,
+    registers: &'p Registers,
 }
 
-/// The values of one graph while it runs, each in its place.
-pub(crate) struct Frame<'p, F: Flow> {
-    values: Vec<Option<F::Value>>,
-    places: &'p Places,
-}
-
-impl<'p, F: Flow> Frame<'p, F> {
-    /// A frame without values.
-    pub(crate) fn empty(form: &'p Form<F>) -> Self {
-        let places = &form.places;
-        let mut values = Vec::with_capacity(places.count());
-        values.resize_with(places.count(), || None);
-        Self { values, places }
+impl<'p> Frame<'p> {
+    pub(crate) fn empty(schedule: &'p Schedule) -> Self {
+        Self { values: vec![None; schedule.registers.count()], registers: &schedule.registers }
     }
 
-    pub(crate) fn get(&self, slot: SlotId) -> Option<&F::Value> {
-        self.values.get(self.places.of(slot)).and_then(Option::as_ref)
+    pub(crate) fn get(&self, slot: SlotId) -> Option<&Datum> {
+        self.values.get(self.registers.of(slot)).and_then(Option::as_ref)
     }
 
-    pub(crate) fn put(&mut self, slot: SlotId, value: Option<F::Value>) {
-        if let Some(place) = self.values.get_mut(self.places.of(slot)) {
-            *place = value;
+    pub(crate) fn set(&mut self, slot: SlotId, value: Option<Datum>) {
+        if let Some(register) = self.values.get_mut(self.registers.of(slot)) {
+            *register = value;
         }
     }
 
-    pub(crate) fn take(&mut self, slot: SlotId) -> Option<F::Value> {
-        self.values.get_mut(self.places.of(slot)).and_then(Option::take)
+    pub(crate) fn take(&mut self, slot: SlotId) -> Option<Datum> {
+        self.values.get_mut(self.registers.of(slot)).and_then(Option::take)
     }
 
-    /// A value for a reader, who may have it where nobody reads it later.
-    fn read(&mut self, used: Use) -> Option<F::Value> {
-        let place = self.values.get_mut(self.places.of(used.slot))?;
-        if used.last { place.take() } else { place.clone() }
+    /// Returns a value to a reader; the last reader takes it.
+    fn read(&mut self, used: Use) -> Option<Datum> {
+        let register = self.values.get_mut(self.registers.of(used.slot))?;
+        if used.last { register.take() } else { register.clone() }
+    }
+
+    fn read_all(&mut self, step: &PlanStep) -> impl Iterator<Item = Option<Datum>> {
+        step.inputs.iter().map(|used| used.and_then(|used| self.read(used)))
     }
 }
 
-/// How many elements of a sequence count as one step.
+/// Number of elements of a sequence that count as one step.
 const STEP_ELEMENTS: u64 = 16;
 
-/// The operands of a step as steps: what an operator reads bounds its time from below, also where it writes in place.
-fn weight<F: Flow>(frame: &Frame<'_, F>, step: &Step<F>) -> u64 {
-    let bytes = |value: &F::Value| F::as_tensor(value).map_or(0, |tensor| tensor.bytes().len() as u64);
-    let of = |value: &F::Value| match F::as_sequence(value) {
+/// The operands of a step in steps. Their size bounds the time of the operator from below, also if it writes in place.
+fn operand_steps(frame: &Frame<'_>, step: &PlanStep) -> u64 {
+    let bytes = |value: &Datum| value.as_tensor().map_or(0, |tensor| tensor.bytes().len() as u64);
+    let of = |value: &Datum| match value.as_sequence() {
         Some(values) => {
             values.len() as u64 / STEP_ELEMENTS + values.iter().map(bytes).sum::<u64>() / STEP_BYTES
         }
@@ -113,148 +112,195 @@ fn weight<F: Flow>(frame: &Frame<'_, F>, step: &Step<F>) -> u64 {
     step.inputs.iter().flatten().filter_map(|used| frame.get(used.slot)).map(of).sum()
 }
 
-/// A fault that no node is to blame for.
-fn of_graph<F: Flow>(fault: NodeFault) -> F::Error {
-    let node = "the graph".to_owned();
-    F::failed(&About { node, on: None, domain: String::new(), op: String::new() }, fault.into())
+/// An error of a node as the error of the run.
+pub(crate) fn node_failed(info: &NodeInfo, error: impl Into<NodeError>) -> RunError {
+    RunError::Node { node: info.label.clone(), slot: info.on_slot.clone(), error: error.into() }
 }
 
-impl<'r, F: Flow> Run<'r, F> {
+/// An error that concerns no particular node.
+fn graph_failed(error: NodeError) -> RunError {
+    RunError::Node { node: "the graph".to_owned(), slot: None, error }
+}
+
+fn nested(error: RunError) -> NodeError {
+    NodeError::Nested(Box::new(error))
+}
+
+/// A value as an operand of an ONNX operator, to which a scalar is a tensor of rank 0.
+fn operand(value: Datum, index: usize) -> Result<Datum, NodeError> {
+    match value {
+        Datum::Tensor(_) | Datum::Sequence(_) | Datum::Optional(_) => Ok(value),
+        Datum::Scalar(scalar) => Ok(Datum::Tensor(match scalar {
+            Scalar::F32(scalar) => AnyTensor::from_scalar(scalar),
+            Scalar::F64(scalar) => AnyTensor::from_scalar(scalar),
+            Scalar::F16(scalar) => AnyTensor::from_scalar(scalar),
+            Scalar::U8(scalar) => AnyTensor::from_scalar(scalar),
+            Scalar::I32(scalar) => AnyTensor::from_scalar(scalar),
+        })),
+        other => Err(NodeError::NotTensors { index, found: other.describe() }),
+    }
+}
+
+fn operands(inputs: Inputs) -> Result<Inputs, NodeError> {
+    let operand = |(at, input): (usize, Option<Datum>)| input.map(|input| operand(input, at)).transpose();
+    inputs.into_iter().enumerate().map(operand).collect()
+}
+
+/// Keeps the memory of a value for later values.
+fn recycle(register: &mut Option<Datum>) {
+    let is_worth = |value: &mut Datum| value.as_tensor().is_none_or(memory::is_worth);
+    match register.take_if(is_worth) {
+        Some(value) => memory::recycle(value),
+        None => *register = None,
+    }
+}
+
+impl<'r> Run<'r> {
     pub(crate) fn new(
         verify: Verify,
-        symbols: Symbols,
-        limits: Limits,
-        observer: Option<Watcher<'r, F>>,
+        symbols: SymbolBindings,
+        limits: RunLimits,
+        observer: Option<Observer<'r>>,
     ) -> Self {
-        let (turns, steps) = (Cell::default(), Cell::default());
-        let made = Cell::new(budget::created());
-        Self { verify, symbols, observer, limits, turns, steps, made, weighs: false, rooms: Cell::default() }
+        let (iterations, steps) = (Cell::default(), Cell::default());
+        let (created, scratch) = (Cell::new(budget::created()), Cell::default());
+        Self {
+            verify,
+            symbols,
+            observer,
+            limits,
+            iterations,
+            steps,
+            created,
+            counts_operands: false,
+            scratch,
+        }
     }
 
-    /// The same run with rooms of a run before it, and its rooms for one after it.
-    pub(crate) fn in_rooms<T>(
+    /// Runs `runs` with the scratch buffers of an earlier run, and returns the buffers for a later one.
+    pub(crate) fn with_scratch<T>(
         &mut self,
-        rooms: Rooms<F>,
+        scratch: ScratchBuffers,
         runs: impl FnOnce(&mut Self) -> T,
-    ) -> (T, Rooms<F>) {
-        self.rooms.set(rooms);
+    ) -> (T, ScratchBuffers) {
+        self.scratch.set(scratch);
         let result = runs(self);
-        (result, self.rooms.take())
+        (result, self.scratch.take())
     }
 
-    /// Runs a graph inside: symbols that it binds are forgotten afterwards.
-    fn nested<T>(&self, inside: impl FnOnce(&mut Run<'static, F>) -> T) -> T {
+    /// Runs a nested graph with a copy of the symbols.
+    fn nested<T>(&self, inside: impl FnOnce(&mut Run<'static>) -> T) -> T {
         let mut run = Run::new(self.verify, self.symbols.clone(), self.limits, None);
-        run.turns.set(self.turns.get());
+        run.iterations.set(self.iterations.get());
         run.steps.set(self.steps.get());
-        run.made.set(self.made.get());
-        run.weighs = self.limits.steps != u64::MAX;
-        run.rooms.set(self.rooms.take());
+        run.created.set(self.created.get());
+        run.counts_operands = self.limits.steps != u64::MAX;
+        run.scratch.set(self.scratch.take());
         let result = inside(&mut run);
-        self.turns.set(run.turns.get());
+        self.iterations.set(run.iterations.get());
         self.steps.set(run.steps.get());
-        self.made.set(run.made.get());
-        self.rooms.set(run.rooms.take());
+        self.created.set(run.created.get());
+        self.scratch.set(run.scratch.take());
         result
     }
 
-    /// Counts a turn of a loop.
-    pub(crate) fn turn(&self) -> Result<(), NodeFault> {
-        let limit = self.limits.turns;
-        if self.turns.get() >= limit {
-            return Err(NodeFault::TooManyTurns { limit });
+    /// Counts an iteration of a loop.
+    fn loop_iteration(&self) -> Result<(), NodeError> {
+        let limit = self.limits.iterations;
+        if self.iterations.get() >= limit {
+            return Err(NodeError::TooManyIterations { limit });
         }
-        self.turns.set(self.turns.get() + 1);
+        self.iterations.set(self.iterations.get() + 1);
         self.iteration()
     }
 
-    /// Counts the steps of one iteration over data: a turn of a loop, or a slice of a scan.
-    pub(crate) fn iteration(&self) -> Result<(), NodeFault> {
-        let made = budget::created();
-        let bytes = made.wrapping_sub(self.made.replace(made));
+    /// Counts the steps of an iteration: of a loop, or over the elements of an input.
+    fn iteration(&self) -> Result<(), NodeError> {
+        let created = budget::created();
+        let bytes = created.wrapping_sub(self.created.replace(created));
         self.spend(1 + bytes / STEP_BYTES)
     }
 
-    /// Begins a loop: what was made before it is not part of a turn.
-    pub(crate) fn begin_loop(&self) {
-        self.made.set(budget::created());
+    /// Begins a loop: tensors that exist already are not part of an iteration.
+    fn begin_loop(&self) {
+        self.created.set(budget::created());
     }
 
     /// Counts steps.
-    fn spend(&self, steps: u64) -> Result<(), NodeFault> {
+    fn spend(&self, steps: u64) -> Result<(), NodeError> {
         let limit = self.limits.steps;
         let taken = self.steps.get().saturating_add(steps);
         self.steps.set(taken);
-        if taken > limit { Err(NodeFault::TooManySteps { limit }) } else { Ok(()) }
+        if taken > limit { Err(NodeError::TooManySteps { limit }) } else { Ok(()) }
     }
 
-    /// The values that the plan as it was written starts with.
+    /// The values before the first step of the written schedule.
     pub(crate) fn frame<'p>(
-        plan: &'p Plan<F>,
-        inputs: Given<F>,
-        captured: Vec<F::Value>,
-    ) -> Result<Frame<'p, F>, F::Error> {
+        plan: &'p Plan,
+        inputs: Inputs,
+        captured: Vec<Datum>,
+    ) -> Result<Frame<'p>, RunError> {
         let mut frame = Frame::empty(&plan.written);
         for (slot, constant) in &plan.constants {
-            let malformed = |error: TensorError| of_graph::<F>(NodeFault::ControlFlow(error.to_string()));
-            frame.put(*slot, Some(F::of(constant.value().map_err(malformed)?)));
+            let value =
+                constant.value().map_err(|error| graph_failed(NodeError::ControlFlow(error.to_string())))?;
+            frame.set(*slot, Some(value));
         }
         Self::fill(&mut frame, plan, inputs, captured);
         Ok(frame)
     }
 
-    fn fill(frame: &mut Frame<'_, F>, plan: &Plan<F>, inputs: Given<F>, captured: Vec<F::Value>) {
+    fn fill(frame: &mut Frame<'_>, plan: &Plan, inputs: Inputs, captured: Vec<Datum>) {
         for ((_, slot), value) in plan.captures.iter().zip(captured) {
-            frame.put(*slot, Some(value));
+            frame.set(*slot, Some(value));
         }
         for (slot, value) in plan.inputs.iter().zip(inputs) {
             if value.is_some() {
-                frame.put(*slot, value);
+                frame.set(*slot, value);
             }
         }
     }
 
-    /// Runs a plan. `inputs` are those of the graph; `None` leaves one to its initializer.
+    /// Runs a plan and returns its outputs. An absent input has its initializer as value.
     pub(crate) fn plan(
         &mut self,
-        plan: &Plan<F>,
-        inputs: Given<F>,
-        captured: Vec<F::Value>,
-    ) -> Result<Vec<F::Value>, F::Error> {
-        // A default that is replaced may be built into the fast form.
-        let replaced = |at: &usize| inputs.get(*at).is_some_and(Option::is_some);
-        let is_watched = self.verify == Verify::EveryValue || self.observer.is_some();
-        if is_watched || plan.defaults.iter().any(replaced) {
+        plan: &Plan,
+        inputs: Inputs,
+        captured: Vec<Datum>,
+    ) -> Result<Vec<Datum>, RunError> {
+        // The optimized schedule can contain the results of a default that is replaced.
+        let is_replaced = |at: &usize| inputs.get(*at).is_some_and(Option::is_some);
+        let is_observed = self.verify == Verify::EveryValue || self.observer.is_some();
+        if is_observed || plan.defaults.iter().any(is_replaced) {
             let mut frame = Self::frame(plan, inputs, captured)?;
-            return self.form(plan, &plan.written, &mut frame);
+            return self.schedule(plan, &plan.written, &mut frame);
         }
-        let fast = &plan.fast;
-        let mut frame = Frame { values: fast.values(), places: &fast.form.places };
+        let optimized = &plan.optimized;
+        let registers = &optimized.schedule.registers;
+        let mut frame = Frame { values: optimized.initial_values(), registers };
         Self::fill(&mut frame, plan, inputs, captured);
-        let results = self.form(plan, &fast.form, &mut frame)?;
-        fast.keep(frame.values);
+        let results = self.schedule(plan, &optimized.schedule, &mut frame)?;
+        optimized.keep(frame.values);
         Ok(results)
     }
 
-    /// Runs the steps of a form of a plan.
-    fn form(
+    fn schedule(
         &mut self,
-        plan: &Plan<F>,
-        form: &Form<F>,
-        frame: &mut Frame<'_, F>,
-    ) -> Result<Vec<F::Value>, F::Error> {
-        self.spend(form.steps.len() as u64).map_err(of_graph::<F>)?;
-        for step in &form.steps {
-            if self.weighs {
-                let failed = |fault: NodeFault| F::failed(&step.about, fault.into());
-                self.spend(weight(frame, step)).map_err(failed)?;
+        plan: &Plan,
+        schedule: &Schedule,
+        frame: &mut Frame<'_>,
+    ) -> Result<Vec<Datum>, RunError> {
+        self.spend(schedule.steps.len() as u64).map_err(graph_failed)?;
+        for step in &schedule.steps {
+            if self.counts_operands {
+                self.spend(operand_steps(frame, step)).map_err(|error| node_failed(&step.info, error))?;
             }
             self.step(plan, frame, step)?;
         }
-        let mut results = Vec::with_capacity(form.results.len());
-        for used in &form.results {
-            let none = || of_graph::<F>(NodeFault::NoValue(plan.slot(used.slot).name.clone()));
-            results.push(frame.read(*used).ok_or_else(none)?);
+        let mut results = Vec::with_capacity(schedule.results.len());
+        for used in &schedule.results {
+            let missing = || graph_failed(NodeError::NoValue(plan.slot(used.slot).name.clone()));
+            results.push(frame.read(*used).ok_or_else(missing)?);
         }
         Ok(results)
     }
@@ -262,216 +308,204 @@ impl<'r, F: Flow> Run<'r, F> {
     /// Runs one step.
     pub(crate) fn step(
         &mut self,
-        plan: &Plan<F>,
-        frame: &mut Frame<'_, F>,
-        step: &Step<F>,
-    ) -> Result<(), F::Error> {
-        let failed = |fault| F::failed(&step.about, fault);
-        let kept = match &step.action {
+        plan: &Plan,
+        frame: &mut Frame<'_>,
+        step: &PlanStep,
+    ) -> Result<(), RunError> {
+        let failed = |error: NodeError| node_failed(&step.info, error);
+        let stored = match &step.action {
             Action::Kernel(kernel) => {
-                let inputs = self.operands(frame, step).map_err(failed)?;
+                let inputs = self.kernel_inputs(frame, step).map_err(failed)?;
                 let (version, attributes) = (kernel.version, &kernel.attributes);
                 let mut call = Call { version, attributes, inputs, outputs: step.outputs.len() };
-                let results = guarded(NodeFault::Panicked, || {
-                    kernel.operator.run_in(&mut call).map_err(NodeFault::from)
+                let results = catch_panic(NodeError::OperatorPanicked, || {
+                    kernel.operator.run_in(&mut call).map_err(NodeError::from)
                 });
-                self.rooms.get_mut().values = call.inputs;
-                let results = results.map_err(|fault| failed(fault.into()))?;
-                self.settle(plan, frame, step, results)
+                self.scratch.get_mut().kernel_inputs = call.inputs;
+                self.store_operator_results(plan, frame, step, results.map_err(failed)?)
             }
             Action::Fused(fused) => {
-                let inputs = self.operands(frame, step).map_err(failed)?;
+                let inputs = self.kernel_inputs(frame, step).map_err(failed)?;
                 let (kernel, nodes) = &**fused;
-                let results = guarded(NodeFault::Panicked, || Ok(kernel.run(inputs)));
-                match results.map_err(|fault| failed(fault.into()))? {
-                    Ok(results) => self.settle(plan, frame, step, results),
-                    // A fused kernel knows which of its nodes failed.
+                let results = catch_panic(NodeError::OperatorPanicked, || Ok(kernel.run(inputs)));
+                match results.map_err(failed)? {
+                    Ok(results) => self.store_operator_results(plan, frame, step, results),
                     Err(FusedError { node, error }) => {
-                        let about = nodes.get(node).unwrap_or(&step.about);
-                        return Err(F::failed(about, NodeFault::Kernel(error).into()));
+                        return Err(node_failed(nodes.get(node).unwrap_or(&step.info), error));
                     }
                 }
             }
-            Action::Own(own) => {
-                let mut inputs = std::mem::take(&mut self.rooms.get_mut().given);
-                inputs.extend(step.inputs.iter().map(|used| used.and_then(|used| frame.read(used))));
-                let results = F::run_own(self, plan, step, own, &mut inputs);
-                inputs.iter_mut().for_each(F::recycle);
+            Action::Module(node) => {
+                let mut inputs = std::mem::take(&mut self.scratch.get_mut().module_node_inputs);
+                inputs.extend(frame.read_all(step));
+                let results = module_nodes::run(self, plan, step, node, &mut inputs);
+                inputs.iter_mut().for_each(recycle);
                 inputs.clear();
-                self.rooms.get_mut().given = inputs;
-                self.keep(plan, frame, step, results.map_err(failed)?.into_iter(), F::is_held(own))
+                self.scratch.get_mut().module_node_inputs = inputs;
+                // Components and other programs can return values of another type than they declare.
+                let is_foreign = matches!(**node, ModuleNode::Method(_) | ModuleNode::Call(_));
+                self.store(plan, frame, step, results.map_err(failed)?.into_iter(), is_foreign)
             }
             Action::Function(_)
             | Action::If { .. }
             | Action::Loop(_)
             | Action::Scan { .. }
             | Action::SequenceMap(_)
-            | Action::Flex { .. }
+            | Action::FlexAttention { .. }
             | Action::Unknown => {
-                let inputs = step.inputs.iter().map(|used| used.and_then(|used| frame.read(used))).collect();
-                let results = self.results(frame, step, inputs).map_err(failed)?;
-                self.keep(plan, frame, step, results.into_iter(), false)
+                let inputs = frame.read_all(step).collect();
+                let results = self.control_flow(frame, step, inputs).map_err(failed)?;
+                self.store(plan, frame, step, results.into_iter(), false)
             }
         };
-        kept.map_err(failed)
+        stored.map_err(failed)
     }
 
-    /// The inputs of a step as operators take them.
-    fn operands(&mut self, frame: &mut Frame<'_, F>, step: &Step<F>) -> Result<Vec<Option<Value>>, F::Fault> {
-        let mut inputs = std::mem::take(&mut self.rooms.get_mut().values);
+    fn kernel_inputs(&mut self, frame: &mut Frame<'_>, step: &PlanStep) -> Result<Inputs, NodeError> {
+        let mut inputs = std::mem::take(&mut self.scratch.get_mut().kernel_inputs);
         inputs.clear();
-        for (index, used) in step.inputs.iter().enumerate() {
-            let value = used.and_then(|used| frame.read(used));
+        for (index, value) in frame.read_all(step).enumerate() {
             inputs.push(match value {
-                Some(value) => Some(F::into_value(value, index)?),
+                Some(value) => Some(operand(value, index)?),
                 None => None,
             });
         }
         Ok(inputs)
     }
 
-    /// Keeps results of an operator in the form that their types ask for.
-    fn settle(
+    /// Stores results of an ONNX operator, which returns tensors of rank 0 for scalars.
+    fn store_operator_results(
         &mut self,
-        plan: &Plan<F>,
-        frame: &mut Frame<'_, F>,
-        step: &Step<F>,
-        results: Vec<Value>,
-    ) -> Result<(), F::Fault> {
-        let settled = results.into_iter().zip(&step.outputs).map(|(result, slot)| match slot {
-            Some(slot) => F::settled(&plan.slot(*slot).proved, F::of(result)),
-            None => F::of(result),
+        plan: &Plan,
+        frame: &mut Frame<'_>,
+        step: &PlanStep,
+        results: Vec<Datum>,
+    ) -> Result<(), NodeError> {
+        let results = results.into_iter().zip(&step.outputs).map(|(result, slot)| match slot {
+            Some(slot) => to_declared_form(result, &plan.slot(*slot).ty),
+            None => result,
         });
-        self.keep(plan, frame, step, settled, false)
+        self.store(plan, frame, step, results, false)
     }
 
-    /// Puts results in their places, and lets go of what nobody reads any more.
-    fn keep(
+    /// Stores results, and releases the values that no later step reads. Optional results can be missing: reading one is an
+    /// error of the reader.
+    fn store(
         &mut self,
-        plan: &Plan<F>,
-        frame: &mut Frame<'_, F>,
-        step: &Step<F>,
-        results: impl Iterator<Item = F::Value>,
-        is_held: bool,
-    ) -> Result<(), F::Fault> {
-        let is_held = is_held || self.verify == Verify::EveryValue;
-        // Optional outputs may be missing; whoever reads them says so.
+        plan: &Plan,
+        frame: &mut Frame<'_>,
+        step: &PlanStep,
+        results: impl Iterator<Item = Datum>,
+        is_foreign: bool,
+    ) -> Result<(), NodeError> {
+        let is_checked = is_foreign || self.verify == Verify::EveryValue;
         for (slot, result) in step.outputs.iter().zip(results) {
             let Some(slot) = slot else { continue };
-            if is_held {
-                let info = plan.slot(*slot);
-                let wrong = |mismatch| F::mismatch(&info.name, mismatch);
-                F::check(&info.proved, &result, &mut self.symbols).map_err(wrong)?;
+            if is_checked {
+                self.check(plan, *slot, &result)?;
             }
             if let Some(observer) = &mut self.observer {
                 observer(&plan.slot(*slot).name, &result);
             }
-            debug_assert!(frame.get(*slot).is_none(), "a place is empty when its next value is made");
-            frame.put(*slot, Some(result));
+            debug_assert!(frame.get(*slot).is_none(), "a register is empty when a value is stored in it");
+            frame.set(*slot, Some(result));
         }
         for slot in &step.dead {
-            if let Some(place) = frame.values.get_mut(frame.places.of(*slot)) {
-                F::recycle(place);
+            if let Some(register) = frame.values.get_mut(frame.registers.of(*slot)) {
+                recycle(register);
             }
         }
         Ok(())
     }
 
-    /// What a node gives that is no kernel and no flow's own.
-    fn results(
+    /// Checks the value of a slot against the slot's type.
+    fn check(&mut self, plan: &Plan, slot: SlotId, value: &Datum) -> Result<(), NodeError> {
+        let slot = plan.slot(slot);
+        let wrong = |mismatch| NodeError::Mismatch { value: slot.name.clone(), mismatch };
+        self.symbols.check(value, &slot.ty).map_err(wrong)
+    }
+
+    /// Runs a node that contains graphs, or calls a function.
+    fn control_flow(
         &self,
-        frame: &Frame<'_, F>,
-        step: &Step<F>,
-        inputs: Given<F>,
-    ) -> Result<Vec<F::Value>, F::Fault> {
+        frame: &Frame<'_>,
+        step: &PlanStep,
+        inputs: Inputs,
+    ) -> Result<Vec<Datum>, NodeError> {
         match &step.action {
             Action::Function(plan) => {
                 let mut inputs = inputs;
                 inputs.resize(plan.inputs.len(), None);
-                self.nested(|run| run.plan(plan, inputs, Vec::new())).map_err(F::inside)
+                self.nested(|run| run.plan(plan, inputs, Vec::new())).map_err(nested)
             }
             Action::If { then_branch, else_branch } => {
-                control::branch(self, frame, &inputs, then_branch, else_branch)
+                control_flow::run_if(self, frame, &inputs, then_branch, else_branch)
             }
-            Action::Loop(body) => control::repeat(self, frame, inputs, body),
-            Action::SequenceMap(body) => control::map(self, frame, &inputs, body),
+            Action::Loop(body) => control_flow::run_loop(self, frame, inputs, body),
+            Action::SequenceMap(body) => control_flow::sequence_map(self, frame, &inputs, body),
             Action::Scan { body, attributes, version } => {
-                scan::scan(self, frame, body, attributes, *version, inputs)
+                scan::run(self, frame, body, attributes, *version, inputs)
             }
-            Action::Flex { scores, probabilities, attributes } => {
+            Action::FlexAttention { scores, probabilities, attributes } => {
                 let bodies = [scores.as_deref(), probabilities.as_deref()];
-                flex::attention(self, frame, attributes, inputs, bodies)
+                flex_attention::run(self, frame, attributes, inputs, bodies)
             }
-            Action::Kernel(_) | Action::Fused(_) | Action::Own(_) | Action::Unknown => {
-                let (domain, op) = (step.about.domain.clone(), step.about.op.clone());
-                Err(NodeFault::UnknownOperator { domain, op }.into())
+            Action::Kernel(_) | Action::Fused(_) | Action::Module(_) | Action::Unknown => {
+                let (domain, op) = (step.info.domain.clone(), step.info.op.clone());
+                Err(NodeError::UnknownOperator { domain, op })
             }
         }
     }
 
-    /// Runs a graph inside a node once.
-    pub(crate) fn body(
-        &self,
-        frame: &Frame<'_, F>,
-        body: &Plan<F>,
-        inputs: Vec<F::Value>,
-    ) -> Result<Vec<F::Value>, F::Fault> {
+    /// Runs a nested graph once.
+    fn body(&self, frame: &Frame<'_>, body: &Plan, inputs: Vec<Datum>) -> Result<Vec<Datum>, NodeError> {
         let mut captured = Vec::with_capacity(body.captures.len());
         for (outer, inner) in &body.captures {
             match frame.get(*outer) {
                 Some(value) => captured.push(value.clone()),
-                None => return Err(NodeFault::NoValue(body.slot(*inner).name.clone()).into()),
+                None => return Err(NodeError::NoValue(body.slot(*inner).name.clone())),
             }
         }
         self.nested(|run| {
             if run.verify == Verify::EveryValue {
                 for (slot, value) in body.inputs.iter().zip(&inputs) {
-                    let info = body.slot(*slot);
-                    let wrong = |mismatch| F::mismatch(&info.name, mismatch);
-                    F::check(&info.proved, value, &mut run.symbols).map_err(wrong)?;
+                    run.check(body, *slot, value)?;
                 }
             }
-            run.plan(body, inputs.into_iter().map(Some).collect(), captured).map_err(F::inside)
+            run.plan(body, inputs.into_iter().map(Some).collect(), captured).map_err(nested)
         })
     }
 }
 
-/// Memory of runs that are over, for the runs that come: one share for each that ran at the same time.
-pub(crate) struct Spare<F: Flow>(Mutex<Vec<(Store, Rooms<F>)>>);
+/// Memory of earlier runs: one share for each run that was active at a time.
+#[derive(Default)]
+pub(crate) struct MemoryPool(Mutex<Vec<(Store, ScratchBuffers)>>);
 
-impl<F: Flow> Default for Spare<F> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
-impl<F: Flow> fmt::Debug for Spare<F> {
+impl fmt::Debug for MemoryPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spare").finish_non_exhaustive()
+        f.debug_struct("MemoryPool").finish_non_exhaustive()
     }
 }
 
-impl<F: Flow> Spare<F> {
-    /// Lets what runs on this thread use a share.
-    pub(crate) fn lend<T>(&self, runs: impl FnOnce(Rooms<F>) -> (T, Rooms<F>)) -> T {
-        // A lock that is poisoned guards nothing but spare memory.
+impl MemoryPool {
+    /// Runs `runs` with a share on this thread.
+    pub(crate) fn lend<T>(&self, runs: impl FnOnce(ScratchBuffers) -> (T, ScratchBuffers)) -> T {
+        // A poisoned lock guards nothing but spare memory.
         let shares = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (store, rooms) = shares().pop().unwrap_or_default();
-        let ((result, rooms), store) = memory::with(store, || runs(rooms));
-        shares().push((store, rooms));
+        let (store, scratch) = shares().pop().unwrap_or_default();
+        let ((result, scratch), store) = memory::with(store, || runs(scratch));
+        shares().push((store, scratch));
         result
     }
 }
 
-/// What an operator or a component says when it panics, instead of the panic.
-pub(crate) fn guarded<T, E>(
-    panicked: impl FnOnce(String) -> E,
-    run: impl FnOnce() -> Result<T, E>,
-) -> Result<T, E> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked(words(&*panic))))
+/// Turns a panic of an operator or a component into an error.
+fn catch_panic<T, E>(panicked: impl FnOnce(String) -> E, run: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked(panic_message(&*panic))))
 }
 
-pub(crate) fn words(panic: &(dyn Any + Send)) -> String {
+/// The message of a panic.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

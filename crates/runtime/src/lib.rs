@@ -1,52 +1,34 @@
-//! Running typed models.
+//! Running typed models and compiled modules.
 //!
-//! A [`Session`](session::Session) is made of a checked model once and run many times, from several threads at
-//! once. Making it turns names into slots, nested graphs and functions into plans of their own, attributes and
-//! initializers into values, and says after which node each value dies. Running it calls one operator after
-//! the other; it solves nothing and looks nothing up by name.
+//! A [`Session`](session::Session) runs a checked model on the embedded backend; an [`Executor`](executor::Executor) runs a compiled
+//! module with its [`Components`](components::Components), and a [`Part`](executor::part::Part) one side of a module that
+//! sends values to peers. All three are created once and run many times, on several threads at a time.
 //!
-//! The types that the solver proved are the stamps of a session: inputs are held to them before anything runs,
-//! and with [`Verify::EveryValue`](session::Verify) so is every value that a node makes.
+//! [`prepare`] turns graphs into [plans](plan): names become slots, attributes and initializers become values, and the lifetime of
+//! each value is computed. [`execute`] calls one operator after the other. It solves nothing and looks up no names.
 //!
-//! **Invariant:** an operator that fails or panics is a [`RunError`](error::RunError) with the node's name, and the
-//! session stays usable.
+//! Values are checked against their solved types: the inputs before anything runs, and with
+//! [`Verify::EveryValue`](options::Verify::EveryValue) the results of every node.
 //!
-//! Values and their exchange between processes are in [`typeloom_wire`].
+//! **Invariant:** imports between the modules go down: `session`, `executor`, `backend` and `engine` import `execute`, then
+//! `prepare`, `plan`, `components`, `primitive`, `convert`, `operator` and `error`.
 //!
-//! **Invariant:** recursion is over nested graphs and functions only, and bounded when the session is made.
-
-pub mod error;
-
-pub mod carry;
-
-mod flow;
-
-mod plan;
-
-mod places;
-
-mod prepare;
-
-mod fuse;
-
-mod functions;
-
-mod execute;
-
-mod control;
-
-mod scan;
-
-mod flex;
-
-pub mod session;
-
-mod primitive;
+//! **Invariant:** an operator that fails or panics is a [`RunError`](error::RunError) with the name of the node, and the session stays
+//! usable.
+//!
+//! **Invariant:** recursion is over nested graphs, functions and linked programs only, and bounded by the preparation.
 
 pub mod backend;
-
 pub mod components;
-
-pub mod executor;
-
+pub mod convert;
 pub mod engine;
+pub mod error;
+pub mod executor;
+pub mod options;
+pub mod session;
+
+mod execute;
+mod operator;
+mod plan;
+mod prepare;
+mod primitive;

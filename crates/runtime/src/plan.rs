@@ -1,159 +1,143 @@
-//! A graph that is ready to run: names are slots, nodes are resolved, and lifetimes are known.
+//! Plans: graphs that are ready to run.
 //!
-//! A plan is one of a [`Flow`]: of a model, where tensors flow, or of a compiled module, where data of every type of the tree do
-//! and nodes call components.
+//! A plan is a graph whose names are resolved to slots, whose nodes are resolved to actions, and whose lifetimes are known. Models
+//! and compiled modules have the same plans; only modules contain [`ModuleNode`]s.
+//!
+//! A plan has two schedules. The *written* one has a step per node and serves runs that observe or verify every value. The
+//! *optimized* one computes the outputs only: constants are folded, and operators are fused.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use smallvec::SmallVec;
+use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::fused::Fused;
 use typeloom_cpu::ops::Operator;
-use typeloom_cpu::value::Value;
+use typeloom_solver::value_type::ValueType;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::tree::TypeNode;
+use typeloom_wire::envelope::PortId;
+use typeloom_wire::port::PortType;
 
-use crate::flow::Flow;
-use crate::places::Places;
+use crate::components::{LinkedProgram, Method};
 
-/// One value of a graph.
+mod registers;
+
+pub(crate) use registers::Registers;
+
+/// A value of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(crate) struct SlotId(pub(crate) u32);
+pub(crate) struct SlotId(u32);
 
 impl SlotId {
+    /// # Panics
+    /// For more slots than a plan can have: preparation limits the number of nodes of a model.
+    pub(crate) fn new(index: usize) -> Self {
+        Self(
+            u32::try_from(index)
+                .ok()
+                .filter(|index| *index < u32::MAX)
+                .expect("a graph has less than 2^32 values"),
+        )
+    }
+
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What is known of a slot.
+/// Name and proven type of a value.
 #[derive(Debug)]
-pub(crate) struct Slot<F: Flow> {
+pub(crate) struct Slot {
     pub(crate) name: String,
-    /// What was proved of its values; slots of one type share it.
-    pub(crate) proved: Arc<F::Proved>,
+    pub(crate) ty: ValueType,
 }
 
-/// A value that is read.
+/// A read of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
     pub(crate) slot: SlotId,
-    /// Nothing reads it later: the reader may have it, memory included.
+    /// Whether this is the last read: the reader can then take the value and reuse its memory.
     pub(crate) last: bool,
 }
 
-/// A graph with its own slots, and where it gets the values of outer graphs from.
-pub(crate) struct Plan<F: Flow> {
-    pub(crate) slots: Vec<Slot<F>>,
+/// A graph with its own slots.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) slots: Vec<Slot>,
     pub(crate) inputs: Vec<SlotId>,
-    /// The inputs, by position, that a constant stands for where they are left out.
+    /// Positions of the inputs that have an initializer as default.
     pub(crate) defaults: Vec<usize>,
-    /// Slots of the graph around it, and the slots here that stand for them.
+    /// Slots of the enclosing graph, each with the slot that represents it in this graph.
     pub(crate) captures: Vec<(SlotId, SlotId)>,
     pub(crate) constants: Vec<(SlotId, Constant)>,
     pub(crate) outputs: Vec<SlotId>,
-    /// The nodes as they were written.
-    pub(crate) written: Form<F>,
-    /// The same with nodes that were computed beforehand or put together.
-    pub(crate) fast: Fast<F>,
+    pub(crate) written: Schedule,
+    pub(crate) optimized: Optimized,
 }
 
-impl<F: Flow> Default for Plan<F> {
-    fn default() -> Self {
-        Self {
-            slots: Vec::new(),
-            inputs: Vec::new(),
-            defaults: Vec::new(),
-            captures: Vec::new(),
-            constants: Vec::new(),
-            outputs: Vec::new(),
-            written: Form::default(),
-            fast: Fast::default(),
-        }
-    }
-}
-
-impl<F: Flow> fmt::Debug for Plan<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (slots, steps) = (self.slots.len(), self.written.steps.len());
-        f.debug_struct("Plan").field("slots", &slots).field("steps", &steps).finish_non_exhaustive()
-    }
-}
-
-impl<F: Flow> Plan<F> {
-    pub(crate) fn slot(&self, slot: SlotId) -> &Slot<F> {
+impl Plan {
+    pub(crate) fn slot(&self, slot: SlotId) -> &Slot {
         &self.slots[slot.index()]
     }
 
-    /// The slots that are filled before a step runs, but for constants.
-    pub(crate) fn given(&self) -> impl Iterator<Item = SlotId> {
+    /// The slots other than constants that are filled before the first step.
+    pub(crate) fn initial(&self) -> impl Iterator<Item = SlotId> {
         self.captures.iter().map(|(_, inner)| *inner).chain(self.inputs.iter().copied())
     }
 }
 
-/// Steps in their order, and where their values lie.
-pub(crate) struct Form<F: Flow> {
-    pub(crate) steps: Vec<Step<F>>,
+/// Steps in execution order and the registers of their values.
+#[derive(Debug, Default)]
+pub(crate) struct Schedule {
+    pub(crate) steps: Vec<PlanStep>,
     /// The outputs of the plan.
     pub(crate) results: Vec<Use>,
-    pub(crate) places: Places,
+    pub(crate) registers: Registers,
 }
 
-impl<F: Flow> Default for Form<F> {
-    fn default() -> Self {
-        Self { steps: Vec::new(), results: Vec::new(), places: Places::default() }
-    }
+/// The optimized schedule. Constants have the first registers, and keep them from run to run.
+#[derive(Debug, Default)]
+pub(crate) struct Optimized {
+    pub(crate) constants: Vec<(SlotId, Datum)>,
+    pub(crate) schedule: Schedule,
+    /// Register files of earlier runs, which contain the constants: one for each run that was active at a time.
+    pub(crate) spare: Mutex<Vec<Vec<Option<Datum>>>>,
 }
 
-/// A plan whose values nobody watches: it makes the outputs, and of what lies between what it needs.
-///
-/// Constants keep the first places for themselves, and stay there from run to run.
-pub(crate) struct Fast<F: Flow> {
-    pub(crate) constants: Vec<(SlotId, F::Value)>,
-    pub(crate) form: Form<F>,
-    /// The values of runs that are over, which are the constants: as many as there were runs at one time.
-    pub(crate) spare: Mutex<Vec<Vec<Option<F::Value>>>>,
-}
-
-impl<F: Flow> Default for Fast<F> {
-    fn default() -> Self {
-        Self { constants: Vec::new(), form: Form::default(), spare: Mutex::default() }
-    }
-}
-
-impl<F: Flow> Fast<F> {
-    /// What a run starts with.
-    pub(crate) fn values(&self) -> Vec<Option<F::Value>> {
-        // A lock that is poisoned guards nothing but spare memory.
+impl Optimized {
+    /// Returns the register file at the start of a run.
+    pub(crate) fn initial_values(&self) -> Vec<Option<Datum>> {
+        // A poisoned lock guards nothing but spare memory.
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_else(|| {
-            let mut values = Vec::with_capacity(self.form.places.count());
-            values.resize_with(self.form.places.count(), || None);
+            let registers = &self.schedule.registers;
+            let mut values = vec![None; registers.count()];
             for (slot, value) in &self.constants {
-                if let Some(place) = values.get_mut(self.form.places.of(*slot)) {
-                    *place = Some(value.clone());
+                if let Some(register) = values.get_mut(registers.of(*slot)) {
+                    *register = Some(value.clone());
                 }
             }
             values
         })
     }
 
-    /// Keeps the values of a run that went well for the next.
-    pub(crate) fn keep(&self, mut values: Vec<Option<F::Value>>) {
-        // Inputs that nobody reads are left.
-        values.iter_mut().skip(self.constants.len()).for_each(|place| *place = None);
+    /// Keeps the register file of a successful run for the next one.
+    pub(crate) fn keep(&self, mut values: Vec<Option<Datum>>) {
+        // Inputs that no step reads are still there.
+        values.iter_mut().skip(self.constants.len()).for_each(|register| *register = None);
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(values);
     }
 }
 
-/// A value that is there before a model runs.
+/// A value that is known before the run.
 #[derive(Clone, Debug)]
 pub(crate) enum Constant {
-    Ready(Value),
-    /// Elements as they are stored, of a tensor that is seldom needed as one.
+    Ready(Datum),
+    /// Elements as the file stores them. Large weights are decoded only where they are needed as tensors.
     Stored {
         dtype: Dtype,
         shape: Vec<usize>,
@@ -162,53 +146,41 @@ pub(crate) enum Constant {
 }
 
 impl Constant {
-    /// The value. What is stored is copied where it is not aligned for its elements.
-    pub(crate) fn value(&self) -> Result<Value, TensorError> {
+    /// Decodes the value. Stored bytes are copied only if they are not aligned for their elements.
+    pub(crate) fn value(&self) -> Result<Datum, TensorError> {
         match self {
             Self::Ready(value) => Ok(value.clone()),
             Self::Stored { dtype, shape, bytes } => {
-                AnyTensor::from_shared(*dtype, shape, bytes.clone()).map(Value::Tensor)
+                AnyTensor::from_shared(*dtype, shape, bytes.clone()).map(Datum::Tensor)
             }
         }
     }
 }
 
-/// What is said of a node, to those who read about it: a run that goes well does not look at it.
+/// Description of a node for error messages and for linking. A successful run does not read it.
 #[derive(Debug)]
-pub(crate) struct About {
-    /// The node in words: its name, or its position, and its operator.
-    pub(crate) node: String,
-    /// The slot of the module that it runs on.
-    pub(crate) on: Option<String>,
+pub(crate) struct NodeInfo {
+    /// Name or position of the node, and its operator.
+    pub(crate) label: String,
+    /// The module slot that the node runs on.
+    pub(crate) on_slot: Option<String>,
     pub(crate) domain: String,
     pub(crate) op: String,
 }
 
-/// One node.
-pub(crate) struct Step<F: Flow> {
-    pub(crate) action: Action<F>,
+/// A node with its operands.
+#[derive(Clone, Debug)]
+pub(crate) struct PlanStep {
+    pub(crate) action: Action,
     pub(crate) inputs: SmallVec<[Option<Use>; 3]>,
     pub(crate) outputs: SmallVec<[Option<SlotId>; 2]>,
-    /// Slots that nothing reads after this step.
+    /// Slots that no later step reads.
     pub(crate) dead: SmallVec<[SlotId; 2]>,
-    pub(crate) about: Arc<About>,
+    pub(crate) info: Arc<NodeInfo>,
 }
 
-impl<F: Flow> Clone for Step<F> {
-    fn clone(&self) -> Self {
-        let Self { action, inputs, outputs, dead, about } = self;
-        Self {
-            action: action.clone(),
-            inputs: inputs.clone(),
-            outputs: outputs.clone(),
-            dead: dead.clone(),
-            about: Arc::clone(about),
-        }
-    }
-}
-
-impl<F: Flow> Step<F> {
-    /// The values that the step reads, those of graphs in it included.
+impl PlanStep {
+    /// The slots that the step reads, including captures of nested graphs.
     pub(crate) fn reads(&self) -> impl Iterator<Item = SlotId> {
         let captured: Vec<SlotId> =
             self.action.bodies().flat_map(|body| &body.captures).map(|(outer, _)| *outer).collect();
@@ -216,7 +188,7 @@ impl<F: Flow> Step<F> {
     }
 }
 
-/// An operator of ONNX with what the node says of it. Nodes that say the same share it.
+/// An ONNX operator with decoded attributes, shared by all nodes that are equal up to the names of their values.
 #[derive(Debug)]
 pub(crate) struct Kernel {
     pub(crate) operator: &'static Operator,
@@ -224,71 +196,93 @@ pub(crate) struct Kernel {
     pub(crate) attributes: Attributes,
 }
 
-/// How a node is run. What several forms of a plan hold in common is shared.
-pub(crate) enum Action<F: Flow> {
+/// Execution of a node. Both schedules of a plan share the contents.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
     /// An operator of the embedded backend.
     Kernel(Arc<Kernel>),
-    /// Several nodes as one kernel, and what is said of each of them.
-    Fused(Arc<(Fused, Vec<Arc<About>>)>),
-    /// What only plans of this flow have.
-    Own(Arc<F::Own>),
-    Function(Arc<Plan<F>>),
+    /// Several nodes as one kernel, and the description of each node.
+    Fused(Arc<(Fused, Vec<Arc<NodeInfo>>)>),
+    /// A node that occurs in modules only.
+    Module(Arc<ModuleNode>),
+    /// A call of a model-local function.
+    Function(Arc<Plan>),
     If {
-        then_branch: Arc<Plan<F>>,
-        else_branch: Arc<Plan<F>>,
+        then_branch: Arc<Plan>,
+        else_branch: Arc<Plan>,
     },
-    Loop(Arc<Plan<F>>),
+    Loop(Arc<Plan>),
     Scan {
-        body: Arc<Plan<F>>,
+        body: Arc<Plan>,
         attributes: Arc<Attributes>,
         version: i64,
     },
-    SequenceMap(Arc<Plan<F>>),
-    Flex {
-        scores: Option<Arc<Plan<F>>>,
-        probabilities: Option<Arc<Plan<F>>>,
+    SequenceMap(Arc<Plan>),
+    FlexAttention {
+        scores: Option<Arc<Plan>>,
+        probabilities: Option<Arc<Plan>>,
         attributes: Arc<Attributes>,
     },
-    /// Nothing here runs the operator; it is an error to get to it.
+    /// An operator without an implementation. Running it is an error; a branch that is never taken may contain it.
     Unknown,
 }
 
-impl<F: Flow> Clone for Action<F> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Kernel(kernel) => Self::Kernel(Arc::clone(kernel)),
-            Self::Fused(fused) => Self::Fused(Arc::clone(fused)),
-            Self::Own(own) => Self::Own(Arc::clone(own)),
-            Self::Function(plan) => Self::Function(Arc::clone(plan)),
-            Self::If { then_branch, else_branch } => {
-                Self::If { then_branch: Arc::clone(then_branch), else_branch: Arc::clone(else_branch) }
-            }
-            Self::Loop(body) => Self::Loop(Arc::clone(body)),
-            Self::Scan { body, attributes, version } => {
-                Self::Scan { body: Arc::clone(body), attributes: Arc::clone(attributes), version: *version }
-            }
-            Self::SequenceMap(body) => Self::SequenceMap(Arc::clone(body)),
-            Self::Flex { scores, probabilities, attributes } => Self::Flex {
-                scores: scores.clone(),
-                probabilities: probabilities.clone(),
-                attributes: Arc::clone(attributes),
-            },
-            Self::Unknown => Self::Unknown,
-        }
-    }
-}
-
-impl<F: Flow> Action<F> {
-    /// The plans of the graphs that the node holds.
-    pub(crate) fn bodies(&self) -> impl Iterator<Item = &Plan<F>> {
+impl Action {
+    /// The nested graphs of the node; functions are not nested graphs, because they capture nothing.
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = &Plan> {
         let (first, second) = match self {
-            Self::Kernel(_) | Self::Fused(_) | Self::Own(_) | Self::Function(_) | Self::Unknown => {
+            Self::If { then_branch, else_branch } => (Some(then_branch), Some(else_branch)),
+            Self::Loop(body) | Self::SequenceMap(body) | Self::Scan { body, .. } => (Some(body), None),
+            Self::FlexAttention { scores, probabilities, .. } => (scores.as_ref(), probabilities.as_ref()),
+            Self::Kernel(_) | Self::Fused(_) | Self::Module(_) | Self::Function(_) | Self::Unknown => {
                 (None, None)
             }
-            Self::If { then_branch, else_branch } => (Some(then_branch), Some(else_branch)),
-            Self::Loop(body) | Self::Scan { body, .. } | Self::SequenceMap(body) => (Some(body), None),
-            Self::Flex { scores, probabilities, attributes: _ } => (scores.as_ref(), probabilities.as_ref()),
         };
         first.into_iter().chain(second).map(|plan| &**plan)
     }
+}
+
+/// A node that occurs in compiled modules only.
+pub(crate) enum ModuleNode {
+    /// A method of a component.
+    Method(Method),
+    /// Returns its input.
+    Identity,
+    /// Converts the elements to the type of a leaf.
+    Cast(&'static TypeNode),
+    Bundle {
+        keys: Vec<String>,
+    },
+    Unbundle {
+        keys: Vec<String>,
+    },
+    PeerList(PeerListOperator),
+    Send(WireValue),
+    Receive(WireValue),
+    /// A call of a function that another module exports.
+    Call(LinkedProgram),
+}
+
+impl std::fmt::Debug for ModuleNode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ModuleNode").finish_non_exhaustive()
+    }
+}
+
+/// A structural ONNX operator on lists of peers, computed on their positions.
+pub(crate) struct PeerListOperator {
+    pub(crate) operator: &'static Operator,
+    pub(crate) attributes: Attributes,
+    /// Whether every input is a list of peers, and not only the first.
+    pub(crate) all_inputs_are_lists: bool,
+}
+
+/// A value on the wire, at either end.
+#[derive(Clone, Debug)]
+pub(crate) struct WireValue {
+    /// Destination of the value.
+    pub(crate) port: PortId,
+    pub(crate) ty: PortType,
+    /// The peer class of the sender.
+    pub(crate) from: String,
 }

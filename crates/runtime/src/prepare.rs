@@ -1,17 +1,21 @@
-//! Graphs to plans: names to slots, attributes and initializers to values, and lifetimes.
+//! Preparation: graphs to plans.
 //!
-//! A name that a nested graph does not make is looked for in the graphs around it; each graph on the way down
-//! gets a slot that stands for it. What runs a node of a compiled module is read off its stamps, which is the [`Flow`]'s
-//! business; nothing is solved or chosen here.
+//! Names become slots, attributes and initializers become values, nodes become actions, and lifetimes are computed. A name that
+//! a nested graph does not define is resolved in the graphs around it; each graph on the way down gets a slot that captures it.
+//! The compiler has resolved the nodes of a module: [`module_nodes`] reads its metadata. Nothing is solved or chosen here.
+//!
+//! Nodes that repeat share attributes, types and component methods, so that a run of a long chain stays in the cache.
+//!
+//! **Invariant:** recursion is over nested graphs and functions, at most [`MAX_DEPTH`] deep.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use smallvec::SmallVec;
+use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::{Attributes, kind_of};
 use typeloom_cpu::ops::Operator;
-use typeloom_cpu::value::Value;
 use typeloom_cpu::{decode, ops};
 use typeloom_module::names;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
@@ -19,112 +23,164 @@ use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::messages::{
     FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TensorProto, ValueInfoProto,
 };
+use typeloom_onnx::nested::each_graph;
 use typeloom_onnx::prost::Message as _;
+use typeloom_solver::value_type::{ValueType, ValueTypes};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use crate::error::PrepareError;
-use crate::flow::Flow;
-use crate::functions::{Functions, Key, imports, max_nodes};
-use crate::fuse;
-use crate::places::Places;
-use crate::plan::{About, Action, Constant, Fast, Form, Kernel, Plan, Slot, SlotId, Step, Use};
-use crate::session::ExternalData;
+use crate::components::Components;
+use crate::error::{LinkError, PrepareError};
+use crate::options::ExternalData;
+use crate::plan::{
+    Action, Constant, Kernel, ModuleNode, NodeInfo, Optimized, Plan, PlanStep, Registers, Schedule, Slot,
+    SlotId, Use, WireValue,
+};
 
-/// How deep graphs and functions may be nested.
+mod functions;
+mod fuse;
+mod module_nodes;
+
+use functions::{Functions, InstanceKey, max_nodes};
+pub(crate) use functions::{imports, with_attributes};
+pub(crate) use module_nodes::string;
+
+/// Largest nesting of graphs and functions.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// The least bytes of a tensor that is left as it is stored until it is needed.
+/// Size in bytes from which on a tensor is decoded on demand only.
 const LARGE: usize = 1 << 12;
 
-/// The versions of operator sets that nodes refer to, by domain.
+/// Versions of the imported operator sets, by domain.
 pub(crate) type Imports = HashMap<String, i64>;
 
-/// A graph being prepared.
-struct Scope<F: Flow> {
-    names: HashMap<String, SlotId>,
-    proved: HashMap<String, Arc<F::Proved>>,
-    plan: Plan<F>,
+/// Values on the wire of a program, by name.
+pub(crate) type WireValues = HashMap<String, WireValue>;
+
+/// Components and wire values that the nodes of a module refer to.
+#[derive(Clone, Copy)]
+pub(crate) struct Linked<'m> {
+    pub(crate) components: &'m Components,
+    /// The values on the wire, if a part is prepared.
+    pub(crate) wires: Option<&'m WireValues>,
 }
 
-impl<F: Flow> Default for Scope<F> {
-    fn default() -> Self {
-        Self { names: HashMap::new(), proved: HashMap::new(), plan: Plan::default() }
+/// A graph during its preparation.
+#[derive(Default)]
+struct Scope {
+    slots: HashMap<String, SlotId>,
+    types: HashMap<String, ValueType>,
+    plan: Plan,
+}
+
+impl Scope {
+    fn new(types: HashMap<String, ValueType>) -> Self {
+        Self { types, ..Self::default() }
     }
-}
 
-impl<F: Flow> Scope<F> {
-    fn slot(&mut self, name: &str) -> SlotId {
-        let id = SlotId(u32::try_from(self.plan.slots.len()).unwrap_or(u32::MAX));
-        let proved = self.proved.get(name).cloned().unwrap_or_default();
-        self.plan.slots.push(Slot { name: name.to_owned(), proved });
-        self.names.insert(name.to_owned(), id);
+    fn add_slot(&mut self, name: &str) -> SlotId {
+        let ty = self.types.get(name).cloned().unwrap_or_default();
+        self.add_slot_of_type(name, ty)
+    }
+
+    fn add_slot_of_type(&mut self, name: &str, ty: ValueType) -> SlotId {
+        let id = SlotId::new(self.plan.slots.len());
+        self.plan.slots.push(Slot { name: name.to_owned(), ty });
+        self.slots.insert(name.to_owned(), id);
         id
     }
 
-    fn known(&mut self, name: &str) -> SlotId {
-        match self.names.get(name) {
+    fn find_or_add_slot(&mut self, name: &str) -> SlotId {
+        match self.slots.get(name) {
             Some(slot) => *slot,
-            None => self.slot(name),
+            None => self.add_slot(name),
         }
     }
 }
 
-/// What many nodes and values say alike, once.
-struct Alike<F: Flow> {
-    /// By the message of the type.
-    proved: HashMap<Vec<u8>, Arc<F::Proved>>,
-    /// By name, version and attributes as messages.
+/// Shares equal parts of nodes and values.
+#[derive(Default)]
+struct Interner {
+    /// By encoded type.
+    types: HashMap<Vec<u8>, ValueType>,
+    /// By name, version and encoded attributes.
     kernels: HashMap<(&'static str, i64, Vec<u8>), Arc<Kernel>>,
-    /// By what a node says beside its name and those of its values.
-    own: HashMap<Vec<u8>, Arc<F::Own>>,
+    /// By encoded node without names.
+    module_nodes: HashMap<Vec<u8>, Arc<ModuleNode>>,
 }
 
-impl<F: Flow> Default for Alike<F> {
-    fn default() -> Self {
-        Self { proved: HashMap::new(), kernels: HashMap::new(), own: HashMap::new() }
-    }
-}
-
-impl<F: Flow> Alike<F> {
-    /// What is said of the values of a graph, by name.
-    fn prove<'a>(
+impl Interner {
+    /// The declared types of values, by name.
+    fn declared_types<'a>(
         &mut self,
         infos: impl Iterator<Item = &'a ValueInfoProto>,
-    ) -> HashMap<String, Arc<F::Proved>> {
+    ) -> HashMap<String, ValueType> {
         let mut named = HashMap::new();
         for info in infos {
             if let Some(ty) = &info.r#type {
-                let proved = self.proved.entry(ty.encode_to_vec()).or_insert_with(|| Arc::new(F::proved(ty)));
-                named.insert(info.name().to_owned(), Arc::clone(proved));
+                let ty = self.types.entry(ty.encode_to_vec()).or_insert_with(|| ValueType::from_message(ty));
+                named.insert(info.name().to_owned(), ty.clone());
             }
         }
         named
     }
 }
 
-/// What is prepared from the top down.
-pub(crate) struct Preparation<'m, F: Flow> {
-    /// What nodes of the flow's own are linked with.
-    pub(crate) linked: F::Linked<'m>,
+/// The solved types of a model.
+struct SolvedTypes<'m> {
+    types: &'m ValueTypes,
+    /// Numbers of the graphs in `types`. Graphs are identified by address: the model is borrowed while it is prepared.
+    graphs: HashMap<*const GraphProto, usize>,
+}
+
+impl SolvedTypes<'_> {
+    /// The types of the values of a graph, by name.
+    ///
+    /// The inputs of the main graph are part of the model's interface: their declarations count, and solved types fill in
+    /// what they leave open.
+    fn of_graph(&self, graph: &GraphProto) -> Option<HashMap<String, ValueType>> {
+        let number = *self.graphs.get(&std::ptr::from_ref(graph))?;
+        let inputs = graph.input.iter().map(ValueInfoProto::name);
+        let initializers = graph.initializer.iter().map(TensorProto::name);
+        let made = graph.node.iter().flat_map(|node| &node.output).map(String::as_str);
+        let solved = |name: &str| Some((name.to_owned(), self.types.get(number, name)?.clone()));
+        let mut types: HashMap<String, ValueType> =
+            inputs.chain(initializers).chain(made).filter_map(solved).collect();
+        for input in graph.input.iter().filter(|_| number == 0) {
+            let Some(mut declared) = input.r#type.clone() else { continue };
+            if let Some(solved) = types.get(input.name()) {
+                solved.fill(&mut declared.value);
+            }
+            types.insert(input.name().to_owned(), ValueType::from_message(&declared));
+        }
+        Some(types)
+    }
+}
+
+/// The preparation of a model.
+pub(crate) struct Preparation<'m> {
+    linked: Option<Linked<'m>>,
+    solved: Option<SolvedTypes<'m>>,
     functions: Functions<'m>,
-    plans: HashMap<Key, Arc<Plan<F>>>,
-    alike: Alike<F>,
+    instances: HashMap<InstanceKey, Arc<Plan>>,
+    interner: Interner,
     imports: Imports,
     external: &'m ExternalData<'m>,
-    scopes: Vec<Scope<F>>,
-    /// How many nodes there are in all plans, functions unfolded.
+    scopes: Vec<Scope>,
+    /// Number of nodes in all plans, with functions inlined.
     nodes: usize,
     max_nodes: usize,
 }
 
-impl<'m, F: Flow> Preparation<'m, F> {
-    pub(crate) fn new(model: &'m ModelProto, linked: F::Linked<'m>, external: &'m ExternalData<'m>) -> Self {
+impl<'m> Preparation<'m> {
+    /// Prepares a model by its declared types.
+    pub(crate) fn new(model: &'m ModelProto, external: &'m ExternalData<'m>) -> Self {
         Self {
-            linked,
+            linked: None,
+            solved: None,
             functions: Functions::of(model),
-            plans: HashMap::new(),
-            alike: Alike::default(),
+            instances: HashMap::new(),
+            interner: Interner::default(),
             imports: imports(&model.opset_import),
             external,
             scopes: Vec::new(),
@@ -133,19 +189,34 @@ impl<'m, F: Flow> Preparation<'m, F> {
         }
     }
 
+    /// Links the nodes of a module with their components.
+    pub(crate) fn link(self, linked: Linked<'m>) -> Self {
+        Self { linked: Some(linked), ..self }
+    }
+
+    /// Takes the types of values from a solve of the graph instead of its declarations.
+    pub(crate) fn with_solved_types(self, graph: &'m GraphProto, types: &'m ValueTypes) -> Self {
+        let mut graphs = HashMap::new();
+        each_graph(graph, |graph, _| {
+            graphs.insert(std::ptr::from_ref(graph), graphs.len());
+        });
+        Self { solved: Some(SolvedTypes { types, graphs }), ..self }
+    }
+
     /// The plan of the main graph.
-    pub(crate) fn main(&mut self, graph: &GraphProto) -> Result<Plan<F>, F::Refused> {
+    pub(crate) fn main(&mut self, graph: &GraphProto) -> Result<Plan, PrepareError> {
         let imports = self.imports.clone();
         self.graph(graph, &imports, 0)
     }
 
-    /// The plan of a part, as it was written. Its values live until the run ends: what depends on messages runs more than once.
-    pub(crate) fn part(&mut self, part: &FunctionProto) -> Result<Plan<F>, F::Refused> {
+    /// The plan of a part, without an optimized schedule. Its values are kept until the run ends, because steps that depend on
+    /// messages run more than once.
+    pub(crate) fn part(&mut self, part: &FunctionProto) -> Result<Plan, PrepareError> {
         let mut all = self.imports.clone();
         all.extend(imports(&part.opset_import));
         let mut plan = self.function(&part.input, &part.node, &part.output, &part.value_info, &all, 0)?;
-        plan.fast = Fast::default();
-        plan.written.places = Places::apart(plan.slots.len());
+        plan.optimized = Optimized::default();
+        plan.written.registers = Registers::one_per_slot(plan.slots.len());
         for step in &mut plan.written.steps {
             step.inputs.iter_mut().flatten().for_each(|used| used.last = false);
             step.dead.clear();
@@ -153,26 +224,31 @@ impl<'m, F: Flow> Preparation<'m, F> {
         Ok(plan)
     }
 
-    /// A plan for a graph; `depth` counts graphs and functions around it.
-    fn graph(&mut self, graph: &GraphProto, imports: &Imports, depth: usize) -> Result<Plan<F>, F::Refused> {
-        let infos = graph.value_info.iter().chain(&graph.output).chain(&graph.input);
-        let mut scope = Scope { proved: self.alike.prove(infos), ..Scope::default() };
-        scope.plan.inputs = graph.input.iter().map(|input| scope.slot(input.name())).collect();
+    /// The plan of a graph; `depth` is the number of graphs and functions around it.
+    fn graph(&mut self, graph: &GraphProto, imports: &Imports, depth: usize) -> Result<Plan, PrepareError> {
+        let types = match &self.solved {
+            Some(solved) => solved.of_graph(graph).unwrap_or_default(),
+            None => {
+                let infos = graph.value_info.iter().chain(&graph.output).chain(&graph.input);
+                self.interner.declared_types(infos)
+            }
+        };
+        let mut scope = Scope::new(types);
+        scope.plan.inputs = graph.input.iter().map(|input| scope.add_slot(input.name())).collect();
         for tensor in &graph.initializer {
-            let slot = scope.known(tensor.name());
-            scope.plan.constants.push((slot, self.stored(tensor)?));
+            let slot = scope.find_or_add_slot(tensor.name());
+            scope.plan.constants.push((slot, self.constant(tensor)?));
         }
         for sparse in &graph.sparse_initializer {
             let name = sparse.values.as_ref().map_or("", |values| values.name());
-            let slot = scope.known(name);
-            let value = decode::sparse(sparse).map_err(PrepareError::from)?;
-            scope.plan.constants.push((slot, Constant::Ready(Value::Tensor(value))));
+            let slot = scope.find_or_add_slot(name);
+            scope.plan.constants.push((slot, Constant::Ready(Datum::Tensor(decode::sparse(sparse)?))));
         }
         let outputs: Vec<&str> = graph.output.iter().map(ValueInfoProto::name).collect();
         self.body(scope, &graph.node, &outputs, imports, depth)
     }
 
-    /// A plan for the body of a function: it sees nothing of where it is called.
+    /// The plan of the body of a function, which does not see the values of its callers.
     fn function(
         &mut self,
         inputs: &[String],
@@ -181,10 +257,10 @@ impl<'m, F: Flow> Preparation<'m, F> {
         infos: &[ValueInfoProto],
         imports: &Imports,
         depth: usize,
-    ) -> Result<Plan<F>, F::Refused> {
+    ) -> Result<Plan, PrepareError> {
         let outer = std::mem::take(&mut self.scopes);
-        let mut scope = Scope { proved: self.alike.prove(infos.iter()), ..Scope::default() };
-        scope.plan.inputs = inputs.iter().map(|name| scope.slot(name)).collect();
+        let mut scope = Scope::new(self.interner.declared_types(infos.iter()));
+        scope.plan.inputs = inputs.iter().map(|name| scope.add_slot(name)).collect();
         let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
         let plan = self.body(scope, nodes, &outputs, imports, depth);
         self.scopes = outer;
@@ -193,15 +269,15 @@ impl<'m, F: Flow> Preparation<'m, F> {
 
     fn body(
         &mut self,
-        scope: Scope<F>,
+        scope: Scope,
         nodes: &[NodeProto],
         outputs: &[&str],
         imports: &Imports,
         depth: usize,
-    ) -> Result<Plan<F>, F::Refused> {
+    ) -> Result<Plan, PrepareError> {
         self.nodes += nodes.len();
         if self.nodes > self.max_nodes {
-            return Err(PrepareError::TooManyNodes { limit: self.max_nodes }.into());
+            return Err(PrepareError::TooManyNodes { limit: self.max_nodes });
         }
         self.scopes.push(scope);
         let mut steps = Vec::with_capacity(nodes.len());
@@ -214,18 +290,18 @@ impl<'m, F: Flow> Preparation<'m, F> {
                 || PrepareError::UnknownValue { node: "the graph".to_owned(), value: (*name).to_owned() };
             results.push(self.resolve(name).ok_or_else(unknown)?);
         }
-        let Scope { mut plan, names: _, proved: _ } = self.scopes.pop().unwrap_or_default();
+        let mut plan = self.scopes.pop().unwrap_or_default().plan;
         plan.outputs = results;
         let constant: HashSet<SlotId> = plan.constants.iter().map(|(slot, _)| *slot).collect();
         plan.defaults = (0..plan.inputs.len()).filter(|at| constant.contains(&plan.inputs[*at])).collect();
         plan.written.steps = steps;
-        plan.fast = fuse::fast(&mut plan);
-        let (written, fast) = (std::mem::take(&mut plan.written), std::mem::take(&mut plan.fast));
-        let constants = plan.constants.iter().map(|(slot, _)| *slot);
-        plan.written = form(&plan, written.steps, constants.chain(plan.given()), &HashSet::new());
-        let kept = fast.constants.iter().map(|(slot, _)| *slot);
-        let form = form(&plan, fast.form.steps, kept.clone().chain(plan.given()), &kept.collect());
-        plan.fast = Fast { constants: fast.constants, form, spare: fast.spare };
+        let (constants, optimized) = fuse::optimize(&mut plan);
+        let written = std::mem::take(&mut plan.written.steps);
+        let initial = plan.constants.iter().map(|(slot, _)| *slot).chain(plan.initial());
+        plan.written = schedule(&plan, written, initial, &HashSet::new());
+        let kept = constants.iter().map(|(slot, _)| *slot);
+        let schedule = schedule(&plan, optimized, kept.clone().chain(plan.initial()), &kept.collect());
+        plan.optimized = Optimized { constants, schedule, ..Optimized::default() };
         Ok(plan)
     }
 
@@ -235,14 +311,10 @@ impl<'m, F: Flow> Preparation<'m, F> {
         at: usize,
         imports: &Imports,
         depth: usize,
-    ) -> Result<Step<F>, F::Refused> {
-        let words = match (node.name(), node.output.iter().find(|output| !output.is_empty())) {
-            ("", Some(output)) => format!("`{}`, which makes `{output}`", node.op_type()),
-            ("", None) => format!("node {at} (`{}`)", node.op_type()),
-            (name, _) => format!("node `{name}` (`{}`)", node.op_type()),
-        };
+    ) -> Result<PlanStep, PrepareError> {
+        let label = label(node, at);
         if depth > MAX_DEPTH {
-            return Err(PrepareError::TooDeep { node: words, limit: MAX_DEPTH }.into());
+            return Err(PrepareError::TooDeep { node: label, limit: MAX_DEPTH });
         }
         let mut inputs = SmallVec::with_capacity(node.input.len());
         for name in &node.input {
@@ -252,50 +324,47 @@ impl<'m, F: Flow> Preparation<'m, F> {
             }
             match self.resolve(name) {
                 Some(slot) => inputs.push(Some(Use { slot, last: false })),
-                None => {
-                    return Err(PrepareError::UnknownValue { node: words, value: name.clone() }.into());
-                }
+                None => return Err(PrepareError::UnknownValue { node: label, value: name.clone() }),
             }
         }
         while inputs.last().is_some_and(Option::is_none) {
             inputs.pop();
         }
         let domain = if node.domain() == "ai.onnx" { "" } else { node.domain() };
-        let on = stamp(node, names::SLOT_ID).map(str::to_owned);
-        let about = About { node: words, on, domain: domain.to_owned(), op: node.op_type().to_owned() };
-        let action = self.action(node, &about, imports, depth)?;
+        let on_slot = self.linked.and_then(|_| metadata(node, names::SLOT_ID)).map(str::to_owned);
+        let info = NodeInfo { label, on_slot, domain: domain.to_owned(), op: node.op_type().to_owned() };
+        let action = self.action(node, &info, imports, depth)?;
         let outputs = match self.scopes.last_mut() {
             Some(scope) => {
-                node.output.iter().map(|name| (!name.is_empty()).then(|| scope.slot(name))).collect()
+                node.output.iter().map(|name| (!name.is_empty()).then(|| scope.add_slot(name))).collect()
             }
             None => SmallVec::new(),
         };
-        Ok(Step { action, inputs, outputs, dead: SmallVec::new(), about: Arc::new(about) })
+        Ok(PlanStep { action, inputs, outputs, dead: SmallVec::new(), info: Arc::new(info) })
     }
 
-    /// The attributes of a node, decoded.
-    pub(crate) fn attributes(&self, node: &NodeProto) -> Result<Attributes, PrepareError> {
+    /// The decoded attributes of a node.
+    fn attributes(&self, node: &NodeProto) -> Result<Attributes, PrepareError> {
         let mut attributes = node.attribute.clone();
         for attribute in &mut attributes {
             if let Some(tensor) = attribute.t.as_deref_mut()
                 && tensor.data_location() == DataLocation::External
             {
-                let bytes = self.read(tensor)?;
-                tensor.raw_data = Some(bytes);
+                tensor.raw_data = Some(self.external_bytes(tensor)?);
                 tensor.data_location = None;
             }
         }
         Ok(Attributes::decode(&attributes)?)
     }
 
-    fn read(&self, tensor: &TensorProto) -> Result<Bytes, PrepareError> {
+    fn external_bytes(&self, tensor: &TensorProto) -> Result<Bytes, PrepareError> {
         (self.external)(tensor)
             .map_err(|reason| PrepareError::ExternalData { name: tensor.name().to_owned(), reason })
     }
 
-    fn stored(&self, tensor: &TensorProto) -> Result<Constant, PrepareError> {
+    fn constant(&self, tensor: &TensorProto) -> Result<Constant, PrepareError> {
         let is_external = tensor.data_location() == DataLocation::External;
-        let raw = if is_external { Some(self.read(tensor)?) } else { tensor.raw_data.clone() };
+        let raw = if is_external { Some(self.external_bytes(tensor)?) } else { tensor.raw_data.clone() };
         let (dtype, shape) = decode::header(tensor)?;
         if let (Some(bytes), Dtype::F32 | Dtype::F64) = (&raw, dtype)
             && bytes.len() >= LARGE
@@ -307,35 +376,28 @@ impl<'m, F: Flow> Preparation<'m, F> {
             Some(bytes) if is_external => decode::tensor_of_bytes(tensor, &bytes)?,
             Some(_) | None => decode::tensor(tensor)?,
         };
-        Ok(Constant::Ready(Value::Tensor(tensor)))
+        Ok(Constant::Ready(Datum::Tensor(tensor)))
     }
 
     fn action(
         &mut self,
         node: &NodeProto,
-        about: &About,
+        info: &NodeInfo,
         imports: &Imports,
         depth: usize,
-    ) -> Result<Action<F>, F::Refused> {
-        if let Some(own) = F::own(self, node, about)? {
-            // What runs a node is the same for all that say the same, whatever they read.
-            if node.attribute.iter().any(|attribute| attribute.t.is_some()) {
-                return Ok(Action::Own(Arc::new(own)));
-            }
-            let shared =
-                self.alike.own.entry(nameless(node).encode_to_vec()).or_insert_with(|| Arc::new(own));
-            return Ok(Action::Own(Arc::clone(shared)));
+    ) -> Result<Action, PrepareError> {
+        if let Some(node) = self.module_node(node, info)? {
+            return Ok(Action::Module(node));
         }
-        if let Some(plan) = self.call(node, about, depth)? {
+        if let Some(plan) = self.call(node, info, depth)? {
             return Ok(Action::Function(plan));
         }
-        let version = imports.get(&about.domain).copied().unwrap_or(1);
+        let version = imports.get(&info.domain).copied().unwrap_or(1);
         let mut body = |name: &'static str| {
-            let missing = || PrepareError::MissingGraph { node: about.node.clone(), attribute: name };
-            let plan = self.nested(node, name, imports, depth)?;
-            plan.ok_or_else(|| F::Refused::from(missing()))
+            let missing = || PrepareError::MissingGraph { node: info.label.clone(), attribute: name };
+            self.nested(node, name, imports, depth)?.ok_or_else(missing)
         };
-        Ok(match (&*about.domain, &*about.op) {
+        Ok(match (&*info.domain, &*info.op) {
             ("", "If") => Action::If { then_branch: body("then_branch")?, else_branch: body("else_branch")? },
             ("", "Loop") => Action::Loop(body("body")?),
             ("", "SequenceMap") => Action::SequenceMap(body("body")?),
@@ -343,19 +405,36 @@ impl<'m, F: Flow> Preparation<'m, F> {
                 let body = body("body")?;
                 Action::Scan { body, attributes: Arc::new(self.attributes(node)?), version }
             }
-            ("ai.onnx.preview", "FlexAttention") => Action::Flex {
+            ("ai.onnx.preview", "FlexAttention") => Action::FlexAttention {
                 scores: self.nested(node, "score_mod", imports, depth)?,
                 probabilities: self.nested(node, "prob_mod", imports, depth)?,
                 attributes: Arc::new(self.attributes(node)?),
             },
             (domain, op) => match ops::find(domain, op) {
                 Some(operator) => Action::Kernel(self.kernel(operator, version, node)?),
-                None => {
-                    F::unknown(about)?;
-                    Action::Unknown
+                None if self.linked.is_some() => {
+                    let (node, domain, op) = (info.label.clone(), info.domain.clone(), info.op.clone());
+                    return Err(LinkError::UnknownOperator { node, domain, op }.into());
                 }
+                None => Action::Unknown,
             },
         })
+    }
+
+    /// Resolves a node that occurs in modules only. Nodes that are equal up to names share the result.
+    fn module_node(
+        &mut self,
+        node: &NodeProto,
+        info: &NodeInfo,
+    ) -> Result<Option<Arc<ModuleNode>>, PrepareError> {
+        let Some(linked) = self.linked else { return Ok(None) };
+        let Some(found) = module_nodes::resolve(linked, node, info)? else { return Ok(None) };
+        // The tensor of an attribute can be large.
+        if node.attribute.iter().any(|attribute| attribute.t.is_some()) {
+            return Ok(Some(Arc::new(found)));
+        }
+        let key = without_names(node).encode_to_vec();
+        Ok(Some(Arc::clone(self.interner.module_nodes.entry(key).or_insert_with(|| Arc::new(found)))))
     }
 
     /// An operator with the attributes of a node.
@@ -365,43 +444,43 @@ impl<'m, F: Flow> Preparation<'m, F> {
         version: i64,
         node: &NodeProto,
     ) -> Result<Arc<Kernel>, PrepareError> {
-        // A tensor can be large, and can lie in another file.
+        // The tensor of an attribute can be large, and can be stored in another file.
         if node.attribute.iter().any(|attribute| attribute.t.is_some()) {
             return Ok(Arc::new(Kernel { operator, version, attributes: self.attributes(node)? }));
         }
-        let mut message = Vec::new();
+        let mut encoded = Vec::new();
         for attribute in &node.attribute {
-            message.extend(attribute.encode_length_delimited_to_vec());
+            encoded.extend(attribute.encode_length_delimited_to_vec());
         }
-        let key = (operator.name(), version, message);
-        if let Some(kernel) = self.alike.kernels.get(&key) {
+        let key = (operator.name(), version, encoded);
+        if let Some(kernel) = self.interner.kernels.get(&key) {
             return Ok(Arc::clone(kernel));
         }
         let kernel = Arc::new(Kernel { operator, version, attributes: self.attributes(node)? });
-        self.alike.kernels.insert(key, Arc::clone(&kernel));
+        self.interner.kernels.insert(key, Arc::clone(&kernel));
         Ok(kernel)
     }
 
-    /// The plan of a function of the model, where the node calls one: one for all calls with the same attributes.
+    /// The plan of a called function. Calls with the same attributes share a plan.
     fn call(
         &mut self,
         node: &NodeProto,
-        about: &About,
+        info: &NodeInfo,
         depth: usize,
-    ) -> Result<Option<Arc<Plan<F>>>, F::Refused> {
-        let Some(call) = self.functions.call(&about.domain, node) else { return Ok(None) };
-        if let Some(plan) = self.plans.get(&call.key) {
+    ) -> Result<Option<Arc<Plan>>, PrepareError> {
+        let Some(call) = self.functions.call(&info.domain, node) else { return Ok(None) };
+        if let Some(plan) = self.instances.get(&call.key) {
             return Ok(Some(Arc::clone(plan)));
         }
         if depth >= MAX_DEPTH {
-            return Err(PrepareError::TooDeep { node: about.node.clone(), limit: MAX_DEPTH }.into());
+            return Err(PrepareError::TooDeep { node: info.label.clone(), limit: MAX_DEPTH });
         }
         let function = call.function;
-        // Its types are those of no one call.
+        // Calls share the plan, so it cannot contain the types of one of them.
         let infos = &[];
         let plan =
             self.function(&function.input, &call.nodes, &function.output, infos, &call.imports, depth + 1)?;
-        Ok(Some(Arc::clone(self.plans.entry(call.key).or_insert_with(|| Arc::new(plan)))))
+        Ok(Some(Arc::clone(self.instances.entry(call.key).or_insert_with(|| Arc::new(plan)))))
     }
 
     fn nested(
@@ -410,7 +489,7 @@ impl<'m, F: Flow> Preparation<'m, F> {
         name: &str,
         imports: &Imports,
         depth: usize,
-    ) -> Result<Option<Arc<Plan<F>>>, F::Refused> {
+    ) -> Result<Option<Arc<Plan>>, PrepareError> {
         let found = node
             .attribute
             .iter()
@@ -419,14 +498,13 @@ impl<'m, F: Flow> Preparation<'m, F> {
         self.graph(graph, imports, depth + 1).map(|plan| Some(Arc::new(plan)))
     }
 
-    /// The slot in the innermost graph that stands for a name.
+    /// The slot of a name in the innermost graph; captures the value in each graph below the one that defines it.
     fn resolve(&mut self, name: &str) -> Option<SlotId> {
-        let home = self.scopes.iter().rposition(|scope| scope.names.contains_key(name))?;
-        let mut slot = self.scopes[home].names[name];
-        let proved = Arc::clone(&self.scopes[home].plan.slot(slot).proved);
-        for scope in &mut self.scopes[home + 1..] {
-            scope.proved.insert(name.to_owned(), Arc::clone(&proved));
-            let inner = scope.slot(name);
+        let defining = self.scopes.iter().rposition(|scope| scope.slots.contains_key(name))?;
+        let mut slot = self.scopes[defining].slots[name];
+        let ty = self.scopes[defining].plan.slot(slot).ty.clone();
+        for scope in &mut self.scopes[defining + 1..] {
+            let inner = scope.add_slot_of_type(name, ty.clone());
             scope.plan.captures.push((slot, inner));
             slot = inner;
         }
@@ -434,61 +512,70 @@ impl<'m, F: Flow> Preparation<'m, F> {
     }
 }
 
-/// A node without names of its own: of its values is said which there are, and of what is stamped on it what it runs on.
-fn nameless(node: &NodeProto) -> NodeProto {
-    let said = |names: &[String]| -> Vec<String> {
+/// Names a node in error messages: by its name, its first output or its position.
+fn label(node: &NodeProto, at: usize) -> String {
+    match (node.name(), node.output.iter().find(|output| !output.is_empty())) {
+        ("", Some(output)) => format!("`{}`, which makes `{output}`", node.op_type()),
+        ("", None) => format!("node {at} (`{}`)", node.op_type()),
+        (name, _) => format!("node `{name}` (`{}`)", node.op_type()),
+    }
+}
+
+/// The node without its own name, with placeholders for the names of its values, and with the metadata that linking reads.
+fn without_names(node: &NodeProto) -> NodeProto {
+    let placeholders = |names: &[String]| -> Vec<String> {
         names.iter().map(|name| if name.is_empty() { "" } else { "_" }.to_owned()).collect()
     };
-    let resolving = [names::SLOT_ID, names::REQUIRED_TRAIT, names::DISPATCH];
-    let is_said = |entry: &&StringStringEntryProto| resolving.contains(&entry.key());
+    let linking = [names::SLOT_ID, names::REQUIRED_TRAIT, names::DISPATCH];
+    let is_for_linking = |entry: &&StringStringEntryProto| linking.contains(&entry.key());
     NodeProto {
-        input: said(&node.input),
-        output: said(&node.output),
+        input: placeholders(&node.input),
+        output: placeholders(&node.output),
         op_type: node.op_type.clone(),
         domain: node.domain.clone(),
         overload: node.overload.clone(),
         attribute: node.attribute.clone(),
-        metadata_props: node.metadata_props.iter().filter(is_said).cloned().collect(),
+        metadata_props: node.metadata_props.iter().filter(is_for_linking).cloned().collect(),
         ..NodeProto::default()
     }
 }
 
-/// What a pass of the compiler stamped on a node.
-pub(crate) fn stamp<'n>(node: &'n NodeProto, key: &str) -> Option<&'n str> {
+/// Metadata that a pass of the compiler wrote into a node.
+fn metadata<'n>(node: &'n NodeProto, key: &str) -> Option<&'n str> {
     node.metadata_props.iter().find(|entry| entry.key() == key).map(StringStringEntryProto::value)
 }
 
-/// Steps with lifetimes and places. `given` is there before they run; what is `kept` is there afterwards too.
-fn form<F: Flow>(
-    plan: &Plan<F>,
-    mut steps: Vec<Step<F>>,
-    given: impl Iterator<Item = SlotId>,
+/// Computes lifetimes and registers. `initial` slots are filled before the first step; `kept` slots are never released.
+fn schedule(
+    plan: &Plan,
+    mut steps: Vec<PlanStep>,
+    initial: impl Iterator<Item = SlotId>,
     kept: &HashSet<SlotId>,
-) -> Form<F> {
-    lifetimes(&mut steps, kept.iter().chain(&plan.outputs).copied().collect());
-    let mut seen = kept.clone();
+) -> Schedule {
+    compute_lifetimes(&mut steps, kept.iter().chain(&plan.outputs).copied().collect());
+    let mut read = kept.clone();
     let outputs = plan.outputs.iter().rev();
-    // The last time that a value is given out it need not be shared.
-    let mut results: Vec<Use> = outputs.map(|slot| Use { slot: *slot, last: seen.insert(*slot) }).collect();
+    // The last of several outputs with the same value takes it.
+    let mut results: Vec<Use> = outputs.map(|slot| Use { slot: *slot, last: read.insert(*slot) }).collect();
     results.reverse();
-    let places = Places::shared(plan.slots.len(), given, &steps);
-    Form { steps, results, places }
+    let registers = Registers::allocate(plan.slots.len(), initial, &steps);
+    Schedule { steps, results, registers }
 }
 
-/// Marks the last use of every value that nobody has seen.
-fn lifetimes<F: Flow>(steps: &mut [Step<F>], mut seen: HashSet<SlotId>) {
+/// Marks the last read of every slot that is not in `read_later`.
+fn compute_lifetimes(steps: &mut [PlanStep], mut read_later: HashSet<SlotId>) {
     for step in steps.iter_mut().rev() {
         let mut dead = SmallVec::new();
-        // What a graph inside reads must live until the step is done.
-        for slot in step.action.bodies().flat_map(|body| &body.captures).map(|(outer, _)| *outer) {
-            if seen.insert(slot) {
-                dead.push(slot);
+        // Captures of a nested graph are alive until the step is done.
+        for (slot, _) in step.action.bodies().flat_map(|body| &body.captures) {
+            if read_later.insert(*slot) {
+                dead.push(*slot);
             }
         }
         for used in step.inputs.iter_mut().rev().flatten() {
-            used.last = seen.insert(used.slot);
+            used.last = read_later.insert(used.slot);
         }
-        dead.extend(step.outputs.iter().flatten().filter(|slot| !seen.contains(slot)).copied());
+        dead.extend(step.outputs.iter().flatten().filter(|slot| !read_later.contains(slot)).copied());
         step.dead = dead;
     }
 }

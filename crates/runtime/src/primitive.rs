@@ -13,9 +13,9 @@ use typeloom_onnx::messages::{AttributeProto, NodeProto, TensorProto};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use crate::carry::Carried;
-use crate::components::ComponentFault;
-use crate::control::operator;
+use crate::convert::{FromDatum, IntoDatum};
+use crate::error::ComponentError;
+use crate::operator;
 
 /// A primitive of two operands.
 #[derive(Clone, Copy, Debug)]
@@ -71,12 +71,12 @@ pub(crate) enum Primitive {
 }
 
 /// What a primitive gives.
-pub(crate) enum Made<T> {
+pub(crate) enum Outputs<T> {
     One(T),
     Parts(Vec<T>),
 }
 
-impl<T> Made<T> {
+impl<T> Outputs<T> {
     /// Each result as something else, told which it is.
     pub(crate) fn each<U>(self, each: impl Fn(usize, T) -> U) -> SmallVec<[U; 1]> {
         match self {
@@ -87,28 +87,28 @@ impl<T> Made<T> {
 }
 
 /// What a primitive is given.
-pub(crate) trait Operands<T: Carried> {
+pub(crate) trait Operands<T: ToOwned + ?Sized> {
     /// How many inputs are listed.
     fn count(&self) -> usize;
 
     /// An input as the backend stores it.
-    fn tensor(&self, index: usize) -> Result<Cow<'_, T>, ComponentFault>;
+    fn tensor(&self, index: usize) -> Result<Cow<'_, T>, ComponentError>;
 
     /// An input as whole numbers; nothing where it is left out.
-    fn ints(&self, index: usize) -> Result<Option<Vec<i64>>, ComponentFault>;
+    fn ints(&self, index: usize) -> Result<Option<Vec<i64>>, ComponentError>;
 
     /// The shape of an input, where it is known.
     fn shape(&self, index: usize) -> Option<Vec<usize>>;
 }
 
 /// The elements of a tensor of 32-bit or 64-bit integers.
-pub(crate) fn ints(tensor: &AnyTensor, index: usize) -> Result<Vec<i64>, ComponentFault> {
+pub(crate) fn ints(tensor: &AnyTensor, index: usize) -> Result<Vec<i64>, ComponentError> {
     match (tensor.as_slice::<i64>(), tensor.as_slice::<i32>()) {
         (Ok(values), _) => Ok(values.to_vec()),
         (Err(_), Ok(values)) => Ok(values.iter().map(|value| i64::from(*value)).collect()),
         (Err(_), Err(_)) => {
             let found = tensor.dtype().onnx_name().to_owned();
-            Err(ComponentFault::Argument { index, found, wanted: "whole numbers" })
+            Err(ComponentError::Argument { index, found, wanted: "whole numbers" })
         }
     }
 }
@@ -201,12 +201,12 @@ impl Primitive {
     }
 
     /// Calls the primitive. `outputs` is how many results the node lists.
-    pub(crate) fn call<B: Backend<Tensor: Carried>>(
+    pub(crate) fn call<B: Backend<Tensor: FromDatum + IntoDatum>>(
         &self,
         backend: &B,
         given: &impl Operands<B::Tensor>,
         outputs: usize,
-    ) -> Result<Made<B::Tensor>, ComponentFault> {
+    ) -> Result<Outputs<B::Tensor>, ComponentError> {
         let one = match self {
             Self::Binary(op) => {
                 let (a, b) = (&*given.tensor(0)?, &*given.tensor(1)?);
@@ -245,7 +245,7 @@ impl Primitive {
                 }
             }
             Self::Reshape => {
-                let shape = given.ints(1)?.ok_or(ComponentFault::Missing(1))?;
+                let shape = given.ints(1)?.ok_or(ComponentError::Missing(1))?;
                 backend.reshape(&*given.tensor(0)?, &shape)
             }
             Self::Transpose { perm } => {
@@ -266,7 +266,7 @@ impl Primitive {
             Self::Slice { starts, ends, axes } => {
                 let needed = |at: usize, own: &Option<Vec<i64>>| match given.ints(at)? {
                     Some(values) => Ok(values),
-                    None => own.clone().ok_or(ComponentFault::Missing(at)),
+                    None => own.clone().ok_or(ComponentError::Missing(at)),
                 };
                 let (starts, ends) = (needed(1, starts)?, needed(2, ends)?);
                 let count = i64::try_from(starts.len()).unwrap_or(0);
@@ -283,14 +283,14 @@ impl Primitive {
                     }
                 };
                 let parts = backend.split(&*given.tensor(0)?, &sizes, *axis);
-                return parts.map(Made::Parts).map_err(ComponentFault::failed);
+                return parts.map(Outputs::Parts).map_err(ComponentError::failed);
             }
             Self::Squeeze { axes } => {
                 let axes = given.ints(1)?.or_else(|| axes.clone());
                 backend.squeeze(&*given.tensor(0)?, axes.as_deref())
             }
             Self::Unsqueeze { axes } => {
-                let axes = given.ints(1)?.or_else(|| axes.clone()).ok_or(ComponentFault::Missing(1))?;
+                let axes = given.ints(1)?.or_else(|| axes.clone()).ok_or(ComponentError::Missing(1))?;
                 backend.unsqueeze(&*given.tensor(0)?, &axes)
             }
             Self::Cast { to } => backend.cast(&*given.tensor(0)?, *to),
@@ -298,12 +298,12 @@ impl Primitive {
             Self::Constant(value) => backend.constant(value),
             Self::Gather { axis } => backend.gather(&*given.tensor(0)?, &*given.tensor(1)?, *axis),
         };
-        one.map(Made::One).map_err(ComponentFault::failed)
+        one.map(Outputs::One).map_err(ComponentError::failed)
     }
 }
 
-fn unknown(what: &str) -> ComponentFault {
-    ComponentFault::Unfit(format!("{what} of input 0 is not known to what the component stores"))
+fn unknown(what: &str) -> ComponentError {
+    ComponentError::Inconsistent(format!("{what} of input 0 is not known to what the component stores"))
 }
 
 /// The value of a `Constant` node, whichever attribute says it.
@@ -312,16 +312,16 @@ fn constant(node: &NodeProto) -> Option<TensorProto> {
         return Some(value.clone());
     }
     let attributes = Attributes::decode(&node.attribute).ok()?;
-    let value = operator("Constant", &attributes, Vec::new()).ok()?;
+    let value = operator::run("Constant", &attributes, Vec::new()).ok()?;
     value.as_tensor().map(message)
 }
 
 /// The sizes of parts of equal size, the last of which can be smaller.
-fn even(shape: &[usize], axis: i64, parts: usize) -> Result<Vec<i64>, ComponentFault> {
+fn even(shape: &[usize], axis: i64, parts: usize) -> Result<Vec<i64>, ComponentError> {
     let rank = i64::try_from(shape.len()).unwrap_or(0);
     let extent = usize::try_from(if axis < 0 { axis + rank } else { axis }).ok().and_then(|at| shape.get(at));
     let (Some(extent), 1..) = (extent, parts) else {
-        return Err(ComponentFault::Unfit(format!("axis {axis} cannot be split in {parts} parts")));
+        return Err(ComponentError::Inconsistent(format!("axis {axis} cannot be split in {parts} parts")));
     };
     let each = extent.div_ceil(parts);
     let size = |at: usize| i64::try_from(each.min(extent.saturating_sub(at * each))).unwrap_or(0);

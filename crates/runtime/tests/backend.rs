@@ -18,8 +18,9 @@ use std::sync::Arc;
 
 use cases::Case;
 use typeloom_ops::catalogue::Standard;
-use typeloom_runtime::error::{NodeFault, RunError};
-use typeloom_runtime::session::{Outcome, Session, Verify};
+use typeloom_runtime::error::{NodeError, RunError};
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::{RunOutcome, Session};
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
 
@@ -43,10 +44,10 @@ enum Verdict {
 fn contradicts(error: &RunError) -> bool {
     match error {
         RunError::Input { .. } => true,
-        RunError::Node { fault: NodeFault::Mismatch { .. }, .. } => true,
-        RunError::Node { fault: NodeFault::Inside(inside), .. } => contradicts(inside),
-        RunError::Node { .. } | RunError::MissingInput { .. } | RunError::UnknownInput { .. } => false,
+        RunError::Node { error: NodeError::Mismatch { .. }, .. } => true,
+        RunError::Node { error: NodeError::Nested(inside), .. } => contradicts(inside),
         RunError::Precondition { .. } => true,
+        _ => false,
     }
 }
 
@@ -85,7 +86,7 @@ fn judge(case: &Case, universe: &Arc<Universe>) -> Verdict {
 }
 
 /// How outputs differ from those that were recorded, if they do.
-fn compared(case: &Case, outcome: &Outcome) -> Option<Verdict> {
+fn compared(case: &Case, outcome: &RunOutcome) -> Option<Verdict> {
     let is_random = case.ops().iter().any(|op| RANDOM.contains(op)) || case.is_training_dropout();
     for (at, (name, found)) in outcome.outputs.iter().enumerate() {
         let Some(expected) = case.output(at) else { continue };

@@ -12,8 +12,9 @@ use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::TensorProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_ops::catalogue::Standard;
-use typeloom_runtime::error::{NodeFault, RunError};
-use typeloom_runtime::session::{Limits, Session, Verify};
+use typeloom_runtime::error::{NodeError, RunError};
+use typeloom_runtime::options::{RunLimits, Verify};
+use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
 use typeloom_types::any_tensor::AnyTensor;
@@ -190,12 +191,9 @@ fn inputs(n: usize, k: usize, conditions: usize, turns: i64) -> HashMap<String, 
 fn is_contradiction(error: &RunError) -> bool {
     match error {
         RunError::Input { .. } => true,
-        RunError::Node { fault: NodeFault::Mismatch { .. }, .. } => true,
-        RunError::Node { fault: NodeFault::Inside(inner), .. } => is_contradiction(inner),
-        RunError::Node { .. }
-        | RunError::Precondition { .. }
-        | RunError::MissingInput { .. }
-        | RunError::UnknownInput { .. } => false,
+        RunError::Node { error: NodeError::Mismatch { .. }, .. } => true,
+        RunError::Node { error: NodeError::Nested(inner), .. } => is_contradiction(inner),
+        _ => false,
     }
 }
 
@@ -203,7 +201,7 @@ fn is_contradiction(error: &RunError) -> bool {
 fn no_run_contradicts_an_inferred_type_and_what_is_rejected_fails() {
     let universe = Universe::of_default_lattice().expect("the generator is correct");
     let options = Options { mode: Mode::Permissive, ..Options::default() };
-    let limits = Limits::default();
+    let limits = RunLimits::default();
     let (mut accepted, mut runs) = (0, 0);
     for number in 0..PROGRAMS {
         let seed = SEED.wrapping_mul(1_000_003).wrapping_add(number as u64);

@@ -14,14 +14,15 @@ use std::collections::HashMap;
 
 use cases::Case;
 use typeloom_compiler::compiler::Compiler;
+use typeloom_contracts::datum::Datum;
 use typeloom_cpu::value::Value;
 use typeloom_ops::catalogue::Standard;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
-use typeloom_runtime::session::{Session, Verify};
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
-use typeloom_wire::datum::Datum;
 
 /// Operators whose result is random.
 const RANDOM: &[&str] =

@@ -14,12 +14,13 @@ use typeloom_runtime::engine::error::EngineError;
 use typeloom_runtime::engine::executor::Hosted;
 use typeloom_runtime::engine::session::EngineSession;
 use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
-use typeloom_runtime::session::{Session, Verify};
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Options, check};
 use typeloom_solver::universe::Universe;
+use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
-use typeloom_wire::stamp::{Extent, Stamp};
 
 /// What the engine does that it should not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,11 +79,11 @@ impl Engine for Mirror {
         let graph = model.graph.as_ref().ok_or("no graph")?;
         assert!(self.trick != Trick::PanicsWhileLoading, "there is no kernel for {}", graph.node[1].name());
         let session = Session::new(model, &|_| Err("no files".to_owned())).map_err(|it| it.to_string())?;
-        let mut types: Vec<(String, Stamp)> =
-            session.outputs().iter().map(|port| (port.name.clone(), port.stamp.clone())).collect();
+        let mut types: Vec<(String, ValueType)> =
+            session.outputs().iter().map(|port| (port.name.clone(), port.ty.clone())).collect();
         if self.trick == Trick::Promotes {
-            let shape = Some(vec![Extent::Open, Extent::Known(2)]);
-            types.push(("h".to_owned(), Stamp::Tensor { dtype: Some(Dtype::F64), shape }));
+            let ty = ValueType::tensor(Dtype::F64, [Dim::Unknown, Dim::Fixed(2)]);
+            types.push(("h".to_owned(), ty));
         }
         Ok(Loaded { program: Box::new(Mirrored { session, trick: self.trick }), types })
     }
@@ -132,7 +133,7 @@ fn run(session: &EngineSession, rows: usize) -> Result<Vec<AnyTensor>, EngineErr
 fn what_an_engine_keeps_is_run() {
     for verify in [Verify::Inputs, Verify::EveryValue] {
         let session = session_of(MODEL, Mirror::new(Trick::None), verify).expect("it is taken");
-        assert_eq!(session.held(), if verify == Verify::Inputs { 1 } else { 2 });
+        assert_eq!(session.checked_count(), if verify == Verify::Inputs { 1 } else { 2 });
         let outputs = run(&session, 3).expect("it runs");
         assert_eq!(outputs, [AnyTensor::zeros(Dtype::F32, &[3, 2]).expect("a tensor")]);
     }

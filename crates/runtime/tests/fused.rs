@@ -8,7 +8,8 @@ use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{ModelProto, TensorProto};
 use typeloom_onnx::text::parse_model;
 use typeloom_runtime::error::RunError;
-use typeloom_runtime::session::{Session, Verify};
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::Session;
 use typeloom_types::any_tensor::AnyTensor;
 
 fn below(random: &mut Random, limit: usize) -> usize {

@@ -10,7 +10,8 @@ use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
     ValueInfoProto,
 };
-use typeloom_runtime::session::{Outcome, Session, Verify};
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::{RunOutcome, Session};
 use typeloom_types::any_tensor::AnyTensor;
 
 /// Every value has so many elements.
@@ -424,7 +425,7 @@ impl Case {
     }
 }
 
-fn answer(outcome: &Outcome) -> Vec<Vec<f32>> {
+fn answer(outcome: &RunOutcome) -> Vec<Vec<f32>> {
     let values = |(_, value): &(String, Value)| value.as_tensor().and_then(|it| it.to_vec().ok());
     outcome.outputs.iter().map(values).collect::<Option<_>>().expect("outputs are tensors of floats")
 }

@@ -7,7 +7,8 @@ use typeloom_cpu::value::Value;
 use typeloom_onnx::prost::Message as _;
 use typeloom_ops::catalogue::Standard;
 use typeloom_runtime::error::{PrepareError, RunError};
-use typeloom_runtime::session::{Limits, Outcome, Session, Verify};
+use typeloom_runtime::options::{RunLimits, Verify};
+use typeloom_runtime::session::{RunOutcome, Session};
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
 use typeloom_types::any_tensor::AnyTensor;
@@ -28,13 +29,13 @@ fn session(text: &str) -> Session {
     prepared(text).expect("the model can be prepared")
 }
 
-fn run(session: &Session, inputs: &[(&str, AnyTensor)]) -> Result<Outcome, RunError> {
+fn run(session: &Session, inputs: &[(&str, AnyTensor)]) -> Result<RunOutcome, RunError> {
     let inputs: HashMap<String, Value> =
         inputs.iter().map(|(name, tensor)| ((*name).to_owned(), Value::Tensor(tensor.clone()))).collect();
     session.run(inputs, Verify::EveryValue)
 }
 
-fn floats(outcome: &Outcome, at: usize) -> Vec<f32> {
+fn floats(outcome: &RunOutcome, at: usize) -> Vec<f32> {
     outcome.outputs[at].1.as_tensor().expect("the output is a tensor").to_vec().expect("it holds floats")
 }
 
@@ -169,7 +170,7 @@ main (float[1] x) => (float[1] y)
   }}>
 }}"
     );
-    let session = session(&text).with_limits(Limits { turns: 1000, ..Limits::default() });
+    let session = session(&text).with_limits(RunLimits { iterations: 1000, ..RunLimits::default() });
     let x = AnyTensor::from([0.0_f32]);
     let error = run(&session, &[("x", x.clone())]).unwrap_err();
     assert_eq!(
@@ -200,7 +201,7 @@ fn a_tree_of_calls_is_stopped_at_its_limit_and_not_before() {
     let x = AnyTensor::from([1.0_f32]);
     // Ten levels: 2^10 - 1 calls with two steps each but for the leaves, and the step of the model.
     let session = session(&tree(10));
-    let steps = |steps| session.clone().with_limits(Limits { steps, ..Limits::default() });
+    let steps = |steps| session.clone().with_limits(RunLimits { steps, ..RunLimits::default() });
     let taken = (1 << 10) - 2 + (1 << 9) + 1;
     assert!(run(&steps(taken), &[("x", x.clone())]).is_ok());
     let error = run(&steps(taken - 1), &[("x", x)]).unwrap_err();
@@ -224,7 +225,7 @@ main (float[1] x) => (y)
     let x = AnyTensor::from([0.0_f32]);
     let session = session(&text);
     for memory in [usize::MAX, 1 << 20] {
-        let limited = session.clone().with_limits(Limits { memory, ..Limits::default() });
+        let limited = session.clone().with_limits(RunLimits { memory, ..RunLimits::default() });
         let error = run(&limited, &[("x", x.clone())]).unwrap_err();
         assert!(error.to_string().contains("bytes"), "{error}");
     }

@@ -8,7 +8,7 @@ use std::error::Error;
 
 use typeloom as bb;
 use typeloom::module::{Compiler, Graph, GraphExecutor, Module, OperatorMethods};
-use typeloom::run::{ByExecution, Carried, CarriedElement, Components, Executor, Verify};
+use typeloom::run::{ByExecution, Components, DatumElement, Executor, FromDatum, IntoDatum, Verify};
 use typeloom::types::{ElementStorage, Storage};
 
 /// `scores = relu(query x weights)`, on whatever is bound to `compute`.
@@ -47,7 +47,7 @@ impl ElementStorage for Posit16 {
 }
 
 /// How it is written in bytes, so that it flows through modules and over the wire.
-impl CarriedElement for Posit16 {
+impl DatumElement for Posit16 {
     const BYTES: usize = 2;
 
     fn write(&self, bytes: &mut Vec<u8>) {
@@ -176,7 +176,7 @@ pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
     ]);
     let outcome = Executor::new(&artifact, &components)?.run(inputs, Verify::EveryValue)?;
     let scores = outcome.get("scores").ok_or("the module has an output `scores`")?;
-    lines.push(format!("on Posit16, 1/2 * 2 + 1 * 3 is {:?} eighths", Vec::<Posit16>::of(scores)));
+    lines.push(format!("on Posit16, 1/2 * 2 + 1 * 3 is {:?} eighths", Vec::<Posit16>::from_datum(scores)));
     // Bound to nothing, the module does not compile.
     let unbound = Compiler::new().compile(Scorer).err().ok_or("a slot without a component compiled")?;
     let text = unbound.to_string();

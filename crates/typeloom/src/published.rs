@@ -14,8 +14,8 @@ pub use crate::onnx::{
 pub use crate::pool::{Pool, TypeDescriptor, TypedModule};
 #[cfg(feature = "runtime")]
 pub use crate::run::{
-    ByExecution, ByPrimitives, Carried, CarriedElement, Components, Cpu, Datum, Executor, Part, RunProtocol,
-    Session, Verify, components, host, session, wire,
+    ByExecution, ByPrimitives, Components, Cpu, Datum, DatumElement, Executor, FromDatum, IntoDatum, Part,
+    RunProtocol, Session, Verify, components, host, session, wire,
 };
 pub use crate::term::{Ty, TyData, TypeFamily};
 pub use crate::types::operators::*;

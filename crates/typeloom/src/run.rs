@@ -28,15 +28,17 @@ pub use typeloom_components as components;
 #[doc(inline)]
 pub use typeloom_contracts::backend::by_execution::ByExecution;
 #[doc(inline)]
+pub use typeloom_contracts::datum::Datum;
+#[doc(inline)]
 pub use typeloom_cpu::value::Value;
 #[doc(inline)]
 pub use typeloom_runtime::backend::Cpu;
 #[doc(inline)]
 pub use typeloom_runtime::backend::by_primitives::ByPrimitives;
 #[doc(inline)]
-pub use typeloom_runtime::carry::{Carried, CarriedElement};
-#[doc(inline)]
 pub use typeloom_runtime::components::{Components, RunProtocol};
+#[doc(inline)]
+pub use typeloom_runtime::convert::{DatumElement, FromDatum, IntoDatum};
 #[doc(inline)]
 pub use typeloom_runtime::engine;
 #[doc(inline)]
@@ -46,11 +48,11 @@ pub use typeloom_runtime::executor::Executor;
 #[doc(inline)]
 pub use typeloom_runtime::executor::part::Part;
 #[doc(inline)]
-pub use typeloom_runtime::session::{ExternalData, Limits, Outcome, Session, Verify};
+pub use typeloom_runtime::options::{ExternalData, RunLimits, Verify};
+#[doc(inline)]
+pub use typeloom_runtime::session::{RunOutcome, Session};
 #[doc(inline)]
 pub use typeloom_wire as wire;
-#[doc(inline)]
-pub use typeloom_wire::datum::Datum;
 
 use crate::check::Checked;
 

@@ -1,6 +1,6 @@
 //! Integers and byte strings of the wire.
 
-use super::error::{Exceeded, Flaw, Limited, Malformed, within};
+use crate::error::{Exceeded, Flaw, Limited, Malformed, within};
 
 /// Appends an integer, seven bits to the byte, the least significant first.
 pub(crate) fn put_int(out: &mut Vec<u8>, mut value: u64) {

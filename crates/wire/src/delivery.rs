@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use typeloom_contracts::peer_selector::PeerId;
 
-use super::endpoint::{Endpoint, Shared};
-use super::envelope::{Envelope, MessageId, PortId, RunId};
-use super::send::{Claim, Outgoing, SendError, Ticket};
-use crate::datum::Datum;
+use crate::endpoint::{Endpoint, Shared};
+use crate::envelope::{Envelope, MessageId, PortId, RunId};
+use crate::send::{Claim, Outgoing, SendError, Ticket};
+use typeloom_contracts::datum::Datum;
 
 /// Which value is asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -7,16 +7,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use core::time::Duration;
 use typeloom_contracts::peer_selector::PeerId;
 
-use super::clock::Clock;
-use super::delivery::{Delivery, ReceiveError, Wanted};
-use super::envelope::{Envelope, FORMAT_VERSION, MessageId, PortId};
-use super::error::Flaw;
-use super::journal::{Journal, JournalError};
-use super::limits::Limits;
-use super::port::PortType;
-use super::receipt::{Receipt, Refusal, Verdict};
-use super::state::State;
-use super::transport::{Inbound, Transport};
+use crate::clock::Clock;
+use crate::delivery::{Delivery, ReceiveError, Wanted};
+use crate::envelope::{Envelope, FORMAT_VERSION, MessageId, PortId};
+use crate::error::Flaw;
+use crate::journal::{Journal, JournalError};
+use crate::limits::Limits;
+use crate::port::PortType;
+use crate::receipt::{Receipt, Refusal, Verdict};
+use crate::state::State;
+use crate::transport::{Inbound, Transport};
 
 /// How an endpoint behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,11 +3,11 @@
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_pool::Digest;
 
-use super::bytes::{Reader, put_int, put_limited};
-use super::error::{Exceeded, Flaw, Limited, Malformed, within};
-use super::limits::Limits;
-use super::value::{put_value, tag_of, value};
-use crate::datum::Datum;
+use crate::bytes::{Reader, put_int, put_limited};
+use crate::error::{Exceeded, Flaw, Limited, Malformed, within};
+use crate::limits::Limits;
+use crate::value::{put_value, tag_of, value};
+use typeloom_contracts::datum::Datum;
 
 /// The first bytes of every message and every receipt.
 pub const MAGIC: [u8; 4] = *b"TLWE";

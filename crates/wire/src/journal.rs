@@ -1,6 +1,6 @@
 //! Journals: what an endpoint still knows after its process was killed.
 
-use super::error::Malformed;
+use crate::error::Malformed;
 
 /// Keeps records in order.
 ///

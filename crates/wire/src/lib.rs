@@ -37,8 +37,8 @@
 //!
 //! **Invariant:** nothing here does input or output or reads a clock: transports, journals and clocks are given.
 
+pub mod check;
 pub mod clock;
-pub mod datum;
 pub mod delivery;
 pub mod endpoint;
 pub mod envelope;
@@ -49,7 +49,6 @@ pub mod memory;
 pub mod port;
 pub mod receipt;
 pub mod send;
-pub mod stamp;
 pub mod transport;
 
 mod bytes;

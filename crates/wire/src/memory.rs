@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use core::time::Duration;
 use typeloom_contracts::peer_selector::PeerId;
 
-use super::transport::{Inbound, Transport, TransportError};
+use crate::transport::{Inbound, Transport, TransportError};
 
 /// A network inside a process. Clones are the same network.
 #[derive(Clone, Default)]

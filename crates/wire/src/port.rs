@@ -1,133 +1,110 @@
-//! Types of ports: what a value on the wire is declared as, its identity, and values held against it.
+//! Types of ports: the declared type of a value on the wire and its identity.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
+use typeloom_contracts::datum::Datum;
 use typeloom_interface::{EncodeError, value_to_pool};
-use typeloom_onnx::messages::tensor_shape_proto::dimension;
-use typeloom_onnx::messages::{TensorShapeProto, TypeProto, type_proto};
+use typeloom_onnx::messages::TypeProto;
 use typeloom_pool::{Digest, NotPortable, Pool};
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::universe::{TooManyElements, Universe};
-use typeloom_types::dtype::Dtype;
-use typeloom_types::lattice::NodeNo;
-use typeloom_types::tree::{TypeKind, TypeNode};
+use typeloom_solver::value_type::{Dim, Element, ValueType};
+use typeloom_types::lattice::{NodeNo, lookup_denotation};
+use typeloom_types::tree::TypeNode;
 
-use super::envelope::TypeTag;
-use super::limits::MAX_DEPTH;
-use super::value::tag_of;
-use crate::datum::Datum;
-use crate::stamp::{Stamp, Symbols};
+use crate::check::SymbolBindings;
+use crate::envelope::TypeTag;
+use crate::limits::MAX_DEPTH;
+use crate::value::tag_of;
 
 /// The type of a value on the wire, as both ends declare it.
 ///
-/// Two ends mean the same type exactly if the digests are equal. Symbols are variables of the type: their names do not
-/// count. A receiver can admit further types that it knows to be as good, see [`PortType::admit`].
+/// Two ends declare the same type exactly if the digests are equal. Symbols are variables of the type: their names do not
+/// affect the digest. A receiver can admit further types that it knows to be compatible, see [`PortType::admit`].
 #[derive(Clone, Debug)]
 pub struct PortType {
     digest: Digest,
-    text: String,
-    shape: Shape,
+    ty: ValueType,
     admitted: BTreeSet<Digest>,
 }
 
-/// What values are held against.
-#[derive(Clone, Debug)]
-enum Shape {
-    /// A leaf that is no tensor of ONNX.
-    Leaf(&'static TypeNode),
-    /// Tensors, and what is made of them.
-    Stamp(Stamp),
-}
-
-/// Why a type is not one that a value on the wire can have.
+/// Error of a type that values on the wire cannot have.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PortTypeError {
-    /// It is not known down to a leaf.
+    /// The type is not known down to a leaf.
     #[error("a value on the wire needs a concrete type, and this one is {found}")]
     NotConcrete {
-        /// What is known of it.
+        /// The known part of the type.
         found: String,
     },
-    /// Sparse tensors and maps have no values here.
+    /// Sparse tensors and maps have no values at run time.
     #[error("{found} values cannot be sent")]
     NoValues {
-        /// What it is.
+        /// The kind of the type.
         found: &'static str,
     },
     /// Constructors nest too deeply.
     #[error("a value on the wire has at most {MAX_DEPTH} levels")]
     TooDeep,
-    /// A denotation that no type has.
+    /// No registered type has the denotation.
     #[error("`{denotation}` is the denotation of no type that this program registered")]
     UnknownDenotation {
-        /// It.
+        /// The denotation.
         denotation: String,
     },
     /// The tree has too many element types.
     #[error(transparent)]
     TooManyElements(#[from] TooManyElements),
-    /// The pool refuses it.
+    /// The pool rejects the type.
     #[error(transparent)]
     Encode(#[from] EncodeError),
-    /// It has no digest.
+    /// The type has no digest.
     #[error(transparent)]
     NotPortable(#[from] NotPortable),
 }
 
 impl PortType {
-    /// The type that a value of the IR is stamped with.
+    /// The port type of a solved type.
     ///
     /// # Errors
     /// [`PortTypeError`].
-    pub fn of(ty: &TypeProto) -> Result<Self, PortTypeError> {
+    pub fn of(ty: &ValueType) -> Result<Self, PortTypeError> {
         let universe = Universe::of_default_lattice()?;
         let mut dims = Dims::new();
-        let solved = read(ty, &universe, &mut dims, 0)?;
-        let text = solved.display(&universe, &dims).to_string();
+        let solved = to_solved(ty, &universe, &mut dims, 0)?;
         if !solved.is_concrete() {
-            return Err(PortTypeError::NotConcrete { found: text });
+            let found = solved.display(&universe, &dims).to_string();
+            return Err(PortTypeError::NotConcrete { found });
         }
-        let shape = match &solved {
-            Type::Leaf(node) => leaf(&universe, *node),
-            Type::Scalar(elem) => {
-                let node = elem.single().and_then(|elem| universe.scalar_leaf(elem));
-                node.and_then(|node| leaf(&universe, node))
-            }
-            Type::Tensor(tensor)
-                if tensor.elem.single().is_some_and(|elem| elem.number() > Elem::LAST_ONNX) =>
-            {
-                let node = tensor.elem.single().and_then(|elem| universe.tensor_leaf(elem));
-                node.and_then(|node| leaf(&universe, node))
-            }
-            Type::Tensor(tensor) => Some(Shape::Stamp(match Stamp::of(ty) {
-                Stamp::Open => {
-                    let number = tensor.elem.single().map(|elem| i32::from(elem.number()));
-                    Stamp::Tensor { dtype: number.and_then(Dtype::from_onnx_number), shape: None }
-                }
-                stamp => stamp,
-            })),
-            Type::Sequence(_) | Type::Optional(_) => Some(Shape::Stamp(Stamp::of(ty))),
-            Type::Sparse(_) | Type::Map(..) | Type::Unknown(_) | Type::Error => None,
-        };
-        let Some(shape) = shape else { return Err(PortTypeError::NotConcrete { found: text }) };
-        let text = match &shape {
-            Shape::Leaf(node) => node.id.to_owned(),
-            Shape::Stamp(stamp) => stamp.to_string(),
-        };
         let mut pool = Pool::new();
-        let ty = value_to_pool(&mut pool, solved, dims, universe)?;
-        Ok(Self { digest: pool.digest(ty)?, text, shape, admitted: BTreeSet::new() })
+        let value = value_to_pool(&mut pool, solved, dims, universe)?;
+        Ok(Self { digest: pool.digest(value)?, ty: ty.clone(), admitted: BTreeSet::new() })
     }
 
-    /// The type of a leaf, by its node.
+    /// The port type that a message of the IR declares.
+    ///
+    /// # Errors
+    /// [`PortTypeError`]; in particular if no type has the denotation of a message without a type.
+    pub fn of_message(message: &TypeProto) -> Result<Self, PortTypeError> {
+        let ty = ValueType::from_message(message);
+        match message.denotation.as_deref() {
+            Some(denotation)
+                if ty.is_unknown() && !denotation.is_empty() && lookup_denotation(denotation).is_none() =>
+            {
+                Err(PortTypeError::UnknownDenotation { denotation: denotation.to_owned() })
+            }
+            _ => Self::of(&ty),
+        }
+    }
+
+    /// The port type of a leaf.
     ///
     /// # Errors
     /// [`PortTypeError`].
-    pub fn of_node(node: &TypeNode) -> Result<Self, PortTypeError> {
-        Self::of(&TypeProto { denotation: Some(node.denotation.into()), ..TypeProto::default() })
+    pub fn of_node(node: &'static TypeNode) -> Result<Self, PortTypeError> {
+        Self::of(&ValueType::of_node(node))
     }
 
     /// The digest of the type.
@@ -136,15 +113,15 @@ impl PortType {
         self.digest
     }
 
-    /// Takes values that are declared as another type too, whose digest is given: one that the caller has compared and
-    /// found compatible. Values are still held against this type.
+    /// Also accepts values that are declared as another type, given by its digest. The caller has compared the types and
+    /// found them compatible; values are still checked against this type.
     #[must_use]
     pub fn admit(mut self, other: Digest) -> Self {
         self.admitted.insert(other);
         self
     }
 
-    /// Whether values that are declared as the type with this digest are taken.
+    /// Whether values that are declared as the type with this digest are accepted.
     #[must_use]
     pub fn admits(&self, declared: Digest) -> bool {
         declared == self.digest || self.admitted.contains(&declared)
@@ -156,87 +133,68 @@ impl PortType {
         TypeTag { digest: self.digest, node: tag_of(value) }
     }
 
-    /// Whether a value is of the type.
+    /// Whether a value is of the type. A scalar is sent as such, not as a tensor of rank 0.
     #[must_use]
     pub fn fits(&self, value: &Datum) -> bool {
-        match &self.shape {
-            Shape::Leaf(node) => value.type_node().is_some_and(|own| own.id == node.id),
-            // Clones share their bytes.
-            Shape::Stamp(stamp) => {
-                value.clone().into_value().is_ok_and(|value| Symbols::default().check(&value, stamp).is_ok())
-            }
-        }
+        let is_scalar = matches!(self.ty.element, Element::Scalar(_));
+        (!is_scalar || value.as_tensor().is_none())
+            && SymbolBindings::default().check(value, &self.ty).is_ok()
     }
 }
 
 impl std::fmt::Display for PortType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.text)
+        self.ty.fmt(f)
     }
 }
 
-fn leaf(universe: &Universe, node: NodeNo) -> Option<Shape> {
-    universe.lattice().node(node)?.as_static().map(Shape::Leaf)
-}
-
-/// Recursion ends at [`MAX_DEPTH`].
-fn read(
-    ty: &TypeProto,
-    universe: &Arc<Universe>,
+/// The type in the terms of the solver, which the pool encodes. Recursion ends at [`MAX_DEPTH`].
+fn to_solved(
+    ty: &ValueType,
+    universe: &Universe,
     dims: &mut Dims,
     depth: usize,
 ) -> Result<Type, PortTypeError> {
     if depth > MAX_DEPTH {
         return Err(PortTypeError::TooDeep);
     }
-    let mut inner = |ty: &Option<Box<TypeProto>>| match ty {
-        Some(ty) => read(ty, universe, dims, depth + 1).map(Box::new),
-        None => Ok(Box::new(Type::Unknown(None))),
-    };
-    match &ty.value {
-        Some(type_proto::Value::TensorType(tensor)) => {
-            let shape = tensor.shape.as_ref().map(|shape| extents(shape, dims));
-            let Some(elem) = tensor.elem_type.and_then(Elem::from_onnx) else {
-                return denoted(ty, universe, shape);
-            };
-            Ok(Type::Tensor(TensorType { elem: ElemSet::of(elem), shape }))
+    let node = ty.node.and_then(|node| universe.lattice().number_of(node));
+    Ok(match &ty.element {
+        Element::Tensor(dtype) => {
+            let elem = dtype.map(|dtype| ElemSet::of(Elem::of(dtype)));
+            let shape = ty.shape.as_deref().map(|shape| shape.iter().map(|dim| to_dim(dim, dims)).collect());
+            match elem.or_else(|| universe.tensor_elems(node?)) {
+                Some(elem) => Type::Tensor(TensorType { elem, shape }),
+                None => Type::Unknown(node),
+            }
         }
-        Some(type_proto::Value::SequenceType(sequence)) => Ok(Type::Sequence(inner(&sequence.elem_type)?)),
-        Some(type_proto::Value::OptionalType(optional)) => Ok(Type::Optional(inner(&optional.elem_type)?)),
-        Some(type_proto::Value::MapType(_)) => Err(PortTypeError::NoValues { found: "map" }),
-        Some(type_proto::Value::SparseTensorType(_)) => {
-            Err(PortTypeError::NoValues { found: "sparse tensor" })
-        }
-        Some(type_proto::Value::OpaqueType(_)) | None => denoted(ty, universe, None),
-    }
-}
-
-/// The type that a denotation says.
-fn denoted(ty: &TypeProto, universe: &Universe, shape: Option<Box<[DimId]>>) -> Result<Type, PortTypeError> {
-    let Some(denotation) = ty.denotation.as_deref().filter(|denotation| !denotation.is_empty()) else {
-        return Ok(Type::Unknown(None));
-    };
-    let Some(node) = universe.lattice().lookup_denotation(denotation) else {
-        return Err(PortTypeError::UnknownDenotation { denotation: denotation.to_owned() });
-    };
-    Ok(if node.kind == TypeKind::Abstract {
-        Type::Unknown(Some(node.no))
-    } else if let Some(elem) = universe.tensor_elems(node.no) {
-        Type::Tensor(TensorType { elem, shape })
-    } else if let Some(elem) = universe.scalar_elems(node.no) {
-        Type::Scalar(elem)
-    } else {
-        Type::Leaf(node.no)
+        Element::Scalar(_) => scalar(universe, node),
+        Element::Opaque if ty.leaf().is_some() => node.map_or(Type::Unknown(None), Type::Leaf),
+        Element::Opaque => Type::Unknown(node),
+        Element::Sequence(inner) => Type::Sequence(Box::new(to_solved(inner, universe, dims, depth + 1)?)),
+        Element::Optional(inner) => Type::Optional(Box::new(to_solved(inner, universe, dims, depth + 1)?)),
+        Element::Map(..) => return Err(PortTypeError::NoValues { found: "map" }),
+        Element::Sparse(_) => return Err(PortTypeError::NoValues { found: "sparse tensor" }),
     })
 }
 
-fn extents(shape: &TensorShapeProto, dims: &mut Dims) -> Box<[DimId]> {
-    let extent = |dim: &Option<dimension::Value>, dims: &mut Dims| match dim {
-        Some(dimension::Value::DimValue(value)) if *value >= 0 => dims.constant(*value),
-        Some(dimension::Value::DimParam(text)) if !text.trim().is_empty() => {
+fn scalar(universe: &Universe, node: Option<NodeNo>) -> Type {
+    match node.and_then(|node| universe.scalar_elems(node)) {
+        Some(elems) => Type::Scalar(elems),
+        None => Type::Unknown(node),
+    }
+}
+
+fn to_dim(dim: &Dim, dims: &mut Dims) -> DimId {
+    match dim {
+        Dim::Fixed(size) => match i64::try_from(*size) {
+            Ok(size) => dims.constant(size),
+            Err(_) => dims.fresh(),
+        },
+        Dim::Unknown => dims.fresh(),
+        Dim::Symbol(_) | Dim::Expression(_) => {
+            let text = dim.as_text().unwrap_or_default();
             dims.declare(text).unwrap_or_else(|_| dims.symbol(text))
         }
-        Some(dimension::Value::DimValue(_) | dimension::Value::DimParam(_)) | None => dims.fresh(),
-    };
-    shape.dim.iter().map(|dim| extent(&dim.value, dims)).collect()
+    }
 }

@@ -2,9 +2,9 @@
 
 use typeloom_pool::Digest;
 
-use super::bytes::{Reader, put_bytes, put_int};
-use super::envelope::{HEADER, MessageId, RECEIPT, begin, open, seal};
-use super::error::{Flaw, Limited, Malformed};
+use crate::bytes::{Reader, put_bytes, put_int};
+use crate::envelope::{HEADER, MessageId, RECEIPT, begin, open, seal};
+use crate::error::{Flaw, Limited, Malformed};
 
 /// The answer to a message.
 #[derive(Clone, PartialEq, Eq, Debug)]

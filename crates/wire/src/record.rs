@@ -2,9 +2,9 @@
 
 use typeloom_contracts::peer_selector::PeerId;
 
-use super::bytes::{Reader, put_bytes, put_int};
-use super::envelope::MessageId;
-use super::error::{Flaw, Malformed};
+use crate::bytes::{Reader, put_bytes, put_int};
+use crate::envelope::MessageId;
+use crate::error::{Flaw, Malformed};
 
 /// The version of the records, written in the first one.
 const VERSION: u8 = 1;

@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, VecDeque};
 use core::time::Duration;
 use typeloom_contracts::peer_selector::PeerId;
 
-use super::delivery::{Delivery, Effects};
-use super::endpoint::{Endpoint, Shared};
-use super::envelope::{Envelope, MessageId, PortId, RunId};
-use super::error::Exceeded;
-use super::journal::JournalError;
-use super::port::PortType;
-use super::receipt::{Receipt, Refusal, Verdict};
-use super::record::Commit;
-use super::state::{Link, State};
-use super::transport::TransportError;
-use crate::datum::Datum;
+use crate::delivery::{Delivery, Effects};
+use crate::endpoint::{Endpoint, Shared};
+use crate::envelope::{Envelope, MessageId, PortId, RunId};
+use crate::error::Exceeded;
+use crate::journal::JournalError;
+use crate::port::PortType;
+use crate::receipt::{Receipt, Refusal, Verdict};
+use crate::record::Commit;
+use crate::state::{Link, State};
+use crate::transport::TransportError;
+use typeloom_contracts::datum::Datum;
 
 /// A value that is to be sent.
 #[derive(Clone, Copy, Debug)]
@@ -545,7 +545,7 @@ mod tests {
     fn trigger() -> PortType {
         let denotation = Some("bb.trigger".into());
         let ty = typeloom_onnx::messages::TypeProto { denotation, ..Default::default() };
-        PortType::of(&ty).expect("triggers are sent")
+        PortType::of_message(&ty).expect("triggers are sent")
     }
 
     fn post(from: &Endpoint, to: &str, run: u64) -> Vec<Ticket> {

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use typeloom_contracts::peer_selector::PeerId;
 
-use super::endpoint::Mailbox;
-use super::envelope::{Envelope, MessageId, PortId, RunId};
-use super::journal::{Journal, JournalError};
-use super::limits::Limits;
-use super::port::PortType;
-use super::receipt::{Refusal, Verdict};
-use super::record::{Commit, Record};
-use super::send::{SendError, Ticket};
+use crate::endpoint::Mailbox;
+use crate::envelope::{Envelope, MessageId, PortId, RunId};
+use crate::journal::{Journal, JournalError};
+use crate::limits::Limits;
+use crate::port::PortType;
+use crate::receipt::{Refusal, Verdict};
+use crate::record::{Commit, Record};
+use crate::send::{SendError, Ticket};
 
 /// How far the numbers of messages from one sender may be apart before the receiver lets the sender wait.
 const WINDOW: u64 = 1 << 12;

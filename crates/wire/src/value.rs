@@ -10,10 +10,10 @@ use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::lookup_by_id;
 use typeloom_types::tree::TypeNode;
 
-use super::bytes::{Reader, put_bytes, put_int, put_limited};
-use super::error::{Exceeded, Flaw, Limited, Malformed, within};
-use super::limits::{Limits, MAX_DEPTH};
-use crate::datum::{Datum, LeafDatum, Multiaddress, Scalar, WireReqId};
+use crate::bytes::{Reader, put_bytes, put_int, put_limited};
+use crate::error::{Exceeded, Flaw, Limited, Malformed, within};
+use crate::limits::{Limits, MAX_DEPTH};
+use typeloom_contracts::datum::{Datum, LeafDatum, Multiaddress, Scalar, WireReqId};
 
 /// The number that each form of a value begins with.
 mod form {

@@ -32,7 +32,7 @@ mod versions;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ort::environment::Environment;
 use ort::logging::LogLevel;
@@ -41,9 +41,11 @@ use ort::value::ValueType;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom::ModelProto;
+use ort::value::ValueType as OrtType;
+use typeloom::{AnyTensor, Dtype, ModelProto};
 use typeloom_onnx::prost::Message as _;
 use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
-use typeloom_wire::stamp::{Extent, Stamp};
+use typeloom_solver::value_type::{Dim, Element, ValueType};
 
 /// The engine.
 pub struct Ort {
@@ -122,21 +124,23 @@ impl Engine for Ort {
             builder = builder.with_intra_threads(threads).map_err(|error| error.to_string())?;
         }
         let session = builder.commit_from_memory(&bytes).map_err(|error| error.to_string())?;
-        let types = session.outputs().iter().map(|it| (it.name().to_owned(), stamp(it.dtype()))).collect();
+        let types = session.outputs().iter().map(|it| (it.name().to_owned(), value_type(it.dtype()))).collect();
         Ok(Loaded { program: Box::new(Running { session: Mutex::new(session) }), types })
     }
 }
 
-fn stamp(ty: &ValueType) -> Stamp {
+fn value_type(ty: &OrtType) -> ValueType {
+    let container = |element| ValueType { element, ..ValueType::default() };
     match ty {
-        ValueType::Tensor { ty, shape, dimension_symbols: _ } => {
-            let extent = |extent: &i64| usize::try_from(*extent).map_or(Extent::Open, Extent::Known);
-            let shape = shape.iter().map(extent).collect();
-            Stamp::Tensor { dtype: tensor::dtype(*ty), shape: Some(shape) }
+        OrtType::Tensor { ty, shape, dimension_symbols: _ } => {
+            let dim = |extent: &i64| usize::try_from(*extent).map_or(Dim::Unknown, Dim::Fixed);
+            let shape = Some(shape.iter().map(dim).collect());
+            let dtype = tensor::dtype(*ty);
+            ValueType { node: dtype.map(Dtype::type_node), element: Element::Tensor(dtype), shape }
         }
-        ValueType::Sequence(inner) => Stamp::Sequence(Box::new(stamp(inner))),
-        ValueType::Optional(inner) => Stamp::Optional(Box::new(stamp(inner))),
-        ValueType::Map { .. } => Stamp::Open,
+        OrtType::Sequence(inner) => container(Element::Sequence(Arc::new(value_type(inner)))),
+        OrtType::Optional(inner) => container(Element::Optional(Arc::new(value_type(inner)))),
+        OrtType::Map { .. } => ValueType::default(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use typeloom_types::dtype::Dtype;
 use typeloom_runtime::engine::Offer;
-use typeloom_wire::stamp::{Extent, Stamp};
+use typeloom_solver::value_type::{Dim, ValueType};
 
 /// Why a node is not offered.
 pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
@@ -74,6 +74,6 @@ fn is_ascending(axes: &[i64]) -> bool {
 
 /// Whether the input is known to have no elements.
 fn may_be_empty(offer: &Offer<'_>) -> bool {
-    let Some(Some(Stamp::Tensor { shape: Some(shape), .. })) = offer.inputs.first() else { return false };
-    shape.iter().any(|extent| matches!(extent, Extent::Known(0)))
+    let Some(Some(ValueType { shape: Some(shape), .. })) = offer.inputs.first() else { return false };
+    shape.contains(&Dim::Fixed(0))
 }

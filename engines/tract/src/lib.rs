@@ -47,7 +47,7 @@ use typeloom_types::dtype::Dtype;
 use typeloom::ModelProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
-use typeloom_wire::stamp::{Extent, Stamp};
+use typeloom_solver::value_type::{Dim, Element, ValueType};
 
 /// How often tract may rewrite a model, beside what its nodes allow.
 const STEPS: usize = 500;
@@ -110,25 +110,27 @@ fn optimized(model: InferenceModel) -> TractResult<TypedModel> {
     Ok(model)
 }
 
-/// What tract says of the values that have names.
-fn types(model: &InferenceModel) -> Vec<(String, Stamp)> {
+/// The types that tract reports for named values.
+fn types(model: &InferenceModel) -> Vec<(String, ValueType)> {
     let mut types = Vec::new();
     for (outlet, name) in &model.outlet_labels {
         let Ok(fact) = model.outlet_fact(*outlet) else { continue };
         let dtype = fact.datum_type.concretize().map(tensor::dtype);
-        // A type that no tensor of ONNX has is the worst of differences, and not an unknown type.
+        // An element type that ONNX does not have differs from every solved type; it is not unknown.
         let Some(dtype) = dtype.map_or(Some(None), |known| known.map(Some)) else {
-            types.push((name.clone(), Stamp::Sequence(Box::new(Stamp::Open))));
+            let element = Element::Sequence(Arc::default());
+            types.push((name.clone(), ValueType { element, ..ValueType::default() }));
             continue;
         };
         let shape = fact.shape.concretize().map(|dims| {
-            let extent = |dim: &tract_onnx::prelude::TDim| {
+            let dim = |dim: &tract_onnx::prelude::TDim| {
                 let known = dim.as_i64().and_then(|extent| usize::try_from(extent).ok());
-                known.map_or(Extent::Open, Extent::Known)
+                known.map_or(Dim::Unknown, Dim::Fixed)
             };
-            dims.iter().map(extent).collect()
+            dims.iter().map(dim).collect()
         });
-        types.push((name.clone(), Stamp::Tensor { dtype, shape }));
+        let node = dtype.map(Dtype::type_node);
+        types.push((name.clone(), ValueType { node, element: Element::Tensor(dtype), shape }));
     }
     types.sort_by(|(a, _), (b, _)| a.cmp(b));
     types

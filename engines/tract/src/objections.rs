@@ -4,7 +4,7 @@
 use typeloom_types::dtype::Dtype;
 use typeloom::NodeProto;
 use typeloom_runtime::engine::Offer;
-use typeloom_wire::stamp::{Extent, Stamp};
+use typeloom_solver::value_type::{Dim, ValueType};
 
 /// Why a node is not offered.
 pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
@@ -59,8 +59,8 @@ fn is_float(offer: &Offer<'_>) -> bool {
 /// Whether two inputs are known to have the same extents, so that neither is repeated.
 fn has_one_shape(offer: &Offer<'_>) -> bool {
     match &offer.inputs[..] {
-        [Some(Stamp::Tensor { shape: Some(a), .. }), Some(Stamp::Tensor { shape: Some(b), .. })] => {
-            a == b && !a.contains(&Extent::Open)
+        [Some(ValueType { shape: Some(a), .. }), Some(ValueType { shape: Some(b), .. })] => {
+            a == b && !a.contains(&Dim::Unknown)
         }
         _ => false,
     }

@@ -3,7 +3,7 @@
 use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use typeloom::PeerId;
-use typeloom_wire::datum::Multiaddress;
+use typeloom_contracts::datum::Multiaddress;
 
 /// A peer's key pair. Whoever has the secret is the peer; keep it where the journal is, and as well.
 #[derive(Clone)]

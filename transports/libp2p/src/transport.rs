@@ -8,7 +8,7 @@ use std::time::Duration;
 use libp2p::Multiaddr;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use typeloom::PeerId;
-use typeloom_wire::datum::Multiaddress;
+use typeloom_contracts::datum::Multiaddress;
 use typeloom_wire::transport::{Inbound, Transport, TransportError};
 
 use crate::identity::Identity;

@@ -19,7 +19,7 @@ use typeloom_types::dtype::Dtype;
 use typeloom::PeerId;
 use typeloom_libp2p::{Libp2p, Options, StartError, address};
 use typeloom_onnx::messages::{TypeProto, type_proto};
-use typeloom_wire::datum::Datum;
+use typeloom_contracts::datum::Datum;
 use typeloom_wire::delivery::{Effects, Wanted};
 use typeloom_wire::endpoint::{Config, Endpoint, Parts, Retry};
 use typeloom_wire::envelope::{PortId, RunId};
@@ -42,7 +42,7 @@ fn port() -> PortId {
 fn tensors(dtype: Dtype) -> PortType {
     let tensor = type_proto::Tensor { elem_type: Some(dtype.onnx_number()), ..type_proto::Tensor::default() };
     let value = Some(type_proto::Value::TensorType(tensor));
-    PortType::of(&TypeProto { value, ..TypeProto::default() }).expect("a type of values on the wire")
+    PortType::of_message(&TypeProto { value, ..TypeProto::default() }).expect("a type of values on the wire")
 }
 
 fn number(number: i64) -> Datum {

@@ -14,9 +14,9 @@ use typeloom_runtime::session::Port;
 use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::ValueId;
-use typeloom_solver::value_type::ValueType;
+use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor;
-use typeloom_wire::stamp::{Extent, Stamp, Symbols};
+use typeloom_wire::check::SymbolBindings;
 
 use crate::args::RunArgs;
 use crate::engine::{self, Make};
@@ -82,8 +82,8 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     };
     let mut ports = prepared.inputs().to_vec();
     for port in &mut ports {
-        if let Some(stamp) = narrowed.get(&port.name) {
-            port.stamp = stamp.clone();
+        if let Some(ty) = narrowed.get(&port.name) {
+            port.ty = ty.clone();
         }
     }
     let (inputs, made_up) = any_tensor::budget::within(limits.memory, || inputs(args, &ports))?;
@@ -125,14 +125,14 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
 }
 
 /// The types of the inputs as the caller narrows them by `--seed` and `--assume`.
-fn narrowed(checked: &mut Checked<'_>) -> HashMap<String, Stamp> {
+fn narrowed(checked: &mut Checked<'_>) -> HashMap<String, ValueType> {
     let inputs = checked.body().graph(checked.body().root()).inputs.clone();
-    let stamp = |input: ValueId| {
+    let narrowed = |input: ValueId| {
         let ty = checked.type_of(input);
-        let stamp = Stamp::of(&ValueType::of(&ty, checked.universe(), checked.dims()).to_onnx()?);
-        Some((checked.body().value_name(input).to_owned(), stamp))
+        let ty = ValueType::of(&ty, checked.universe(), checked.dims());
+        ty.is_concrete().then(|| (checked.body().value_name(input).to_owned(), ty))
     };
-    inputs.into_iter().filter_map(stamp).collect()
+    inputs.into_iter().filter_map(narrowed).collect()
 }
 
 /// A sign of life, on a terminal, once a run takes long enough to be wondered about.
@@ -158,7 +158,7 @@ type Inputs = (HashMap<String, Value>, Vec<(String, Value)>);
 
 /// All inputs: those of files, and the rest made up so that they fit them.
 fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
-    let mut symbols = Symbols::default();
+    let mut symbols = SymbolBindings::default();
     let mut inputs = HashMap::new();
     for argument in &args.inputs {
         let Some((name, file)) = argument.rsplit_once('=') else {
@@ -174,8 +174,8 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
         if inputs.contains_key(name) {
             bail!("input `{name}` is given twice");
         }
-        let value = store::read(Path::new(file), &port.stamp)?;
-        if let Err(mismatch) = symbols.check(&value, &port.stamp) {
+        let value = store::read(Path::new(file), &port.ty)?;
+        if let Err(mismatch) = symbols.check(&value, &port.ty) {
             bail!("input `{name}`: {mismatch}");
         }
         inputs.insert(name.to_owned(), value);
@@ -184,7 +184,7 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
         let read = input::read_assumption(argument).ok();
         let size = read.as_ref().and_then(|(symbol, size)| Some((symbol.as_str(), size.parse().ok()?)));
         let Some((symbol, size)) = size else { bail!("a size is written SYMBOL=NUMBER, not `{argument}`") };
-        if !ports.iter().any(|port| speaks_of(&port.stamp, symbol)) {
+        if !ports.iter().any(|port| speaks_of(&port.ty, symbol)) {
             bail!("no input of the model speaks of a symbol `{symbol}`");
         }
         match symbols.get(symbol) {
@@ -198,7 +198,7 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
         if inputs.contains_key(&port.name) || port.has_default {
             continue;
         }
-        let value = random::value(&port.stamp, &mut symbols, &mut random)
+        let value = random::value(&port.ty, &mut symbols, &mut random)
             .with_context(|| format!("input `{}` has to be given", port.name))?;
         made_up.push((port.name.clone(), value.clone()));
         inputs.insert(port.name.clone(), value);
@@ -207,15 +207,12 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
 }
 
 /// Whether an extent of a type is this symbol, or an expression with it; `?` is an extent without a name.
-fn speaks_of(stamp: &Stamp, symbol: &str) -> bool {
-    match stamp {
-        Stamp::Open => false,
-        Stamp::Sequence(inner) | Stamp::Optional(inner) => speaks_of(inner, symbol),
-        Stamp::Tensor { shape, .. } => shape.iter().flatten().any(|extent| match extent {
-            Extent::Open => symbol == random::UNNAMED,
-            Extent::Known(_) => false,
-            Extent::Symbol(name) => **name == *symbol,
-            Extent::Expression(text) => Symbols::default().unbound(text).iter().any(|name| name == symbol),
-        }),
+fn speaks_of(ty: &ValueType, symbol: &str) -> bool {
+    if let Element::Sequence(inner) | Element::Optional(inner) = &ty.element {
+        return speaks_of(inner, symbol);
     }
+    ty.shape.iter().flat_map(|shape| shape.iter()).any(|dim| match dim {
+        Dim::Unknown => symbol == random::UNNAMED,
+        dim => SymbolBindings::default().unbound(dim).any(|name| name == symbol),
+    })
 }

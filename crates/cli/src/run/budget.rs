@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use typeloom_runtime::session::Limits;
+use typeloom_runtime::options::RunLimits;
 use typeloom_solver::model::Checked;
 
 use crate::args::RunArgs;
@@ -41,7 +41,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 }
 
 /// The limits of a run. `file` is the length of the model.
-pub(crate) fn limits(args: &RunArgs, checked: &Checked<'_>, file: usize, folder: Option<&Path>) -> Limits {
+pub(crate) fn limits(args: &RunArgs, checked: &Checked<'_>, file: usize, folder: Option<&Path>) -> RunLimits {
     let file = file as u64;
     let length = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
     let mut beside: Vec<&str> = checked.external_data().into_iter().map(|tensor| tensor.location).collect();
@@ -53,8 +53,8 @@ pub(crate) fn limits(args: &RunArgs, checked: &Checked<'_>, file: usize, folder:
     let given: u64 = given.map(|(_, path)| length(Path::new(path))).sum();
     let size = file.saturating_add(external).saturating_add(given);
     let memory = args.max_memory.unwrap_or(BASE_MEMORY.saturating_add(size.saturating_mul(MEMORY_PER_BYTE)));
-    Limits {
-        turns: args.max_iterations.unwrap_or(Limits::default().turns),
+    RunLimits {
+        iterations: args.max_iterations.unwrap_or(RunLimits::default().iterations),
         steps: args.max_steps.unwrap_or(BASE_STEPS + file / BYTES_PER_STEP),
         memory: usize::try_from(memory).unwrap_or(usize::MAX),
     }

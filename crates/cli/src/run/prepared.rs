@@ -9,8 +9,8 @@ use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::error::EngineError;
 use typeloom_runtime::engine::session::EngineSession;
 use typeloom_runtime::error::RunError;
-use typeloom_runtime::session::{ExternalData, Limits, Outcome, Port};
-use typeloom_runtime::session::{Session, Verify};
+use typeloom_runtime::options::{ExternalData, RunLimits, Verify};
+use typeloom_runtime::session::{Port, RunOutcome, Session};
 use typeloom_solver::model::Checked;
 
 /// A model that is ready to run.
@@ -32,10 +32,10 @@ impl Prepared {
         checked: &mut Checked<'_>,
         file: &Bytes,
         external: &ExternalData<'_>,
-        limits: Limits,
+        limits: RunLimits,
         verify: bool,
     ) -> Result<Self, RunFault> {
-        let session = Session::of_checked_file_within(checked, file, external, limits).map_err(|error| {
+        let session = Session::of_checked_file(checked, file, external, limits).map_err(|error| {
             let text = with_remedy(error.to_string(), error.exceeds_budget());
             if error.exceeds_budget() { RunFault::OfModel(text) } else { RunFault::OfFiles(error.into()) }
         })?;
@@ -66,7 +66,7 @@ impl Prepared {
     }
 
     /// Runs the model; with what came out, the line that says what was verified.
-    pub(crate) fn run(&self, inputs: HashMap<String, Value>) -> Result<(Outcome, String), String> {
+    pub(crate) fn run(&self, inputs: HashMap<String, Value>) -> Result<(RunOutcome, String), String> {
         match self {
             // Only where every value is looked at do they all have to be made.
             Self::Embedded(session, Verify::Inputs) => {
@@ -85,7 +85,7 @@ impl Prepared {
             }
             Self::Hosted(session) => {
                 let outcome = session.run(inputs).map_err(|error| error.to_string())?;
-                let values = session.held();
+                let values = session.checked_count();
                 Ok((
                     outcome,
                     format!("verified: {values} values of the main graph have their solved types\n"),

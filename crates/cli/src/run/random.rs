@@ -3,10 +3,11 @@
 use anyhow::{Context as _, bail};
 use typeloom_cpu::ops::generate::Random;
 use typeloom_cpu::value::Value;
+use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::budget;
 use typeloom_types::dtype::Dtype;
-use typeloom_wire::stamp::{Extent, Stamp, Symbols};
+use typeloom_wire::check::SymbolBindings;
 
 /// The most elements that a made-up input may have.
 const MOST: usize = 1 << 28;
@@ -18,34 +19,36 @@ pub(crate) const UNNAMED: &str = "?";
 const OPEN: usize = 2;
 
 /// A value of a type. Symbols that stand for nothing yet are given a small number, which they keep.
-pub(crate) fn value(stamp: &Stamp, symbols: &mut Symbols, random: &mut Random) -> anyhow::Result<Value> {
-    match stamp {
-        Stamp::Tensor { dtype: Some(dtype), shape: Some(shape) } => {
-            let extents = shape.iter().map(|extent| self::extent(extent, symbols, random));
+pub(crate) fn value(
+    ty: &ValueType,
+    symbols: &mut SymbolBindings,
+    random: &mut Random,
+) -> anyhow::Result<Value> {
+    match (&ty.element, ty.shape.as_deref()) {
+        (Element::Tensor(Some(dtype)), Some(shape)) => {
+            let extents = shape.iter().map(|dim| extent(dim, symbols, random));
             tensor(*dtype, &extents.collect::<anyhow::Result<Vec<_>>>()?, random).map(Value::Tensor)
         }
-        Stamp::Sequence(inner) => Ok(Value::Sequence(
+        (Element::Sequence(inner), _) => Ok(Value::Sequence(
             (0..2).map(|_| value(inner, &mut symbols.clone(), random)).collect::<anyhow::Result<_>>()?,
         )),
-        Stamp::Optional(inner) => Ok(Value::Optional(Some(Box::new(value(inner, symbols, random)?)))),
-        Stamp::Tensor { .. } | Stamp::Open => bail!("its type {stamp} does not say enough to make one up"),
+        (Element::Optional(inner), _) => Ok(Value::Optional(Some(Box::new(value(inner, symbols, random)?)))),
+        _ => bail!("its type {ty} does not say enough to make one up"),
     }
 }
 
-fn extent(extent: &Extent, symbols: &mut Symbols, random: &mut Random) -> anyhow::Result<usize> {
-    match extent {
-        Extent::Open => Ok(symbols.get(UNNAMED).unwrap_or(OPEN)),
-        Extent::Known(extent) => Ok(*extent),
-        Extent::Symbol(text) | Extent::Expression(text) => {
-            for symbol in symbols.unbound(text) {
-                let size = 2 + usize::try_from(random.bits() % 4).unwrap_or(0);
-                symbols.bind(&symbol, size);
-            }
-            match symbols.evaluate(text) {
-                Some(extent) => Ok(extent),
-                None => bail!("the extent {text} has no value; choose others with --size"),
-            }
-        }
+fn extent(dim: &Dim, symbols: &mut SymbolBindings, random: &mut Random) -> anyhow::Result<usize> {
+    if *dim == Dim::Unknown {
+        return Ok(symbols.get(UNNAMED).unwrap_or(OPEN));
+    }
+    let unbound: Vec<&str> = symbols.unbound(dim).collect();
+    for symbol in unbound {
+        let size = 2 + usize::try_from(random.bits() % 4).unwrap_or(0);
+        symbols.bind(symbol, size);
+    }
+    match symbols.evaluate(dim) {
+        Some(extent) => Ok(extent),
+        None => bail!("the extent {dim} has no value; choose others with --size"),
     }
 }
 

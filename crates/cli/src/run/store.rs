@@ -11,9 +11,9 @@ use typeloom_cpu::value::Value;
 use typeloom_cpu::{decode, ops};
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto};
 use typeloom_onnx::prost::Message as _;
+use typeloom_solver::value_type::{Element, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
-use typeloom_wire::stamp::Stamp;
 
 use crate::input;
 
@@ -27,21 +27,21 @@ pub(crate) fn cast(tensor: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelErr
 }
 
 /// The value of a file, which the type says how to read.
-pub(crate) fn read(path: &Path, stamp: &Stamp) -> anyhow::Result<Value> {
+pub(crate) fn read(path: &Path, ty: &ValueType) -> anyhow::Result<Value> {
     let cannot = || format!("cannot read `{}`", path.display());
     let bytes = input::read(path).with_context(cannot)?;
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("npy") => npy::read(&bytes).map(Value::Tensor).with_context(cannot),
-        Some("pb") => stored(&bytes, stamp).with_context(cannot),
+        Some("pb") => stored(&bytes, ty).with_context(cannot),
         Some(_) | None => bail!("`{}` is neither a `.npy` nor a `.pb` file", path.display()),
     }
 }
 
-fn stored(bytes: &[u8], stamp: &Stamp) -> anyhow::Result<Value> {
-    Ok(match stamp {
-        Stamp::Sequence(_) => decode::sequence(&SequenceProto::decode(bytes)?)?,
-        Stamp::Optional(_) => decode::optional(&OptionalProto::decode(bytes)?)?,
-        Stamp::Tensor { .. } | Stamp::Open => Value::Tensor(decode::tensor(&TensorProto::decode(bytes)?)?),
+fn stored(bytes: &[u8], ty: &ValueType) -> anyhow::Result<Value> {
+    Ok(match &ty.element {
+        Element::Sequence(_) => decode::sequence(&SequenceProto::decode(bytes)?)?,
+        Element::Optional(_) => decode::optional(&OptionalProto::decode(bytes)?)?,
+        _ => Value::Tensor(decode::tensor(&TensorProto::decode(bytes)?)?),
     })
 }
 
@@ -71,6 +71,8 @@ pub(crate) fn write(folder: &Path, name: &str, value: &Value) -> anyhow::Result<
                 left.extend(numbered.rev());
             }
             Value::Optional(held) => left.extend(held.as_deref().map(|held| (name, held))),
+            // Models have no other values.
+            _ => {}
         }
     }
     Ok(files)

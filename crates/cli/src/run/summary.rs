@@ -5,7 +5,6 @@ use typeloom_onnx::text::escape;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::dtype::DtypeClass;
-use typeloom_wire::stamp::describe;
 
 /// How many elements are shown one by one.
 const FEW: usize = 8;
@@ -50,7 +49,7 @@ pub(crate) fn table(values: &[(String, Value)]) -> String {
         .iter()
         .map(|(name, value)| {
             let elements = value.as_tensor().map_or_else(String::new, elements);
-            [name, &describe(value), &elements].map(|text| escape(text).into_owned())
+            [name, &value.describe(), &elements].map(|text| escape(text).into_owned())
         })
         .collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

@@ -6,7 +6,8 @@ use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{ModelProto, TypeProto, type_proto};
 use typeloom_onnx::text::parse_model;
-use typeloom_runtime::session::{Session, Verify};
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::Session;
 use typeloom_types::any_tensor::AnyTensor;
 
 use super::gradient::{SEED, differentiate};

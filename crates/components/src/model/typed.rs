@@ -59,7 +59,7 @@ pub(super) fn solve(model: &ModelProto) -> Result<Solved, ModelError> {
         return Err(ModelError::IllTyped { message });
     }
     let annotated = annotate(&mut checked, AnnotationForm::Untagged)
-        .map_err(typeloom_runtime::error::PrepareError::from)?;
+        .map_err(|error| ModelError::IllTyped { message: error.to_string() })?;
     let bytes = Bytes::from(annotated.file.pieces().concat());
     let model: ModelProto = read(bytes).map_err(typeloom_runtime::error::PrepareError::from)?;
     let session = Session::new(&model, &|_| Err("a model by itself has no other files".to_owned()))?;

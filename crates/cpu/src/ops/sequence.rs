@@ -42,16 +42,13 @@ pub(super) const OPERATORS: &[Operator] = &[
         Ok(vec![Value::Optional(held)])
     }),
     native("OptionalHasElement", |call| {
-        let has = match call.inputs.first().and_then(Option::as_ref) {
-            None | Some(Value::Optional(None)) => false,
-            Some(Value::Optional(Some(_)) | Value::Tensor(_) | Value::Sequence(_)) => true,
-        };
+        let has = !matches!(call.inputs.first().and_then(Option::as_ref), None | Some(Value::Optional(None)));
         one(AnyTensor::from_scalar(has))
     }),
     native("OptionalGetElement", |call| match call.take_value(0)? {
         Value::Optional(Some(held)) => Ok(vec![*held]),
         Value::Optional(None) => invalid("the optional holds nothing"),
-        value @ (Value::Tensor(_) | Value::Sequence(_)) => Ok(vec![value]),
+        value => Ok(vec![value]),
     }),
 ];
 

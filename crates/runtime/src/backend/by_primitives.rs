@@ -14,9 +14,9 @@ use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
 
-use crate::carry::Carried;
-use crate::components::ComponentFault;
-use crate::functions::with_attributes;
+use crate::convert::{FromDatum, IntoDatum};
+use crate::error::ComponentError;
+use crate::prepare::with_attributes;
 use crate::primitive::{Operands, Primitive, ints};
 
 /// A backend out of something that computes the primitives.
@@ -40,7 +40,7 @@ pub enum WalkError<E: Error + 'static> {
         /// What it makes.
         value: String,
         /// In which way.
-        fault: ComponentFault,
+        fault: ComponentError,
     },
     /// An operator that is no primitive.
     #[error("`{op}`, which makes `{value}`, is no primitive")]
@@ -66,21 +66,21 @@ pub enum WalkError<E: Error + 'static> {
 /// The inputs of a node while a graph is walked.
 struct Given<'v, T>(Vec<Option<&'v T>>);
 
-impl<T: Carried + Clone> Operands<T> for Given<'_, T> {
+impl<T: FromDatum + IntoDatum + Clone> Operands<T> for Given<'_, T> {
     fn count(&self) -> usize {
         self.0.len()
     }
 
-    fn tensor(&self, index: usize) -> Result<Cow<'_, T>, ComponentFault> {
+    fn tensor(&self, index: usize) -> Result<Cow<'_, T>, ComponentError> {
         let found = self.0.get(index).copied().flatten();
-        found.map(Cow::Borrowed).ok_or(ComponentFault::Missing(index))
+        found.map(Cow::Borrowed).ok_or(ComponentError::Missing(index))
     }
 
-    fn ints(&self, index: usize) -> Result<Option<Vec<i64>>, ComponentFault> {
+    fn ints(&self, index: usize) -> Result<Option<Vec<i64>>, ComponentError> {
         let Some(found) = self.0.get(index).copied().flatten() else { return Ok(None) };
         let datum = found.to_datum(None);
         let argument =
-            || ComponentFault::Argument { index, found: datum.describe(), wanted: "whole numbers" };
+            || ComponentError::Argument { index, found: datum.describe(), wanted: "whole numbers" };
         ints(datum.as_tensor().ok_or_else(argument)?, index).map(Some)
     }
 
@@ -92,7 +92,7 @@ impl<T: Carried + Clone> Operands<T> for Given<'_, T> {
 
 macro_rules! forwarded {
     ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty;)*) => {
-        impl<P: Primitives<Tensor: Carried + Clone>> Backend for ByPrimitives<P> {
+        impl<P: Primitives<Tensor: FromDatum + IntoDatum + Clone>> Backend for ByPrimitives<P> {
             type Tensor = P::Tensor;
             type Error = WalkError<P::Error>;
             $(
@@ -120,7 +120,7 @@ macro_rules! forwarded {
 primitives!(forwarded);
 
 /// Calls the primitive of each node of a graph.
-fn walk<P: Primitives<Tensor: Carried + Clone>>(
+fn walk<P: Primitives<Tensor: FromDatum + IntoDatum + Clone>>(
     backend: &ByPrimitives<P>,
     graph: &GraphProto,
     inputs: Vec<P::Tensor>,

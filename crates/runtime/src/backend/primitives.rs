@@ -1,6 +1,6 @@
-//! The embedded backend's primitives: each is a call of its kernel, with ONNX's meaning at operator set 18.
+//! Primitives of the embedded backend: calls of kernels with the semantics of operator set 18.
 //!
-//! The kernels are found once. Tensors are handed to them as clones, which share the elements, in a room for inputs that each
+//! The kernels are looked up once. Their inputs are clones of the tensors, which share the elements, in a buffer that each
 //! thread keeps.
 
 use std::cell::Cell;
@@ -16,7 +16,7 @@ use typeloom_onnx::messages::TensorProto;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::{Cpu, CpuError, VERSION};
+use super::{Cpu, CpuError, VERSION, expect_tensor};
 
 macro_rules! kernels {
     ($($name:ident $op:literal;)*) => {
@@ -82,11 +82,7 @@ fn many(
     outputs: usize,
 ) -> Result<Vec<AnyTensor>, CpuError> {
     let results = run(kernel, attributes, given, outputs)?;
-    let tensor = |value: Value| match value {
-        Value::Tensor(tensor) => Ok(tensor),
-        Value::Sequence(_) | Value::Optional(_) => Err(CpuError::NoTensor(kernel.name().to_owned())),
-    };
-    results.into_iter().map(tensor).collect()
+    results.into_iter().map(|value| expect_tensor(kernel.name(), value)).collect()
 }
 
 fn one(
@@ -94,15 +90,9 @@ fn one(
     attributes: &Attributes,
     given: impl IntoIterator<Item = Option<Value>>,
 ) -> Result<AnyTensor, CpuError> {
-    let mut results = run(kernel, attributes, given, 1)?;
-    // The first: there can be more than were asked for.
-    results.truncate(1);
-    match results.pop() {
-        Some(Value::Tensor(tensor)) => Ok(tensor),
-        Some(Value::Sequence(_) | Value::Optional(_)) | None => {
-            Err(CpuError::NoTensor(kernel.name().to_owned()))
-        }
-    }
+    // A kernel can return more results than were requested.
+    let first = run(kernel, attributes, given, 1)?.into_iter().next();
+    expect_tensor(kernel.name(), first.ok_or_else(|| CpuError::NoTensor(kernel.name().to_owned()))?)
 }
 
 macro_rules! of_tensors {

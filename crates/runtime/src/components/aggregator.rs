@@ -8,10 +8,10 @@ use typeloom_contracts::aggregator::Aggregator;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_onnx::messages::NodeProto;
 
-use super::args::unfit;
-use super::{Args, ComponentFault, Erased, Guarded, Method, Results, done, method};
-use crate::carry::Carried;
-use typeloom_wire::datum::Datum;
+use super::args::wrong_argument;
+use super::{AnyComponent, Args, ComponentError, Locked, Method, Results, method, trigger};
+use crate::convert::{FromDatum, IntoDatum};
+use typeloom_contracts::datum::Datum;
 
 /// Metadata of contributions that is read from the bytes that come with them. Numbers are little-endian.
 pub trait FromMetadata: Sized {
@@ -65,39 +65,39 @@ numbers!(f32, f64, u32, u64, i32, i64);
 
 type ReadMetadata<M> = Box<dyn Fn(Option<&Bytes>) -> Result<M, String> + Send + Sync>;
 
-pub(super) struct OfAggregator<A: Aggregator> {
-    component: Guarded<A>,
+pub(super) struct AggregatorAdapter<A: Aggregator> {
+    component: Locked<A>,
     metadata: ReadMetadata<A::Metadata>,
 }
 
-impl<A: Aggregator> OfAggregator<A> {
+impl<A: Aggregator> AggregatorAdapter<A> {
     pub(super) fn new(component: A, metadata: ReadMetadata<A::Metadata>) -> Self {
-        Self { component: Guarded::new(component), metadata }
+        Self { component: Locked::new(component), metadata }
     }
 }
 
-impl<A: Aggregator<Element: Carried>> Erased for OfAggregator<A> {
+impl<A: Aggregator<Element: FromDatum + IntoDatum>> AnyComponent for AggregatorAdapter<A> {
     fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
         match node.op_type() {
             "Contribute" => method(move |args| self.contribute(args)),
             "Aggregate" => method(move |args| {
-                let element = self.component.write().aggregate().map_err(ComponentFault::failed)?;
-                Ok(smallvec![args.give(0, &*element)])
+                let element = self.component.write().aggregate().map_err(ComponentError::failed)?;
+                Ok(smallvec![args.output(0, &*element)])
             }),
             _ => None,
         }
     }
 }
 
-impl<A: Aggregator<Element: Carried>> OfAggregator<A> {
-    fn contribute(&self, args: &Args<'_>) -> Result<Results, ComponentFault> {
+impl<A: Aggregator<Element: FromDatum + IntoDatum>> AggregatorAdapter<A> {
+    fn contribute(&self, args: &Args<'_>) -> Result<Results, ComponentError> {
         let source = args.datum(0)?;
-        let Datum::Peer(peer) = source else { return Err(unfit(source, 0, "a peer")) };
-        let element = args.stored::<A::Element>(1)?;
-        let metadata = (self.metadata)(args.bytes(2)?).map_err(ComponentFault::Unfit)?;
+        let Datum::Peer(peer) = source else { return Err(wrong_argument(source, 0, "a peer")) };
+        let element = args.input::<A::Element>(1)?;
+        let metadata = (self.metadata)(args.bytes(2)?).map_err(ComponentError::Inconsistent)?;
         let mut component = self.component.write();
-        component.contribute(&text(peer), &element, metadata).map_err(ComponentFault::failed)?;
-        Ok(done())
+        component.contribute(&text(peer), &element, metadata).map_err(ComponentError::failed)?;
+        Ok(trigger())
     }
 }
 

@@ -1,79 +1,77 @@
-//! What a node gives a component, and how components ask for it.
+//! Arguments of component methods.
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use typeloom_solver::value_type::ValueType;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::ComponentFault;
-use crate::carry::Carried;
-use crate::executor::declared::Declared;
-use typeloom_wire::datum::Datum;
-use typeloom_wire::stamp::Symbols;
+use super::ComponentError;
+use crate::convert::{FromDatum, IntoDatum};
+use typeloom_contracts::datum::Datum;
+use typeloom_wire::check::SymbolBindings;
 
-/// The inputs of a node, and what is known of its outputs.
+/// Inputs of a node and types of its outputs.
 pub(crate) struct Args<'a> {
     pub(crate) inputs: &'a [Option<Datum>],
-    /// What was proved of each output.
-    pub(crate) outputs: &'a dyn Fn(usize) -> Option<&'a Declared>,
-    /// What symbols stand for at this point of the run.
-    pub(crate) symbols: &'a Symbols,
+    pub(crate) outputs: &'a dyn Fn(usize) -> Option<&'a ValueType>,
+    pub(crate) symbols: &'a SymbolBindings,
 }
 
 impl Args<'_> {
-    pub(crate) fn datum(&self, index: usize) -> Result<&Datum, ComponentFault> {
-        self.optional(index).ok_or_else(|| ComponentFault::Missing(index))
+    pub(crate) fn datum(&self, index: usize) -> Result<&Datum, ComponentError> {
+        self.optional(index).ok_or_else(|| ComponentError::Missing(index))
     }
 
     pub(crate) fn optional(&self, index: usize) -> Option<&Datum> {
         self.inputs.get(index).and_then(Option::as_ref)
     }
 
-    /// An input as what the component stores.
-    pub(crate) fn stored<T: Carried + ?Sized>(&self, index: usize) -> Result<Cow<'_, T>, ComponentFault> {
-        stored(self.datum(index)?, index)
+    /// Converts an input to the storage type of the component.
+    pub(crate) fn input<T: FromDatum + ?Sized>(&self, index: usize) -> Result<Cow<'_, T>, ComponentError> {
+        convert(self.datum(index)?, index)
     }
 
-    /// What a component gives as an output, as a value of the module.
-    pub(crate) fn give<T: Carried + ?Sized>(&self, output: usize, stored: &T) -> Datum {
+    /// Converts a result of the component. The type of the output determines the shape if the result has none.
+    pub(crate) fn output<T: IntoDatum + ?Sized>(&self, output: usize, convert: &T) -> Datum {
         if T::KNOWS_SHAPE {
-            return stored.to_datum(None);
+            return convert.to_datum(None);
         }
-        let extents = (self.outputs)(output).and_then(|declared| declared.extents(self.symbols));
-        stored.to_datum(extents.as_deref())
+        let extents = (self.outputs)(output).and_then(|ty| self.symbols.extents(ty));
+        convert.to_datum(extents.as_deref())
     }
 
-    /// As [`Args::give`], of something that nobody else needs.
-    pub(crate) fn give_owned<T: Carried>(&self, output: usize, stored: T) -> Datum {
-        if T::KNOWS_SHAPE { stored.into_datum(None) } else { self.give(output, &stored) }
+    /// As [`Args::output`], but can reuse the memory of the result.
+    pub(crate) fn output_owned<T: IntoDatum>(&self, output: usize, convert: T) -> Datum {
+        if T::KNOWS_SHAPE { convert.into_datum(None) } else { self.output(output, &convert) }
     }
 
-    pub(crate) fn tensor(&self, index: usize) -> Result<&AnyTensor, ComponentFault> {
+    pub(crate) fn tensor(&self, index: usize) -> Result<&AnyTensor, ComponentError> {
         let datum = self.datum(index)?;
-        datum.as_tensor().ok_or_else(|| unfit(datum, index, "a tensor"))
+        datum.as_tensor().ok_or_else(|| wrong_argument(datum, index, "a tensor"))
     }
 
     /// Ids: a tensor of `u64`.
-    pub(crate) fn ids(&self, index: usize) -> Result<&[u64], ComponentFault> {
+    pub(crate) fn ids(&self, index: usize) -> Result<&[u64], ComponentError> {
         let tensor = self.tensor(index)?;
-        tensor.as_slice().map_err(|_| ComponentFault::Argument {
+        tensor.as_slice().map_err(|_| ComponentError::Argument {
             index,
             found: tensor.dtype().onnx_name().to_owned(),
             wanted: "ids (uint64)",
         })
     }
 
-    pub(crate) fn bytes(&self, index: usize) -> Result<Option<&Bytes>, ComponentFault> {
+    pub(crate) fn bytes(&self, index: usize) -> Result<Option<&Bytes>, ComponentError> {
         match self.optional(index) {
             None => Ok(None),
             Some(Datum::Bytes(bytes)) => Ok(Some(bytes)),
-            Some(other) => Err(unfit(other, index, "bytes")),
+            Some(other) => Err(wrong_argument(other, index, "bytes")),
         }
     }
 
-    /// The entries of an input along its first axis; the input itself where it has one axis or none.
-    pub(crate) fn rows(&self, index: usize) -> Result<Vec<Datum>, ComponentFault> {
+    /// The slices of an input along its first axis; the input itself if its rank is at most 1.
+    pub(crate) fn rows(&self, index: usize) -> Result<Vec<Datum>, ComponentError> {
         let datum = self.datum(index)?;
         match datum.as_tensor() {
             Some(tensor) if tensor.rank() >= 2 => split(tensor),
@@ -82,27 +80,30 @@ impl Args<'_> {
     }
 }
 
-pub(crate) fn unfit(datum: &Datum, index: usize, wanted: &'static str) -> ComponentFault {
-    ComponentFault::Argument { index, found: datum.describe(), wanted }
+pub(crate) fn wrong_argument(datum: &Datum, index: usize, wanted: &'static str) -> ComponentError {
+    ComponentError::Argument { index, found: datum.describe(), wanted }
 }
 
-/// A datum as what a component stores.
-pub(crate) fn stored<T: Carried + ?Sized>(datum: &Datum, index: usize) -> Result<Cow<'_, T>, ComponentFault> {
-    let wrong = || ComponentFault::Storage { index, found: datum.describe(), stores: T::TYPE.id };
-    T::of(datum).ok_or_else(wrong)
+/// Converts a value to the storage type of a component.
+pub(crate) fn convert<T: FromDatum + ?Sized>(
+    datum: &Datum,
+    index: usize,
+) -> Result<Cow<'_, T>, ComponentError> {
+    let wrong = || ComponentError::Storage { index, found: datum.describe(), stores: T::TYPE.id };
+    T::from_datum(datum).ok_or_else(wrong)
 }
 
-/// The entries of a tensor along its first axis.
-pub(crate) fn split(tensor: &AnyTensor) -> Result<Vec<Datum>, ComponentFault> {
+/// The slices of a tensor along its first axis.
+pub(crate) fn split(tensor: &AnyTensor) -> Result<Vec<Datum>, ComponentError> {
     let Some((count, inner)) = tensor.shape().split_first() else { return Ok(vec![tensor.clone().into()]) };
-    let unfit = |message: String| ComponentFault::Unfit(message);
+    let failed = |message: String| ComponentError::Inconsistent(message);
     let Some(width) = tensor.dtype().size_bytes().filter(|_| tensor.dtype() != Dtype::String) else {
-        return Err(unfit(format!("a tensor of {} has no entries of whole bytes", tensor.dtype())));
+        return Err(failed(format!("a tensor of {} has no entries of whole bytes", tensor.dtype())));
     };
     let each = inner.iter().product::<usize>() * width;
     let entry = |at: usize| {
         let bytes = tensor.bytes().get(at * each..(at + 1) * each).unwrap_or_default();
         AnyTensor::from_le_bytes(tensor.dtype(), inner, bytes).map(Datum::from)
     };
-    (0..*count).map(entry).collect::<Result<_, _>>().map_err(|error| unfit(error.to_string()))
+    (0..*count).map(entry).collect::<Result<_, _>>().map_err(|error| failed(error.to_string()))
 }

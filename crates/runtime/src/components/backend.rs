@@ -6,19 +6,19 @@ use std::sync::Arc;
 use typeloom_contracts::backend::Backend;
 use typeloom_onnx::messages::{GraphProto, NodeProto, ValueInfoProto};
 
-use super::{Args, ComponentFault, Erased, Method, Results, method};
-use crate::carry::Carried;
+use super::{AnyComponent, Args, ComponentError, Method, Results, method};
+use crate::convert::{FromDatum, IntoDatum};
 use crate::primitive::{Operands, Primitive, ints, message};
 
-pub(super) struct OfBackend<B>(pub(super) B);
+pub(super) struct BackendAdapter<B>(pub(super) B);
 
-impl<B: Backend<Tensor: Carried + Clone>> Erased for OfBackend<B> {
+impl<B: Backend<Tensor: FromDatum + IntoDatum + Clone>> AnyComponent for BackendAdapter<B> {
     fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
         let outputs = node.output.len();
         if let Some(primitive) = Primitive::of(node) {
             return method(move |args| {
                 let made = primitive.call(&self.0, args, outputs)?;
-                Ok(made.each(|at, result| args.give_owned(at, result)))
+                Ok(made.each(|at, result| args.output_owned(at, result)))
             });
         }
         let graph = graph_of(node);
@@ -26,16 +26,16 @@ impl<B: Backend<Tensor: Carried + Clone>> Erased for OfBackend<B> {
     }
 }
 
-impl<T: Carried> Operands<T> for Args<'_> {
+impl<T: FromDatum> Operands<T> for Args<'_> {
     fn count(&self) -> usize {
         self.inputs.len()
     }
 
-    fn tensor(&self, index: usize) -> Result<Cow<'_, T>, ComponentFault> {
-        self.stored(index)
+    fn tensor(&self, index: usize) -> Result<Cow<'_, T>, ComponentError> {
+        self.input(index)
     }
 
-    fn ints(&self, index: usize) -> Result<Option<Vec<i64>>, ComponentFault> {
+    fn ints(&self, index: usize) -> Result<Option<Vec<i64>>, ComponentError> {
         if self.optional(index).is_none() {
             return Ok(None);
         }
@@ -67,17 +67,17 @@ fn graph_of(node: &NodeProto) -> GraphProto {
     GraphProto { name: Some(node.op_type().to_owned()), node: vec![node], output, ..GraphProto::default() }
 }
 
-impl<B: Backend<Tensor: Carried + Clone>> OfBackend<B> {
-    fn execute(&self, graph: &GraphProto, args: &Args<'_>) -> Result<Results, ComponentFault> {
+impl<B: Backend<Tensor: FromDatum + IntoDatum + Clone>> BackendAdapter<B> {
+    fn execute(&self, graph: &GraphProto, args: &Args<'_>) -> Result<Results, ComponentError> {
         let mut graph = graph.clone();
         let mut inputs: Vec<B::Tensor> = Vec::with_capacity(args.inputs.len());
         for (at, datum) in args.inputs.iter().enumerate() {
             let Some(datum) = datum else { continue };
             let name = Some(input_name(at));
-            match (<B::Tensor as Carried>::of(datum), datum.as_tensor()) {
-                (Some(stored), _) => {
+            match (<B::Tensor as FromDatum>::from_datum(datum), datum.as_tensor()) {
+                (Some(convert), _) => {
                     graph.input.push(ValueInfoProto { name, ..ValueInfoProto::default() });
-                    inputs.push((*stored).clone());
+                    inputs.push((*convert).clone());
                 }
                 // What the backend does not store (a shape, axes, an index) is part of the graph.
                 (None, Some(tensor)) => {
@@ -88,11 +88,11 @@ impl<B: Backend<Tensor: Carried + Clone>> OfBackend<B> {
                 (None, None) => {
                     let (found, stores) =
                         (datum.describe(), <B::Tensor as typeloom_types::storage::Storage>::TYPE.id);
-                    return Err(ComponentFault::Storage { index: at, found, stores });
+                    return Err(ComponentError::Storage { index: at, found, stores });
                 }
             }
         }
-        let results = self.0.execute(&graph, inputs, &[]).map_err(ComponentFault::failed)?;
-        Ok(results.into_iter().enumerate().map(|(at, result)| args.give_owned(at, result)).collect())
+        let results = self.0.execute(&graph, inputs, &[]).map_err(ComponentError::failed)?;
+        Ok(results.into_iter().enumerate().map(|(at, result)| args.output_owned(at, result)).collect())
     }
 }

@@ -6,27 +6,27 @@ use smallvec::smallvec;
 use typeloom_contracts::data_source::DataSource;
 use typeloom_onnx::messages::NodeProto;
 
-use super::{ComponentFault, Erased, Guarded, Method, done, method};
-use crate::carry::Carried;
+use super::{AnyComponent, ComponentError, Locked, Method, method, trigger};
+use crate::convert::{FromDatum, IntoDatum};
 
-pub(super) struct OfDataSource<D>(pub(super) Guarded<D>);
+pub(super) struct DataSourceAdapter<D>(pub(super) Locked<D>);
 
-impl<D: DataSource<Sample: Carried>> Erased for OfDataSource<D> {
+impl<D: DataSource<Sample: FromDatum + IntoDatum>> AnyComponent for DataSourceAdapter<D> {
     fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
         match node.op_type() {
             "NextBatch" => method(move |args| {
-                let batch = self.0.write().next_batch().map_err(ComponentFault::failed)?;
-                let batch = batch.ok_or(ComponentFault::Exhausted)?;
-                Ok(smallvec![args.give(0, &*batch)])
+                let batch = self.0.write().next_batch().map_err(ComponentError::failed)?;
+                let batch = batch.ok_or(ComponentError::Exhausted)?;
+                Ok(smallvec![args.output(0, &*batch)])
             }),
             "Reset" => method(move |_| {
-                self.0.write().reset().map_err(ComponentFault::failed)?;
-                Ok(done())
+                self.0.write().reset().map_err(ComponentError::failed)?;
+                Ok(trigger())
             }),
             "OnDataLoaded" => method(move |args| {
-                let batch = args.stored::<D::Sample>(0)?;
-                self.0.write().on_data_loaded(&batch).map_err(ComponentFault::failed)?;
-                Ok(done())
+                let batch = args.input::<D::Sample>(0)?;
+                self.0.write().on_data_loaded(&batch).map_err(ComponentError::failed)?;
+                Ok(trigger())
             }),
             _ => None,
         }

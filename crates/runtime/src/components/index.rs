@@ -8,13 +8,13 @@ use typeloom_contracts::index::Index;
 use typeloom_onnx::messages::NodeProto;
 use typeloom_types::any_tensor::AnyTensor;
 
-use super::args::{split, stored};
-use super::{Args, ComponentFault, Erased, Guarded, Method, Results, done, int, method};
-use crate::carry::Carried;
+use super::args::{convert, split};
+use super::{AnyComponent, Args, ComponentError, Locked, Method, Results, int, method, trigger};
+use crate::convert::FromDatum;
 
-pub(super) struct OfIndex<I>(pub(super) Guarded<I>);
+pub(super) struct IndexAdapter<I>(pub(super) Locked<I>);
 
-impl<I: Index<Vector: Carried>> Erased for OfIndex<I> {
+impl<I: Index<Vector: FromDatum>> AnyComponent for IndexAdapter<I> {
     fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
         match node.op_type() {
             "Add" => method(move |args| self.add(args)),
@@ -25,25 +25,25 @@ impl<I: Index<Vector: Carried>> Erased for OfIndex<I> {
             "Remove" => method(move |args| {
                 let mut index = self.0.write();
                 for id in args.ids(0)? {
-                    index.remove(*id).map_err(ComponentFault::failed)?;
+                    index.remove(*id).map_err(ComponentError::failed)?;
                 }
-                Ok(done())
+                Ok(trigger())
             }),
             "Train" => method(move |args| {
                 let rows = args.rows(0)?;
-                let vectors = rows.iter().map(|row| stored::<I::Vector>(row, 0));
+                let vectors = rows.iter().map(|row| convert::<I::Vector>(row, 0));
                 let vectors = vectors.collect::<Result<Vec<_>, _>>()?;
                 let vectors: Vec<&I::Vector> = vectors.iter().map(|vector| &**vector).collect();
-                self.0.write().train(&vectors).map_err(ComponentFault::failed)?;
-                Ok(done())
+                self.0.write().train(&vectors).map_err(ComponentError::failed)?;
+                Ok(trigger())
             }),
             _ => None,
         }
     }
 }
 
-impl<I: Index<Vector: Carried>> OfIndex<I> {
-    fn add(&self, args: &Args<'_>) -> Result<Results, ComponentFault> {
+impl<I: Index<Vector: FromDatum>> IndexAdapter<I> {
+    fn add(&self, args: &Args<'_>) -> Result<Results, ComponentError> {
         let ids = args.ids(0)?;
         let vectors = args.datum(1)?;
         let rows = match vectors.as_tensor() {
@@ -53,19 +53,23 @@ impl<I: Index<Vector: Carried>> OfIndex<I> {
             None => vec![vectors.clone()],
         };
         if rows.len() != ids.len() {
-            return Err(ComponentFault::Unfit(format!("{} ids for {} vectors", ids.len(), rows.len())));
+            return Err(ComponentError::Inconsistent(format!(
+                "{} ids for {} vectors",
+                ids.len(),
+                rows.len()
+            )));
         }
-        let vectors = rows.iter().map(|row| stored::<I::Vector>(row, 1)).collect::<Result<Vec<_>, _>>()?;
+        let vectors = rows.iter().map(|row| convert::<I::Vector>(row, 1)).collect::<Result<Vec<_>, _>>()?;
         let mut index = self.0.write();
         for (id, vector) in ids.iter().zip(&vectors) {
-            index.add(*id, vector).map_err(ComponentFault::failed)?;
+            index.add(*id, vector).map_err(ComponentError::failed)?;
         }
-        Ok(done())
+        Ok(trigger())
     }
 
-    fn search(&self, args: &Args<'_>, k: i64) -> Result<Results, ComponentFault> {
+    fn search(&self, args: &Args<'_>, k: i64) -> Result<Results, ComponentError> {
         let Ok(k) = usize::try_from(k) else {
-            return Err(ComponentFault::Unfit(format!("{k} vectors cannot be searched for")));
+            return Err(ComponentError::Inconsistent(format!("{k} vectors cannot be searched for")));
         };
         let rows = args.rows(0)?;
         let several = args.datum(0)?.as_tensor().is_some_and(|tensor| tensor.rank() >= 2);
@@ -73,11 +77,11 @@ impl<I: Index<Vector: Carried>> OfIndex<I> {
         let mut found = None;
         let index = self.0.read();
         for row in &rows {
-            let near = index.search(&*stored::<I::Vector>(row, 0)?, k).map_err(ComponentFault::failed)?;
+            let near = index.search(&*convert::<I::Vector>(row, 0)?, k).map_err(ComponentError::failed)?;
             if near.len() > k || found.is_some_and(|found| found != near.len()) {
                 let message =
                     format!("the index gave {} vectors for one of {} queries", near.len(), rows.len());
-                return Err(ComponentFault::Unfit(message));
+                return Err(ComponentError::Inconsistent(message));
             }
             found = Some(near.len());
             ids.extend(near.iter().map(|(id, _)| *id));
@@ -85,7 +89,7 @@ impl<I: Index<Vector: Carried>> OfIndex<I> {
         }
         let each = found.unwrap_or(0);
         let shape = if several { vec![rows.len(), each] } else { vec![each] };
-        let failed = |error: typeloom_types::any_tensor::error::TensorError| ComponentFault::failed(error);
+        let failed = |error: typeloom_types::any_tensor::error::TensorError| ComponentError::failed(error);
         Ok(smallvec![
             AnyTensor::from_slice(&shape, &ids).map_err(failed)?.into(),
             AnyTensor::from_slice(&shape, &distances).map_err(failed)?.into(),

@@ -6,12 +6,12 @@ use smallvec::smallvec;
 use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
 use typeloom_onnx::messages::NodeProto;
 
-use super::{ComponentFault, Erased, Guarded, Method, Results, int, method};
-use typeloom_wire::datum::Datum;
+use super::{AnyComponent, ComponentError, Locked, Method, Results, int, method};
+use typeloom_contracts::datum::Datum;
 
-pub(super) struct OfPeerSelector<P>(pub(super) Guarded<P>);
+pub(super) struct PeerSelectorAdapter<P>(pub(super) Locked<P>);
 
-impl<P: PeerSelector> Erased for OfPeerSelector<P> {
+impl<P: PeerSelector> AnyComponent for PeerSelectorAdapter<P> {
     fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
         let count = int(node, "count").unwrap_or(1);
         match node.op_type() {
@@ -23,12 +23,13 @@ impl<P: PeerSelector> Erased for OfPeerSelector<P> {
     }
 }
 
-fn count(count: i64) -> Result<usize, ComponentFault> {
-    usize::try_from(count).map_err(|_| ComponentFault::Unfit(format!("{count} peers cannot be chosen")))
+fn count(count: i64) -> Result<usize, ComponentError> {
+    usize::try_from(count)
+        .map_err(|_| ComponentError::Inconsistent(format!("{count} peers cannot be chosen")))
 }
 
 fn peers<E: std::error::Error + Send + Sync + 'static>(
     chosen: Result<Vec<PeerId>, E>,
-) -> Result<Results, ComponentFault> {
-    Ok(smallvec![Datum::Peers(chosen.map_err(ComponentFault::failed)?)])
+) -> Result<Results, ComponentError> {
+    Ok(smallvec![Datum::Peers(chosen.map_err(ComponentError::failed)?)])
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use typeloom_contracts::protocol::Protocol;
 use typeloom_onnx::messages::{AttributeProto, NodeProto};
 
-use super::{ComponentFault, Erased, Guarded, Method, Results, method};
-use typeloom_wire::datum::Datum;
+use super::{AnyComponent, ComponentError, Locked, Method, Results, method};
+use typeloom_contracts::datum::Datum;
 
 /// A protocol that can be run.
 ///
@@ -29,15 +29,15 @@ pub trait RunProtocol: Protocol {
     ) -> Result<Vec<Datum>, Self::Error>;
 }
 
-pub(super) struct OfProtocol<P>(pub(super) Guarded<P>);
+pub(super) struct ProtocolAdapter<P>(pub(super) Locked<P>);
 
-impl<P: RunProtocol> Erased for OfProtocol<P> {
+impl<P: RunProtocol> AnyComponent for ProtocolAdapter<P> {
     fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
         P::OPSET.op(node.op_type())?;
         let (operator, attributes) = (node.op_type().to_owned(), node.attribute.clone());
         method(move |args| {
             let results = self.0.write().call(&operator, args.inputs, &attributes);
-            results.map(Results::from_vec).map_err(ComponentFault::failed)
+            results.map(Results::from_vec).map_err(ComponentError::failed)
         })
     }
 }

@@ -1,37 +1,37 @@
-//! Why an engine gave no result.
+//! Errors of engines.
 
 use typeloom_onnx::DecodeError;
 use typeloom_rewrite::annotate::AnnotateError;
 
-use typeloom_wire::stamp::Mismatch;
+use typeloom_wire::check::Mismatch;
 
-/// Why an engine gave no result.
+/// Error of an engine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EngineError {
     /// The solved types could not be written into the model.
     #[error("the types cannot be read off the model: {0}")]
     Types(#[from] AnnotateError),
-    /// The bytes are no model.
+    /// The bytes are not a model.
     #[error(transparent)]
     Malformed(#[from] DecodeError),
-    /// There is no graph.
+    /// The model has no graph.
     #[error("the model has no graph")]
     NoGraph,
-    /// The graph does not type-check, so that there are no types to hold the engine to.
+    /// The graph does not type-check.
     #[error("the graph has no solved types: {0}")]
     Unsolved(String),
-    /// A tensor that is kept in another file could not be read.
+    /// The data of a tensor in another file could not be read.
     #[error("the data of `{name}` cannot be read: {reason}")]
     ExternalData {
         /// The tensor.
         name: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// Graphs are nested too deeply.
     #[error("graphs are nested more than {limit} deep")]
     TooDeep {
-        /// The most that is accepted.
+        /// The largest accepted depth.
         limit: usize,
     },
     /// The engine does not run an operator on these types.
@@ -39,16 +39,16 @@ pub enum EngineError {
     Unsupported {
         /// The engine.
         engine: String,
-        /// The node in words.
+        /// The node.
         node: String,
-        /// The operator, with its domain where that is not ONNX's.
+        /// The operator, with its domain unless that is ONNX's.
         operator: String,
         /// The solved types of the node.
         types: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// An input or output of the model is of a type that engines are not handed.
+    /// An input or output is not a tensor.
     #[error("{engine} takes and gives tensors only: `{name}` is {found}")]
     NoTensor {
         /// The engine.
@@ -58,47 +58,47 @@ pub enum EngineError {
         /// Its type.
         found: String,
     },
-    /// The engine gives a value another type than the one that was proved.
+    /// The engine reports another type for a value than the solved one.
     #[error("{engine} does not keep the type of `{value}`, which `{operator}` makes: {mismatch}")]
     NotKept {
         /// The engine.
         engine: String,
         /// The value.
         value: String,
-        /// What makes it.
+        /// The operator that returns it.
         operator: String,
-        /// In which way.
+        /// The difference.
         mismatch: Mismatch,
     },
-    /// The engine does not take the model, and names no node.
+    /// The engine rejects the model without naming a node.
     #[error("{engine} does not take the model: {reason}")]
     Load {
         /// The engine.
         engine: String,
-        /// What it says.
+        /// The message of the engine.
         reason: String,
     },
-    /// An input that has no default is missing.
+    /// An input without a default is missing.
     #[error("input `{name}` is missing")]
     MissingInput {
         /// The input.
         name: String,
     },
-    /// An input that the model does not have.
+    /// An unknown input was given.
     #[error("the model has no input `{name}`")]
     UnknownInput {
         /// The input.
         name: String,
     },
-    /// More or fewer tensors than the graph has inputs.
+    /// The number of tensors differs from the number of inputs.
     #[error("the graph has {expected} inputs, not {given}")]
     InputCount {
-        /// How many inputs the graph lists.
+        /// Number of inputs.
         expected: usize,
-        /// How many tensors were given.
+        /// Number of tensors.
         given: usize,
     },
-    /// A default that engines have built in.
+    /// The default of an input cannot be replaced.
     #[error("{engine} cannot be given another value for `{name}`, which has a default")]
     Default {
         /// The engine.
@@ -106,12 +106,12 @@ pub enum EngineError {
         /// The input.
         name: String,
     },
-    /// An input is not of the type that was proved for it.
+    /// An input is not of its solved type.
     #[error("input `{name}`: {mismatch}")]
     Input {
         /// The input.
         name: String,
-        /// In which way.
+        /// The difference.
         mismatch: Mismatch,
     },
     /// A run failed.
@@ -119,29 +119,29 @@ pub enum EngineError {
     Failed {
         /// The engine.
         engine: String,
-        /// The node in words, where the engine named it.
+        /// The node, if the engine names it.
         node: Option<String>,
-        /// What it says.
+        /// The message of the engine.
         reason: String,
     },
-    /// A result is not of the type that was proved for it.
+    /// A result is not of its solved type.
     #[error("{engine} gave `{name}` another type: {mismatch}")]
     Output {
         /// The engine.
         engine: String,
         /// The value.
         name: String,
-        /// In which way.
+        /// The difference.
         mismatch: Mismatch,
     },
-    /// A run gave more or fewer results than the model has outputs.
+    /// The number of results differs from the number of outputs.
     #[error("{engine} gave {given} results, not {expected}")]
     OutputCount {
         /// The engine.
         engine: String,
-        /// How many outputs were asked for.
+        /// Number of outputs.
         expected: usize,
-        /// How many came.
+        /// Number of results.
         given: usize,
     },
 }
@@ -151,7 +151,7 @@ fn at(node: Option<&str>) -> String {
 }
 
 impl EngineError {
-    /// Whether the engine broke what was proved, rather than refusing: a result of another type than its solved one.
+    /// Whether a result of the engine contradicts its solved type. All other errors are refusals.
     #[must_use]
     pub fn is_contradiction(&self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! An engine as the half of the contract of backends that runs graphs.
+//! Engines as graph executors of the backend contract.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,18 +17,17 @@ use super::error::EngineError;
 use super::extents::of_tensor;
 use super::session::EngineSession;
 use crate::backend::NEWEST;
-use crate::functions::with_attributes;
-use crate::session::Verify;
+use crate::options::Verify;
+use crate::prepare::with_attributes;
 
-/// How many graphs an executor keeps loaded.
-const KEPT: usize = 16;
+/// Number of graphs that an executor keeps loaded.
+const MAX_LOADED: usize = 16;
 
-/// An engine as the half of the contract that runs graphs;
-/// [`ByExecution<Hosted>`](typeloom_contracts::backend::by_execution::ByExecution) is the whole of it.
+/// The graph half of the backend contract, implemented by an engine.
+/// [`ByExecution<Hosted>`](typeloom_contracts::backend::by_execution::ByExecution) implements the whole contract.
 ///
-/// The types of a graph are solved from those of its inputs before the engine is offered it. What was loaded is kept, so that
-/// a graph that comes again with inputs of the same types is only run. A program that runs one model many times makes an
-/// [`EngineSession`] and saves the look-up.
+/// The types of a graph are solved from those of its inputs before the engine loads it. Loaded graphs are kept by the types of
+/// their inputs. An [`EngineSession`] saves the lookup for programs that run one model many times.
 #[derive(Clone)]
 pub struct Hosted {
     engine: Arc<dyn Engine>,
@@ -106,7 +105,7 @@ impl GraphExecutor for Hosted {
         }
         let types: Vec<TypeProto> = inputs.iter().map(of_tensor).collect();
         let known = {
-            // A panic while it was held leaves a list that is whole: it is written to in one step.
+            // The list is consistent after a panic: it is written in one step.
             let list = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
             let is_this = |it: &&Arc<Loaded>| it.inputs == types && it.attrs == attrs && it.graph == *graph;
             list.iter().rev().find(is_this).cloned()
@@ -116,7 +115,7 @@ impl GraphExecutor for Hosted {
             None => {
                 let loaded = self.load(graph, types, attrs)?;
                 let mut list = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-                if list.len() == KEPT {
+                if list.len() == MAX_LOADED {
                     list.remove(0);
                 }
                 list.push(Arc::clone(&loaded));

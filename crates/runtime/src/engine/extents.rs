@@ -1,4 +1,4 @@
-//! Numbers for the symbols of a model's types.
+//! Substitution of numbers for the symbols of a model's types.
 
 use typeloom_onnx::messages::tensor_shape_proto::Dimension;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
@@ -7,21 +7,17 @@ use typeloom_types::any_tensor::AnyTensor;
 
 use super::error::EngineError;
 use super::offer::MAX_DEPTH;
-use typeloom_wire::stamp::{Extent, Stamp, Symbols};
+use typeloom_solver::value_type::{Dim, ValueType};
+use typeloom_wire::check::SymbolBindings;
 
-/// Whether a type leaves no extent open.
-pub(super) fn is_fixed(stamp: &Stamp) -> bool {
-    match stamp {
-        Stamp::Tensor { shape: Some(shape), .. } => {
-            shape.iter().all(|extent| matches!(extent, Extent::Known(_)))
-        }
-        Stamp::Tensor { shape: None, .. } | Stamp::Open | Stamp::Sequence(_) | Stamp::Optional(_) => false,
-    }
+/// Whether all dims of a tensor type are numbers.
+pub(super) fn is_fixed(ty: &ValueType) -> bool {
+    ty.is_tensor() && ty.shape.as_deref().is_some_and(|shape| shape.iter().all(|dim| dim.fixed().is_some()))
 }
 
-/// Writes what the symbols stand for into all types of a graph and of the graphs inside it. An extent without a number is left
-/// open: an engine that loads for fixed extents would take its symbol for one of its own.
-pub(super) fn fix(graph: &mut GraphProto, symbols: &Symbols, depth: usize) -> Result<(), EngineError> {
+/// Replaces the symbols in all types of a graph and of its nested graphs. A dim without a value becomes unknown: an engine
+/// that loads for fixed extents would treat its symbol as one of its own.
+pub(super) fn fix(graph: &mut GraphProto, symbols: &SymbolBindings, depth: usize) -> Result<(), EngineError> {
     if depth > MAX_DEPTH {
         return Err(EngineError::TooDeep { limit: MAX_DEPTH });
     }
@@ -37,17 +33,17 @@ pub(super) fn fix(graph: &mut GraphProto, symbols: &Symbols, depth: usize) -> Re
     Ok(())
 }
 
-fn fix_type(ty: &mut TypeProto, symbols: &Symbols) {
+fn fix_type(ty: &mut TypeProto, symbols: &SymbolBindings) {
     let Some(type_proto::Value::TensorType(tensor)) = &mut ty.value else { return };
     for dim in tensor.shape.iter_mut().flat_map(|shape| &mut shape.dim) {
         if let Some(dimension::Value::DimParam(text)) = &dim.value {
-            let number = symbols.evaluate(text).and_then(|number| i64::try_from(number).ok());
+            let number = symbols.evaluate(&Dim::parse(text)).and_then(|number| i64::try_from(number).ok());
             dim.value = number.map(dimension::Value::DimValue);
         }
     }
 }
 
-/// The type of a tensor, as a message.
+/// The type of a tensor.
 pub(super) fn of_tensor(tensor: &AnyTensor) -> TypeProto {
     let dim = |extent: &usize| Dimension {
         value: Some(dimension::Value::DimValue(i64::try_from(*extent).unwrap_or(i64::MAX))),

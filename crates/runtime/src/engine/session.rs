@@ -1,11 +1,11 @@
-//! A model in an engine, ready to run.
+//! Models in engines, ready to run.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
-use typeloom_cpu::value::Value;
+use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::{GraphProto, ModelProto, ValueInfoProto, read};
 use typeloom_rewrite::annotate::{AnnotationForm, annotate};
 use typeloom_solver::model::Checked;
@@ -15,29 +15,31 @@ use super::error::EngineError;
 use super::extents::{fix, is_fixed};
 use super::offer::{Nodes, offer};
 use super::{Engine, Loads, Program};
-use crate::execute::words;
-use crate::session::{ExternalData, Outcome, Port, Verify};
-use typeloom_wire::stamp::{Extent, Mismatch, Stamp, Symbols};
+use crate::execute::panic_message;
+use crate::options::{ExternalData, Verify};
+use crate::session::{Port, RunOutcome};
+use typeloom_solver::value_type::ValueType;
+use typeloom_wire::check::{Mismatch, SymbolBindings};
 
-/// For how many sets of extents a session keeps what the engine loaded.
-const KEPT: usize = 16;
+/// Number of sets of extents for which a session keeps loaded programs.
+const MAX_LOADED: usize = 16;
 
 /// A model in an engine, prepared once and run many times, from several threads at once.
 pub struct EngineSession {
     engine: Arc<dyn Engine>,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
-    /// Values beside the outputs that the engine gives so that they can be held against their types.
-    watched: Vec<Port>,
+    /// Further values that the engine returns so that their types are checked.
+    observed: Vec<Port>,
     nodes: Nodes,
     programs: Programs,
 }
 
-/// What an engine loaded.
+/// Loaded programs.
 enum Programs {
-    /// For all extents that the model can have.
+    /// One program for all extents.
     One(Box<dyn Program>),
-    /// For the extents of some inputs each, the last used last, and the model for further ones.
+    /// The model, and a program for each of the last sets of input extents.
     ByExtents(Box<ModelProto>, RwLock<Vec<Arc<Fixed>>>),
 }
 
@@ -48,19 +50,20 @@ struct Fixed {
 
 impl std::fmt::Debug for EngineSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { engine, inputs, outputs, watched, nodes: _, programs: _ } = self;
+        let Self { engine, inputs, outputs, observed, nodes: _, programs: _ } = self;
         let mut shown = f.debug_struct("EngineSession");
         shown.field("engine", &engine.name()).field("inputs", inputs).field("outputs", outputs);
-        shown.field("watched", watched).finish_non_exhaustive()
+        shown.field("observed", observed).finish_non_exhaustive()
     }
 }
 
 impl EngineSession {
-    /// Offers a checked model to an engine with the types that were solved for it. With [`Verify::EveryValue`] the engine
-    /// has to give every value of the main graph, so that runs hold it against its type.
+    /// Loads a checked model with its solved types into an engine. With [`Verify::EveryValue`] the engine returns every value
+    /// of the main graph, and runs check it against its type.
     ///
     /// # Errors
-    /// [`EngineError`]. A model with symbols is refused by its first run where the engine loads for fixed extents.
+    /// [`EngineError`]. If the engine loads for fixed extents, a model with symbols is loaded, and possibly rejected, by its first
+    /// run.
     pub fn of_checked(
         engine: Arc<dyn Engine>,
         checked: &mut Checked<'_>,
@@ -72,7 +75,7 @@ impl EngineSession {
         Self::new(engine, read::<ModelProto>(bytes)?, external, verify)
     }
 
-    /// Offers a model to an engine; what the model declares of its values is taken for their solved types.
+    /// Loads a model into an engine by its declared types, which count as solved.
     ///
     /// # Errors
     /// As [`EngineSession::of_checked`].
@@ -88,32 +91,32 @@ impl EngineSession {
             graph.initializer.iter().map(|it| it.name().to_owned()).collect();
         let port = |info: &ValueInfoProto| Port {
             name: info.name().to_owned(),
-            stamp: info.r#type.as_ref().map_or(Stamp::Open, Stamp::of),
+            ty: info.r#type.as_ref().map(ValueType::from_message).unwrap_or_default(),
             has_default: defaults.contains(info.name()),
         };
         let inputs: Vec<Port> = graph.input.iter().map(port).collect();
         let outputs: Vec<Port> = graph.output.iter().map(port).collect();
-        for Port { name, stamp, has_default: _ } in inputs.iter().chain(&outputs) {
-            if !matches!(stamp, Stamp::Tensor { .. }) {
-                let (engine, found) = (engine.name().to_owned(), stamp.to_string());
+        for Port { name, ty, has_default: _ } in inputs.iter().chain(&outputs) {
+            if !ty.is_tensor() {
+                let (engine, found) = (engine.name().to_owned(), ty.to_string());
                 return Err(EngineError::NoTensor { engine, name: name.clone(), found });
             }
         }
         graph.input.retain(|info| !defaults.contains(info.name()));
-        // Constants that are no inputs exist from this version of the format on.
+        // Since version 4 of the format, constants need not be inputs.
         model.ir_version = model.ir_version.map(|version| version.max(4));
-        let mut watched = Vec::new();
+        let mut observed = Vec::new();
         if verify == Verify::EveryValue {
-            watch(graph, &nodes, &mut watched);
+            observe(graph, &nodes, &mut observed);
         }
-        let has_symbols = inputs.iter().any(|port| !port.has_default && !is_fixed(&port.stamp));
+        let has_symbols = inputs.iter().any(|port| !port.has_default && !is_fixed(&port.ty));
         let loads_once = match engine.loads() {
             Loads::ForAllExtents => true,
             Loads::ForFixedExtents => !has_symbols,
         };
-        let mut session = Self { engine, inputs, outputs, watched, nodes, programs: Programs::empty() };
+        let mut session = Self { engine, inputs, outputs, observed, nodes, programs: Programs::empty() };
         session.programs = if loads_once {
-            Programs::One(session.load(&model, &Symbols::default())?)
+            Programs::One(session.load(&model, &SymbolBindings::default())?)
         } else {
             Programs::ByExtents(Box::new(model), RwLock::default())
         };
@@ -132,19 +135,19 @@ impl EngineSession {
         &self.outputs
     }
 
-    /// How many values a run holds against their solved types.
+    /// Number of results that a run checks against their solved types.
     #[must_use]
-    pub fn held(&self) -> usize {
-        self.outputs.len() + self.watched.len()
+    pub fn checked_count(&self) -> usize {
+        self.outputs.len() + self.observed.len()
     }
 
-    /// Runs the model on inputs by name. Every input and every result is held against its solved type.
+    /// Runs the model on inputs by name. Every input and every result is checked against its solved type.
     ///
     /// # Errors
     /// [`EngineError`]; the session stays usable.
-    pub fn run(&self, mut inputs: HashMap<String, Value>) -> Result<Outcome, EngineError> {
+    pub fn run(&self, mut inputs: HashMap<String, Datum>) -> Result<RunOutcome, EngineError> {
         let mut given = Vec::with_capacity(self.inputs.len());
-        let mut symbols = Symbols::default();
+        let mut symbols = SymbolBindings::default();
         for port in &self.inputs {
             match (inputs.remove(&port.name), port.has_default) {
                 (None, true) => {}
@@ -155,13 +158,12 @@ impl EngineSession {
                 }
                 (Some(value), false) => {
                     symbols
-                        .check(&value, &port.stamp)
+                        .check(&value, &port.ty)
                         .map_err(|mismatch| EngineError::Input { name: port.name.clone(), mismatch })?;
-                    // A stamp of a tensor is met by tensors only.
-                    given.extend(match value {
-                        Value::Tensor(tensor) => Some(tensor),
-                        Value::Sequence(_) | Value::Optional(_) => None,
-                    });
+                    // The types of inputs are tensors, so other values have failed the check.
+                    if let Datum::Tensor(tensor) = value {
+                        given.push(tensor);
+                    }
                 }
             }
         }
@@ -172,29 +174,33 @@ impl EngineSession {
         }
         let results = self.results(given, &mut symbols)?;
         let names = self.outputs.iter().map(|port| port.name.clone());
-        Ok(Outcome { outputs: names.zip(results.into_iter().map(Value::Tensor)).collect(), symbols })
+        Ok(RunOutcome { outputs: names.zip(results.into_iter().map(Datum::Tensor)).collect(), symbols })
     }
 
-    /// Runs the model on inputs without a default, in order.
+    /// Runs the model on the inputs without a default, in order.
     ///
     /// # Errors
     /// As [`EngineSession::run`].
     pub fn run_in_order(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, EngineError> {
-        let mut symbols = Symbols::default();
+        let mut symbols = SymbolBindings::default();
         let ports = || self.inputs.iter().filter(|port| !port.has_default);
         if ports().count() != inputs.len() {
             return Err(EngineError::InputCount { expected: ports().count(), given: inputs.len() });
         }
         for (port, tensor) in ports().zip(&inputs) {
             symbols
-                .check(&Value::Tensor(tensor.clone()), &port.stamp)
+                .check(&Datum::Tensor(tensor.clone()), &port.ty)
                 .map_err(|mismatch| EngineError::Input { name: port.name.clone(), mismatch })?;
         }
         self.results(inputs, &mut symbols)
     }
 
-    /// The outputs alone, held against their types together with what is watched.
-    fn results(&self, inputs: Vec<AnyTensor>, symbols: &mut Symbols) -> Result<Vec<AnyTensor>, EngineError> {
+    /// Runs the program, checks its results and returns the outputs.
+    fn results(
+        &self,
+        inputs: Vec<AnyTensor>,
+        symbols: &mut SymbolBindings,
+    ) -> Result<Vec<AnyTensor>, EngineError> {
         let mut results = match &self.programs {
             Programs::One(program) => self.call(&**program, inputs)?,
             Programs::ByExtents(model, loaded) => {
@@ -202,13 +208,13 @@ impl EngineSession {
                 self.call(&*fixed.program, inputs)?
             }
         };
-        let expected = self.held();
+        let expected = self.checked_count();
         if results.len() != expected {
             let engine = self.engine.name().to_owned();
             return Err(EngineError::OutputCount { engine, expected, given: results.len() });
         }
-        for (port, tensor) in self.outputs.iter().chain(&self.watched).zip(&results) {
-            symbols.check(&Value::Tensor(tensor.clone()), &port.stamp).map_err(|mismatch| {
+        for (port, tensor) in self.outputs.iter().chain(&self.observed).zip(&results) {
+            symbols.check(&Datum::Tensor(tensor.clone()), &port.ty).map_err(|mismatch| {
                 EngineError::Output {
                     engine: self.engine.name().to_owned(),
                     name: port.name.clone(),
@@ -222,9 +228,9 @@ impl EngineSession {
 
     fn call(&self, program: &dyn Program, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, EngineError> {
         let run = catch_unwind(AssertUnwindSafe(|| program.run(inputs)));
-        run.unwrap_or_else(|panic| Err(format!("it panicked: {}", words(&*panic)))).map_err(|text| {
-            let (told, reason) = self.nodes.find(&text);
-            let node = told.map(|told| format!("{} ({} on {})", told.words, told.operator, told.types));
+        run.unwrap_or_else(|panic| Err(format!("it panicked: {}", panic_message(&*panic)))).map_err(|text| {
+            let (node, reason) = self.nodes.find(&text);
+            let node = node.map(|node| format!("{} ({} on {})", node.label, node.operator, node.types));
             EngineError::Failed { engine: self.engine.name().to_owned(), node, reason }
         })
     }
@@ -235,13 +241,13 @@ impl EngineSession {
         model: &ModelProto,
         loaded: &RwLock<Vec<Arc<Fixed>>>,
         inputs: &[AnyTensor],
-        symbols: &Symbols,
+        symbols: &SymbolBindings,
     ) -> Result<Arc<Fixed>, EngineError> {
         let fits = |fixed: &&Arc<Fixed>| {
             fixed.shapes.iter().zip(inputs).all(|(shape, input)| **shape == *input.shape())
         };
         {
-            // A panic while it was held leaves a list that is whole: it is written to in one step.
+            // The list is consistent after a panic: it is written in one step.
             let list = loaded.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(found) = list.iter().rev().find(fits) {
                 return Ok(Arc::clone(found));
@@ -250,22 +256,22 @@ impl EngineSession {
         let mut model = model.clone();
         if let Some(graph) = &mut model.graph {
             for (info, input) in graph.input.iter_mut().zip(inputs) {
-                // Extents that nobody named are fixed by the input alone.
+                // Unnamed dims have no symbol that could be replaced.
                 info.r#type = Some(super::extents::of_tensor(input));
             }
         }
         let shapes = inputs.iter().map(|input| input.shape().into()).collect();
         let fixed = Arc::new(Fixed { shapes, program: self.load(&model, symbols)? });
         let mut list = loaded.write().unwrap_or_else(PoisonError::into_inner);
-        if list.len() == KEPT {
+        if list.len() == MAX_LOADED {
             list.remove(0);
         }
         list.push(Arc::clone(&fixed));
         Ok(fixed)
     }
 
-    /// Loads the model and compares what the engine says of its values with what was solved.
-    fn load(&self, model: &ModelProto, symbols: &Symbols) -> Result<Box<dyn Program>, EngineError> {
+    /// Loads the model and compares the types that the engine reports with the solved ones.
+    fn load(&self, model: &ModelProto, symbols: &SymbolBindings) -> Result<Box<dyn Program>, EngineError> {
         let engine = &*self.engine;
         let mut fixed;
         let model = match engine.loads() {
@@ -279,21 +285,22 @@ impl EngineSession {
             }
         };
         let loaded = catch_unwind(AssertUnwindSafe(|| engine.load(model)))
-            .unwrap_or_else(|panic| Err(format!("it panicked: {}", words(&*panic))))
+            .unwrap_or_else(|panic| Err(format!("it panicked: {}", panic_message(&*panic))))
             .map_err(|text| self.nodes.refused(engine.name(), &text))?;
         let graph = model.graph.as_ref();
         let infos = graph.iter().flat_map(|graph| graph.value_info.iter().chain(&graph.output));
-        let stamps: HashMap<&str, Stamp> =
-            infos.filter_map(|info| Some((info.name(), Stamp::of(info.r#type.as_ref()?)))).collect();
+        let solved: HashMap<&str, ValueType> = infos
+            .filter_map(|info| Some((info.name(), ValueType::from_message(info.r#type.as_ref()?))))
+            .collect();
         for (value, found) in &loaded.types {
-            let Some(proved) = stamps.get(value.as_str()).filter(|proved| !agree(found, proved)) else {
+            let Some(expected) = solved.get(value.as_str()).filter(|expected| !agree(found, expected)) else {
                 continue;
             };
             return Err(EngineError::NotKept {
                 engine: engine.name().to_owned(),
                 value: value.clone(),
-                operator: self.nodes.maker(value).map_or("the graph", |told| &told.operator).to_owned(),
-                mismatch: Mismatch { found: found.to_string(), proved: proved.to_string() },
+                operator: self.nodes.maker(value).map_or("the graph", |node| &node.operator).to_owned(),
+                mismatch: Mismatch { found: found.to_string(), expected: expected.to_string() },
             });
         }
         Ok(loaded.program)
@@ -306,38 +313,37 @@ impl Programs {
     }
 }
 
-/// Makes every value of a graph that is a tensor of a known element type an output.
-fn watch(graph: &mut GraphProto, nodes: &Nodes, watched: &mut Vec<Port>) {
+/// Adds every tensor of a known element type to the outputs of a graph.
+fn observe(graph: &mut GraphProto, nodes: &Nodes, observed: &mut Vec<Port>) {
     let outputs: std::collections::HashSet<&str> = graph.output.iter().map(ValueInfoProto::name).collect();
     let mut extra = Vec::new();
     for info in &graph.value_info {
-        let stamp = info.r#type.as_ref().map_or(Stamp::Open, Stamp::of);
+        let ty = info.r#type.as_ref().map(ValueType::from_message).unwrap_or_default();
         let is_made = nodes.maker(info.name()).is_some();
-        if is_made && !outputs.contains(info.name()) && matches!(stamp, Stamp::Tensor { dtype: Some(_), .. })
-        {
-            watched.push(Port { name: info.name().to_owned(), stamp, has_default: false });
+        if is_made && !outputs.contains(info.name()) && ty.dtype().is_some() {
+            observed.push(Port { name: info.name().to_owned(), ty, has_default: false });
             extra.push(info.clone());
         }
     }
     graph.output.extend(extra);
 }
 
-/// Whether two types can be the type of one value.
-fn agree(found: &Stamp, proved: &Stamp) -> bool {
-    let (Stamp::Tensor { dtype: a, shape: one }, Stamp::Tensor { dtype: b, shape: other }) = (found, proved)
-    else {
+/// Whether two tensor types have a value in common, as far as their numbers tell.
+fn agree(found: &ValueType, expected: &ValueType) -> bool {
+    if !found.is_tensor() || !expected.is_tensor() {
         return true;
-    };
-    let dtypes = a.is_none() || b.is_none() || a == b;
-    let shapes = match (one, other) {
-        (Some(one), Some(other)) => {
-            let known = |pair: (&Extent, &Extent)| match pair {
-                (Extent::Known(a), Extent::Known(b)) => a == b,
-                (Extent::Known(_) | Extent::Open | Extent::Symbol(_) | Extent::Expression(_), _) => true,
-            };
-            one.len() == other.len() && one.iter().zip(other).all(known)
+    }
+    let (a, b) = (found.dtype(), expected.dtype());
+    let dtypes_agree = a.is_none() || b.is_none() || a == b;
+    let shapes_agree = match (found.shape.as_deref(), expected.shape.as_deref()) {
+        (Some(a), Some(b)) => {
+            let dims_agree = a.iter().zip(b).all(|(a, b)| match (a.fixed(), b.fixed()) {
+                (Some(a), Some(b)) => a == b,
+                (None, _) | (_, None) => true,
+            });
+            a.len() == b.len() && dims_agree
         }
         (None, _) | (_, None) => true,
     };
-    dtypes && shapes
+    dtypes_agree && shapes_agree
 }

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 use typeloom_cpu::decode;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
 use typeloom_runtime::session::{Port, Session};
-use typeloom_wire::stamp::Stamp;
+use typeloom_solver::value_type::Element;
 
 /// One case.
 pub(crate) struct Case {
@@ -113,7 +114,7 @@ impl Case {
         let mut inputs = HashMap::new();
         for (at, port) in ports.iter().enumerate() {
             let Some(bytes) = self.file(&format!("input_{at}.pb")) else { continue };
-            inputs.insert(port.name.clone(), value(bytes, &port.stamp)?);
+            inputs.insert(port.name.clone(), value(bytes, &port.ty.element)?);
         }
         Ok(inputs)
     }
@@ -121,26 +122,26 @@ impl Case {
     pub(crate) fn output(&self, at: usize) -> Option<Result<Value, String>> {
         let bytes = self.file(&format!("output_{at}.pb"))?;
         let kind = self.record["declared"].as_object()?.values().nth(at)?["k"].as_str()?.to_owned();
-        let stamp = match kind.as_str() {
-            "seq" => Stamp::Sequence(Box::new(Stamp::Open)),
-            "opt" => Stamp::Optional(Box::new(Stamp::Open)),
-            _ => Stamp::Tensor { dtype: None, shape: None },
+        let element = match kind.as_str() {
+            "seq" => Element::Sequence(Arc::default()),
+            "opt" => Element::Optional(Arc::default()),
+            _ => Element::Tensor(None),
         };
-        Some(value(bytes, &stamp))
+        Some(value(bytes, &element))
     }
 }
 
-fn value(bytes: bytes::Bytes, stamp: &Stamp) -> Result<Value, String> {
-    match stamp {
-        Stamp::Sequence(_) => {
+fn value(bytes: bytes::Bytes, element: &Element) -> Result<Value, String> {
+    match element {
+        Element::Sequence(_) => {
             let proto = read::<SequenceProto>(bytes).map_err(|error| error.to_string())?;
             decode::sequence(&proto).map_err(|error| error.to_string())
         }
-        Stamp::Optional(_) => {
+        Element::Optional(_) => {
             let proto = read::<OptionalProto>(bytes).map_err(|error| error.to_string())?;
             decode::optional(&proto).map_err(|error| error.to_string())
         }
-        Stamp::Tensor { .. } | Stamp::Open => {
+        _ => {
             let proto = read::<TensorProto>(bytes).map_err(|error| error.to_string())?;
             decode::tensor(&proto).map(Value::Tensor).map_err(|error| error.to_string())
         }

@@ -6,11 +6,10 @@ use typeloom_cpu::ops;
 use typeloom_cpu::value::Value;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::{Dtype, DtypeClass};
-use typeloom_wire::stamp::describe;
 
 /// In what the types of two values differ.
 pub(crate) fn types(found: &Value, expected: &Value) -> Option<String> {
-    let (found, expected) = (describe(found), describe(expected));
+    let (found, expected) = (found.describe(), expected.describe());
     (found != expected).then(|| format!("{found} instead of {expected}"))
 }
 

@@ -10,9 +10,10 @@ use typeloom_onnx::messages::{
     GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, read, type_proto,
 };
 use typeloom_runtime::session::Port;
+use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::{Dtype, DtypeClass};
-use typeloom_wire::stamp::{Extent, Stamp, Symbols};
+use typeloom_wire::check::SymbolBindings;
 
 use crate::compare;
 
@@ -152,25 +153,25 @@ fn show(graph: &mut GraphProto) {
 /// Values for the inputs of a model.
 pub(crate) fn inputs(ports: &[Port]) -> HashMap<String, Value> {
     let mut random = Random::new(Some(3.0));
-    let mut symbols = Symbols::default();
+    let mut symbols = SymbolBindings::default();
     let given = ports.iter().filter(|port| !port.has_default);
-    given.map(|port| (port.name.clone(), value(&port.stamp, &mut symbols, &mut random))).collect()
+    given.map(|port| (port.name.clone(), value(&port.ty, &mut symbols, &mut random))).collect()
 }
 
-fn value(stamp: &Stamp, symbols: &mut Symbols, random: &mut Random) -> Value {
-    let Stamp::Tensor { dtype: Some(dtype), shape: Some(shape) } = stamp else {
-        panic!("an input of type {stamp} is not made up");
+fn value(ty: &ValueType, symbols: &mut SymbolBindings, random: &mut Random) -> Value {
+    let (Some(dtype), Some(shape)) = (ty.dtype(), ty.shape.as_deref()) else {
+        panic!("an input of type {ty} cannot be generated");
     };
-    let mut extent = |extent: &Extent| match extent {
-        Extent::Known(extent) => *extent,
-        Extent::Open => 2,
-        Extent::Symbol(text) | Extent::Expression(text) => {
-            for symbol in symbols.unbound(text) {
-                let size = 2 + symbols.iter().count();
-                symbols.bind(&symbol, size);
-            }
-            symbols.evaluate(text).expect("sums and products of symbols have values")
+    let mut extent = |dim: &Dim| {
+        if *dim == Dim::Unknown {
+            return 2;
         }
+        let unbound: Vec<String> = symbols.unbound(dim).map(str::to_owned).collect();
+        for symbol in unbound {
+            let size = 2 + symbols.iter().count();
+            symbols.bind(&symbol, size);
+        }
+        symbols.evaluate(dim).expect("sums and products of symbols have values")
     };
     let shape: Vec<usize> = shape.iter().map(&mut extent).collect();
     let number = |_| match dtype.class() {
@@ -180,7 +181,7 @@ fn value(stamp: &Stamp, symbols: &mut Symbols, random: &mut Random) -> Value {
     };
     let numbers: Vec<f32> = (0..shape.iter().product::<usize>()).map(number).collect();
     let made = AnyTensor::from_vec(&shape, numbers).expect("as many as the shape says");
-    Value::Tensor(compare::cast(&made, *dtype).expect("numbers are cast"))
+    Value::Tensor(compare::cast(&made, dtype).expect("numbers are cast"))
 }
 
 /// In what outputs differ by more than 1 in 1,000, where 1 in 100,000 of the greatest number of a tensor is nothing.

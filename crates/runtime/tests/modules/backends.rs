@@ -110,7 +110,7 @@ fn everything(components: &Components) -> Result<Vec<(String, AnyTensor)>, Box<d
     })?;
     let x = floats(&[2, 4], &[1.0, -2.0, 3.0, 0.5, -1.0, 2.0, 0.0, 4.0]);
     let outcome = run(&executor, [("x", x)])?;
-    let tensor = |(name, value): (String, typeloom_wire::datum::Datum)| {
+    let tensor = |(name, value): (String, typeloom_contracts::datum::Datum)| {
         value.as_tensor().cloned().map(|tensor| (name, tensor)).ok_or_else(|| "no tensor".into())
     };
     outcome.outputs.into_iter().map(tensor).collect()

@@ -6,8 +6,8 @@ use typeloom_contracts::index::Index;
 use typeloom_contracts::model::Model;
 use typeloom_module::graph::operators::{OperatorMethods, SplitAttrs};
 use typeloom_onnx::messages::{AttributeProto, GraphProto};
-use typeloom_runtime::components::{ComponentFault, Components};
-use typeloom_runtime::executor::error::{ExecuteError, StepFault};
+use typeloom_runtime::components::Components;
+use typeloom_runtime::error::{ComponentError, NodeError, RunError};
 use typeloom_types::any_tensor::AnyTensor;
 
 use crate::support::{Outcome, Says, floats, linked, run};
@@ -50,9 +50,9 @@ impl Model for Moody {
     }
 }
 
-fn fault(error: ExecuteError) -> (String, Option<String>, StepFault) {
+fn node_error(error: RunError) -> (String, Option<String>, NodeError) {
     match error {
-        ExecuteError::Node { node, slot, fault } => (node, slot, fault),
+        RunError::Node { node, slot, error } => (node, slot, error),
         other => panic!("{other}"),
     }
 }
@@ -66,17 +66,17 @@ fn whatever_a_component_does_has_the_name_of_its_node_and_the_executor_stays_usa
     })?;
     let with = |first: f32| run(&executor, [("x", floats(&[2], &[first, 9.0]))]);
     for _ in 0..2 {
-        let (node, slot, panicked) = fault(with(0.0).unwrap_err());
+        let (node, slot, panicked) = node_error(with(0.0).unwrap_err());
         assert_eq!((node.as_str(), slot.as_deref()), ("`Forward`, which makes `y`", Some("net")));
-        assert!(matches!(panicked, StepFault::Panicked(words) if words == "not today"));
-        let (.., failed) = fault(with(1.0).unwrap_err());
+        assert!(matches!(panicked, NodeError::ComponentPanicked(message) if message == "not today"));
+        let (.., failed) = node_error(with(1.0).unwrap_err());
         assert!(
-            matches!(failed, StepFault::Component(ComponentFault::Failed(error)) if error.to_string() == "no")
+            matches!(failed, NodeError::Component(ComponentError::Failed(error)) if error.to_string() == "no")
         );
-        let (.., wrong) = fault(with(2.0).unwrap_err());
-        let StepFault::Mismatch { value, mismatch } = wrong else { panic!("{wrong}") };
+        let (.., wrong) = node_error(with(2.0).unwrap_err());
+        let NodeError::Mismatch { value, mismatch } = wrong else { panic!("{wrong}") };
         assert_eq!(
-            (value.as_str(), mismatch.found.as_str(), mismatch.proved.as_str()),
+            (value.as_str(), mismatch.found.as_str(), mismatch.expected.as_str()),
             ("y", "int64[1]", "float[2]")
         );
         assert_eq!(with(5.0)?.get("y"), Some(&floats(&[2], &[5.0, 9.0])));
@@ -94,8 +94,8 @@ fn a_component_that_panicked_while_it_was_written_to_is_called_again() -> Outcom
         g.output("y", &g.model("net").forward(&g.input("x").of("float[2]")).of("float[2]"));
     })?;
     let x = || [("x", floats(&[2], &[5.0, 5.0]))];
-    let (.., panicked) = fault(run(&load, x()).unwrap_err());
-    assert!(matches!(panicked, StepFault::Panicked(_)));
+    let (.., panicked) = node_error(run(&load, x()).unwrap_err());
+    assert!(matches!(panicked, NodeError::ComponentPanicked(_)));
     assert!(run(&forward, x()).is_ok());
     Ok(())
 }
@@ -131,9 +131,9 @@ fn too_few_results_and_other_shapes_are_seen() -> Outcome {
         g.output("right", &parts[1]);
     })?;
     let x = || [("x", floats(&[4], &[0.0; 4]))];
-    let (.., short) = fault(run(&split, x()).unwrap_err());
+    let (.., short) = node_error(run(&split, x()).unwrap_err());
     assert!(
-        matches!(short, StepFault::Component(ComponentFault::Count { expected: 2, found: 0 })),
+        matches!(short, NodeError::Component(ComponentError::Count { expected: 2, found: 0 })),
         "{short}"
     );
     let shaped = linked(&components, |g| {

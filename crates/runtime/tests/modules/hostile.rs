@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use typeloom_compiler::compiler::Compiler;
+use typeloom_contracts::datum::Datum;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_onnx::messages::NodeProto;
@@ -10,9 +11,8 @@ use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::executor::part::Part;
-use typeloom_runtime::session::Verify;
+use typeloom_runtime::options::Verify;
 use typeloom_types::any_tensor::AnyTensor;
-use typeloom_wire::datum::Datum;
 
 use crate::support::{Body, Outcome, floats, linked, run};
 

@@ -11,8 +11,8 @@ use typeloom_module::module::imports::Imported;
 use typeloom_onnx::messages::{AttributeProto, GraphProto};
 use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;
+use typeloom_runtime::error::{LinkError, PrepareError};
 use typeloom_runtime::executor::Executor;
-use typeloom_runtime::executor::error::LinkError;
 use typeloom_types::any_tensor::AnyTensor;
 
 use crate::support::{Body, Outcome, Says, compile, floats, run};
@@ -52,10 +52,13 @@ fn a_slot_without_a_component_or_with_another_one_is_refused() -> Outcome {
         "`Neg`, which makes `y` runs on slot `compute`, which asks for Backend, and there is no component for it"
     );
     let other = Executor::new(&artifact, &doubles).unwrap_err();
-    assert!(matches!(other, LinkError::Component(_)), "{other}");
+    assert!(matches!(other, PrepareError::Link(LinkError::Component(_))), "{other}");
     assert!(other.to_string().contains("tensor.f64"), "{other}");
     let twice = floats.clone().backend("compute", Cpu);
-    assert!(matches!(Executor::new(&artifact, &twice), Err(LinkError::BoundTwice { .. })));
+    assert!(matches!(
+        Executor::new(&artifact, &twice),
+        Err(PrepareError::Link(LinkError::BoundTwice { .. }))
+    ));
     Ok(())
 }
 
@@ -117,16 +120,16 @@ fn inputs_are_held_to_their_types() -> Outcome {
     })?;
     let executor = Executor::new(&artifact, &components)?;
     let two = || floats(&[2], &[0.0; 2]);
-    let text = |inputs: Vec<(&'static str, typeloom_wire::datum::Datum)>| {
+    let text = |inputs: Vec<(&'static str, typeloom_contracts::datum::Datum)>| {
         run(&executor, inputs).err().map_or_else(String::new, |error| error.to_string())
     };
     assert_eq!(text(vec![("x", two())]), "input `y` is missing");
     assert_eq!(text(vec![("x", two()), ("y", two()), ("z", two())]), "the program has no input `z`");
     let mismatch = text(vec![("x", two()), ("y", floats(&[3], &[0.0; 3]))]);
     assert_eq!(mismatch, "input `y`: float[3] is not float[N], where N = 2");
-    let odd: typeloom_wire::datum::Datum = AnyTensor::from([1_i64, 2]).into();
+    let odd: typeloom_contracts::datum::Datum = AnyTensor::from([1_i64, 2]).into();
     assert!(text(vec![("x", odd), ("y", two())]).contains("int64[2] is not float[N]"));
-    let peer = typeloom_wire::datum::Datum::Trigger;
+    let peer = typeloom_contracts::datum::Datum::Trigger;
     assert_eq!(text(vec![("x", peer), ("y", two())]), "input `x`: trigger is not float[N]");
     Ok(())
 }

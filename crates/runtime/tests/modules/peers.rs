@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_contracts::aggregator::Aggregator;
+use typeloom_contracts::datum::Datum;
 use typeloom_contracts::model::Model;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_module::bindings::Bindings;
 use typeloom_module::graph::Graph;
 use typeloom_runtime::components::Components;
+use typeloom_runtime::error::{LinkError, NodeError, PrepareError, RunError, WireError};
 use typeloom_runtime::executor::Executor;
-use typeloom_runtime::executor::error::{ExecuteError, LinkError, StepFault, WireFault};
 use typeloom_runtime::executor::part::{Part, PartOutcome};
-use typeloom_runtime::session::Verify;
+use typeloom_runtime::options::Verify;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::clock::Clock;
-use typeloom_wire::datum::Datum;
 use typeloom_wire::endpoint::{Config, Endpoint, Parts};
 use typeloom_wire::envelope::RunId;
 use typeloom_wire::journal::NoJournal;
@@ -155,13 +155,13 @@ fn home() -> Result<Home, Box<dyn std::error::Error>> {
 }
 
 impl Home {
-    fn worker(&self, name: &str, factor: f32) -> Result<(Part, Endpoint), LinkError> {
+    fn worker(&self, name: &str, factor: f32) -> Result<(Part, Endpoint), PrepareError> {
         let part = Part::new(&self.artifact, "workers", &Components::new().model("net", Times(factor)))?;
         let endpoint = endpoint(&self.network, name, &part);
         Ok((part, endpoint))
     }
 
-    fn run(&self, run: u64, workers: &[&str], timeout: Duration) -> Result<PartOutcome, ExecuteError> {
+    fn run(&self, run: u64, workers: &[&str], timeout: Duration) -> Result<PartOutcome, RunError> {
         let inputs = HashMap::from([
             ("x".to_owned(), floats(&[2], &[1.0, 2.0])),
             ("workers".to_owned(), peers(workers)),
@@ -227,7 +227,7 @@ fn a_peer_that_fails_or_is_silent_is_named_at_the_deadline_and_both_sides_go_on(
         outcome
     });
     let error = outcome.expect_err("nobody answered");
-    let ExecuteError::Node { fault: StepFault::Wire(WireFault::Unheard { peers, .. }), .. } = &error else {
+    let RunError::Node { error: NodeError::Wire(WireError::NoAnswer { peers, .. }), .. } = &error else {
         panic!("{error}")
     };
     assert_eq!(peers, &[peer("a"), peer("b")]);
@@ -275,7 +275,7 @@ fn a_program_with_sends_is_run_by_its_parts() -> Outcome {
     // Only what a part uses has to be there.
     assert!(Part::new(&artifact, "workers", &Components::new().model("net", Times(1.0))).is_ok());
     let bare = Part::new(&artifact, "workers", &Components::new()).expect_err("it uses `net`");
-    assert!(matches!(bare, LinkError::NoComponent { .. }), "{bare}");
+    assert!(matches!(bare, PrepareError::Link(LinkError::NoComponent { .. })), "{bare}");
     // A part of a program that was saved runs the same.
     let loaded = Artifact::load(&artifact.to_bytes()?, components.bindings())?;
     assert_eq!(Part::new(&loaded, "workers", &components)?.ports().len(), 1);
@@ -283,7 +283,7 @@ fn a_program_with_sends_is_run_by_its_parts() -> Outcome {
     let home = home()?;
     let inputs = HashMap::from([("x".to_owned(), x), ("workers".to_owned(), peers(&[]))]);
     let odd = home.part.run(&home.endpoint, RunId(1), inputs, SOON, Verify::Inputs).expect_err("an integer");
-    assert!(matches!(odd, ExecuteError::Input { .. }), "{odd}");
+    assert!(matches!(odd, RunError::Input { .. }), "{odd}");
     let nobody = home.run(2, &[], SOON).expect_err("an aggregate of nothing");
     assert!(nobody.to_string().contains("nothing came"), "{nobody}");
     Ok(())

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use typeloom_contracts::aggregator::Aggregator;
 use typeloom_contracts::codec::Codec;
 use typeloom_contracts::data_source::DataSource;
+use typeloom_contracts::datum::Datum;
 use typeloom_contracts::index::Index;
 use typeloom_contracts::model::Model;
 use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
@@ -17,7 +18,6 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::NO_RELATIONS;
 use typeloom_types::tree::builtin::{TYPE_PEER_ID_VEC, TYPE_TRIGGER};
-use typeloom_wire::datum::Datum;
 
 use crate::support::{Outcome, Says, floats, linked, run};
 

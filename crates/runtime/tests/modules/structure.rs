@@ -2,14 +2,14 @@
 
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::unit::Coercion;
+use typeloom_contracts::datum::Datum;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
-use typeloom_runtime::session::Limits;
+use typeloom_runtime::options::RunLimits;
 use typeloom_types::any_tensor::AnyTensor;
-use typeloom_wire::datum::Datum;
 
 use crate::support::{Body, Outcome, floats, linked, run};
 
@@ -105,7 +105,7 @@ fn a_loop_that_never_ends_is_an_error() -> Outcome {
             g.loop_(None, None, &[&x], |_, _, go_on, carried| vec![go_on.clone(), carried[0].clone()]);
         g.output("y", &results[0]);
     })?;
-    let executor = executor.with_limits(Limits { turns: 100, ..Limits::default() });
+    let executor = executor.with_limits(RunLimits { iterations: 100, ..RunLimits::default() });
     let error = run(&executor, [("x", floats(&[2], &[0.0; 2]))]).expect_err("it never ends");
     assert!(error.to_string().contains("limit of 100"), "{error}");
     Ok(())

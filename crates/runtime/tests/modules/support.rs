@@ -6,14 +6,15 @@ use std::fmt;
 use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
+use typeloom_contracts::datum::Datum;
 use typeloom_module::graph::Graph;
 use typeloom_module::module::Module;
 use typeloom_runtime::components::Components;
-use typeloom_runtime::executor::error::ExecuteError;
-use typeloom_runtime::executor::{Executor, ProgramOutcome};
-use typeloom_runtime::session::Verify;
+use typeloom_runtime::error::RunError;
+use typeloom_runtime::executor::Executor;
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::RunOutcome;
 use typeloom_types::any_tensor::AnyTensor;
-use typeloom_wire::datum::Datum;
 
 pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -60,7 +61,7 @@ pub(crate) fn floats(shape: &[usize], elements: &[f32]) -> Datum {
 pub(crate) fn run(
     executor: &Executor,
     inputs: impl IntoIterator<Item = (&'static str, Datum)>,
-) -> Result<ProgramOutcome, ExecuteError> {
+) -> Result<RunOutcome, RunError> {
     let inputs: HashMap<String, Datum> =
         inputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     executor.run(inputs, Verify::EveryValue)

@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use half::f16;
+use typeloom_contracts::datum::{Datum, LeafDatum, Multiaddress, Scalar, WireReqId};
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_pool::Digest;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::{TypeKind, TypeNode};
-use typeloom_wire::datum::{Datum, LeafDatum, Multiaddress, Scalar, WireReqId};
 use typeloom_wire::envelope::{Envelope, MessageId, PortId, RunId, TypeTag};
 use typeloom_wire::error::{Exceeded, Flaw, Limited, Malformed};
 use typeloom_wire::limits::{Limits, MAX_DEPTH};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use typeloom_contracts::datum::Datum;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::clock::Clock;
-use typeloom_wire::datum::Datum;
 use typeloom_wire::delivery::{Effects, ReceiveError, Wanted};
 use typeloom_wire::endpoint::{Config, Endpoint, Mailbox, Parts};
 use typeloom_wire::envelope::{PortId, RunId};
@@ -42,7 +42,7 @@ fn port(wire: &str) -> PortId {
 }
 
 fn floats() -> PortType {
-    PortType::of(&tensor(1, &["n"])).expect("a type of values on the wire")
+    PortType::of_message(&tensor(1, &["n"])).expect("a type of values on the wire")
 }
 
 fn value(values: &[f32]) -> Datum {
@@ -104,7 +104,7 @@ fn what_is_sent_arrives_once_and_in_order() {
 #[test]
 fn another_type_is_refused_in_words() {
     let pair = pair();
-    let integers = PortType::of(&tensor(7, &["2"])).expect("a type of values on the wire");
+    let integers = PortType::of_message(&tensor(7, &["2"])).expect("a type of values on the wire");
     let two = Datum::Tensor(AnyTensor::from_slice(&[2], &[1_i64, 2]).expect("a small tensor"));
     let refused = pair.send("b", "data", &integers, &two).expect_err("it is another type");
     let digest = floats().digest();
@@ -219,7 +219,7 @@ fn an_endpoint_that_is_gone_is_unreachable_until_it_is_back() {
 #[test]
 fn a_refusal_reaches_the_thread_that_sends_though_others_flush() {
     let Pair { a, b: _b } = pair();
-    let integers = PortType::of(&tensor(7, &["2"])).expect("a type of values on the wire");
+    let integers = PortType::of_message(&tensor(7, &["2"])).expect("a type of values on the wire");
     let two = Datum::Tensor(AnyTensor::from_slice(&[2], &[1_i64, 2]).expect("a small tensor"));
     let (to, data) = (peer("b"), port("data"));
     let is_over = std::sync::atomic::AtomicBool::new(false);

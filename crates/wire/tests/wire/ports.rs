@@ -1,13 +1,13 @@
 //! Types of ports.
 
 use bytes::Bytes;
+use typeloom_contracts::datum::{Datum, Scalar};
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{TensorShapeProto, TypeProto, type_proto};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::tree::builtin::{
     TYPE_ANY, TYPE_BYTES, TYPE_PEER_ID, TYPE_SCALAR_F32, TYPE_TENSOR, TYPE_TENSOR_F32, TYPE_TRIGGER,
 };
-use typeloom_wire::datum::{Datum, Scalar};
 use typeloom_wire::port::{PortType, PortTypeError};
 
 pub(crate) fn tensor(number: i32, extents: &[&str]) -> TypeProto {
@@ -27,7 +27,7 @@ pub(crate) fn tensor(number: i32, extents: &[&str]) -> TypeProto {
 }
 
 fn port(ty: &TypeProto) -> PortType {
-    PortType::of(ty).expect("a type of values on the wire")
+    PortType::of_message(ty).expect("a type of values on the wire")
 }
 
 fn zeros(shape: &[usize]) -> Datum {
@@ -86,14 +86,14 @@ fn sequences_and_optionals_have_the_types_of_what_is_in_them() {
 #[test]
 fn what_is_not_known_down_to_a_leaf_is_not_sent() {
     for ty in [TypeProto::default(), tensor(0, &["2"])] {
-        assert!(matches!(PortType::of(&ty), Err(PortTypeError::NotConcrete { .. })), "{ty:?}");
+        assert!(matches!(PortType::of_message(&ty), Err(PortTypeError::NotConcrete { .. })), "{ty:?}");
     }
     for node in [&TYPE_ANY, &TYPE_TENSOR] {
         assert!(PortType::of_node(node).is_err(), "{node}");
     }
     let denotation = Some("org.example.nobody".into());
     let unknown = TypeProto { denotation, ..TypeProto::default() };
-    assert!(matches!(PortType::of(&unknown), Err(PortTypeError::UnknownDenotation { .. })));
+    assert!(matches!(PortType::of_message(&unknown), Err(PortTypeError::UnknownDenotation { .. })));
 }
 
 #[test]

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use typeloom_contracts::datum::Datum;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::clock::Clock;
-use typeloom_wire::datum::Datum;
 use typeloom_wire::delivery::{Effects, Wanted};
 use typeloom_wire::endpoint::{Config, Endpoint, Parts, Retry};
 use typeloom_wire::envelope::{PortId, RunId};
@@ -246,7 +246,7 @@ fn port() -> PortId {
 }
 
 fn floats() -> PortType {
-    PortType::of(&tensor(1, &["n"])).expect("a type of values on the wire")
+    PortType::of_message(&tensor(1, &["n"])).expect("a type of values on the wire")
 }
 
 const CONFIG: Config = Config {

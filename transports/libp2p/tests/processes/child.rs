@@ -10,7 +10,7 @@ use std::time::Duration;
 use typeloom::PeerId;
 use typeloom::host::{Durability, FileJournal, SystemClock};
 use typeloom_libp2p::Identity;
-use typeloom_wire::datum::Datum;
+use typeloom_contracts::datum::Datum;
 use typeloom_wire::delivery::Wanted;
 use typeloom_wire::endpoint::{Config, Endpoint, Parts};
 use typeloom_wire::memory::LocalNetwork;

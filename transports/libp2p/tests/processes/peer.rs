@@ -19,7 +19,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_libp2p::{Identity, Libp2p, Options, address, show_address};
 use typeloom_onnx::messages::{TypeProto, type_proto};
-use typeloom_wire::datum::{Datum, Multiaddress};
+use typeloom_contracts::datum::{Datum, Multiaddress};
 use typeloom_wire::delivery::{Effects, Wanted};
 use typeloom_wire::endpoint::{Config, Endpoint, Parts};
 use typeloom_wire::envelope::{PortId, RunId};
@@ -70,7 +70,7 @@ fn numbers() -> Result<PortType, Box<dyn Error>> {
     let elem_type = Some(Dtype::I64.onnx_number());
     let tensor = type_proto::Tensor { elem_type, ..type_proto::Tensor::default() };
     let value = Some(type_proto::Value::TensorType(tensor));
-    Ok(PortType::of(&TypeProto { value, ..TypeProto::default() })?)
+    Ok(PortType::of_message(&TypeProto { value, ..TypeProto::default() })?)
 }
 
 fn sends(endpoint: &Endpoint, friend: &PeerId, count: u64) -> Result<(), Box<dyn Error>> {

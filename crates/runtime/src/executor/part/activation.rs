@@ -1,36 +1,33 @@
-//! One run of a part: steps in order, each for the peers that it depends on.
+//! One run of a part.
 //!
-//! A value that depends on messages is kept with its *context*: the peer of each class that it depends on. A step runs
-//! once for each context of its own, and reads what agrees with it.
+//! A value that depends on messages is stored with its *context*: the peer of each class that it depends on. A step runs once
+//! per context of its own, and reads the values that agree with it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use core::time::Duration;
+use typeloom_contracts::datum::{Datum, WireReqId};
 use typeloom_contracts::peer_selector::PeerId;
-
-use super::{ClassId, PartPlan, Wire, received, sent};
-use crate::execute::{Frame, Run};
-use crate::executor::error::{ExecuteError, StepFault, WireFault};
-use crate::executor::plan::Data;
-use crate::flow::Flow;
-use crate::plan::{self, SlotId};
-use crate::session::{Limits, Verify};
-use typeloom_wire::datum::{Datum, WireReqId};
+use typeloom_wire::check::SymbolBindings;
 use typeloom_wire::delivery::{Delivery, Effects, ReceiveError, Wanted};
 use typeloom_wire::endpoint::Endpoint;
 use typeloom_wire::envelope::RunId;
 use typeloom_wire::send::{Outgoing, PostsSent};
-use typeloom_wire::stamp::Symbols;
 
-type Step = plan::Step<Data>;
+use super::schedule::{received, sent};
+use super::{ClassId, PartPlan};
+use crate::error::{ComponentError, NodeError, RunError, WireError};
+use crate::execute::{Frame, Run, node_failed};
+use crate::options::{RunLimits, Verify};
+use crate::plan::{PlanStep, SlotId, WireValue};
 
 /// The peer of each class that a value depends on.
 type Context = BTreeMap<ClassId, PeerId>;
 
-/// A value that is to be sent together with what it answers.
+/// An answer, sent when the messages that it depends on are committed.
 struct Post<'a> {
-    step: &'a Step,
-    wire: &'a Wire,
+    step: &'a PlanStep,
+    wire: &'a WireValue,
     to: PeerId,
     value: Datum,
 }
@@ -48,24 +45,22 @@ pub(super) struct Activation<'a> {
     timeout: Duration,
     deadline: Duration,
     pub(super) run: RunId,
-    exec: Run<'static, Data>,
-    base: Frame<'a, Data>,
+    exec: Run<'static>,
+    /// Values that depend on no message, and the operands of the current step.
+    frame: Frame<'a>,
     /// Values that depend on messages, in the order of the peers.
     values: HashMap<SlotId, Vec<(Context, Datum)>>,
-    symbols: HashMap<Context, Symbols>,
-    /// The peers of each class, by name, that this run sent to or heard from.
+    symbols: HashMap<Context, SymbolBindings>,
+    /// The peers of each class, by name, that this run sent to or received from.
     reached: BTreeMap<String, Vec<PeerId>>,
-    /// The message that started the run, until its receive takes it.
+    /// The message that started the run, until a receive takes it.
     started: Option<Delivery>,
+    /// Whether a message started the run. Then answers are committed together with the messages.
     serves: bool,
-    /// Messages that are not dealt with before what follows from them is written down.
+    /// Messages to commit together with `posts`.
     held: Vec<Delivery>,
     posts: Vec<Post<'a>>,
     sent: u64,
-}
-
-fn at(step: &Step, fault: impl Into<StepFault>) -> ExecuteError {
-    Data::failed(&step.about, fault.into())
 }
 
 impl<'a> Activation<'a> {
@@ -74,7 +69,7 @@ impl<'a> Activation<'a> {
         endpoint: &'a Endpoint,
         timeout: Duration,
         verify: Verify,
-        limits: Limits,
+        limits: RunLimits,
     ) -> Self {
         Self {
             plan,
@@ -82,8 +77,8 @@ impl<'a> Activation<'a> {
             timeout,
             deadline: endpoint.now().saturating_add(timeout),
             run: RunId::default(),
-            exec: Run::new(verify, Symbols::default(), limits, None),
-            base: Frame::empty(&plan.body.written),
+            exec: Run::new(verify, SymbolBindings::default(), limits, None),
+            frame: Frame::empty(&plan.body.written),
             values: HashMap::new(),
             symbols: HashMap::new(),
             reached: BTreeMap::new(),
@@ -95,23 +90,25 @@ impl<'a> Activation<'a> {
         }
     }
 
-    pub(super) fn symbols(&mut self) -> &mut Symbols {
+    pub(super) fn symbols(&mut self) -> &mut SymbolBindings {
         &mut self.exec.symbols
     }
 
-    fn left(&self) -> Duration {
+    fn time_left(&self) -> Duration {
         self.deadline.saturating_sub(self.endpoint.now())
     }
 
-    /// Waits for the message that starts the part, and says who sent it; nothing where none comes in time.
-    pub(super) fn first(&mut self) -> Result<Option<PeerId>, ExecuteError> {
+    /// Waits for the message that starts the part, and returns its sender; `None` if no message arrives in time.
+    pub(super) fn receive_first(&mut self) -> Result<Option<PeerId>, RunError> {
         let mut receives =
             self.plan.body.written.steps.iter().filter_map(|step| Some((step, received(step)?)));
-        let Some((step, wire)) = receives.next() else { return Err(ExecuteError::NeverStarts) };
+        let Some((step, wire)) = receives.next() else { return Err(RunError::NeverStarts) };
         let wanted = Wanted { port: wire.port.clone(), run: None };
         match self.endpoint.receive(&wanted, self.timeout) {
             Err(ReceiveError::Timeout { .. }) => Ok(None),
-            Err(error @ ReceiveError::UnknownPort { .. }) => Err(at(step, WireFault::Receive(error))),
+            Err(error @ ReceiveError::UnknownPort { .. }) => {
+                Err(node_failed(&step.info, WireError::Receive(error)))
+            }
             Ok(delivery) => {
                 let from = delivery.sender().clone();
                 self.run = delivery.run();
@@ -125,11 +122,11 @@ impl<'a> Activation<'a> {
     }
 
     /// Runs the part.
-    pub(super) fn run(&mut self, inputs: Vec<Option<Datum>>) -> Result<RunId, ExecuteError> {
-        self.base = Run::frame(&self.plan.body, inputs, Vec::new())?;
-        let result = self.steps().and_then(|()| self.settle());
+    pub(super) fn execute(&mut self, inputs: Vec<Option<Datum>>) -> Result<RunId, RunError> {
+        self.frame = Run::frame(&self.plan.body, inputs, Vec::new())?;
+        let result = self.steps().and_then(|()| self.commit());
         if result.is_err() {
-            // A message on which the part fails would fail again.
+            // The part would fail again on the same messages.
             for delivery in self.started.take().into_iter().chain(self.held.drain(..)) {
                 drop(delivery.accept());
             }
@@ -137,7 +134,7 @@ impl<'a> Activation<'a> {
         result.map(|()| self.run)
     }
 
-    fn steps(&mut self) -> Result<(), ExecuteError> {
+    fn steps(&mut self) -> Result<(), RunError> {
         let plan = self.plan;
         for (step, origin) in plan.body.written.steps.iter().zip(&plan.origins) {
             if let Some(wire) = received(step) {
@@ -161,8 +158,8 @@ impl<'a> Activation<'a> {
         name.and_then(|name| self.reached.get(name)).map_or(&[], Vec::as_slice)
     }
 
-    /// The contexts that a step runs in: one where it depends on no message.
-    fn contexts(&self, step: &Step, origin: &BTreeSet<ClassId>) -> Result<Vec<Context>, ExecuteError> {
+    /// The contexts that a step runs in: a single one if it depends on no message.
+    fn contexts(&self, step: &PlanStep, origin: &BTreeSet<ClassId>) -> Result<Vec<Context>, RunError> {
         let (ones, several): (Vec<ClassId>, Vec<ClassId>) =
             origin.iter().partition(|class| self.peers(**class).len() == 1);
         let mut context = Context::new();
@@ -181,72 +178,75 @@ impl<'a> Activation<'a> {
             }
             [left, right, ..] => {
                 let name = |class: ClassId| self.plan.classes.get(class.index()).cloned().unwrap_or_default();
-                Err(at(step, WireFault::Crossed { left: name(left), right: name(right) }))
+                let error = WireError::TwoClasses { left: name(left), right: name(right) };
+                Err(node_failed(&step.info, NodeError::from(error)))
             }
         }
     }
 
-    /// Puts what a step reads in its place, as it is in a context.
-    fn load(&mut self, step: &Step, context: &Context) {
+    /// Stores the values that a step reads in a context in the frame.
+    fn load(&mut self, step: &PlanStep, context: &Context) {
         for slot in step.reads() {
             let Some(values) = self.values.get(&slot) else {
-                // Of no messages, all have come.
+                // All of no messages have arrived.
                 if self.plan.joined.contains(&slot) {
-                    self.base.put(slot, Some(Datum::Trigger));
+                    self.frame.set(slot, Some(Datum::Trigger));
                 }
                 continue;
             };
             let agrees = |own: &Context| own.iter().all(|(class, peer)| context.get(class) == Some(peer));
             let found = values.iter().find(|(own, _)| agrees(own)).map(|(_, value)| value.clone());
-            // Triggers join: one that comes of several messages has come once all of them have.
+            // Triggers join: all messages have arrived when the step runs.
             let is_trigger = || values.iter().all(|(_, value)| *value == Datum::Trigger);
             let value = found.or_else(|| is_trigger().then_some(Datum::Trigger));
-            self.base.put(slot, value);
+            self.frame.set(slot, value);
         }
     }
 
-    fn unload(&mut self, step: &Step) {
+    fn unload(&mut self, step: &PlanStep) {
         for slot in step.reads() {
             if self.values.contains_key(&slot) || self.plan.joined.contains(&slot) {
-                self.base.put(slot, None);
+                self.frame.set(slot, None);
             }
         }
     }
 
-    fn keep(&mut self, slot: SlotId, context: &Context, value: Datum) {
+    fn store(&mut self, slot: SlotId, context: &Context, value: Datum) {
         self.values.entry(slot).or_default().push((context.clone(), value));
     }
 
-    fn step(&mut self, step: &Step, context: &Context) -> Result<(), ExecuteError> {
+    fn step(&mut self, step: &PlanStep, context: &Context) -> Result<(), RunError> {
         let plan = self.plan;
         if context.is_empty() {
-            return self.exec.step(&plan.body, &mut self.base, step);
+            return self.exec.step(&plan.body, &mut self.frame, step);
         }
         let own = self.symbols.remove(context).unwrap_or_else(|| self.exec.symbols.clone());
         let outer = std::mem::replace(&mut self.exec.symbols, own);
-        let result = self.exec.step(&plan.body, &mut self.base, step);
+        let result = self.exec.step(&plan.body, &mut self.frame, step);
         let own = std::mem::replace(&mut self.exec.symbols, outer);
         self.symbols.insert(context.clone(), own);
         result?;
         for slot in step.outputs.iter().flatten() {
-            if let Some(value) = self.base.take(*slot) {
-                self.keep(*slot, context, value);
+            if let Some(value) = self.frame.take(*slot) {
+                self.store(*slot, context, value);
             }
         }
         Ok(())
     }
 
-    fn send(&mut self, step: &'a Step, wire: &'a Wire, context: &Context) -> Result<(), ExecuteError> {
-        let input = |frame: &Frame<'_, Data>, index: usize| {
+    fn send(&mut self, step: &'a PlanStep, wire: &'a WireValue, context: &Context) -> Result<(), RunError> {
+        let input = |frame: &Frame<'_>, index: usize| {
             let used = step.inputs.get(index).copied().flatten();
             used.and_then(|used| frame.get(used.slot).cloned())
         };
-        let missing = |index| at(step, crate::components::ComponentFault::Missing(index));
-        let value = input(&self.base, 0).ok_or_else(|| missing(0))?;
-        let to = input(&self.base, 1).ok_or_else(|| missing(1))?;
-        let found =
-            || at(step, StepFault::Structure(format!("a value is sent to peers, not to {}", to.describe())));
-        let listed = to.as_peers().ok_or_else(found)?;
+        let missing = |index| node_failed(&step.info, ComponentError::Missing(index));
+        let value = input(&self.frame, 0).ok_or_else(|| missing(0))?;
+        let to = input(&self.frame, 1).ok_or_else(|| missing(1))?;
+        let not_peers = || {
+            let message = format!("a value is sent to peers, not to {}", to.describe());
+            node_failed(&step.info, NodeError::Structure(message))
+        };
+        let listed = to.as_peers().ok_or_else(not_peers)?;
         let mut peers: Vec<PeerId> = Vec::with_capacity(listed.len());
         for peer in listed {
             if !peers.contains(peer) {
@@ -260,8 +260,8 @@ impl<'a> Activation<'a> {
             let run = self.run;
             let outgoing = |to| Outgoing { to, port: &wire.port, run, ty: &wire.ty, value: &value };
             let outgoing: Vec<_> = peers.iter().map(outgoing).collect();
-            let failed = |error| at(step, WireFault::Send(error));
-            for sent in self.endpoint.send_all(&outgoing, self.left()).map_err(failed)? {
+            let failed = |error| node_failed(&step.info, WireError::Send(error));
+            for sent in self.endpoint.send_all(&outgoing, self.time_left()).map_err(failed)? {
                 sent.map_err(failed)?;
             }
         }
@@ -272,77 +272,79 @@ impl<'a> Activation<'a> {
             }
         }
         self.sent += 1;
-        // What is on the wire is nobody's here; the handle is.
+        // The first output is the value at the receiver, the second the handle of the request.
         if let Some(Some(handle)) = step.outputs.get(1) {
             let value = Datum::Request(WireReqId(self.sent));
             if context.is_empty() {
-                self.base.put(*handle, Some(value));
+                self.frame.set(*handle, Some(value));
             } else {
-                self.keep(*handle, context, value);
+                self.store(*handle, context, value);
             }
         }
         Ok(())
     }
 
-    fn receive(&mut self, step: &'a Step, wire: &'a Wire) -> Result<(), ExecuteError> {
-        self.settle()?;
+    fn receive(&mut self, step: &'a PlanStep, wire: &'a WireValue) -> Result<(), RunError> {
+        self.commit()?;
         let Some(class) = self.plan.class(&wire.from) else { return Ok(()) };
         let known = self.reached.get(&wire.from).cloned();
         let mut waited: Vec<PeerId> = known.clone().unwrap_or_default();
-        let mut anybody = known.is_none();
-        // Messages of others are given back once this receive is done.
-        let mut aside = Vec::new();
+        let mut accepts_any = known.is_none();
+        // Messages of other peers are returned to the mailbox when this receive is done.
+        let mut set_aside = Vec::new();
         let mut arrived: Vec<(PeerId, Datum)> = Vec::new();
-        while anybody || !waited.is_empty() {
+        while accepts_any || !waited.is_empty() {
             let delivery = match self.started.take() {
                 Some(delivery) if *delivery.port() == wire.port => delivery,
                 started => {
                     self.started = started;
                     let wanted = Wanted { port: wire.port.clone(), run: Some(self.run) };
-                    let failed = |error| at(step, WireFault::Unheard { error, peers: waited.clone() });
-                    self.endpoint.receive(&wanted, self.left()).map_err(failed)?
+                    let failed =
+                        |error| node_failed(&step.info, WireError::NoAnswer { error, peers: waited.clone() });
+                    self.endpoint.receive(&wanted, self.time_left()).map_err(failed)?
                 }
             };
             let from = delivery.sender().clone();
-            if !anybody && !waited.contains(&from) {
-                aside.push(delivery);
+            if !accepts_any && !waited.contains(&from) {
+                set_aside.push(delivery);
                 continue;
             }
             waited.retain(|peer| *peer != from);
-            if anybody {
+            if accepts_any {
                 self.reached.insert(wire.from.clone(), vec![from.clone()]);
-                anybody = false;
+                accepts_any = false;
             }
             let value = if self.serves {
                 let value = delivery.value().clone();
                 self.held.push(delivery);
                 value
             } else {
-                delivery.accept().map_err(|error| at(step, WireFault::Send(error)))?
+                delivery.accept().map_err(|error| node_failed(&step.info, WireError::Send(error)))?
             };
             arrived.push((from, value));
         }
-        drop(aside);
-        // Values are kept in the order of the peers, whoever was first.
+        drop(set_aside);
+        // Values are stored in the order of the peers, not of their arrival.
         arrived.sort_by_key(|(from, _)| self.peers(class).iter().position(|peer| peer == from));
         for (from, value) in arrived {
             let context = Context::from([(class, from.clone())]);
             let results = [value, Datum::Peer(from)];
             for (value, slot) in results.into_iter().zip(&step.outputs) {
                 let Some(slot) = slot else { continue };
-                let info = self.plan.body.slot(*slot);
+                let slot_info = self.plan.body.slot(*slot);
                 let base = &self.exec.symbols;
                 let symbols = self.symbols.entry(context.clone()).or_insert_with(|| base.clone());
-                let wrong = |mismatch| StepFault::Mismatch { value: info.name.clone(), mismatch };
-                info.proved.check(&value, symbols).map_err(|mismatch| at(step, wrong(mismatch)))?;
-                self.keep(*slot, &context, value);
+                let wrong = |mismatch| NodeError::Mismatch { value: slot_info.name.clone(), mismatch };
+                let checked = symbols.check(&value, &slot_info.ty).map_err(wrong);
+                checked.map_err(|error| node_failed(&step.info, error))?;
+                self.store(*slot, &context, value);
             }
         }
         Ok(())
     }
 
-    /// Deals with the messages that were taken and posts what follows from them, as one; then sends it.
-    fn settle(&mut self) -> Result<(), ExecuteError> {
+    /// Commits the received messages and the answers at once, then sends the answers.
+    fn commit(&mut self) -> Result<(), RunError> {
         if self.posts.is_empty() && self.held.is_empty() {
             return Ok(());
         }
@@ -355,27 +357,27 @@ impl<'a> Activation<'a> {
                 Outgoing { to, port: &wire.port, run, ty: &wire.ty, value }
             })
             .collect();
-        let whose = |post: Option<&Post<'a>>, fault: WireFault| match post {
-            Some(post) => at(post.step, fault),
-            None => ExecuteError::Mailbox(fault),
+        let failed = |post: Option<&Post<'a>>, error: WireError| match post {
+            Some(post) => node_failed(&post.step.info, error),
+            None => RunError::Mailbox(error),
         };
         let effects = Effects { memory: None, posts: &outgoing };
         let held = std::mem::take(&mut self.held);
-        let sent = self.endpoint.commit_and_send(held, &effects, self.left());
+        let sent = self.endpoint.commit_and_send(held, &effects, self.time_left());
         let PostsSent { refused, pending } =
-            sent.map_err(|error| whose(posts.first(), WireFault::Send(error)))?;
+            sent.map_err(|error| failed(posts.first(), WireError::Send(error)))?;
         match refused {
-            Some((which, error)) => Err(whose(posts.get(which), WireFault::Send(error))),
-            None if pending > 0 => Err(whose(posts.first(), WireFault::Unsent { pending })),
+            Some((which, error)) => Err(failed(posts.get(which), WireError::Send(error))),
+            None if pending > 0 => Err(failed(posts.first(), WireError::Unsent { pending })),
             None => Ok(()),
         }
     }
 
-    /// What the run gave as an output.
+    /// The value or the values of an output.
     pub(super) fn output(&mut self, slot: SlotId) -> Output {
         match self.values.remove(&slot) {
-            // Of no messages there is no value.
-            None => self.base.get(slot).cloned().map_or_else(|| Output::Each(Vec::new()), Output::One),
+            // Without messages there is no value.
+            None => self.frame.get(slot).cloned().map_or_else(|| Output::Each(Vec::new()), Output::One),
             Some(values) => {
                 let several = |own: Context| {
                     own.iter().find(|(class, _)| self.peers(**class).len() != 1).map(|(_, peer)| peer.clone())

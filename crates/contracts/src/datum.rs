@@ -1,14 +1,12 @@
-//! Values of every type of the tree, as modules pass them from node to node and from peer to peer.
+//! Values at run time.
 //!
-//! Operators of ONNX know tensors, sequences and optionals ([`Value`]). Modules also pass scalars, peers, requests,
-//! addresses, bundles and whatever leaves a program registers; a [`Datum`] is any of these.
+//! A [`Datum`] is a value of any type of the type tree: what operators compute on, what components take and return, and
+//! what peers exchange. ONNX operators know tensors, sequences and optionals only; the other variants occur in modules.
 //!
-//! **Invariant:** a datum says its own type: [`Datum::type_node`] needs nothing but the datum.
+//! **Invariant:** the type of a datum follows from the datum alone, see [`Datum::type_node`] and [`Datum::describe`].
 
 use bytes::Bytes;
 use half::f16;
-use typeloom_contracts::peer_selector::PeerId;
-use typeloom_cpu::value::Value;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::tree::TypeNode;
 use typeloom_types::tree::builtin::{
@@ -17,9 +15,9 @@ use typeloom_types::tree::builtin::{
     TYPE_WIRE_REQ_ID,
 };
 
-use crate::stamp::describe_tensor;
+use crate::peer_selector::PeerId;
 
-/// A value of any type of the tree. Clones of tensors and bytes share their memory.
+/// A value of any type of the type tree. Clones of tensors and bytes share their memory.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Datum {
     /// A tensor.
@@ -36,7 +34,7 @@ pub enum Datum {
     Bytes(Bytes),
     /// One peer.
     Peer(PeerId),
-    /// Peers.
+    /// A list of peers.
     Peers(Vec<PeerId>),
     /// The handle of a request on the wire.
     Request(WireReqId),
@@ -44,9 +42,9 @@ pub enum Datum {
     Address(Multiaddress),
     /// Network addresses.
     Addresses(Vec<Multiaddress>),
-    /// Several values bundled into one, each under a name: whoever takes a bundle apart asks by name.
+    /// Named values bundled into one.
     Composite(Vec<(String, Datum)>),
-    /// A value of a leaf that the program registered, as the leaf's owner writes it.
+    /// A value of a leaf that the program registered.
     Leaf(LeafDatum),
 }
 
@@ -65,25 +63,24 @@ pub enum Scalar {
     I32(i32),
 }
 
-/// The handle of a request: what a send gives beside the value where it arrives.
+/// The handle of a request, the second output of a send.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct WireReqId(pub u64);
 
-/// A network address, as the transport writes it in bytes.
+/// A network address in the transport's byte format.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Multiaddress(pub Vec<u8>);
 
 /// A value of a registered leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeafDatum {
-    /// The leaf.
     pub node: &'static TypeNode,
-    /// The value, as the leaf's owner writes it.
+    /// The value in the leaf owner's byte format.
     pub bytes: Bytes,
 }
 
 impl Scalar {
-    /// The leaf of the number.
+    /// Type of the number.
     #[must_use]
     pub fn type_node(&self) -> &'static TypeNode {
         match self {
@@ -97,13 +94,19 @@ impl Scalar {
 }
 
 impl Datum {
-    /// The tensor, where this is one.
+    /// The tensor, or `None` for other values.
     #[must_use]
     pub fn as_tensor(&self) -> Option<&AnyTensor> {
         if let Self::Tensor(tensor) = self { Some(tensor) } else { None }
     }
 
-    /// The peers that it names: one, or a list.
+    /// The elements of a sequence, or `None` for other values.
+    #[must_use]
+    pub fn as_sequence(&self) -> Option<&[Datum]> {
+        if let Self::Sequence(values) = self { Some(values) } else { None }
+    }
+
+    /// The peers of a [`Datum::Peer`] or [`Datum::Peers`].
     #[must_use]
     pub fn as_peers(&self) -> Option<&[PeerId]> {
         if let Self::Peer(peer) = self {
@@ -112,7 +115,7 @@ impl Datum {
         if let Self::Peers(peers) = self { Some(peers) } else { None }
     }
 
-    /// The leaf of the value; nothing for sequences and optionals, which are constructors over types.
+    /// Leaf of the type tree; `None` for sequences and optionals, which are type constructors.
     #[must_use]
     pub fn type_node(&self) -> Option<&'static TypeNode> {
         Some(match self {
@@ -131,7 +134,7 @@ impl Datum {
         })
     }
 
-    /// The value's own type in words.
+    /// Display form of the value's own type, in the notation of models: `float[2, 3]`.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
@@ -159,55 +162,6 @@ impl Datum {
             | Self::Leaf(_) => self.type_node().map_or("?", |node| node.id).to_owned(),
         }
     }
-
-    /// The value as operators of ONNX take it; itself where they know no such value.
-    ///
-    /// # Errors
-    /// The datum, where it is, or holds, something else than tensors.
-    pub fn into_value(self) -> Result<Value, Self> {
-        match self {
-            Self::Tensor(tensor) => Ok(Value::Tensor(tensor)),
-            Self::Sequence(values) => {
-                let mut taken = Vec::with_capacity(values.len());
-                let mut rest = values.into_iter();
-                while let Some(value) = rest.next() {
-                    match value.into_value() {
-                        Ok(value) => taken.push(value),
-                        Err(odd) => {
-                            let before = taken.into_iter().map(Self::from);
-                            return Err(Self::Sequence(before.chain([odd]).chain(rest).collect()));
-                        }
-                    }
-                }
-                Ok(Value::Sequence(taken))
-            }
-            Self::Optional(None) => Ok(Value::Optional(None)),
-            Self::Optional(Some(held)) => match held.into_value() {
-                Ok(held) => Ok(Value::Optional(Some(Box::new(held)))),
-                Err(odd) => Err(Self::Optional(Some(Box::new(odd)))),
-            },
-            other @ (Self::Scalar(_)
-            | Self::Trigger
-            | Self::Bytes(_)
-            | Self::Peer(_)
-            | Self::Peers(_)
-            | Self::Request(_)
-            | Self::Address(_)
-            | Self::Addresses(_)
-            | Self::Composite(_)
-            | Self::Leaf(_)) => Err(other),
-        }
-    }
-}
-
-impl From<Value> for Datum {
-    fn from(value: Value) -> Self {
-        match value {
-            Value::Tensor(tensor) => Self::Tensor(tensor),
-            Value::Sequence(values) => Self::Sequence(values.into_iter().map(Self::from).collect()),
-            Value::Optional(held) => Self::Optional(held.map(|held| Box::new(Self::from(*held)))),
-        }
-    }
 }
 
 impl From<AnyTensor> for Datum {
@@ -216,25 +170,12 @@ impl From<AnyTensor> for Datum {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_of_operators_come_back_as_they_were() {
-        let tensor = AnyTensor::from_scalar(2.0_f32);
-        let value = Value::Sequence(vec![
-            Value::Tensor(tensor.clone()),
-            Value::Optional(None),
-            Value::Optional(Some(Box::new(Value::Tensor(tensor)))),
-        ]);
-        assert_eq!(Datum::from(value.clone()).into_value(), Ok(value));
+/// Type of a tensor; rank 0 has no brackets.
+fn describe_tensor(tensor: &AnyTensor) -> String {
+    let name = tensor.dtype().onnx_name();
+    if tensor.rank() == 0 {
+        return name.to_owned();
     }
-
-    #[test]
-    fn what_operators_do_not_know_is_given_back_whole() {
-        let tensor = Datum::Tensor(AnyTensor::from_scalar(1_i64));
-        let datum = Datum::Sequence(vec![tensor.clone(), Datum::Trigger, tensor]);
-        assert_eq!(datum.clone().into_value(), Err(datum));
-    }
+    let extents: Vec<String> = tensor.shape().iter().map(usize::to_string).collect();
+    format!("{name}[{}]", extents.join(", "))
 }

@@ -1,53 +1,53 @@
-//! Functions of the model: found by name, their attributes put in.
+//! Model-local functions: lookup by name and substitution of their attributes.
 
 use std::collections::HashMap;
 
-use typeloom_onnx::messages::{AttributeProto, FunctionProto, ModelProto, NodeProto};
+use typeloom_onnx::messages::{AttributeProto, FunctionProto, ModelProto, NodeProto, OperatorSetIdProto};
+use typeloom_onnx::nested::graphs;
 use typeloom_onnx::prost::Message as _;
 
-use crate::prepare::Imports;
+use super::Imports;
 
-/// How many nodes all plans of a session may have together, whatever is written in the model.
+/// Number of nodes that the plans of any model may have.
 const MAX_NODES: usize = 1 << 16;
 
-/// How many times as many nodes as are written in a larger model its plans may have.
-const MAX_TIMES: usize = 64;
+/// Largest ratio of nodes in the plans of a large model to nodes in the file.
+const MAX_GROWTH: usize = 64;
 
-/// How deep graphs inside the body of a function are looked into.
+/// Depth of nested graphs in a function's body up to which attribute references are replaced.
 const MAX_GRAPHS: usize = 64;
 
 /// The domain, the name and the overload of a function.
 type Name<'m> = (&'m str, &'m str, &'m str);
 
-/// How many nodes the plans of a model may have together.
+/// Largest number of nodes that the plans of a model may have together.
 pub(crate) fn max_nodes(model: &ModelProto) -> usize {
     let mut written = 0_usize;
     let main = model.graph.iter().flat_map(|graph| &graph.node);
     let mut open: Vec<&NodeProto> = main.chain(model.functions.iter().flat_map(|it| &it.node)).collect();
     while let Some(node) = open.pop() {
         written += 1;
-        let graphs = node.attribute.iter().flat_map(|it| it.g.as_deref().into_iter().chain(&it.graphs));
-        open.extend(graphs.flat_map(|graph| &graph.node));
+        open.extend(graphs(node).flat_map(|graph| &graph.node));
     }
-    MAX_NODES.max(written.saturating_mul(MAX_TIMES))
+    MAX_NODES.max(written.saturating_mul(MAX_GROWTH))
 }
 
-/// What makes two calls the same: the function and the attributes it is given.
+/// Identity of an instance of a function: the function and its attributes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Key {
+pub(crate) struct InstanceKey {
     index: usize,
     attributes: Vec<Vec<u8>>,
 }
 
-/// A call of a function, with its attributes put in.
+/// A call of a function. References to attributes of the function are replaced in `nodes`.
 pub(crate) struct FunctionCall<'m> {
-    pub(crate) key: Key,
+    pub(crate) key: InstanceKey,
     pub(crate) function: &'m FunctionProto,
     pub(crate) nodes: Vec<NodeProto>,
     pub(crate) imports: Imports,
 }
 
-/// The functions of a model.
+/// The model-local functions of a model.
 pub(crate) struct Functions<'m> {
     list: &'m [FunctionProto],
     names: HashMap<Name<'m>, usize>,
@@ -62,7 +62,7 @@ impl<'m> Functions<'m> {
         Self { list: &model.functions, names, imports: imports(&model.opset_import) }
     }
 
-    /// The call that a node is, where its operator is a function of the model.
+    /// Returns the call if the node's operator is a model-local function.
     pub(crate) fn call(&self, domain: &str, node: &NodeProto) -> Option<FunctionCall<'m>> {
         let index = *self.names.get(&(domain, node.op_type(), node.overload()))?;
         let function = self.list.get(index)?;
@@ -76,18 +76,18 @@ impl<'m> Functions<'m> {
         let nodes = function.node.iter().map(|node| with_attributes(node, &given, 0)).collect();
         let mut all = self.imports.clone();
         all.extend(imports(&function.opset_import));
-        Some(FunctionCall { key: Key { index, attributes }, function, nodes, imports: all })
+        Some(FunctionCall { key: InstanceKey { index, attributes }, function, nodes, imports: all })
     }
 }
 
-/// The versions that operator set imports say.
-pub(crate) fn imports(list: &[typeloom_onnx::messages::OperatorSetIdProto]) -> Imports {
+/// Versions of the imported operator sets, by domain.
+pub(crate) fn imports(list: &[OperatorSetIdProto]) -> Imports {
     let domain = |domain: &str| if domain == "ai.onnx" { String::new() } else { domain.to_owned() };
     list.iter().map(|import| (domain(import.domain()), import.version())).collect()
 }
 
-/// A node of a function's body with references to the function's attributes replaced by their values. A reference
-/// to one that is not given leaves the attribute out.
+/// Replaces references to attributes of the function in a node of its body. An attribute is removed if it refers to one that
+/// the call does not have.
 pub(crate) fn with_attributes(
     node: &NodeProto,
     given: &HashMap<&str, &AttributeProto>,

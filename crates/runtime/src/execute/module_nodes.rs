@@ -1,0 +1,62 @@
+//! Nodes that occur in compiled modules only.
+
+use std::mem::take;
+
+use smallvec::smallvec;
+use typeloom_contracts::datum::Datum;
+
+use super::{Inputs, Results, Run, catch_panic, nested, structural};
+use crate::components::Args;
+use crate::error::{ComponentError, NodeError};
+use crate::plan::{ModuleNode, Plan, PlanStep};
+
+/// Runs a node, which can take its inputs.
+pub(super) fn run(
+    run: &Run<'_>,
+    plan: &Plan,
+    step: &PlanStep,
+    node: &ModuleNode,
+    inputs: &mut Inputs,
+) -> Result<Results, NodeError> {
+    match node {
+        ModuleNode::Method(method) => {
+            for (used, input) in step.inputs.iter().zip(&*inputs) {
+                if let (Some(used), None) = (used, input) {
+                    return Err(NodeError::NoValue(plan.slot(used.slot).name.clone()));
+                }
+            }
+            let outputs = |output: usize| {
+                let slot = step.outputs.get(output).copied().flatten()?;
+                Some(&plan.slot(slot).ty)
+            };
+            let args = Args { inputs, outputs: &outputs, symbols: &run.symbols };
+            let results =
+                catch_panic(NodeError::ComponentPanicked, || method(&args).map_err(NodeError::from))?;
+            let (expected, found) = (step.outputs.len(), results.len());
+            if expected != found {
+                return Err(ComponentError::Count { expected, found }.into());
+            }
+            Ok(results)
+        }
+        ModuleNode::Identity => Ok(smallvec![first(inputs)?]),
+        ModuleNode::Cast(to) => {
+            let input = first(inputs)?;
+            Ok(smallvec![catch_panic(NodeError::ComponentPanicked, || structural::cast(input, to))?])
+        }
+        ModuleNode::Bundle { keys } => Ok(smallvec![structural::bundle(keys, take(inputs))?]),
+        ModuleNode::Unbundle { keys } => structural::unbundle(keys, take(inputs)).map(Results::from_vec),
+        ModuleNode::PeerList(operator) => {
+            let run = || structural::peer_list(operator, take(inputs));
+            Ok(smallvec![catch_panic(NodeError::ComponentPanicked, run)?])
+        }
+        ModuleNode::Send(_) | ModuleNode::Receive(_) => {
+            Err(NodeError::Structure("values are sent and received by parts alone".to_owned()))
+        }
+        ModuleNode::Call(program) => program(take(inputs), run.verify).map(Results::from_vec).map_err(nested),
+    }
+}
+
+fn first(inputs: &mut Inputs) -> Result<Datum, NodeError> {
+    let first = inputs.first_mut().and_then(Option::take);
+    Ok(first.ok_or(ComponentError::Missing(0))?)
+}

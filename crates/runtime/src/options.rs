@@ -1,0 +1,43 @@
+//! Options of a run.
+
+use bytes::Bytes;
+use typeloom_onnx::messages::TensorProto;
+
+/// The values that a run checks against their solved types.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Verify {
+    /// The inputs.
+    #[default]
+    Inputs,
+    /// The inputs and the results of every node.
+    EveryValue,
+}
+
+/// Limits of one run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RunLimits {
+    /// Iterations of all loops together. A loop whose condition is always true does not end by itself.
+    pub iterations: u64,
+    /// Steps of the run. Each execution of a node and each iteration counts as one step. In nested graphs and functions,
+    /// which can run any number of times, so does every [`STEP_BYTES`] of tensors that a node reads or an iteration
+    /// creates. The number of function calls can be exponential in the size of a model.
+    pub steps: u64,
+    /// Bytes of all tensors of the process while the model is prepared and run, see
+    /// [`budget`](typeloom_types::any_tensor::budget). Weights in a mapped file do not count.
+    pub memory: usize,
+}
+
+/// Number of bytes that count as one step.
+pub const STEP_BYTES: u64 = 1 << 12;
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        Self { iterations: 1 << 26, steps: u64::MAX, memory: usize::MAX }
+    }
+}
+
+/// Reads the bytes of a tensor that is stored in another file, or returns the reason why it cannot.
+pub type ExternalData<'a> = dyn Fn(&TensorProto) -> Result<Bytes, String> + 'a;
+
+/// Rejects tensors in other files.
+pub(crate) const NO_EXTERNAL_DATA: &ExternalData<'static> = &|_| Err("no other files are read".to_owned());

@@ -1,0 +1,247 @@
+//! Optimized schedules: constant folding and operator fusion.
+//!
+//! Folding computes nodes whose operands are constant, as long as the results are small. Fusion merges a convolution with the
+//! nodes after it, if each is the only reader of the result before it: that result is never stored.
+//!
+//! **Invariant:** the optimized schedule uses the slots of its plan; none of its steps reads a slot that it does not fill.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use typeloom_contracts::datum::Datum;
+use typeloom_cpu::call::Call;
+use typeloom_cpu::fused::{Absorbed, Fused, Node, Operand};
+use typeloom_solver::value_type::{Dim, ValueType};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_wire::check::to_declared_form;
+
+use crate::plan::{Action, Constant, Kernel, Plan, PlanStep, SlotId, Use};
+
+/// Largest size in bytes of one folded tensor.
+const MAX_FOLDED: usize = 1 << 29;
+
+/// Largest size in bytes of all folded tensors.
+const MAX_FOLDED_TOTAL: usize = 1 << 30;
+
+/// Values that are known before the run.
+struct Known<'p> {
+    stored: HashMap<SlotId, &'p Constant>,
+    /// Folded values that a remaining step reads. Weights that a fused kernel contains are dropped.
+    folded: HashMap<SlotId, Datum>,
+    /// Number of reads of each slot by the remaining steps.
+    reads: HashMap<SlotId, usize>,
+    bytes: usize,
+}
+
+impl<'p> Known<'p> {
+    fn new(plan: &'p Plan) -> Self {
+        let stored = plan.constants.iter().map(|(slot, constant)| (*slot, constant)).collect();
+        let mut known = Self { stored, folded: HashMap::new(), reads: HashMap::new(), bytes: 0 };
+        known.count_reads(
+            plan.written.steps.iter().flat_map(PlanStep::reads).chain(plan.outputs.iter().copied()),
+        );
+        known
+    }
+
+    fn count_reads(&mut self, slots: impl Iterator<Item = SlotId>) {
+        for slot in slots {
+            *self.reads.entry(slot).or_default() += 1;
+        }
+    }
+
+    /// Removes reads, and drops folded values without further reads.
+    fn remove_reads(&mut self, slots: impl Iterator<Item = SlotId>) {
+        for slot in slots {
+            let Some(reads) = self.reads.get_mut(&slot) else { continue };
+            *reads -= 1;
+            if *reads == 0 {
+                self.folded.remove(&slot);
+            }
+        }
+    }
+
+    fn has(&self, slot: SlotId) -> bool {
+        self.stored.contains_key(&slot) || self.folded.contains_key(&slot)
+    }
+
+    fn value(&self, slot: SlotId) -> Option<Datum> {
+        let folded = self.folded.get(&slot).cloned();
+        folded.or_else(|| self.stored.get(&slot).and_then(|constant| constant.value().ok()))
+    }
+}
+
+/// Returns the constants and the steps of the optimized schedule. Constants that the schedule needs are decoded for both
+/// schedules.
+pub(super) fn optimize(plan: &mut Plan) -> (Vec<(SlotId, Datum)>, Vec<PlanStep>) {
+    let mut known = Known::new(plan);
+    let mut steps: Vec<Option<PlanStep>> = Vec::with_capacity(plan.written.steps.len());
+    for step in &plan.written.steps {
+        let is_folded = fold(plan, &mut known, step).is_some();
+        if is_folded {
+            known.remove_reads(step.reads());
+        }
+        steps.push((!is_folded).then(|| step.clone()));
+    }
+    fuse(plan, &mut known, &mut steps);
+    let steps: Vec<PlanStep> = steps.into_iter().flatten().collect();
+    let mut needed: Vec<SlotId> = plan.outputs.clone();
+    needed.extend(steps.iter().flat_map(PlanStep::reads));
+    needed.sort_unstable();
+    needed.dedup();
+    let mut constants: Vec<(SlotId, Datum)> =
+        needed.into_iter().filter_map(|slot| Some((slot, known.value(slot)?))).collect();
+    let folded: Vec<SlotId> = known.folded.into_keys().collect();
+    let ready: HashMap<SlotId, &Datum> = constants.iter().map(|(slot, value)| (*slot, value)).collect();
+    for (slot, constant) in &mut plan.constants {
+        if let Some(value) = ready.get(slot) {
+            *constant = Constant::Ready((*value).clone());
+        }
+    }
+    // An initializer keeps the form in which it is stored; a folded value has the form of a result.
+    for (slot, value) in constants.iter_mut().filter(|(slot, _)| folded.contains(slot)) {
+        *value = to_declared_form(value.clone(), &plan.slot(*slot).ty);
+    }
+    (constants, steps)
+}
+
+/// Computes a node if all of its operands are known and its results are small.
+fn fold(plan: &Plan, known: &mut Known<'_>, step: &PlanStep) -> Option<()> {
+    let Kernel { operator, version, attributes } = kernel(step)?;
+    if !operator.is_repeatable() || !step.inputs.iter().flatten().all(|used| known.has(used.slot)) {
+        return None;
+    }
+    let outputs: Vec<SlotId> = step.outputs.iter().copied().collect::<Option<_>>()?;
+    let mut bytes = known.bytes;
+    for slot in &outputs {
+        bytes = bytes.checked_add(byte_len(&plan.slot(*slot).ty).filter(|len| *len <= MAX_FOLDED)?)?;
+    }
+    if bytes > MAX_FOLDED_TOTAL {
+        return None;
+    }
+    let inputs = step.inputs.iter().map(|used| match used {
+        None => Some(None),
+        Some(used) => known.value(used.slot).map(Some),
+    });
+    let inputs = inputs.collect::<Option<Vec<_>>>()?;
+    let call = Call { version: *version, attributes, inputs, outputs: outputs.len() };
+    // A node that fails here stays in the schedule and fails in the run, which reports the error.
+    let results = catch_unwind(AssertUnwindSafe(|| operator.run(call))).ok()?.ok()?;
+    if results.len() < outputs.len() {
+        return None;
+    }
+    known.bytes = bytes;
+    known.folded.extend(outputs.into_iter().zip(results));
+    Some(())
+}
+
+/// Size in bytes of a tensor of a type without unknown dims.
+fn byte_len(ty: &ValueType) -> Option<usize> {
+    let extents = ty.shape.as_deref()?.iter().map(Dim::fixed).collect::<Option<Vec<_>>>()?;
+    AnyTensor::byte_len(ty.dtype()?, &extents).ok()
+}
+
+/// Merges each convolution with the nodes after it.
+fn fuse(plan: &Plan, known: &mut Known<'_>, steps: &mut [Option<PlanStep>]) {
+    let readers = readers(plan, steps);
+    for at in 0..steps.len() {
+        let Some(step) = &steps[at] else { continue };
+        let Some(first_of) = kernel(step).filter(|kernel| Fused::begins_with(kernel.operator)) else {
+            continue;
+        };
+        let Some(Some(first)) = step.inputs.first().copied() else { continue };
+        let Some(mut fused) = offer(known, step, first_of, None, Fused::prepare) else { continue };
+        let mut inputs = SmallVec::from_iter([Some(first)]);
+        let mut nodes = vec![Arc::clone(&step.info)];
+        let (mut last, mut taken) = (at, vec![at]);
+        while let Some(next) = steps[last].as_ref().and_then(|step| only_reader(step, &readers)) {
+            let Some((reader, kernel)) = steps[next].as_ref().and_then(|it| Some((it, kernel(it)?))) else {
+                break;
+            };
+            let result = steps[last].as_ref().and_then(|step| step.outputs.first().copied().flatten());
+            let absorbed = offer(known, reader, kernel, result, |node| fused.absorb(node));
+            match absorbed {
+                Absorbed::No => break,
+                Absorbed::Whole => {}
+                Absorbed::WithInput(index) => inputs.push(reader.inputs.get(index).copied().flatten()),
+            }
+            nodes.push(Arc::clone(&reader.info));
+            taken.push(next);
+            last = next;
+        }
+        let Some(end) = steps[last].clone() else { continue };
+        let info = nodes.first().map_or_else(|| Arc::clone(&end.info), Arc::clone);
+        let action = Action::Fused(Arc::new((fused, nodes)));
+        let step = PlanStep { info, action, inputs, ..end };
+        known.count_reads(step.reads());
+        for step in taken.into_iter().filter_map(|taken| steps[taken].take()) {
+            known.remove_reads(step.reads());
+        }
+        steps[last] = Some(step);
+    }
+}
+
+fn kernel(step: &PlanStep) -> Option<&Kernel> {
+    if let Action::Kernel(kernel) = &step.action { Some(kernel) } else { None }
+}
+
+/// Readers of a slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// One read by the step at this position.
+    One(usize),
+    /// Several reads, or a read by a nested graph or an output.
+    Many,
+}
+
+fn readers(plan: &Plan, steps: &[Option<PlanStep>]) -> HashMap<SlotId, Reader> {
+    let mut readers = HashMap::new();
+    let mut read = |slot: SlotId, by: Reader| {
+        readers.entry(slot).and_modify(|known| *known = Reader::Many).or_insert(by);
+    };
+    for slot in &plan.outputs {
+        read(*slot, Reader::Many);
+    }
+    for (at, step) in steps.iter().enumerate() {
+        let Some(step) = step else { continue };
+        for used in step.inputs.iter().flatten() {
+            read(used.slot, Reader::One(at));
+        }
+        for (outer, _) in step.action.bodies().flat_map(|body| &body.captures) {
+            read(*outer, Reader::Many);
+        }
+    }
+    readers
+}
+
+/// The step that contains the only read of the only result of another.
+fn only_reader(step: &PlanStep, readers: &HashMap<SlotId, Reader>) -> Option<usize> {
+    let [Some(result)] = step.outputs[..] else { return None };
+    match readers.get(&result) {
+        Some(Reader::One(reader)) => Some(*reader),
+        Some(Reader::Many) | None => None,
+    }
+}
+
+/// Offers a step to a fused kernel, with the operands that are known before the run.
+fn offer<R>(
+    known: &Known<'_>,
+    step: &PlanStep,
+    kernel: &Kernel,
+    result: Option<SlotId>,
+    to: impl FnOnce(&Node<'_>) -> R,
+) -> R {
+    let value = |used: &Option<Use>| used.and_then(|used| known.value(used.slot));
+    // A convolution with a constant input has been folded, so its input is never decoded here.
+    let values: Vec<Option<Datum>> = step.inputs.iter().map(value).collect();
+    let operands = step.inputs.iter().zip(&values).map(|(used, value)| match (used, value) {
+        (None, _) => Operand::Absent,
+        (Some(used), _) if Some(used.slot) == result => Operand::Result,
+        (Some(_), Some(Datum::Tensor(tensor))) => Operand::Constant(tensor),
+        (Some(_), Some(_) | None) => Operand::Unknown,
+    });
+    let inputs: Vec<Operand<'_>> = operands.collect();
+    let Kernel { operator, version, attributes } = kernel;
+    to(&Node { operator, version: *version, attributes, inputs: &inputs, outputs: step.outputs.len() })
+}

@@ -1,0 +1,98 @@
+//! Nodes that occur in compiled modules only: components, messages and structural operators.
+//!
+//! The metadata of a node states its slot, the contract of the slot and the operator that the compiler resolved it to.
+
+use typeloom_contracts::role::Role;
+use typeloom_cpu::attributes::Attributes;
+use typeloom_cpu::ops;
+use typeloom_module::names;
+use typeloom_onnx::messages::NodeProto;
+use typeloom_types::dtype::Dtype;
+use typeloom_types::lattice::lookup_by_id;
+
+use super::{Linked, metadata};
+use crate::components::Components;
+use crate::error::{LinkError, PrepareError};
+use crate::plan::{ModuleNode, NodeInfo, PeerListOperator};
+
+pub(crate) fn string<'n>(node: &'n NodeProto, name: &str) -> Option<&'n str> {
+    let attribute = node.attribute.iter().find(|attribute| attribute.name() == name)?;
+    std::str::from_utf8(attribute.s.as_deref()?).ok()
+}
+
+fn keys(node: &NodeProto) -> Vec<String> {
+    let attribute = node.attribute.iter().find(|attribute| attribute.name() == "keys");
+    let strings = attribute.map(|attribute| attribute.strings.as_slice()).unwrap_or_default();
+    strings.iter().map(|key| String::from_utf8_lossy(key).into_owned()).collect()
+}
+
+/// Resolves a node; `None` for nodes that models have too.
+pub(super) fn resolve(
+    linked: Linked<'_>,
+    node: &NodeProto,
+    info: &NodeInfo,
+) -> Result<Option<ModuleNode>, PrepareError> {
+    if let Some(slot) = &info.on_slot {
+        return Ok(Some(method(linked.components, node, info, slot)?));
+    }
+    let label = || info.label.clone();
+    let unknown = || {
+        let (domain, op) = (info.domain.clone(), info.op.clone());
+        LinkError::UnknownOperator { node: label(), domain, op }
+    };
+    Ok(Some(match (&*info.domain, &*info.op) {
+        (names::TYPES_DOMAIN, "Identity") => ModuleNode::Identity,
+        (names::TYPES_DOMAIN, "Cast") => {
+            let to = string(node, "to").unwrap_or_default();
+            let found = lookup_by_id(to).filter(|node| Dtype::from_node_id(node.id).is_some());
+            ModuleNode::Cast(found.ok_or_else(|| LinkError::NoCast { node: label(), to: to.to_owned() })?)
+        }
+        (names::COMPOSITE_DOMAIN, "Bundle") => ModuleNode::Bundle { keys: keys(node) },
+        (names::COMPOSITE_DOMAIN, "Unbundle") => ModuleNode::Unbundle { keys: keys(node) },
+        // A list of peers has no axes to add or remove.
+        (names::PEERS_DOMAIN, "Identity" | "Squeeze" | "Unsqueeze") => ModuleNode::Identity,
+        (names::PEERS_DOMAIN, op @ ("Slice" | "Gather" | "Concat")) => {
+            let operator = ops::find("", op).ok_or_else(unknown)?;
+            let attributes = Attributes::decode(&node.attribute)?;
+            let all_inputs_are_lists = op == "Concat";
+            ModuleNode::PeerList(PeerListOperator { operator, attributes, all_inputs_are_lists })
+        }
+        (names::WIRE_DOMAIN, op @ ("Send" | "Recv")) => {
+            let wires = linked.wires.ok_or_else(|| LinkError::InParts { node: label() })?;
+            let wire = string(node, "wire").and_then(|wire| wires.get(wire)).ok_or_else(unknown)?.clone();
+            if op == "Send" { ModuleNode::Send(wire) } else { ModuleNode::Receive(wire) }
+        }
+        (names::IMPORT_DOMAIN, "Call") => {
+            let function = string(node, "function").unwrap_or_default();
+            let program = linked.components.linked_function(function);
+            let missing = || LinkError::NoFunction { node: label(), function: function.to_owned() };
+            ModuleNode::Call(program.ok_or_else(missing)?)
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// Resolves a node on a slot to a method of the slot's component.
+fn method(
+    components: &Components,
+    node: &NodeProto,
+    info: &NodeInfo,
+    slot: &str,
+) -> Result<ModuleNode, LinkError> {
+    let label = || info.label.clone();
+    let asks = metadata(node, names::REQUIRED_TRAIT).unwrap_or_default();
+    let unresolved = || LinkError::Unresolved { node: label(), slot: slot.to_owned() };
+    let role = Role::from_trait_name(asks).ok_or_else(unresolved)?;
+    let missing = || LinkError::NoComponent { node: label(), slot: slot.to_owned(), role };
+    let found = components.bindings().get(slot).ok_or_else(missing)?.role;
+    if found != role {
+        let (slot, asks) = (slot.to_owned(), asks.to_owned());
+        return Err(LinkError::Role { node: label(), slot, asks, found });
+    }
+    if metadata(node, names::DISPATCH).is_none() {
+        return Err(unresolved());
+    }
+    let component = components.get(slot).ok_or_else(missing)?;
+    let no_method = || LinkError::NoMethod { node: label(), role, op: node.op_type().to_owned() };
+    component.method(node).map(ModuleNode::Method).ok_or_else(no_method)
+}
