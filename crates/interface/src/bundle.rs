@@ -1,50 +1,50 @@
-//! Interfaces in bundles: out of one process and into another.
+//! Exchange of interfaces between processes, as bundles of a pool.
 
 use typeloom_pool::{Bundle, Digest, ExportError, ImportError, NotPortable, Pool};
 use typeloom_solver::universe::Universe;
 
 use crate::{EncodeError, Interface, NotAnInterface};
 
-/// Why interfaces do not go into a bundle, or do not come out of one.
+/// Error of writing or reading a bundle of interfaces.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BundleError {
-    /// An interface is no portable type.
+    /// An interface has no portable type.
     #[error(transparent)]
     Encode(#[from] EncodeError),
-    /// A type with holes.
+    /// A type contains inference variables.
     #[error(transparent)]
     NotPortable(#[from] NotPortable),
-    /// The types cannot be written.
+    /// The types cannot be exported.
     #[error(transparent)]
     Export(#[from] ExportError),
-    /// The bytes are no bundle.
+    /// The bytes are not a bundle.
     #[error(transparent)]
     Import(#[from] ImportError),
-    /// The bundle carries something else.
+    /// A type of the bundle is not an interface.
     #[error("`{label}` in the bundle is not an interface: {error}")]
     NotAnInterface {
         /// The label of the type.
         label: String,
-        /// Why.
+        /// The error of decoding it.
         error: NotAnInterface,
     },
 }
 
-/// An interface as other processes know it.
+/// An interface with its identity in other processes.
 #[derive(Clone)]
 pub struct Exported {
-    /// What it is called.
+    /// The label in the bundle.
     pub label: String,
-    /// Its parameters.
+    /// The decoded interface.
     pub interface: Interface,
-    /// The digest of its type.
+    /// The digest of the type.
     pub digest: Digest,
-    /// Its type on one line.
+    /// The type on one line.
     pub signature: String,
 }
 
 impl Exported {
-    /// Gives an interface its identity.
+    /// Computes the digest and the signature of an interface.
     ///
     /// # Errors
     /// [`BundleError::Encode`].
@@ -69,7 +69,7 @@ pub fn export_interfaces(interfaces: &[Exported]) -> Result<Bundle, BundleError>
     Ok(pool.export(&roots)?)
 }
 
-/// The interface at a root of an imported bundle.
+/// Decodes the interface at a root of an imported bundle.
 ///
 /// # Errors
 /// [`BundleError::NotAnInterface`].
@@ -80,7 +80,7 @@ pub fn exported(pool: &Pool, root: typeloom_pool::ImportedRoot) -> Result<Export
     Ok(Exported { label: root.label, interface, digest: root.digest, signature })
 }
 
-/// Reads the interfaces in a bundle; symbols come back under letters, as their names are no part of a type.
+/// Reads the interfaces of a bundle. Symbols are named `A`, `B`, ..., because types do not contain their names.
 ///
 /// # Errors
 /// [`BundleError`].

@@ -1,4 +1,4 @@
-//! Edits of serialized models that leave every other byte as it is.
+//! Edits of serialized models that keep every other byte.
 //!
 //! | module | purpose |
 //! |---|---|
