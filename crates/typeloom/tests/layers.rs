@@ -1,32 +1,23 @@
-//! The crate graph runs one way. `ARCHITECTURE.md` draws the picture; this holds the manifests to it.
+//! A crate depends only on crates above it in the code map of `ARCHITECTURE.md`.
 
 #[expect(dead_code, reason = "shared with the other tests of the repository's shape")]
 #[path = "repository/files.rs"]
 mod repository;
 
-use repository::manifest::{self, Manifest};
-use repository::{files, none, read, shown, source};
+use std::sync::OnceLock;
 
-/// The layers from the top down, by folder: a crate needs only crates of layers below its own.
-/// A new crate is placed here first.
-const LAYERS: &[&[&str]] = &[
-    &["cli", "spec", "fuzz-targets"],
-    &["differential"],
-    &["typeloom"],
-    &["report", "components"],
-    &["runtime"],
-    &["wire"],
-    &["compiler"],
-    &["module"],
-    &["interface", "rewrite"],
-    &["ops"],
-    &["solver", "cpu"],
-    &["contracts"],
-    &["onnx"],
-    &["types", "rust-api"],
-    &["pool"],
-    &["term"],
-];
+use repository::manifest::{self, Manifest};
+use repository::{files, none, read, root, shown, source};
+
+/// The crates from the bottom up: the rows of the code map in `ARCHITECTURE.md`.
+fn code_map() -> &'static [String] {
+    static ROWS: OnceLock<Vec<String>> = OnceLock::new();
+    ROWS.get_or_init(|| {
+        let text = read(&root().join("ARCHITECTURE.md"));
+        let rows = text.lines().filter_map(|line| line.strip_prefix("| `crates/")?.split_once('`'));
+        rows.map(|(folder, _)| folder.to_owned()).collect()
+    })
+}
 
 /// Crates that own terminals, files and clocks, and only the command may need.
 const OF_FACES: &[&str] =
@@ -36,13 +27,14 @@ const OF_FACES: &[&str] =
 const OUTSIDE: &[&str] =
     &["std::fs", "std::env", "std::net", "std::process", "std::time", "io::std", "File::"];
 
-fn layer(folder: &str) -> Option<usize> {
-    LAYERS.iter().position(|layer| layer.contains(&folder))
+/// The position of a crate in the code map.
+fn position(folder: &str) -> Option<usize> {
+    code_map().iter().position(|row| row == folder)
 }
 
-/// Crates below the facade: everything that has to stay free of input and output.
+/// Whether a crate is below the facade and must be free of input and output.
 fn is_core(folder: &str) -> bool {
-    layer(folder) > layer("typeloom")
+    position(folder) < position("typeloom")
 }
 
 /// The dependencies of a crate that are crates of the workspace, by folder.
@@ -52,9 +44,9 @@ fn inner<'m>(manifest: &'m Manifest, all: &'m [Manifest]) -> impl Iterator<Item 
 }
 
 #[test]
-fn every_crate_has_a_layer() {
-    let unplaced = manifest::all().into_iter().filter(|manifest| layer(&manifest.folder).is_none());
-    none("crates without a layer", &unplaced.map(|manifest| manifest.folder).collect::<Vec<_>>());
+fn the_code_map_lists_every_crate() {
+    let missing = manifest::all().into_iter().filter(|manifest| position(&manifest.folder).is_none());
+    none("crates missing from the code map", &missing.map(|manifest| manifest.folder).collect::<Vec<_>>());
 }
 
 #[test]
@@ -66,20 +58,20 @@ fn packages_are_named_after_their_folders() {
 }
 
 #[test]
-fn dependencies_point_down() {
+fn dependencies_follow_the_code_map() {
     let all = manifest::all();
     let mut edges = 0;
     let mut upward = Vec::new();
     for manifest in &all {
         for below in inner(manifest, &all) {
             edges += 1;
-            if layer(below) <= layer(&manifest.folder) {
+            if position(below) >= position(&manifest.folder) {
                 upward.push(format!("{} -> {below}", manifest.folder));
             }
         }
     }
     assert!(edges > 0, "no dependency between crates was read");
-    none("dependencies that do not point down", &upward);
+    none("dependencies against the order of the code map", &upward);
 }
 
 #[test]
