@@ -7,6 +7,9 @@ use typeloom_term::{
 
 use crate::item::{Param, ParamKind, Type};
 
+/// Generic arguments with the names they belong to.
+type NamedArguments = Vec<(Name, GenericArg<Boxed>)>;
+
 /// A parameter as an argument.
 pub(crate) fn param_arg(
     cx: &Boxed,
@@ -113,7 +116,7 @@ pub(crate) fn values<'a>(
 pub(crate) fn binder<'p>(
     cx: &Boxed,
     params: impl IntoIterator<Item = &'p Param>,
-) -> Result<(Arity, Vec<(Name, GenericArg<Boxed>)>), TermError> {
+) -> Result<(Arity, NamedArguments), TermError> {
     let mut arity = Arity::NONE;
     let mut bound = Vec::new();
     for param in params {

@@ -23,6 +23,9 @@ use crate::prove::variance::Variances;
 use crate::std_facts::{self, std_facts};
 use crate::terms::{param, values};
 
+/// The generic arguments of one name.
+type Arguments<'t> = &'t [GenericArg<Boxed>];
+
 /// Values of pattern variables.
 pub(crate) type Bindings = HashMap<Symbol, GenericArg<Boxed>>;
 
@@ -224,7 +227,7 @@ pub(crate) fn matches_arg(
             continue;
         }
         // The lists of arguments that have to match.
-        let lists: Vec<(&[GenericArg<Boxed>], &[GenericArg<Boxed>])> = match (&pattern, &term) {
+        let lists: Vec<(Arguments<'_>, Arguments<'_>)> = match (&pattern, &term) {
             (GenericArg::Ty(p), GenericArg::Ty(t)) => match (p.data(), t.data()) {
                 (TyData::Apply(p), TyData::Apply(t)) if p.name == t.name => vec![(p.args, t.args)],
                 (TyData::Alias(p), TyData::Alias(t)) if p.name == t.name => vec![(p.args, t.args)],

@@ -192,7 +192,7 @@ impl<'d, 'a> Scope<'d, 'a> {
             Some(cause) => format!("{shown}, {cause}"),
             None => shown.to_owned(),
         };
-        Mark { part: self.part(port), text: text, primary }
+        Mark { part: self.part(port), text, primary }
     }
 
     /// The printed node of a step with marks.
