@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use typeloom_runtime::options::Verify;
-use typeloom_solver::model::{Mode, Options};
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
+use typeloom_runtime::options::Verify;
+use typeloom_solver::model::{Mode, Options};
 
 use crate::cases::{self, Case};
 use crate::compare;

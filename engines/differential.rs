@@ -7,16 +7,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use typeloom_runtime::options::Verify;
-use typeloom_runtime::session::Session;
-use typeloom_solver::model::Options;
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::dtype::Dtype;
 use typeloom_cpu::value::Value;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
+use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Port;
+use typeloom_runtime::session::Session;
+use typeloom_solver::model::Options;
 use typeloom_solver::value_type::Dim;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 use crate::compare;
 use crate::worker::{Verdict, Worker};
@@ -405,7 +405,7 @@ fn input(port: &Port) -> Option<AnyTensor> {
         F32 => f32, F64 => f64, I8 => i8, I16 => i16, I32 => i32, I64 => i64, U8 => u8, U16 => u16,
         U32 => u32, U64 => u64
     )
-    .or_else(|| compare::cast(&AnyTensor::from_vec(&shape, (0..count).map(number).collect()).ok()?, *dtype))
+    .or_else(|| compare::cast(&AnyTensor::from_vec(&shape, (0..count).map(number).collect()).ok()?, dtype))
 }
 
 /// The first word of the jobs; the rest is the graph's number in the list, and an element type.

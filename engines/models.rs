@@ -6,13 +6,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use typeloom_runtime::options::Verify;
-use typeloom_runtime::session::Session;
-use typeloom_solver::model::Options;
 use typeloom::ModelProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
+use typeloom_runtime::options::Verify;
+use typeloom_runtime::session::Session;
+use typeloom_solver::model::Options;
 
 use crate::whole;
 use crate::worker::{Verdict, Worker};
@@ -38,7 +38,8 @@ pub(crate) fn answer(engine: &Arc<dyn Engine>, name: &str) -> Verdict {
 
 fn judge(engine: &Arc<dyn Engine>, model: &ModelProto) -> Result<Verdict, String> {
     let bytes = model.encode_to_vec();
-    let mut checked = typeloom_ops::check::check(&bytes, &Options::default()).map_err(|error| error.to_string())?;
+    let mut checked =
+        typeloom_ops::check::check(&bytes, &Options::default()).map_err(|error| error.to_string())?;
     let no_files = |_: &_| Err("no other files are read".to_owned());
     let session = Session::of_checked(&mut checked, &no_files).map_err(|error| error.to_string())?;
     let inputs = whole::inputs(session.inputs());

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
+use typeloom_runtime::engine::Engine;
+use typeloom_runtime::engine::session::EngineSession;
 use typeloom_runtime::options::Verify;
 use typeloom_solver::model::Options;
 use typeloom_types::any_tensor::AnyTensor;
-use typeloom_runtime::engine::Engine;
-use typeloom_runtime::engine::session::EngineSession;
 
 use crate::worker::{SERVE, Verdict, Worker, serve};
 use crate::{conformance, differential, models};
@@ -51,7 +51,8 @@ pub(crate) fn main(floor: f64, make: fn() -> Result<Arc<dyn Engine>, String>) ->
 fn outlive(engine: Arc<dyn Engine>) -> Result<(), String> {
     const TEXT: &str = "<ir_version: 10, opset_import: [\"\" : 18]> g (float[4, 3000] x) => (y, z) { y = Add(x, x) z = Identity(x) }";
     let bytes = typeloom_onnx::text::model_bytes(TEXT).map_err(|error| error.to_string())?;
-    let mut checked = typeloom_ops::check::check(&bytes, &Options::default()).map_err(|error| error.to_string())?;
+    let mut checked =
+        typeloom_ops::check::check(&bytes, &Options::default()).map_err(|error| error.to_string())?;
     let no_files = |_: &_| Err("no other files are read".to_owned());
     let session = EngineSession::of_checked(engine, &mut checked, &no_files, Verify::Inputs);
     let session = session.map_err(|error| error.to_string())?;

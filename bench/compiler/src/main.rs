@@ -18,12 +18,12 @@ use std::process::Command;
 
 use cpu_time::ThreadTime;
 use typeloom_compiler::compiler::Compiler;
+use typeloom_contracts::backend::GraphExecutor;
+use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_module::module::Module;
 use typeloom_module::program::{Program as _, ProgramIr};
-use typeloom_contracts::backend::GraphExecutor;
-use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_onnx::messages::{AttributeProto, GraphProto};
 
 /// What tells the GNU allocator to keep its pages, and a process that it runs under that.

@@ -15,13 +15,13 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use typeloom_compiler::compiler::Compiler;
-use typeloom_module::graph::Graph;
-use typeloom_module::graph::operators::OperatorMethods;
-use typeloom_module::module::Module;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops::{self, Operator};
 use typeloom_cpu::value::Value;
+use typeloom_module::graph::Graph;
+use typeloom_module::graph::operators::OperatorMethods;
+use typeloom_module::module::Module;
 use typeloom_onnx::messages::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto,
 };

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use crate::contender::Threads;
 use anyhow::{Context, Result};
-use typeloom_onnx::messages::TensorProto;
-use typeloom_types::dtype::Dtype;
 use typeloom::{GraphProto, ModelProto};
+use typeloom_onnx::messages::TensorProto;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{read, type_proto};
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::prost::bytes::Bytes;
+use typeloom_types::dtype::Dtype;
 
 /// What a model is there for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,16 +10,16 @@ use anyhow::{Context, Result, anyhow, bail};
 use tract_onnx::prelude::{
     Framework as _, InferenceModelExt as _, IntoRunnable as _, IntoTValue, TValue, TVec, Tensor,
 };
-use typeloom_runtime::options::Verify;
-use typeloom_runtime::session::Session;
-use typeloom_solver::model::{Checked, Options};
-use typeloom_types::any_tensor::AnyTensor;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::prost::bytes::Bytes;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
 use typeloom_runtime::options::RunLimits;
+use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Port;
+use typeloom_runtime::session::Session;
+use typeloom_solver::model::{Checked, Options};
+use typeloom_types::any_tensor::AnyTensor;
 
 use crate::contender::Contender;
 use crate::library;

@@ -38,8 +38,7 @@ fn compiled(case: &Case, inputs: HashMap<String, Value>) -> Result<[Vec<(String,
     let artifact = compiler.compile(bytes.as_slice()).map_err(|error| format!("compiling: {error}"))?;
     let executor =
         Executor::new(&artifact, &Components::new()).map_err(|error| format!("linking: {error}"))?;
-    let inputs: HashMap<String, Datum> =
-        inputs.into_iter().map(|(name, value)| (name, value)).collect();
+    let inputs: HashMap<String, Datum> = inputs.into_iter().map(|(name, value)| (name, value)).collect();
     let run = |verify| executor.run(inputs.clone(), verify).map_err(|error| format!("running: {error}"));
     Ok([run(Verify::EveryValue)?.outputs, run(Verify::Inputs)?.outputs])
 }

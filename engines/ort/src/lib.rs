@@ -10,17 +10,18 @@
 //! ```no_run
 //! use std::sync::Arc;
 //!
-//! use typeloom_runtime::engine::session::EngineSession;
-//! use typeloom::{Options, Verify};
+//! use typeloom::run::engine::session::EngineSession;
+//! use typeloom::check::Options;
+//! use typeloom::run::Verify;
 //! use typeloom_ort::Ort;
 //!
 //! let engine = Arc::new(Ort::load("libonnxruntime.so".as_ref())?);
-//! let bytes = typeloom_onnx::text::model_bytes(
+//! let bytes = typeloom::onnx::model_from_text(
 //!     r#"<ir_version: 10, opset_import: ["" : 18]> g (float[N, 2] x) => (y) { y = Add(x, x) }"#,
 //! )?;
-//! let mut checked = typeloom_ops::check::check(&bytes, &Options::default())?;
+//! let mut checked = typeloom::check(&bytes, &Options::default())?;
 //! let no_files = |_: &_| Err("no other files are read".to_owned());
-//! let session = EngineSession::of_checked(engine, &mut checked, &no_files, Verify::Inputs)?;
+//! let session = EngineSession::of_checked(engine, checked.solved(), &no_files, Verify::Inputs)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -37,15 +38,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ort::environment::Environment;
 use ort::logging::LogLevel;
 use ort::session::{Session, SessionInputValue};
-use ort::value::ValueType;
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::dtype::Dtype;
-use typeloom::ModelProto;
 use ort::value::ValueType as OrtType;
-use typeloom::{AnyTensor, Dtype, ModelProto};
+use typeloom::ModelProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
 use typeloom_solver::value_type::{Dim, Element, ValueType};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 /// The engine.
 pub struct Ort {
@@ -124,7 +123,8 @@ impl Engine for Ort {
             builder = builder.with_intra_threads(threads).map_err(|error| error.to_string())?;
         }
         let session = builder.commit_from_memory(&bytes).map_err(|error| error.to_string())?;
-        let types = session.outputs().iter().map(|it| (it.name().to_owned(), value_type(it.dtype()))).collect();
+        let types =
+            session.outputs().iter().map(|it| (it.name().to_owned(), value_type(it.dtype()))).collect();
         Ok(Loaded { program: Box::new(Running { session: Mutex::new(session) }), types })
     }
 }

@@ -1,9 +1,9 @@
 //! What is known of ONNX Runtime 1.31 that its own messages do not say: operators that it would take and compute as something else.
 //! Each line comes from a recorded case, or from a graph of the tests on which it and the embedded backend differ.
 
-use typeloom_types::dtype::Dtype;
 use typeloom_runtime::engine::Offer;
 use typeloom_solver::value_type::{Dim, ValueType};
+use typeloom_types::dtype::Dtype;
 
 /// Why a node is not offered.
 pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {

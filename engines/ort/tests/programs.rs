@@ -14,8 +14,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
-use typeloom_solver::model::Options;
-use typeloom_types::any_tensor::AnyTensor;
 use typeloom_cpu::value::Value;
 use typeloom_differential::choices::Choices;
 use typeloom_differential::generate::{Case, Declarations, generate};
@@ -24,6 +22,8 @@ use typeloom_differential::program::{Node, Program};
 use typeloom_onnx::messages::{ModelProto, ValueInfoProto, read};
 use typeloom_ort::Ort;
 use typeloom_runtime::engine::Engine as _;
+use typeloom_solver::model::Options;
+use typeloom_types::any_tensor::AnyTensor;
 use worker::{SERVE, Verdict, Worker, serve};
 
 /// How many programs a run has.

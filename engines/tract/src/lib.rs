@@ -42,12 +42,12 @@ use tract_onnx::prelude::{
 };
 use tract_onnx::tract_core::optim::Optimizer;
 use tract_onnx::tract_hir::infer::Factoid as _;
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::dtype::Dtype;
 use typeloom::ModelProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
 use typeloom_solver::value_type::{Dim, Element, ValueType};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 /// How often tract may rewrite a model, beside what its nodes allow.
 const STEPS: usize = 500;

@@ -1,10 +1,10 @@
 //! What is known of tract 0.23.9 that its own messages do not say: operators that it would take and compute as something else.
 //! Each line comes from a recorded case, or from a graph of the tests on which it and the embedded backend differ.
 
-use typeloom_types::dtype::Dtype;
 use typeloom::NodeProto;
 use typeloom_runtime::engine::Offer;
 use typeloom_solver::value_type::{Dim, ValueType};
+use typeloom_types::dtype::Dtype;
 
 /// Why a node is not offered.
 pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {

@@ -19,11 +19,11 @@
 use std::collections::{HashMap, HashSet};
 
 use half::f16;
-use typeloom_types::dtype::Dtype;
 use typeloom::{GraphProto, ModelProto, NodeProto};
 use typeloom_onnx::messages::{AttributeProto, OperatorSetIdProto, TensorProto, attribute_proto, type_proto};
 use typeloom_ops::table::{Found, Table};
 use typeloom_solver::signature::Arity;
+use typeloom_types::dtype::Dtype;
 
 /// What the names of added values begin with. No model has it twice in a row by chance.
 const OURS: &str = "typeloom/tract/";

@@ -16,18 +16,18 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use typeloom::host::{Durability, FileJournal, SystemClock, incarnation};
-use typeloom_compiler::artifact::Artifact;
-use typeloom_compiler::bindings::Bindings;
-use typeloom_compiler::compiler::Compiler;
-use typeloom_contracts::model::Model;
-use typeloom_runtime::options::Verify;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom::module::Artifact;
+use typeloom::module::Bindings;
+use typeloom::module::Compiler;
+use typeloom::run::host::{Durability, FileJournal, SystemClock, incarnation};
+use typeloom::types::AnyTensor;
 use typeloom::{Aggregator, Graph, Module, PeerId};
+use typeloom_contracts::datum::{Datum, Multiaddress};
+use typeloom_contracts::model::Model;
 use typeloom_libp2p::{Identity, Libp2p, Options, address, show_address};
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::part::Part;
-use typeloom_contracts::datum::{Datum, Multiaddress};
+use typeloom_runtime::options::Verify;
 use typeloom_wire::endpoint::{Config, Endpoint, Parts};
 use typeloom_wire::envelope::RunId;
 

@@ -7,7 +7,7 @@
 //! ```no_run
 //! use std::sync::Arc;
 //!
-//! use typeloom::host::{Durability, FileJournal, SystemClock, incarnation};
+//! use typeloom::run::host::{Durability, FileJournal, SystemClock, incarnation};
 //! use typeloom_wire::endpoint::{Config, Endpoint, Parts};
 //! use typeloom_libp2p::{Identity, Libp2p, Options, address};
 //!

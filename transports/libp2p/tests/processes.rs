@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use child::{Child, Folder, LOOPBACK, identity};
-use typeloom::host::SystemClock;
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::dtype::Dtype;
 use typeloom::PeerId;
+use typeloom::run::host::SystemClock;
+use typeloom::types::AnyTensor;
+use typeloom::types::Dtype;
+use typeloom_contracts::datum::Datum;
 use typeloom_libp2p::{Libp2p, Options, StartError, address};
 use typeloom_onnx::messages::{TypeProto, type_proto};
-use typeloom_contracts::datum::Datum;
 use typeloom_wire::delivery::{Effects, Wanted};
 use typeloom_wire::endpoint::{Config, Endpoint, Parts, Retry};
 use typeloom_wire::envelope::{PortId, RunId};

@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use typeloom::PeerId;
-use typeloom::host::{Durability, FileJournal, SystemClock};
-use typeloom_libp2p::Identity;
+use typeloom::run::host::{Durability, FileJournal, SystemClock};
 use typeloom_contracts::datum::Datum;
+use typeloom_libp2p::Identity;
 use typeloom_wire::delivery::Wanted;
 use typeloom_wire::endpoint::{Config, Endpoint, Parts};
 use typeloom_wire::memory::LocalNetwork;

@@ -14,12 +14,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use typeloom::PeerId;
-use typeloom::host::{Durability, FileJournal, SystemClock};
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::dtype::Dtype;
+use typeloom::run::host::{Durability, FileJournal, SystemClock};
+use typeloom::types::AnyTensor;
+use typeloom::types::Dtype;
+use typeloom_contracts::datum::{Datum, Multiaddress};
 use typeloom_libp2p::{Identity, Libp2p, Options, address, show_address};
 use typeloom_onnx::messages::{TypeProto, type_proto};
-use typeloom_contracts::datum::{Datum, Multiaddress};
 use typeloom_wire::delivery::{Effects, Wanted};
 use typeloom_wire::endpoint::{Config, Endpoint, Parts};
 use typeloom_wire::envelope::{PortId, RunId};
