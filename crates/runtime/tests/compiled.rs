@@ -38,7 +38,7 @@ fn compiled(case: &Case, inputs: HashMap<String, Value>) -> Result<[Vec<(String,
     let artifact = compiler.compile(bytes.as_slice()).map_err(|error| format!("compiling: {error}"))?;
     let executor =
         Executor::new(&artifact, &Components::new()).map_err(|error| format!("linking: {error}"))?;
-    let inputs: HashMap<String, Datum> = inputs.into_iter().map(|(name, value)| (name, value)).collect();
+    let inputs: HashMap<String, Datum> = inputs.into_iter().collect();
     let run = |verify| executor.run(inputs.clone(), verify).map_err(|error| format!("running: {error}"));
     Ok([run(Verify::EveryValue)?.outputs, run(Verify::Inputs)?.outputs])
 }
@@ -65,7 +65,7 @@ fn compiled_programs_give_what_sessions_give() {
         let Ok(inputs) = case.inputs(&session) else { continue };
         let run = |verify| {
             let outputs = session.run(inputs.clone(), verify).ok()?.outputs.into_iter();
-            Some(outputs.map(|(name, value)| (name, value)).collect::<Vec<_>>())
+            Some(outputs.collect::<Vec<_>>())
         };
         let (Some(watched), Some(fast)) = (run(Verify::EveryValue), run(Verify::Inputs)) else { continue };
         compared += 1;
