@@ -1,4 +1,4 @@
-//! Attention and what belongs to it.
+//! Attention, rotary embeddings and linear attention.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -20,7 +20,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("LinearAttention", linear_attention),
 ];
 
-/// A number of heads, which must divide a width.
+/// Validates that the number of heads divides a width.
 fn heads(call: &Call<'_>, name: &'static str, width: usize) -> Result<usize, Fault> {
     let heads = call.attributes.int(name)?.ok_or(Fault::MissingAttribute(name))?;
     match usize::try_from(heads) {
@@ -43,7 +43,7 @@ fn with_heads(call: &Call<'_>, index: usize, name: &'static str) -> Result<AnyTe
     }
 }
 
-/// Which keys a query may see, as something that is added to its scores.
+/// Additive attention bias: the mask of the keys each query may attend to.
 fn bias(call: &Call<'_>, shape: [usize; 4], past: usize) -> Result<Vec<f64>, Fault> {
     let [batches, heads, queries, keys] = shape;
     let mut bias = vec![0.0; count(&shape)];
@@ -57,7 +57,7 @@ fn bias(call: &Call<'_>, shape: [usize; 4], past: usize) -> Result<Vec<f64>, Fau
         };
         let own = mask.shape().last().copied().unwrap_or(1);
         if own < keys && own != 1 {
-            // Keys that the mask does not reach are closed.
+            // Keys past the end of a short mask are masked out.
             let mut rest = mask.shape().to_vec();
             if let Some(last) = rest.last_mut() {
                 *last = keys - own;
@@ -167,7 +167,7 @@ fn attention(call: &mut Call<'_>) -> Outcome {
             scores.iter_mut().zip(bias).for_each(|(score, bias)| *score = score.plus(T::from_f64(*bias)));
             show(2, &scores);
             for row in scores.chunks_exact_mut(keys.max(1)) {
-                // A query that sees nothing attends to nothing.
+                // A fully masked query yields zeros.
                 if row.iter().all(|score| *score == T::LOWEST) {
                     row.fill(T::ZERO);
                 } else {
@@ -194,7 +194,7 @@ fn rotary_embedding(call: &mut Call<'_>) -> Outcome {
     let rotated = usize::try_from(call.int("rotary_embedding_dim", 0)?).unwrap_or(0);
     let x = call.tensor(0)?;
     let is_flat = x.rank() == 3;
-    // As `[batch, sequence, heads, size]`, which is what a flat input is already.
+    // Transposed to `[batch, sequence, heads, size]`, which is the layout of a flat input.
     let (batches, sequence, heads, size) = match *x.shape() {
         [batches, heads, sequence, size] => (batches, sequence, heads, size),
         [batches, sequence, width] => {
@@ -247,7 +247,7 @@ fn rotary_embedding(call: &mut Call<'_>) -> Outcome {
     one(of_f64s(x.dtype(), x.shape(), &out)?)
 }
 
-/// Attention by a state that every token updates.
+/// Linear attention: a recurrent state updated by every token.
 fn linear_attention(call: &mut Call<'_>) -> Outcome {
     let (q, k, v) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
     let (&[batches, length, q_width], &[_, _, k_width], &[_, _, v_width]) = (q.shape(), k.shape(), v.shape())

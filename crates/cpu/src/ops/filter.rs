@@ -1,11 +1,11 @@
-//! The weights of a convolution, prepared once, and their application.
+//! Prepared convolution weights and their application.
 //!
-//! A convolution is a product: of the weights, one row for each channel that is made, and of columns that hold what each
-//! window sees. The columns are never written out whole: the product asks for a few at a time, and all that it needs to find
-//! their elements is two lists of offsets, one for the places in a window and one for the windows, which add up. Where windows
-//! reach beyond the input, a copy with a border of zeros is made first.
+//! A convolution is a matrix product of the weights (one row per output channel) and the `im2col` columns of
+//! the input. The columns are never materialised as a whole: the product reads blocks of them through two
+//! lists of offsets, one per kernel position and one per window, whose sum is the element offset. If windows
+//! reach past the input, it is first copied with a border of zeros.
 //!
-//! Where a channel is made of one channel alone, there is no product to speak of; planes are added up row by row.
+//! Depthwise convolutions do not use a product. They accumulate plane by plane and row by row.
 
 use pulp::Arch;
 use rayon::prelude::*;
@@ -24,16 +24,15 @@ use crate::product::{self, Columns, Finish, Job, Memory, Offsets, Rows, Steps};
 use crate::shape::{count, each_strided, extents, strides};
 use crate::threads;
 
-/// How many elements are worth a thread of their own.
+/// Minimum number of elements for which splitting across threads pays.
 const WORTH: usize = 1 << 18;
 
-/// Up to so many channels that are made of one channel, planes are added up.
+/// Maximum number of output channels per single-channel group that are accumulated plane by plane.
 const FEW: usize = 3;
 
-/// Weights that are ready to be applied.
+/// Weights packed for the kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
-    /// The shape of the weights.
     shape: Vec<usize>,
     groups: usize,
     weights: Weights,
@@ -41,24 +40,24 @@ pub(crate) struct Filter {
 
 #[derive(Clone, Debug)]
 enum Weights {
-    /// One matrix for each group.
+    /// One packed matrix per group.
     F32(Vec<Rows<f32>>),
     F64(Vec<Rows<f64>>),
     I32(Vec<Rows<i32>>),
-    /// One plane at a time.
+    /// Depthwise: one plane at a time.
     Planes(AnyTensor),
 }
 
-/// What is done with the sums of a convolution.
+/// Epilogue applied to the sums of a convolution.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finishing<'a> {
-    /// A factor for each channel.
+    /// Scale per channel.
     pub(crate) scale: Option<&'a AnyTensor>,
-    /// A number for each channel that is added.
+    /// Bias per channel.
     pub(crate) offset: Option<&'a AnyTensor>,
-    /// A tensor of the result's shape that is added.
+    /// Addend of the result's shape.
     pub(crate) addend: Option<&'a AnyTensor>,
-    /// The bounds that the results are held to.
+    /// Clamp bounds of the results.
     pub(crate) bounds: Option<(f64, f64)>,
 }
 
@@ -66,7 +65,7 @@ impl Finishing<'_> {
     pub(crate) const NONE: Self = Self { scale: None, offset: None, addend: None, bounds: None };
 }
 
-/// The number of groups, checked against the channels.
+/// Number of groups, validated against the channel counts.
 pub(super) fn groups(attributes: &Attributes, channels: usize, outputs: usize) -> Result<usize, Fault> {
     let group = attributes.int("group")?.unwrap_or(1);
     match usize::try_from(group) {
@@ -77,7 +76,7 @@ pub(super) fn groups(attributes: &Attributes, channels: usize, outputs: usize) -
     }
 }
 
-/// The shape of the windows: that of the weights, which the attribute has to agree with.
+/// Kernel shape: that of the weights, which the attribute must match.
 pub(super) fn kernel_shape(attributes: &Attributes, weights: &[usize]) -> Result<Vec<usize>, Fault> {
     let own = weights[2..].to_vec();
     match attributes.ints("kernel_shape")? {
@@ -96,7 +95,7 @@ pub(super) fn check_rank(x: &[usize], w: &[usize]) -> Result<(), Fault> {
 }
 
 impl Filter {
-    /// Prepares weights.
+    /// Packs weights.
     pub(crate) fn of(attributes: &Attributes, w: &AnyTensor) -> Result<Self, Fault> {
         let shape = w.shape().to_vec();
         if shape.len() < 3 {
@@ -118,12 +117,11 @@ impl Filter {
         Ok(Self { shape, groups, weights })
     }
 
-    /// The shape of the weights.
     pub(crate) fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The element type of weights and input.
+    /// Element type of weights and input.
     pub(crate) fn dtype(&self) -> Dtype {
         match &self.weights {
             Weights::F32(_) => Dtype::F32,
@@ -133,7 +131,7 @@ impl Filter {
         }
     }
 
-    /// The windows over an input, and the shape of the result.
+    /// Windows over an input, and the shape of the result.
     fn geometry(&self, call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), Fault> {
         let shape = &self.shape;
         check_rank(x.shape(), shape)?;
@@ -147,7 +145,7 @@ impl Filter {
         Ok((windows, result))
     }
 
-    /// The shape of the result for an input.
+    /// Shape of the result for an input shape.
     pub(crate) fn result_shape(&self, call: &Call<'_>, x: &AnyTensor) -> Result<Vec<usize>, Fault> {
         self.geometry(call, x).map(|(_, shape)| shape)
     }
@@ -184,7 +182,7 @@ fn rows<T: Lane>(w: &AnyTensor, groups: usize, made: usize, depth: usize) -> Res
     })
 }
 
-/// [`Finishing`] on elements of one type.
+/// [`Finishing`] converted to one element type.
 fn finish<'a, T: Number>(finishing: &Finishing<'a>) -> Result<Finish<'a, T>, Fault> {
     let list = |tensor: Option<&'a AnyTensor>| tensor.map(AnyTensor::as_slice::<T>).transpose();
     Ok(Finish {
@@ -195,14 +193,14 @@ fn finish<'a, T: Number>(finishing: &Finishing<'a>) -> Result<Finish<'a, T>, Fau
     })
 }
 
-/// An input whose planes hold everything that windows see.
+/// An input whose planes contain every element that the windows read.
 struct Framed<'a, T> {
     data: &'a [T],
-    /// The extents of a plane.
+    /// Extents of a plane.
     extents: Vec<usize>,
 }
 
-/// Runs something on the input with a border of zeros, where windows reach beyond it, and with `slack` elements behind it.
+/// Calls a function with the input, zero-padded if windows reach past it, followed by `slack` extra elements.
 fn framed<T: Number, R>(
     windows: &Windows,
     x: &AnyTensor,
@@ -306,7 +304,8 @@ fn multiplied<T: Lane + Memory>(
     })
 }
 
-/// Whether windows are read where they lie: they slide by one along every axis, and few columns lie between their rows.
+/// Whether windows can be read without packing: stride 1 along every axis and few unused columns between
+/// rows.
 fn slides(windows: &Windows) -> bool {
     let reach = windows.reach();
     let columns: usize = windows.output.iter().take(1).chain(reach.iter().skip(1)).product();
@@ -384,7 +383,7 @@ fn row<T: Number>(out: &mut [T], plane: &[T], start: usize, step: usize, within:
     }
 }
 
-/// Finishes the sums of one channel.
+/// Applies the epilogue to the sums of one channel.
 #[inline(always)]
 fn finish_plane<T: Number>(out: &mut [T], finish: &Finish<'_, T>) {
     let scale = finish.scale.and_then(|list| list.first()).copied();

@@ -1,4 +1,4 @@
-//! Reading elements at computed places.
+//! Indexed reads: the gather family.
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, integers, one};
@@ -9,7 +9,7 @@ use crate::shape::{around, axis, count, each_index, strides};
 pub(super) const OPERATORS: &[Operator] =
     &[native("Gather", gather), native("GatherElements", gather_elements), native("GatherND", gather_nd)];
 
-/// An index that may count from the end.
+/// Normalises a possibly negative index.
 pub(super) fn place(index: i64, extent: usize) -> Result<usize, Fault> {
     typeloom_types::shape::position(index, extent)
         .map_or_else(|| invalid(format!("index {index} is outside extent {extent}")), Ok)

@@ -1,7 +1,7 @@
-//! Images: from files of several formats to pixels, by the `image` crate.
+//! Image decoding by the `image` crate.
 //!
-//! JPEG 2000 is refused by name: there is no maintained decoder of it without foreign code. Lossy formats leave some freedom to
-//! decoders, so that pixels of a JPEG differ by a few steps from those of another library.
+//! JPEG 2000 is rejected explicitly: no maintained pure Rust decoder exists. JPEG leaves some freedom to
+//! decoders, so its pixels can differ slightly from those of another library.
 
 use std::io::Cursor;
 
@@ -16,7 +16,7 @@ use crate::error::{Fault, invalid};
 
 pub(super) const OPERATORS: &[Operator] = &[native("ImageDecoder", decode)];
 
-/// How JPEG 2000 begins: as a file, and as a bare stream.
+/// Signatures of JPEG 2000: file format and raw codestream.
 const JPEG_2000: [&[u8]; 2] = [b"\0\0\0\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51"];
 
 fn decode(call: &mut Call<'_>) -> Outcome {
@@ -67,7 +67,7 @@ fn decoded(bytes: &[u8]) -> Result<DynamicImage, Fault> {
     reader.decode().map_err(failed)
 }
 
-/// Brightness by the weights of ITU-R 601, rounded, as the reference computes it.
+/// Luma with ITU-R 601 weights, rounded as in the reference implementation.
 fn luma([red, green, blue]: [u8; 3]) -> u8 {
     let [red, green, blue] = [red, green, blue].map(u32::from);
     u8::try_from((red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16).unwrap_or(u8::MAX)

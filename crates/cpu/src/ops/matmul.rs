@@ -1,4 +1,4 @@
-//! Products of matrices, and of stacks of them.
+//! Matrix products, batched and quantised.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -15,7 +15,7 @@ use crate::shape::{broadcast, broadcast_strides, count, each_index};
 pub(super) const OPERATORS: &[Operator] =
     &[widened("MatMul", matmul), widened("Gemm", gemm), native("MatMulInteger", matmul_integer)];
 
-/// The product of stacks of matrices, whose outer axes broadcast; a vector is a row or a column.
+/// Batched matrix product with broadcast outer axes; a vector is a row or a column.
 pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, Fault> {
     if a.rank() == 0 || b.rank() == 0 {
         return invalid("a single number is no matrix");
@@ -44,7 +44,7 @@ pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, Fault>
             if out.is_empty() {
                 return;
             }
-            // One large product instead of many small ones, where the right side is shared.
+            // A shared right side allows one large product instead of many small ones.
             if outer_b.is_empty() {
                 let rows = count(&outer) * m;
                 complete = product::multiply(
@@ -113,8 +113,8 @@ fn gemm(call: &mut Call<'_>) -> Outcome {
     })
 }
 
-/// A tensor of 8-bit numbers minus its zero point, as 32-bit numbers. The zero point is one number, or one for each
-/// index of `axis`.
+/// Subtracts the zero point from a tensor of 8-bit integers, as `i32`. The zero point is a scalar, or one
+/// value per index of `axis`.
 pub(crate) fn centred(x: &AnyTensor, zero: Option<&AnyTensor>, axis: usize) -> Result<AnyTensor, Fault> {
     if !matches!(x.dtype(), Dtype::U8 | Dtype::I8) {
         return Err(Fault::Dtype(x.dtype()));

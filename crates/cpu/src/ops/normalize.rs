@@ -1,4 +1,4 @@
-//! Normalisation over batches, channels, groups and the last axes.
+//! Normalisation: batch, instance, group, layer, RMS and local response.
 
 use pulp::Arch;
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ use crate::error::{Fault, invalid};
 use crate::shape::{around, axes, axis, broadcast, count};
 use crate::threads;
 
-/// How many elements are worth threads.
+/// Minimum number of elements for which splitting across threads pays.
 const WORTH: usize = 1 << 17;
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -56,12 +56,12 @@ fn batch_normalization(call: &mut Call<'_>) -> Outcome {
     } else {
         call.flag("training_mode", false)?
     };
-    // Up to version 8 outputs beyond the first mean training, too.
+    // Up to version 8, additional outputs also select training mode.
     let training = training || (old && call.outputs > 1);
     if call.version < 9 && !call.flag("spatial", true)? {
         return Err(Fault::Unsupported("statistics for each element".to_owned()));
     }
-    // Input, parameters and statistics may each have a type of their own, and so have the results.
+    // Input, parameters, statistics and results may have different element types.
     let dtype = call.tensor(0)?.dtype();
     let x = &widen(call.tensor(0)?.clone())?;
     if x.rank() < 2 {
@@ -122,7 +122,7 @@ fn instance_normalization(call: &mut Call<'_>) -> Outcome {
     one(affine(x, coefficients.len().max(1), inner, &coefficients)?)
 }
 
-/// Scale and bias are one for each channel since version 21, one for each group before.
+/// Scale and bias are per channel since version 21, and per group before.
 fn group_normalization(call: &mut Call<'_>) -> Outcome {
     let epsilon = f64::from(call.float("epsilon", 1e-5)?);
     let groups = call.attributes.int("num_groups")?.ok_or(Fault::MissingAttribute("num_groups"))?;
@@ -220,7 +220,7 @@ fn mean_variance_normalization(call: &mut Call<'_>) -> Outcome {
     })?)
 }
 
-/// Divides by the squares of neighbouring channels.
+/// Local response normalisation: divides by a function of the squares of adjacent channels.
 fn lrn(call: &mut Call<'_>) -> Outcome {
     let size = call.attributes.int("size")?.ok_or(Fault::MissingAttribute("size"))?;
     let (alpha, beta) = (f64::from(call.float("alpha", 1e-4)?), f64::from(call.float("beta", 0.75)?));
@@ -266,7 +266,7 @@ fn lrn(call: &mut Call<'_>) -> Outcome {
     })?)
 }
 
-/// A power; the usual ones by roots, which the processor has.
+/// Power function with fast paths through square roots for the common exponents.
 #[inline(always)]
 fn power(base: f64, exponent: f64) -> f64 {
     let root = base.sqrt();
@@ -279,7 +279,7 @@ fn power(base: f64, exponent: f64) -> f64 {
     }
 }
 
-/// Rounds a number to what a tensor of a type would keep of it.
+/// Rounds a number to the precision of an element type.
 pub(crate) fn rounded(dtype: Dtype, value: f64) -> f64 {
     match dtype {
         Dtype::F32 => f64::from(value as f32),

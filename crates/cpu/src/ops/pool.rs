@@ -1,4 +1,4 @@
-//! Pooling.
+//! Pooling over sliding windows, global pooling, `LpPool` and `MaxUnpool`.
 
 use pulp::Arch;
 use rayon::prelude::*;
@@ -31,15 +31,15 @@ fn windows(call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), Faul
     let kernel = call.attributes.ints("kernel_shape")?.ok_or(Fault::MissingAttribute("kernel_shape"))?;
     let windows = Windows::of(call, &x.shape()[2..], &extents(kernel)?)?;
     let shape = [&x.shape()[..2], &windows.output[..]].concat();
-    // Some kernels list the elements of each window, which is the most memory that pooling takes.
+    // Some kernels store the elements of each window; this is the peak memory use of pooling.
     check_size(&windows.output, size_of::<usize>().saturating_mul(count(&windows.kernel)))?;
     Ok((windows, shape))
 }
 
-/// How many steps are worth a thread of their own.
+/// Minimum number of operations for which splitting across threads pays.
 const WORTH: usize = 1 << 18;
 
-/// Computes each plane of the result from a plane of the input, on several threads where that is much.
+/// Computes each output plane from an input plane, in parallel if there is enough work.
 fn planes<T: Number>(
     data: &[T],
     plane: usize,
@@ -61,7 +61,7 @@ fn planes<T: Number>(
     }
 }
 
-/// A new value for each window that a stretch goes over.
+/// Accumulates a run of elements into the windows that cover it.
 #[inline(always)]
 fn along<T: Copy, A>(stretch: &Stretch, step: usize, data: &[T], sums: &mut [A], each: impl Fn(&mut A, T)) {
     let sums = &mut sums[stretch.window..stretch.window + stretch.len];
@@ -97,7 +97,7 @@ fn max_pool_with_indices(call: &Call<'_>, x: &AnyTensor, windows: &Windows, shap
     let plane = count(&windows.input);
     let places = windows.places();
     let own = strides(&windows.input);
-    // Offsets as they would be with the axes stored in the other order.
+    // Offsets with the axes in column-major order (`storage_order`).
     let column_major = |offset: usize| {
         let (mut rest, mut scale, mut index) = (offset, 1, 0);
         for (stride, extent) in own.iter().zip(&windows.input) {
@@ -177,7 +177,7 @@ fn lp_pool(call: &mut Call<'_>) -> Outcome {
     })
 }
 
-/// Every window to one number.
+/// Global pooling: reduces each plane to one number.
 fn pooled(call: &mut Call<'_>, each: impl Fn(&mut dyn Iterator<Item = f64>, usize) -> f64) -> Outcome {
     let x = call.tensor(0)?;
     let (windows, shape) = windows(call, x)?;
@@ -202,7 +202,7 @@ fn global(call: &mut Call<'_>, kind: Reduction) -> Outcome {
     one(reduce_axes(x, &spatial(x)?, true, kind)?)
 }
 
-/// The axes after those of the batch and the channels.
+/// The spatial axes: those after batch and channels.
 fn spatial(x: &AnyTensor) -> Result<Vec<usize>, Fault> {
     match x.rank() {
         0 | 1 => invalid("the input has no axis of channels"),
@@ -219,7 +219,7 @@ fn global_lp_pool(call: &mut Call<'_>) -> Outcome {
     one(super::unary::map_floats(sum, |value| value.powf(1.0 / p))?)
 }
 
-/// Puts elements back to the places that a max pooling took them from.
+/// `MaxUnpool`: writes elements to the indices that a max pooling recorded.
 fn max_unpool(call: &mut Call<'_>) -> Outcome {
     let (x, places) = (call.tensor(0)?, call.tensor(1)?);
     let rank = x.rank().saturating_sub(2);
@@ -241,7 +241,7 @@ fn max_unpool(call: &mut Call<'_>) -> Outcome {
     if shape.len() != x.rank() || shape[..2] != natural[..2] {
         return invalid("the shape of the output does not fit the input");
     }
-    // Indices count in the natural shape, whatever shape the output gets.
+    // Indices refer to the inferred shape, even if `output_shape` is given.
     let (from, to) = (strides(&natural), strides(&shape));
     let mut targets = Vec::with_capacity(x.len());
     for index in integers(places)? {

@@ -1,7 +1,7 @@
-//! Reductions along axes, positions of extremes, and running sums and products.
+//! Reductions along axes, `ArgMin`/`ArgMax`, and cumulative sums and products.
 //!
-//! Reduced axes are moved to the end, so that each result is computed from one contiguous row. Rows of floats are
-//! summed in `f64`.
+//! Transposes the reduced axes to the end, so that each result is computed from one contiguous row.
+//! Accumulates floats in `f64`.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -30,7 +30,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("CumProd", |call| running(call, true)),
 ];
 
-/// What a row becomes.
+/// Reduction applied to one row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reduction {
     Sum,
@@ -94,7 +94,7 @@ pub(crate) fn reduce_axes(
 }
 
 fn row<T: Number>(data: &[T], kind: Reduction) -> T {
-    // Not `sum`, which begins with -0.0: nothing adds up to 0.0.
+    // `Iterator::sum` starts at -0.0; the sum of no elements must be 0.0.
     let sum = |each: fn(f64) -> f64| data.iter().fold(0.0, |sum, value| sum + each(value.to_f64()));
     match kind {
         Reduction::Max => data.iter().copied().fold(T::LOWEST, T::max_of),
@@ -112,7 +112,7 @@ fn row<T: Number>(data: &[T], kind: Reduction) -> T {
         Reduction::LogSum => T::from_f64(sum(|value| value).ln()),
         Reduction::LogSumExp => {
             let most = data.iter().map(|value| value.to_f64()).fold(f64::NEG_INFINITY, f64::max);
-            // The differences to infinity are no numbers; a number that is none is seen by neither maximum nor sum.
+            // The general formula does not apply: `inf - inf` is NaN, and `f64::max` ignores NaN elements.
             if most.is_infinite() {
                 let is_number = data.iter().all(|value| !value.to_f64().is_nan());
                 return T::from_f64(if is_number { most } else { f64::NAN });
@@ -184,7 +184,7 @@ fn running(call: &mut Call<'_>, product: bool) -> Outcome {
     one(x)
 }
 
-/// The mean and the variance of every row of a length.
+/// Mean and variance of every row of the given length.
 pub(crate) fn moments(data: &[f64], width: usize) -> Vec<(f64, f64)> {
     let of = |row: &[f64]| {
         let mean = row.iter().sum::<f64>() / row.len() as f64;

@@ -1,4 +1,4 @@
-//! Resampling: each axis on its own, as weighted sums of elements of the axis.
+//! Resampling. Each axis is resampled separately, as weighted sums of its elements.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -19,14 +19,14 @@ enum Mode {
     Cubic,
 }
 
-/// Which of two elements is the nearest.
+/// Rounding rule of nearest-neighbour mode.
 #[derive(Clone, Copy)]
 enum Nearest {
     PreferFloor,
     PreferCeil,
     Floor,
     Ceil,
-    /// Before there were names: the element in front, and the one behind where the axis gets shorter.
+    /// Behaviour before `nearest_mode` existed: floor, or ceiling when the axis is downsampled.
     Unnamed,
 }
 
@@ -40,7 +40,7 @@ fn nearest(call: &Call<'_>) -> Result<Nearest, Fault> {
     }
 }
 
-/// How one axis is resampled.
+/// Resampling of one axis.
 struct Axis {
     input: usize,
     output: usize,
@@ -59,10 +59,10 @@ struct Sampling<'a> {
 }
 
 impl Sampling<'_> {
-    /// The place in the input that an index of the output means.
+    /// Input coordinate of an output index.
     fn original(&self, axis: &Axis, index: usize) -> Result<f64, Fault> {
         let (x, input) = (index as f64, axis.input as f64);
-        // The extent that the scale asks for, before it is cut to a whole number.
+        // Extent implied by the scale, before truncation to an integer.
         let exact = axis.scale * input;
         Ok(match self.coordinates {
             "half_pixel" => (x + 0.5) / axis.scale - 0.5,
@@ -88,7 +88,7 @@ impl Sampling<'_> {
         })
     }
 
-    /// The elements that an index of the output is made of, with their weights.
+    /// Input elements and weights of an output index.
     fn taps(&self, axis: &Axis, at: f64) -> Vec<(usize, f64)> {
         let last = axis.input as i64 - 1;
         if self.mode == Mode::Nearest {
@@ -127,7 +127,7 @@ impl Sampling<'_> {
     }
 }
 
-/// Keys' cubic kernel.
+/// Keys' cubic convolution kernel.
 fn cubic(x: f64, a: f64) -> f64 {
     if x <= 1.0 {
         ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0
@@ -156,7 +156,7 @@ fn upsample(call: &mut Call<'_>) -> Outcome {
     one(by_scales(call, &scales)?)
 }
 
-/// The forms that know no coordinates yet: `Upsample`, and `Resize` in version 10.
+/// Versions without coordinate transformation modes: `Upsample`, and `Resize` 10.
 fn by_scales(call: &Call<'_>, scales: &[f64]) -> Result<AnyTensor, Fault> {
     let x = call.tensor(0)?;
     let sampling = Sampling {
@@ -222,7 +222,8 @@ fn resize(call: &mut Call<'_>) -> Outcome {
             }
             for (axis, scale) in chosen.iter().zip(scales) {
                 let axis = &mut plan[*axis];
-                // The text multiplies by the extent of a crop as well; no implementation does, the reference included.
+                // The specification also multiplies by the extent of the crop. No implementation does,
+                // including the reference.
                 axis.output = (axis.input as f64 * scale).floor() as usize;
                 axis.scale = scale;
             }
@@ -263,7 +264,7 @@ fn resample(x: &AnyTensor, plan: &[Axis], sampling: &Sampling<'_>) -> Result<Any
     if x.is_empty() && count(&shape) > 0 {
         return invalid("nothing cannot be made larger");
     }
-    // For each axis and index of the output, the weighted elements; nothing where it lies outside a crop.
+    // Weighted elements for each axis and output index; `None` outside the crop.
     let mut taps = Vec::with_capacity(plan.len());
     let mut outside: Vec<Vec<bool>> = Vec::with_capacity(plan.len());
     let crops = sampling.coordinates == "tf_crop_and_resize";

@@ -1,4 +1,4 @@
-//! Writing elements at computed places.
+//! Indexed writes: the scatter family.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -18,7 +18,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("TensorScatter", tensor_scatter),
 ];
 
-/// How a new element meets the old one.
+/// Reduction of an update and the existing element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meeting {
     Replace,
@@ -39,7 +39,7 @@ fn meeting(call: &Call<'_>) -> Result<Meeting, Fault> {
     }
 }
 
-/// Writes runs of `updates` (in order) at offsets of `data`.
+/// Writes consecutive runs of `updates` at offsets of `data`.
 fn write(
     data: &AnyTensor,
     updates: &AnyTensor,
@@ -138,7 +138,7 @@ fn scatter_nd(call: &mut Call<'_>) -> Outcome {
     one(write(data, updates, &places, inner, meeting(call)?)?)
 }
 
-/// Writes an update into a cache along one axis, from an index of its own in every batch on.
+/// Writes an update into a cache along one axis, at a separate start index per batch.
 fn tensor_scatter(call: &mut Call<'_>) -> Outcome {
     let (cache, update) = (call.tensor(0)?, call.tensor(1)?);
     let axis = axis(call.int("axis", -2)?, cache.rank())?;

@@ -1,4 +1,4 @@
-//! Operators whose result depends on which elements there are: the greatest, those that are not zero, the distinct.
+//! Operators with data-dependent results: top-k, nonzero, unique and similar.
 
 use std::cmp::Ordering;
 
@@ -19,7 +19,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("OneHot", one_hot),
 ];
 
-/// NaN is taken for the greatest number.
+/// Total order in which NaN is the greatest value.
 fn total<T: Number>(a: T, b: T) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
@@ -51,7 +51,7 @@ fn top_k(call: &mut Call<'_>) -> Outcome {
                 let offset = |index: usize| (block * extent + index) * inner + lane;
                 row.clear();
                 row.extend(0..extent);
-                // Of equal elements the first comes first, which a stable sort keeps.
+                // Ties keep index order; the sort must be stable.
                 row.sort_by(|a, b| {
                     let order = total(data[offset(*a)], data[offset(*b)]);
                     if largest { order.reverse() } else { order }
@@ -69,7 +69,7 @@ fn top_k(call: &mut Call<'_>) -> Outcome {
     Ok(vec![values.into(), AnyTensor::from_slice(&shape, &positions)?.into()])
 }
 
-/// Which elements are not zero, false or empty.
+/// Flags the elements that are not zero, false or empty.
 fn is_set(x: &AnyTensor) -> Result<Vec<bool>, Fault> {
     if x.dtype() == Dtype::String {
         return Ok(x.strings()?.map(|text| !text.is_empty()).collect());
@@ -95,7 +95,7 @@ fn non_zero(call: &mut Call<'_>) -> Outcome {
     one(AnyTensor::from_slice(&[rank, found], &indices)?)
 }
 
-/// Elements as keys that sort as the elements do.
+/// Maps elements to keys with the same order.
 fn sort_keys(x: &AnyTensor) -> Result<Vec<usize>, Fault> {
     let mut order: Vec<usize> = (0..x.len()).collect();
     let mut ranks = vec![0; x.len()];
@@ -140,7 +140,7 @@ fn unique(call: &mut Call<'_>) -> Outcome {
         }
         None => (1, x.len(), 1, 0),
     };
-    // Each slice along the axis is a word of keys, compared from the front.
+    // Each slice along the axis becomes a sequence of keys, compared lexicographically.
     let keys = sort_keys(x)?;
     let word = |index: usize| {
         let keys = &keys;
@@ -149,7 +149,7 @@ fn unique(call: &mut Call<'_>) -> Outcome {
     };
     let mut order: Vec<usize> = (0..extent).collect();
     order.sort_by(|a, b| word(*a).cmp(word(*b)));
-    // The first index of each group of equal slices; the sort is stable.
+    // First index of each group of equal slices; relies on the stable sort.
     let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
     for index in order {
         match groups.last_mut() {

@@ -1,11 +1,11 @@
-//! The geometry of windows that slide over the spatial axes of an input, for convolution and pooling.
+//! Geometry of the sliding windows of convolution and pooling.
 
 use crate::call::Call;
 use crate::element::Number;
 use crate::error::{Fault, invalid};
 use crate::shape::{count, each_index, extents, strides};
 
-/// Windows over spatial axes.
+/// Sliding windows over the spatial axes.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     pub(super) input: Vec<usize>,
@@ -17,18 +17,16 @@ pub(super) struct Windows {
     pub(super) output: Vec<usize>,
 }
 
-/// Neighbouring windows, and the element that each has at one place.
+/// A run of adjacent windows, and the input element of each at one kernel position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
-    /// The first window.
     pub(super) window: usize,
-    /// How many windows.
     pub(super) len: usize,
-    /// The element of the first; the others lie a stride apart.
+    /// Element of the first window; the elements of the others follow at a fixed stride.
     pub(super) start: usize,
 }
 
-/// A list of one number for each axis, or ones.
+/// An attribute with one number per axis; ones by default.
 pub(super) fn per_axis(call: &Call<'_>, name: &str, rank: usize) -> Result<Vec<usize>, Fault> {
     let Some(given) = call.attributes.ints(name)? else { return Ok(vec![1; rank]) };
     let values = extents(given)?;
@@ -38,7 +36,7 @@ pub(super) fn per_axis(call: &Call<'_>, name: &str, rank: usize) -> Result<Vec<u
     Ok(values)
 }
 
-/// The explicit pads, in front and behind.
+/// The explicit pads: begin and end.
 pub(super) fn pads(call: &Call<'_>, rank: usize) -> Result<(Vec<i64>, Vec<i64>), Fault> {
     let Some(pads) = call.attributes.ints("pads")? else { return Ok((vec![0; rank], vec![0; rank])) };
     if pads.len() != 2 * rank || pads.iter().any(|pad| pad.unsigned_abs() > 1 << 31) {
@@ -48,7 +46,7 @@ pub(super) fn pads(call: &Call<'_>, rank: usize) -> Result<(Vec<i64>, Vec<i64>),
 }
 
 impl Windows {
-    /// The windows that the attributes of a convolution or pooling say.
+    /// Reads the window attributes of a convolution or pooling node.
     pub(super) fn of(call: &Call<'_>, input: &[usize], kernel: &[usize]) -> Result<Self, Fault> {
         let rank = input.len();
         if kernel.len() != rank || kernel.iter().any(|extent| !(1..1 << 31).contains(extent)) {
@@ -65,12 +63,13 @@ impl Windows {
             let size = match auto {
                 "NOTSET" | "" => {
                     let room = extent + begin[axis] + end[axis] - span;
-                    // Rounded up, one window stands at the start even where its end sticks out by less than a step.
+                    // `ceil_mode`: there is always one window at the start, even if it ends past the input by
+                    // less than a step.
                     if room < 0 && !(ceil && room > -stride && extent > 0) {
                         return invalid(format!("the window does not fit axis {axis}"));
                     }
                     let size = if ceil { (room + stride - 1) / stride + 1 } else { room / stride + 1 };
-                    // A window that would start behind the input is none.
+                    // Drops a last window that would start past the end of the input.
                     if ceil && (size - 1) * stride >= extent + begin[axis] { size - 1 } else { size }
                 }
                 "VALID" => {
@@ -94,20 +93,20 @@ impl Windows {
         Ok(Self { input: input.to_vec(), kernel: kernel.to_vec(), strides, dilations, begin, end, output })
     }
 
-    /// Whether every window is one element and they are all elements.
+    /// Whether all windows have one element and together cover the input exactly.
     pub(super) fn is_pointwise(&self) -> bool {
         self.input == self.output && self.kernel.iter().all(|extent| *extent == 1)
     }
 
-    /// The index on an axis that a window and a place in it mean; nothing where that is outside the input.
+    /// Input index of a window and a kernel position along one axis; `None` outside the input.
     fn inside(&self, axis: usize, window: usize, place: usize) -> Option<usize> {
         let at = (window * self.strides[axis] + place * self.dilations[axis]) as i64 - self.begin[axis];
         usize::try_from(at).ok().filter(|at| *at < self.input[axis])
     }
 
-    /// Goes through all pairs of a place in the window and a row of windows: their position in the matrix of columns
-    /// (place times windows), the offset of the row in the input, and for each window of the row whether and where
-    /// along the last axis it lies.
+    /// Visits all pairs of a kernel position and a row of windows. Passes the position in the column matrix
+    /// (kernel positions by windows), the offset of the input row, and for each window of the row its index
+    /// along the last axis, if inside the input.
     fn each_row(&self, mut visit: impl FnMut(usize, Option<usize>, usize)) {
         let rank = self.input.len();
         let Some(last) = rank.checked_sub(1) else { return };
@@ -126,7 +125,7 @@ impl Windows {
         });
     }
 
-    /// How much of each axis, borders included, the windows see.
+    /// Extent of each axis, padding included, that the windows cover.
     pub(super) fn reach(&self) -> Vec<usize> {
         let axes = 0..self.input.len();
         axes.map(|axis| match self.output[axis] {
@@ -138,7 +137,7 @@ impl Windows {
         .collect()
     }
 
-    /// The offsets of all indices of a shape whose axes are gone through in steps.
+    /// Offsets of all indices of a strided shape.
     pub(super) fn offsets(&self, shape: &[usize], steps: &[usize], along: &[usize]) -> Vec<usize> {
         let mut offsets = Vec::with_capacity(count(shape));
         each_index(shape, |_, index| {
@@ -148,13 +147,13 @@ impl Windows {
         offsets
     }
 
-    /// A plane with its borders: what lies in front of and behind it is `zero`.
+    /// Copies a plane and its border. The border is filled with `zero`.
     pub(super) fn frame<T: Copy>(&self, plane: &[T], zero: T, reach: &[usize], out: &mut [T]) {
         let Some(last) = reach.len().checked_sub(1) else { return };
         let own = strides(&self.input);
         let extent = self.input[last];
         let front = usize::try_from(self.begin[last]).unwrap_or(0).min(reach[last]);
-        // A negative border leaves elements out.
+        // A negative pad crops the input.
         let skipped = usize::try_from(-self.begin[last]).unwrap_or(0).min(extent);
         let len = (extent - skipped).min(reach[last] - front);
         each_index(&reach[..last], |flat, index| {
@@ -175,8 +174,8 @@ impl Windows {
         });
     }
 
-    /// Which elements of a plane meet which windows: for each place in the window and each row of windows, a stretch of windows
-    /// and the evenly spaced elements that they have there.
+    /// Pairs plane elements with windows: for each kernel position and each row of windows, a run of windows
+    /// and their evenly spaced elements.
     pub(super) fn stretches(&self) -> Vec<Stretch> {
         let mut all = Vec::new();
         let Some(last) = self.input.len().checked_sub(1) else { return all };
@@ -197,7 +196,7 @@ impl Windows {
         all
     }
 
-    /// For every window how many of its places lie inside the padded input.
+    /// Number of kernel positions inside the padded input, for every window.
     pub(super) fn padded_counts(&self) -> Vec<usize> {
         let inside = |axis: usize, window: usize| {
             let end = self.input[axis] as i64 + self.begin[axis] + self.end[axis];
@@ -211,7 +210,7 @@ impl Windows {
         counts
     }
 
-    /// Adds columns to a plane: the reverse of [`Windows::columns`].
+    /// Adds columns to a plane (`col2im`): the transpose of [`Windows::columns`].
     pub(super) fn add_columns<T: Number>(&self, columns: &[T], plane: &mut [T]) {
         let Some(last) = self.input.len().checked_sub(1) else { return };
         let width = self.output[last];
@@ -225,7 +224,7 @@ impl Windows {
         });
     }
 
-    /// For every window the offsets of its elements that lie inside the input, and how many of its places lie
+    /// For every window, the offsets of its elements inside the input and the number of kernel positions
     /// inside the padded input.
     pub(super) fn places(&self) -> Vec<(Vec<usize>, usize)> {
         let own = strides(&self.input);

@@ -1,7 +1,6 @@
 //! Fourier transforms.
 //!
-//! Lengths that are powers of two are transformed by halving (Cooley and Tukey), others by the sum that defines the
-//! transform.
+//! Uses the radix-2 Cooley-Tukey algorithm for powers of two, and the defining sum for other lengths.
 
 use std::f64::consts::TAU;
 
@@ -19,7 +18,7 @@ fn times(a: Complex, b: Complex) -> Complex {
     (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0)
 }
 
-/// The transform of a signal; `sign` is that of the exponent. Nothing is divided.
+/// Unnormalised transform of a signal. `sign` is the sign of the exponent.
 fn transform(signal: &[Complex], sign: f64) -> Vec<Complex> {
     let length = signal.len();
     if !length.is_power_of_two() {
@@ -73,7 +72,7 @@ fn dft(call: &mut Call<'_>) -> Outcome {
     }
     let (outer, extent, inner) = around(x.shape(), at);
     let lanes = inner / parts;
-    // Back to a real signal: half of the spectrum is given, the other half mirrors it.
+    // Real inverse: the second half of the spectrum is the conjugate mirror of the first.
     let to_real = inverse && onesided;
     let length = match call.integer(1)? {
         Some(length) => extents(&[length])?[0],

@@ -1,4 +1,4 @@
-//! Strings.
+//! String operators.
 
 use std::collections::HashSet;
 
@@ -120,7 +120,7 @@ fn tf_idf(call: &mut Call<'_>) -> Outcome {
     }
     let x = call.tensor(0)?;
     let texts = call.attributes.texts("pool_strings")?;
-    // Words as text, whatever they are: only equality counts.
+    // Integer tokens are compared as text: only equality matters.
     let (pool, words): (Vec<String>, Vec<String>) = if x.dtype() == Dtype::String {
         let pool = texts.ok_or(Fault::MissingAttribute("pool_strings"))?;
         (pool.into_iter().map(str::to_owned).collect(), x.strings()?.map(str::to_owned).collect())
@@ -138,7 +138,7 @@ fn tf_idf(call: &mut Call<'_>) -> Outcome {
     };
     check_size(&[rows.unwrap_or(1), width], size_of::<f32>())?;
     let mut counts = vec![0.0_f32; rows.unwrap_or(1) * width];
-    // Each n-gram of the pool, with its length and its number.
+    // The n-grams of the pool, each with its length and its index.
     let mut number = 0;
     let mut grams: Vec<(usize, &[String], usize)> = Vec::new();
     for (at, start) in starts.iter().enumerate() {
@@ -161,7 +161,7 @@ fn tf_idf(call: &mut Call<'_>) -> Outcome {
             if !(least..=most).contains(&(*size as i64)) {
                 continue;
             }
-            // Of single words no words can be skipped between.
+            // Unigrams have no skips.
             let strides =
                 if *size == 1 { 1 } else { usize::try_from(skips.max(0)).unwrap_or(0).min(length) + 1 };
             let mut found = 0_u32;
