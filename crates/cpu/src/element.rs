@@ -1,4 +1,4 @@
-//! What kernels know of element types: dispatch by dtype, arithmetic, and making tensors.
+//! Element type dispatch, kernel arithmetic, and tensor construction.
 
 use half::{bf16, f16};
 use typeloom_types::any_tensor::AnyTensor;
@@ -8,10 +8,10 @@ use typeloom_types::element::Element;
 use crate::error::Fault;
 use crate::memory;
 
-/// The most bytes that one tensor may take: what a shape from a file asks for is bounded by it.
+/// Maximum size of one tensor in bytes. Bounds the shapes that a file can request.
 pub(crate) const MAX_BYTES: usize = 1 << 33;
 
-/// Runs `$body` with `$T` as the Rust type of the elements, where it is one of those listed.
+/// Runs `$body` with `$T` bound to the Rust type of the elements, if that is one of the listed types.
 macro_rules! dispatch {
     ($dtype:expr, $T:ident in [$($variant:ident $ty:ty),* $(,)?] => $body:expr) => {
         match $dtype {
@@ -21,7 +21,7 @@ macro_rules! dispatch {
     };
 }
 
-/// The element types that kernels compute with.
+/// Dispatches on the native numeric types.
 macro_rules! on_numbers {
     ($dtype:expr, $T:ident => $body:expr) => {
         $crate::element::dispatch!($dtype, $T in [
@@ -30,14 +30,14 @@ macro_rules! on_numbers {
     };
 }
 
-/// The floats that kernels compute with.
+/// Dispatches on the float types.
 macro_rules! on_floats {
     ($dtype:expr, $T:ident => $body:expr) => {
         $crate::element::dispatch!($dtype, $T in [F32 f32, F64 f64] => $body)
     };
 }
 
-/// The whole numbers.
+/// Dispatches on the integer types.
 macro_rules! on_integers {
     ($dtype:expr, $T:ident => $body:expr) => {
         $crate::element::dispatch!($dtype, $T in [
@@ -48,9 +48,9 @@ macro_rules! on_integers {
 
 pub(crate) use {dispatch, on_floats, on_integers, on_numbers};
 
-/// Refuses shapes that no tensor should have, and those whose elements exceed the memory of the run.
+/// Rejects shapes above [`MAX_BYTES`], and shapes whose elements exceed the memory budget of the run.
 pub(crate) fn check_size(shape: &[usize], width: usize) -> Result<(), Fault> {
-    // Beside an extent of 0 the others count too: kernels go through axes one by one.
+    // Extents next to a 0 also count, because kernels iterate over axes one by one.
     let mut extents = shape.iter().filter(|extent| **extent != 0);
     let bytes = extents.try_fold(width, |bytes, extent| bytes.checked_mul(*extent));
     match bytes {
@@ -61,14 +61,14 @@ pub(crate) fn check_size(shape: &[usize], width: usize) -> Result<(), Fault> {
     }
 }
 
-/// A tensor that `fill` writes; it is given zeros.
+/// Builds a tensor with `fill`, which receives zeroed memory.
 pub(crate) fn build<T: Element>(shape: &[usize], fill: impl FnOnce(&mut [T])) -> Result<AnyTensor, Fault> {
     let mut tensor = blank::<T>(shape)?;
     fill(tensor.as_mut_slice::<T>()?);
     Ok(tensor)
 }
 
-/// A tensor all of whose elements `fill` writes; what it is given may hold anything.
+/// Builds a tensor with `fill`, which must write all elements: the memory it receives has arbitrary contents.
 pub(crate) fn build_over<T: Element>(
     shape: &[usize],
     fill: impl FnOnce(&mut [T]),
@@ -78,9 +78,8 @@ pub(crate) fn build_over<T: Element>(
     Ok(tensor)
 }
 
-// There are hundreds of functions that fill a tensor and a few element types: what does not depend on the function stands on its own.
+// `blank` and `room` are not generic over `fill`, to avoid one copy for each of hundreds of closures.
 
-/// A tensor of zeros.
 #[inline(never)]
 fn blank<T: Element>(shape: &[usize]) -> Result<AnyTensor, Fault> {
     check_size(shape, size_of::<T>())?;
@@ -90,7 +89,7 @@ fn blank<T: Element>(shape: &[usize]) -> Result<AnyTensor, Fault> {
     })
 }
 
-/// A tensor whose elements may be anything.
+/// A tensor with arbitrary contents.
 #[inline(never)]
 fn room<T: Element>(shape: &[usize]) -> Result<AnyTensor, Fault> {
     check_size(shape, size_of::<T>())?;
@@ -100,47 +99,41 @@ fn room<T: Element>(shape: &[usize]) -> Result<AnyTensor, Fault> {
     })
 }
 
-/// A tensor of these elements.
 pub(crate) fn from_slice<T: Element>(shape: &[usize], elements: &[T]) -> Result<AnyTensor, Fault> {
     Ok(AnyTensor::from_slice(shape, elements)?)
 }
 
-/// A tensor of 64-bit integers of rank 1.
+/// A rank 1 tensor of 64-bit integers.
 pub(crate) fn ints(elements: &[i64]) -> AnyTensor {
     AnyTensor::from(elements)
 }
 
-/// Numbers that kernels compute with. Whole numbers wrap around, as ONNX's reference does.
+/// Arithmetic on the native numeric types. Integers wrap on overflow, as in the ONNX reference
+/// implementation.
 pub(crate) trait Number: Element + PartialOrd + Send + Sync {
-    /// 0.
     const ZERO: Self;
-    /// 1.
     const ONE: Self;
-    /// The least value.
     const LOWEST: Self;
-    /// The greatest value.
     const HIGHEST: Self;
-    /// Whether this is a type of floats.
     const IS_FLOAT: bool;
 
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
-    /// The quotient, truncated for whole numbers; nothing where a whole number is divided by zero.
+    /// Quotient, truncated for integers; `None` for an integer division by zero.
     fn over(self, other: Self) -> Option<Self>;
-    /// The remainder: with the divisor's sign, or with the dividend's as C's `fmod` has it.
+    /// Remainder, with the sign of the divisor, or of the dividend as in C's `fmod`.
     fn remainder(self, other: Self, like_c: bool) -> Option<Self>;
     fn to_f64(self) -> f64;
-    /// Rounded for floats, truncated and saturated for whole numbers.
+    /// Converts from `f64`: rounds for floats, truncates and saturates for integers.
     fn from_f64(value: f64) -> Self;
     fn is_nan(self) -> bool;
-    /// Whether it is less than 0.
     fn is_below_zero(self) -> bool;
-    /// The greater; NaN where either is.
+    /// Maximum; NaN if either operand is NaN.
     fn max_of(self, other: Self) -> Self {
         if self.is_nan() || self > other { self } else { other }
     }
-    /// The smaller; NaN where either is.
+    /// Minimum; NaN if either operand is NaN.
     fn min_of(self, other: Self) -> Self {
         if self.is_nan() || self < other { self } else { other }
     }
@@ -214,11 +207,11 @@ macro_rules! whole_numbers {
 float_numbers!(f32, f64);
 whole_numbers!(i8, i16, i32, i64, u8, u16, u32, u64);
 
-/// Floats that kernels compute with.
+/// Arithmetic on the native float types.
 pub(crate) trait Real:
     Number + num_traits::Float + std::ops::AddAssign + std::iter::Sum + Default
 {
-    /// A constant, rounded to this type.
+    /// Rounds a constant to this type.
     fn of(value: f64) -> Self {
         Self::from_f64(value)
     }
@@ -227,7 +220,7 @@ pub(crate) trait Real:
 impl Real for f32 {}
 impl Real for f64 {}
 
-/// The elements as `f64`, for kernels whose cost does not lie in the arithmetic.
+/// Widens the elements to `f64`, for kernels that are not dominated by arithmetic.
 pub(crate) fn to_f64s(tensor: &AnyTensor) -> Result<Vec<f64>, Fault> {
     match tensor.dtype() {
         Dtype::F16 => Ok(tensor.as_slice::<f16>()?.iter().map(|it| it.to_f64()).collect()),
@@ -239,7 +232,7 @@ pub(crate) fn to_f64s(tensor: &AnyTensor) -> Result<Vec<f64>, Fault> {
     }
 }
 
-/// A tensor of this element type out of `f64`s; whole numbers are truncated and saturated.
+/// Converts `f64`s to a tensor of this element type. Integers are truncated and saturated.
 pub(crate) fn of_f64s(dtype: Dtype, shape: &[usize], values: &[f64]) -> Result<AnyTensor, Fault> {
     match dtype {
         Dtype::F16 => of_each(shape, values, f16::from_f64),
@@ -254,7 +247,7 @@ fn of_each<T: Element>(shape: &[usize], values: &[f64], each: impl Fn(f64) -> T)
     from_slice(shape, &elements)
 }
 
-/// A tensor of 16-bit floats as `f32`; others as they are.
+/// Widens 16-bit floats to `f32`; returns other tensors unchanged.
 pub(crate) fn widen(tensor: AnyTensor) -> Result<AnyTensor, Fault> {
     match tensor.dtype() {
         Dtype::F16 => {
@@ -273,7 +266,7 @@ pub(crate) fn widen(tensor: AnyTensor) -> Result<AnyTensor, Fault> {
     }
 }
 
-/// A tensor of `f32` as 16-bit floats; others as they are.
+/// Rounds `f32` to 16-bit floats; returns other tensors unchanged.
 pub(crate) fn narrow(tensor: AnyTensor, dtype: Dtype) -> Result<AnyTensor, Fault> {
     if tensor.dtype() != Dtype::F32 {
         return Ok(tensor);

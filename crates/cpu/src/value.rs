@@ -1,6 +1,6 @@
-//! Values of operators.
+//! Runtime values of operators.
 
 use typeloom_contracts::datum::Datum;
 
-/// An input or a result of an operator: a tensor, a sequence or an optional.
+/// An input or result of an operator: a tensor, a sequence or an optional.
 pub type Value = Datum;

@@ -1,4 +1,4 @@
-//! Activations, and the functions that normalise along one axis.
+//! Activations, and functions that normalise along one axis (softmax).
 
 use half::{bf16, f16};
 use typeloom_types::any_tensor::AnyTensor;
@@ -82,7 +82,7 @@ pub(crate) fn sigmoid<T: Real>(x: T) -> T {
     T::ONE / (T::ONE + (-x).exp())
 }
 
-/// Bounds are inputs since version 11, attributes before.
+/// The bounds are inputs since version 11, and attributes before.
 fn clip(call: &mut Call<'_>) -> Outcome {
     let bound = |call: &Call<'_>, index: usize, name| -> Result<Option<AnyTensor>, Fault> {
         match (call.optional(index)?, call.attributes.float(name)?) {
@@ -110,7 +110,7 @@ fn clip(call: &mut Call<'_>) -> Outcome {
     })?)
 }
 
-/// Outside training, the input itself; in training, with `ratio` of the elements dropped at random.
+/// Inference returns the input. Training drops elements at random with probability `ratio`.
 fn dropout(call: &mut Call<'_>) -> Outcome {
     let training = match call.optional(2)? {
         Some(flag) => flag.as_slice::<bool>()?.first().copied().unwrap_or(false),
@@ -145,7 +145,8 @@ fn along(call: &mut Call<'_>, single: impl Fn(&mut [f32]), double: impl Fn(&mut 
     one(along_axis(call, x, single, double)?)
 }
 
-/// Applies a function to every row along the call's axis. Before version 13 a row is everything from the axis on.
+/// Applies a function to every row along the call's axis. Before version 13 a row spans all axes from `axis`
+/// on.
 fn along_axis(
     call: &Call<'_>,
     mut x: AnyTensor,
@@ -204,8 +205,9 @@ fn greatest<T: Real>(row: &[T]) -> T {
     row.iter().copied().fold(T::LOWEST, Number::max_of)
 }
 
-/// 16-bit floats are rounded after every step of the operator's definition (the greatest, a difference, an exponential, a
-/// sum, a quotient), so that it and its decomposition give the same bits. Sums are taken in `f32`, as `ReduceSum` takes them.
+/// Softmax of one row. 16-bit floats are rounded after every step of the operator's definition (maximum,
+/// difference, exponential, sum, quotient), so that the operator and its decomposition give the same bits.
+/// Sums accumulate in `f32`, as in `ReduceSum`.
 fn softmax(call: &mut Call<'_>) -> Outcome {
     let dtype = call.tensor(0)?.dtype();
     let round: fn(f32) -> f32 = match dtype {

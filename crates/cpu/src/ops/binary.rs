@@ -1,4 +1,4 @@
-//! Arithmetic on two and more tensors: broadcast elementwise.
+//! Elementwise arithmetic with broadcasting on two or more tensors.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -26,10 +26,10 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("SwiGLU", swiglu),
 ];
 
-/// How many elements are worth a thread of their own.
+/// Minimum number of elements for which splitting across threads pays.
 const WORTH: usize = 1 << 18;
 
-/// Combines two tensors, broadcast, element by element.
+/// Applies a function to the elements of two broadcast tensors.
 pub(crate) fn map2<A: Element, B: Element, C: Element>(
     a: &AnyTensor,
     b: &AnyTensor,
@@ -73,8 +73,8 @@ pub(crate) fn map2<A: Element, B: Element, C: Element>(
     })
 }
 
-/// Combines two tensors of one type; the first is overwritten where it has the shape of the result and nobody
-/// else has it.
+/// Combines two tensors of one element type. The result reuses the memory of the first operand if that has
+/// the result's shape and is not shared.
 fn map2_into<T: Element>(
     a: AnyTensor,
     b: &AnyTensor,
@@ -100,7 +100,7 @@ enum Arithmetic {
     Div,
 }
 
-/// The second operand in the shape that the forms before version 7 give it with `broadcast` and `axis`.
+/// Reshapes the second operand according to the `broadcast` and `axis` attributes of versions before 7.
 pub(super) fn aligned(call: &mut Call<'_>) -> Result<AnyTensor, Fault> {
     let b = call.take(1)?;
     if call.version >= 7 || !call.flag("broadcast", false)? {
@@ -146,7 +146,7 @@ fn modulo(call: &mut Call<'_>) -> Outcome {
     })?)
 }
 
-/// `a` to the power of `b`: the result has the element type of `a`, and whole numbers stay exact where `b` is whole.
+/// `a` to the power of `b`. The result has the element type of `a`. Integers stay exact if `b` is an integer.
 fn power(call: &mut Call<'_>) -> Outcome {
     let b = aligned(call)?;
     let a = call.take(0)?;
@@ -158,7 +158,7 @@ fn power(call: &mut Call<'_>) -> Outcome {
             map2::<i64, i64, i64>(&wide, &super::cast::convert(&b, Dtype::I64)?, |base, exponent| {
                 match u64::try_from(exponent) {
                     Ok(exponent) => raise(base, exponent),
-                    // A negative power of a whole number is a fraction, but for 1 and -1.
+                    // A negative power of an integer is a fraction, except for the bases 1 and -1.
                     Err(_) if matches!(base, 1 | -1) => raise(base, exponent.unsigned_abs()),
                     Err(_) => 0,
                 }
@@ -182,7 +182,7 @@ fn is_whole(dtype: Dtype) -> bool {
     matches!(dtype, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)
 }
 
-/// A power by squares, of which the last 64 bits are kept.
+/// Exponentiation by squaring, wrapping at 64 bits.
 fn raise(mut base: i64, mut exponent: u64) -> i64 {
     let mut power = 1_i64;
     while exponent > 0 {
@@ -226,7 +226,7 @@ fn variadic(call: &mut Call<'_>, fold: Fold) -> Outcome {
     one(result)
 }
 
-/// The slope broadcasts to the input; before version 7 a slope of rank 1 counts channels.
+/// The slope broadcasts to the input. Before version 7, a slope of rank 1 is per channel.
 fn prelu(call: &mut Call<'_>) -> Outcome {
     let (x, mut slope) = (call.take(0)?, call.take(1)?);
     if call.version < 9 && slope.rank() == 1 && slope.len() > 1 && x.rank() > 2 {

@@ -1,4 +1,4 @@
-//! Operations on the bits of whole numbers.
+//! Bitwise operations on integers.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -38,7 +38,7 @@ fn binary(call: &mut Call<'_>, bits: Bits) -> Outcome {
     })?)
 }
 
-/// Shifting by the width or more, or by less than nothing, leaves what the sign alone gives.
+/// A shift by a negative amount, or by at least the width, leaves only sign bits.
 fn shift(call: &mut Call<'_>) -> Outcome {
     let left = match call.text("direction", "")? {
         "LEFT" => true,

@@ -1,8 +1,8 @@
 //! Conversions between element types.
 //!
-//! Floats become whole numbers by truncation, saturated at the ends; whole numbers become narrower by
-//! dropping bits; anything that is not zero is true. Floats of at most 8 bits are rounded to nearest even
-//! and saturate where `saturate` says so.
+//! Conversion of floats to integers truncates and saturates. Conversion of integers to narrower integers
+//! drops high bits. Conversion to bool maps every nonzero value to true. Conversion to floats of at most 8
+//! bits rounds to nearest even, and saturates if `saturate` is set.
 
 use half::{bf16, f16};
 use typeloom_types::any_tensor::AnyTensor;
@@ -17,7 +17,7 @@ use crate::minifloat::{self, Overflow, PowerRounding};
 
 pub(super) const OPERATORS: &[Operator] = &[native("Cast", cast), native("CastLike", cast_like)];
 
-/// How a conversion treats what does not fit.
+/// Treatment of out-of-range values.
 #[derive(Clone, Copy)]
 pub(crate) struct Policy {
     pub(crate) overflow: Overflow,
@@ -43,7 +43,7 @@ fn policy(call: &Call<'_>) -> Result<Policy, Fault> {
 
 fn cast(call: &mut Call<'_>) -> Outcome {
     let to = match call.attributes.get("to") {
-        // Up to version 5 the type is a name.
+        // Up to version 5, `to` is a type name.
         Some(crate::attributes::Attribute::Bytes(name)) => {
             let name = String::from_utf8_lossy(name).to_lowercase();
             Dtype::from_onnx_name(&name)
@@ -62,12 +62,12 @@ fn cast_like(call: &mut Call<'_>) -> Outcome {
     one(convert_with(call.tensor(0)?, to, policy)?)
 }
 
-/// The elements as another type.
+/// Converts to another element type with the default policy.
 pub(crate) fn convert(x: &AnyTensor, to: Dtype) -> Result<AnyTensor, Fault> {
     convert_with(x, to, Policy::default())
 }
 
-/// A number of any type.
+/// A number of any element type.
 #[derive(Clone, Copy)]
 enum Wide {
     Float(f64),
@@ -141,7 +141,7 @@ macro_rules! on_elements {
     };
 }
 
-/// The numbers of a tensor of small floats; nothing for other types.
+/// Decoded elements of a tensor of small floats; `None` for other types.
 pub(crate) fn small_float_values(x: &AnyTensor) -> Result<Option<Vec<f64>>, Fault> {
     if let Some(format) = minifloat::format(x.dtype()) {
         return Ok(Some(x.codes()?.map(|code| f64::from(format.decode(code))).collect()));
@@ -152,7 +152,7 @@ pub(crate) fn small_float_values(x: &AnyTensor) -> Result<Option<Vec<f64>>, Faul
     Ok(None)
 }
 
-/// Whether the elements are whole numbers of fewer than 8 bits.
+/// Whether the element type is an integer of fewer than 8 bits.
 pub(crate) fn is_small_int(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::Int4 | Dtype::Uint4 | Dtype::Int2 | Dtype::Uint2)
 }
@@ -183,7 +183,7 @@ fn parse(text: &str) -> Result<Wide, Fault> {
     }
 }
 
-/// The elements as another type.
+/// Converts to another element type.
 pub(crate) fn convert_with(x: &AnyTensor, to: Dtype, policy: Policy) -> Result<AnyTensor, Fault> {
     if x.dtype() == to {
         return Ok(x.clone());
@@ -231,7 +231,7 @@ fn is_plain(dtype: Dtype) -> bool {
     on_elements!(dtype, T => Ok(T::DTYPE)).is_ok()
 }
 
-/// A conversion between types that Rust has, without a list of wide numbers between them.
+/// Direct conversion between native Rust types, without an intermediate list of wide numbers.
 fn plain(x: &AnyTensor, to: Dtype) -> Result<AnyTensor, Fault> {
     on_elements!(x.dtype(), S => {
         let from = x.as_slice::<S>()?;
@@ -241,7 +241,7 @@ fn plain(x: &AnyTensor, to: Dtype) -> Result<AnyTensor, Fault> {
     })
 }
 
-/// A number as text: the shortest digits that read back as the same number of its type.
+/// Formats a number with the fewest digits that round-trip in its type.
 fn text(value: Wide, from: Dtype) -> String {
     match value {
         Wide::Int(value) if from == Dtype::Bool => (if value == 0 { "False" } else { "True" }).to_owned(),

@@ -1,4 +1,4 @@
-//! Comparisons, and choosing by a condition.
+//! Comparisons and `Where`.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;

@@ -1,4 +1,4 @@
-//! Convolutions and their relatives.
+//! Convolutions: plain, transposed, quantised, deformable and causal.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -23,7 +23,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("CausalConvWithState", causal_conv),
 ];
 
-/// A convolution of tensors of one type.
+/// Convolution of tensors of one element type.
 pub(super) fn convolve(
     call: &Call<'_>,
     x: &AnyTensor,
@@ -51,7 +51,7 @@ fn conv_integer(call: &mut Call<'_>) -> Outcome {
     one(convolve(call, &x, &w, None)?)
 }
 
-/// Whether the shape that a transposed convolution is asked for is beyond reason.
+/// Whether the output shape of a transposed convolution is unreasonably large.
 fn wanted_is_too_large(call: &Call<'_>) -> Result<bool, Fault> {
     let lists = [call.attributes.ints("output_shape")?, call.attributes.ints("output_padding")?];
     Ok(lists.into_iter().flatten().flatten().any(|extent| extent.unsigned_abs() > 1 << 31))
@@ -96,7 +96,8 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
         }
         let size = match target {
             Some(target) => {
-                // Where steps leap over elements there are too few: the rest lies on both sides, as pads do.
+                // `total` is negative if strides skip elements. The missing elements are then added on both
+                // sides, like pads.
                 let total = full.saturating_sub(target);
                 let (less, more) = (total.div_euclid(2), total - total.div_euclid(2));
                 (begin[axis], end[axis]) = if auto == "SAME_UPPER" { (less, more) } else { (more, less) };
@@ -106,7 +107,7 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
         };
         spatial.extend(extents(&[size])?);
     }
-    // Seen from the result, the input is what windows over it would give.
+    // Windows over the result: a transposed convolution scatters into them (`col2im`).
     let windows = Windows {
         input: spatial.clone(),
         kernel: kernel.clone(),
@@ -177,7 +178,7 @@ fn col2im(call: &mut Call<'_>) -> Outcome {
     let channels = depth / kernel;
     let shape = [&[batches, channels], &image[..]].concat();
     let dtype = x.dtype();
-    // Sums of whole numbers wrap, so that the narrower ones are the last bits of the widest.
+    // Integer sums wrap, so a narrower sum is the truncation of the widest one.
     let wide = if matches!(dtype, Dtype::F32 | Dtype::F64) { x.clone() } else { convert(x, Dtype::I64)? };
     let result = dispatch!(wide.dtype(), T in [F32 f32, F64 f64, I64 i64] => {
         let data = wide.as_slice::<T>()?;
@@ -191,7 +192,7 @@ fn col2im(call: &mut Call<'_>) -> Outcome {
     one(if result.dtype() == dtype { result } else { convert(&result, dtype)? })
 }
 
-/// A convolution whose windows are bent by offsets; elements between others are interpolated linearly.
+/// Deformable convolution: sampling points are displaced by offsets and interpolated bilinearly.
 fn deform_conv(call: &mut Call<'_>) -> Outcome {
     let (x, w, offset) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
     check_rank(x.shape(), w.shape())?;
@@ -265,7 +266,7 @@ fn deform_conv(call: &mut Call<'_>) -> Outcome {
     one(of_f64s(x.dtype(), &shape, &out)?)
 }
 
-/// The value between elements, linearly; outside is zero.
+/// Linear interpolation between elements, with zeros outside.
 fn between(plane: &[f64], shape: &[usize], at: &[f64]) -> f64 {
     let own = strides(shape);
     let mut sum = 0.0;
@@ -290,7 +291,7 @@ fn between(plane: &[f64], shape: &[usize], at: &[f64]) -> f64 {
     sum
 }
 
-/// A convolution of each channel with its own kernel over the past alone, with the end of the past kept.
+/// Depthwise causal convolution that also returns the trailing state.
 fn causal_conv(call: &mut Call<'_>) -> Outcome {
     let (x, w) = (call.tensor(0)?, call.tensor(1)?);
     let (&[batches, channels, length], &[rows, 1, k]) = (x.shape(), w.shape()) else {

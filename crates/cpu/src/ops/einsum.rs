@@ -1,7 +1,8 @@
-//! Einstein's summation.
+//! `Einsum`.
 //!
-//! Every operand is transposed and reshaped to the labels of the equation and operands are folded from the left: two
-//! at a time are multiplied as stacks of matrices, labels that nobody needs any more being summed away.
+//! Transposes and reshapes every operand to the labels of the equation, then folds the operands from the
+//! left: each pair becomes one batched matrix product, which also sums over the labels that are not used
+//! later.
 
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -16,14 +17,14 @@ use crate::shape::{count, strides};
 
 pub(super) const OPERATORS: &[Operator] = &[widened("Einsum", einsum)];
 
-/// A label: a letter, or an axis of the ellipsis counted from its end.
+/// A letter, or an ellipsis axis counted from the end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Label {
     Dot(usize),
     Letter(char),
 }
 
-/// A tensor whose axes have labels, each at most once.
+/// A tensor with distinctly labelled axes.
 struct Term {
     labels: Vec<Label>,
     tensor: AnyTensor,
@@ -54,7 +55,7 @@ fn einsum(call: &mut Call<'_>) -> Outcome {
         Some(right) => labels_of(right, None)?
             .into_iter()
             .flat_map(|label| match label {
-                // An ellipsis in the result stands for all of its axes.
+                // An ellipsis in the result expands to all ellipsis axes.
                 Label::Dot(_) => (0..dots).rev().map(Label::Dot).collect(),
                 Label::Letter(_) => vec![label],
             })
@@ -120,7 +121,7 @@ fn labels_of(term: &str, rank: Option<usize>) -> Result<Vec<Label>, Fault> {
     }
 }
 
-/// Without an arrow: the ellipsis, then the letters that occur once, in alphabetical order.
+/// Implicit output (no arrow): the ellipsis, then the letters that occur once, in alphabetical order.
 fn implicit(labels: &[Vec<Label>], dots: usize) -> Vec<Label> {
     let mut letters: Vec<Label> =
         labels.iter().flatten().filter(|label| matches!(label, Label::Letter(_))).copied().collect();
@@ -129,7 +130,7 @@ fn implicit(labels: &[Vec<Label>], dots: usize) -> Vec<Label> {
     (0..dots).rev().map(Label::Dot).chain(letters.iter().filter(|label| once(label)).copied()).collect()
 }
 
-/// A label that occurs twice in one term means a diagonal.
+/// A label that is repeated within one term selects the diagonal.
 fn diagonal(labels: Vec<Label>, tensor: &AnyTensor) -> Result<Term, Fault> {
     let own = strides(tensor.shape());
     let (mut kept, mut shape, mut view): (Vec<Label>, Vec<usize>, Vec<usize>) = Default::default();
@@ -150,7 +151,7 @@ fn diagonal(labels: Vec<Label>, tensor: &AnyTensor) -> Result<Term, Fault> {
     Ok(Term { labels: kept, tensor })
 }
 
-/// Sums away labels that are not needed.
+/// Sums over labels that are not used later.
 fn drop_labels(term: Term, needed: impl Fn(&Label) -> bool) -> Result<Term, Fault> {
     let axes: Vec<usize> = (0..term.labels.len()).filter(|axis| !needed(&term.labels[*axis])).collect();
     if axes.is_empty() {
@@ -160,7 +161,7 @@ fn drop_labels(term: Term, needed: impl Fn(&Label) -> bool) -> Result<Term, Faul
     Ok(Term { labels: term.labels.into_iter().filter(|label| needed(label)).collect(), tensor })
 }
 
-/// The product of two terms, summed over shared labels that are not needed.
+/// Product of two terms, summed over shared labels that are not used later.
 fn contract(a: Term, b: &Term, needed: impl Fn(&Label) -> bool) -> Result<Term, Fault> {
     let extent = |term: &Term, label: &Label| {
         term.labels.iter().position(|have| have == label).map(|axis| term.tensor.shape()[axis])
@@ -170,7 +171,7 @@ fn contract(a: Term, b: &Term, needed: impl Fn(&Label) -> bool) -> Result<Term, 
     let summed: Vec<Label> = a.labels.iter().filter(shared).filter(|label| !needed(label)).copied().collect();
     let only_a: Vec<Label> = a.labels.iter().filter(|label| !b.labels.contains(label)).copied().collect();
     let only_b: Vec<Label> = b.labels.iter().filter(|label| !a.labels.contains(label)).copied().collect();
-    // The larger of the two extents, where one may be 1 and broadcasts.
+    // The broadcast extent: one of the two may be 1.
     let mut extents = std::collections::BTreeMap::new();
     for label in batch.iter().chain(&summed).chain(&only_a).chain(&only_b) {
         let (from_a, from_b) = (extent(&a, label), extent(b, label));

@@ -1,4 +1,4 @@
-//! Operators that make tensors out of nothing: constants, ranges, random numbers, windows.
+//! Generators: constants, ranges, random numbers, window functions and mel weights.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -110,7 +110,8 @@ fn range(call: &mut Call<'_>) -> Outcome {
         let length = if T::IS_FLOAT {
             ((limit.to_f64() - start.to_f64()) / step.to_f64()).ceil().max(0.0)
         } else {
-            // Differences of 64-bit numbers are exact in 128 bits, and their quotients small enough or refused.
+            // Differences of 64-bit integers are exact in 128 bits; quotients that are too large are
+            // rejected.
             let wide = |value: T| value.to_f64();
             ((wide(limit) - wide(start)) / wide(step)).ceil().max(0.0)
         };
@@ -128,18 +129,17 @@ fn range(call: &mut Call<'_>) -> Outcome {
     one(crate::element::narrow(made, half)?)
 }
 
-/// A small generator of random numbers: SplitMix64 (Steele, Lea and Flood, 2014).
+/// The SplitMix64 random number generator (Steele, Lea and Flood, 2014).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// A generator with this seed; without one, always the same numbers.
+    /// Creates a generator from a seed; a missing seed selects a fixed default.
     #[must_use]
     pub fn new(seed: Option<f64>) -> Self {
         Self(seed.map_or(0x7970_656c_6f6f_6d21, f64::to_bits))
     }
 
-    /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -148,12 +148,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number in `0.0..1.0`.
+    /// Uniform sample of `0.0..1.0`.
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A number of the standard normal distribution (Box and Muller).
+    /// Sample of the standard normal distribution (Box-Muller transform).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
@@ -208,7 +208,7 @@ fn bernoulli(call: &mut Call<'_>) -> Outcome {
     one(of_f64s(dtype, x.shape(), &drawn)?)
 }
 
-/// Draws classes by logarithms of their weights, which need not add up to 1.
+/// Samples classes from unnormalised log probabilities.
 fn multinomial(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
     let &[batches, classes] = x.shape() else { return invalid("the input is no matrix") };
@@ -237,7 +237,7 @@ fn multinomial(call: &mut Call<'_>) -> Outcome {
     one(of_f64s(dtype, &[batches, samples], &drawn)?)
 }
 
-/// A window that is a sum of cosines.
+/// Cosine-sum window.
 fn window(call: &mut Call<'_>, [constant, once, twice]: [f64; 3]) -> Outcome {
     let Some(size) = call.integer(0)? else { return Err(Fault::MissingInput(0)) };
     let size = extents(&[size])?[0];
@@ -265,9 +265,9 @@ fn mel_weight_matrix(call: &mut Call<'_>) -> Outcome {
     check_size(&[rows, columns], size_of::<f64>())?;
     let to_mel = |hertz: f64| 2595.0 * (1.0 + hertz / 700.0).log10();
     let (low_mel, high_mel) = (to_mel(low), to_mel(high));
-    // The reference divides by the number of points, not of the spaces between them.
+    // The reference implementation divides by the number of points, not by the number of intervals.
     let step = (high_mel - low_mel) / (bins + 2.0);
-    // The centres of the filters and both ends, as spectrogram bins.
+    // Filter centres and both end points, as spectrogram bins.
     let centre = |at: usize| {
         let hertz = 700.0 * (10_f64.powf((low_mel + at as f64 * step) / 2595.0) - 1.0);
         ((length + 1.0) * hertz / rate).floor() as i64

@@ -1,4 +1,4 @@
-//! Operators that put elements in another order: transposes, repetitions, and blocks of pixels.
+//! Operators that reorder elements: transpose, tile, expand and space/depth blocks.
 
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -18,7 +18,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("ReverseSequence", reverse_sequence),
 ];
 
-/// The elements of a strided view, row by row.
+/// Copies a strided view in row-major order.
 pub(crate) fn strided(x: &AnyTensor, shape: &[usize], view: &[usize]) -> Result<AnyTensor, Fault> {
     check_size(shape, x.dtype().size_bytes().unwrap_or(8))?;
     let Some((width, step)) = shape.last().copied().zip(view.last().copied()) else {
@@ -32,7 +32,7 @@ pub(crate) fn strided(x: &AnyTensor, shape: &[usize], view: &[usize]) -> Result<
     assemble(&[x], shape, elements)
 }
 
-/// The axes in another order.
+/// Permutes the axes.
 pub(crate) fn permute(x: &AnyTensor, order: &[usize]) -> Result<AnyTensor, Fault> {
     if order.len() != x.rank() || order.iter().any(|axis| *axis >= x.rank()) {
         return invalid(format!("the input has rank {}, not {}", x.rank(), order.len()));
@@ -58,7 +58,7 @@ fn transpose(call: &mut Call<'_>) -> Outcome {
     one(permute(x, &order)?)
 }
 
-/// A tensor broadcast to a shape.
+/// Broadcasts a tensor to a shape.
 pub(crate) fn broadcast_to(x: &AnyTensor, shape: &[usize]) -> Result<AnyTensor, Fault> {
     if x.shape() == shape {
         return Ok(x.clone());
@@ -83,7 +83,7 @@ fn tile(call: &mut Call<'_>) -> Outcome {
     if repeats.len() != x.rank() {
         return invalid(format!("{} repeats for rank {}", repeats.len(), x.rank()));
     }
-    // Each axis becomes two: one that repeats with stride 0, and its own.
+    // Splits each axis into a repeat axis of stride 0 and the original axis.
     let own = strides(x.shape());
     let (mut shape, mut view, mut result) = (Vec::new(), Vec::new(), Vec::new());
     for (axis, repeat) in repeats.iter().enumerate() {
@@ -94,7 +94,7 @@ fn tile(call: &mut Call<'_>) -> Outcome {
     one(reshape(strided(x, &shape, &view)?, &result)?)
 }
 
-/// The form of version 1: one axis, as inputs.
+/// `Tile` 1: the repetition count and the axis are inputs.
 fn tile_along_one(call: &Call<'_>, x: &AnyTensor, repeats: &[i64]) -> Outcome {
     let (Some(repeat), Some(given)) = (repeats.first(), call.integer(2)?) else {
         return Err(Fault::MissingInput(2));
@@ -109,7 +109,7 @@ fn tile_along_one(call: &Call<'_>, x: &AnyTensor, repeats: &[i64]) -> Outcome {
     one(assemble(&[x], &shape, runs)?)
 }
 
-/// Reshapes, permutes and reshapes again.
+/// Reshapes, transposes and reshapes again.
 fn rearrange(x: &AnyTensor, split: &[usize], order: &[usize], shape: &[usize]) -> Outcome {
     if count(split) != x.len() {
         return invalid(format!("the shape {:?} is not a multiple of the block", x.shape()));

@@ -1,4 +1,4 @@
-//! Losses.
+//! Loss functions.
 
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -27,7 +27,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     }),
 ];
 
-/// The negative of the scores of the target classes, weighted and reduced.
+/// Negative log likelihood: the negated scores of the target classes, weighted and reduced.
 fn likelihood(call: &Call<'_>, scores: &[f64]) -> Result<AnyTensor, Fault> {
     let (x, target) = (call.tensor(0)?, call.tensor(1)?);
     if x.rank() < 2 {

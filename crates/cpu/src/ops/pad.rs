@@ -1,4 +1,4 @@
-//! Padding.
+//! Padding and cropping.
 
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -11,7 +11,7 @@ use crate::shape::{axes, count, each_index, strides};
 
 pub(super) const OPERATORS: &[Operator] = &[native("Pad", pad)];
 
-/// What is found outside the input.
+/// Value of the elements outside the input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Constant,
@@ -76,7 +76,7 @@ fn pad(call: &mut Call<'_>) -> Outcome {
     one(assemble(&[x], &shape, runs.into_iter())?)
 }
 
-/// The index inside an axis that stands for one outside.
+/// Maps an index outside an axis to one inside.
 fn inside(at: i64, extent: i64, mode: Mode) -> usize {
     let found = match mode {
         Mode::Edge | Mode::Constant => at.clamp(0, extent - 1),
@@ -91,7 +91,7 @@ fn inside(at: i64, extent: i64, mode: Mode) -> usize {
     usize::try_from(found).unwrap_or(0)
 }
 
-/// A window of another shape on a tensor, shifted along each axis; what is outside is `fill`, or zero.
+/// Copies a shifted window of another shape from a tensor. Elements outside are `fill`, or zero.
 pub(super) fn shifted(
     x: &AnyTensor,
     shape: &[usize],
@@ -117,7 +117,7 @@ pub(super) fn shifted(
         }
         let extent = x.shape()[last] as i64;
         let width = shape[last] as i64;
-        // The part of the row that lies inside the input.
+        // The part of the row inside the input.
         let from = (-shift[last]).clamp(0, width);
         let to = (extent - shift[last]).clamp(from, width);
         match start {

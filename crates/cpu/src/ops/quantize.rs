@@ -1,7 +1,7 @@
-//! Quantisation: numbers as small whole numbers or small floats, with a scale and a zero point.
+//! Quantisation to small integers and small floats with a scale and a zero point.
 //!
-//! A scale is one number, one for each index of an axis, or one for each block along an axis; it is spread over the
-//! input before anything is computed.
+//! A scale is a scalar, one value per index of an axis, or one value per block along an axis. It is broadcast
+//! to the input before the computation.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::{Dtype, DtypeClass};
@@ -25,7 +25,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("QLinearConv", qlinear_conv),
 ];
 
-/// The elements of any type of numbers.
+/// Elements of any numeric type, widened.
 fn numbers(x: &AnyTensor) -> Result<Vec<f64>, Fault> {
     if let Some(values) = small_float_values(x)? {
         return Ok(values);
@@ -33,7 +33,7 @@ fn numbers(x: &AnyTensor) -> Result<Vec<f64>, Fault> {
     if is_small_int(x.dtype()) { to_f64s(&convert(x, Dtype::I8)?) } else { to_f64s(x) }
 }
 
-/// For each element of `x` the index of its scale.
+/// Index of the scale for each element of `x`.
 fn scale_indices(call: &Call<'_>, x: &AnyTensor, scale: &AnyTensor) -> Result<Vec<usize>, Fault> {
     if scale.len() == 1 && scale.rank() <= 1 {
         return Ok(vec![0; x.len()]);
@@ -66,7 +66,7 @@ fn scale_indices(call: &Call<'_>, x: &AnyTensor, scale: &AnyTensor) -> Result<Ve
     Ok(indices)
 }
 
-/// The least and the greatest whole number of a type.
+/// Smallest and largest integer of a type.
 fn limits(dtype: Dtype) -> Option<(f64, f64)> {
     let bits = dtype.size_bits()?;
     match dtype.class() {
@@ -76,7 +76,7 @@ fn limits(dtype: Dtype) -> Option<(f64, f64)> {
     }
 }
 
-/// Numbers in the units of a quantised type, rounded and saturated.
+/// Converts numbers to units of a quantised type, rounded and saturated.
 fn quantised(dtype: Dtype, shape: &[usize], values: &[f64], overflow: Overflow) -> Result<AnyTensor, Fault> {
     let Some((low, high)) = limits(dtype) else {
         let wide = of_f64s(Dtype::F64, shape, values)?;
@@ -149,7 +149,7 @@ fn dynamic_quantize_linear(call: &mut Call<'_>) -> Outcome {
     ])
 }
 
-/// A product of 32-bit numbers in the units of the result. `scales` are one, or one for each index of `lane_axis`.
+/// Requantises a product of 32-bit integers. `scales` has one value, or one per index of `lane_axis`.
 fn requantised(
     product: &AnyTensor,
     scales: &[f64],
@@ -178,7 +178,7 @@ fn single(call: &Call<'_>, index: usize) -> Result<f64, Fault> {
     }
 }
 
-/// Products of scales, which must be one of them for each lane.
+/// Products of the input scales, which must be scalar or one per lane.
 fn scale_products(a: f64, b: &[f64], lanes: usize) -> Result<Vec<f64>, Fault> {
     if b.len() != 1 && b.len() != lanes {
         return invalid(format!("{} scales for {lanes} lanes", b.len()));

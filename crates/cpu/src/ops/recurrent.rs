@@ -1,7 +1,7 @@
 //! Recurrent networks: `RNN`, `GRU` and `LSTM`.
 //!
-//! One loop serves all three: it goes through the steps of each direction, computes the gates of the input and of the
-//! state as products of matrices, and leaves it to the cell to make the next state of them.
+//! One loop serves all three operators. It iterates over the steps of each direction and computes the input
+//! and recurrent gates as matrix products. The cell type computes the next state from the gates.
 
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -43,10 +43,10 @@ impl Cell {
     }
 }
 
-/// A function of a number and two parameters.
+/// A function of a number and two parameters (alpha and beta).
 type Function = fn(f64, f64, f64) -> f64;
 
-/// An activation with its parameters.
+/// An activation function and its parameters.
 #[derive(Clone, Copy)]
 struct Activation {
     apply: Function,
@@ -79,7 +79,7 @@ impl Activation {
     }
 }
 
-/// What all directions share.
+/// Configuration shared by all directions.
 struct Net {
     cell: Cell,
     steps: usize,
@@ -92,7 +92,7 @@ struct Net {
     lengths: Vec<usize>,
 }
 
-/// The weights of one direction.
+/// Weights of one direction.
 struct Weights<'a> {
     input: &'a [f64],
     state: &'a [f64],
@@ -111,7 +111,8 @@ impl Net {
         activation.of_value(self.clipped(x))
     }
 
-    /// One step of one row of the batch: `x` and `r` are the gates of the input and of the state, biases added.
+    /// Updates one row of the batch for one step. `x` and `r` are the input and recurrent gates, biases
+    /// included.
     fn next(&self, weights: &Weights<'_>, x: &[f64], r: &[f64], h: &mut [f64], c: &mut [f64]) {
         let n = self.hidden;
         let acts = weights.activations;
@@ -156,7 +157,7 @@ impl Net {
         }
     }
 
-    /// All steps of one direction; `write` is given the step and the states of the whole batch.
+    /// Runs all steps of one direction. `write` receives the step and the states of the whole batch.
     fn run(
         &self,
         weights: &Weights<'_>,
@@ -195,7 +196,7 @@ impl Net {
     }
 }
 
-/// The elements of an optional input, which must be this many.
+/// Elements of an optional input, whose count must match.
 fn sized(call: &Call<'_>, index: usize, length: usize) -> Result<Option<Vec<f64>>, Fault> {
     let Some(tensor) = call.optional(index)? else { return Ok(None) };
     if tensor.len() != length {

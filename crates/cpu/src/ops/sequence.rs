@@ -1,4 +1,4 @@
-//! Sequences and optionals.
+//! Sequence and optional operators.
 
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -52,7 +52,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     }),
 ];
 
-/// A position in a sequence, which may count from the end.
+/// Normalises a possibly negative position in a sequence.
 fn position(call: &Call<'_>, index: usize, length: usize) -> Result<usize, Fault> {
     let Some(given) = call.integer(index)? else { return Err(Fault::MissingInput(index)) };
     super::gather::place(given, length)

@@ -1,4 +1,4 @@
-//! Operators that look at or change shapes only.
+//! Operators that read or change only the shape.
 
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -38,7 +38,7 @@ fn reshape(call: &mut Call<'_>) -> Outcome {
     one(with_shape(x, &shape)?)
 }
 
-/// The shape that a reshape asks for: 0 copies an extent, -1 is what is left.
+/// Resolves the target of a reshape: 0 copies an extent, -1 is inferred.
 fn target_shape(from: &[usize], target: &[i64], allow_zero: bool) -> Result<Vec<usize>, Fault> {
     let mut shape = Vec::with_capacity(target.len());
     let mut open = None;

@@ -1,4 +1,4 @@
-//! Operators that cut tensors and put parts together.
+//! Slicing, splitting and concatenation.
 
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -44,7 +44,7 @@ fn slice(call: &mut Call<'_>) -> Outcome {
     one(take_strided(x, &shape, &cuts)?)
 }
 
-/// Where a cut of one axis starts, its step and how many elements it takes.
+/// Start, step and length of a slice along one axis.
 fn cut(extent: usize, start: i64, end: i64, step: i64) -> Result<(i64, i64, usize), Fault> {
     let extent = extent as i64;
     if step == 0 {
@@ -54,7 +54,7 @@ fn cut(extent: usize, start: i64, end: i64, step: i64) -> Result<(i64, i64, usiz
     let (start, end) = if step > 0 {
         (absolute(start).clamp(0, extent), absolute(end).clamp(0, extent))
     } else {
-        // A start in front of the first element is the first one: unlike an end it is not exclusive.
+        // A start before the first element clamps to index 0, because it is inclusive, unlike an end.
         (absolute(start).clamp(0, (extent - 1).max(0)), absolute(end).clamp(-1, extent - 1))
     };
     let distance = match step > 0 {
@@ -66,10 +66,10 @@ fn cut(extent: usize, start: i64, end: i64, step: i64) -> Result<(i64, i64, usiz
     Ok((start, step, usize::try_from(length).unwrap_or(0)))
 }
 
-/// The elements from `start` on with `step`, for each axis.
+/// Copies the elements that start at `start` and follow at `step` along each axis.
 fn take_strided(x: &AnyTensor, shape: &[usize], cuts: &[(i64, i64)]) -> Result<AnyTensor, Fault> {
     let own = strides(x.shape());
-    // The last axes that are taken whole are copied in one piece.
+    // Trailing axes that are kept whole are copied as one run.
     let whole = (0..shape.len())
         .rev()
         .take_while(|axis| shape[*axis] == x.shape()[*axis] && cuts[*axis] == (0, 1))
@@ -96,7 +96,7 @@ fn take_strided(x: &AnyTensor, shape: &[usize], cuts: &[(i64, i64)]) -> Result<A
     assemble(&[x], shape, runs.into_iter())
 }
 
-/// The part of `length` from `start` on along an axis.
+/// Copies `length` elements along an axis, beginning at `start`.
 pub(crate) fn part(x: &AnyTensor, axis: usize, start: usize, length: usize) -> Result<AnyTensor, Fault> {
     let (outer, extent, inner) = around(x.shape(), axis);
     let mut shape = x.shape().to_vec();
@@ -129,23 +129,23 @@ fn split(call: &mut Call<'_>) -> Outcome {
     Ok(parts)
 }
 
-/// The extent of the last of several equal parts.
+/// Rule for the extent of the last chunk of an even split.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
-    /// That of the others.
+    /// Equal to the other chunks.
     Equal,
-    /// What the others leave, if they leave something of the axis.
+    /// The remainder, which must not be empty.
     Smaller,
 }
 
-/// The extents of equal parts.
+/// Extents of the chunks of an even split.
 fn even_sizes(extent: usize, parts: usize, last: Last) -> Result<Vec<usize>, Fault> {
     if parts == 0 || parts > 1 << 20 {
         return invalid(format!("{parts} parts cannot be made"));
     }
     let size = extent.div_ceil(parts);
     let rest = extent.checked_sub(size * (parts - 1));
-    // ONNX Runtime rejects an empty last part, too.
+    // ONNX Runtime also rejects an empty last chunk.
     let Some(rest) = rest.filter(|rest| *rest > 0 || last == Last::Equal) else {
         return invalid(format!("parts of {size} leave nothing of {extent} for part {}", parts - 1));
     };
@@ -166,7 +166,7 @@ fn concat(call: &mut Call<'_>) -> Outcome {
     one(join(&call.tensors()?, axis_given)?)
 }
 
-/// Tensors one after the other along an axis.
+/// Concatenates tensors along an axis.
 pub(crate) fn join(parts: &[&AnyTensor], axis_given: i64) -> Result<AnyTensor, Fault> {
     let Some(first) = parts.first() else { return Err(Fault::MissingInput(0)) };
     let axis = axis(axis_given, first.rank())?;
@@ -205,11 +205,11 @@ fn center_crop_pad(call: &mut Call<'_>) -> Outcome {
         return invalid("the target has not one extent for each axis");
     }
     let mut shape = x.shape().to_vec();
-    // By how far an index of the result is before that of the input.
+    // Input index minus result index, per axis.
     let mut shift = vec![0_i64; x.rank()];
     for (axis, target) in axes.iter().zip(target) {
         let (have, want) = (x.shape()[*axis] as i64, target as i64);
-        // Both a crop and a pad leave the smaller half in front.
+        // Crop and pad both round the leading half down.
         shift[*axis] = if have >= want { (have - want) / 2 } else { -((want - have) / 2) };
         shape[*axis] = target;
     }

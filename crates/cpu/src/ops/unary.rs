@@ -1,4 +1,4 @@
-//! Functions of one tensor, element by element.
+//! Elementwise functions of one tensor.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -41,10 +41,10 @@ pub(super) const OPERATORS: &[Operator] = &[
     }),
 ];
 
-/// How many elements are worth a thread of their own.
+/// Minimum number of elements for which splitting across threads pays.
 const WORTH: usize = 1 << 18;
 
-/// A function of every element, written over it where nobody else has the tensor.
+/// Applies a function to every element, in place if the tensor is not shared.
 pub(crate) fn map_into<T: Element>(
     mut tensor: AnyTensor,
     each: impl Fn(T) -> T + Sync,
@@ -62,7 +62,7 @@ pub(crate) fn map_into<T: Element>(
     Ok(tensor)
 }
 
-/// A function of floats, given for both widths.
+/// Defines a float function for both widths.
 pub(super) fn floats(
     call: &mut Call<'_>,
     single: impl Fn(f32) -> f32 + Sync,
@@ -76,7 +76,7 @@ pub(super) fn floats(
     }
 }
 
-/// Whole numbers have an error function as well: that of the number as a short float, without its fraction.
+/// `Erf` also accepts integers: the result is computed as a small float and truncated.
 fn error_function(call: &mut Call<'_>) -> Outcome {
     let dtype = call.tensor(0)?.dtype();
     if matches!(dtype, Dtype::F32 | Dtype::F64) {
@@ -86,7 +86,7 @@ fn error_function(call: &mut Call<'_>) -> Outcome {
     one(super::cast::convert(&map_into(wide, |x: f64| f64::from(erf(x) as f32))?, dtype)?)
 }
 
-/// A function of floats that is written once.
+/// Defines a float function by a single generic body.
 pub(super) fn reals(call: &mut Call<'_>, each: impl Fn(f64) -> f64 + Sync) -> Outcome {
     floats(call, |x| each(f64::from(x)) as f32, &each)
 }
@@ -101,7 +101,7 @@ enum Numeric {
 fn numbers(call: &mut Call<'_>, kind: Numeric) -> Outcome {
     let x = call.take(0)?;
     one(on_numbers!(x.dtype(), T => match kind {
-        // Not `0 - x`, which loses the sign of zero.
+        // `0 - x` would lose the sign of zero.
         Numeric::Neg if T::IS_FLOAT => map_into(x, |x: T| x.times(T::from_f64(-1.0))),
         Numeric::Neg => map_into(x, |x: T| T::ZERO.minus(x)),
         Numeric::Abs if T::IS_FLOAT => map_into(x, |x: T| T::from_f64(x.to_f64().abs())),
@@ -124,8 +124,8 @@ fn test<F: Fn(f64) -> bool>(call: &mut Call<'_>, make: impl Fn(&Call<'_>) -> Res
     })?)
 }
 
-/// The error function: the series of Maclaurin near zero, the continued fraction of its complement beyond
-/// (Abramowitz and Stegun 7.1.5 and 7.1.14), both to the last bits of a double.
+/// Error function: Maclaurin series near zero, continued fraction of the complement beyond (Abramowitz and
+/// Stegun 7.1.5 and 7.1.14). Both are accurate to the last bits of an `f64`.
 pub(crate) fn erf(x: f64) -> f64 {
     let magnitude = x.abs();
     if x.is_nan() {
@@ -152,7 +152,7 @@ pub(crate) fn erf(x: f64) -> f64 {
     x.signum() * (1.0 - complement)
 }
 
-/// A float function of every element that keeps the shape, for other families.
+/// Applies a float function to every element; for other operator families.
 pub(crate) fn map_floats(tensor: AnyTensor, each: impl Fn(f64) -> f64 + Sync) -> Result<AnyTensor, Fault> {
     on_floats!(tensor.dtype(), T => map_into(tensor, |x: T| T::from_f64(each(Number::to_f64(x)))))
 }

@@ -1,4 +1,4 @@
-//! Operators of computer vision: sampling at places, regions, boxes; and determinants.
+//! Computer vision operators: grid sampling, region pooling, non-maximum suppression; and determinants.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -25,7 +25,7 @@ enum Outside {
     Reflection,
 }
 
-/// A coordinate brought back into the input, where the mode says so.
+/// Maps a coordinate outside the input back into it, according to the padding mode.
 fn brought_back(at: f64, extent: usize, outside: Outside, align: bool) -> f64 {
     let last = extent as f64 - 1.0;
     match outside {
@@ -77,7 +77,7 @@ fn grid_sample(call: &mut Call<'_>) -> Outcome {
     let mut out = vec![0.0; count(&shape)];
     for point in 0..batches * points {
         let batch = point / points;
-        // Each axis gives a few elements with weights; the last number of a place counts along the first axis.
+        // Interpolation taps per axis. The last coordinate of a grid point belongs to the first axis.
         let mut taps: Vec<Vec<(Option<usize>, f64)>> = Vec::with_capacity(rank);
         for axis in 0..rank {
             let extent = spatial[axis];
@@ -99,7 +99,8 @@ fn grid_sample(call: &mut Call<'_>) -> Outcome {
                     vec![(index(low), 1.0 - (at - low)), (index(low + 1.0), at - low)]
                 }
                 _ => {
-                    // Linear weights come out the same where only the elements are brought back; cubic ones do not.
+                    // Linear weights do not depend on whether the coordinate or the elements are mapped back;
+                    // cubic weights do.
                     let edge = if align { 0.0 } else { 0.5 };
                     let is_beyond = scaled < -edge || scaled > extent as f64 - 1.0 + edge;
                     let scaled =
@@ -129,7 +130,7 @@ fn grid_sample(call: &mut Call<'_>) -> Outcome {
     one(of_f64s(x.dtype(), &shape, &out)?)
 }
 
-/// Keys' cubic kernel with -0.75, as image libraries have it.
+/// Keys' cubic convolution kernel with a = -0.75, the value used by image libraries.
 fn cubic(x: f64) -> f64 {
     let a = -0.75;
     if x <= 1.0 {
@@ -157,7 +158,7 @@ fn affine_grid(call: &mut Call<'_>) -> Outcome {
     let mut out = Vec::with_capacity(count(&shape));
     for matrix in matrices.chunks_exact(rank * (rank + 1)) {
         each_index(spatial, |_, index| {
-            // Coordinates are listed from the last axis to the first.
+            // Grid coordinates are stored from the last axis to the first.
             let place = |axis: usize| {
                 let (at, extent) = (index[rank - 1 - axis] as f64, spatial[rank - 1 - axis] as f64);
                 if align {
@@ -238,7 +239,7 @@ fn roi_align(call: &mut Call<'_>) -> Outcome {
     one(of_f64s(x.dtype(), &[regions, channels, rows, columns], &out)?)
 }
 
-/// The value between four elements, and the greatest of their weighted parts.
+/// Bilinear interpolation of four elements, and the maximum of their weighted values.
 fn bilinear(plane: &[f64], height: usize, width: usize, y: f64, x: f64) -> (f64, f64) {
     if y < -1.0 || y > height as f64 || x < -1.0 || x > width as f64 || height == 0 || width == 0 {
         return (0.0, 0.0);
@@ -314,7 +315,7 @@ fn non_max_suppression(call: &mut Call<'_>) -> Outcome {
     };
     let (overlap, threshold) = (number(3)?.unwrap_or(0.0), number(4)?);
     let (boxes, scores) = (to_f64s(boxes)?, to_f64s(scores)?);
-    // As (least y, least x, greatest y, greatest x).
+    // Normalised to (min y, min x, max y, max x).
     let corners = |batch: usize, spot: usize| {
         let of = &boxes[(batch * spots + spot) * 4..][..4];
         if centred {
@@ -355,7 +356,7 @@ fn non_max_suppression(call: &mut Call<'_>) -> Outcome {
     one(AnyTensor::from_slice(&[chosen.len() / 3, 3], &chosen)?)
 }
 
-/// Determinants, by elimination with pivots.
+/// Determinants by Gaussian elimination with partial pivoting.
 fn det(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
     let Some((&[rows, columns], outer)) =
