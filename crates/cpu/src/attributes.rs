@@ -1,4 +1,4 @@
-//! The attributes of a node, decoded once when it is prepared.
+//! Node attributes, decoded once when a node is prepared.
 
 use std::collections::BTreeMap;
 
@@ -9,38 +9,31 @@ use typeloom_types::any_tensor::AnyTensor;
 use crate::decode::{self, DecodeTensorError};
 use crate::error::Fault;
 
-/// The value of an attribute. Graphs are left to the runtime.
+/// The value of an attribute. Graph attributes are handled by the runtime.
 #[derive(Clone, Debug)]
 pub enum Attribute {
-    /// A float.
     Float(f32),
-    /// An integer.
     Int(i64),
-    /// Bytes, most often text.
+    /// Bytes, usually UTF-8 text.
     Bytes(Vec<u8>),
-    /// A tensor.
     Tensor(AnyTensor),
-    /// Floats.
     Floats(Vec<f32>),
-    /// Integers.
     Ints(Vec<i64>),
-    /// Strings.
     Strings(Vec<Vec<u8>>),
-    /// A type.
     Type(Box<TypeProto>),
 }
 
-/// The attributes of a node, by name. They are few, so that a kernel finds one sooner by going through them than in a map.
+/// The attributes of a node by name, in a list: with few entries, a linear search is faster than a map.
 #[derive(Clone, Debug, Default)]
 pub struct Attributes(Vec<(Box<str>, Attribute)>);
 
 impl Attributes {
-    /// Decodes the attributes of a node. Graphs are left out, and so are attributes of no known kind.
+    /// Decodes the attributes of a node. Skips graphs and attributes of unknown kind.
     ///
     /// # Errors
-    /// [`DecodeTensorError`] where a tensor is malformed.
+    /// [`DecodeTensorError`] if a tensor is malformed.
     pub fn decode(attributes: &[AttributeProto]) -> Result<Self, DecodeTensorError> {
-        // A malformed file may have very many, and one name several times.
+        // A malformed file may contain very many attributes and repeat names.
         let mut decoded = BTreeMap::new();
         for attribute in attributes {
             if let Some(value) = value(attribute)? {
@@ -50,7 +43,6 @@ impl Attributes {
         Ok(Self(decoded.into_iter().map(|(name, value)| (name.into(), value)).collect()))
     }
 
-    /// Sets an attribute.
     #[must_use]
     pub fn with(mut self, name: &str, value: Attribute) -> Self {
         match self.0.iter_mut().find(|(own, _)| **own == *name) {
@@ -60,7 +52,7 @@ impl Attributes {
         self
     }
 
-    /// The attribute of this name.
+    /// Looks up an attribute by name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Attribute> {
         self.0.iter().find(|(own, _)| **own == *name).map(|(_, value)| value)
@@ -132,7 +124,7 @@ fn kind(name: &str, wanted: &'static str) -> Fault {
     Fault::AttributeKind { name: name.to_owned(), wanted }
 }
 
-/// The kind of an attribute; the oldest files leave it to be read off the fields that are set.
+/// The kind of an attribute. The oldest files omit it; it is then inferred from the fields that are set.
 #[must_use]
 pub fn kind_of(attribute: &AttributeProto) -> AttributeType {
     let said = attribute.r#type();

@@ -1,4 +1,4 @@
-//! One application of an operator: what it is given, and how kernels ask for it.
+//! Operator calls: inputs, attributes, and typed accessors for kernels.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -9,21 +9,22 @@ use crate::value::Value;
 
 /// One application of an operator.
 ///
-/// Inputs are owned, so that an operator whose input dies with it writes its result in the same memory.
+/// Inputs are owned, so that a kernel can write its result into the memory of an input that is not used
+/// afterwards.
 #[derive(Debug)]
 pub struct Call<'a> {
-    /// The version of the operator set that the model imports.
+    /// The opset version that the model imports.
     pub version: i64,
-    /// The attributes.
+    /// Attributes of the node.
     pub attributes: &'a Attributes,
-    /// The inputs; `None` for one that is left out.
+    /// Inputs in order; `None` for an omitted one.
     pub inputs: Vec<Option<Value>>,
-    /// How many outputs are listed.
+    /// Number of listed outputs.
     pub outputs: usize,
 }
 
 impl Call<'_> {
-    /// Whether this input is there.
+    /// Whether the input is present.
     pub(crate) fn has(&self, index: usize) -> bool {
         self.inputs.get(index).is_some_and(Option::is_some)
     }
@@ -62,12 +63,12 @@ impl Call<'_> {
         (0..self.inputs.len()).map(|index| self.tensor(index)).collect()
     }
 
-    /// The whole numbers of an input, or nothing where it is left out.
+    /// Elements of an integer input, or `None` if it is omitted.
     pub(crate) fn integers(&self, index: usize) -> Result<Option<Vec<i64>>, Fault> {
         self.optional(index)?.map(integers).transpose()
     }
 
-    /// The whole numbers of an input that must have one axis.
+    /// Elements of an integer input of rank 1.
     pub(crate) fn vector(&self, index: usize) -> Result<Vec<i64>, Fault> {
         let tensor = self.tensor(index)?;
         match tensor.rank() {
@@ -76,7 +77,7 @@ impl Call<'_> {
         }
     }
 
-    /// The one whole number of an input, or nothing where it is left out.
+    /// The single element of an integer input, or `None` if it is omitted.
     pub(crate) fn integer(&self, index: usize) -> Result<Option<i64>, Fault> {
         match self.integers(index)? {
             None => Ok(None),
@@ -103,7 +104,7 @@ impl Call<'_> {
         Ok(self.attributes.text(name)?.unwrap_or(default))
     }
 
-    /// The element type that an attribute names by number.
+    /// Element type given by an attribute as its ONNX number.
     pub(crate) fn dtype(&self, name: &str) -> Result<Option<Dtype>, Fault> {
         match self.attributes.int(name)? {
             None | Some(0) => Ok(None),
@@ -114,7 +115,7 @@ impl Call<'_> {
         }
     }
 
-    /// Whole numbers that newer versions take as an input and older ones as an attribute.
+    /// Integers that are an input in newer versions and an attribute in older ones.
     pub(crate) fn integers_or(&self, index: usize, name: &str) -> Result<Option<Vec<i64>>, Fault> {
         match self.optional(index)? {
             Some(_) => self.vector(index).map(Some),
@@ -123,7 +124,7 @@ impl Call<'_> {
     }
 }
 
-/// The elements of a tensor of 32-bit or 64-bit integers.
+/// Elements of a tensor of 32-bit or 64-bit integers.
 pub(crate) fn integers(tensor: &AnyTensor) -> Result<Vec<i64>, Fault> {
     match tensor.dtype() {
         Dtype::I64 => Ok(tensor.to_vec()?),
@@ -132,10 +133,10 @@ pub(crate) fn integers(tensor: &AnyTensor) -> Result<Vec<i64>, Fault> {
     }
 }
 
-/// What a kernel gives back.
+/// Result of a kernel.
 pub(crate) type Outcome = Result<Vec<Value>, Fault>;
 
-/// One tensor as the outcome.
+/// Wraps a single tensor as an outcome.
 pub(crate) fn one(tensor: AnyTensor) -> Outcome {
     Ok(vec![Value::Tensor(tensor)])
 }

@@ -1,7 +1,7 @@
-//! Stored tensors, sequences and optionals as values.
+//! Decoding of stored tensors, sequences and optionals.
 //!
-//! ONNX keeps the elements of a tensor in `raw_data`, or in one of five typed lists; types without a list
-//! of their own share `int32_data`, whole bytes of packed elements included.
+//! ONNX stores the elements of a tensor in `raw_data` or in one of five typed lists. Types without a
+//! dedicated list use `int32_data`; packed elements are stored there as whole bytes.
 
 use bytes::Bytes;
 use typeloom_onnx::messages::sequence_proto::DataType as Kind;
@@ -13,57 +13,57 @@ use typeloom_types::dtype::Dtype;
 
 use crate::value::Value;
 
-/// The least bytes that are shared with the file that they come from.
+/// Minimum size in bytes of a tensor that shares the memory of its file instead of being copied.
 const SHARED: usize = 1 << 12;
 
-/// The deepest sequence of sequences that is read.
+/// Maximum nesting depth of sequences.
 const MAX_DEPTH: usize = 32;
 
-/// Why a stored tensor is not one.
+/// Error returned when a stored tensor cannot be decoded.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DecodeTensorError {
-    /// The number of the element type is nobody's.
+    /// The element type number is unknown.
     #[error("tensor `{name}` has the unknown element type {number}")]
     ElementType {
-        /// The tensor.
+        /// Name of the tensor.
         name: String,
-        /// The number.
+        /// Element type number.
         number: i32,
     },
     /// An extent is negative.
     #[error("tensor `{name}` has the extent {extent}")]
     Extent {
-        /// The tensor.
+        /// Name of the tensor.
         name: String,
-        /// The extent.
+        /// The negative extent.
         extent: i64,
     },
-    /// The elements are in a file that nobody has read.
+    /// The elements are in an external file that was not loaded.
     #[error("tensor `{name}` is kept in another file")]
     External {
-        /// The tensor.
+        /// Name of the tensor.
         name: String,
     },
-    /// Something that ONNX can say and this cannot read.
+    /// A valid ONNX feature that is not supported.
     #[error("`{name}` {what}")]
     Unsupported {
-        /// The tensor.
+        /// Name of the tensor.
         name: String,
-        /// What it is.
+        /// Description of the feature.
         what: &'static str,
     },
-    /// The elements do not fit the type.
+    /// The elements do not match the type or shape.
     #[error("tensor `{name}`: {error}")]
     Elements {
-        /// The tensor.
+        /// Name of the tensor.
         name: String,
-        /// In which way.
+        /// Description of the mismatch.
         #[source]
         error: TensorError,
     },
 }
 
-/// The extents of a stored tensor.
+/// Extents of a stored tensor.
 fn extents(name: &str, dims: &[i64]) -> Result<Vec<usize>, DecodeTensorError> {
     let extent = |extent: &i64| {
         usize::try_from(*extent)
@@ -72,10 +72,10 @@ fn extents(name: &str, dims: &[i64]) -> Result<Vec<usize>, DecodeTensorError> {
     dims.iter().map(extent).collect()
 }
 
-/// The element type and shape of a stored tensor, wherever its elements are.
+/// Element type and shape of a stored tensor. Also works for external data.
 ///
 /// # Errors
-/// [`DecodeTensorError`] for an unknown element type and negative extents.
+/// [`DecodeTensorError`] for an unknown element type or a negative extent.
 pub fn header(proto: &TensorProto) -> Result<(Dtype, Vec<usize>), DecodeTensorError> {
     let number = proto.data_type();
     let dtype = Dtype::from_onnx_number(number)
@@ -83,10 +83,10 @@ pub fn header(proto: &TensorProto) -> Result<(Dtype, Vec<usize>), DecodeTensorEr
     Ok((dtype, extents(proto.name(), &proto.dims)?))
 }
 
-/// A stored tensor.
+/// Decodes a stored tensor.
 ///
 /// # Errors
-/// [`DecodeTensorError`].
+/// [`DecodeTensorError`] if the tensor is malformed or unsupported.
 pub fn tensor(proto: &TensorProto) -> Result<AnyTensor, DecodeTensorError> {
     let (dtype, shape) = header(proto)?;
     let name = proto.name();
@@ -100,17 +100,18 @@ pub fn tensor(proto: &TensorProto) -> Result<AnyTensor, DecodeTensorError> {
     made.map_err(|error| DecodeTensorError::Elements { name: name.to_owned(), error })
 }
 
-/// A stored tensor whose bytes are in another file.
+/// Decodes a stored tensor whose bytes are in another file.
 ///
 /// # Errors
-/// [`DecodeTensorError`].
+/// [`DecodeTensorError`] if the tensor is malformed or unsupported.
 pub fn tensor_of_bytes(proto: &TensorProto, bytes: &Bytes) -> Result<AnyTensor, DecodeTensorError> {
     let (dtype, shape) = header(proto)?;
     packed(dtype, &shape, bytes)
         .map_err(|error| DecodeTensorError::Elements { name: proto.name().to_owned(), error })
 }
 
-/// A tensor of packed bytes. Large ones are looked at where they are; small ones would keep a whole file in memory.
+/// A tensor of packed bytes. Large tensors share the file's memory; small ones are copied, so that they do
+/// not keep a whole file alive.
 fn packed(dtype: Dtype, shape: &[usize], bytes: &Bytes) -> Result<AnyTensor, TensorError> {
     if bytes.len() < SHARED {
         AnyTensor::from_le_bytes(dtype, shape, bytes)
@@ -119,7 +120,7 @@ fn packed(dtype: Dtype, shape: &[usize], bytes: &Bytes) -> Result<AnyTensor, Ten
     }
 }
 
-/// A tensor whose elements are in a typed list.
+/// Decodes a tensor whose elements are in a typed list.
 fn typed(proto: &TensorProto, dtype: Dtype, shape: &[usize]) -> Result<AnyTensor, TensorError> {
     let low = |width: usize| -> Vec<u8> {
         proto.int32_data.iter().flat_map(|word| word.to_le_bytes().into_iter().take(width)).collect()
@@ -158,10 +159,10 @@ fn typed(proto: &TensorProto, dtype: Dtype, shape: &[usize]) -> Result<AnyTensor
     AnyTensor::from_le_bytes(dtype, shape, &bytes)
 }
 
-/// A sparse tensor, written out with zeros.
+/// Decodes a sparse tensor to a dense one.
 ///
 /// # Errors
-/// [`DecodeTensorError`].
+/// [`DecodeTensorError`] if the tensor is malformed or unsupported.
 pub fn sparse(proto: &SparseTensorProto) -> Result<AnyTensor, DecodeTensorError> {
     let name = proto.values.as_ref().map_or("", |values| values.name());
     let bad = |what| DecodeTensorError::Unsupported { name: name.to_owned(), what };
@@ -196,7 +197,7 @@ pub fn sparse(proto: &SparseTensorProto) -> Result<AnyTensor, DecodeTensorError>
     if offsets.iter().any(|offset| offset.checked_add(width).is_none_or(|end| end > len)) {
         return Err(bad("has an index outside its shape"));
     }
-    // Nothing is allocated for a shape that exceeds the memory of the run.
+    // Checked before the allocation: the dense shape may exceed the memory budget of the run.
     AnyTensor::from_bytes_with(values.dtype(), &shape, |bytes| {
         for (offset, value) in offsets.iter().zip(values.bytes().chunks_exact(width.max(1))) {
             if let Some(slot) = bytes.get_mut(*offset..).and_then(|rest| rest.get_mut(..width)) {
@@ -207,18 +208,18 @@ pub fn sparse(proto: &SparseTensorProto) -> Result<AnyTensor, DecodeTensorError>
     .map_err(elements)
 }
 
-/// A stored sequence.
+/// Decodes a stored sequence.
 ///
 /// # Errors
-/// [`DecodeTensorError`].
+/// [`DecodeTensorError`] if a tensor is malformed or unsupported, or sequences are nested too deeply.
 pub fn sequence(proto: &SequenceProto) -> Result<Value, DecodeTensorError> {
     sequence_at(proto, 0)
 }
 
-/// A stored optional.
+/// Decodes a stored optional.
 ///
 /// # Errors
-/// [`DecodeTensorError`].
+/// [`DecodeTensorError`] if a tensor is malformed or unsupported, or sequences are nested too deeply.
 pub fn optional(proto: &OptionalProto) -> Result<Value, DecodeTensorError> {
     optional_at(proto, 0)
 }

@@ -1,71 +1,71 @@
-//! What can go wrong when an operator runs.
+//! Errors of operators.
 
 use typeloom_types::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
-/// Why an operator gave no result, without the operator's name.
+/// Reason for the failure of an operator, without the operator's name.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
-    /// The operator does not compute elements of this type.
+    /// The operator does not support this element type.
     #[error("elements of type {0} are not supported")]
     Dtype(Dtype),
-    /// Two inputs that must have one element type have two.
+    /// Two inputs that must share an element type differ.
     #[error("the inputs are of types {0} and {1}")]
     DtypeMismatch(Dtype, Dtype),
-    /// A form of the operator that is not supported.
+    /// An unsupported form of the operator.
     #[error("{0} is not supported")]
     Unsupported(String),
-    /// An input that must be there is not.
+    /// A required input is missing.
     #[error("input {0} is missing")]
     MissingInput(usize),
-    /// An input is a sequence where a tensor is wanted, or the like.
+    /// An input has the wrong kind, for example a sequence instead of a tensor.
     #[error("input {index} is not {wanted}")]
     InputKind {
-        /// Which input.
+        /// Index of the input.
         index: usize,
-        /// What it should be.
+        /// The expected kind.
         wanted: &'static str,
     },
-    /// An attribute that must be there is not.
+    /// A required attribute is missing.
     #[error("attribute `{0}` is missing")]
     MissingAttribute(&'static str),
-    /// An attribute is of another kind than the operator's.
+    /// An attribute has the wrong kind.
     #[error("attribute `{name}` is not {wanted}")]
     AttributeKind {
-        /// Its name.
+        /// Name of the attribute.
         name: String,
-        /// What it should be.
+        /// The expected kind.
         wanted: &'static str,
     },
-    /// Inputs or attributes do not fit each other.
+    /// Inputs or attributes are inconsistent.
     #[error("{0}")]
     Invalid(String),
-    /// A whole number is divided by zero.
+    /// Integer division by zero.
     #[error("a whole number is divided by zero")]
     DivisionByZero,
-    /// The result would take more memory than one tensor may.
+    /// The result exceeds the size limit of one tensor.
     #[error("the result would have more than {limit} bytes")]
     TooLarge {
-        /// The most that one tensor may take.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// A tensor could not be made.
+    /// A tensor could not be constructed.
     #[error(transparent)]
     Tensor(#[from] TensorError),
 }
 
-/// Why an operator gave no result.
+/// Error returned by an operator.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("`{op}`: {fault}")]
 pub struct KernelError {
-    /// The operator.
+    /// Name of the operator.
     pub op: String,
-    /// What is wrong.
+    /// Reason for the failure.
     #[source]
     pub fault: Fault,
 }
 
-/// A fault in words.
+/// Returns an error with this message.
 pub(crate) fn invalid<T>(what: impl Into<String>) -> Result<T, Fault> {
     Err(Fault::Invalid(what.into()))
 }

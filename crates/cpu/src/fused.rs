@@ -1,11 +1,11 @@
-//! Convolutions with constant weights, and what follows them, as one kernel.
+//! Fused kernels: convolutions with constant weights and the nodes that follow them.
 //!
-//! Weights are put in the order of the kernel once, when a model is prepared. A normalisation over batches, a number for each
-//! channel, another tensor that is added, and bounds are applied to each sum while it is still in a register, so that no
-//! tensor between them is written. The order is fixed: scaled, added to, held to bounds.
+//! Weights are packed once, when a model is prepared. Batch normalisation, bias, the addition of another
+//! tensor, and clamping are applied to each sum in a register, so that no intermediate tensor is written. The
+//! order is fixed: scale, add, clamp.
 //!
-//! Nothing here knows a graph. Whoever prepares one offers a node, and then the only reader of its result, and the only reader of
-//! that one's, as long as they are [absorbed](Fused::absorb).
+//! This module has no access to the graph. The caller offers a node, then the only consumer of its result,
+//! and so on, as long as nodes are [absorbed](Fused::absorb).
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -19,16 +19,16 @@ use crate::ops::filter::{Filter, Finishing};
 use crate::ops::{Operator, find};
 use crate::value::Value;
 
-/// What is known of an input before a model runs.
+/// An input of a node, as known at preparation.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand<'a> {
-    /// It is left out.
+    /// Omitted.
     Absent,
-    /// Nothing is known.
+    /// Unknown until run time.
     Unknown,
-    /// It is always this tensor.
+    /// Always this tensor.
     Constant(&'a AnyTensor),
-    /// It is the result of the kernel that may absorb the node.
+    /// The result of the kernel that may absorb the node.
     Result,
 }
 
@@ -45,33 +45,33 @@ impl<'a> Operand<'a> {
     }
 }
 
-/// A node as it is before a model runs.
+/// A node at preparation, before its inputs are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Node<'a> {
-    /// The operator.
+    /// Operator of the node.
     pub operator: &'static Operator,
-    /// The version of the operator set.
+    /// Opset version.
     pub version: i64,
-    /// The attributes.
+    /// Attributes of the node.
     pub attributes: &'a Attributes,
-    /// The inputs.
+    /// Inputs in order.
     pub inputs: &'a [Operand<'a>],
-    /// How many outputs are listed.
+    /// Number of listed outputs.
     pub outputs: usize,
 }
 
-/// What became of a node that was offered.
+/// Result of offering a node to a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Absorbed {
-    /// It has to be run by itself.
+    /// Not absorbed; the node runs separately.
     No,
-    /// The kernel does what it did.
+    /// Absorbed.
     Whole,
-    /// The kernel does what it did, and needs its input of this index as one more of its own.
+    /// Absorbed; the kernel needs the node's input of this index as an additional input.
     WithInput(usize),
 }
 
-/// A convolution and what is done with its sums.
+/// A convolution and the epilogue applied to its sums.
 #[derive(Clone, Debug)]
 pub struct Fused {
     version: i64,
@@ -79,22 +79,22 @@ pub struct Fused {
     filter: Filter,
     scale: Option<Vec<f64>>,
     offset: Option<Vec<f64>>,
-    /// The lists of the two above in the element type of the kernel.
+    /// `scale` and `offset` converted to the element type of the kernel.
     scale_tensor: Option<AnyTensor>,
     offset_tensor: Option<AnyTensor>,
-    /// Which of the nodes adds another tensor.
+    /// Index of the absorbed node that adds another tensor.
     adds: Option<usize>,
     bounds: Option<(f64, f64)>,
     nodes: usize,
 }
 
-/// A node of a fused kernel failed.
+/// Error of one node of a fused kernel.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{error}")]
 pub struct FusedError {
-    /// Which node, in the order in which they were absorbed.
+    /// Index of the node, in order of absorption.
     pub node: usize,
-    /// How.
+    /// Error of the node's kernel.
     #[source]
     pub error: KernelError,
 }
@@ -106,7 +106,7 @@ impl Fused {
         operator.name() == "Conv"
     }
 
-    /// A kernel for a node whose weights are constant; nothing where it is not worth one.
+    /// Creates a kernel for a node with constant weights; `None` if that does not pay.
     #[must_use]
     pub fn prepare(node: &Node<'_>) -> Option<Self> {
         if !Self::begins_with(node.operator) {
@@ -140,7 +140,7 @@ impl Fused {
         Some(kernel)
     }
 
-    /// Takes over the only reader of the kernel's result, if it can.
+    /// Absorbs the only consumer of the kernel's result, if supported.
     pub fn absorb(&mut self, node: &Node<'_>) -> Absorbed {
         let absorbed = self.absorbed(node).unwrap_or(Absorbed::No);
         if absorbed != Absorbed::No {
@@ -182,7 +182,7 @@ impl Fused {
         Some(Absorbed::Whole)
     }
 
-    /// The bounds of a `Clip`, where they are known.
+    /// Bounds of a `Clip`, if they are constant.
     fn clip(&self, node: &Node<'_>) -> Option<(f64, f64)> {
         let bound = |index: usize, name: &str, default: f64| -> Option<f64> {
             if let Some(tensor) = Operand::constant(node.inputs, index) {
@@ -201,7 +201,7 @@ impl Fused {
         self.filter.shape()[0]
     }
 
-    /// One number for each channel, where a tensor broadcasts so that it is that.
+    /// The elements as one number per channel, if the tensor broadcasts that way.
     fn per_channel(&self, tensor: &AnyTensor) -> Option<Vec<f64>> {
         let rank = self.filter.shape().len();
         let fits = tensor.dtype() == self.filter.dtype() && tensor.rank() <= rank;
@@ -215,7 +215,7 @@ impl Fused {
         (others && shape.get(at) == Some(&self.channels())).then_some(values)
     }
 
-    /// Scales the sums so far, and then adds to them.
+    /// Applies a scale and then an offset after the current ones.
     fn affine(&mut self, factor: Option<Vec<f64>>, term: Option<Vec<f64>>) -> Option<()> {
         let multiply = |list: Option<Vec<f64>>, factor: &[f64]| {
             list.map(|list| list.iter().zip(factor).map(|(a, b)| a * b).collect::<Vec<f64>>())
@@ -266,10 +266,11 @@ impl Fused {
         Some(())
     }
 
-    /// Runs the kernel. The inputs are that of the convolution, and that of the node that adds, where there is one.
+    /// Runs the kernel. The inputs are the convolution's input and, if a node adds another tensor, that
+    /// tensor.
     ///
     /// # Errors
-    /// [`FusedError`] with the node whose doing it is.
+    /// [`FusedError`] with the node that failed.
     pub fn run(&self, inputs: Vec<Option<Value>>) -> Result<Vec<Value>, FusedError> {
         let mut call = Call { version: self.version, attributes: &self.attributes, inputs, outputs: 1 };
         let at = |node: usize, op: &str| {
@@ -309,7 +310,7 @@ impl Fused {
         }
     }
 
-    /// Bounds, where the sum was not the kernel's own.
+    /// Clamps a sum that was computed outside the kernel.
     fn bounded(&self, sum: Vec<Value>) -> Result<Vec<Value>, Fault> {
         let Some((low, high)) = self.bounds else { return Ok(sum) };
         let Some(Value::Tensor(sum)) = sum.into_iter().next() else { return invalid("there is no sum") };
@@ -321,7 +322,7 @@ impl Fused {
     }
 }
 
-/// The sum of tensors that broadcast.
+/// Broadcast sum of two tensors.
 fn added(version: i64, a: AnyTensor, b: AnyTensor) -> Result<Vec<Value>, KernelError> {
     let attributes = Attributes::default();
     let inputs = vec![Some(a.into()), Some(b.into())];

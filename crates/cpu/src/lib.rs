@@ -1,4 +1,4 @@
-//! ONNX operators on the processor: the embedded backend.
+//! ONNX operators on the CPU: the embedded backend.
 //!
 //! | to | use |
 //! |---|---|
@@ -9,16 +9,15 @@
 //! | read attributes and stored tensors | [`attributes::Attributes`], [`decode`] |
 //!
 //! Operators work on [`AnyTensor`](typeloom_types::any_tensor::AnyTensor)s of every element type that ONNX
-//! allows them, with ONNX's meaning: broadcasting, negative axes, empty tensors and tensors of rank 0
-//! included. Operators that only move elements work on bytes and take every type. Operators that compute
-//! know `f32`, `f64` and the whole numbers; 16-bit floats are widened to `f32` around them and rounded
-//! once, at the end.
+//! allows, with ONNX semantics, including broadcasting, negative axes, empty tensors and tensors of rank 0.
+//! Operators that only move elements work on bytes and accept every type. Operators that compute support
+//! `f32`, `f64` and the integers; 16-bit floats are widened to `f32` before the kernel and rounded once after
+//! it.
 //!
-//! **Invariant:** what is not supported is a [`KernelError`](error::KernelError) that names the operator
-//! and, where it is the reason, the element type; never another result.
+//! **Invariant:** an unsupported call returns a [`KernelError`](error::KernelError) that names the operator
+//! and, if relevant, the element type. It never produces a wrong result.
 //!
-//! **Invariant:** control flow is not here: an operator that holds a graph is run by the runtime, which
-//! knows names and scopes.
+//! **Limit:** control flow is not implemented here. The runtime executes operators with graph attributes.
 
 pub mod error;
 

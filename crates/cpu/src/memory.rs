@@ -1,8 +1,8 @@
-//! Memory of dead tensors, kept for those that come.
+//! Reuse of the memory of dead tensors.
 //!
-//! Fresh memory costs a page fault for each page, more than many kernels cost. So a run has a [`Store`]: what dies is
-//! put there, and what is made takes from there. The store belongs to one run at a time and works on the thread that calls
-//! the kernels, so there is no lock; between runs whoever owns the model keeps it.
+//! Fresh memory costs one page fault per page, which is more than the run time of many kernels. Each run
+//! therefore has a [`Store`] that receives the memory of dead tensors and supplies new ones. A store is
+//! thread-local while a run is active, so it needs no lock. Between runs the owner of the model keeps it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,16 +12,16 @@ use typeloom_types::any_tensor::{AnyTensor, Memory, budget};
 use crate::error::Fault;
 use crate::value::Value;
 
-/// Smaller tensors are left to the allocator, which keeps their memory itself.
+/// Minimum size in bytes of a tensor whose memory is kept. The allocator caches smaller blocks itself.
 const LEAST: usize = 1 << 12;
 
-/// The most bytes that are kept.
+/// Maximum number of bytes that a store keeps.
 const MOST: usize = 1 << 27;
 
-/// The part of a limit on memory that may be kept: one in this many.
+/// A store keeps at most this fraction (one in `PART`) of the memory limit.
 const PART: usize = 8;
 
-/// Memory that nobody needs, by size.
+/// Free memory blocks by size.
 #[derive(Debug, Default)]
 pub struct Store {
     free: BTreeMap<usize, Vec<Memory>>,
@@ -32,9 +32,9 @@ thread_local! {
     static STORE: RefCell<Option<Store>> = const { RefCell::new(None) };
 }
 
-/// Lets kernels on this thread use a store while something runs; gives it back with the result.
+/// Installs a store on this thread for the duration of `run`, and returns it with the result.
 ///
-/// A store that is in use already stays in use.
+/// Restores the previously installed store afterwards.
 pub fn with<T>(store: Store, run: impl FnOnce() -> T) -> (T, Store) {
     struct Restore(Option<Store>);
     impl Drop for Restore {
@@ -49,9 +49,9 @@ pub fn with<T>(store: Store, run: impl FnOnce() -> T) -> (T, Store) {
     (result, store)
 }
 
-/// Takes the memory of values that nobody needs any more, and leaves the room that they lay in.
+/// Recycles the memory of dead values and clears the vector, keeping its capacity.
 pub fn recycle_all(values: &mut Vec<Option<Value>>) {
-    // Most have no memory that is worth keeping, and need not be moved.
+    // Most values are too small to keep, and need not be moved.
     for value in &mut *values {
         if let Some(value) = value.take_if(|value| value.as_tensor().is_none_or(is_worth)) {
             recycle(value);
@@ -60,13 +60,13 @@ pub fn recycle_all(values: &mut Vec<Option<Value>>) {
     values.clear();
 }
 
-/// Whether the memory of a tensor is worth keeping.
+/// Whether the memory of a tensor is large enough to keep.
 #[must_use]
 pub fn is_worth(tensor: &AnyTensor) -> bool {
     tensor.bytes().len() >= LEAST
 }
 
-/// Takes the memory of a value that nobody needs any more.
+/// Recycles the memory of a dead value.
 pub fn recycle(value: Value) {
     match value {
         Value::Tensor(tensor) => recycle_tensor(tensor),
@@ -91,7 +91,7 @@ pub(crate) fn recycle_tensor(tensor: AnyTensor) {
     });
 }
 
-/// Whether tensors may hold this many bytes more, see [`budget`]; what is kept for reuse is freed first if need be.
+/// Checks that tensors may hold this many bytes more, see [`budget`]. Frees the store first if necessary.
 pub(crate) fn admit(bytes: usize) -> Result<(), Fault> {
     if budget::admit(bytes).is_ok() {
         return Ok(());
@@ -104,9 +104,9 @@ pub(crate) fn admit(bytes: usize) -> Result<(), Fault> {
     Ok(budget::admit(bytes)?)
 }
 
-/// Memory for this many bytes, with anything in it, where some is kept that is at most three times as large. Were it
-/// half as much again, a network whose tensors grow from layer to layer would hold a fifth more; were it four times, large
-/// tensors would find theirs taken, and wait for fresh pages.
+/// Returns a kept block of at least `len` and at most three times as many bytes, with arbitrary contents. The
+/// factor is a measured compromise: at 1.5, a network whose tensors grow from layer to layer keeps a fifth
+/// more memory; at 4, small tensors take the blocks of large ones, which then need fresh pages.
 pub(crate) fn used(len: usize) -> Option<Memory> {
     if len < LEAST {
         return None;

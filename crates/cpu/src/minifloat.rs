@@ -1,12 +1,12 @@
-//! Floats of at most 8 bits and whole numbers of fewer than 8: codes to numbers and back.
+//! Floats of at most 8 bits and integers of fewer than 8 bits: decoding and encoding.
 //!
-//! A format's finite positive codes grow with their values, so encoding is a search among the decoded
-//! codes: the nearest wins, and of two equally near the one with the even code, which is rounding to nearest
-//! even. What is beyond the greatest value saturates, or becomes infinity or NaN, by format.
+//! The finite positive codes of a format are ordered by value, so encoding is a search among the decoded
+//! codes. Ties go to the even code (round to nearest even). Values beyond the largest one saturate or become
+//! infinity or NaN, depending on the format.
 
 use typeloom_types::dtype::Dtype;
 
-/// What is wrong with a format's unusual codes.
+/// Special codes of a format.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Specials {
     /// No infinities and no NaN.
@@ -15,11 +15,11 @@ enum Specials {
     NanAtEnd,
     /// The code of negative zero is the only NaN.
     NanAtNegativeZero,
-    /// Infinities and NaNs as IEEE 754 has them.
+    /// Infinities and NaNs as in IEEE 754.
     Ieee,
 }
 
-/// A format of floats.
+/// A float format.
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
     exponent: u32,
@@ -28,16 +28,16 @@ pub(crate) struct Format {
     specials: Specials,
 }
 
-/// What happens to a value beyond the greatest.
+/// Treatment of values beyond the largest one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Overflow {
-    /// It becomes the greatest.
+    /// Saturate to the largest value.
     Saturate,
-    /// It becomes infinity or NaN.
+    /// Become infinity or NaN.
     Special,
 }
 
-/// The format of an element type, where it is a float of at most 8 bits with a sign.
+/// Format of an element type, if it is a signed float of at most 8 bits.
 pub(crate) fn format(dtype: Dtype) -> Option<Format> {
     let of = |exponent, mantissa, bias, specials| Some(Format { exponent, mantissa, bias, specials });
     match dtype {
@@ -57,7 +57,7 @@ impl Format {
         1 << (self.exponent + self.mantissa)
     }
 
-    /// The greatest code of a finite positive number.
+    /// Largest code of a finite positive number.
     fn last_finite(self) -> u8 {
         let last = self.sign_bit() - 1;
         match self.specials {
@@ -95,7 +95,7 @@ impl Format {
 
     fn nan(self, negative: bool) -> u8 {
         match self.specials {
-            // A format without NaN says negative zero instead.
+            // A format without NaN encodes NaN as negative zero.
             Specials::Finite | Specials::NanAtNegativeZero => self.sign_bit(),
             Specials::NanAtEnd | Specials::Ieee => {
                 (self.sign_bit() - 1) | if negative { self.sign_bit() } else { 0 }
@@ -112,9 +112,9 @@ impl Format {
         let last = self.last_finite();
         let magnitude = value.abs();
         let greatest = f64::from(self.finite(last));
-        // Half a step beyond the greatest value is where rounding leaves the format.
+        // Values of at least half a step beyond the largest one overflow.
         let step = greatest - f64::from(self.finite(last - 1));
-        // A tie goes to the even code, and the greatest code is even only in some formats.
+        // A tie goes to the even code; whether the largest code is even depends on the format.
         let tie_leaves = last % 2 == 1;
         let limit = greatest + step / 2.0;
         if magnitude > limit || (magnitude == limit && tie_leaves) || magnitude.is_infinite() {
@@ -131,7 +131,7 @@ impl Format {
         if code == 0 && self.specials == Specials::NanAtNegativeZero { 0 } else { code | sign }
     }
 
-    /// The code of the nearest value up to the last one.
+    /// Code of the nearest value, up to the given last code.
     fn nearest(self, magnitude: f64, last: u8) -> u8 {
         let (mut low, mut high) = (0, last);
         while low < high {
@@ -151,25 +151,25 @@ impl Format {
     }
 }
 
-/// How a power of two is chosen.
+/// Rounding mode for powers of two.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PowerRounding {
-    /// The next greater one.
+    /// Towards the larger one.
     Up,
-    /// The next smaller one.
+    /// Towards the smaller one.
     Down,
-    /// The nearest one.
+    /// To the nearest one.
     Nearest,
 }
 
-/// The value of a code of `float8e8m0`.
+/// Decodes `float8e8m0`.
 pub(crate) fn decode_power(code: u8) -> f32 {
     if code == u8::MAX { f32::NAN } else { 2_f64.powi(i32::from(code) - 127) as f32 }
 }
 
-/// The code of `float8e8m0` for a value, whose sign is dropped.
+/// Encodes a value as `float8e8m0`. The sign is dropped.
 pub(crate) fn encode_power(value: f64, rounding: PowerRounding, overflow: Overflow) -> u8 {
-    // The format is defined on the bits of a 32-bit float: its exponent, rounded by its mantissa.
+    // The format is defined on the bits of an `f32`: its exponent, rounded by its mantissa.
     let value = value as f32;
     if value.is_nan() {
         return u8::MAX;
@@ -202,7 +202,7 @@ pub(crate) fn encode_power(value: f64, rounding: PowerRounding, overflow: Overfl
     }
 }
 
-/// The whole number that a code of fewer than 8 bits stands for.
+/// Decodes an integer of fewer than 8 bits.
 pub(crate) fn decode_int(dtype: Dtype, code: u8) -> i64 {
     let bits = dtype.size_bits().unwrap_or(8);
     let value = i64::from(code);
@@ -210,7 +210,7 @@ pub(crate) fn decode_int(dtype: Dtype, code: u8) -> i64 {
     if signed && code >> (bits - 1) == 1 { value - (1 << bits) } else { value }
 }
 
-/// The code of the low bits of a whole number.
+/// Encodes the low bits of an integer.
 pub(crate) fn encode_int(dtype: Dtype, value: i64) -> u8 {
     let bits = dtype.size_bits().unwrap_or(8);
     (value & ((1 << bits) - 1)).to_le_bytes()[0]

@@ -1,7 +1,7 @@
-//! Moving elements without looking at them: one routine for every element type.
+//! Copying of elements independent of their type.
 //!
-//! An operator that only moves elements (a transpose, a slice, a gather) says which runs of which inputs follow
-//! each other in the result. Runs are copied as bytes; elements that share a byte, and strings, are
+//! An operator that only moves elements (such as a transpose, slice or gather) lists the runs of input
+//! elements that make up the result. Runs are copied as bytes. Strings, and elements that share a byte, are
 //! unpacked first.
 
 use typeloom_types::any_tensor::AnyTensor;
@@ -11,30 +11,30 @@ use crate::element::check_size;
 use crate::error::{Fault, invalid};
 use crate::memory;
 
-/// Some consecutive elements of one of the inputs.
+/// A run of consecutive elements of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Which input.
+    /// Index of the input.
     pub(crate) input: usize,
-    /// The first element.
+    /// Offset of the first element.
     pub(crate) start: usize,
-    /// How many.
+    /// Number of elements.
     pub(crate) len: usize,
 }
 
 impl Run {
-    /// One element of the first input.
+    /// A run of one element of the first input.
     pub(crate) fn one(start: usize) -> Self {
         Self { input: 0, start, len: 1 }
     }
 
-    /// Some elements of the first input.
+    /// A run of elements of the first input.
     pub(crate) fn of(start: usize, len: usize) -> Self {
         Self { input: 0, start, len }
     }
 }
 
-/// A tensor of these runs one after the other. The inputs are of one element type, of which there is at least one.
+/// Concatenates runs into a tensor. There must be at least one input, and all have one element type.
 pub(crate) fn assemble(
     inputs: &[&AnyTensor],
     shape: &[usize],
@@ -123,7 +123,7 @@ fn bytes<const N: usize>(
     complete.map(|()| tensor)
 }
 
-/// The same elements in another shape.
+/// Reinterprets the elements in another shape.
 pub(crate) fn reshape(tensor: AnyTensor, shape: &[usize]) -> Result<AnyTensor, Fault> {
     Ok(tensor.reshape(shape)?)
 }

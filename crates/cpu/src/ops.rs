@@ -1,7 +1,7 @@
-//! The operators, one file per family, one function per operator.
+//! Operator kernels: one file per family, one function per operator.
 //!
-//! A family lists its operators in a table; [`find`] looks in all of them. The table says how an operator
-//! treats 16-bit floats: most are run on `f32` and rounded at the end.
+//! Each family lists its operators in a table that also states the treatment of 16-bit floats: most operators
+//! run in `f32` and round the result. [`find`] searches all tables.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -79,16 +79,16 @@ mod vision;
 #[cfg(feature = "images")]
 mod image;
 
-/// What an operator does with 16-bit floats.
+/// Treatment of 16-bit floats by an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Half {
-    /// The kernel takes them as they are, or refuses them.
+    /// The kernel handles or rejects them itself.
     Native,
-    /// They are widened to `f32`, and these outputs (by bit) are rounded back.
+    /// Inputs are widened to `f32`, and the outputs in this bit set are rounded back.
     Widened(u32),
 }
 
-/// An operator that can be run.
+/// An executable operator.
 #[derive(Clone, Copy, Debug)]
 pub struct Operator {
     name: &'static str,
@@ -96,17 +96,17 @@ pub struct Operator {
     kernel: fn(&mut Call<'_>) -> Result<Vec<Value>, Fault>,
 }
 
-/// An operator whose kernel sees the inputs as they are.
+/// Table entry of an operator whose kernel reads the inputs unchanged.
 const fn native(name: &'static str, kernel: fn(&mut Call<'_>) -> Result<Vec<Value>, Fault>) -> Operator {
     Operator { name, half: Half::Native, kernel }
 }
 
-/// An operator that computes 16-bit floats as `f32`.
+/// Table entry of an operator that computes 16-bit floats in `f32`.
 const fn widened(name: &'static str, kernel: fn(&mut Call<'_>) -> Result<Vec<Value>, Fault>) -> Operator {
     Operator { name, half: Half::Widened(u32::MAX), kernel }
 }
 
-/// An operator that computes 16-bit floats as `f32` and rounds only these outputs back.
+/// Table entry of an operator that computes 16-bit floats in `f32` and rounds only these outputs back.
 const fn widened_to(
     name: &'static str,
     outputs: u32,
@@ -115,7 +115,7 @@ const fn widened_to(
     Operator { name, half: Half::Widened(outputs), kernel }
 }
 
-/// Elements held to bounds; NaN stays.
+/// Clamps elements to bounds. NaN is preserved.
 pub(crate) fn clamp<T: Number>(tensor: AnyTensor, low: T, high: T) -> Result<AnyTensor, Fault> {
     unary::map_into(tensor, |x: T| {
         let raised = if x < low { low } else { x };
@@ -123,7 +123,7 @@ pub(crate) fn clamp<T: Number>(tensor: AnyTensor, low: T, high: T) -> Result<Any
     })
 }
 
-/// All families, in the order of the files.
+/// All families, in file order.
 const FAMILIES: &[&[Operator]] = &[
     binary::OPERATORS,
     unary::OPERATORS,
@@ -158,7 +158,7 @@ const FAMILIES: &[&[Operator]] = &[
     image::OPERATORS,
 ];
 
-/// The operator of this name in ONNX's own domain, where there is one.
+/// Finds the operator with this domain and name, if it is implemented.
 #[must_use]
 pub fn find(domain: &str, name: &str) -> Option<&'static Operator> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Operator>> = OnceLock::new();
@@ -167,13 +167,13 @@ pub fn find(domain: &str, name: &str) -> Option<&'static Operator> {
     if matches!(domain, "" | "ai.onnx") { table.get(name).copied() } else { None }
 }
 
-/// The names of all operators, by family.
+/// Names of all operators, grouped by family.
 pub fn names() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().flat_map(|family| family.iter()).map(|op| op.name)
 }
 
 impl Operator {
-    /// The operator's name.
+    /// Name of the operator in ONNX.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
@@ -182,7 +182,7 @@ impl Operator {
     /// Whether the same inputs always give the same outputs.
     #[must_use]
     pub fn is_repeatable(&self) -> bool {
-        // What draws numbers, or may.
+        // Operators that draw random numbers, always or in training mode.
         !matches!(
             self.name,
             "Bernoulli"
@@ -195,15 +195,17 @@ impl Operator {
         )
     }
 
-    /// Runs the operator. There can be more outputs than were asked for, and fewer where the rest is optional.
+    /// Runs the operator. The result can have more outputs than requested, and fewer if the missing ones are
+    /// optional.
     ///
     /// # Errors
-    /// [`KernelError`] where it cannot be computed.
+    /// [`KernelError`] if the operator does not support the call or the call is invalid.
     pub fn run(&self, mut call: Call<'_>) -> Result<Vec<Value>, KernelError> {
         self.run_in(&mut call)
     }
 
-    /// As [`Operator::run`]; leaves the call without inputs, so that their room is the next call's.
+    /// Like [`Operator::run`], but borrows the call and drains its inputs, so that the caller can reuse their
+    /// vector.
     ///
     /// # Errors
     /// As [`Operator::run`].

@@ -1,11 +1,11 @@
-//! Products of matrices: panels that fit the caches, tiles that fit the registers (Goto's algorithm).
+//! Matrix products: cache-blocked panels and register tiles (Goto's algorithm).
 //!
-//! The left side is put in panels of a few rows ([`Rows`]), once where it is a constant. The right side stays as it lies in
-//! memory ([`Columns`]: a matrix, or the windows of a convolution) and is put in panels block by block, in memory of the
-//! thread that needs them. Sums are finished in registers: scaled, added to and held to bounds on their way out.
+//! The left side is packed into panels of a few rows ([`Rows`]), once if it is constant. The right side
+//! ([`Columns`]: a matrix, or the windows of a convolution) is packed block by block into thread-local
+//! memory. An epilogue scales, shifts, adds to and clamps the sums while they are in registers.
 //!
-//! Vectors come from `pulp`, which finds the widest that the processor has. Blocks are spread over the threads of `rayon`; a
-//! thread writes parts of rows that are its own, so there are no locks.
+//! `pulp` selects the widest vectors of the processor. Blocks are distributed over the `rayon` pool. Each
+//! thread writes disjoint parts of rows, so no locks are needed.
 
 use std::cell::{Cell, RefCell};
 
@@ -31,26 +31,26 @@ use thin::row_times;
 pub(crate) use tile::Finish;
 use tile::{Place, tile};
 
-/// How many multiplications are worth a thread of their own.
+/// Minimum number of multiplications for which splitting across threads pays.
 const WORTH: usize = 1 << 21;
 
-/// The largest left side whose memory is kept, in elements.
+/// Maximum size, in elements, of the left-side scratch buffer that a thread retains.
 const KEPT: usize = 1 << 22;
 
-/// How many panels of columns a block has at most: with [`DEPTH`] steps, what fits the second cache.
+/// Maximum number of column panels in a block. With [`DEPTH`] steps, a block fits in the L2 cache.
 const PANELS: usize = 10;
 
-/// One product: `left * right`, finished, into `out`.
+/// A product `left * right` with an epilogue, written to `out`.
 pub(crate) struct Job<'a, T> {
     pub(crate) left: &'a Rows<T>,
     pub(crate) right: Columns<'a, T>,
-    /// Row by row, as many rows as `left`.
+    /// Row-major, with as many rows as `left`.
     pub(crate) out: &'a mut [T],
     pub(crate) columns: usize,
     pub(crate) finish: Finish<'a, T>,
 }
 
-/// A part of a product: some of the rows, some of the columns.
+/// Part of a product: a range of rows and a range of columns.
 struct Task<'a, T> {
     left: &'a Rows<T>,
     right: Columns<'a, T>,
@@ -62,7 +62,7 @@ struct Task<'a, T> {
     finish: Finish<'a, T>,
 }
 
-/// How many rows a panel of the left side has on this processor.
+/// Number of rows in a panel of the left side on this processor.
 fn height() -> usize {
     struct Height;
     impl WithSimd for Height {
@@ -76,12 +76,12 @@ fn height() -> usize {
     Arch::new().dispatch(Height)
 }
 
-/// A left side of `rows` by `depth`; `row_stride` and `stride` say how its rows and the elements in them are spaced.
+/// Packs a left side of shape `(rows, depth)` with the given row and element strides.
 pub(crate) fn rows<T: Lane>(from: &[T], shape: (usize, usize), strides: (usize, usize)) -> Rows<T> {
     Rows::pack(from, shape, strides, height(), Vec::new())
 }
 
-/// A matrix in memory, which may be read with its axes exchanged.
+/// A matrix in memory, row-major or transposed.
 #[derive(Clone, Copy)]
 pub(crate) struct Matrix<'a, T> {
     data: &'a [T],
@@ -91,17 +91,17 @@ pub(crate) struct Matrix<'a, T> {
 }
 
 impl<'a, T> Matrix<'a, T> {
-    /// A matrix of `rows` by `columns`, row by row.
+    /// A row-major matrix.
     pub(crate) fn new(data: &'a [T], rows: usize, columns: usize) -> Self {
         Self { data, rows, columns, transposed: false }
     }
 
-    /// A matrix of `rows` by `columns` that lies in memory column by column.
+    /// A column-major matrix.
     pub(crate) fn transposed(data: &'a [T], rows: usize, columns: usize) -> Self {
         Self { data, rows, columns, transposed: true }
     }
 
-    /// How far apart neighbours in a column and in a row are.
+    /// Strides of the rows and of the columns.
     fn strides(self) -> (usize, usize) {
         if self.transposed { (1, self.rows) } else { (self.columns, 1) }
     }
@@ -152,7 +152,7 @@ pub(crate) fn multiply<T: Lane + Memory>(
     Ok(())
 }
 
-/// Computes the products, on several threads where they are large.
+/// Computes products, in parallel if they are large.
 pub(crate) fn run<T: Lane + Memory>(jobs: Vec<Job<'_, T>>) {
     let work: usize = jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * job.columns).sum();
     let is_large = threads::worth(work, 2 * WORTH);
@@ -166,7 +166,7 @@ pub(crate) fn run<T: Lane + Memory>(jobs: Vec<Job<'_, T>>) {
     }
 }
 
-/// Cuts a product into parts, at least `share` where that is possible.
+/// Cuts a product into parts of at least `share` multiplications where possible.
 fn split<T: Lane>(job: Job<'_, T>, share: usize) -> Vec<Task<'_, T>> {
     let Job { left, right, out, columns, finish } = job;
     let panel = panel_width::<T>();
@@ -198,7 +198,7 @@ fn split<T: Lane>(job: Job<'_, T>, share: usize) -> Vec<Task<'_, T>> {
     tasks
 }
 
-/// How many columns the widest tile has.
+/// Number of columns of the widest tile.
 fn panel_width<T: Lane>() -> usize {
     struct Width<T>(std::marker::PhantomData<T>);
     impl<T: Lane> WithSimd for Width<T> {
@@ -243,7 +243,7 @@ fn blocks<T: Lane, S: Simd, const R: usize>(simd: S, mut task: Task<'_, T>, scra
     if scratch.len() < needed {
         scratch.resize(needed, T::ZERO);
     }
-    // Without a step there is still a result to write.
+    // With an inner extent of 0 the epilogue must still run.
     for first in (0..depth.max(1)).step_by(DEPTH) {
         let steps = DEPTH.min(depth - first);
         let size = steps * panel;
@@ -277,12 +277,12 @@ fn blocks<T: Lane, S: Simd, const R: usize>(simd: S, mut task: Task<'_, T>, scra
     }
 }
 
-/// Memory that a thread keeps for panels.
+/// Thread-local scratch buffers for panels.
 pub(crate) trait Memory: Sized {
-    /// Runs something that needs memory; what is in it is left over from before.
+    /// Calls a function with a scratch buffer, whose contents are left over from earlier calls.
     fn with_scratch(run: impl FnOnce(&mut Vec<Self>));
 
-    /// Lends memory for the left side of a product, which threads may share while it is computed.
+    /// Calls a function with a buffer for the left side, which other threads may read during the product.
     fn with_rows(run: impl FnOnce(&mut Vec<Self>));
 }
 
@@ -300,7 +300,7 @@ macro_rules! memories {
                 thread_local! {
                     static ROWS: Cell<Vec<$ty>> = const { Cell::new(Vec::new()) };
                 }
-                // Taken, not borrowed: while this thread waits for others it may take up another product.
+                // Moved out, not borrowed: while waiting, `rayon` may run another product on this thread.
                 let mut memory = ROWS.take();
                 run(&mut memory);
                 if memory.capacity() <= KEPT {

@@ -2,7 +2,7 @@
 
 use crate::error::{Fault, invalid};
 
-/// The number of elements of a shape that a tensor has already.
+/// Number of elements of the shape of an existing tensor; it cannot overflow.
 pub(crate) fn count(shape: &[usize]) -> usize {
     shape.iter().product()
 }
@@ -16,13 +16,13 @@ pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// An axis that may count from the end.
+/// Normalises a possibly negative axis.
 pub(crate) fn axis(axis: i64, rank: usize) -> Result<usize, Fault> {
     typeloom_types::shape::position(axis, rank)
         .map_or_else(|| invalid(format!("axis {axis} is outside rank {rank}")), Ok)
 }
 
-/// Axes that may count from the end, each at most once.
+/// Normalises possibly negative, distinct axes.
 pub(crate) fn axes(list: &[i64], rank: usize) -> Result<Vec<usize>, Fault> {
     let mut axes = Vec::with_capacity(list.len());
     for entry in list {
@@ -35,7 +35,7 @@ pub(crate) fn axes(list: &[i64], rank: usize) -> Result<Vec<usize>, Fault> {
     Ok(axes)
 }
 
-/// A shape out of whole numbers.
+/// Converts integers to a shape.
 pub(crate) fn extents(list: &[i64]) -> Result<Vec<usize>, Fault> {
     let extent = |extent: &i64| match usize::try_from(*extent) {
         Ok(extent) => Ok(extent),
@@ -44,18 +44,18 @@ pub(crate) fn extents(list: &[i64]) -> Result<Vec<usize>, Fault> {
     list.iter().map(extent).collect()
 }
 
-/// A shape as whole numbers.
+/// Converts a shape to integers.
 pub(crate) fn as_ints(shape: &[usize]) -> Vec<i64> {
     shape.iter().map(|extent| i64::try_from(*extent).unwrap_or(i64::MAX)).collect()
 }
 
-/// The shape that several shapes broadcast to.
+/// Broadcast shape of several shapes.
 pub(crate) fn broadcast(shapes: &[&[usize]]) -> Result<Vec<usize>, Fault> {
     typeloom_types::shape::broadcast(shapes)
         .map_or_else(|| invalid(format!("shapes {shapes:?} do not broadcast")), Ok)
 }
 
-/// The strides with which a tensor of `shape` is read as one of the broadcast shape `out`.
+/// Strides that read a tensor of `shape` as the broadcast shape `out`.
 pub(crate) fn broadcast_strides(shape: &[usize], out: &[usize]) -> Vec<usize> {
     let own = strides(shape);
     let offset = out.len() - shape.len();
@@ -66,9 +66,9 @@ pub(crate) fn broadcast_strides(shape: &[usize], out: &[usize]) -> Vec<usize> {
     (0..out.len()).map(stride).collect()
 }
 
-/// Offsets of one strided operand of each of several, in row-major order of a shape.
+/// Iterator over the offsets of strided operands, in row-major order of a shape.
 ///
-/// The last axis is left to the caller, who gets the offsets at which its rows start.
+/// Yields the offsets of row starts. The caller iterates along the last axis.
 pub(crate) struct Rows<'a, const N: usize> {
     shape: &'a [usize],
     strides: [&'a [usize]; N],
@@ -78,7 +78,7 @@ pub(crate) struct Rows<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Rows<'a, N> {
-    /// Rows of `shape`, which has at least one axis.
+    /// Iterates over the rows of `shape`, which has at least one axis.
     pub(crate) fn new(shape: &'a [usize], strides: [&'a [usize]; N]) -> Self {
         let outer = &shape[..shape.len().saturating_sub(1)];
         let left = if shape.contains(&0) { 0 } else { count(outer) };
@@ -109,7 +109,7 @@ impl<const N: usize> Iterator for Rows<'_, N> {
     }
 }
 
-/// Goes through the indices of a shape in row-major order.
+/// Visits the indices of a shape in row-major order.
 pub(crate) fn each_index(shape: &[usize], mut visit: impl FnMut(usize, &[usize])) {
     let mut index = vec![0; shape.len()];
     for flat in 0..if shape.contains(&0) { 0 } else { count(shape) } {
@@ -124,13 +124,14 @@ pub(crate) fn each_index(shape: &[usize], mut visit: impl FnMut(usize, &[usize])
     }
 }
 
-/// `shape` as (what is before `axis`, the extent of `axis`, what is behind it).
+/// Splits `shape` into (product of the extents before `axis`, extent of `axis`, product of the extents after
+/// it).
 pub(crate) fn around(shape: &[usize], axis: usize) -> (usize, usize, usize) {
     (count(&shape[..axis]), shape[axis], count(&shape[axis + 1..]))
 }
 
-/// Goes through places and the evenly spaced elements for them, as long as there are both. Elements that lie side by side or at
-/// every second place are read as vectors.
+/// Zips `to` with every `stride`-th element of `from`. Strides 1 and 2 are specialised, so that the loops
+/// vectorise.
 #[inline(always)]
 pub(crate) fn each_strided<A, T: Copy>(to: &mut [A], from: &[T], stride: usize, each: impl Fn(&mut A, T)) {
     match stride {

@@ -1,9 +1,11 @@
-//! Large work on several threads, those of `rayon`'s pool.
+//! Parallel execution of large kernels on the `rayon` pool.
 //!
-//! Kernels ask `worth` whether a piece of work is large enough to be split. To hand work to a pool from outside of it puts
-//! the caller to sleep and wakes two threads, for every kernel anew; so who runs many kernels in a row moves into the pool
-//! with all of them by [`within`], where [`split_any`] says that it pays. Work is large where a share takes a tenth of a
-//! millisecond or so: less is done before the other thread is awake.
+//! Kernels call `worth` to decide whether to split their work. The threshold is about a tenth of a
+//! millisecond per share: smaller shares finish before another thread has woken up.
+//!
+//! Handing work to the pool from outside blocks the caller and wakes two threads for every kernel. A caller
+//! with many kernels therefore enters the pool once with [`within`], if [`split_any`] shows that kernels were
+//! split.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +16,7 @@ thread_local! {
     static SPLIT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether work of this size is done by several threads: there are several, and it is at least as large as `least`.
+/// Whether to split work of this size: it is at least `least`, and the pool has several threads.
 pub(crate) fn worth(work: usize, least: usize) -> bool {
     let several = work >= least && rayon::current_num_threads() > 1;
     if several {
@@ -23,8 +25,8 @@ pub(crate) fn worth(work: usize, least: usize) -> bool {
     several
 }
 
-/// Has every element of `out` written by `each`, which is given the place of a part and the part: all of it at once, or parts of
-/// `part` elements by several threads where there are at least two.
+/// Fills `out` with `each`, which receives the offset of a part and the part: all of `out` at once, or parts
+/// of `part` elements in parallel if there are at least two.
 #[inline]
 pub(crate) fn in_parts<T: Send>(out: &mut [T], part: usize, each: &(dyn Fn(usize, &mut [T]) + Sync)) {
     if worth(out.len(), 2 * part) {
@@ -34,21 +36,22 @@ pub(crate) fn in_parts<T: Send>(out: &mut [T], part: usize, each: &(dyn Fn(usize
     }
 }
 
-/// A call is nothing beside a part, and for functions that are known by their address the pool's machinery is compiled once.
+/// Not inlined: one call is cheap compared to a part, and `dyn` avoids one copy of the pool's code per
+/// closure.
 #[inline(never)]
 fn split<T: Send>(out: &mut [T], part: usize, each: &(dyn Fn(usize, &mut [T]) + Sync)) {
     out.par_chunks_mut(part).enumerate().for_each(|(at, out)| each(at * part, out));
 }
 
-/// Whether a kernel on this thread split its work since this was asked last.
+/// Whether a kernel on this thread split its work since the last call. Resets the flag.
 pub fn split_any() -> bool {
     SPLIT.take()
 }
 
-/// Whether somebody is [`within`].
+/// Whether a thread is inside [`within`].
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Gives the pool back, after a panic too.
+/// Releases the pool on drop, so also after a panic.
 struct Taken;
 
 impl Drop for Taken {
@@ -57,11 +60,11 @@ impl Drop for Taken {
     }
 }
 
-/// Does `work` on a thread of the pool, so that what its kernels split is handed to threads beside it; where it is, if there
-/// is one thread only or somebody else is within. A panic of the work is passed on.
+/// Runs `work` on a thread of the pool, so that its kernels split onto sibling threads. Runs it on the
+/// current thread if the pool has one thread or is already in use. Propagates panics.
 ///
-/// One at a time: a thread that waits for a part of its work takes up whatever is handed to the pool, and a whole piece of
-/// other work on top of its own would keep the first one waiting and its stack growing.
+/// Only one caller may be inside at a time: a waiting `rayon` thread steals other jobs, and stealing a whole
+/// run would delay the first one and grow its stack.
 pub fn within<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     if rayon::current_num_threads() == 1 || TAKEN.swap(true, Ordering::Acquire) {
         return work();

@@ -1,5 +1,5 @@
-//! Rules at the edges of operators, one each: what the text of ONNX, its reference and ONNX Runtime agree on where it would be easy to
-//! do otherwise.
+//! Edge cases of operators, one rule per test, on which the ONNX specification, its reference implementation
+//! and ONNX Runtime agree.
 
 use half::f16;
 use typeloom_cpu::attributes::{Attribute, Attributes};

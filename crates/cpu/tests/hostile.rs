@@ -1,4 +1,4 @@
-//! Operators on inputs that nobody checked: whatever they are given, they give a result or an error.
+//! Robustness: operators on unchecked inputs return a result or an error and do not panic.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,5 +1,5 @@
-//! Kernels beside definitions that go from index to index: slow, and obviously right. Shapes, orders and elements are
-//! drawn with fixed seeds; elements are small whole numbers, so that every element type holds the results exactly.
+//! Kernels compared with slow index-by-index definitions. Shapes, permutations and elements are drawn with
+//! fixed seeds. Elements are small integers, so every element type represents the results exactly.
 
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
@@ -25,7 +25,7 @@ const NUMBERS: &[Dtype] = &[
     Dtype::U64,
 ];
 
-/// What becomes of two elements.
+/// A function of two elements.
 type Binary = fn(i64, i64) -> i64;
 
 /// A tensor as a function of indices.
@@ -46,7 +46,7 @@ impl Plain {
         Self { shape: shape.to_vec(), elements }
     }
 
-    /// The element at an index of a shape that this one broadcasts to.
+    /// Element at an index of a shape that this one broadcasts to.
     fn at(&self, index: &[usize]) -> i64 {
         let own = &index[index.len() - self.shape.len()..];
         let flat = own

@@ -1,5 +1,5 @@
-//! Convolutions, pooling and large products beside their definitions, one element at a time. Shapes and attributes are drawn with
-//! fixed seeds; elements are small whole numbers, so that sums are exact in whatever order they are taken.
+//! Convolutions, pooling and large products compared with elementwise definitions. Shapes and attributes are
+//! drawn with fixed seeds. Elements are small integers, so sums are exact in any order.
 
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
@@ -40,7 +40,7 @@ fn flat(shape: &[usize], index: &[usize]) -> usize {
     shape.iter().zip(index).fold(0, |sum, (extent, at)| sum * extent + at)
 }
 
-/// Windows as a convolution and a pooling have them.
+/// Window attributes of convolution and pooling.
 #[derive(Debug)]
 struct Windows {
     input: Vec<usize>,
@@ -52,7 +52,8 @@ struct Windows {
 }
 
 impl Windows {
-    /// Windows that fit, where `shallow` pads are smaller than the kernel, so that no window lies in them alone.
+    /// Random windows that fit. With `shallow`, pads are smaller than the kernel, so that no window is
+    /// entirely padding.
     fn random(random: &mut Random, shallow: bool) -> Self {
         let rank = 1 + below(random, 3);
         let largest = [30, 9, 5][rank - 1];
@@ -88,7 +89,7 @@ impl Windows {
             .with("pads", ints(&self.pads))
     }
 
-    /// The element of the input that a window has at a place; nothing in the borders.
+    /// Input element of a window at a kernel position; `None` in the padding.
     fn at(&self, window: &[usize], place: &[usize]) -> Option<usize> {
         let mut index = Vec::new();
         for axis in 0..self.input.len() {
@@ -99,12 +100,12 @@ impl Windows {
     }
 }
 
-/// A convolution by its definition.
+/// Convolution by its definition.
 struct Convolution {
     windows: Windows,
     batches: usize,
     groups: usize,
-    /// Channels that a group reads, and that it makes.
+    /// Input and output channels per group.
     own: usize,
     made: usize,
 }
@@ -163,8 +164,8 @@ fn convolutions_are_sums_over_windows_in_any_number_of_axes_and_groups() {
 #[test]
 fn convolutions_larger_than_a_tile_and_a_block_are_sums_over_windows() {
     let mut random = Random::new(Some(15.0));
-    // Rows of windows longer and shorter than a tile, sums longer than a block, rows of weights that fill no panel; what several
-    // threads share, and windows that do not slide by one.
+    // Covers rows of windows shorter and longer than a tile, sums longer than a block, partial panels of
+    // weights, parallel execution, and strides above 1.
     let cases = [
         (vec![3, 101], vec![3, 3], [1, 1], 2, [3, 19]),
         (vec![14, 14], vec![3, 3], [1, 1], 1, [40, 70]),
@@ -231,7 +232,7 @@ fn pooling_takes_the_greatest_and_the_mean_of_what_windows_see() {
 #[test]
 fn products_larger_than_a_panel_are_those_of_the_definition() {
     let mut random = Random::new(Some(13.0));
-    // Beyond the depth of a panel, the width of a block, and what one thread is given; and thin ones.
+    // Exceeds the panel depth, the block width and the share of one thread; also covers thin products.
     let extents = [
         [1, 300, 1100],
         [9, 257, 49],
@@ -248,7 +249,7 @@ fn products_larger_than_a_panel_are_those_of_the_definition() {
         let products: Vec<f64> = indices(&[m, n])
             .iter()
             .map(|index| {
-                // Not `sum`, which begins with -0.0.
+                // `Iterator::sum` starts at -0.0.
                 (0..k).fold(0.0, |sum, inner| sum + a[index[0] * k + inner] * b[inner * n + index[1]])
             })
             .collect();

@@ -1,9 +1,9 @@
-//! Products with windows that are read where they lie.
+//! Products with sliding windows that are read without packing.
 //!
-//! Windows that slide by one have neighbouring elements at whatever place in them is looked at. So the columns of such a product
-//! are counted as memory counts the elements of a plane, and what a step needs of neighbouring columns is one load at the step's
-//! offset: nothing is put in panels. Columns between the last window of a row and the first of the next are computed with the
-//! others and left out when results are written.
+//! At any kernel position, windows of stride 1 read adjacent elements. The columns of such a product are
+//! therefore numbered like the elements of a plane in memory, and one load at the offset of a step yields the
+//! elements of adjacent columns. Columns between the last window of a row and the first of the next are
+//! computed with the others, and dropped when results are written.
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
@@ -14,34 +14,34 @@ use super::tile::{Finish, finished};
 use super::{PANELS, WORTH, panel_width};
 use crate::threads;
 
-/// How many elements have to lie behind those that windows see.
+/// Number of readable elements required after the last one that windows read.
 pub(crate) const SLACK: usize = 64;
 
-/// The most elements that a tile is wide.
+/// Maximum tile width in elements.
 const WIDEST: usize = 48;
 
-/// Windows that slide by one along every axis.
+/// Windows with stride 1 along every axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sliding<'a> {
-    /// The offset of each step of the inner axis.
+    /// Offset of each step of the inner axis.
     pub(crate) steps: &'a [usize],
-    /// The offset of each window, in increasing order; the first is 0.
+    /// Offset of each window, in increasing order, beginning with 0.
     pub(crate) windows: &'a [usize],
 }
 
 impl Sliding<'_> {
-    /// How many columns there are, those that are left out included.
+    /// Number of columns, including dropped ones.
     pub(crate) fn columns(&self) -> usize {
         self.windows.last().map_or(0, |last| last + 1)
     }
 }
 
-/// One product: `left * windows`, finished, into `out`.
+/// A product `left * windows` with an epilogue, written to `out`.
 pub(crate) struct InPlace<'a, T> {
     pub(crate) left: &'a Rows<T>,
-    /// The elements, and [`SLACK`] more that may be anything.
+    /// The elements, followed by [`SLACK`] elements with arbitrary values.
     pub(crate) data: &'a [T],
-    /// Row by row, as many rows as `left`, of as many elements as there are windows.
+    /// Row-major, with as many rows as `left` and as many columns as windows.
     pub(crate) out: &'a mut [T],
     pub(crate) finish: Finish<'a, T>,
 }
@@ -50,28 +50,28 @@ pub(crate) struct InPlace<'a, T> {
 struct Tile {
     first_column: usize,
     vectors: usize,
-    /// The windows among them.
+    /// Index of the first window in the tile.
     first_window: usize,
     windows: usize,
-    /// Where neighbours of them lie: the first one's place in the tile, and how many.
+    /// Runs of adjacent windows: position of the first one in the tile, and length.
     runs: Vec<(usize, usize)>,
 }
 
-/// A part of a product: some of the rows, some of the tiles.
+/// Part of a product: some of the rows and some of the tiles.
 struct Task<'a, 't, T> {
     left: &'a Rows<T>,
     data: &'a [T],
     steps: &'a [usize],
     tiles: &'t [Tile],
-    /// For each row the windows of these tiles.
+    /// For each row, the results of these tiles.
     out: Vec<&'a mut [T]>,
     first_panel: usize,
-    /// How many windows there are in all.
+    /// Total number of windows.
     windows: usize,
     finish: Finish<'a, T>,
 }
 
-/// Computes the products, on several threads where they are large.
+/// Computes products, in parallel if they are large.
 pub(crate) fn run<T: Lane>(jobs: Vec<InPlace<'_, T>>, sliding: Sliding<'_>) {
     let tiles = tiles::<T>(&sliding);
     let columns = sliding.columns();
@@ -114,7 +114,7 @@ fn tiles<T: Lane>(sliding: &Sliding<'_>) -> Vec<Tile> {
     tiles
 }
 
-/// Cuts a product into parts, at least `share` where that is possible.
+/// Cuts a product into parts of at least `share` multiplications where possible.
 fn split<'a, 't, T: Lane>(
     job: InPlace<'a, T>,
     sliding: Sliding<'a>,
@@ -179,17 +179,17 @@ fn compute<T: Lane, S: Simd, const R: usize>(simd: S, mut task: Task<'_, '_, T>)
     }
 }
 
-/// Where a tile and its rows lie in the result.
+/// Position of a tile and its rows in the result.
 #[derive(Clone, Copy)]
 struct Within<'t> {
     panel: usize,
-    /// The window that the parts of rows begin with.
+    /// First window of the row parts.
     first_window: usize,
     windows: usize,
     tile: &'t Tile,
 }
 
-/// `R` rows of a tile of `V` vectors.
+/// Computes `R` rows of a tile of `V` vectors.
 #[inline(always)]
 fn columns<T: Lane, S: Simd, const R: usize, const V: usize>(
     simd: S,
@@ -207,7 +207,7 @@ fn columns<T: Lane, S: Simd, const R: usize, const V: usize>(
     for (block, steps) in steps.chunks(DEPTH).enumerate() {
         let left = left.panel(block * DEPTH, panel).as_chunks::<R>().0;
         for (left, offset) in left.iter().zip(steps) {
-            // An array, so that the loops over it are unrolled.
+            // A fixed-size array, so that the compiler unrolls the loops over it.
             let Some(right) = T::vectors::<S>(&data[*offset..][..V * lanes]).first_chunk::<V>() else {
                 return;
             };

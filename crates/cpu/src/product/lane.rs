@@ -1,24 +1,24 @@
-//! Elements in vectors: what the kernel asks of an element type, for any instruction set.
+//! Vectors of elements: the operations that the kernel needs, independent of the instruction set.
 
 use pulp::Simd;
 
 use crate::element::Number;
 
-/// A number that products are computed of.
+/// An element type of products.
 pub(crate) trait Lane: Number {
-    /// As many elements as one instruction works on.
+    /// Vector type of an instruction set.
     type Vector<S: Simd>: Copy;
 
-    /// The most vectors side by side that a tile is wide.
+    /// Maximum tile width in vectors.
     const ACROSS: usize;
 
-    /// How many elements a vector has.
+    /// Number of elements in a vector.
     fn lanes<S: Simd>() -> usize;
 
-    /// The vectors that lie at the front of a slice.
+    /// The whole vectors at the front of a slice.
     fn vectors<S: Simd>(slice: &[Self]) -> &[Self::Vector<S>];
 
-    /// One number in all elements.
+    /// A vector with all elements equal.
     fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
 
     /// `a * b + c`.
@@ -28,13 +28,13 @@ pub(crate) trait Lane: Number {
     /// `a + b`.
     fn sum<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
 
-    /// What is below `low` becomes `low`, and then what is above `high` becomes `high`; NaN stays.
+    /// Raises elements to at least `low`, then lowers them to at most `high`. NaN is preserved.
     fn clamped<S: Simd>(simd: S, value: Self::Vector<S>, low: Self, high: Self) -> Self::Vector<S>;
 
-    /// Up to a vector of elements; zeros where the slice is shorter.
+    /// Loads up to a vector of elements; pads a shorter slice with zeros.
     fn load<S: Simd>(simd: S, from: &[Self]) -> Self::Vector<S>;
 
-    /// Writes as many elements as the slice has room for.
+    /// Stores as many elements as the slice holds.
     fn store<S: Simd>(simd: S, value: Self::Vector<S>, to: &mut [Self]);
 }
 
@@ -73,7 +73,7 @@ macro_rules! float_lanes {
             }
             #[inline(always)]
             fn clamped<S: Simd>(simd: S, value: Self::Vector<S>, low: Self, high: Self) -> Self::Vector<S> {
-                // Comparisons and not `max`, whose answer for NaN depends on the processor.
+                // Comparisons, because the NaN result of `max` depends on the processor.
                 let (low, high) = (simd.$splat(low), simd.$splat(high));
                 let raised = simd.$select(simd.$less(value, low), low, value);
                 simd.$select(simd.$less(high, raised), high, raised)
@@ -120,7 +120,7 @@ float_lanes!(
     partial_store_f64s
 );
 
-/// How many whole numbers are worked on side by side; the compiler makes vectors of them.
+/// Number of integers per vector; relies on automatic vectorisation.
 const WHOLE: usize = 16;
 
 macro_rules! whole_lanes {

@@ -1,26 +1,26 @@
-//! The two sides of a product, in the order in which the kernel reads them.
+//! Packing of the two sides of a product into kernel order.
 
 use std::ops::Range;
 
 use super::lane::Lane;
 use crate::shape::each_strided;
 
-/// How many steps of the inner axis are taken at a time, so that what they need stays in the nearest caches.
+/// Number of inner-axis steps per block, chosen so that a block stays in the nearest caches.
 pub(super) const DEPTH: usize = 256;
 
-/// The left side: panels of a few rows, step by step of the inner axis. Rows that are missing in the last
-/// panel are zeros.
+/// The left side, packed into panels of a few rows, step by step along the inner axis. The last panel is
+/// padded with zero rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows<T> {
     data: Vec<T>,
     pub(super) rows: usize,
     pub(super) depth: usize,
-    /// How many rows a panel has.
+    /// Rows per panel.
     pub(super) height: usize,
 }
 
 impl<T: Lane> Rows<T> {
-    /// A matrix, read with these strides.
+    /// Packs a matrix with these strides.
     pub(super) fn pack(
         from: &[T],
         (rows, depth): (usize, usize),
@@ -49,7 +49,7 @@ impl<T: Lane> Rows<T> {
         Self { data, rows, depth, height }
     }
 
-    /// A panel, for the steps from `first` on.
+    /// A panel, beginning at the step `first`.
     #[inline(always)]
     pub(super) fn panel(&self, first: usize, panel: usize) -> &[T] {
         let steps = DEPTH.min(self.depth - first);
@@ -58,28 +58,28 @@ impl<T: Lane> Rows<T> {
         &self.data[start..start + steps * self.height]
     }
 
-    /// The memory, to be used again.
+    /// Returns the buffer for reuse.
     pub(super) fn into_memory(self) -> Vec<T> {
         self.data
     }
 }
 
-/// The right side, as it lies in memory: the element at a step and a column is at the sum of the offsets of both.
+/// The right side in memory: an element's offset is the sum of its step offset and its column offset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Columns<'a, T> {
     pub(crate) data: &'a [T],
-    /// The offset of each step of the inner axis.
+    /// Offset of each step of the inner axis.
     pub(crate) steps: Steps<'a>,
-    /// The offset of each column.
+    /// Offset of each column.
     pub(crate) columns: Offsets<'a>,
 }
 
 /// Offsets of the steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Steps<'a> {
-    /// Evenly spaced.
+    /// Evenly spaced, with this stride.
     Even(usize),
-    /// One by one.
+    /// Listed individually.
     Listed(&'a [usize]),
 }
 
@@ -95,23 +95,23 @@ impl Steps<'_> {
 /// Offsets of the columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Offsets<'a> {
-    /// Evenly spaced.
+    /// Evenly spaced, with this stride.
     Even(usize),
-    /// One by one, in runs that are evenly spaced by this much.
+    /// Listed individually, in runs with this stride.
     Runs(&'a [usize], usize),
 }
 
-/// Columns that are evenly spaced.
+/// A run of evenly spaced columns.
 struct Run {
-    /// The first of them, in the panel.
+    /// Index of the first column in the panel.
     at: usize,
     len: usize,
-    /// Its offset.
+    /// Offset of the first column.
     start: usize,
 }
 
 impl<T: Lane> Columns<'_, T> {
-    /// A panel of columns, step by step; columns from the last one on are zeros.
+    /// Packs a panel of columns step by step. Columns past the end are zeros.
     #[inline(always)]
     pub(super) fn pack(&self, steps: Range<usize>, columns: Range<usize>, width: usize, to: &mut [T]) {
         let mut runs = Vec::new();
@@ -156,7 +156,7 @@ impl<T: Lane> Columns<'_, T> {
     }
 }
 
-/// A copy of a few elements, without the call that a copy of many would be.
+/// Copies a few elements, without the call overhead of a general copy.
 #[inline(always)]
 fn copy<T: Copy>(to: &mut [T], from: &[T]) {
     let (to_chunks, to_rest) = to.as_chunks_mut::<8>();

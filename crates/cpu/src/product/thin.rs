@@ -1,4 +1,4 @@
-//! A row times a matrix: every element of the matrix is needed once, so nothing is put in panels.
+//! Vector-matrix products. Each matrix element is used once, so nothing is packed.
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
@@ -7,13 +7,13 @@ use super::WORTH;
 use super::lane::Lane;
 use crate::threads;
 
-/// How many columns are summed up side by side.
+/// Number of columns that are accumulated together.
 const BLOCK: usize = 1024;
 
-/// How many vectors of sums a dot product has.
+/// Number of accumulator vectors of a dot product.
 const SUMS: usize = 4;
 
-/// `row * matrix`; the matrix has `out.len()` columns, and lies in memory column by column where `by_column`.
+/// `row * matrix`. The matrix has `out.len()` columns and is column-major if `by_column`.
 pub(super) fn row_times<T: Lane>(row: &[T], matrix: &[T], by_column: bool, out: &mut [T]) {
     let columns = out.len();
     let work = |(block, out): (usize, &mut [T])| {
@@ -73,7 +73,7 @@ fn dot<T: Lane, S: Simd>(simd: S, a: &[T], b: &[T]) -> T {
     }
     let [one, two, three, four] = sums;
     let sum = T::sum(simd, T::sum(simd, one, two), T::sum(simd, three, four));
-    // Vectors have at most 16 elements, of whatever type.
+    // Vectors of any type have at most 16 elements.
     let mut elements = [T::ZERO; 16];
     T::store(simd, sum, &mut elements[..T::lanes::<S>()]);
     let whole = left.len() * T::lanes::<S>();

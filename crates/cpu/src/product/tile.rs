@@ -1,43 +1,44 @@
-//! The innermost loop: a tile of the result, kept in registers while the inner axis goes by.
+//! Innermost loop: accumulates a tile of the result in registers along the inner axis.
 
 use pulp::Simd;
 
 use super::lane::Lane;
 
-/// What becomes of a row of sums once they are complete.
+/// Epilogue applied to complete sums.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finish<'a, T> {
-    /// A factor for each row of the result.
+    /// Scale per result row.
     pub(crate) scale: Option<&'a [T]>,
-    /// A number for each row of the result that is added.
+    /// Offset per result row.
     pub(crate) offset: Option<&'a [T]>,
-    /// Numbers in the layout of the result that are added.
+    /// Addend in the layout of the result.
     pub(crate) addend: Option<&'a [T]>,
-    /// The bounds that the results are held to.
+    /// Clamp bounds of the results.
     pub(crate) bounds: Option<(T, T)>,
 }
 
 impl<T> Finish<'_, T> {
-    /// The sums as they are.
+    /// No epilogue.
     pub(crate) const NONE: Self = Self { scale: None, offset: None, addend: None, bounds: None };
 }
 
-/// Where a tile lies in the result.
+/// Position of a tile in the result.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    /// The row of the whole result that its first row is.
+    /// First row, in the whole result.
     pub(super) row: usize,
-    /// The column of the block that its first column is.
+    /// First column, relative to the block.
     pub(super) column: usize,
-    /// The column of the whole result that the block's first column is.
+    /// First column of the block, in the whole result.
     pub(super) block: usize,
-    /// How many columns the whole result has.
+    /// Number of columns of the whole result.
     pub(super) columns: usize,
 }
 
-/// Adds the products of `R` rows and `V` vectors of columns to the result, or begins with them.
+/// Accumulates the products of `R` rows and `V` vectors of columns into the result, or overwrites it if
+/// `begins`.
 ///
-/// `left` has `R` numbers for each step of the inner axis, `right` has `V` vectors.
+/// For each step of the inner axis, `left` has `R` numbers and `right` has `V` vectors.
 #[inline(always)]
 pub(super) fn tile<T: Lane, S: Simd, const R: usize, const V: usize>(
     simd: S,
@@ -73,7 +74,7 @@ pub(super) fn tile<T: Lane, S: Simd, const R: usize, const V: usize>(
     }
 }
 
-/// What becomes of complete sums: `len` of a row, from `start` on in the whole result.
+/// Applies the epilogue to `len` complete sums of a row, at offset `start` of the whole result.
 #[inline(always)]
 pub(super) fn finished<T: Lane, S: Simd>(
     simd: S,
