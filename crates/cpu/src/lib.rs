@@ -3,8 +3,8 @@
 //! | to | use |
 //! |---|---|
 //! | run one operator | [`ops::find`], then [`ops::Operator::run`] on a [`call::Call`] |
-//! | hold what operators take and give | [`value::Value`] |
-//! | run convolutions and what follows them as one kernel | [`fused::Fused`] |
+//! | represent inputs and results of operators | [`value::Value`] |
+//! | fuse a convolution with the nodes that follow it | [`fused::Fused`] |
 //! | reuse the memory of dead tensors | [`memory`] |
 //! | read attributes and stored tensors | [`attributes::Attributes`], [`decode`] |
 //!

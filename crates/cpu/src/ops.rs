@@ -158,7 +158,7 @@ const FAMILIES: &[&[Operator]] = &[
     image::OPERATORS,
 ];
 
-/// Finds the operator with this domain and name, if it is implemented.
+/// Finds an operator of the default ONNX domain by name, if it is implemented.
 #[must_use]
 pub fn find(domain: &str, name: &str) -> Option<&'static Operator> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Operator>> = OnceLock::new();

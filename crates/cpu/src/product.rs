@@ -166,7 +166,7 @@ pub(crate) fn run<T: Lane + Memory>(jobs: Vec<Job<'_, T>>) {
     }
 }
 
-/// Cuts a product into parts of at least `share` multiplications where possible.
+/// Cuts a product into at least `share` parts where possible.
 fn split<T: Lane>(job: Job<'_, T>, share: usize) -> Vec<Task<'_, T>> {
     let Job { left, right, out, columns, finish } = job;
     let panel = panel_width::<T>();

@@ -205,7 +205,7 @@ fn greatest<T: Real>(row: &[T]) -> T {
     row.iter().copied().fold(T::LOWEST, Number::max_of)
 }
 
-/// Softmax of one row. 16-bit floats are rounded after every step of the operator's definition (maximum,
+/// Softmax along the axis. 16-bit floats are rounded after every step of the operator's definition (maximum,
 /// difference, exponential, sum, quotient), so that the operator and its decomposition give the same bits.
 /// Sums accumulate in `f32`, as in `ReduceSum`.
 fn softmax(call: &mut Call<'_>) -> Outcome {

@@ -27,7 +27,7 @@ use crate::threads;
 /// Minimum number of elements for which splitting across threads pays.
 const WORTH: usize = 1 << 18;
 
-/// Maximum number of output channels per single-channel group that are accumulated plane by plane.
+/// Groups with one input channel and at most this many output channels are accumulated plane by plane.
 const FEW: usize = 3;
 
 /// Weights packed for the kernel.

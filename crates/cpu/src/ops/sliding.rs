@@ -104,9 +104,9 @@ impl Windows {
         usize::try_from(at).ok().filter(|at| *at < self.input[axis])
     }
 
-    /// Visits all pairs of a kernel position and a row of windows. Passes the position in the column matrix
-    /// (kernel positions by windows), the offset of the input row, and for each window of the row its index
-    /// along the last axis, if inside the input.
+    /// Visits all pairs of a kernel position and a row of windows. Passes the offset in the column matrix
+    /// (kernel positions by windows), the offset of the input row (`None` outside the input), and the kernel
+    /// position along the last axis.
     fn each_row(&self, mut visit: impl FnMut(usize, Option<usize>, usize)) {
         let rank = self.input.len();
         let Some(last) = rank.checked_sub(1) else { return };

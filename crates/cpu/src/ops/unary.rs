@@ -62,7 +62,7 @@ pub(crate) fn map_into<T: Element>(
     Ok(tensor)
 }
 
-/// Defines a float function for both widths.
+/// Applies a float function that is given separately for `f32` and `f64`.
 pub(super) fn floats(
     call: &mut Call<'_>,
     single: impl Fn(f32) -> f32 + Sync,
@@ -76,7 +76,7 @@ pub(super) fn floats(
     }
 }
 
-/// `Erf` also accepts integers: the result is computed as a small float and truncated.
+/// `Erf` also accepts integers: the result is rounded to `f32` and truncated.
 fn error_function(call: &mut Call<'_>) -> Outcome {
     let dtype = call.tensor(0)?.dtype();
     if matches!(dtype, Dtype::F32 | Dtype::F64) {
@@ -86,7 +86,7 @@ fn error_function(call: &mut Call<'_>) -> Outcome {
     one(super::cast::convert(&map_into(wide, |x: f64| f64::from(erf(x) as f32))?, dtype)?)
 }
 
-/// Defines a float function by a single generic body.
+/// Applies a float function that is computed in `f64`.
 pub(super) fn reals(call: &mut Call<'_>, each: impl Fn(f64) -> f64 + Sync) -> Outcome {
     floats(call, |x| each(f64::from(x)) as f32, &each)
 }

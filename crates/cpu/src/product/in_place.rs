@@ -114,7 +114,7 @@ fn tiles<T: Lane>(sliding: &Sliding<'_>) -> Vec<Tile> {
     tiles
 }
 
-/// Cuts a product into parts of at least `share` multiplications where possible.
+/// Cuts a product into at least `share` parts where possible.
 fn split<'a, 't, T: Lane>(
     job: InPlace<'a, T>,
     sliding: Sliding<'a>,
