@@ -210,7 +210,7 @@ impl Windows {
         counts
     }
 
-    /// Adds columns to a plane (`col2im`): the transpose of [`Windows::columns`].
+    /// Adds columns to a plane (`col2im`): the transpose of `im2col`.
     pub(super) fn add_columns<T: Number>(&self, columns: &[T], plane: &mut [T]) {
         let Some(last) = self.input.len().checked_sub(1) else { return };
         let width = self.output[last];
