@@ -1,8 +1,8 @@
-//! Integers and byte strings of the wire.
+//! Encoding of integers and byte strings.
 
 use crate::error::{Exceeded, Flaw, Limited, Malformed, within};
 
-/// Appends an integer, seven bits to the byte, the least significant first.
+/// Appends an integer in LEB128: seven bits per byte, least significant group first.
 pub(crate) fn put_int(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -11,13 +11,13 @@ pub(crate) fn put_int(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Appends bytes behind their number.
+/// Appends the length of a byte string, followed by its bytes.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_int(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Appends bytes that are limited.
+/// Appends a length-prefixed byte string if it is within a limit.
 pub(crate) fn put_limited(
     out: &mut Vec<u8>,
     bytes: &[u8],
@@ -29,7 +29,7 @@ pub(crate) fn put_limited(
     Ok(())
 }
 
-/// Reads forward through bytes and never past their end.
+/// Cursor over a byte slice with bounds checks.
 pub(crate) struct Reader<'b> {
     bytes: &'b [u8],
     at: usize,
@@ -81,7 +81,7 @@ impl<'b> Reader<'b> {
         self.fail(Flaw::Integer)
     }
 
-    /// An integer that counts something in memory.
+    /// Reads an integer that fits in `usize`.
     pub(crate) fn count(&mut self) -> Result<usize, Malformed> {
         let value = self.int()?;
         usize::try_from(value).or_else(|_| self.fail(Flaw::Integer))

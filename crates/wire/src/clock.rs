@@ -1,14 +1,15 @@
-//! Time, as whoever embeds the runtime gives it.
+//! Clock interface, implemented by the embedder.
 
 use core::time::Duration;
 
-/// Tells and passes time. Deadlines are reckoned by it; a test passes time itself.
+/// Monotonic clock for deadlines. Tests implement it with simulated time.
 ///
-/// **Law:** [`now`](Clock::now) never falls, and has risen by at least `time` when [`sleep`](Clock::sleep) returns.
+/// **Law:** [`now`](Clock::now) never decreases, and has increased by at least `time` when
+/// [`sleep`](Clock::sleep) returns.
 pub trait Clock: Send + Sync {
-    /// The time since some moment that stays the same while the program runs.
+    /// Time since a fixed origin, which does not change while the program runs.
     fn now(&self) -> Duration;
 
-    /// Lets time pass.
+    /// Blocks for `time`.
     fn sleep(&self, time: Duration);
 }

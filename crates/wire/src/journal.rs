@@ -1,61 +1,63 @@
-//! Journals: what an endpoint still knows after its process was killed.
+//! Journals: durable storage of an endpoint's state.
 
 use crate::error::Malformed;
 
-/// Keeps records in order.
+/// Stores records in order.
 ///
 /// # Laws
-/// 1. When [`append`](Journal::append) or [`replace`](Journal::replace) returns, a journal that is opened anew has what was
-///    written, whatever happened to the process (how much of the machine may fail is the journal's to say).
-/// 2. Records are kept whole or not at all, and in order: what is read are all records up to some point, and that point is
-///    not before the last call that returned.
-/// 3. A replacement is kept whole or not at all.
+/// 1. When [`append`](Journal::append) or [`replace`](Journal::replace) returns, the written records are
+///    durable: a journal that is reopened contains them even if the process was killed. The implementation
+///    defines which failures of the machine it survives.
+/// 2. Records are stored atomically and in order: reading returns all records up to some point, which is not
+///    before the last call that returned.
+/// 3. A replacement is stored atomically.
 ///
-/// After an error nothing more is written to a journal: the endpoint takes and sends nothing until it is opened anew.
+/// After an error nothing more is written to a journal: the endpoint neither accepts nor sends messages until
+/// it is reopened.
 pub trait Journal: Send {
-    /// Every record, the oldest first.
+    /// Returns all records, oldest first.
     ///
     /// # Errors
     /// [`JournalError`].
     fn records(&mut self) -> Result<Vec<Vec<u8>>, JournalError>;
 
-    /// Adds a record.
+    /// Appends a record.
     ///
     /// # Errors
-    /// [`JournalError`]; the record may have been kept all the same.
+    /// [`JournalError`]; the record may have been stored nevertheless.
     fn append(&mut self, record: &[u8]) -> Result<(), JournalError>;
 
-    /// Puts these records in the place of all that there are.
+    /// Replaces all records.
     ///
     /// # Errors
-    /// [`JournalError`]; the replacement may have been made all the same.
+    /// [`JournalError`]; the records may have been replaced nevertheless.
     fn replace(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError>;
 }
 
-/// Why a journal cannot be used.
+/// Error of a journal.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum JournalError {
-    /// It could not be read or written.
+    /// The journal could not be read or written.
     #[error("the journal cannot be used: {reason}")]
     Failed {
-        /// Why.
+        /// Reason for the failure.
         reason: String,
     },
-    /// A record is none of an endpoint.
+    /// A record cannot be decoded.
     #[error("record {index} of the journal cannot be read: {malformed}")]
     Record {
-        /// Which one, from 0 on.
+        /// Index of the record, from 0.
         index: usize,
-        /// Why.
+        /// Decoding error.
         malformed: Malformed,
     },
-    /// It is the journal of another peer.
+    /// The journal belongs to another peer.
     #[error("the journal belongs to another peer")]
     OtherPeer,
 }
 
-/// No journal: what the endpoint knows ends with the process. Its messages are not lost and not repeated while it lives;
-/// for what happens at a restart see [`Config::incarnation`](super::endpoint::Config::incarnation).
+/// A journal that stores nothing. Messages are neither lost nor duplicated while the process lives; for
+/// restarts see [`Config::incarnation`](super::endpoint::Config::incarnation).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoJournal;
 

@@ -1,41 +1,44 @@
-//! The wire: typed values between peers.
+//! Typed messages between peers.
 //!
-//! A module with sends is compiled into parts, one for each class of peers. Where a part sends, the value goes to an
-//! [`Endpoint`](endpoint::Endpoint) of its peer, in an [`Envelope`](envelope::Envelope) that says what it is for (run, program, peer
-//! class, name on the wire) and what it is (the digest of the declared type, and the tag of the leaf). A receiver takes what its port
-//! expects, and refuses everything else with a [`Refusal`](receipt::Refusal) that the sender gets as a typed error.
+//! A module with sends is compiled into one part per peer class. A part sends a value through the
+//! [`Endpoint`](endpoint::Endpoint) of its peer, in an [`Envelope`](envelope::Envelope) with the destination
+//! (run, program, peer class, wire name) and the type (digest of the declared type, wire tag of the leaf).
+//! The receiver accepts values that match the type of the port and answers all other messages with a
+//! [`Refusal`](receipt::Refusal), which the sender gets as a typed error.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | [`envelope`], [`receipt`] | messages and their answers, in bytes; specified in `docs/wire-format.md` |
-//! | [`port`] | the types of ports: identity, and values held against it |
-//! | [`transport`], [`memory`] | what carries messages, and the embedded one, inside a process |
+//! | [`envelope`], [`receipt`] | encoding of messages and receipts; specified in `docs/wire-format.md` |
+//! | [`port`], [`check`] | port types and checks of values against them |
+//! | [`transport`], [`memory`] | the transport interface and the in-process transport |
 //! | [`endpoint`], [`send`], [`delivery`] | outbox and mailbox |
-//! | [`journal`], [`clock`] | what whoever embeds the runtime brings: memory across restarts, and time |
-//! | [`limits`], [`error`] | how much a message may ask for, and what can be wrong with it |
+//! | [`journal`], [`clock`] | interfaces that the embedder implements: durable storage and time |
+//! | [`limits`], [`error`] | size limits and decoding errors |
 //!
-//! # What holds
+//! # Guarantees
 //!
-//! **Nothing that was acknowledged is lost, and nothing is delivered twice**, though transports lose, repeat, delay and reorder
-//! messages, peers are cut off, and processes are killed at any moment.
+//! **No acknowledged message is lost, and no message is delivered twice**, even if the transport loses,
+//! duplicates, delays or reorders messages, peers are disconnected, or processes are killed at any moment.
 //!
-//! *At the receiver.* A message is written to the journal before it is acknowledged, so that a receiver that is killed behind
-//! that has it when it is opened anew. Its number is remembered by the same record, so that a copy that arrives later, also
-//! after a restart, is acknowledged and not taken. The numbers that have to be remembered are few: each message carries the sender's
-//! *floor*, before which it waits for nothing, and what is below is refused.
+//! *Receiver.* A message is written to the journal before it is acknowledged, so a restarted receiver still
+//! has it. The same record stores the message number: a duplicate, including one that arrives after a
+//! restart, is acknowledged and dropped. Every message contains the sender's *floor*, the lowest number that
+//! can still be sent again. Messages below the floor are refused, so only numbers from the floor on have to
+//! be stored.
 //!
-//! *At the program.* A value is handed out until it is dealt with ([`Delivery::commit`](delivery::Delivery::commit)). That it was, what the
-//! program remembers from then on, and the messages that follow from it are one record: after a restart all of it happened, or
-//! nothing did.
+//! *Program.* A value stays in the mailbox until it is committed
+//! ([`Delivery::commit`](delivery::Delivery::commit)). One record contains the commit, the new program state
+//! and the messages that result from it: after a restart either all of it happened or none.
 //!
-//! *At the sender.* A message is numbered and written down before it is tried, and has this number in every attempt, also after a
-//! restart. A sender that keeps no journal begins a new, greater incarnation instead, and receivers refuse what is left of the
-//! one before.
+//! *Sender.* A message is numbered and written to the journal before the first attempt, and keeps its number
+//! in all attempts, including those after a restart. A sender without a journal starts with a new, greater
+//! incarnation instead, and receivers refuse messages of earlier incarnations.
 //!
-//! *Everything ends.* Every call has a deadline. What is not acknowledged by then is an error that says that the value may or may
-//! not have arrived; nobody can know more.
+//! *Deadlines.* Every call has a timeout. A message that is not acknowledged in time results in an error; the
+//! value may or may not have arrived.
 //!
-//! **Invariant:** nothing here does input or output or reads a clock: transports, journals and clocks are given.
+//! **Invariant:** this crate performs no I/O and reads no clock. Transport, journal and clock are supplied by
+//! the embedder.
 
 pub mod check;
 pub mod clock;

@@ -1,4 +1,4 @@
-//! The records of an endpoint's journal. The form is specified in `docs/wire-format.md`.
+//! Records of an endpoint's journal. The format is specified in `docs/wire-format.md`.
 
 use typeloom_contracts::peer_selector::PeerId;
 
@@ -6,34 +6,33 @@ use crate::bytes::{Reader, put_bytes, put_int};
 use crate::envelope::MessageId;
 use crate::error::{Flaw, Malformed};
 
-/// The version of the records, written in the first one.
+/// Version of the record format, stored in the first record.
 const VERSION: u8 = 1;
 
-/// One change of what an endpoint knows.
+/// A change of the endpoint's state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Record {
-    /// Whose journal this is, and which life of that peer; always the first.
+    /// Owner of the journal and its incarnation; always the first record.
     Identity { peer: PeerId, incarnation: u64 },
-    /// A message was taken: the message, as it came.
+    /// A message was accepted; contains its encoding.
     Taken { message: Vec<u8> },
-    /// Something was done, as a whole.
+    /// An atomic commit.
     Commit(Commit),
-    /// A message needs no more attempts: it was acknowledged, refused or given up.
+    /// A message needs no more attempts: it was acknowledged, refused or abandoned.
     Settled { to: PeerId, number: u64 },
-    /// What was taken from a peer so far; stands for the records before it.
+    /// Message numbers accepted from a peer so far; replaces earlier records.
     Window { from: PeerId, incarnation: u64, floor: u64, seen: Vec<u64> },
-    /// The number of the next message to a peer; stands for the records before it.
+    /// Number of the next message to a peer; replaces earlier records.
     Next { to: PeerId, number: u64 },
 }
 
-/// Messages that were dealt with, what the program remembers of them, and the messages that follow from them.
+/// Committed messages, the new program state and the resulting messages.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Commit {
-    /// The messages that were dealt with.
     pub(crate) done: Vec<(PeerId, MessageId)>,
-    /// The program's memory from now on.
+    /// New program state, if it changes.
     pub(crate) state: Option<Vec<u8>>,
-    /// Messages, with their receivers and numbers.
+    /// Encoded messages with their receivers and numbers.
     pub(crate) posts: Vec<(PeerId, u64, Vec<u8>)>,
 }
 

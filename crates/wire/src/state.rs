@@ -1,8 +1,9 @@
-//! What an endpoint knows: messages that were taken and wait, messages that were sent and are not acknowledged, and what was
-//! taken before.
+//! State of an endpoint: received messages that are not committed, sent messages that are not acknowledged,
+//! and the numbers of accepted messages.
 //!
-//! **Invariant:** a change is written to the journal before it is made, and what is written is enough to make it again.
-//! [`State::recover`] and the live endpoint make changes by the same functions.
+//! **Invariant (write-ahead logging):** a change is written to the journal before it is applied, and its
+//! record suffices to apply it again. [`State::recover`] and the live endpoint apply changes with the same
+//! functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,13 +19,15 @@ use crate::receipt::{Refusal, Verdict};
 use crate::record::{Commit, Record};
 use crate::send::{SendError, Ticket};
 
-/// How far the numbers of messages from one sender may be apart before the receiver lets the sender wait.
+/// Maximum distance between message numbers of one sender; the receiver refuses messages beyond it for the
+/// time being.
 const WINDOW: u64 = 1 << 12;
 
-/// A journal is written anew when it has grown to this many bytes, and to twice what it was written anew with.
+/// Size in bytes at which a journal is compacted for the first time; later at twice its size after the last
+/// compaction.
 const COMPACT: usize = 1 << 20;
 
-/// What was taken under other limits is still read.
+/// Limits for recovery: messages that were accepted under other limits must still be readable.
 const NO_LIMITS: Limits = Limits {
     envelope_bytes: usize::MAX,
     name_bytes: usize::MAX,
@@ -42,38 +45,39 @@ pub(crate) struct State {
     pub(crate) incarnation: u64,
     pub(crate) links: BTreeMap<PeerId, Link>,
     pub(crate) ports: BTreeMap<PortId, PortType>,
-    /// Messages that were taken and not dealt with, by arrival.
+    /// Accepted messages that are not committed, by order of arrival.
     held: BTreeMap<u64, Held>,
-    /// Those that nobody has at hand.
+    /// Subset of `held` that is not handed out, by port.
     waiting: BTreeMap<PortId, BTreeSet<u64>>,
     arrivals: u64,
     held_bytes: usize,
-    /// What the program remembers.
+    /// Program state of the last commit that contains one.
     pub(crate) memory: Vec<u8>,
 }
 
-/// What there is between this peer and another.
+/// State of the connection between this peer and another.
 #[derive(Default)]
 pub(crate) struct Link {
-    /// Whether its messages are taken.
+    /// Whether messages of the peer are accepted.
     pub(crate) is_known: bool,
-    /// The last number that was given to a message.
+    /// Number of the last message to the peer.
     last: u64,
     /// Messages that need further attempts, by number.
     pub(crate) pending: BTreeMap<u64, Arc<[u8]>>,
-    /// Those that somebody tries now.
+    /// Subset of `pending` that a thread is sending.
     pub(crate) claimed: BTreeSet<u64>,
-    /// Those whose run waits to hear what came of them, and why they were refused where they were: whoever tries them tells it.
+    /// Messages whose outcome a run waits for, with the error if they were refused. The sending thread stores
+    /// the error.
     pub(crate) awaited: BTreeMap<u64, Option<SendError>>,
     window: Option<Window>,
 }
 
-/// Which messages of one life of a peer were taken.
+/// Message numbers that were accepted from one incarnation of a peer.
 struct Window {
     incarnation: u64,
-    /// The sender waits for no message before this one.
+    /// The sender does not repeat messages with lower numbers.
     floor: u64,
-    /// The numbers from the floor on that were taken.
+    /// Accepted numbers from the floor on.
     seen: BTreeSet<u64>,
 }
 
@@ -83,12 +87,12 @@ struct Held {
 }
 
 impl Link {
-    /// How many messages nobody tries now.
+    /// Number of pending messages that no thread is sending.
     pub(crate) fn unclaimed(&self) -> usize {
         self.pending.keys().filter(|number| !self.claimed.contains(number)).count()
     }
 
-    /// The lowest number that may be sent again, if the next message is numbered so.
+    /// Lowest number that can still be sent again, given the number of the next message.
     fn floor(&self, next: u64) -> u64 {
         self.pending.keys().next().map_or(next, |first| *first)
     }
@@ -103,7 +107,7 @@ impl Window {
 }
 
 impl State {
-    /// What a journal knows; a new one begins with this incarnation.
+    /// Restores the state from a journal. A new journal starts with the given incarnation.
     pub(crate) fn recover(
         mut journal: Box<dyn Journal>,
         local: PeerId,
@@ -145,12 +149,12 @@ impl State {
                 Record::Next { to, number } => state.link(&to).last = number.saturating_sub(1),
             }
         }
-        // What is there was read, so the rest of a record that was being written is dropped with it.
+        // All complete records were read, so compaction also drops a partially written one.
         state.compact()?;
         Ok(state)
     }
 
-    /// All of it, in as few records as there can be.
+    /// Minimal list of records that restores the state.
     fn snapshot(&self) -> Result<Vec<Vec<u8>>, JournalError> {
         let mut records = vec![Record::Identity { peer: self.local.clone(), incarnation: self.incarnation }];
         if !self.memory.is_empty() {
@@ -163,7 +167,7 @@ impl State {
                 message.map_err(|exceeded| JournalError::Failed { reason: exceeded.to_string() })?;
             records.push(Record::Taken { message });
         }
-        // Behind the messages, whose own windows they contain.
+        // After the messages: their records create windows too, which this one overwrites.
         for (peer, link) in &self.links {
             if let Some(Window { incarnation, floor, seen }) = &link.window {
                 let seen = seen.iter().copied().collect();
@@ -194,7 +198,7 @@ impl State {
         Ok(())
     }
 
-    /// Whether anything can still be written down.
+    /// Returns the error that broke the journal, if any.
     pub(crate) fn check(&self) -> Result<(), JournalError> {
         self.broken.clone().map_or(Ok(()), Err)
     }
@@ -207,11 +211,11 @@ impl State {
         self.keep(written)
     }
 
-    /// Writes the journal anew where it has grown; called when what was written has been done.
+    /// Compacts the journal if it has grown. Must be called after the written changes were applied.
     fn tidy(&mut self) {
         if self.broken.is_none() && self.written > self.compact_at {
             let compacted = self.compact();
-            // The change is made and kept; that the journal broke is told to whoever comes next.
+            // The change is applied and durable. The next call reports that the journal is broken.
             let _ = self.keep(compacted);
         }
     }
@@ -227,7 +231,7 @@ impl State {
         self.links.entry(peer.clone()).or_default()
     }
 
-    /// What becomes of a message that came from its sender.
+    /// Accepts or refuses a message that was received from its sender.
     pub(crate) fn take(&mut self, envelope: Envelope, message: &[u8], mailbox: &Mailbox) -> Verdict {
         if let Some(verdict) = self.refusal(&envelope, message.len(), mailbox) {
             return verdict;
@@ -284,7 +288,7 @@ impl State {
         let window = &mut self.link(&envelope.sender).window;
         match window {
             Some(window) if window.incarnation == incarnation => window.take(number, floor),
-            // A message that waits from an earlier life says nothing of this one.
+            // A message of an earlier incarnation does not affect the window.
             Some(window) if window.incarnation > incarnation => {}
             Some(_) | None => {
                 *window = Some(Window { incarnation, floor, seen: BTreeSet::from([number]) });
@@ -296,7 +300,7 @@ impl State {
         self.held.insert(self.arrivals, Held { envelope, bytes });
     }
 
-    /// The first message that waits at a port, of a run or of any.
+    /// The first available message at a port, of one run or of any.
     pub(crate) fn first(&self, port: &PortId, run: Option<RunId>) -> Option<u64> {
         let of_run = |arrival: &&u64| {
             run.is_none_or(|run| self.held.get(*arrival).is_some_and(|held| held.envelope.run == run))
@@ -304,7 +308,7 @@ impl State {
         self.waiting.get(port)?.iter().find(of_run).copied()
     }
 
-    /// Hands a message out; nobody else gets it until it is given back.
+    /// Hands out a message exclusively until it is given back.
     pub(crate) fn hand_out(&mut self, arrival: u64) -> Option<Envelope> {
         let envelope = self.held.get(&arrival)?.envelope.clone();
         if let Some(waiting) = self.waiting.get_mut(&envelope.port) {
@@ -313,21 +317,21 @@ impl State {
         Some(envelope)
     }
 
-    /// Takes a message back that was not dealt with.
+    /// Makes an uncommitted message available again.
     pub(crate) fn give_back(&mut self, arrival: u64) {
         if let Some(held) = self.held.get(&arrival) {
             self.waiting.entry(held.envelope.port.clone()).or_default().insert(arrival);
         }
     }
 
-    /// The number of the next message to a peer behind some that are about to be sent, and the floor it is sent with.
+    /// Number and floor of the next message to a peer, after `ahead` messages that are about to be sent.
     pub(crate) fn next_number(&mut self, to: &PeerId, ahead: u64) -> (u64, u64) {
         let link = self.link(to);
         let number = link.last + 1 + ahead;
         (number, link.floor(link.last + 1))
     }
 
-    /// Writes down that something was done, and does it.
+    /// Writes a commit to the journal and applies it.
     pub(crate) fn commit(&mut self, commit: Commit) -> Result<(), JournalError> {
         let record = Record::Commit(commit);
         self.write(&record)?;
@@ -338,7 +342,7 @@ impl State {
         Ok(())
     }
 
-    /// Lets go of a message that was dealt with.
+    /// Removes a committed message.
     fn finish(&mut self, from: &PeerId, id: MessageId) {
         let is_it = |held: &Held| held.envelope.sender == *from && held.envelope.id == id;
         let arrival = self.held.iter().find(|(_, held)| is_it(held)).map(|(arrival, _)| *arrival);
@@ -370,7 +374,7 @@ impl State {
         }
     }
 
-    /// Writes down that a message needs no more attempts.
+    /// Records that a message needs no more attempts.
     pub(crate) fn settle(&mut self, to: &PeerId, number: u64) -> Result<(), JournalError> {
         if !self.link(to).pending.contains_key(&number) {
             return Ok(());
@@ -383,7 +387,7 @@ impl State {
         Ok(())
     }
 
-    /// Tells a run that waits for a message why it was refused; whether one waits.
+    /// Stores the refusal of a message for the run that waits for it. Returns whether one waits.
     pub(crate) fn tell(&mut self, to: &PeerId, number: u64, error: &SendError) -> bool {
         let awaited = self.link(to).awaited.get_mut(&number);
         awaited.is_some_and(|place| {
@@ -392,22 +396,22 @@ impl State {
         })
     }
 
-    /// Whether nothing is left to be heard of a message that a run waits for.
+    /// Whether the outcome of a message is final.
     pub(crate) fn is_settled(&self, Ticket { to, id }: &Ticket) -> bool {
         self.links.get(to).is_none_or(|link| !link.pending.contains_key(&id.number))
     }
 
-    /// Whether somebody tries a message now.
+    /// Whether a thread is sending the message.
     pub(crate) fn is_claimed(&self, Ticket { to, id }: &Ticket) -> bool {
         self.links.get(to).is_some_and(|link| link.claimed.contains(&id.number))
     }
 
-    /// The peers that messages wait for which nobody tries now.
+    /// Peers with pending messages that no thread is sending.
     pub(crate) fn unclaimed(&self) -> impl Iterator<Item = &PeerId> {
         self.links.iter().filter(|(_, link)| link.unclaimed() > 0).map(|(peer, _)| peer)
     }
 
-    /// How many messages wait to be dealt with.
+    /// Number of accepted messages that are not committed.
     pub(crate) fn held(&self) -> usize {
         self.held.len()
     }

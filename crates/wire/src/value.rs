@@ -1,6 +1,6 @@
-//! Values in bytes. The form is specified in `docs/wire-format.md`.
+//! Encoding of values. The format is specified in `docs/wire-format.md`.
 //!
-//! **Invariant:** a value has one form, and only that one is read.
+//! **Invariant:** every value has exactly one encoding, and the parser rejects all others.
 
 use bytes::Bytes;
 use half::f16;
@@ -15,7 +15,7 @@ use crate::error::{Exceeded, Flaw, Limited, Malformed, within};
 use crate::limits::{Limits, MAX_DEPTH};
 use typeloom_contracts::datum::{Datum, LeafDatum, Multiaddress, Scalar, WireReqId};
 
-/// The number that each form of a value begins with.
+/// Discriminants of the encoded values.
 mod form {
     pub(super) const TENSOR: u8 = 1;
     pub(super) const SEQUENCE: u8 = 2;
@@ -37,12 +37,12 @@ mod form {
     pub(super) const LEAF: u8 = 18;
 }
 
-/// The tag of a value's leaf; 0 for sequences and optionals, which have none.
+/// Wire tag of a value's leaf type; 0 for sequences and optionals, which have none.
 pub(crate) fn tag_of(datum: &Datum) -> u64 {
     datum.type_node().map_or(0, TypeNode::wire_tag)
 }
 
-/// Appends a value.
+/// Appends the encoding of a value.
 ///
 /// # Errors
 /// [`Exceeded`].
@@ -50,7 +50,7 @@ pub(crate) fn put_value(out: &mut Vec<u8>, datum: &Datum, limits: &Limits) -> Re
     Writer { out, limits, values: 0 }.value(datum, 0)
 }
 
-/// Reads a value.
+/// Parses a value.
 pub(crate) fn value(reader: &mut Reader<'_>, limits: &Limits) -> Result<Datum, Malformed> {
     Parser { reader, limits, values: 0 }.value(0)
 }
@@ -210,7 +210,7 @@ impl Parser<'_, '_> {
         let bytes = self.reader.bytes()?;
         let tensor =
             AnyTensor::from_le_bytes(dtype, &shape, bytes).or_else(|error| self.reader.fail(error))?;
-        // A tensor ignores bits that belong to no element; on the wire a value has one form.
+        // Tensors ignore padding bits, but the encoding of a value is unique, so they must be zero.
         if dtype.size_bits().is_some_and(|bits| bits % 8 != 0) && tensor.bytes() != bytes {
             return self.reader.fail(Flaw::Padding);
         }
@@ -222,7 +222,8 @@ impl Parser<'_, '_> {
         mut one: impl FnMut(&mut Self) -> Result<T, Malformed>,
     ) -> Result<Vec<T>, Malformed> {
         let count = self.reader.count()?;
-        // The number that the bytes claim is not trusted: the list grows with what is there.
+        // The declared count is not trusted: no memory is reserved for it, the list grows with the parsed
+        // elements.
         let mut values = Vec::new();
         for _ in 0..count {
             values.push(one(self)?);
@@ -260,7 +261,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// Whether values of a leaf are written in a form of their own, and never as registered leaves.
+/// Whether values of a leaf type have a dedicated encoding and are never encoded as registered leaves.
 fn has_own_form(node: &TypeNode) -> bool {
     use typeloom_types::tree::builtin as tree;
     let scalars = [
