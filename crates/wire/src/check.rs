@@ -155,8 +155,9 @@ impl SymbolBindings {
         if extents.len() != shape.len() {
             return false;
         }
-        // Symbols first, so that expressions over them can be evaluated whatever the order of the axes. The loop does not
-        // stop at the first contradiction: the message of the error contains the values of all symbols.
+        // Symbols first, so that expressions over them can be evaluated independently of the order of the
+        // axes. The loop does not stop at the first contradiction: the error message contains the values of
+        // all symbols.
         let (mut fits, mut has_expressions) = (true, false);
         for (extent, dim) in extents.iter().zip(shape) {
             fits &= match dim {
@@ -187,7 +188,7 @@ impl SymbolBindings {
     }
 }
 
-/// Converts a tensor of rank 0 to a scalar if the type is one. Other values are returned as they are.
+/// Converts a tensor of rank 0 to a scalar if the type is a scalar type. Returns other values unchanged.
 #[must_use]
 pub fn to_declared_form(value: Datum, ty: &ValueType) -> Datum {
     match (&ty.element, ty.node) {

@@ -1,4 +1,4 @@
-//! Values that arrived, and what is done with them.
+//! Received values and commits.
 
 use std::sync::Arc;
 
@@ -9,25 +9,25 @@ use crate::envelope::{Envelope, MessageId, PortId, RunId};
 use crate::send::{Claim, Outgoing, SendError, Ticket};
 use typeloom_contracts::datum::Datum;
 
-/// Which value is asked for.
+/// Selects values to receive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wanted {
-    /// Where it arrives.
+    /// Port of the value.
     pub port: PortId,
-    /// The run that it belongs to; any, where this is nothing.
+    /// Run of the value; `None` for any run.
     pub run: Option<RunId>,
 }
 
-/// Why there is no value.
+/// Error of receiving a value.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReceiveError {
-    /// Nothing came in time.
+    /// No value arrived before the timeout.
     #[error("nothing arrived at `{port}` in time")]
     Timeout {
-        /// Where it was waited for.
+        /// Port of the call.
         port: PortId,
     },
-    /// Nothing can come: messages for this port are refused.
+    /// The endpoint does not have the port, so messages for it are refused.
     #[error("there is no port `{port}`")]
     UnknownPort {
         /// The port.
@@ -35,20 +35,19 @@ pub enum ReceiveError {
     },
 }
 
-/// What follows from a value, or from something else that the program does. All of it is written down at once: after a restart it
-/// was done, or it was not.
+/// Effects of a commit. They are applied atomically: after a restart either all or none of them are visible.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Effects<'e> {
-    /// What the program remembers from now on, in its own form; as before, where this is nothing.
+    /// New program state in an encoding of the program; `None` leaves it unchanged.
     pub memory: Option<&'e [u8]>,
-    /// Messages that are to be sent, by the next [`flush`](Endpoint::flush).
+    /// Messages to post; the next [`flush`](Endpoint::flush) sends them.
     pub posts: &'e [Outgoing<'e>],
 }
 
-/// A value that arrived and is the holder's to deal with.
+/// A received value that is handed out to its holder.
 ///
-/// It is dealt with when [`commit`](Delivery::commit) or [`accept`](Delivery::accept) returns, and not before: a delivery that
-/// is dropped, or that was handed out when the process was killed, is handed out again.
+/// The value is done when [`commit`](Delivery::commit) or [`accept`](Delivery::accept) returns. A delivery
+/// that is dropped without a commit, or that is lost in a crash, is handed out again.
 pub struct Delivery {
     shared: Arc<Shared>,
     arrival: u64,
@@ -61,41 +60,41 @@ impl Delivery {
         Self { shared, arrival, envelope, is_done: false }
     }
 
-    /// The value.
+    /// Received value.
     #[must_use]
     pub fn value(&self) -> &Datum {
         &self.envelope.value
     }
 
-    /// Who sent it.
+    /// Peer that sent the value.
     #[must_use]
     pub fn sender(&self) -> &PeerId {
         &self.envelope.sender
     }
 
-    /// The run that it belongs to.
+    /// Run that the value belongs to.
     #[must_use]
     pub fn run(&self) -> RunId {
         self.envelope.run
     }
 
-    /// The message that it came in.
+    /// Id of the message that contains the value.
     #[must_use]
     pub fn id(&self) -> MessageId {
         self.envelope.id
     }
 
-    /// Where it arrived.
+    /// Port that received the value.
     #[must_use]
     pub fn port(&self) -> &PortId {
         &self.envelope.port
     }
 
-    /// Deals with the value, with all that follows from it. It is not handed out again, not even after a restart.
+    /// Commits the value together with effects. It is not handed out again, not even after a restart.
     ///
     /// # Errors
-    /// [`SendError`] where a post cannot be sent like this, or the journal fails. Nothing was done then, and the value is handed out
-    /// again.
+    /// [`SendError`] if a post is invalid or the journal fails. Nothing is applied then, and the value is
+    /// handed out again.
     pub fn commit(mut self, effects: &Effects<'_>) -> Result<(Datum, Vec<Ticket>), SendError> {
         let done = vec![self.key()];
         let tickets = self.shared.apply(done, effects, Claim::Nobody)?;
@@ -108,7 +107,7 @@ impl Delivery {
         (self.envelope.sender.clone(), self.envelope.id)
     }
 
-    /// Deals with the value by taking it: nothing that has to outlive the process follows from it.
+    /// Commits the value without effects.
     ///
     /// # Errors
     /// As [`Delivery::commit`].
@@ -133,11 +132,11 @@ impl std::fmt::Debug for Delivery {
 }
 
 impl Endpoint {
-    /// Deals with several values at once, with all that follows from them: after a restart either all of it happened, or all of the
-    /// values are handed out again.
+    /// Commits several values together with effects, atomically: after a restart either all of it is applied,
+    /// or all of the values are handed out again.
     ///
     /// # Errors
-    /// As [`Delivery::commit`], and where a value arrived at another endpoint.
+    /// As [`Delivery::commit`], and if a delivery belongs to another endpoint.
     pub fn commit(&self, deliveries: Vec<Delivery>, effects: &Effects<'_>) -> Result<Vec<Ticket>, SendError> {
         self.commit_as(Claim::Nobody, deliveries, effects)
     }
@@ -157,7 +156,7 @@ impl Endpoint {
         Ok(tickets)
     }
 
-    /// Does something that follows from no message: what the program remembers and what it sends, at once.
+    /// Commits effects without a received value.
     ///
     /// # Errors
     /// As [`Delivery::commit`].

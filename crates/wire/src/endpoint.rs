@@ -1,6 +1,6 @@
-//! Endpoints: a peer's outbox and mailbox above a transport.
+//! Endpoints: outbox and mailbox of a peer on top of a transport.
 //!
-//! See the [module above](super) for what holds and why.
+//! The [crate documentation](crate) states the delivery guarantees.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -18,37 +18,37 @@ use crate::receipt::{Receipt, Refusal, Verdict};
 use crate::state::State;
 use crate::transport::{Inbound, Transport};
 
-/// How an endpoint behaves.
+/// Configuration of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Which life of the peer this is, unless the journal says so. It has to be greater than that of every earlier life
-    /// without a journal (nanoseconds since 1970 will do): receivers tell messages of one life by their numbers, which
-    /// begin anew, and take nothing of an earlier life any more.
+    /// Incarnation of the peer if the journal contains none. Must be greater than every earlier incarnation
+    /// without a journal; nanoseconds since 1970 suffice. Message numbers restart with each incarnation, and
+    /// receivers refuse messages of earlier ones.
     pub incarnation: u64,
-    /// What messages may ask for.
+    /// Size limits of messages.
     pub limits: Limits,
-    /// How often a message is tried.
+    /// Timing of attempts.
     pub retry: Retry,
-    /// How much waits to be dealt with.
+    /// Limits of uncommitted messages.
     pub mailbox: Mailbox,
 }
 
 impl Config {
-    /// The defaults, for one life of a peer.
+    /// Default configuration with the given incarnation.
     #[must_use]
     pub fn new(incarnation: u64) -> Self {
         Self { incarnation, limits: Limits::default(), retry: Retry::default(), mailbox: Mailbox::default() }
     }
 }
 
-/// How often a message is tried.
+/// Timing of attempts to send a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Retry {
-    /// How long one attempt may take.
+    /// Timeout of one attempt.
     pub attempt: Duration,
-    /// The time before the second attempt; from then on it doubles.
+    /// Pause before the second attempt; doubles with each further attempt.
     pub first_pause: Duration,
-    /// The longest time between attempts.
+    /// Maximum pause between attempts.
     pub longest_pause: Duration,
 }
 
@@ -62,12 +62,12 @@ impl Default for Retry {
     }
 }
 
-/// How many messages may wait to be dealt with; senders of more have to try later.
+/// Limits of accepted messages that are not committed. Further messages are refused with [`Refusal::Busy`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mailbox {
-    /// Messages.
+    /// Number of messages.
     pub messages: usize,
-    /// Bytes of messages.
+    /// Total size of the messages in bytes.
     pub bytes: usize,
 }
 
@@ -77,21 +77,21 @@ impl Default for Mailbox {
     }
 }
 
-/// What an endpoint is made of.
+/// Components of an endpoint.
 pub struct Parts {
-    /// What carries its messages.
+    /// Transport for messages.
     pub transport: Arc<dyn Transport>,
-    /// What deadlines are reckoned by.
+    /// Clock for deadlines.
     pub clock: Arc<dyn Clock>,
-    /// What it still knows after it was killed.
+    /// Durable storage of the state.
     pub journal: Box<dyn Journal>,
-    /// Where values arrive. Messages for other ports are refused.
+    /// Ports that accept values. Messages for other ports are refused.
     pub ports: Vec<(PortId, PortType)>,
-    /// Whom it takes messages from. Messages of other peers are refused.
+    /// Peers whose messages are accepted. Messages of other peers are refused.
     pub peers: Vec<PeerId>,
 }
 
-/// A peer's outbox and mailbox. Clones are the same endpoint; it can be used from several threads.
+/// Outbox and mailbox of a peer. Clones share the same endpoint; it can be used from several threads.
 #[derive(Clone)]
 pub struct Endpoint {
     pub(crate) shared: Arc<Shared>,
@@ -107,8 +107,8 @@ pub(crate) struct Shared {
 }
 
 impl Endpoint {
-    /// Opens a peer's endpoint. What its journal knows is known again: messages that were taken and not dealt with wait, and
-    /// messages that were posted and not acknowledged are sent by the next [`flush`](Endpoint::flush).
+    /// Opens the endpoint of a peer and restores its state from the journal: uncommitted messages are
+    /// available again, and unacknowledged posts are sent by the next [`flush`](Endpoint::flush).
     ///
     /// # Errors
     /// [`JournalError`].
@@ -134,7 +134,7 @@ impl Endpoint {
         Ok(Self { shared })
     }
 
-    /// The peer at this end.
+    /// Id of the local peer.
     #[must_use]
     pub fn peer(&self) -> &PeerId {
         &self.shared.local
@@ -146,19 +146,21 @@ impl Endpoint {
         self.shared.clock.now()
     }
 
-    /// Takes values at a further port from now on.
+    /// Adds a port.
     pub fn expect(&self, port: PortId, ty: PortType) {
         self.shared.lock().ports.insert(port, ty);
     }
 
-    /// Takes messages of a further peer from now on.
+    /// Adds a peer whose messages are accepted.
     pub fn know(&self, peer: &PeerId) {
         self.shared.lock().link(peer).is_known = true;
     }
 
-    /// The first value that waits, or arrives within a timeout. It is the caller's alone until the delivery is dropped.
+    /// Returns the first available value, or waits for one until the timeout. The caller has exclusive access
+    /// to it until the delivery is dropped.
     ///
-    /// Values are given in the order in which they were taken. A sender that waits for each acknowledgement is heard in order.
+    /// Values are returned in the order in which they were accepted. If a sender waits for each
+    /// acknowledgement, this is the order in which it sent them.
     ///
     /// # Errors
     /// [`ReceiveError`].
@@ -180,13 +182,13 @@ impl Endpoint {
         }
     }
 
-    /// How many values were taken and not dealt with.
+    /// Number of accepted values that are not committed.
     #[must_use]
     pub fn held(&self) -> usize {
         self.shared.lock().held()
     }
 
-    /// What the program wrote down last, see [`Effects`](super::delivery::Effects).
+    /// Program state of the last commit that contains one, see [`Effects`](super::delivery::Effects).
     #[must_use]
     pub fn memory(&self) -> Vec<u8> {
         self.shared.lock().memory.clone()
@@ -200,7 +202,7 @@ impl std::fmt::Debug for Endpoint {
 }
 
 impl Shared {
-    /// A thread that panicked elsewhere has not left the state half changed: changes are made of values that are ready.
+    /// Ignores poisoning: a panic cannot leave a partial change, since changes consist of precomputed values.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -209,7 +211,8 @@ impl Shared {
         self.arrived.notify_all();
     }
 
-    /// Waits as long as something holds, and somebody else is about to change it.
+    /// Waits until `holds` returns `false` or the timeout expires. Another thread must be about to change the
+    /// state.
     pub(crate) fn wait_while(&self, timeout: Duration, holds: impl Fn(&State) -> bool) {
         drop(self.arrived.wait_timeout_while(self.lock(), timeout, |state| holds(state)));
     }

@@ -1,4 +1,4 @@
-//! Messages: a value, what it is for, and what it is.
+//! Messages: a value with its identity, destination and type.
 
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_pool::Digest;
@@ -9,28 +9,28 @@ use crate::limits::Limits;
 use crate::value::{put_value, tag_of, value};
 use typeloom_contracts::datum::Datum;
 
-/// The first bytes of every message and every receipt.
+/// Magic bytes at the beginning of every message and receipt.
 pub const MAGIC: [u8; 4] = *b"TLWE";
-/// The version of the format.
+/// Version of the format.
 pub const FORMAT_VERSION: u8 = 1;
 
-/// The kind of a frame that carries a value.
+/// Frame kind of messages.
 pub(crate) const MESSAGE: u8 = 1;
-/// The kind of a frame that answers one.
+/// Frame kind of receipts.
 pub(crate) const RECEIPT: u8 = 2;
 
-/// The digest of all other bytes, at the end.
+/// Size of the BLAKE3 digest at the end of a frame, computed over the preceding bytes.
 const TRAILER: usize = 32;
 
-/// The identity of a message between two peers.
+/// Identity of a message from one peer to another.
 ///
-/// Numbers grow by one from message to message of a sender to a receiver, as long as the sender remembers; a sender that
-/// starts without its memory has a new, greater incarnation.
+/// Consecutive messages of a sender to a receiver have consecutive numbers while the sender keeps its state.
+/// A sender that restarts without its state has a new, greater incarnation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct MessageId {
-    /// Which life of the sender.
+    /// Incarnation of the sender.
     pub incarnation: u64,
-    /// Which message of that life, to that receiver.
+    /// Number of the message within the incarnation, for this receiver.
     pub number: u64,
 }
 
@@ -40,18 +40,18 @@ impl std::fmt::Display for MessageId {
     }
 }
 
-/// Which run of a program a value belongs to; whoever starts a run chooses its number.
+/// Run of a program that a value belongs to. The number is chosen when the run is started.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct RunId(pub u64);
 
-/// Where a value arrives: the end of a send in the part of a program that runs on a class of peers.
+/// Destination of a value: the receiving end of a send in the part of a program for one peer class.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PortId {
-    /// The program, by the name of its module.
+    /// Name of the program's module.
     pub program: String,
-    /// The class of peers that receives; empty for the module's own side.
+    /// Receiving peer class; empty for the module's own side.
     pub peer_class: String,
-    /// The value, by its name on the wire.
+    /// Wire name of the value.
     pub wire: String,
 }
 
@@ -65,39 +65,39 @@ impl std::fmt::Display for PortId {
     }
 }
 
-/// The identity of a type.
+/// Type of a value in a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TypeTag {
-    /// The digest of the type that was declared for the value.
+    /// Digest of the declared type.
     pub digest: Digest,
-    /// The tag of the value's leaf; 0 for sequences and optionals, which have none.
+    /// Wire tag of the value's leaf type; 0 for sequences and optionals, which have none.
     pub node: u64,
 }
 
-/// A value on its way.
+/// Message with a value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Envelope {
-    /// Which message this is.
+    /// Identity of the message.
     pub id: MessageId,
-    /// The lowest number that the sender may send again: it waits for no message before it.
+    /// The lowest number that the sender can still send again.
     pub floor: u64,
-    /// The run that the value belongs to.
+    /// Run that the value belongs to.
     pub run: RunId,
-    /// Who sends it.
+    /// Sending peer.
     pub sender: PeerId,
-    /// Where it goes.
+    /// Destination port.
     pub port: PortId,
-    /// What it is.
+    /// Type of the value.
     pub ty: TypeTag,
-    /// The value.
+    /// Content of the message.
     pub value: Datum,
 }
 
 impl Envelope {
-    /// The message in bytes.
+    /// Encodes the message.
     ///
     /// # Errors
-    /// [`Exceeded`] where a receiver with these limits would not take it.
+    /// [`Exceeded`] if a receiver with these limits would refuse the message.
     pub fn to_bytes(&self, limits: &Limits) -> Result<Vec<u8>, Exceeded> {
         let mut out = begin(MESSAGE);
         for int in [self.id.incarnation, self.id.number, self.floor, self.run.0] {
@@ -115,7 +115,7 @@ impl Envelope {
         Ok(out)
     }
 
-    /// Reads a message.
+    /// Decodes a message.
     ///
     /// # Errors
     /// [`Malformed`].
@@ -143,25 +143,25 @@ impl Envelope {
     }
 }
 
-/// Magic, version and kind.
+/// Size of the frame header: magic bytes, version and kind.
 pub(crate) const HEADER: usize = MAGIC.len() + 2;
 
-/// The beginning of a frame.
+/// Returns a frame that consists of the header.
 pub(crate) fn begin(kind: u8) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     out.extend([FORMAT_VERSION, kind]);
     out
 }
 
-/// A frame with its digest behind it.
+/// Appends the digest to a frame.
 pub(crate) fn seal(mut out: Vec<u8>) -> Vec<u8> {
     let digest = blake3::hash(&out);
     out.extend_from_slice(digest.as_bytes());
     out
 }
 
-/// A frame of a kind without the digest, which is checked. The version is looked at first: what stands behind it is
-/// the version's own.
+/// Validates header and digest of a frame and returns it without the digest. The version is checked first,
+/// since the rest of the layout depends on it.
 pub(crate) fn open(bytes: &[u8], kind: u8) -> Result<&[u8], Malformed> {
     let mut reader = Reader::new(bytes);
     let magic: [u8; MAGIC.len()] = reader.array()?;

@@ -1,87 +1,87 @@
-//! What can be wrong with bytes of the wire, and with values that are put on it.
+//! Errors of decoding, and of values that exceed the limits.
 
 use typeloom_types::any_tensor::error::TensorError;
 
-/// Bytes that are no message, with the place where that shows.
+/// Decoding error with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {at}: {flaw}")]
 pub struct Malformed {
-    /// How many bytes stand before it.
+    /// Byte offset at which the error was detected.
     pub at: usize,
-    /// What is wrong.
+    /// Kind of the error.
     pub flaw: Flaw,
 }
 
-/// What is wrong with bytes of the wire.
+/// Kind of a decoding error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
-    /// The first bytes are not those of the format.
+    /// The magic bytes do not match.
     #[error("this is no message of typeloom")]
     Magic,
-    /// The format is of another version.
+    /// The format version is not supported.
     #[error("the format version is {found}, and {supported} is supported")]
     Version {
-        /// Theirs.
+        /// Version of the message.
         found: u8,
-        /// Ours.
+        /// Supported version.
         supported: u8,
     },
-    /// A kind that the version does not have.
+    /// Unknown discriminant.
     #[error("there is no {what} of kind {found}")]
     Kind {
-        /// Kind of what.
+        /// Name of the enumeration.
         what: &'static str,
-        /// The number.
+        /// Discriminant that was found.
         found: u8,
     },
-    /// The bytes end too early.
+    /// The input ends before the message does.
     #[error("the message ends in the middle")]
     Truncated,
-    /// There are bytes behind the end.
+    /// There are bytes after the end of the message.
     #[error("there are bytes behind the end of the message")]
     Trailing,
-    /// The digest at the end is not that of the bytes.
+    /// The digest does not match the content.
     #[error("the message was damaged on the way")]
     Checksum,
-    /// An integer of more than 64 bits, or written in more bytes than it needs.
+    /// An integer has more than 64 bits or is not in its shortest encoding.
     #[error("an integer is not in its shortest form of at most 64 bits")]
     Integer,
-    /// A name that is no UTF-8.
+    /// A name is not valid UTF-8.
     #[error("a name is not UTF-8")]
     Text,
-    /// The elements of a tensor.
+    /// The elements of a tensor are invalid.
     #[error(transparent)]
     Tensor(#[from] TensorError),
-    /// A tensor in other bytes than the ones it has.
+    /// The padding bits of a tensor are not zero.
     #[error("bits that belong to no element are not zero")]
     Padding,
-    /// A leaf that this program has not registered, or that has a form of its own on the wire.
+    /// The leaf type is not registered in this program, or has a dedicated encoding.
     #[error("`{id}` is no leaf that this program registered")]
     UnknownLeaf {
-        /// Its id.
+        /// Id of the leaf type.
         id: String,
     },
-    /// The tag is not that of the value.
+    /// The wire tag does not match the value.
     #[error("the value is not of the type that the message is tagged with")]
     Tag,
-    /// More than the receiver accepts.
+    /// A limit of the receiver is exceeded.
     #[error(transparent)]
     Exceeded(#[from] Exceeded),
 }
 
-/// More than the limits allow.
+/// A quantity that exceeds its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {found}, and at most {limit} are accepted")]
 pub struct Exceeded {
-    /// What there is too much of.
+    /// Limited quantity.
     pub what: Limited,
-    /// The most that is accepted.
+    /// Maximum accepted value.
     pub limit: usize,
-    /// How much there is.
+    /// Actual value.
     pub found: usize,
 }
 
-/// What is limited.
+/// Quantity with a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limited {
     /// Bytes of a message.
@@ -90,11 +90,11 @@ pub enum Limited {
     Name,
     /// Bytes of a peer id or address.
     Peer,
-    /// Values of a message.
+    /// Number of values in a message.
     Values,
-    /// Extents of a tensor.
+    /// Rank of a tensor.
     Rank,
-    /// Levels of values in one another.
+    /// Nesting depth of values.
     Depth,
 }
 
@@ -111,7 +111,7 @@ impl std::fmt::Display for Limited {
     }
 }
 
-/// That something is within a limit.
+/// Checks a quantity against its limit.
 pub(crate) fn within(what: Limited, found: usize, limit: usize) -> Result<(), Exceeded> {
     if found <= limit { Ok(()) } else { Err(Exceeded { what, limit, found }) }
 }

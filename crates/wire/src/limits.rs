@@ -1,21 +1,21 @@
-//! Bounds on what is written to the wire and accepted from it.
+//! Limits of messages.
 
-/// How deep values nest in one another: sequences, optionals, composites.
+/// Maximum nesting depth of values: sequences, optionals, composites.
 pub const MAX_DEPTH: usize = 16;
 
-/// The most a message may ask for. The same limits hold for what is sent and for what is received, so that a value that
-/// cannot arrive is refused where it is sent.
+/// Size limits of messages. They apply to sent and to received messages, so that a value that the receiver
+/// would refuse is rejected by the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Bytes of a whole message.
+    /// Bytes of a message.
     pub envelope_bytes: usize,
-    /// Bytes of the name of a program, a peer class, a value on the wire or a leaf.
+    /// Bytes of the name of a program, peer class, wire or leaf type.
     pub name_bytes: usize,
-    /// Bytes of a peer id or of one address.
+    /// Bytes of a peer id or an address.
     pub peer_bytes: usize,
-    /// Values of one message, those inside others among them.
+    /// Number of values in a message, including nested ones.
     pub values: usize,
-    /// Extents of one tensor.
+    /// Rank of a tensor.
     pub rank: usize,
 }
 

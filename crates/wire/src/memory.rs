@@ -1,7 +1,7 @@
-//! The transport between peers of one process: the embedded default.
+//! In-process transport, the default of embedded programs.
 //!
-//! A request is answered on the thread that makes it, so there is no time in which it could be lost, and runs of a program
-//! are the same every time.
+//! A request is answered synchronously on the calling thread. Messages cannot be lost, and runs of a program
+//! are deterministic.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -11,20 +11,21 @@ use typeloom_contracts::peer_selector::PeerId;
 
 use crate::transport::{Inbound, Transport, TransportError};
 
-/// A network inside a process. Clones are the same network.
+/// Network inside a process. Clones share the same network.
 #[derive(Clone, Default)]
 pub struct LocalNetwork {
     peers: Arc<Mutex<BTreeMap<PeerId, Weak<dyn Inbound>>>>,
 }
 
 impl LocalNetwork {
-    /// A network without peers.
+    /// Creates a network without peers.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The transport of a peer. Messages reach the endpoint that was opened last with a transport of the peer.
+    /// Returns the transport of a peer. Messages are delivered to the endpoint that was opened last with a
+    /// transport of that peer.
     #[must_use]
     pub fn join(&self, peer: PeerId) -> LocalTransport {
         LocalTransport { network: self.clone(), peer }
@@ -38,7 +39,7 @@ impl std::fmt::Debug for LocalNetwork {
     }
 }
 
-/// One peer's place in a [`LocalNetwork`].
+/// Transport of one peer of a [`LocalNetwork`].
 #[derive(Clone, Debug)]
 pub struct LocalTransport {
     network: LocalNetwork,

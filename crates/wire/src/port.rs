@@ -21,8 +21,9 @@ use crate::value::tag_of;
 
 /// The type of a value on the wire, as both ends declare it.
 ///
-/// Two ends declare the same type exactly if the digests are equal. Symbols are variables of the type: their names do not
-/// affect the digest. A receiver can admit further types that it knows to be compatible, see [`PortType::admit`].
+/// Two port types are equal if and only if their digests are equal. Symbols are bound variables: their names
+/// do not affect the digest. A receiver can admit further types that it knows to be compatible, see
+/// [`PortType::admit`].
 #[derive(Clone, Debug)]
 pub struct PortType {
     digest: Digest,

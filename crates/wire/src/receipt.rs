@@ -1,4 +1,4 @@
-//! What a receiver answers.
+//! Receipts: answers of a receiver to messages.
 
 use typeloom_pool::Digest;
 
@@ -9,85 +9,85 @@ use crate::error::{Flaw, Limited, Malformed};
 /// The answer to a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Receipt {
-    /// The message; zeros where the receiver could not read which one it was.
+    /// Id of the message; zeros if the receiver could not decode it.
     pub id: MessageId,
-    /// What became of it.
+    /// Decision of the receiver.
     pub verdict: Verdict,
 }
 
-/// What became of a message.
+/// Decision of a receiver about a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// The receiver has it, and will still have it after it was killed and restarted.
+    /// The message was accepted. The receiver still has it after a crash and restart.
     Taken,
-    /// The receiver has had it before, and did not take it again.
+    /// The message is a duplicate of an accepted one and was dropped.
     TakenBefore,
-    /// The receiver does not have it.
+    /// The message was not accepted.
     Refused(Refusal),
 }
 
-/// Why a receiver does not take a message.
+/// Reason for refusing a message.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
-    /// It reads another version of the format.
+    /// The receiver reads another version of the format.
     #[error("it reads version {supported} of the format")]
     Version {
-        /// The version that it reads.
+        /// Version that the receiver reads.
         supported: u8,
     },
-    /// It could not read the message, or the message exceeds its limits.
+    /// The message cannot be decoded or exceeds the limits of the receiver.
     #[error("it could not read the message: {reason}")]
     Malformed {
-        /// Why.
+        /// Decoding error.
         reason: String,
     },
-    /// It does not know the sender.
+    /// The receiver does not accept messages of the sender.
     #[error("it does not know this peer")]
     UnknownPeer,
-    /// The message names another sender than the one that it came from.
+    /// The sender named in the message is not the peer that it was received from.
     #[error("the message names another sender than the one it came from")]
     WrongSender,
-    /// It has no such port.
+    /// The receiver does not have the port.
     #[error("it has no port `{port}`")]
     UnknownPort {
         /// The port.
         port: String,
     },
-    /// The port is of another type.
+    /// The declared type of the value is not admitted by the port.
     #[error("`{port}` expects {expected} (type {digest}), and {found} was sent, declared as another type")]
     OtherType {
         /// The port.
         port: String,
-        /// Its type.
+        /// Type of the port.
         expected: String,
-        /// The digest of that type.
+        /// Digest of the port's type.
         digest: Digest,
-        /// The type of the value that was sent.
+        /// Type of the value.
         found: String,
     },
-    /// The value is not of the type that it was declared with.
+    /// The value is not of its declared type.
     #[error("`{port}` expects {expected}, and {found} was sent")]
     OtherValue {
         /// The port.
         port: String,
-        /// Its type.
+        /// Type of the port.
         expected: String,
-        /// The type of the value that was sent.
+        /// Type of the value.
         found: String,
     },
-    /// It holds as many messages as it may. A later attempt may succeed.
+    /// The mailbox of the receiver is full. A later attempt may succeed.
     #[error("it holds as many messages as it may")]
     Busy,
-    /// It could not write down that it has the message. A later attempt may succeed.
+    /// The journal of the receiver failed. A later attempt may succeed.
     #[error("it could not write down that it has the message")]
     NotKept,
-    /// The message is of an earlier life of the sender, or one that the sender gave up.
+    /// The message is from an earlier incarnation of the sender, or the sender has abandoned it.
     #[error("the message is one that the sender gave up")]
     Stale,
 }
 
 impl Refusal {
-    /// Whether the same message may be taken later.
+    /// Whether a later attempt may succeed.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
@@ -104,11 +104,11 @@ impl Refusal {
     }
 }
 
-/// The most bytes of a text in a receipt; longer ones are cut.
+/// Maximum length in bytes of a text in a receipt; longer texts are truncated.
 const TEXT: usize = 1 << 10;
 
 impl Receipt {
-    /// The receipt in bytes. Texts of more than a kilobyte are cut.
+    /// Encodes the receipt. Texts of more than a kilobyte are truncated.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = begin(RECEIPT);
@@ -137,7 +137,7 @@ impl Receipt {
         seal(std::mem::take(out))
     }
 
-    /// Reads a receipt.
+    /// Decodes a receipt.
     ///
     /// # Errors
     /// [`Malformed`].

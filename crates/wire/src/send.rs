@@ -1,4 +1,4 @@
-//! Sending: posts are written down, then tried until they are acknowledged.
+//! Sending: posts are written to the journal, then sent until they are acknowledged.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,74 +17,75 @@ use crate::state::{Link, State};
 use crate::transport::TransportError;
 use typeloom_contracts::datum::Datum;
 
-/// A value that is to be sent.
+/// A value to send and its destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<'o> {
-    /// To whom.
+    /// Receiver.
     pub to: &'o PeerId,
-    /// Where it arrives there.
+    /// Port of the receiver.
     pub port: &'o PortId,
-    /// The run that it belongs to.
+    /// Run that the value belongs to.
     pub run: RunId,
-    /// What it is declared as.
+    /// Declared type.
     pub ty: &'o PortType,
     /// The value.
     pub value: &'o Datum,
 }
 
-/// A message that was posted.
+/// Handle of a posted message.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Ticket {
-    /// To whom.
+    /// Receiver.
     pub to: PeerId,
-    /// Which message.
+    /// Id of the message.
     pub id: MessageId,
 }
 
-/// Why a value was not sent, or not taken.
+/// Error of sending a value.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SendError {
-    /// The value is not of the type that it is declared as.
+    /// The value is not of its declared type.
     #[error("`{port}` is declared as {expected}, and {found} was to be sent")]
     OtherValue {
-        /// Where it was to arrive.
+        /// Destination port.
         port: PortId,
-        /// The type.
+        /// Declared type.
         expected: String,
-        /// The type of the value.
+        /// Type of the value.
         found: String,
     },
-    /// The message would be larger than a receiver takes.
+    /// The message exceeds the limits.
     #[error("what was to be sent is too large: {0}")]
     TooLarge(#[from] Exceeded),
-    /// It cannot be written down that it is to be sent.
+    /// The message cannot be written to the journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// A value that arrived at another endpoint cannot be dealt with here.
+    /// The delivery belongs to another endpoint.
     #[error("the value arrived at another endpoint")]
     OtherEndpoint,
-    /// The transport cannot carry it to this peer at all.
+    /// The transport cannot send the message to this peer.
     #[error("{} cannot be sent to: {error}", DisplayPeer(.peer))]
     Transport {
         /// The peer.
         peer: PeerId,
-        /// Why.
+        /// Error of the transport.
         error: TransportError,
     },
-    /// The peer does not take it.
+    /// The peer refused the message.
     #[error("{} refused: {refusal}", DisplayPeer(.peer))]
     Refused {
         /// The peer.
         peer: PeerId,
-        /// Why.
+        /// Reason of the peer.
         refusal: Refusal,
     },
-    /// The peer has not acknowledged it in time. Whether it has the value is not known; it is not tried again.
+    /// The peer has not acknowledged the message in time. The peer may or may not have the value; it is not
+    /// sent again.
     #[error("{} has not acknowledged in time{}", DisplayPeer(.peer), .last.as_ref().map_or_else(String::new, |last| format!(": {last}")))]
     Unconfirmed {
         /// The peer.
         peer: PeerId,
-        /// What came of the last attempt.
+        /// Error of the last attempt.
         last: Option<String>,
     },
 }
@@ -104,25 +105,25 @@ impl std::fmt::Display for DisplayPeer<'_> {
     }
 }
 
-/// What came of a [`flush`](Endpoint::flush).
+/// Result of [`flush`](Endpoint::flush).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Flushed {
-    /// Messages that were acknowledged.
+    /// Number of acknowledged messages.
     pub acknowledged: usize,
-    /// Messages that their receivers do not take, and why. They are not tried again.
+    /// Messages that their receivers refused. They are not sent again.
     pub refused: Vec<(Ticket, SendError)>,
-    /// Messages that still wait for an acknowledgement.
+    /// Number of messages that are not acknowledged yet.
     pub pending: usize,
 }
 
-/// Who tries the messages that are posted.
+/// Responsibility for sending posted messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Claim {
-    /// Whoever posts them.
+    /// The call that posts them.
     Caller,
-    /// Whoever flushes next.
+    /// The next flush.
     Nobody,
-    /// Whoever flushes next, and a run waits to hear what came of them: see [`Endpoint::commit_and_send`].
+    /// The next flush, which stores the outcome for the run that waits, see [`Endpoint::commit_and_send`].
     Awaited,
 }
 
@@ -135,27 +136,28 @@ pub struct PostsSent {
     pub pending: usize,
 }
 
-/// How many peers are sent to at once.
+/// Maximum number of threads, which send to different peers concurrently.
 const THREADS: usize = 16;
 
-/// What came of a message, by its place among those that were sent.
+/// Index of a message in its batch, and its outcome.
 type Outcome = (usize, Result<MessageId, SendError>);
 
-/// What one attempt came to.
+/// Result of one attempt.
 enum Attempt {
     Acknowledged,
     Refused(SendError),
-    /// Refused, and the run that waits for it was told why.
+    /// Refused; the error is stored for the run that waits for the message.
     Told,
     Later(String),
 }
 
 impl Endpoint {
-    /// Sends a value and waits until the peer has it. The peer has it once it says so, also if it is killed then, as far as its
-    /// journal outlives that.
+    /// Sends a value and waits for the acknowledgement. An acknowledged value survives a crash of the peer if
+    /// the journal of the peer does.
     ///
     /// # Errors
-    /// [`SendError`]. After [`SendError::Unconfirmed`] the peer may have it, after the others it has not.
+    /// [`SendError`]. The peer may have the value after [`SendError::Unconfirmed`], and does not have it
+    /// after the other errors.
     pub fn send(&self, outgoing: &Outgoing<'_>, timeout: Duration) -> Result<MessageId, SendError> {
         let sent = self.send_all(std::slice::from_ref(outgoing), timeout)?;
         sent.into_iter().next().unwrap_or_else(|| {
@@ -163,11 +165,13 @@ impl Endpoint {
         })
     }
 
-    /// Sends several values and waits until their peers have them; what came of each, in their order. Several peers are sent to at
-    /// once, so that one that is cut off holds up nobody else; to one peer, values are sent in order.
+    /// Sends several values, waits for the acknowledgements and returns the outcomes in the same order.
+    /// Values to one peer are sent in order, different peers concurrently, so that an unreachable peer does
+    /// not delay the others.
     ///
     /// # Errors
-    /// [`SendError`] where nothing was sent: a value is not of its type, or cannot be written down.
+    /// [`SendError`] if nothing was sent: a value is not of its declared type, or cannot be written to the
+    /// journal.
     pub fn send_all(
         &self,
         outgoing: &[Outgoing<'_>],
@@ -187,13 +191,14 @@ impl Endpoint {
         Ok(sent.into_iter().map(|(_, sent)| sent).collect())
     }
 
-    /// Sends what was posted and is not acknowledged, in order for each peer, until all is or a timeout is over. Several peers are
-    /// sent to at once, so that one that is cut off holds up nobody else.
+    /// Sends the posts that are not acknowledged, in order for each peer, until all are acknowledged or
+    /// refused or the timeout expires. Different peers are sent to concurrently, so that an unreachable peer
+    /// does not delay the others.
     ///
-    /// Messages that others wait for, in [`send`](Endpoint::send) or another `flush`, are left to them.
+    /// Messages that a concurrent [`send`](Endpoint::send) or `flush` is sending are skipped.
     ///
     /// # Errors
-    /// Where the journal fails.
+    /// [`JournalError`].
     pub fn flush(&self, timeout: Duration) -> Result<Flushed, JournalError> {
         let shared = &*self.shared;
         let deadline = shared.clock.now().saturating_add(timeout);
@@ -239,14 +244,14 @@ impl Endpoint {
         sent.map(|()| outcome)
     }
 
-    /// How many messages wait for an acknowledgement.
+    /// Number of messages that are not acknowledged.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.shared.lock().links.values().map(|link| link.pending.len()).sum()
     }
 }
 
-/// Does something for several peers on a few threads, each of which has some of them.
+/// Distributes peers over a few threads and collects the results of `work`.
 fn side_by_side<P: Send, R: Send>(
     peers: impl ExactSizeIterator<Item = P>,
     work: impl Fn(Vec<P>) -> Result<R, JournalError> + Sync,
@@ -269,7 +274,8 @@ fn side_by_side<P: Send, R: Send>(
 }
 
 impl Shared {
-    /// Sends messages that are the caller's, to some peers in turns, and gives up what is not acknowledged in time.
+    /// Sends claimed messages to some peers in round-robin order, and abandons those not acknowledged in
+    /// time.
     fn deliver(
         &self,
         mut peers: Vec<(&PeerId, VecDeque<usize>)>,
@@ -291,7 +297,7 @@ impl Shared {
                         match self.attempt(to, id.number, left)? {
                             Attempt::Acknowledged => Ok(id),
                             Attempt::Refused(error) => Err(error),
-                            // Nobody awaits what its caller sends.
+                            // Unreachable: claimed messages have no waiting run.
                             Attempt::Told => Ok(id),
                             Attempt::Later(reason) => {
                                 last.insert(at, reason);
@@ -311,7 +317,7 @@ impl Shared {
         }
     }
 
-    /// Sends until some messages are settled, whoever sends them.
+    /// Sends until the given messages are settled, by this or by another call.
     fn settle_own(&self, tickets: &[Ticket], deadline: Duration) -> Result<(), JournalError> {
         loop {
             let peers: Vec<PeerId> = self.lock().unclaimed().cloned().collect();
@@ -321,7 +327,7 @@ impl Shared {
             if left.is_zero() || !is_open(&self.lock()) {
                 return Ok(());
             }
-            // Another run tries them, or gave them back just now.
+            // Another call is sending them or has just released them.
             let elsewhere = |ticket: &&Ticket, state: &State| !state.is_settled(ticket);
             self.wait_while(left, |state| {
                 let mut open = tickets.iter().filter(|ticket| elsewhere(ticket, state)).peekable();
@@ -330,7 +336,8 @@ impl Shared {
         }
     }
 
-    /// Sends to some peers what nobody else sends, in turns; no longer than until messages of one's own are settled.
+    /// Sends unclaimed messages to some peers in round-robin order, until the deadline or until the given
+    /// tickets are settled.
     fn flush(
         &self,
         peers: &[PeerId],
@@ -354,7 +361,7 @@ impl Shared {
                         state.link(to).claimed.remove(&number);
                         state.incarnation
                     };
-                    // Whoever waits for it hears of it, or tries it next.
+                    // Wakes waiting calls, which read the outcome or claim the next attempt.
                     self.notify();
                     match attempt? {
                         Attempt::Acknowledged => flushed.acknowledged += 1,
@@ -363,7 +370,7 @@ impl Shared {
                             flushed.refused.push((Ticket { to: to.clone(), id }, error));
                         }
                         Attempt::Told => {}
-                        // What is behind it waits, too, so that a peer is sent to in order.
+                        // Later messages wait too, to preserve the order for this peer.
                         Attempt::Later(_) => {
                             is_done = false;
                             break;
@@ -382,7 +389,7 @@ impl Shared {
         }
     }
 
-    /// Takes on the first message to a peer that nobody else tries.
+    /// Claims the first unclaimed message to a peer.
     fn claim(&self, to: &PeerId) -> Option<u64> {
         let mut state = self.lock();
         let link = state.link(to);
@@ -391,7 +398,7 @@ impl Shared {
         Some(number)
     }
 
-    /// Writes down what follows from a message or from nothing, and does it.
+    /// Writes a commit to the journal and applies it.
     pub(crate) fn apply(
         &self,
         done: Vec<(PeerId, MessageId)>,
@@ -443,7 +450,7 @@ impl Shared {
         Ok(tickets)
     }
 
-    /// Tries a message once.
+    /// Makes one attempt to send a message.
     fn attempt(&self, to: &PeerId, number: u64, left: Duration) -> Result<Attempt, JournalError> {
         let (message, incarnation) = {
             let state = self.lock();
@@ -473,7 +480,7 @@ impl Shared {
         };
         match attempt {
             Attempt::Refused(error) => {
-                // At once, so that nobody finds the message settled and no reason.
+                // Under one lock, so that no thread sees the message settled without its error.
                 let mut state = self.lock();
                 let is_told = state.tell(to, number, &error);
                 state.settle(to, number)?;
@@ -515,7 +522,7 @@ mod tests {
     use crate::journal::NoJournal;
     use crate::memory::LocalNetwork;
 
-    /// Time that passes when somebody sleeps.
+    /// Simulated time that advances in `sleep`.
     #[derive(Default)]
     struct Passing(Mutex<Duration>);
 
@@ -562,7 +569,7 @@ mod tests {
         let network = LocalNetwork::new();
         let (a, _b) = (endpoint(&network, "a"), endpoint(&network, "b"));
         let (lost, taken) = (post(&a, "nobody", 1), post(&a, "b", 2));
-        // The second run sends whatever waits, that of the first as well.
+        // The second call sends all unclaimed messages, including that of the first run.
         assert_eq!(a.send_posts(&taken, Duration::from_secs(1)), Ok(PostsSent::default()));
         let PostsSent { refused, pending } =
             a.send_posts(&lost, Duration::from_secs(1)).expect("no journal fails");

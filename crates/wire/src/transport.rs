@@ -1,27 +1,27 @@
-//! Transports: what carries messages between peers.
+//! Transports: request-response exchange of messages between peers.
 
 use std::sync::Weak;
 
 use core::time::Duration;
 use typeloom_contracts::peer_selector::PeerId;
 
-/// Carries requests to peers and brings back their answers.
+/// Sends requests to peers and returns their answers.
 ///
 /// # Laws
-/// 1. *Nothing is altered.* What arrives is what was handed over, or it does not arrive.
-/// 2. *An answer is an answer.* Where [`exchange`](Transport::exchange) gives bytes, [`Inbound::answer`] of that peer was
-///    called with the request at least once, and gave these bytes.
-/// 3. *A failure says nothing.* Where it fails, the peer may have been given the request, any number of times, or may
-///    still be given it later.
-/// 4. *Everything ends.* A call returns soon after its timeout, whatever the peer does.
-/// 5. *Peers are who they are.* The peer that a request comes from is the one that [`Inbound::answer`] is told.
+/// 1. *Integrity.* A request or an answer arrives unaltered or not at all.
+/// 2. *Answers are genuine.* If [`exchange`](Transport::exchange) returns bytes, [`Inbound::answer`] of that
+///    peer was called with the request at least once and returned these bytes.
+/// 3. *Errors are inconclusive.* After an error the peer may have received the request any number of times,
+///    and may still receive it later.
+/// 4. *Termination.* A call returns soon after its timeout, independently of the peer.
+/// 5. *Authentication.* The peer id passed to [`Inbound::answer`] is that of the peer which sent the request.
 ///
-/// That a message is taken once, and is not lost once it was acknowledged, is what an
-/// [`Endpoint`](super::endpoint::Endpoint) makes of these.
+/// An [`Endpoint`](super::endpoint::Endpoint) builds exactly-once delivery without loss of acknowledged
+/// messages on these laws.
 ///
 /// # Example
 ///
-/// A transport to oneself:
+/// A transport to the same peer:
 ///
 /// ```
 /// use std::sync::{Mutex, Weak};
@@ -51,48 +51,48 @@ use typeloom_contracts::peer_selector::PeerId;
 /// }
 /// ```
 pub trait Transport: Send + Sync {
-    /// The peer at this end.
+    /// Id of the local peer.
     fn local_peer(&self) -> PeerId;
 
-    /// From now on, requests that arrive are answered by this; requests that came before are failures at their senders.
+    /// Sets the handler of incoming requests. Requests that arrive earlier fail at their senders.
     fn serve(&self, inbound: Weak<dyn Inbound>);
 
-    /// Hands a request to a peer and waits for the answer, no longer than a timeout.
+    /// Sends a request to a peer and waits for the answer until the timeout.
     ///
     /// # Errors
-    /// [`TransportError`]; by law 3 none of them says that the peer has not been given the request, but for
+    /// [`TransportError`]. By law 3 the peer may have received the request, except after
     /// [`TransportError::UnknownPeer`] and [`TransportError::TooLarge`].
     fn exchange(&self, to: &PeerId, request: &[u8], timeout: Duration) -> Result<Vec<u8>, TransportError>;
 }
 
-/// Answers the requests of other peers.
+/// Handler of requests from other peers.
 pub trait Inbound: Send + Sync {
-    /// The answer to a request. It is given soon: nothing here waits for a peer.
+    /// Answers a request. Must not wait for another peer.
     fn answer(&self, from: &PeerId, request: &[u8]) -> Vec<u8>;
 }
 
-/// Why a transport has no answer.
+/// Error of an exchange.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TransportError {
-    /// The transport knows no way to the peer. Nothing was sent.
+    /// The transport has no address of the peer. Nothing was sent.
     #[error("no way to the peer is known")]
     UnknownPeer,
-    /// The request is larger than the transport carries. Nothing was sent.
+    /// The request exceeds the size limit of the transport. Nothing was sent.
     #[error("a request has at most {limit} bytes")]
     TooLarge {
-        /// The most that it carries.
+        /// Maximum size of a request in bytes.
         limit: usize,
     },
-    /// The peer cannot be reached now, or the connection broke.
+    /// The peer is unreachable at present, or the connection broke.
     #[error("the peer cannot be reached: {reason}")]
     Unreachable {
-        /// Why.
+        /// Reason for the failure.
         reason: String,
     },
-    /// No answer came in time.
+    /// The answer did not arrive before the timeout.
     #[error("no answer came in time")]
     Timeout,
-    /// This end was closed.
+    /// The local transport is closed.
     #[error("the transport is closed")]
     Closed,
 }

@@ -1,4 +1,4 @@
-//! The wire: what arrives is what was sent, once, or a typed error says why not.
+//! Integration tests of the wire: a message is delivered exactly once, or a typed error states the reason.
 
 #[path = "wire/envelopes.rs"]
 mod envelopes;

@@ -1,4 +1,4 @@
-//! Messages in bytes.
+//! Tests of the message encoding.
 
 use bytes::Bytes;
 use half::f16;
@@ -39,7 +39,7 @@ fn envelope(value: Datum) -> Envelope {
     }
 }
 
-/// Values of every form, and of every element type.
+/// Values with every encoding and every element type.
 fn values() -> Vec<Datum> {
     let mut values: Vec<Datum> = Dtype::ALL
         .into_iter()
@@ -74,7 +74,7 @@ fn values() -> Vec<Datum> {
     values
 }
 
-/// The bytes with their own digest at the end, as somebody would send them who means harm.
+/// Replaces the digest with that of the modified bytes, as a malicious sender would.
 fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.truncate(bytes.len() - 32);
     let digest = blake3::hash(&bytes);
@@ -166,7 +166,7 @@ fn values_nest_to_a_depth_and_no_further() {
     let mut deepest = envelope(nested(MAX_DEPTH)).to_bytes(&limits).expect("it is deep enough");
     let refused = envelope(nested(MAX_DEPTH + 1)).to_bytes(&limits).expect_err("it is too deep");
     assert_eq!(refused.what, Limited::Depth);
-    // One level more, by hand: "something" in front of the trigger.
+    // Adds one level by hand: the optional discriminant before the trigger.
     let trigger = deepest.len() - 33;
     deepest.insert(trigger, deepest[trigger - 1]);
     let malformed = Envelope::from_bytes(&resealed(deepest), &limits).expect_err("it is too deep");

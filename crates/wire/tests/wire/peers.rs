@@ -1,4 +1,4 @@
-//! Endpoints on the embedded transport.
+//! Tests of endpoints on the in-process transport.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Types of ports.
+//! Tests of port types.
 
 use bytes::Bytes;
 use typeloom_contracts::datum::{Datum, Scalar};

@@ -1,7 +1,7 @@
-//! Peers in bad weather: messages are lost, repeated, late and out of order, peers are cut off and killed in the middle of what they
-//! write. Nothing that was acknowledged is lost, and nothing is delivered twice.
+//! Fault injection: messages are lost, duplicated, delayed and reordered; peers are disconnected, and killed
+//! during writes. No acknowledged message is lost, and none is delivered twice.
 //!
-//! Everything is simulated on one thread, time included, from numbered seeds.
+//! The simulation, including time, runs on one thread and is deterministic for each seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
@@ -21,7 +21,7 @@ use typeloom_wire::transport::{Inbound, Transport, TransportError};
 
 use crate::ports::tensor;
 
-/// Numbers that look random and are the same every time.
+/// Deterministic pseudorandom numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -50,7 +50,7 @@ impl Clock for Time {
     }
 }
 
-/// A message that did not arrive when it was sent.
+/// Message that was delayed.
 struct Late {
     from: PeerId,
     to: PeerId,
@@ -97,7 +97,7 @@ impl Weather {
         change(&mut self.storm.lock().expect("one thread"))
     }
 
-    /// Hands a request over, unless the receiver is dead or dies of it.
+    /// Delivers a request, unless the receiver is dead or dies while handling it.
     fn deliver(&self, from: &PeerId, to: &PeerId, request: &[u8]) -> Option<Vec<u8>> {
         let inbound = self.with(|storm| storm.peers.get(to).cloned())?.upgrade()?;
         let is_dead = |storm: &mut Storm| storm.dead.contains(to);
@@ -132,7 +132,7 @@ impl Transport for Wind {
         if weather.with(|storm| storm.dead.contains(&self.peer)) {
             return lost();
         }
-        // Something that was sent before arrives first.
+        // An earlier message arrives first.
         let late = weather.with(|storm| {
             if storm.late.is_empty() || !storm.dice.one_in(3) {
                 return None;
@@ -186,12 +186,12 @@ impl Transport for Wind {
     }
 }
 
-/// What of a journal is on the disk, and how many writes its peer will live to see.
+/// Durable content of a journal, and the number of writes before its peer dies.
 #[derive(Default)]
 struct Disk {
     records: Vec<Vec<u8>>,
     writes_to_live: Option<u64>,
-    /// Whether the last of them still reaches the disk.
+    /// Whether the last of these writes is still stored.
     last_is_kept: bool,
 }
 
@@ -266,7 +266,7 @@ const CONFIG: Config = Config {
     mailbox: typeloom_wire::endpoint::Mailbox { messages: 5, bytes: 1 << 20 },
 };
 
-/// A peer that can be killed.
+/// Peer that can be killed.
 struct Mortal {
     weather: Weather,
     name: PeerId,
@@ -299,7 +299,7 @@ impl Mortal {
         }
     }
 
-    /// Kills it at one of its next writes.
+    /// Kills the peer at one of its next writes.
     fn curse(&self, dice: &mut Dice) {
         let mut disk = self.disk.lock().expect("one thread");
         disk.writes_to_live = Some(dice.roll(4));
@@ -312,13 +312,13 @@ impl Mortal {
         }
     }
 
-    /// What it remembers: numbers, four bytes each.
+    /// Program state: numbers of four bytes each.
     fn memory(&self) -> Vec<u32> {
         let memory = self.endpoint.memory();
         memory.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
     }
 
-    /// Remembers one number more, and sends it on; of a value that arrived, or of its own.
+    /// Stores one more number, received or given, and sends it on.
     fn does(&self, own: Option<u32>, to: Option<&PeerId>, size: usize) -> Option<u32> {
         let wanted = Wanted { port: port(), run: None };
         let delivery = match own {
@@ -352,7 +352,7 @@ fn value(number: u32, size: usize) -> Datum {
     Datum::Tensor(AnyTensor::from_slice(&[size], &values).expect("a small tensor"))
 }
 
-/// Numbers go from `a` through `b` to `c`, each of which remembers them; all three are killed now and then.
+/// Sends numbers from `a` through `b` to `c`; each peer stores them, and all three are killed at random.
 fn relay(seed: u64, count: u32, size: usize) -> BTreeMap<&'static str, usize> {
     let weather = Weather::new(seed);
     let mut dice = Dice(seed ^ 0xabcd);
@@ -394,7 +394,7 @@ fn relay(seed: u64, count: u32, size: usize) -> BTreeMap<&'static str, usize> {
         }
         assert!(step < 400 * count + 10_000, "seed {seed}: {:?} of {count} arrived", c.memory());
     }
-    // What is still on the way must not arrive any more.
+    // Messages still in transit must be dropped on arrival.
     let late = weather.with(|storm| std::mem::take(&mut storm.late));
     for Late { from, to, request } in late {
         weather.deliver(&from, &to, &request);
@@ -434,7 +434,7 @@ fn killed_peers_in_a_storm_lose_nothing_and_repeat_nothing() {
 #[test]
 fn journals_that_are_written_anew_lose_nothing_and_repeat_nothing() {
     for seed in 0..2 {
-        // More than a megabyte goes through each journal, so that it is written anew in the middle.
+        // Writes more than a megabyte to each journal, so that it is compacted during the test.
         relay(1000 + seed, 40, 8_000);
     }
 }
