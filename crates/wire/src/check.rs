@@ -1,8 +1,8 @@
 //! Checks of values against solved types.
 //!
-//! A symbol is bound by the first extent that it occurs with and keeps that value for the rest of the run; expressions
-//! over bound symbols are evaluated. A nested graph starts with a copy of the bindings around it and binds its own symbols
-//! anew each time it runs.
+//! A symbol is bound by the first extent that it occurs with and keeps that value for the rest of the run;
+//! expressions over bound symbols are evaluated. A nested graph starts with a copy of the outer bindings and
+//! binds its own symbols anew in each run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
 
-/// A value that is not of its type.
+/// A value that does not match its type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{found} is not {expected}")]
 pub struct Mismatch {
@@ -27,13 +27,14 @@ pub struct Mismatch {
 /// Values of symbols in one run.
 #[derive(Clone, Debug, Default)]
 pub struct SymbolBindings {
-    /// Sorted by name. Most programs have two or three symbols, and each run of a nested graph copies the list.
+    /// Sorted by name. Most programs have two or three symbols, and each run of a nested graph copies the
+    /// list.
     few: SmallVec<[(Arc<str>, usize); 3]>,
     /// The symbols beyond [`MAX_FEW`]; copies share the map until one of them binds another symbol.
     more: Option<Arc<BTreeMap<Arc<str>, usize>>>,
 }
 
-/// Number of symbols that are kept in a list.
+/// Maximum number of symbols in the sorted list.
 const MAX_FEW: usize = 64;
 
 impl SymbolBindings {
@@ -102,7 +103,8 @@ impl SymbolBindings {
         symbols.iter().map(|name| &**name).filter(|name| self.get(name).is_none())
     }
 
-    /// Extents of a tensor type, as far as its dims can be evaluated; `None` for an unknown rank and for other types.
+    /// Extents of a tensor type, as far as its dims can be evaluated; `None` for an unknown rank and for
+    /// other types.
     #[must_use]
     pub fn extents(&self, ty: &ValueType) -> Option<Vec<Option<usize>>> {
         let shape = ty.shape.as_deref().filter(|_| ty.is_tensor())?;
@@ -111,8 +113,8 @@ impl SymbolBindings {
 
     /// Checks that a value is of a type, and binds the symbols of the type.
     ///
-    /// A tensor of rank 0 passes as a scalar, and a value of type `T` as an `optional(T)`. Types without values at run time
-    /// (sparse tensors and maps) and unknown types accept every value.
+    /// A tensor of rank 0 is accepted as a scalar, and a value of type `T` as an `optional(T)`. Types without
+    /// values at run time (sparse tensors and maps) and unknown types accept every value.
     ///
     /// # Errors
     /// [`Mismatch`].

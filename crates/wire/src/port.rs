@@ -114,8 +114,8 @@ impl PortType {
         self.digest
     }
 
-    /// Also accepts values that are declared as another type, given by its digest. The caller has compared the types and
-    /// found them compatible; values are still checked against this type.
+    /// Also accepts values that are declared as another type, given by its digest. The caller has compared
+    /// the types and found them compatible; values are still checked against this type.
     #[must_use]
     pub fn admit(mut self, other: Digest) -> Self {
         self.admitted.insert(other);

@@ -213,8 +213,9 @@ impl Endpoint {
         Ok(flushed)
     }
 
-    /// Commits deliveries as [`Endpoint::commit`], then sends until the posts of `effects` are acknowledged or refused, or the
-    /// timeout expires. The posts can also be sent by concurrent calls; each call reports the outcome of its own posts only.
+    /// Commits deliveries as [`Endpoint::commit`], then sends until the posts of `effects` are acknowledged
+    /// or refused, or the timeout expires. Concurrent calls can also send the posts; each call reports only
+    /// the outcomes of the posts it committed.
     ///
     /// # Errors
     /// As [`Endpoint::commit`], and if the journal fails while sending.

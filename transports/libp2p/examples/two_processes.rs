@@ -1,12 +1,13 @@
-//! A module whose parts run in processes of their own: workers fit a line to data that only they have, and the module's own side
-//! averages what they found.
+//! A module whose parts run in separate processes: workers fit a line to their private data, and the module's
+//! own side averages the results.
 //!
 //! ```text
 //! cargo run --manifest-path transports/libp2p/Cargo.toml --example two_processes
 //! ```
 //!
-//! The process that is started compiles the module, saves it, and starts two workers. A worker loads the file, links the part of its
-//! class of peers with its component, and serves. All they share are the file and the network.
+//! The initial process compiles the module, saves it, and starts two workers. A worker loads the file, links
+//! the part of its peer class with its component, and serves. The processes share only the file and the
+//! network.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -31,10 +32,10 @@ use typeloom_runtime::options::Verify;
 use typeloom_wire::endpoint::{Config, Endpoint, Parts};
 use typeloom_wire::envelope::RunId;
 
-/// How long anything may take.
+/// Timeout of every step.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Sends the parameters of a line to workers, lets each improve them on its data, and averages what they found.
+/// Sends the parameters of a line to the workers, which improve them on their data, and averages the results.
 struct Averaging;
 
 impl Module for Averaging {
@@ -56,7 +57,7 @@ impl Module for Averaging {
     }
 }
 
-/// The data of one worker, and the way down the squared error of a line `[slope, height]` through it.
+/// Data of one worker. The model improves a line `[slope, height]` by gradient descent on the squared error.
 struct Fit(Vec<(f32, f32)>);
 
 #[derive(Debug, thiserror::Error)]
@@ -100,7 +101,7 @@ impl Model for Fit {
     }
 }
 
-/// The mean of what came.
+/// Mean of the received parameters.
 #[derive(Default)]
 struct Mean(Vec<Vec<f32>>);
 
@@ -138,7 +139,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// A peer on the loopback network, which takes what a part receives from the peers of a list.
+/// Opens a peer on the loopback interface that accepts the messages of a part from the listed peers.
 fn open(
     identity: &Identity,
     journal: PathBuf,
@@ -202,7 +203,8 @@ fn averages(folder: &Path) -> Result<(), Box<dyn Error>> {
         worker.kill()?;
         worker.wait()?;
     }
-    // The workers see `y = 2 x + 1` shifted up and down; neither knows the line, and their mean is it.
+    // The workers have points of `y = 2 x + 1` shifted up and down; only the mean of the workers' lines is
+    // that line.
     let &[slope, height] = line.as_slice::<f32>()? else { return Err("a line has two parameters".into()) };
     if (slope - 2.0).abs() > 0.05 || (height - 1.0).abs() > 0.05 {
         return Err(format!("{slope} x + {height} is not 2 x + 1").into());
@@ -210,7 +212,7 @@ fn averages(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A worker in a process of its own, its id and its address.
+/// Starts a worker process and returns it with its peer id and address.
 fn start(folder: &Path, offset: &str) -> Result<(Child, PeerId, Multiaddress), Box<dyn Error>> {
     let mut process = Command::new(std::env::current_exe()?)
         .arg("worker")

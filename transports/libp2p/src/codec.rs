@@ -1,4 +1,4 @@
-//! Requests and responses on a stream: the bytes, and then the end of the stream.
+//! Codec of requests and responses: each is the content of one stream up to its end.
 
 use std::io;
 
@@ -7,19 +7,19 @@ use libp2p::StreamProtocol;
 use libp2p::futures::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use libp2p::request_response;
 
-/// The protocol of version 1 of the message format.
+/// Protocol name for version 1 of the message format.
 pub(crate) const PROTOCOL: StreamProtocol = StreamProtocol::new("/typeloom/wire/1");
 
-/// The most bytes of a receipt.
+/// Maximum size of a receipt in bytes.
 const RECEIPT: usize = 1 << 13;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Codec {
-    /// The most bytes of a message.
+    /// Maximum size of a message in bytes.
     pub(crate) most: usize,
 }
 
-/// Everything up to the end of the stream; it is not kept beyond what is accepted.
+/// Reads up to the end of the stream. Buffers at most one byte more than the limit.
 async fn read<T: AsyncRead + Unpin + Send>(io: &mut T, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     io.take(most as u64 + 1).read_to_end(&mut bytes).await?;

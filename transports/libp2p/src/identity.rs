@@ -1,39 +1,40 @@
-//! Who a peer is, and where.
+//! Key pairs of peers, and the text form of peer ids and addresses.
 
 use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use typeloom::PeerId;
 use typeloom_contracts::datum::Multiaddress;
 
-/// A peer's key pair. Whoever has the secret is the peer; keep it where the journal is, and as well.
+/// Key pair of a peer. The secret must be stored as securely as the journal: any process that has it can act
+/// as the peer.
 #[derive(Clone)]
 pub struct Identity {
     keys: Keypair,
 }
 
-/// Why a secret is none.
+/// The bytes are not a valid secret.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("this is no secret of an Ed25519 key")]
 pub struct IdentityError;
 
-/// Why a text is no address.
+/// The text is not a valid address.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{text}` is no multiaddress: {reason}")]
 pub struct AddressError {
-    /// The text.
+    /// Rejected text.
     pub text: String,
-    /// Why.
+    /// Error of the parser.
     pub reason: String,
 }
 
 impl Identity {
-    /// A new peer.
+    /// Generates a new key pair.
     #[must_use]
     pub fn generate() -> Self {
         Self { keys: Keypair::generate_ed25519() }
     }
 
-    /// The peer that has this secret.
+    /// Restores a key pair from its secret.
     ///
     /// # Errors
     /// [`IdentityError`].
@@ -41,16 +42,16 @@ impl Identity {
         Keypair::ed25519_from_bytes(&mut secret).map(|keys| Self { keys }).map_err(|_| IdentityError)
     }
 
-    /// The secret.
+    /// Returns the secret.
     ///
     /// # Errors
-    /// [`IdentityError`] where the key is of another kind; never for one that was made here.
+    /// [`IdentityError`] if the key is not an Ed25519 key; never for keys created by this crate.
     pub fn secret(&self) -> Result<[u8; 32], IdentityError> {
         let keys = self.keys.clone().try_into_ed25519().map_err(|_| IdentityError)?;
         keys.secret().as_ref().try_into().map_err(|_| IdentityError)
     }
 
-    /// The id of the peer.
+    /// Id of the peer, derived from the public key.
     #[must_use]
     pub fn peer(&self) -> PeerId {
         PeerId(self.keys.public().to_peer_id().to_bytes())
@@ -67,7 +68,7 @@ impl std::fmt::Debug for Identity {
     }
 }
 
-/// An address in libp2p's notation, such as `/ip4/127.0.0.1/tcp/4001`.
+/// Parses an address in libp2p's notation, such as `/ip4/127.0.0.1/tcp/4001`.
 ///
 /// # Errors
 /// [`AddressError`].
@@ -78,13 +79,13 @@ pub fn address(text: &str) -> Result<Multiaddress, AddressError> {
         .map_err(|error| AddressError { text: text.to_owned(), reason: error.to_string() })
 }
 
-/// An address in libp2p's notation; hexadecimal where it is none.
+/// Formats an address in libp2p's notation, or in hexadecimal if it is invalid.
 #[must_use]
 pub fn show_address(address: &Multiaddress) -> String {
     Multiaddr::try_from(address.0.clone()).map_or_else(|_| hex(&address.0), |address| address.to_string())
 }
 
-/// A peer id in libp2p's notation; hexadecimal where it is none.
+/// Formats a peer id in libp2p's notation, or in hexadecimal if it is invalid.
 #[must_use]
 pub fn show_peer(peer: &PeerId) -> String {
     libp2p::PeerId::from_bytes(&peer.0).map_or_else(|_| hex(&peer.0), libp2p::PeerId::to_base58)

@@ -1,8 +1,9 @@
-//! A [`Transport`](typeloom_wire::transport::Transport) over libp2p: messages between processes and machines.
+//! A [`Transport`](typeloom_wire::transport::Transport) over libp2p, between processes and machines.
 //!
-//! A message is a request and its receipt the response, each on a stream of its own (`request-response`), over TCP with Noise and
-//! Yamux. Peers are their keys: the peer that a message comes from is the one that Noise authenticated. The leaves `peer_id` and
-//! `multiaddress` of the type tree are libp2p's peer ids and multiaddresses in their binary forms.
+//! A message is a request and its receipt the response. Each exchange has a separate stream
+//! (`request-response`), over TCP with Noise and Yamux. A peer id is derived from the peer's key, and Noise
+//! authenticates the sender of each message. The leaves `peer_id` and `multiaddress` of the type tree contain
+//! libp2p's peer ids and multiaddresses in binary form.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -25,11 +26,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **Invariant:** the network runs on a thread of its own; the transport's calls block the caller, no longer than their timeout,
-//! and are not for use inside asynchronous code.
+//! **Invariant:** the network runs on a dedicated thread. Calls block the caller until their timeout at most,
+//! and must not be used in asynchronous code.
 //!
-//! **Invariant:** a connection on which an answer does not come in time, and nothing else for some seconds, is closed: the next attempt
-//! begins with a new one, so that a connection that is dead without knowing it does not stay in the way.
+//! **Invariant:** if an answer times out and the peer has sent nothing for two seconds, its connections are
+//! closed. The next attempt opens a new connection, so a dead connection does not block later messages.
 
 mod codec;
 mod identity;

@@ -1,4 +1,4 @@
-//! The network's own thread: a swarm, and what is asked of it.
+//! Network thread: runs the swarm and processes commands.
 
 use std::collections::HashMap;
 use std::sync::mpsc::SyncSender;
@@ -20,23 +20,23 @@ use typeloom_wire::transport::TransportError;
 use crate::codec::{Codec, PROTOCOL};
 use crate::transport::{Answering, Options, StartError};
 
-/// How long it may take until a listener listens.
+/// Timeout for opening the listeners.
 const LISTENING: Duration = Duration::from_secs(10);
 
-/// How long nothing may be heard of a peer that does not answer before its connections are closed.
+/// Time without messages from a peer after which an exchange that timed out closes its connections.
 const SILENCE: Duration = Duration::from_secs(2);
 
 type Answer = Result<Vec<u8>, TransportError>;
 
-/// What is asked of the network.
+/// Command to the network thread.
 pub(crate) enum Command {
-    /// Hand a request to a peer.
+    /// Sends a request to a peer.
     Exchange { peer: PeerId, request: Vec<u8>, reply: SyncSender<Answer> },
-    /// A peer is here.
+    /// Sets the addresses of a peer.
     Find { peer: PeerId, addresses: Vec<Multiaddr> },
-    /// A peer did not answer in time.
+    /// Reports that an exchange with a peer timed out.
     Doubt { peer: PeerId },
-    /// End.
+    /// Stops the network.
     Stop,
 }
 
@@ -46,7 +46,7 @@ struct Behaviour {
     messages: request_response::Behaviour<Codec>,
 }
 
-/// An answer that is ready to be sent.
+/// An answer to send, with its channel.
 type Ready = (ResponseChannel<Vec<u8>>, Vec<u8>);
 
 pub(crate) struct Network {
@@ -54,14 +54,14 @@ pub(crate) struct Network {
     answering: Answering,
     addresses: HashMap<PeerId, Vec<Multiaddr>>,
     waiting: HashMap<OutboundRequestId, SyncSender<Answer>>,
-    /// When something was heard last of the peers that are connected.
+    /// Time of the last message from each connected peer.
     heard: HashMap<PeerId, Instant>,
     ready: UnboundedSender<Ready>,
     answered: Option<UnboundedReceiver<Ready>>,
 }
 
 impl Network {
-    /// A network that listens, and the addresses that it listens on.
+    /// Starts a network and returns it with the addresses of its listeners.
     pub(crate) async fn start(
         keys: Keypair,
         listen: &[Multiaddr],
@@ -108,7 +108,7 @@ impl Network {
         Ok((network, listening))
     }
 
-    /// Runs until it is told to stop, or nobody is left who could.
+    /// Runs until a stop command arrives or all command senders are dropped.
     pub(crate) async fn run(mut self, mut orders: UnboundedReceiver<Command>) {
         let Some(mut answered) = self.answered.take() else { return };
         loop {
@@ -118,7 +118,7 @@ impl Network {
                     Some(order) => self.order(order),
                 },
                 Some((channel, answer)) = answered.recv() => {
-                    // A sender that does not wait any more will try again.
+                    // An error is ignored: a sender that no longer waits will try again.
                     let _ = self.swarm.behaviour_mut().messages.send_response(channel, answer);
                 }
                 event = self.swarm.select_next_some() => match event {
@@ -151,7 +151,8 @@ impl Network {
                 self.addresses.insert(peer, addresses);
             }
             Command::Doubt { peer } => {
-                // A deadline can be shorter than an honest answer takes, so silence is what counts.
+                // The timeout of a call can be shorter than a regular response time, so only a silent peer is
+                // disconnected.
                 if self.heard.get(&peer).is_some_and(|heard| heard.elapsed() > SILENCE) {
                     let _ = self.swarm.disconnect_peer_id(peer);
                 }
@@ -192,15 +193,15 @@ impl Network {
 
     fn reply(&mut self, request: OutboundRequestId, answer: Answer) {
         if let Some(waiting) = self.waiting.remove(&request) {
-            // Whoever waited may have given up.
+            // The caller may have timed out.
             let _ = waiting.try_send(answer);
         }
     }
 
-    /// Answers a request on another thread: an endpoint writes to its journal before it answers.
+    /// Answers a request on another thread, because an endpoint writes to its journal before it answers.
     fn answer(&self, peer: PeerId, request: Vec<u8>, channel: ResponseChannel<Vec<u8>>) {
         let inbound = self.answering.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        // Without an endpoint the channel is dropped, which the sender is told.
+        // Without an endpoint the channel is dropped, which the sender sees as an error.
         let Some(inbound) = inbound.and_then(|inbound| inbound.upgrade()) else { return };
         let ready = self.ready.clone();
         let from = typeloom::PeerId(peer.to_bytes());

@@ -1,4 +1,4 @@
-//! The transport: calls from any thread, carried to the network's own.
+//! The transport: forwards calls from any thread to the network thread.
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -14,21 +14,21 @@ use typeloom_wire::transport::{Inbound, Transport, TransportError};
 use crate::identity::Identity;
 use crate::network::{Command, Network};
 
-/// What answers; nothing until an endpoint is opened, and after it was closed.
+/// Handler of requests; `None` before an endpoint is opened, dangling after it was closed.
 pub(crate) type Answering = Arc<Mutex<Option<Weak<dyn Inbound>>>>;
 
-/// How much other peers may ask for.
+/// Resource limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Bytes of a message.
+    /// Maximum size of a message in bytes.
     pub message_bytes: usize,
-    /// Messages that come on one connection at the same time.
+    /// Maximum number of concurrent streams per connection.
     pub streams: usize,
-    /// Connections that others make.
+    /// Maximum number of incoming connections.
     pub connections: u32,
-    /// Connections with one peer.
+    /// Maximum number of connections per peer.
     pub connections_of_peer: u32,
-    /// How long the network keeps a message whose sender waits no longer, and a connection that nobody uses.
+    /// Timeout of requests in the network thread, and of idle connections.
     pub patience: Duration,
 }
 
@@ -44,7 +44,7 @@ impl Default for Options {
     }
 }
 
-/// A peer on a libp2p network. The network ends with it.
+/// A peer on a libp2p network. Dropping it stops the network.
 pub struct Libp2p {
     peer: PeerId,
     listening: Vec<Multiaddress>,
@@ -54,33 +54,34 @@ pub struct Libp2p {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Why there is no network.
+/// Error of starting the network, or of setting addresses.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// An address is none of libp2p.
+    /// A peer id or an address is not valid in libp2p.
     #[error("this is no multiaddress: {reason}")]
     Address {
-        /// Why.
+        /// Error of the parser.
         reason: String,
     },
-    /// An address cannot be listened on.
+    /// A listener cannot be opened.
     #[error("cannot listen on {address}: {reason}")]
     Listen {
-        /// The address.
+        /// Address of the listener.
         address: String,
-        /// Why.
+        /// Reason for the failure.
         reason: String,
     },
-    /// The network's thread cannot be started.
+    /// The network thread cannot be started.
     #[error("the network cannot be started: {reason}")]
     Start {
-        /// Why.
+        /// Reason for the failure.
         reason: String,
     },
 }
 
 impl Libp2p {
-    /// Starts a peer that listens on some addresses; on none, it can send and cannot be reached first.
+    /// Starts a peer that listens on the given addresses. Without addresses it can send, but other peers
+    /// cannot connect to it.
     ///
     /// # Errors
     /// [`StartError`].
@@ -127,16 +128,16 @@ impl Libp2p {
         Ok(Self { peer: identity.peer(), listening, options, answering, commands, thread })
     }
 
-    /// The addresses that it is reached at, with the ports that were chosen for 0.
+    /// Addresses of the listeners. Port 0 is replaced with the port that was assigned.
     #[must_use]
     pub fn addresses(&self) -> &[Multiaddress] {
         &self.listening
     }
 
-    /// Remembers where a peer is, in the place of what was known of it.
+    /// Sets the addresses of a peer and replaces earlier ones.
     ///
     /// # Errors
-    /// [`StartError::Address`] where the peer or an address is none of libp2p.
+    /// [`StartError::Address`] if the peer id or an address is not valid in libp2p.
     pub fn find(&self, peer: &PeerId, addresses: &[Multiaddress]) -> Result<(), StartError> {
         let bad = |reason: String| StartError::Address { reason };
         let peer = libp2p::PeerId::from_bytes(&peer.0).map_err(|error| bad(error.to_string()))?;
@@ -145,7 +146,7 @@ impl Libp2p {
             .map(|Multiaddress(bytes)| Multiaddr::try_from(bytes.clone()))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| bad(error.to_string()))?;
-        // A network that ended says so at the next exchange.
+        // If the network has stopped, the next exchange returns the error.
         let _ = self.commands.send(Command::Find { peer, addresses });
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Peers in processes of their own, over loopback: killed, restarted, stopped. Nothing that was acknowledged is lost, nothing is
-//! delivered twice, and everything ends in time.
+//! Tests with peers in separate processes over loopback, which are killed, restarted and stopped. No
+//! acknowledged message is lost, none is delivered twice, and every call returns in time.
 //!
-//! What a peer remembers is read from its journal when it is dead.
+//! The state of a dead peer is read from its journal.
 
 #![cfg(unix)]
 
@@ -29,10 +29,10 @@ use typeloom_wire::receipt::Refusal;
 use typeloom_wire::send::{Outgoing, SendError};
 use typeloom_wire::transport::{Transport as _, TransportError};
 
-/// Beyond a deadline, for a machine that does other things as well.
+/// Tolerance beyond a deadline, for a machine under load.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What all of a test may take.
+/// Timeout of a whole test.
 const PATIENCE: Duration = Duration::from_secs(100);
 
 fn port() -> PortId {
@@ -49,7 +49,7 @@ fn number(number: i64) -> Datum {
     Datum::Tensor(AnyTensor::from_scalar(number))
 }
 
-/// The peer of this process, that knows where another one is.
+/// Opens the peer of this process and sets the address of another one.
 fn open(secret: u8, to: &PeerId, at: Option<&str>, attempt: Duration) -> (Endpoint, Arc<Libp2p>) {
     let listen = [address(LOOPBACK).expect("an address")];
     let transport = Libp2p::start(&identity(secret), &listen, &Options::default()).expect("a network");
@@ -79,7 +79,7 @@ fn a_receiver_that_is_killed_again_and_again_loses_nothing_and_repeats_nothing()
     let child = Child::keep(&folder, 2, LOOPBACK, 1);
     let (to, at) = (child.peer(), child.address.clone());
     let (endpoint, _) = open(1, &to, Some(&at), Duration::from_secs(1));
-    // It is killed whenever, so that messages are on the way and journals are being written.
+    // Kills the child at irregular intervals, while messages are in transit and journals are being written.
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
     let kills = Arc::new(AtomicU64::new(0));
     let killer = std::thread::spawn({
@@ -96,7 +96,7 @@ fn a_receiver_that_is_killed_again_and_again_loses_nothing_and_repeats_nothing()
         }
     });
     let (data, ty) = (port(), tensors(Dtype::I64));
-    // However fast the machine is, enough of the kills come in the middle of something.
+    // A lower bound on kills ensures that some of them interrupt an operation, even on a fast machine.
     let more = |sent: i64| sent < 400 || kills.load(Ordering::Relaxed) < 6;
     let started = Instant::now();
     let mut sent = 0;
@@ -171,7 +171,7 @@ fn a_peer_that_is_cut_off_is_given_up_in_time_and_takes_what_comes_later() {
     child.signal("STOP");
     let given_up = send(1, Duration::from_secs(1)).expect_err("it does not run");
     assert!(matches!(given_up, SendError::Unconfirmed { .. }), "{given_up}");
-    // What is posted stays posted, and is taken when the peer runs again.
+    // A post remains pending after a flush that timed out, and is accepted when the peer runs again.
     let value = number(2);
     let post = Outgoing { to: &to, port: &data, run: RunId(0), ty: &ty, value: &value };
     endpoint.record(&Effects { memory: None, posts: &[post] }).expect("it is posted");
@@ -186,7 +186,7 @@ fn a_peer_that_is_cut_off_is_given_up_in_time_and_takes_what_comes_later() {
 
     let (mut kept, held) = folder.memory(2, 1);
     kept.extend(held);
-    // Nobody knows of what was given up; what was acknowledged is there, once.
+    // The abandoned message may or may not have arrived. Acknowledged messages are stored exactly once.
     kept.retain(|number| *number != 1);
     assert_eq!(kept, [0, 2]);
 }
@@ -235,7 +235,7 @@ fn what_cannot_be_sent_or_listened_on_is_an_error_at_once() {
         );
     }
     assert_eq!(transport.addresses().len(), 1);
-    // An address for documentation: no machine has it.
+    // Address reserved for documentation; no machine has it.
     let elsewhere = [address("/ip4/203.0.113.1/tcp/0").expect("an address")];
     let started = Libp2p::start(&identity(4), &elsewhere, &Options::default());
     assert!(matches!(started, Err(StartError::Listen { .. })), "{started:?}");

@@ -1,4 +1,4 @@
-//! Processes that are killed, and what is left of them.
+//! Child processes that tests kill, and their journals.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
@@ -17,15 +17,15 @@ use typeloom_wire::memory::LocalNetwork;
 
 use super::{PATIENCE, port, tensors};
 
-/// Any port of this machine.
+/// Any port on the loopback interface.
 pub(crate) const LOOPBACK: &str = "/ip4/127.0.0.1/tcp/0";
 
-/// The peer with a small secret.
+/// Identity derived from a small number.
 pub(crate) fn identity(secret: u8) -> Identity {
     Identity::from_secret([secret; 32]).expect("any 32 bytes are a secret")
 }
 
-/// A folder for a journal, that goes away with the test.
+/// Directory of a journal, removed after the test.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -35,7 +35,7 @@ impl Folder {
         Self(path)
     }
 
-    /// What a peer that is dead remembers, and what it took and did not deal with.
+    /// Stored numbers of a dead peer, and the values that it accepted and did not commit.
     pub(crate) fn memory(&self, secret: u8, friend: u8) -> (Vec<i64>, Vec<i64>) {
         let journal = FileJournal::open(&self.0.join("journal"), Durability::Process).expect("a journal");
         let endpoint = Endpoint::open(
@@ -69,22 +69,22 @@ impl Drop for Folder {
     }
 }
 
-/// A peer in a process of its own; killed with the test.
+/// Peer in a separate process, killed when it is dropped.
 pub(crate) struct Child {
     process: std::process::Child,
     lines: Receiver<String>,
     secret: u8,
-    /// Where it listens.
+    /// Listening address.
     pub(crate) address: String,
 }
 
 impl Child {
-    /// One that remembers what its friend sends.
+    /// Starts a peer that stores the numbers from its friend.
     pub(crate) fn keep(folder: &Folder, secret: u8, listen: &str, friend: u8) -> Self {
         Self::start(folder, secret, listen, &[&friend.to_string(), "-", "to", "keep"])
     }
 
-    /// One that sends numbers to its friend.
+    /// Starts a peer that sends numbers to its friend.
     pub(crate) fn send(folder: &Folder, secret: u8, friend: u8, at: &str, count: u64) -> Self {
         let (friend, count) = (friend.to_string(), count.to_string());
         Self::start(folder, secret, LOOPBACK, &[&friend, at, "to", "send", &count])
@@ -110,7 +110,7 @@ impl Child {
         child
     }
 
-    /// Waits for a line that begins so.
+    /// Waits for a line of output with a prefix.
     pub(crate) fn wait_for(&self, beginning: &str) -> String {
         loop {
             let line = self.lines.recv_timeout(PATIENCE);
@@ -125,7 +125,7 @@ impl Child {
         identity(self.secret).peer()
     }
 
-    /// Kills it in the middle of whatever it does.
+    /// Kills the process immediately.
     pub(crate) fn kill(mut self) {
         self.end();
     }
@@ -137,7 +137,7 @@ impl Child {
     }
 
     fn end(&mut self) {
-        // SIGKILL: nothing of it runs any more.
+        // SIGKILL: the process cannot run cleanup code.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,11 +1,12 @@
-//! A peer in a process of its own, for tests that kill it.
+//! Peer process for tests that kill it.
 //!
 //! ```text
 //! mortal-peer FOLDER SECRET LISTEN FRIEND ADDRESS to send COUNT | to keep
 //! ```
 //!
-//! It remembers numbers, in the journal in its folder. One that sends posts the numbers below a count, each once, to its friend; one
-//! that keeps remembers those that arrive. It says where it listens, and how much it has done, a line at a time.
+//! The peer stores numbers in the journal in its directory. In mode `send`, it posts the numbers below a
+//! count, each once, to its friend; in mode `keep`, it stores the received numbers. It prints its address and
+//! its progress, one line each.
 
 use std::error::Error;
 use std::io::Write as _;
