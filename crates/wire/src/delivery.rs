@@ -29,10 +29,7 @@ pub enum ReceiveError {
     },
     /// The endpoint does not have the port, so messages for it are refused.
     #[error("there is no port `{port}`")]
-    UnknownPort {
-        /// The port.
-        port: PortId,
-    },
+    UnknownPort { port: PortId },
 }
 
 /// Effects of a commit. They are applied atomically: after a restart either all or none of them are visible.
@@ -60,7 +57,6 @@ impl Delivery {
         Self { shared, arrival, envelope, is_done: false }
     }
 
-    /// Received value.
     #[must_use]
     pub fn value(&self) -> &Datum {
         &self.envelope.value

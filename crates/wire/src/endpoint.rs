@@ -65,7 +65,6 @@ impl Default for Retry {
 /// Limits of accepted messages that are not committed. Further messages are refused with [`Refusal::Busy`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mailbox {
-    /// Number of messages.
     pub messages: usize,
     /// Total size of the messages in bytes.
     pub bytes: usize,

@@ -83,9 +83,7 @@ pub struct Envelope {
     pub floor: u64,
     /// Run that the value belongs to.
     pub run: RunId,
-    /// Sending peer.
     pub sender: PeerId,
-    /// Destination port.
     pub port: PortId,
     /// Type of the value.
     pub ty: TypeTag,

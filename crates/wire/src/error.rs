@@ -23,7 +23,6 @@ pub enum Flaw {
     Version {
         /// Version of the message.
         found: u8,
-        /// Supported version.
         supported: u8,
     },
     /// Unknown discriminant.

@@ -1,4 +1,4 @@
-//! Types of ports: the declared type of a value on the wire and its identity.
+//! Port types: declared types of values in messages.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::envelope::TypeTag;
 use crate::limits::MAX_DEPTH;
 use crate::value::tag_of;
 
-/// The type of a value on the wire, as both ends declare it.
+/// Declared type of a value in a message, common to sender and receiver.
 ///
 /// Two port types are equal if and only if their digests are equal. Symbols are bound variables: their names
 /// do not affect the digest. A receiver can admit further types that it knows to be compatible, see
@@ -31,7 +31,7 @@ pub struct PortType {
     admitted: BTreeSet<Digest>,
 }
 
-/// Error of a type that values on the wire cannot have.
+/// Error of a type that cannot be used for a port.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PortTypeError {
     /// The type is not known down to a leaf.
@@ -42,19 +42,13 @@ pub enum PortTypeError {
     },
     /// Sparse tensors and maps have no values at run time.
     #[error("{found} values cannot be sent")]
-    NoValues {
-        /// The kind of the type.
-        found: &'static str,
-    },
+    NoValues { found: &'static str },
     /// Constructors nest too deeply.
     #[error("a value on the wire has at most {MAX_DEPTH} levels")]
     TooDeep,
     /// No registered type has the denotation.
     #[error("`{denotation}` is the denotation of no type that this program registered")]
-    UnknownDenotation {
-        /// The denotation.
-        denotation: String,
-    },
+    UnknownDenotation { denotation: String },
     /// The tree has too many element types.
     #[error(transparent)]
     TooManyElements(#[from] TooManyElements),
@@ -108,7 +102,6 @@ impl PortType {
         Self::of(&ValueType::of_node(node))
     }
 
-    /// The digest of the type.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest

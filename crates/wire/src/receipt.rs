@@ -49,14 +49,10 @@ pub enum Refusal {
     WrongSender,
     /// The receiver does not have the port.
     #[error("it has no port `{port}`")]
-    UnknownPort {
-        /// The port.
-        port: String,
-    },
+    UnknownPort { port: String },
     /// The declared type of the value is not admitted by the port.
     #[error("`{port}` expects {expected} (type {digest}), and {found} was sent, declared as another type")]
     OtherType {
-        /// The port.
         port: String,
         /// Type of the port.
         expected: String,
@@ -68,7 +64,6 @@ pub enum Refusal {
     /// The value is not of its declared type.
     #[error("`{port}` expects {expected}, and {found} was sent")]
     OtherValue {
-        /// The port.
         port: String,
         /// Type of the port.
         expected: String,

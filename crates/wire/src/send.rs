@@ -20,22 +20,18 @@ use typeloom_contracts::datum::Datum;
 /// A value to send and its destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<'o> {
-    /// Receiver.
     pub to: &'o PeerId,
     /// Port of the receiver.
     pub port: &'o PortId,
     /// Run that the value belongs to.
     pub run: RunId,
-    /// Declared type.
     pub ty: &'o PortType,
-    /// The value.
     pub value: &'o Datum,
 }
 
 /// Handle of a posted message.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Ticket {
-    /// Receiver.
     pub to: PeerId,
     /// Id of the message.
     pub id: MessageId,
@@ -47,9 +43,7 @@ pub enum SendError {
     /// The value is not of its declared type.
     #[error("`{port}` is declared as {expected}, and {found} was to be sent")]
     OtherValue {
-        /// Destination port.
         port: PortId,
-        /// Declared type.
         expected: String,
         /// Type of the value.
         found: String,
@@ -66,7 +60,6 @@ pub enum SendError {
     /// The transport cannot send the message to this peer.
     #[error("{} cannot be sent to: {error}", DisplayPeer(.peer))]
     Transport {
-        /// The peer.
         peer: PeerId,
         /// Error of the transport.
         error: TransportError,
@@ -74,7 +67,6 @@ pub enum SendError {
     /// The peer refused the message.
     #[error("{} refused: {refusal}", DisplayPeer(.peer))]
     Refused {
-        /// The peer.
         peer: PeerId,
         /// Reason of the peer.
         refusal: Refusal,
@@ -83,7 +75,6 @@ pub enum SendError {
     /// sent again.
     #[error("{} has not acknowledged in time{}", DisplayPeer(.peer), .last.as_ref().map_or_else(String::new, |last| format!(": {last}")))]
     Unconfirmed {
-        /// The peer.
         peer: PeerId,
         /// Error of the last attempt.
         last: Option<String>,

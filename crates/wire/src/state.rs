@@ -19,8 +19,8 @@ use crate::receipt::{Refusal, Verdict};
 use crate::record::{Commit, Record};
 use crate::send::{SendError, Ticket};
 
-/// Maximum distance between message numbers of one sender; the receiver refuses messages beyond it for the
-/// time being.
+/// Maximum distance of a message number from the sender's floor. Messages beyond it are refused as
+/// [`Refusal::Busy`].
 const WINDOW: u64 = 1 << 12;
 
 /// Size in bytes at which a journal is compacted for the first time; later at twice its size after the last
