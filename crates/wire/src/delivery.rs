@@ -29,7 +29,10 @@ pub enum ReceiveError {
     },
     /// The endpoint does not have the port, so messages for it are refused.
     #[error("there is no port `{port}`")]
-    UnknownPort { port: PortId },
+    UnknownPort {
+        /// Port of the call.
+        port: PortId,
+    },
 }
 
 /// Effects of a commit. They are applied atomically: after a restart either all or none of them are visible.

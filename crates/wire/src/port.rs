@@ -42,13 +42,19 @@ pub enum PortTypeError {
     },
     /// Sparse tensors and maps have no values at run time.
     #[error("{found} values cannot be sent")]
-    NoValues { found: &'static str },
+    NoValues {
+        /// Kind of the type.
+        found: &'static str,
+    },
     /// Constructors nest too deeply.
     #[error("a value on the wire has at most {MAX_DEPTH} levels")]
     TooDeep,
     /// No registered type has the denotation.
     #[error("`{denotation}` is the denotation of no type that this program registered")]
-    UnknownDenotation { denotation: String },
+    UnknownDenotation {
+        /// Denotation of the message.
+        denotation: String,
+    },
     /// The tree has too many element types.
     #[error(transparent)]
     TooManyElements(#[from] TooManyElements),

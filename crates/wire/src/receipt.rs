@@ -49,7 +49,10 @@ pub enum Refusal {
     WrongSender,
     /// The receiver does not have the port.
     #[error("it has no port `{port}`")]
-    UnknownPort { port: String },
+    UnknownPort {
+        /// Port of the message.
+        port: String,
+    },
     /// The declared type of the value is not admitted by the port.
     #[error("`{port}` expects {expected} (type {digest}), and {found} was sent, declared as another type")]
     OtherType {
