@@ -1,6 +1,6 @@
 //! Text with elisions: `...` matches anything.
 
-/// Stands for any text within a line, and alone on a line for any number of lines.
+/// Matches any text within a line, and any number of lines if it is alone on a line.
 const ELISION: &str = "...";
 
 /// Whether a line is as written, where each `...` matches any text.

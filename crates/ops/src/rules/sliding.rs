@@ -95,7 +95,7 @@ impl Windows {
     /// Requires a window of `kernel` elements to fit into the padded axis; `spare` elements may extend past
     /// the end.
     ///
-    /// Automatic padding makes room for every window.
+    /// Automatic padding makes every window fit.
     pub(super) fn require_fit(
         &self,
         cx: &mut RuleCx<'_, '_>,
