@@ -29,7 +29,7 @@ use operands::DEPTH;
 pub(crate) use operands::{Columns, Offsets, Rows, Steps};
 use thin::row_times;
 pub(crate) use tile::Finish;
-use tile::{Place, tile};
+use tile::{TilePosition, tile};
 
 /// Minimum number of multiplications for which splitting across threads pays.
 const WORTH: usize = 1 << 21;
@@ -260,7 +260,7 @@ fn blocks<T: Lane, S: Simd, const R: usize>(simd: S, mut task: Task<'_, T>, scra
                 let column = across * panel;
                 let vectors = panel.min(task.width - column).div_ceil(lanes);
                 let right = &scratch[across * size..][..steps * vectors * lanes];
-                let place = Place {
+                let place = TilePosition {
                     row: (task.first_panel + at) * R,
                     column,
                     block: task.first_column,

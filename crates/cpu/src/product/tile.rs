@@ -24,7 +24,7 @@ impl<T> Finish<'_, T> {
 
 /// Position of a tile in the result.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct TilePosition {
     /// First row, in the whole result.
     pub(super) row: usize,
     /// First column, relative to the block.
@@ -45,7 +45,7 @@ pub(super) fn tile<T: Lane, S: Simd, const R: usize, const V: usize>(
     left: &[T],
     right: &[T],
     out: &mut [&mut [T]],
-    place: Place,
+    place: TilePosition,
     begins: bool,
     finish: Option<&Finish<'_, T>>,
 ) {
