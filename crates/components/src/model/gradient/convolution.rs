@@ -9,7 +9,7 @@ use typeloom_onnx::messages::AttributeProto;
 
 use super::shapes::{attribute, int_of};
 use super::tape::{int, ints};
-use super::{GradientError, Place, Sweep};
+use super::{GradientError, NodeSite, Sweep};
 use crate::model::typed::Dim;
 
 /// How a convolution goes over its input: each list has an entry for each spatial axis, pads two.
@@ -21,11 +21,11 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    pub(super) fn of(place: &Place<'_>, axes: usize) -> Result<Self, GradientError> {
-        let node = place.node;
+    pub(super) fn of(site: &NodeSite<'_>, axes: usize) -> Result<Self, GradientError> {
+        let node = site.node;
         let is_explicit = |kind: &AttributeProto| [&b""[..], b"NOTSET", b"VALID"].contains(&kind.s());
         if !attribute(node, "auto_pad").is_none_or(is_explicit) {
-            return Err(place.form("its pads are not written out"));
+            return Err(site.form("its pads are not written out"));
         }
         let list = |name: &str, default: i64, count: usize| {
             attribute(node, name).map_or_else(|| vec![default; count], |attribute| attribute.ints.clone())
@@ -37,7 +37,7 @@ impl Steps {
             group: int_of(node, "group", 1),
         };
         if steps.strides.len() != axes || steps.dilations.len() != axes || steps.pads.len() != 2 * axes {
-            return Err(place.form("its strides, dilations or pads are not those of its axes"));
+            return Err(site.form("its strides, dilations or pads are not those of its axes"));
         }
         Ok(steps)
     }
@@ -46,18 +46,18 @@ impl Steps {
 impl Sweep<'_> {
     pub(super) fn convolution(
         &mut self,
-        place: &Place<'_>,
+        site: &NodeSite<'_>,
         d: &str,
     ) -> Result<Vec<(usize, String)>, GradientError> {
-        let node = place.node;
-        let [x, w, ..] = &node.input[..] else { return Err(place.form("it has not two operands")) };
-        let weights = self.dims(place, w)?;
+        let node = site.node;
+        let [x, w, ..] = &node.input[..] else { return Err(site.form("it has not two operands")) };
+        let weights = self.dims(site, w)?;
         let kernel: Option<Vec<i64>> = weights.iter().skip(2).map(known).collect();
-        let kernel = kernel.ok_or_else(|| place.form("the extents of its weights are not known"))?;
-        let steps = Steps::of(place, kernel.len())?;
+        let kernel = kernel.ok_or_else(|| site.form("the extents of its weights are not known"))?;
+        let steps = Steps::of(site, kernel.len())?;
         let mut gradients = Vec::new();
         if self.wants(node, 0) {
-            let padding = self.left_over(place, x, &kernel, &steps)?;
+            let padding = self.left_over(site, x, &kernel, &steps)?;
             let attributes = vec![
                 ints("strides", &steps.strides),
                 ints("dilations", &steps.dilations),
@@ -69,7 +69,7 @@ impl Sweep<'_> {
         }
         if self.wants(node, 1) {
             let channels = weights.get(1).and_then(known);
-            let channels = channels.ok_or_else(|| place.form("the channels of its weights are not known"))?;
+            let channels = channels.ok_or_else(|| site.form("the channels of its weights are not known"))?;
             gradients.push((1, self.of_weights(x, d, channels, &kernel, &steps)));
         }
         if self.wants(node, 2) {
@@ -84,12 +84,12 @@ impl Sweep<'_> {
     /// How much of the input a step was too long for, along each axis: the transposed convolution has to be told.
     pub(super) fn left_over(
         &self,
-        place: &Place<'_>,
+        site: &NodeSite<'_>,
         x: &str,
         kernel: &[i64],
         steps: &Steps,
     ) -> Result<Vec<i64>, GradientError> {
-        let extents = self.dims(place, x)?;
+        let extents = self.dims(site, x)?;
         let axis = |at: usize| {
             if steps.strides[at] == 1 {
                 return Some(0);
@@ -100,7 +100,7 @@ impl Sweep<'_> {
             padded.checked_sub(reach)?.checked_sub(1)?.checked_rem(steps.strides[at])
         };
         let padding: Option<Vec<i64>> = (0..kernel.len()).map(axis).collect();
-        padding.ok_or_else(|| place.form("the extents of its input are not known, and its strides are not 1"))
+        padding.ok_or_else(|| site.form("the extents of its input are not known, and its strides are not 1"))
     }
 
     fn of_weights(&mut self, x: &str, d: &str, channels: i64, kernel: &[i64], steps: &Steps) -> String {

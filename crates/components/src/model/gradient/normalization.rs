@@ -6,13 +6,13 @@
 use super::rules::Gradients;
 use super::shapes::{attribute, float_of, int_of};
 use super::tape::int;
-use super::{GradientError, Place, Sweep};
+use super::{GradientError, NodeSite, Sweep};
 
 impl Sweep<'_> {
     /// `1 / sqrt(variance + epsilon)`.
-    fn deviation(&mut self, place: &Place<'_>, variance: &str) -> String {
-        let x = place.node.input[0].as_str();
-        let epsilon = self.number_like(x, f64::from(float_of(place.node, "epsilon", 1e-5)));
+    fn deviation(&mut self, site: &NodeSite<'_>, variance: &str) -> String {
+        let x = site.node.input[0].as_str();
+        let epsilon = self.number_like(x, f64::from(float_of(site.node, "epsilon", 1e-5)));
         let sum = self.tape.op("Add", &[variance, &epsilon]);
         let root = self.tape.op("Sqrt", &[&sum]);
         self.tape.op("Reciprocal", &[&root])
@@ -20,17 +20,17 @@ impl Sweep<'_> {
 
     pub(super) fn batch_normalization(
         &mut self,
-        place: &Place<'_>,
+        site: &NodeSite<'_>,
         d: &str,
     ) -> Result<Gradients, GradientError> {
-        let node = place.node;
+        let node = site.node;
         let [x, scale, _, mean, variance] = &node.input[..] else {
-            return Err(place.form("it has not five inputs"));
+            return Err(site.form("it has not five inputs"));
         };
         if int_of(node, "training_mode", 0) != 0 {
-            return Err(place.form("its means are those of each batch"));
+            return Err(site.form("its means are those of each batch"));
         }
-        let rank = i64::try_from(self.dims(place, x)?.len()).unwrap_or(0);
+        let rank = i64::try_from(self.dims(site, x)?.len()).unwrap_or(0);
         let rest: Vec<i64> = (1..rank - 1).collect();
         let rest = self.tape.list(&rest);
         let by_channel = |sweep: &mut Self, list: &str| sweep.tape.op("Unsqueeze", &[list, &rest]);
@@ -39,7 +39,7 @@ impl Sweep<'_> {
         let summed = |sweep: &mut Self, value: &str| {
             sweep.tape.op_with("ReduceSum", &[value, &others], vec![int("keepdims", 0)])
         };
-        let deviation = self.deviation(place, variance);
+        let deviation = self.deviation(site, variance);
         let factor = self.tape.op("Mul", &[scale, &deviation]);
         let mut gradients = Gradients::new();
         if self.wants(node, 0) {
@@ -76,12 +76,12 @@ impl Sweep<'_> {
 
     pub(super) fn layer_normalization(
         &mut self,
-        place: &Place<'_>,
+        site: &NodeSite<'_>,
         d: &str,
     ) -> Result<Gradients, GradientError> {
-        let node = place.node;
-        let [x, scale, ..] = &node.input[..] else { return Err(place.form("it has not two inputs")) };
-        let wide = self.dims(place, x)?;
+        let node = site.node;
+        let [x, scale, ..] = &node.input[..] else { return Err(site.form("it has not two inputs")) };
+        let wide = self.dims(site, x)?;
         let rank = i64::try_from(wide.len()).unwrap_or(0);
         let axis = attribute(node, "axis").map_or(-1, typeloom_onnx::messages::AttributeProto::i);
         let axes: Vec<i64> = (if axis < 0 { axis + rank } else { axis }..rank).collect();
@@ -89,7 +89,7 @@ impl Sweep<'_> {
         let centred = self.tape.op("Sub", &[x, &mean]);
         let squared = self.tape.op("Mul", &[&centred, &centred]);
         let variance = self.mean_along(&squared, &axes);
-        let deviation = self.deviation(place, &variance);
+        let deviation = self.deviation(site, &variance);
         let normal = self.tape.op("Mul", &[&centred, &deviation]);
         let mut gradients = Gradients::new();
         if self.wants(node, 0) {
@@ -105,12 +105,12 @@ impl Sweep<'_> {
         }
         if self.wants(node, 1) {
             let weighted = self.tape.op("Mul", &[d, &normal]);
-            let own = self.dims(place, scale)?;
-            gradients.push((1, self.sum_to(place, weighted, &wide, &own)?));
+            let own = self.dims(site, scale)?;
+            gradients.push((1, self.sum_to(site, weighted, &wide, &own)?));
         }
         if self.wants(node, 2) {
-            let own = self.dims(place, &node.input[2])?;
-            gradients.push((2, self.sum_to(place, d.to_owned(), &wide, &own)?));
+            let own = self.dims(site, &node.input[2])?;
+            gradients.push((2, self.sum_to(site, d.to_owned(), &wide, &own)?));
         }
         Ok(gradients)
     }

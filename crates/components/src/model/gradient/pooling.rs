@@ -8,16 +8,16 @@ use typeloom_onnx::messages::AttributeProto;
 use super::convolution::Steps;
 use super::shapes::{attribute, int_of};
 use super::tape::{int, ints, word};
-use super::{GradientError, Place, Sweep};
+use super::{GradientError, NodeSite, Sweep};
 
 impl Sweep<'_> {
-    pub(super) fn max_pool(&mut self, place: &Place<'_>, d: &str) -> Result<String, GradientError> {
-        let (node, x) = (place.node, place.node.input[0].as_str());
+    pub(super) fn max_pool(&mut self, site: &NodeSite<'_>, d: &str) -> Result<String, GradientError> {
+        let (node, x) = (site.node, site.node.input[0].as_str());
         if self.tape.version < 16 {
-            return Err(place.form("before version 16 nothing adds what falls on one element"));
+            return Err(site.form("before version 16 nothing adds what falls on one element"));
         }
         if int_of(node, "storage_order", 0) != 0 {
-            return Err(place.form("its positions are not in the order of the elements"));
+            return Err(site.form("its positions are not in the order of the elements"));
         }
         // Positions among all elements of `x`, whether or not the model asks for them.
         let [_, positions] = self.tape.ops_with("MaxPool", &[x], node.attribute.clone());
@@ -31,20 +31,20 @@ impl Sweep<'_> {
         Ok(self.reshaped_like(&gradient, x))
     }
 
-    pub(super) fn average_pool(&mut self, place: &Place<'_>, d: &str) -> Result<String, GradientError> {
-        let (node, x) = (place.node, place.node.input[0].as_str());
+    pub(super) fn average_pool(&mut self, site: &NodeSite<'_>, d: &str) -> Result<String, GradientError> {
+        let (node, x) = (site.node, site.node.input[0].as_str());
         if int_of(node, "ceil_mode", 0) != 0 {
-            return Err(place.form("its windows go beyond its pads"));
+            return Err(site.form("its windows go beyond its pads"));
         }
         let kernel = attribute(node, "kernel_shape").map(|kernel| kernel.ints.clone()).unwrap_or_default();
-        let steps = Steps::of(place, kernel.len())?;
-        let padding = self.left_over(place, x, &kernel, &steps)?;
+        let steps = Steps::of(site, kernel.len())?;
+        let padding = self.left_over(site, x, &kernel, &steps)?;
         let extents: Option<Vec<usize>> = kernel.iter().map(|extent| usize::try_from(*extent).ok()).collect();
         let size =
             extents.as_ref().and_then(|it| it.iter().try_fold(1_usize, |size, it| size.checked_mul(*it)));
         // A window is taken apart as weights; one that is larger than any picture is none.
         let (Some(extents), Some(size @ ..=MOST)) = (extents, size) else {
-            return Err(place.form("its window is too large"));
+            return Err(site.form("its window is too large"));
         };
         let counts = self.number_like(x, size as f64);
         let counts = if int_of(node, "count_include_pad", 0) != 0 || steps.pads.iter().all(|pad| *pad == 0) {
@@ -62,10 +62,10 @@ impl Sweep<'_> {
         };
         let each = self.tape.op("Div", &[d, &counts]);
         let apart = self.led_by(&each, &[-1, 1]);
-        let dtype = self.typed(place, x)?.dtype;
+        let dtype = self.typed(site, x)?.dtype;
         let shape: Vec<usize> = [1, 1].into_iter().chain(extents).collect();
         let weights = crate::dense::tensor_of(dtype, &shape, &vec![1.0; size]);
-        let weights = weights.map_err(|_| place.form("its elements are no floats"))?;
+        let weights = weights.map_err(|_| site.form("its elements are no floats"))?;
         let weights = self.tape.constant(&weights);
         let attributes = vec![
             ints("strides", &steps.strides),
