@@ -1,7 +1,7 @@
 //! One module, three backends: `cargo run --example backend_slots`.
 //!
-//! The module says nothing about types. What is bound to its slot `compute` does: `[f32]`, `[f64]`, or a leaf that this
-//! example adds to the type tree.
+//! The module declares no types. The component bound to its slot `compute` determines them: `[f32]`, `[f64]`,
+//! or a leaf that this example adds to the type tree.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -11,7 +11,7 @@ use typeloom::module::{Compiler, Graph, GraphExecutor, Module, OperatorMethods};
 use typeloom::run::{ByExecution, Components, DatumElement, Executor, FromDatum, IntoDatum, Verify};
 use typeloom::types::{ElementStorage, Storage};
 
-/// `scores = relu(query x weights)`, on whatever is bound to `compute`.
+/// `scores = relu(query x weights)`, on the backend bound to `compute`.
 struct Scorer;
 
 impl Module for Scorer {
@@ -28,7 +28,7 @@ impl Module for Scorer {
     }
 }
 
-/// An element type of our own, and its place in the tree. Here it is a number of eighths.
+/// A custom element type, a number of eighths, with its node in the type tree.
 #[derive(Clone, Copy, Debug)]
 struct Posit16(u16);
 
@@ -46,7 +46,7 @@ impl ElementStorage for Posit16 {
     const SLICE: &'static bb::TypeNode = &TYPE_TENSOR_POSIT16;
 }
 
-/// How it is written in bytes, so that it flows through modules and over the wire.
+/// The byte encoding, so that the type flows through modules and messages.
 impl DatumElement for Posit16 {
     const BYTES: usize = 2;
 
@@ -59,7 +59,7 @@ impl DatumElement for Posit16 {
     }
 }
 
-/// What the engine computes with.
+/// The arithmetic that the engine needs.
 trait Number: Copy + Send + Sync + 'static {
     fn to_f64(self) -> f64;
     fn from_f64(number: f64) -> Self;
@@ -101,7 +101,7 @@ impl Number for Posit16 {
     }
 }
 
-/// A backend with an engine for vectors of `T`: what this module needs of it, and no more.
+/// A backend with an engine for vectors of `T`, limited to the operations of this module.
 struct Engine<T>(std::marker::PhantomData<fn() -> T>);
 
 impl<T: Number> GraphExecutor for Engine<T>
@@ -128,14 +128,14 @@ where
         }
     }
 
-    // `Relu` is no primitive. This engine has it; without this line it would be written in primitives, which needs
-    // constants, and there are none of a leaf that ONNX does not know.
+    // `Relu` is not a primitive. This engine implements it. Otherwise it would be expanded into primitives,
+    // which needs constants, and a leaf unknown to ONNX has none.
     fn extension_opsets() -> &'static [bb::AtomicOpsetDecl] {
         std::slice::from_ref(&ALSO)
     }
 }
 
-/// What the engine computes beside the primitives.
+/// Operators of the engine in addition to the primitives.
 static ALSO: bb::AtomicOpsetDecl = bb::AtomicOpsetDecl {
     domain: "ai.onnx",
     version: 14,
@@ -148,7 +148,7 @@ static ALSO: bb::AtomicOpsetDecl = bb::AtomicOpsetDecl {
     }],
 };
 
-/// What each binding makes of the module.
+/// Compiles and runs the module with each binding.
 pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
     let bound: [(&str, Compiler); 3] = [
         ("[f32]", Compiler::new().bind_backend::<ByExecution<Engine<f32>>>("compute")),
@@ -166,7 +166,7 @@ pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
             of("scores")
         ));
     }
-    // A module runs on a leaf that ONNX does not know as on any other.
+    // A leaf unknown to ONNX runs like any other.
     let components =
         Components::new().backend("compute", ByExecution(Engine::<Posit16>(std::marker::PhantomData)));
     let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Scorer)?;
@@ -177,7 +177,7 @@ pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
     let outcome = Executor::new(&artifact, &components)?.run(inputs, Verify::EveryValue)?;
     let scores = outcome.get("scores").ok_or("the module has an output `scores`")?;
     lines.push(format!("on Posit16, 1/2 * 2 + 1 * 3 is {:?} eighths", Vec::<Posit16>::from_datum(scores)));
-    // Bound to nothing, the module does not compile.
+    // Without a component for the slot, the module does not compile.
     let unbound = Compiler::new().compile(Scorer).err().ok_or("a slot without a component compiled")?;
     let text = unbound.to_string();
     lines.push(text.split(" (at").next().unwrap_or_default().to_owned());

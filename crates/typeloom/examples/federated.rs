@@ -1,10 +1,11 @@
-//! Peers that learn together without showing each other their samples: `cargo run --example federated`.
+//! Federated learning, in which the samples stay with the peers: `cargo run --example federated`.
 //!
-//! Two modules. `Local` takes weights, trains on the samples of its peer and gives what it learned. `Round` sends weights to peers, has
-//! each run `Local`, and averages what comes back, as 8-bit messages. No port has a type but where a shape is asked of a component; what
-//! crosses the wire is proved, and held to it where it arrives.
+//! `Local` takes weights, trains on the samples of its peer and returns the change of the weights. `Round`
+//! sends weights to the peers, runs `Local` on each, and averages the returned changes, which are sent as
+//! 8-bit messages. Ports have no declared type, except where a component needs a shape. The types of all
+//! messages are inferred at compile time and checked on receipt.
 //!
-//! There are points of two rings, one inside the other, to be told apart; each of the three peers has those of an arc of its own.
+//! The task is to classify points of two concentric rings. Each of the three peers has the points of one arc.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -34,7 +35,7 @@ const SAMPLES: usize = 40;
 const RATE: f32 = 1.0;
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// The network: two numbers in, a logit for each of two classes out.
+/// The network: two inputs, a logit for each of two classes.
 const NETWORK: &str = r#"<ir_version: 10, opset_import: ["" : 21]>
 rings (float[N, 2] point) => (float[N, 2] logits)
 <float[2, 8] w1 = {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}, float[8] b1 = {0,0,0,0,0,0,0,0},
@@ -45,7 +46,8 @@ rings (float[N, 2] point) => (float[N, 2] logits)
     logits = Gemm(t, w2, b2)
 }"#;
 
-/// Trains on the samples of whoever runs it, some steps from given weights on; gives the change of the weights.
+/// Trains for some steps, starting from the given weights, on the samples of the peer that runs it. Returns
+/// the change of the weights.
 struct Local;
 
 impl Module for Local {
@@ -66,7 +68,7 @@ impl Module for Local {
             let points = rows.slice(&from, &to, Some(&axis), None);
             let classes = rows.slice(&then, &end, Some(&axis), None);
             let logits = network.forward(&points).of("float[B, 2]");
-            // The gradient of the cross-entropy of the logits.
+            // The gradient of the cross-entropy with respect to the logits.
             let slope = logits.softmax(Default::default()) - classes;
             let gradient = network.backward(&slope).of("float[W]");
             done = network.apply_delta(&(&gradient * &step));
@@ -76,7 +78,7 @@ impl Module for Local {
     }
 }
 
-/// One round: weights go out, changes come back, their mean is applied.
+/// One round: sends the weights, receives the changes, applies their mean.
 struct Round;
 
 impl Module for Round {
@@ -104,7 +106,7 @@ fn network() -> Result<Network<[f32]>, Box<dyn Error>> {
     Ok(Network::from_bytes(&typeloom::onnx::model_from_text(NETWORK)?, &settings)?)
 }
 
-/// Points of two rings in an arc, with their classes, as a CSV file.
+/// Returns points of two rings in an arc, with their classes, as a CSV file.
 fn file(arc: f64, seeded: &mut Seeded) -> Result<String, std::fmt::Error> {
     let mut text = "x,y,inner,outer\n".to_owned();
     for at in 0..SAMPLES {
@@ -139,7 +141,7 @@ fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Result<Endpoint,
     Ok(Endpoint::open(parts, Config::new(1))?)
 }
 
-/// What all samples together say of weights: the loss, and how many are told apart.
+/// Evaluates weights on all samples: the loss and the number of correctly classified points.
 struct Judge {
     network: Network<[f32]>,
     points: Vec<f32>,
@@ -167,7 +169,7 @@ impl Judge {
     }
 }
 
-/// Rounds from some weights on; what is to be said of them after each.
+/// Runs rounds from initial weights and returns the evaluation after each.
 fn learn(artifact: &Artifact, files: &[String]) -> Result<Vec<(f32, usize)>, Box<dyn Error>> {
     let local = LocalNetwork::new();
     let average: FederatedAverage<[f32]> = FederatedAverage::of_at_least(PEERS.len());
@@ -195,7 +197,7 @@ fn learn(artifact: &Artifact, files: &[String]) -> Result<Vec<(f32, usize)>, Box
     let mut history = vec![judge.judge(&weights)?];
     std::thread::scope(|scope| {
         for (endpoint, part) in &others {
-            // A peer that fails is named by the run that waits for it.
+            // The run that waits for a failed peer reports its name.
             scope.spawn(move || {
                 (0..ROUNDS).try_for_each(|_| part.serve(endpoint, DEADLINE, Verify::EveryValue).map(|_| ()))
             });

@@ -1,7 +1,7 @@
-//! An index that computes on whatever backend it is given, through `AnyTensor`: `cargo run --example index_over_backend`.
+//! An index that computes on any backend, through `AnyTensor`: `cargo run --example index_over_backend`.
 //!
-//! `AnyTensor` stands at the abstract node `tensor`, so a component that stores it is bound to no element type: the
-//! module's own types decide, and the same index serves them all.
+//! `AnyTensor` has the abstract type `tensor`, so a component that stores it is not bound to an element type.
+//! The types of the module determine it, and one index serves all element types.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -13,7 +13,7 @@ use typeloom::module::{Backend, Compiler, Graph, GraphExecutor, Index, Module, O
 use typeloom::run::{ByExecution, Components, Cpu, Executor, Verify};
 use typeloom::types::AnyTensor;
 
-/// The embedded backend, counting what it is asked for.
+/// The embedded backend with a counter of its calls.
 #[derive(Clone, Default)]
 struct Counted(Arc<AtomicUsize>);
 
@@ -32,7 +32,7 @@ impl GraphExecutor for Counted {
     }
 }
 
-/// An exact index: it keeps vectors, and its backend computes distances.
+/// An exact index: it stores vectors, and its backend computes distances.
 #[derive(Default)]
 struct Exact<B> {
     backend: B,
@@ -54,7 +54,7 @@ impl<B: Backend<Tensor = AnyTensor>> Index for Exact<B> {
             let difference = self.backend.sub(query, vector)?;
             let squares = self.backend.mul(&difference, &difference)?;
             let distance = self.backend.sqrt(&self.backend.reduce_sum(&squares, None, false)?)?;
-            // Distances are 32-bit floats by contract.
+            // The contract of an index returns distances as 32-bit floats.
             let distance = self.backend.cast(&distance, bb::Dtype::F32)?;
             let distance = distance.as_slice::<f32>().ok().and_then(|all| all.first().copied());
             found.push((*id, distance.unwrap_or(f32::NAN)));
@@ -73,7 +73,7 @@ impl<B: Backend<Tensor = AnyTensor>> Index for Exact<B> {
     }
 }
 
-/// Finds what is near to a query that is scaled first.
+/// Scales a query and finds the nearest vectors.
 struct Nearest {
     query: &'static str,
 }
@@ -109,7 +109,7 @@ pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
         ));
     }
 
-    // The same with values: an index with three vectors, and backends that count.
+    // The same module at run time: an index with three vectors, and backends that count calls.
     let (own, of_index) = (Counted::default(), Counted::default());
     let mut index = Exact { backend: ByExecution(of_index.clone()), vectors: BTreeMap::new() };
     for (id, at) in [(1, [0.0f32, 0.0]), (2, [3.0, 4.0]), (3, [1.0, 0.0])] {

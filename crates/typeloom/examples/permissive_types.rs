@@ -1,10 +1,10 @@
-//! What strict mode refuses and permissive mode leaves open: `cargo run --example permissive_types`.
+//! Open types in strict and permissive mode: `cargo run --example permissive_types`.
 
 use std::error::Error;
 
 use typeloom::module::{Compiler, Graph, Module, OperatorMethods};
 
-/// Nothing settles `x`, and nothing is bound to `compute`.
+/// The type of `x` is not determined, and no component is bound to `compute`.
 struct Open;
 
 impl Module for Open {

@@ -1,7 +1,7 @@
-//! Every surface of the type system in turn: `cargo run --example polymorphic_types`.
+//! Tour of the type system: `cargo run --example polymorphic_types`.
 //!
-//! Each step returns the lines that it shows and asserts what it says about them. The steps run as a
-//! test, too, in `tests/polymorphic_types.rs`.
+//! Each step asserts the results that it describes and returns the lines to print.
+//! `tests/polymorphic_types.rs` runs the steps as a test.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use typeloom::types::operators::{
 };
 use typeloom::types::{AnyTensor, Dtype, ElementStorage, Lattice, Storage, TypeKind, TypeNode, TypeNodeReg};
 
-/// What a step shows.
+/// The lines that a step prints.
 type Lines = Result<Vec<String>, Box<dyn Error>>;
 
-/// A step with its title.
+/// A title and the function that runs the step.
 type Step = (&'static str, fn() -> Lines);
 
-/// The steps, in the order in which they are told.
+/// The steps in the order of the output.
 const STEPS: [Step; 10] = [
     ("the tree", tree),
     ("storage", storage),
@@ -44,7 +44,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Runs all steps and tells what they show.
+/// Runs all steps and returns their output.
 pub(crate) fn walk() -> Result<String, Box<dyn Error>> {
     let mut text = String::new();
     for (at, (title, step)) in STEPS.iter().enumerate() {
@@ -54,7 +54,7 @@ pub(crate) fn walk() -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// Types form a tree: concrete leaves that values have, and abstract nodes that bound them.
+/// Types form a tree: values have concrete leaf types, abstract nodes are bounds.
 fn tree() -> Lines {
     assert!(TYPE_TENSOR_F32.is_concrete() && TYPE_TENSOR.is_abstract());
     assert!(TYPE_TENSOR_F32.is_subtype_of(&TYPE_TENSOR) && !TYPE_TENSOR.is_subtype_of(&TYPE_TENSOR_F32));
@@ -77,12 +77,12 @@ fn tree() -> Lines {
     ])
 }
 
-/// The node of what a Rust type stores.
+/// Returns the node of the storage type `T`.
 fn node_of<T: ?Sized + Storage>() -> &'static TypeNode {
     T::TYPE
 }
 
-/// A component says by a Rust type what it stores; however a slice is owned, it is one type.
+/// A component declares its storage by a Rust type. All owned and borrowed forms of a slice map to one type.
 fn storage() -> Lines {
     for node in [node_of::<[f32]>(), node_of::<Vec<f32>>(), node_of::<Arc<[f32]>>(), node_of::<[f32; 4]>()] {
         assert_eq!(node, &TYPE_TENSOR_F32);
@@ -95,7 +95,7 @@ fn storage() -> Lines {
     ])
 }
 
-/// A tensor can carry its element type at run time; views of it are checked.
+/// A tensor can store its element type at run time; views of it are checked.
 fn runtime_tags() -> Lines {
     let tensor = AnyTensor::from_slice(&[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
     assert_eq!((tensor.dtype(), tensor.type_node()), (Dtype::F32, &TYPE_TENSOR_F32));
@@ -108,7 +108,7 @@ fn runtime_tags() -> Lines {
     ])
 }
 
-/// An operator is a constant: its ports, and what must hold between them.
+/// An operator declaration is a constant: its ports and the relations between them.
 static RELU: AtomicOpDecl = AtomicOpDecl {
     name: "Relu",
     inputs: &[PortDecl::required("X", &TYPE_ANY)],
@@ -125,7 +125,8 @@ fn relations() -> Lines {
     Ok([add, &RELU].map(|op| format!("{}: {}", op.name, names(op).join(", "))).to_vec())
 }
 
-/// Which declaration an operator has. A graph may use any; here they are the primitives and ours.
+/// Returns the declaration of an operator. A graph may use any source of declarations; this one has the
+/// primitives and the operators of this example.
 fn declaration(domain: &str, name: &str) -> Option<&'static AtomicOpDecl> {
     match (domain, name) {
         ("", "Relu") => Some(&RELU),
@@ -156,7 +157,7 @@ fn show(solution: &TypeSolution) -> String {
     types.join(", ")
 }
 
-/// One seed types the whole graph, backwards too: `y` is an input like `x`.
+/// One seed types the whole graph. Inference also runs backwards: `y` is an input like `x`.
 fn solver() -> Lines {
     let mut solver = TypeSolver::from_graph(&add_relu(), declaration);
     solver.seed("x", &TYPE_TENSOR_F32);
@@ -167,7 +168,7 @@ fn solver() -> Lines {
     Ok(vec!["seed x = tensor.f32".into(), show(&solution)])
 }
 
-/// Two seeds that contradict each other: the error is typed and names both.
+/// Two contradicting seeds: the error is typed and names both.
 fn conflict() -> Lines {
     let mut solver = TypeSolver::from_graph(&add_relu(), declaration);
     solver.seed("x", &TYPE_TENSOR_F32).seed("y", &TYPE_TENSOR_F64);
@@ -187,7 +188,7 @@ fn denotation<'g>(graph: &'g GraphProto, value: &str) -> Option<&'g str> {
     infos.find(|info| info.name() == value)?.r#type.as_ref()?.denotation.as_deref()
 }
 
-/// A solution is written into the graph, and a graph that carries stamps needs no seeds.
+/// A solution is written into the graph as stamps. A stamped graph needs no seeds.
 fn stamps() -> Lines {
     let named = |name: &str| ValueInfoProto { name: Some(name.into()), ..ValueInfoProto::default() };
     let mut graph = GraphProto { input: vec![named("x")], output: vec![named("w")], ..add_relu() };
@@ -205,7 +206,7 @@ fn stamps() -> Lines {
     Ok(["x", "y", "z", "w"].map(line).to_vec())
 }
 
-/// Unknown is `any`, never a guess: permissive solving leaves it open, strict solving refuses it.
+/// An unknown type is `any`. Permissive solving leaves it open; strict solving rejects it.
 fn permissive() -> Lines {
     let mut solver = TypeSolver::from_graph(&add_relu(), declaration);
     solver.seed("x", &TYPE_TENSOR); // abstract: a bound
@@ -222,7 +223,7 @@ fn permissive() -> Lines {
     Ok(lines)
 }
 
-/// A leaf is a static that is submitted; it hangs under a node that another crate owns.
+/// A leaf is a static that is submitted. Its parent may be a node of another crate.
 static TYPE_TENSOR_POSIT16: TypeNode = TypeNode {
     id: "tensor.posit16",
     parent: Some("tensor"),
@@ -233,14 +234,14 @@ static TYPE_TENSOR_POSIT16: TypeNode = TypeNode {
 };
 bb::inventory::submit! { TypeNodeReg(&TYPE_TENSOR_POSIT16) }
 
-/// An element of it, so that `[Posit16]` is storage.
+/// The element of the leaf, so that `[Posit16]` is storage.
 struct Posit16;
 
 impl ElementStorage for Posit16 {
     const SLICE: &'static TypeNode = &TYPE_TENSOR_POSIT16;
 }
 
-/// The leaf is solved, stamped and read back like any other, though ONNX has no number for it.
+/// The leaf is solved, stamped and read back like any other, although ONNX has no number for it.
 fn custom_leaf() -> Lines {
     assert_eq!(node_of::<Vec<Posit16>>(), &TYPE_TENSOR_POSIT16);
     assert_eq!(bb::lookup_by_id("tensor.posit16"), Some(&TYPE_TENSOR_POSIT16));
@@ -254,7 +255,7 @@ fn custom_leaf() -> Lines {
     Ok(vec!["seed w = tensor.posit16, stamp, read the stamps".into(), show(&read)])
 }
 
-/// `Decode` gives tensors in the format that its attribute names.
+/// `Decode` returns tensors of the format that its attribute names.
 static DECODE: AtomicOpDecl = AtomicOpDecl {
     name: "Decode",
     inputs: &[PortDecl::required("data", &TYPE_BYTES)],
@@ -276,7 +277,7 @@ fn decode_format(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     }
 }
 
-/// `p = Decode(raw); z = Add(p, y)`, where `format` decides the type of `p`, and so of `y` and `z`.
+/// `p = Decode(raw); z = Add(p, y)`: `format` determines the type of `p`, and therefore of `y` and `z`.
 fn custom_operator() -> Lines {
     assert_eq!(DECODE.check(), []);
     let decode = |format: Option<&'static str>| {

@@ -1,7 +1,7 @@
 //! A value that arrives as f32 where f64 is declared: `cargo run --example receive_cast`.
 //!
-//! Nothing is coerced silently. By default the module does not compile; with a policy, the cast is a node of the IR, on the
-//! side that receives, and a line of the report.
+//! Coercions are never implicit. By default the module does not compile. With a policy, the cast is a node
+//! of the IR on the receiving side and a line of the report.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -44,7 +44,7 @@ fn shown(artifact: &Artifact) -> Vec<String> {
     lines
 }
 
-/// Time, as the program around the runtime has it.
+/// The clock that the embedding program provides.
 struct Wall(Instant);
 
 impl Clock for Wall {
@@ -57,7 +57,7 @@ impl Clock for Wall {
     }
 }
 
-/// Both parts, as two peers of one process.
+/// Runs both parts as two peers of one process.
 fn run(artifact: &Artifact) -> Result<Vec<String>, Box<dyn Error>> {
     let network = LocalNetwork::new();
     let (home, worker) = (PeerId(b"home".to_vec()), PeerId(b"worker".to_vec()));

@@ -1,4 +1,4 @@
-//! The law of fixes: with the fix of a diagnostic, and nothing else, the diagnostic is gone and no other has come.
+//! Law of fixes: the fix of a diagnostic removes this diagnostic and introduces no other.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ fn of_text(graph: &str) -> Vec<u8> {
     typeloom_onnx::text::model_bytes(&text).unwrap_or_else(|error| panic!("{error}: {graph}"))
 }
 
-/// How often each code is there.
+/// Number of diagnostics by code.
 fn counts(diagnostics: &[Diagnostic]) -> BTreeMap<Code, usize> {
     let mut counts = BTreeMap::new();
     for diagnostic in diagnostics {
@@ -29,7 +29,7 @@ fn counts(diagnostics: &[Diagnostic]) -> BTreeMap<Code, usize> {
     counts
 }
 
-/// Makes every fix of a model for itself; gives how many there were.
+/// Applies each fix of a model separately and returns the number of fixes.
 fn fixes_hold(name: &str, bytes: &[u8]) -> usize {
     let (options, operators) = (Options::default(), Operators::standard());
     let found = diagnose(bytes);
@@ -56,11 +56,11 @@ fn fixes_hold(name: &str, bytes: &[u8]) -> usize {
 
 /// Models with errors that have a fix.
 const FIXABLE: &[&str] = &[
-    // One wrong weight, a wrong input, an index that is a float.
+    // A wrong weight, a wrong input, an index of a floating-point type.
     "g (float[N, 2] x) => (float[N, 2] y) <double[2, 2] w = {1, 2, 3, 4}> { y = MatMul(x, w) }",
     "g (double[N] x) => (float[N] y) <float[1] a = {1}, float[1] b = {2}> { h = Add(x, a) y = Add(h, b) }",
     "g (float[n, 4] x, float[m] at) => (float[m, 4] y) { y = Gather(x, at) }",
-    // One wrong weight in several nodes, and in a branch.
+    // A wrong weight in several nodes, and in a branch.
     "g (float[2] x) => (float[2] y) <double[2] w = {1, 2}> { a = Add(x, w) b = Mul(a, w) y = Sub(b, w) }",
     "g (bool c, float[2] x) => (float[2] y) <double[2] w = {1, 2}> {
         y = If (c) <then_branch = t () => (float[2] p) { p = Add(x, w) }, else_branch = e () => (float[2] q) { q = Abs(x) }>
@@ -142,7 +142,7 @@ fn errors_with_one_cause_are_one_diagnostic() {
     assert_eq!(only.also.len(), 199);
     let Some(Fix::InsertCast { value, readers, .. }) = &only.fix else { panic!("{:?}", only.fix) };
     assert_eq!((value.as_str(), readers.len()), ("w", 199));
-    // A wrong input is one cause, too, however many weights it meets.
+    // A wrong input is also one cause, independent of the number of weights that it meets.
     let found = diagnose(&of_text(&chain(20, |_| false, "").replace("(float[N, 2] x)", "(double[N, 2] x)")));
     assert_eq!(found.len(), 1, "{found:?}");
 }

@@ -1,4 +1,4 @@
-//! What diagnostics say of where extents come from, and how often they say that a seed is wrong.
+//! Causes in diagnostics: the origins of extents, and errors attributed to seeds.
 
 use typeloom_solver::diagnostic::{Code, Diagnostic, diagnose};
 use typeloom_solver::model::{Options, Seed};

@@ -1,9 +1,9 @@
-//! The recorded cases: models with the answers of the ONNX reference implementation.
+//! Conformance with the ONNX reference implementation on recorded cases.
 //!
-//! The cases lie beside the repository or where `TYPELOOM_CONFORMANCE` says. Where they are absent the
-//! tests say so and pass, except under `CI=true`. Each prints a table by operator and names every
-//! failing case. `TYPELOOM_OPS=Relu,Conv` restricts a run to cases that use these operators, and with
-//! `TYPELOOM_LESS_PRECISE=1` the cases in which less is known than recorded are listed, too.
+//! The cases are stored next to the repository or in the folder that `TYPELOOM_CONFORMANCE` names. If they
+//! are absent, the tests report that and pass, except under `CI=true`. Each test prints a table by operator
+//! and lists every failing case. `TYPELOOM_OPS=Relu,Conv` restricts a run to cases with these operators.
+//! `TYPELOOM_LESS_PRECISE=1` also lists the cases with less precise results than recorded.
 
 #![expect(clippy::print_stdout, reason = "the tables are for people")]
 
@@ -24,7 +24,7 @@ fn options(mode: Mode) -> Options {
     Options { mode, ..Options::default() }
 }
 
-/// Every `ok` case of `inference`: element types equal, shapes at least as precise and never wrong.
+/// Every `ok` case of `inference`: element types are equal, shapes are at least as precise and never wrong.
 #[test]
 fn inference_agrees_with_the_reference() {
     let Some(cases) = list("inference") else { return };
@@ -43,21 +43,22 @@ fn inference_agrees_with_the_reference() {
     table.finish_exact(LESS_THAN_THE_REFERENCE);
 }
 
-/// What the reference says and we do not, by the operator that comes last, each because it does not follow.
+/// Results of the reference that typeloom does not infer because they do not follow, with the reason, by last
+/// operator.
 const LESS_THAN_THE_REFERENCE: &[(&str, &str)] = &[
     ("Slice", "the reference takes axes or steps that only the run knows for those that are left out"),
     ("SequenceMap", "the body's declared symbol is the sequence's own, which keeps its name"),
     ("If", "the reference counts the parts of a branch that never runs, and gives one a negative extent"),
 ];
 
-/// What constants do not decide: the values of other inputs do.
+/// Results that depend on the values of non-constant inputs.
 const DECIDED_BY_THE_RUN: &[(&str, &str)] = &[
     ("NonMaxSuppression", "how many boxes are selected depends on boxes and scores"),
     ("OneHot", "the depth of these cases is an input"),
 ];
 
-/// What the reference accepts and we reject, by the rule or code that rejects it, each because the
-/// operator's specification forbids it.
+/// Models that the reference accepts and typeloom rejects, by rule or code. In each case the operator's
+/// specification forbids the model.
 const REFERENCE_TOO_LENIENT: &[(&str, &str)] = &[
     ("deprecated-operator", "the operator was withdrawn in the version that the model imports"),
     ("negativeloglikelihoodloss.classes", "labels have the shape of the scores without the classes"),
@@ -77,10 +78,10 @@ const REFERENCE_TOO_LENIENT: &[(&str, &str)] = &[
     ("onehot.depth", "the depth is a single number"),
 ];
 
-/// Faults that are not found yet, by the operator or model, with the reason.
+/// Errors that are not detected yet, by operator or model, with the reason.
 const NOT_FOUND_YET: &[(&str, &str)] = &[];
 
-/// Operators whose recorded types are wrong, as the notes beside the cases say.
+/// Operators whose recorded types are wrong, according to the notes on the cases.
 const REFERENCE_WRONG: &[(&str, &str)] =
     &[("STFT", "the reference reads a missing `onesided` as 0, but its default is 1")];
 
@@ -94,7 +95,7 @@ fn is_reference_wrong(case: &Case) -> bool {
     REFERENCE_WRONG.iter().any(|(op, _)| case.ops().contains(op))
 }
 
-/// Whether everything that we find wrong with a model is on the list of what the reference lets pass.
+/// Whether every error of a model is listed in `REFERENCE_TOO_LENIENT`.
 fn is_too_lenient(checked: &mut typeloom_solver::model::Checked<'_>) -> bool {
     let known = |name: &str| REFERENCE_TOO_LENIENT.iter().any(|(listed, _)| *listed == name);
     let diagnostics = typeloom_solver::diagnostic::diagnose(checked);
@@ -106,7 +107,7 @@ fn is_too_lenient(checked: &mut typeloom_solver::model::Checked<'_>) -> bool {
     })
 }
 
-/// Every model that the reference finds well typed passes the strict check.
+/// The strict check accepts every model that is well typed according to the reference.
 #[test]
 fn well_typed_models_are_accepted() {
     let Some(cases) = list("inference") else { return };
@@ -139,7 +140,7 @@ fn ill_typed_models_are_rejected() {
     table.finish();
 }
 
-/// Models whose declared output types were erased: what is inferred never contradicts what came out.
+/// Models with erased output declarations: inferred types never contradict the recorded outputs.
 #[test]
 fn erased_outputs_are_inferred_as_they_came_out() {
     let Some(cases) = list("backend") else { return };
@@ -155,7 +156,7 @@ fn erased_outputs_are_inferred_as_they_came_out() {
     table.finish();
 }
 
-/// The tensors in a recorded output of an inferred type.
+/// Decodes the tensors of a recorded output with an inferred type.
 fn recorded(bytes: Vec<u8>, ty: &serde_json::Value) -> Vec<TensorProto> {
     let bytes = bytes.into();
     match ty["k"].as_str() {
@@ -172,7 +173,7 @@ fn recorded(bytes: Vec<u8>, ty: &serde_json::Value) -> Vec<TensorProto> {
     }
 }
 
-/// The tensors that came out of every single-operator model, as they were recorded, fit the inferred types.
+/// The recorded outputs of every single-operator model are instances of the inferred types.
 #[test]
 fn execution_never_contradicts_inference() {
     let Some(cases) = list("backend") else { return };
@@ -204,7 +205,7 @@ fn execution_never_contradicts_inference() {
     table.finish();
 }
 
-/// Operators whose shape-giving inputs are constants: the exact shape comes out.
+/// Operators whose shape inputs are constants: the exact shape is inferred.
 #[test]
 fn constant_inputs_give_exact_shapes() {
     let Some(cases) = list("constant_shapes") else { return };
@@ -220,7 +221,7 @@ fn constant_inputs_give_exact_shapes() {
     table.finish_exact(DECIDED_BY_THE_RUN);
 }
 
-/// The backend models, declared types in place, pass.
+/// The backend models, with their declared types, are accepted.
 #[test]
 fn backend_models_are_accepted() {
     let Some(cases) = list("backend") else { return };
@@ -237,7 +238,7 @@ fn backend_models_are_accepted() {
     table.finish();
 }
 
-/// Models that are wrong in one way each: every one is rejected.
+/// Models with one error each: every one is rejected.
 #[test]
 fn each_fault_of_the_ill_typed_models_is_found() {
     let Some(files) = case_files("illtyped") else { return };
@@ -257,8 +258,8 @@ fn each_fault_of_the_ill_typed_models_is_found() {
     table.finish();
 }
 
-/// What a node like this one came to before is copied (the memo), except in a solve that records causes.
-/// Both give one answer: for every case as it is, and with its nodes repeated so that the memo has work.
+/// The memo copies the result of an equal earlier node, except in a solve that records causes. Both solves
+/// give the same answer: for every case unchanged, and with repeated nodes so that the memo is used.
 #[test]
 fn recording_causes_changes_no_answer() {
     let mut differing = Vec::new();

@@ -1,9 +1,9 @@
-//! What the equations of a graph force on the symbols of its inputs, and what they do not.
+//! Constraints that the equations of a graph imply on the symbols of its inputs.
 
 use typeloom_solver::diagnostic::diagnose;
 use typeloom_solver::model::Options;
 
-/// The codes and messages that a graph gives, an error marked.
+/// Formats the codes and messages for a graph, with a mark on errors.
 fn found(graph: &str) -> Vec<String> {
     let text = format!("<ir_version: 10, opset_import: [\"\" : 21, \"local\" : 1]>\n{graph}");
     let bytes = typeloom_onnx::text::model_bytes(&text).expect("the text is a model");

@@ -1,11 +1,11 @@
-//! Journals in files: what was written is there, and what was being written is not.
+//! File journals keep complete records and drop incomplete ones.
 
 use std::path::{Path, PathBuf};
 
 use typeloom::host::{Durability, FileJournal, OpenJournalError};
 use typeloom_wire::journal::Journal;
 
-/// A folder that goes away with the test.
+/// A temporary folder, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -69,7 +69,7 @@ fn a_record_that_was_being_written_is_dropped_and_the_rest_is_kept() {
         std::fs::write(folder.file(), &whole[..end]).expect("the file can be written");
         let kept = ends.iter().filter(|at| **at <= end).count().saturating_sub(1);
         assert_eq!(records(&folder.file()).expect("a journal"), RECORDS[..kept], "cut at {end}");
-        // What is written behind it is kept as well.
+        // Records appended after the dropped one are kept.
         open(&folder.file()).expect("a journal").append(b"behind").expect("there is room");
         assert_eq!(records(&folder.file()).expect("a journal").len(), kept + 1, "cut at {end}");
     }
@@ -100,7 +100,7 @@ fn damage_in_front_of_the_last_record_is_an_error() {
 fn a_replacement_takes_the_place_of_everything() {
     let folder = Folder::new("replaced");
     written(&folder.file());
-    // What a process left that ended while it replaced.
+    // The file of a process that ended during a replacement.
     std::fs::write(folder.0.join("journal.new"), b"half").expect("the file can be written");
     let mut journal = open(&folder.file()).expect("a journal");
     journal.replace(&[b"all".to_vec()]).expect("there is room");

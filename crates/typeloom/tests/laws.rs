@@ -1,7 +1,8 @@
-//! Laws that hold for every model: what must not change an answer does not, and more knowledge never says less.
+//! Laws that hold for every model: some transformations do not change an answer, and additional knowledge
+//! never makes it less precise.
 //!
-//! They are tried on the recorded cases (see `conformance.rs`), on the models of this repository and on graphs that
-//! are generated from fixed seeds. Each test prints how many models it was tried on.
+//! The tests run on the recorded cases (see `conformance.rs`), on the models of this repository and on graphs
+//! generated from fixed seeds. Each test prints the number of models.
 
 #![expect(clippy::print_stdout, reason = "how much was tried is for people")]
 
@@ -35,7 +36,7 @@ struct Model {
     bytes: Vec<u8>,
 }
 
-/// Every model that there is to try a law on.
+/// All models available to the tests.
 fn models() -> Vec<Model> {
     let mut models: Vec<Model> = (0..400)
         .map(|seed| Model { name: format!("generated {seed}"), bytes: generate::model(seed) })
@@ -60,7 +61,7 @@ fn models() -> Vec<Model> {
     models
 }
 
-/// What is found of a model: whether it is right, and the types of its values.
+/// Result for a model: the verdict and the types of its values.
 struct Answer {
     ok: bool,
     types: Map<String, Value>,
@@ -83,7 +84,7 @@ fn message(model: &Model) -> Option<ModelProto> {
     read(model.bytes.clone().into()).ok()
 }
 
-/// The types of the values of the main graph, by name; those of nested graphs have paths with positions in them.
+/// The types of the values of the main graph, by name. Names in nested graphs are paths with positions.
 fn main_types(types: &Map<String, Value>) -> BTreeMap<&str, &Value> {
     ["inputs", "value_info", "outputs"]
         .iter()
@@ -93,7 +94,7 @@ fn main_types(types: &Map<String, Value>) -> BTreeMap<&str, &Value> {
         .collect()
 }
 
-/// Fails with the first few of the models that broke a law, or if few of `all` were of a kind that it speaks of.
+/// Fails with the first models that break a law, or if the law applied to few of `all`.
 fn hold(law: &str, tried: usize, all: usize, broken: &[String]) {
     println!("{law}: {tried} of {all} models");
     assert!(tried * 20 > all, "{law} was tried on {tried} of {all} models only");
@@ -206,7 +207,7 @@ fn numbers_for_symbols_refine_the_symbolic_answer() {
             let Some(concrete) = answer(&proto.encode_to_vec()) else { continue };
             tried += 1;
             if !concrete.ok {
-                // What an operator needs of symbols, these numbers need not give it.
+                // The numbers need not satisfy the constraints of an operator on symbols.
                 refused += 1;
                 continue;
             }

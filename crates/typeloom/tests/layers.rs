@@ -19,11 +19,11 @@ fn code_map() -> &'static [String] {
     })
 }
 
-/// Crates that own terminals, files and clocks, and only the command may need.
+/// Crates for terminals, files and clocks, which only the command may depend on.
 const OF_FACES: &[&str] =
     &["anstream", "anyhow", "clap", "env_logger", "indicatif", "memmap2", "reqwest", "tokio", "ureq"];
 
-/// What touches the world outside, in the standard library.
+/// Items of the standard library that perform input or output.
 const OUTSIDE: &[&str] =
     &["std::fs", "std::env", "std::net", "std::process", "std::time", "io::std", "File::"];
 
@@ -32,12 +32,12 @@ fn position(folder: &str) -> Option<usize> {
     code_map().iter().position(|row| row == folder)
 }
 
-/// Whether a crate is below the facade and must be free of input and output.
+/// Whether a crate is below the facade and must not perform input or output.
 fn is_core(folder: &str) -> bool {
     position(folder) < position("typeloom")
 }
 
-/// The dependencies of a crate that are crates of the workspace, by folder.
+/// Workspace crates that a crate depends on, by folder.
 fn inner<'m>(manifest: &'m Manifest, all: &'m [Manifest]) -> impl Iterator<Item = &'m str> {
     let named = |package: &String| all.iter().find(|other| other.package == *package);
     manifest.dependencies.iter().filter_map(named).map(|other| other.folder.as_str())

@@ -1,4 +1,5 @@
-//! Limits that affect verdicts, each at the limit and one past it: what a limit hides is reported, see `docs/limits.md`.
+//! Limits that affect verdicts, each tested at the limit and one past it. A result that a limit hides is
+//! reported, see `docs/limits.md`.
 
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::parse_model;
@@ -116,7 +117,7 @@ fn a_large_table_that_decides_no_shape_is_not_reported() {
     assert_eq!(codes(&text), []);
 }
 
-/// As [`picked`], with the constant given to a function.
+/// Like [`picked`], with the constant as an argument of a function.
 fn passed(count: usize) -> String {
     let items = list(count, |at| (at % 7 + 1).to_string(), ", ");
     format!(
@@ -224,7 +225,8 @@ fn loops_of_128_iterations_in_all_are_solved_one_by_one() {
     assert_eq!(type_of(&loops(9), "y8"), "float[?]");
 }
 
-/// A model with a loop whose state has `rank` axes. An iteration moves each extent one axis to the left and doubles the last.
+/// A model with a loop whose state has `rank` axes. An iteration moves each extent one axis to the left and
+/// doubles the last.
 fn moving(rank: usize) -> String {
     let ones = list(rank, |_| "1".to_owned(), ", ");
     format!(
@@ -253,7 +255,8 @@ fn a_carried_shape_is_widened_4_times() {
     assert_eq!(type_of(&moving(5), "y"), "float[]", "without a rank");
 }
 
-/// A model that takes the last item of a list, behind `count` others that only a run knows, as an extent.
+/// A model that uses the last item of a list as an extent, after `count` items that are known only at run
+/// time.
 fn behind(count: usize) -> String {
     format!(
         "<ir_version: 10, opset_import: [\"\": 21]>
@@ -273,7 +276,7 @@ fn elements_behind_64_unknown_ones_are_followed() {
     assert_eq!(type_of(&behind(65), "y"), "float[?]");
 }
 
-/// A model with `count` conditions that a run decides.
+/// A model with `count` conditions that are known only at run time.
 fn conditions(count: usize) -> String {
     let inputs = list(count, |at| format!("bool c{at}"), ", ");
     let outputs = list(count, |at| format!("y{at}"), ", ");
@@ -326,7 +329,7 @@ fn a_product_of_9_symbols_is_reported() {
     assert_eq!(type_of(&product(9), "y"), "float[1, ?]");
 }
 
-/// A model with `count` graphs inside each other.
+/// A model with `count` levels of nested graphs.
 fn nested(count: usize) -> String {
     let mut text = "y0 = Relu(x)".to_owned();
     for depth in 1..count {
@@ -350,7 +353,8 @@ fn graphs_of_a_text_nest_32_deep() {
     assert!(parse_model(&nested(33)).is_err());
 }
 
-/// As [`nested`], without the limit of the textual syntax: the graphs of one level at a time are put into those of the next.
+/// Like [`nested`], without the limit of the textual syntax: each level is inserted into the next as a
+/// message.
 fn nested_message(count: usize) -> Vec<u8> {
     let mut model = parse_model(&nested(1)).expect("the text is a model");
     for depth in 1..count {

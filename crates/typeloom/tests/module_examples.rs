@@ -1,4 +1,4 @@
-//! The examples about modules, run as tests: each asserts by its own result what it shows.
+//! Runs the module examples as tests. Each example asserts its own results.
 
 #[path = "../examples/backend_slots.rs"]
 mod backend_slots;
@@ -83,7 +83,7 @@ fn peers_learn_together_what_is_spread_over_them_and_the_same_each_time() -> Out
         "loss {loss}, {right} of {}",
         learned.samples
     );
-    // Messages come in any order, and results do not depend on it.
+    // Messages arrive in any order, and results do not depend on it.
     assert_eq!(federated::walk()?.history, learned.history);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The example `polymorphic_types`, run as a test: it asserts what it shows, and shows what is recorded.
+//! Runs the example `polymorphic_types` and compares its output with the recorded one.
 
 #[path = "../examples/polymorphic_types.rs"]
 mod example;

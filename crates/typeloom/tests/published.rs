@@ -1,4 +1,4 @@
-//! Published names stand at the top of the facade: what is written against them needs no other path.
+//! Published names are exported at the top of the facade: code written against them needs no other path.
 
 use typeloom as bb;
 use typeloom::{
@@ -44,7 +44,7 @@ fn named_slices_are_relations_of_the_published_kinds() {
     assert_eq!(names(REDUCE_AXIS), ["reduce-over"]);
 }
 
-/// A custom relation, as documents write one.
+/// A custom relation in the documented form.
 fn same(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     cx.unify(&[PortRef::Input(0), PortRef::Output(0)])
 }

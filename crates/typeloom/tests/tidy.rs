@@ -1,4 +1,5 @@
-//! What a reader of the repository can rely on: sizes, reasons, no marks of unfinished work, live links.
+//! Repository checks: size of sources, reasons for lint exceptions, no markers of unfinished work, valid
+//! links.
 
 #[expect(dead_code, reason = "shared with the other tests of the repository's shape")]
 #[path = "repository/files.rs"]
@@ -9,10 +10,10 @@ use std::path::{Path, PathBuf};
 use repository::source::{attributes, code_of};
 use repository::{files, none, read, root, rust_files, shown};
 
-/// The most lines of one source.
+/// Maximum number of lines of a source file.
 const MAX_LINES: usize = 800;
 
-/// What marks unfinished work.
+/// Macros that mark unfinished work.
 const MARKS: &[&str] = &["todo!", "unimplemented!", "dbg!"];
 
 #[test]
@@ -57,7 +58,7 @@ fn every_crate_says_what_it_is() {
     none("crates without a module doc", &silent.map(|path| shown(&path)).collect::<Vec<_>>());
 }
 
-/// The documents whose links are followed: those beside the workspace's manifest, and `docs/`.
+/// Documents whose links are checked: those next to the workspace's manifest, and `docs/`.
 fn documents() -> Vec<PathBuf> {
     let beside = std::fs::read_dir(root()).expect("the repository can be read");
     let mut documents: Vec<_> = beside.map(|entry| entry.expect("a file of the repository").path()).collect();
@@ -67,7 +68,7 @@ fn documents() -> Vec<PathBuf> {
     documents
 }
 
-/// The targets of the links in a document; code is no link.
+/// Returns the link targets in a document, without those in code.
 fn links(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut fenced = false;
@@ -76,7 +77,7 @@ fn links(text: &str) -> Vec<&str> {
         if fenced {
             continue;
         }
-        // Every other part of a line lies between backticks, but for links whose text is code.
+        // A link is outside code if an even number of backticks precedes it, which includes links with code as text.
         let targets =
             line.match_indices("](").filter(|(at, _)| line[..*at].matches('`').count().is_multiple_of(2));
         found.extend(targets.filter_map(|(at, _)| line[at + 2..].split([')', ' ']).next()));

@@ -1,6 +1,7 @@
-//! What programs that embed the runtime give it of the world outside: time, and memory across restarts.
+//! System services for programs that embed the runtime: a clock and a persistent journal.
 //!
-//! The runtime itself reads no clock and writes no file; see [`wire`](typeloom_wire) for what it does with these.
+//! The runtime itself reads no clock and writes no file; see [`wire`](typeloom_wire) for the interfaces that
+//! it uses.
 
 mod journal;
 
@@ -14,7 +15,7 @@ use typeloom_wire::clock::Clock;
 pub struct SystemClock(Instant);
 
 impl SystemClock {
-    /// A clock that begins now.
+    /// Creates a clock that starts at zero now.
     #[must_use]
     pub fn new() -> Self {
         Self(Instant::now())
@@ -37,8 +38,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// A number for this life of a peer, greater than those of earlier ones as long as the machine's date does not go back:
-/// nanoseconds since 1970.
+/// Returns an incarnation number for a peer: nanoseconds since 1970. It is greater than earlier ones as long
+/// as the machine's clock does not go back.
 #[must_use]
 pub fn incarnation() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Where the recorded cases are, and the table that a run prints.
+//! Loads the recorded cases and prints the table of a run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ impl Case {
         self.record["strict_type_ok"] != Value::Bool(false)
     }
 
-    /// What the reference infers in its strictest mode.
+    /// The types that the reference infers in its strictest mode.
     pub(crate) fn expected(&self) -> Value {
         let path = self.expected.as_ref().expect("only cases of `inference` have expectations");
         serde_json::from_slice(&std::fs::read(path).expect("the expectation is there")).expect("it is JSON")
@@ -56,7 +56,7 @@ impl Case {
         self.record["actual"].as_object().expect("every backend case says what came out")
     }
 
-    /// The folder with recorded inputs and outputs, for the cases that have one.
+    /// The folder with recorded inputs and outputs, if the case has one.
     pub(crate) fn data(&self) -> Option<&str> {
         self.record["data"].as_str()
     }
@@ -77,7 +77,7 @@ fn root() -> Option<PathBuf> {
     None
 }
 
-/// The cases of a folder, those that `TYPELOOM_OPS` asks for.
+/// The cases of a folder, filtered by `TYPELOOM_OPS`.
 pub(crate) fn list(folder: &str) -> Option<Vec<Case>> {
     let folder = root()?.join(folder);
     let text = std::fs::read_to_string(folder.join("cases.jsonl")).expect("the folder has a list of cases");
@@ -112,7 +112,7 @@ pub(crate) fn bytes_if_there(folder: &str, file: &str) -> Option<Vec<u8>> {
     std::fs::read(root()?.join(folder).join(file)).ok()
 }
 
-/// Counts by operator, and the cases that failed.
+/// Counts by operator, and the failed cases.
 pub(crate) struct Table {
     title: &'static str,
     rows: BTreeMap<String, BTreeMap<Grade, usize>>,
@@ -143,7 +143,8 @@ impl Table {
         }
     }
 
-    /// As [`Table::finish`], and fails where less is known than recorded for an operator that is not listed.
+    /// Like [`Table::finish`], and also fails if an operator that is not listed is less precise than
+    /// recorded.
     pub(crate) fn finish_exact(self, listed: &[(&str, &str)]) {
         let unlisted: Vec<String> = self
             .rows

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// How well an answer does, from best to worst.
+/// Grade of an answer, from best to worst.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Grade {
-    /// All that is recorded is there.
+    /// Equal to the recorded answer, or more precise.
     Exact,
-    /// Nothing is wrong, but a shape says less than the recorded one.
+    /// No contradiction, but a shape is less precise than the recorded one.
     LessPrecise,
-    /// An element type or constructor is unknown that is recorded.
+    /// A recorded element type or constructor is unknown.
     Untyped,
-    /// Something contradicts the recorded answer.
+    /// Some part contradicts the recorded answer.
     Wrong,
-    /// A model that is well typed was rejected, or could not be read.
+    /// A well-typed model was rejected or could not be read.
     Rejected,
 }
 
@@ -54,7 +54,7 @@ impl Verdict {
     }
 }
 
-/// An answer for a whole model against the reference's.
+/// Compares the answer for a whole model with that of the reference.
 pub(crate) fn judge_inference(ours: &Map<String, Value>, expected: &Value) -> Verdict {
     let mut verdict = Verdict::exact();
     let mut symbols = BTreeMap::new();
@@ -85,7 +85,7 @@ fn graph(
     }
 }
 
-/// The types of the outputs against those of the values that came out.
+/// Compares the types of the outputs with those of the recorded values.
 pub(crate) fn judge_outputs(ours: &Map<String, Value>, actual: &Map<String, Value>) -> Verdict {
     let mut verdict = Verdict::exact();
     let mut symbols = BTreeMap::new();
@@ -96,7 +96,7 @@ pub(crate) fn judge_outputs(ours: &Map<String, Value>, actual: &Map<String, Valu
     verdict
 }
 
-/// One inferred type against that of a value.
+/// Compares one inferred type with that of a value.
 pub(crate) fn judge_value(verdict: &mut Verdict, name: &str, ours: &Value, actual: &Value) {
     ty(verdict, &mut BTreeMap::new(), name, ours, actual);
 }
@@ -115,7 +115,7 @@ fn ty(
     if ours.is_null() || ours["k"] == "none" {
         return verdict.note(Grade::Untyped, || says("no type"));
     }
-    // What came out of an optional at run time is what is in it.
+    // The recorded value of an optional is its content.
     if ours["k"] == "opt" && expected["k"] != "opt" {
         return ty(verdict, symbols, name, &ours["of"], expected);
     }
@@ -123,7 +123,7 @@ fn ty(
         return verdict.note(Grade::Wrong, || says("another constructor"));
     }
     match expected["k"].as_str() {
-        // What came out at run time lists the type of every element.
+        // A recorded value lists the type of every element.
         Some("seq" | "opt") => match expected["of"].as_array() {
             Some(elements) => {
                 return elements.iter().for_each(|element| ty(verdict, symbols, name, &ours["of"], element));
@@ -155,7 +155,7 @@ fn ty(
             (_, Value::Null) => {}
             (Value::Number(a), Value::Number(b)) if a == b => {}
             (Value::Number(_), Value::Number(_)) => verdict.note(Grade::Wrong, || says("another extent")),
-            // A constant where the reference has a symbol says more.
+            // A constant is more precise than the reference's symbol.
             (Value::Number(_), _) => {}
             (Value::Null, Value::String(symbol)) if symbol.starts_with("unk__") => {}
             (Value::String(a), Value::String(b)) if a == b => {}

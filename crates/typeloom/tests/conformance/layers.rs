@@ -1,11 +1,11 @@
-//! Makes a model repeat itself: its nodes once more, on the same inputs and with outputs of other names.
+//! Repeats the nodes of a model on the same inputs, with renamed outputs.
 
 use std::collections::HashSet;
 
 use typeloom_onnx::messages::{ModelProto, NodeProto};
 use typeloom_onnx::prost::Message;
 
-/// The model with every node of its graph a second and third time; `None` where it has no graph.
+/// Returns the model with every node of its graph three times, or `None` if it has no graph.
 pub(crate) fn repeat(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut model = ModelProto::decode(bytes).ok()?;
     let graph = model.graph.as_mut()?;

@@ -1,4 +1,4 @@
-//! Changes to a model that must not change what is true of it.
+//! Transformations of a model with a known effect on its types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto, type_proto};
 
-/// What stands before a name that was changed.
+/// Prefix of renamed values and symbols.
 const PREFIX: &str = "q_";
 
-/// A small generator of numbers that is the same everywhere (Knuth's MMIX).
+/// Deterministic linear congruential generator (the constants of Knuth's MMIX).
 pub(crate) struct Numbers(u64);
 
 impl Numbers {
@@ -23,14 +23,14 @@ impl Numbers {
     }
 }
 
-/// Whether the nodes of a graph can stand in another order.
+/// Result of reordering the nodes of a graph.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shuffle {
     Done,
     Impossible,
 }
 
-/// Puts the nodes of the main graph into another order in which every value is made before it is read.
+/// Reorders the nodes of the main graph randomly, keeping every definition before its uses.
 pub(crate) fn shuffle(model: &mut ModelProto, seed: u64) -> Shuffle {
     let Some(graph) = model.graph.as_mut() else { return Shuffle::Impossible };
     let nodes = std::mem::take(&mut graph.node);
@@ -76,7 +76,7 @@ pub(crate) fn shuffle(model: &mut ModelProto, seed: u64) -> Shuffle {
     Shuffle::Done
 }
 
-/// Every name that a node, or a graph in it, reads.
+/// Collects the names that a node, and the graphs in it, read.
 fn mentioned<'m>(node: &'m NodeProto, names: &mut BTreeSet<&'m str>) {
     names.extend(node.input.iter().map(String::as_str));
     for attribute in &node.attribute {
@@ -98,7 +98,7 @@ fn every_graph(graph: &mut GraphProto, change: &mut impl FnMut(&mut GraphProto))
     }
 }
 
-/// Gives every value of the main graph and the graphs in it another name.
+/// Renames every value of the main graph and of its nested graphs.
 pub(crate) fn rename_values(model: &mut ModelProto) {
     let Some(graph) = model.graph.as_mut() else { return };
     let rename = |name: &mut String| {
@@ -175,7 +175,7 @@ pub(crate) fn is_plain(model: &ModelProto) -> bool {
     plain
 }
 
-/// Gives every symbol another name.
+/// Renames every symbol.
 pub(crate) fn rename_symbols(model: &mut ModelProto) {
     every_dim(model, &mut |dim| {
         if let Some(dimension::Value::DimParam(name)) = dim
@@ -186,7 +186,7 @@ pub(crate) fn rename_symbols(model: &mut ModelProto) {
     });
 }
 
-/// An answer with every value and symbol renamed.
+/// Returns an answer with every value and symbol renamed.
 pub(crate) fn renamed(types: &Map<String, Value>) -> Map<String, Value> {
     let list = |list: &Value| -> Value {
         let entries = list.as_object().into_iter().flatten();
@@ -247,7 +247,7 @@ fn renamed_dim(text: &str) -> String {
     out
 }
 
-/// Puts numbers in the place of the symbols that inputs of the main graph declare.
+/// Replaces the symbols that inputs of the main graph declare by numbers.
 pub(crate) fn substitute(model: &mut ModelProto, numbers: &[i64]) -> BTreeMap<String, i64> {
     let mut names = BTreeSet::new();
     for info in model.graph.iter_mut().flat_map(|graph| &mut graph.input) {
@@ -273,7 +273,7 @@ pub(crate) fn substitute(model: &mut ModelProto, numbers: &[i64]) -> BTreeMap<St
     symbols
 }
 
-/// Takes out every declared type but those of the inputs of the main graph and of nested graphs.
+/// Removes every declared type except those of the inputs of the main graph and of nested graphs.
 pub(crate) fn strip(model: &mut ModelProto) {
     if let Some(graph) = model.graph.as_mut() {
         every_graph(graph, &mut |graph| {

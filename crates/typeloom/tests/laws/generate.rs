@@ -1,4 +1,4 @@
-//! Graphs of a few dozen nodes over symbolic shapes, from a seed.
+//! Graphs of a few dozen nodes over symbolic shapes, generated from a seed.
 
 use std::fmt::Write as _;
 
@@ -6,13 +6,13 @@ use typeloom_onnx::text::model_bytes as model_from_text;
 
 use crate::change::Numbers;
 
-/// A value of rank 2 or 3 that was made: its name and how many axes it has.
+/// A generated value of rank 2 or 3.
 struct Made {
     name: String,
     rank: usize,
 }
 
-/// The bytes of a model. Most are right; an operator may refuse its inputs.
+/// Generates the bytes of a model. Most models are well typed; an operator may reject its inputs.
 pub(crate) fn model(seed: u64) -> Vec<u8> {
     let mut numbers = Numbers::new(seed);
     let mut values = vec![
@@ -61,7 +61,7 @@ g (float[N, S, 4] a, float[N, 1, 4] b, float[S, 4] c) => ({last})
     model_from_text(&text).unwrap_or_else(|error| panic!("{text}\n{error}"))
 }
 
-/// The position of some value, of a rank if one is given.
+/// Returns the position of a random value, of the given rank if there is one.
 fn pick(numbers: &mut Numbers, values: &[Made], rank: Option<usize>) -> usize {
     let fits: Vec<usize> =
         (0..values.len()).filter(|at| rank.is_none_or(|rank| values[*at].rank == rank)).collect();

@@ -1,15 +1,15 @@
-//! Whether one answer says at least what another says, and nothing else.
+//! Refinement between two answers: equal or more precise, without contradiction.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use typeloom_solver::dim::Dims;
 
-/// The first difference, in words.
+/// Description of the first difference.
 #[derive(Debug)]
 pub(crate) struct Difference(pub(crate) String);
 
-/// Whether `fine` says all that `coarse` says, with numbers in the place of symbols.
+/// Checks that `fine` is at least as precise as `coarse` after substituting numbers for symbols.
 pub(crate) fn refines(
     fine: &Map<String, Value>,
     coarse: &Map<String, Value>,
@@ -61,7 +61,7 @@ fn ty(fine: &Value, coarse: &Value, symbols: &BTreeMap<String, i64>) -> Result<(
             (Some(_), None) => return Err("an extent is lost"),
             (Some(_) | None, _) => {}
         }
-        // An expression of symbols that are not given numbers may stay, or become a number.
+        // An expression over symbols without a number may remain or become a number.
         if said.is_none() && coarse.is_string() && fine.is_null() {
             return Err("an expression is lost");
         }
@@ -69,7 +69,7 @@ fn ty(fine: &Value, coarse: &Value, symbols: &BTreeMap<String, i64>) -> Result<(
     Ok(())
 }
 
-/// The number that an extent is, if it is one with these numbers for symbols.
+/// Evaluates a dim with these numbers for symbols, if possible.
 fn number(dim: &Value, symbols: &BTreeMap<String, i64>) -> Option<i64> {
     let text = match dim {
         Value::Number(number) => return number.as_i64(),

@@ -1,4 +1,4 @@
-//! The repository as data for the tests that hold its shape: files, masked sources, manifests.
+//! Access to the files of the repository for tests of its structure: paths, masked sources, manifests.
 
 pub(crate) mod manifest;
 pub(crate) mod source;
@@ -6,13 +6,13 @@ pub(crate) mod source;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder that holds `crates/`.
+/// The folder that contains `crates/`.
 pub(crate) fn root() -> &'static Path {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
     root.expect("a package lies two folders below the workspace")
 }
 
-/// The files below a folder with this extension, sorted; build products and recorded data are left out.
+/// Lists the files below a folder with this extension, sorted, without build products and recorded data.
 pub(crate) fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![root().join(folder)];
@@ -33,7 +33,6 @@ pub(crate) fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// All Rust sources.
 pub(crate) fn rust_files() -> Vec<PathBuf> {
     let files: Vec<_> =
         ["crates", "bench", "engines", "fuzz"].iter().flat_map(|folder| files(folder, "rs")).collect();
@@ -41,17 +40,16 @@ pub(crate) fn rust_files() -> Vec<PathBuf> {
     files
 }
 
-/// The text of a file.
 pub(crate) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A path as people write it: from the root of the repository on.
+/// Formats a path relative to the root of the repository.
 pub(crate) fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
-/// Fails with all findings at once.
+/// Panics with all findings, if there are any.
 pub(crate) fn none(what: &str, findings: &[String]) {
     assert!(findings.is_empty(), "{what}:\n  {}", findings.join("\n  "));
 }

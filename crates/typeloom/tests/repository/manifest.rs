@@ -1,21 +1,19 @@
-//! The dependencies that a manifest lists.
+//! Dependencies listed in a Cargo manifest.
 //!
-//! Reads the part of TOML that manifests here are written in, line by line. What it cannot judge (a
-//! renamed package, a dotted table) it refuses, so that no dependency goes unseen.
+//! Parses, line by line, the subset of TOML that the manifests of this workspace use. The parser rejects
+//! other forms (a renamed package, a dotted table), so that it never misses a dependency.
 
 use super::{files, read, shown};
 
-/// A crate of the workspace.
 pub(crate) struct Manifest {
-    /// The folder's name below `crates/`.
+    /// Name of the folder below `crates/`.
     pub(crate) folder: String,
-    /// The package's name.
     pub(crate) package: String,
-    /// Packages that it is built from; those that only its tests need are left out.
+    /// Dependencies of the package without dev-dependencies.
     pub(crate) dependencies: Vec<String>,
 }
 
-/// The manifests of all crates, by folder.
+/// Reads the manifests of all crates, sorted by folder.
 pub(crate) fn all() -> Vec<Manifest> {
     let manifests: Vec<_> =
         files("crates", "toml").into_iter().filter(|path| path.ends_with("Cargo.toml")).collect();
@@ -30,7 +28,7 @@ pub(crate) fn all() -> Vec<Manifest> {
         .collect()
 }
 
-/// The name and dependencies of a manifest, or the line that cannot be judged.
+/// Returns the name and dependencies of a manifest, or the first unsupported line.
 fn parse(text: &str) -> Result<Manifest, String> {
     let mut section = String::new();
     let mut manifest = Manifest { folder: String::new(), package: String::new(), dependencies: Vec::new() };

@@ -1,6 +1,6 @@
-//! Rust sources without what is not code.
+//! Scanner for Rust sources that separates code from comments and literals.
 
-/// The source with comments and the insides of literals replaced by spaces; lines stay where they are.
+/// Replaces comments and the contents of literals by spaces; line numbers do not change.
 pub(crate) fn code_of(source: &str) -> String {
     let bytes = source.as_bytes();
     let mut code = Vec::with_capacity(bytes.len());
@@ -14,7 +14,7 @@ pub(crate) fn code_of(source: &str) -> String {
     String::from_utf8_lossy(&code).into_owned()
 }
 
-/// How many bytes of what stands at `at` are code, and where it ends.
+/// Scans the token at `at`: returns the number of its bytes that are code, and its end.
 fn token(bytes: &[u8], at: usize) -> (usize, usize) {
     let rest = &bytes[at..];
     let in_word = at > 0 && is_word(bytes[at - 1]);
@@ -67,7 +67,7 @@ fn block_comment(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// The insides of all attributes, with the line where each begins.
+/// Returns the contents of all attributes with their first lines.
 pub(crate) fn attributes(code: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices('#') {

@@ -5,8 +5,9 @@
 //! then for each record:  length: u32   check of the length: u32   check of the record: 16 bytes   the record
 //! ```
 //!
-//! The checks are the first bytes of BLAKE3 digests. A last record that is not whole was being written when the process or the
-//! machine stopped: it is dropped. Any other mistake is damage, and an error: a record that was acknowledged may be behind it.
+//! The checks are prefixes of BLAKE3 digests. An incomplete last record is the result of a process or machine
+//! that stopped during a write, and is dropped. Any other mismatch is an error, because an acknowledged
+//! record may follow it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -15,20 +16,20 @@ use std::path::{Path, PathBuf};
 use typeloom_wire::journal::{Journal, JournalError};
 
 const MAGIC: [u8; 8] = *b"TLWJ\x01\0\0\0";
-/// The bytes in front of a record.
+/// Number of bytes in front of a record.
 const HEADER: usize = 24;
 
-/// What a record outlives.
+/// Event that an acknowledged record survives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Durability {
-    /// The end of the process, however it comes.
+    /// Any end of the process.
     Process,
-    /// The end of the machine's power as well: every record is on the device before it counts.
+    /// Also a power failure: a record is acknowledged after it is written to the device.
     #[default]
     Machine,
 }
 
-/// A journal in a file, which nobody else writes to meanwhile.
+/// A journal in a file that is locked against other writers.
 #[derive(Debug)]
 pub struct FileJournal {
     file: File,
@@ -37,43 +38,44 @@ pub struct FileJournal {
     records: Vec<Vec<u8>>,
 }
 
-/// Why a file is not opened as a journal.
+/// Error of opening a file as a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenJournalError {
-    /// The file cannot be read or made.
+    /// The file cannot be read or created.
     #[error("{path}: {error}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// The error of the operating system.
         error: io::Error,
     },
-    /// Another process has it, or this one has it already.
+    /// The file is locked by another process, or already open in this one.
     #[error("{path}: the journal is in use")]
     InUse {
-        /// The file.
+        /// Path of the file.
         path: String,
     },
-    /// The file is something else.
+    /// The file is not a journal.
     #[error("{path}: this is no journal")]
     NotAJournal {
-        /// The file.
+        /// Path of the file.
         path: String,
     },
-    /// Bytes were changed or lost, other than by a process that ended while it wrote.
+    /// Bytes were changed or lost for a reason other than an interrupted write.
     #[error("{path}: the journal is damaged at byte {at}")]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Where.
+        /// Offset of the damage in bytes.
         at: usize,
     },
 }
 
 impl FileJournal {
-    /// Opens a journal, or begins one.
+    /// Opens a journal, or creates one.
     ///
     /// # Errors
+    ///
     /// [`OpenJournalError`].
     pub fn open(path: &Path, durability: Durability) -> Result<Self, OpenJournalError> {
         let shown = || path.display().to_string();
@@ -94,7 +96,7 @@ impl FileJournal {
         Ok(journal)
     }
 
-    /// Drops what was being written, and writes the beginning where there is none.
+    /// Truncates an incomplete record and writes the header of a new file.
     fn begin(&mut self, end: usize, len: usize) -> io::Result<()> {
         if end < len {
             self.file.set_len(end as u64)?;
@@ -117,7 +119,7 @@ impl FileJournal {
 
 impl Journal for FileJournal {
     fn records(&mut self) -> Result<Vec<Vec<u8>>, JournalError> {
-        // An endpoint asks once, when it is opened.
+        // An endpoint reads the records once, when it opens the journal.
         Ok(std::mem::take(&mut self.records))
     }
 
@@ -134,7 +136,7 @@ impl Journal for FileJournal {
         let new = self.path.with_added_extension("new");
         let mut replace = || {
             records.iter().try_for_each(|record| put(&mut bytes, record))?;
-            // Locked before it has the name, so that nobody else can open it in between.
+            // Locked before the rename, so that no other process can open it in between.
             let mut file = locked(&new, true)?;
             file.write_all(&bytes)?;
             if self.durability == Durability::Machine {
@@ -163,7 +165,7 @@ fn locked(path: &Path, truncated: bool) -> Result<File, TryLockError> {
     Ok(file)
 }
 
-/// That the folder knows the file.
+/// Flushes the directory entry of the file.
 fn sync_folder(path: &Path, durability: Durability) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     match (durability, folder) {
@@ -184,7 +186,7 @@ fn put(out: &mut Vec<u8>, record: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The records, and where the last of them ends; the place of the damage where there is some.
+/// Decodes the records and the end of the last complete one. The error is the offset of the damage.
 fn read(bytes: &[u8]) -> Result<(Vec<Vec<u8>>, usize), usize> {
     if bytes.len() < MAGIC.len() && MAGIC.starts_with(bytes) {
         return Ok((Vec::new(), 0));
@@ -197,14 +199,14 @@ fn read(bytes: &[u8]) -> Result<(Vec<Vec<u8>>, usize), usize> {
         let (len, checks) = header.split_at(4);
         let is_torn = || bytes[at..].iter().all(|byte| *byte == 0);
         if blake3::hash(len).as_bytes()[..4] != checks[..4] {
-            // After a loss of power a file can end in zeros that were never written.
+            // After a power failure a file can end in zeros that were never written.
             return if is_torn() { Ok((records, at)) } else { Err(at) };
         }
         let len = u32::from_le_bytes([len[0], len[1], len[2], len[3]]) as usize;
         let Some(record) = bytes[at + HEADER..].get(..len) else { return Ok((records, at)) };
         let end = at + HEADER + len;
         if blake3::hash(record).as_bytes()[..16] != checks[4..] {
-            // So can a record that was made longer before it was written; it is the last one then.
+            // A file can also be extended before the last record is written.
             return if end == bytes.len() { Ok((records, at)) } else { Err(at) };
         }
         records.push(record.to_vec());
