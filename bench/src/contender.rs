@@ -1,8 +1,8 @@
-//! The contenders, each a process of its own that answers one request after the other.
+//! Contender processes, each of which answers one request at a time.
 //!
-//! A process per contender keeps a crash, a hang or a leak of one from the numbers of the others, and memory
-//! is read where it was used. **Invariant:** a process that was too slow or died is never asked again; the
-//! next request starts a new one.
+//! Separate processes isolate the results from crashes, hangs and leaks of other contenders, and allow memory
+//! to be measured per contender. **Invariant:** a process that timed out or died receives no further
+//! requests; the next request starts a new one.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -15,22 +15,20 @@ use anyhow::{Context, Result, bail};
 
 use crate::python;
 
-/// Who is measured.
+/// The measured implementations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contender {
-    /// This project.
     Typeloom,
-    /// The ONNX reference, from Python.
+    /// The ONNX reference, called from Python.
     Reference,
     /// The Rust peer with its loader.
     Peer,
 }
 
 impl Contender {
-    /// All, in the order of the columns.
+    /// All contenders in the order of the columns.
     pub const ALL: [Self; 3] = [Self::Typeloom, Self::Reference, Self::Peer];
 
-    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Typeloom => "typeloom",
@@ -57,28 +55,27 @@ impl Contender {
     }
 }
 
-/// What the system's allocator does with pages that a request no longer needs.
+/// Behaviour of the system's allocator on pages that a request no longer needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pages {
-    /// It keeps them for the next request.
+    /// Keeps them for the next request.
     Kept,
-    /// It gives them back when it sees fit.
+    /// Default: returns them at the allocator's discretion.
     Returned,
 }
 
-/// Left alone, the GNU allocator keeps what small requests free and returns what large ones free, and then large
-/// models alone pay for new pages in every run.
+/// By default, the GNU allocator keeps the pages of small requests and returns those of large ones, so only
+/// large models would pay for new pages in every run.
 const KEEP_PAGES: [(&str, &str); 2] =
     [("MALLOC_MMAP_MAX_", "0"), ("MALLOC_TRIM_THRESHOLD_", "18446744073709551615")];
 
-/// What one request came to.
+/// Result of one request.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// It was answered.
     Answer(Answer),
-    /// It was answered by a refusal of the model.
+    /// The model was rejected, with the message.
     Refused(String),
-    /// It took longer than allowed.
+    /// The request exceeded its time limit.
     TooSlow,
     /// The process ended.
     Crashed,
@@ -89,18 +86,17 @@ pub enum Outcome {
 pub struct Answer {
     /// From the request's file or bytes to the answer.
     pub time: Duration,
-    /// The most memory the process held so far, in bytes.
+    /// Peak memory of the process so far, in bytes.
     pub peak: u64,
-    /// What it held before its first request.
+    /// Memory before the first request, in bytes.
     pub idle: u64,
 }
 
-/// A running contender.
 pub struct Server {
     process: Child,
     requests: ChildStdin,
     replies: Receiver<String>,
-    /// What the contender calls itself.
+    /// Name and version that the contender reports.
     pub version: String,
 }
 
@@ -129,7 +125,8 @@ impl Server {
         Ok(server)
     }
 
-    /// One request; after anything but an answer or a refusal the server is of no further use.
+    /// Sends one request. After any result except an answer or a rejection, the server must not be used
+    /// again.
     pub fn ask(&mut self, method: &str, model: &Path, limit: Duration) -> Outcome {
         let request = format!("{method}\t{}\n", model.display());
         if self.requests.write_all(request.as_bytes()).and_then(|()| self.requests.flush()).is_err() {
@@ -145,7 +142,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Both fail only where the process is gone already.
+        // Both calls fail only if the process has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

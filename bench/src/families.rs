@@ -1,7 +1,7 @@
-//! The catalogue of what is measured: families of models, each with cases of growing size.
+//! Catalogue of the measured models: families with cases of growing size.
 //!
-//! A case is a file that exists or a model that is written for the measurement; every generated model is valid
-//! and well typed, and says of its values only what its inputs and outputs say.
+//! A case is an existing file or a generated model. Every generated model is valid and well typed, and
+//! declares the types of its inputs and outputs only.
 
 mod control;
 mod flat;
@@ -15,12 +15,11 @@ use std::path::PathBuf;
 use crate::model::{Graph, envelope, open_graph};
 use crate::wire::Message;
 
-/// How much of the catalogue to run.
+/// Selection of cases.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// Small sizes: minutes.
     Quick,
-    /// Every size.
     Full,
 }
 
@@ -34,33 +33,30 @@ impl Scale {
     }
 }
 
-/// Models that differ in size only, or that come from one place.
+/// Models that differ in size only, or that have a common origin.
 pub struct Family {
-    /// The word for `--only`.
+    /// The name for `--only`.
     pub name: &'static str,
-    /// What its models look like; the heading of its table explains itself with this.
+    /// Description of the models for the heading of the table.
     pub about: &'static str,
-    /// What the size of a case counts, if cases differ in size only.
+    /// Unit of the size, if cases differ in size only.
     pub size: Option<&'static str>,
     /// The cases, smallest first.
     pub cases: fn(Scale) -> io::Result<Vec<Case>>,
 }
 
-/// One model to measure.
 pub struct Case {
-    /// The row's name.
     pub name: String,
-    /// What grows along the family.
+    /// The varied size of the family.
     pub size: Option<u64>,
-    /// Where the model comes from.
+    /// Origin of the model.
     pub model: Model,
 }
 
-/// Where a model comes from.
+/// Origin of a model.
 pub enum Model {
-    /// A file.
     Stored(PathBuf),
-    /// Written for the measurement; the writer returns the number of nodes.
+    /// Generated for the measurement; the function returns the number of nodes.
     Made(fn(u64, &mut dyn Write) -> io::Result<u64>),
 }
 
@@ -128,7 +124,7 @@ fn made(sizes: Vec<u64>, write: fn(u64, &mut dyn Write) -> io::Result<u64>) -> i
     Ok(sizes.into_iter().map(case).collect())
 }
 
-/// Writes a whole model; the answer is the number of nodes of its graph.
+/// Writes a whole model and returns the number of nodes of its graph.
 fn write_model(out: &mut dyn Write, functions: &[Message], graph: &Graph) -> io::Result<u64> {
     let body = graph.encoded().as_bytes();
     out.write_all(envelope(functions).as_bytes())?;
@@ -137,7 +133,7 @@ fn write_model(out: &mut dyn Write, functions: &[Message], graph: &Graph) -> io:
     Ok(graph.nodes())
 }
 
-/// A number with its thousands set apart.
+/// Formats a number with separators between its thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> = digits

@@ -1,4 +1,5 @@
-//! The machine that measured, in words: what a reader needs to judge the numbers, and nothing that names it.
+//! Description of the measuring machine: the properties that affect the numbers, without any that identify
+//! it.
 
 use std::{env, fs, thread};
 

@@ -29,29 +29,29 @@ mod serve;
 mod targets;
 mod wire;
 
-/// Time typeloom beside the ONNX reference and a Rust peer.
+/// Compare the speed of typeloom with the ONNX reference and a Rust peer.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// Small sizes and few runs; prints the report and leaves the file alone unless `--output` is given
+    /// Small sizes and few runs; prints the report and writes no file unless `--output` is given
     #[arg(long)]
     quick: bool,
     /// One family only; may be given several times
     #[arg(long, value_name = "FAMILY")]
     only: Vec<String>,
-    /// Where the report goes [default: ../docs/PERFORMANCE.md]
+    /// Path of the report [default: ../docs/PERFORMANCE.md]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Runs at most, of each column on each model
+    /// Maximum number of runs of each column on each model
     #[arg(long)]
     runs: Option<usize>,
-    /// Seconds that one run may take
+    /// Time limit of one run in seconds
     #[arg(long, default_value_t = LIMIT)]
     limit: u64,
 }
 
-/// Seconds that one run may take, unless the command says otherwise.
+/// Default of `--limit` in seconds.
 const LIMIT: u64 = 60;
 
 #[derive(Subcommand)]
@@ -91,7 +91,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     }
     let text = report::document(&command(arguments), &bench.versions, &measured);
     println!("{text}");
-    // A part is no report of the whole.
+    // A partial run must not overwrite the full report.
     let whole = !arguments.quick && arguments.only.is_empty();
     let standard = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/PERFORMANCE.md"));
     if let Some(output) = arguments.output.clone().or(whole.then_some(standard)) {
@@ -124,7 +124,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Family>> {
     Ok(FAMILIES.iter().filter(wanted).collect())
 }
 
-/// The command as a reader would repeat it; paths are left out.
+/// The command to repeat the run, without paths.
 fn command(arguments: &Arguments) -> String {
     let mut command = String::from("cargo run --release");
     let mut words = Vec::new();
@@ -133,7 +133,7 @@ fn command(arguments: &Arguments) -> String {
     }
     words.extend(arguments.only.iter().map(|family| format!("--only {family}")));
     words.extend(arguments.runs.map(|runs| format!("--runs {runs}")));
-    // What is too slow depends on it.
+    // The limit determines which runs are too slow.
     words.extend((arguments.limit != LIMIT).then(|| format!("--limit {}", arguments.limit)));
     if !words.is_empty() {
         command.push_str(" -- ");

@@ -1,7 +1,8 @@
-//! Measuring: every method on every case, interleaved, so that what disturbs the machine disturbs all alike.
+//! Interleaved measurement of every method on every case, so that disturbances of the machine affect all
+//! methods equally.
 //!
-//! The first round warms up and counts only if nothing else does. A method stops early on a case when its time
-//! is spent, and is left out of larger cases of a family once it was too slow or crashed.
+//! The first round is a warm-up and counts only if it is the only one. A method stops on a case when its time
+//! budget is spent. After a timeout or crash it is left out of the larger cases of the family.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -17,7 +18,7 @@ use crate::wire::count_nodes;
 
 /// One timed column of the report.
 pub struct Method {
-    /// Who answers.
+    /// The contender that answers.
     pub contender: Contender,
     /// The request's first word.
     pub word: &'static str,
@@ -34,70 +35,66 @@ pub static METHODS: [Method; 5] = [
     Method { contender: Contender::Peer, word: "file", title: "peer, file" },
 ];
 
-/// What a method came to on a case.
+/// Result of a method on a case.
 #[derive(Clone, Debug)]
 pub enum Timing {
-    /// The median of so many runs.
+    /// The median and the number of runs.
     Median(Duration, usize),
-    /// The model was refused, with the first message.
+    /// The model was rejected, with the first message.
     Refused(String),
-    /// One run took longer than the limit.
+    /// One run exceeded the limit.
     TooSlow,
-    /// The process died.
     Crashed,
-    /// A smaller case was too slow or a crash.
+    /// A smaller case timed out or crashed.
     LeftOut,
-    /// The contender is not there.
+    /// The contender is not available.
     Absent,
 }
 
-/// What a case took of a new process.
+/// Cost of a case in a new process.
 #[derive(Clone, Copy, Debug)]
 pub struct Fresh {
-    /// What it held at most over what it held before, in bytes.
+    /// Peak memory minus the memory before the request, in bytes.
     pub held: u64,
-    /// Its time, new pages included.
+    /// Time, including the cost of new pages.
     pub time: Duration,
 }
 
 /// One row of the report.
 pub struct Row {
-    /// The case's name.
     pub name: String,
-    /// What grows along the family.
+    /// The varied size of the family.
     pub size: Option<u64>,
-    /// Bytes of the model's file.
+    /// Size of the model file in bytes.
     pub file: u64,
-    /// Nodes, where the bench wrote them or the main graph holds them.
+    /// Number of nodes that the generator wrote, or else of the main graph.
     pub nodes: u64,
-    /// One for each of `METHODS`.
+    /// One entry for each of `METHODS`.
     pub times: Vec<Timing>,
-    /// One for each of `Contender::ALL`.
+    /// One entry for each of `Contender::ALL`.
     pub fresh: Vec<Option<Fresh>>,
 }
 
-/// How to measure.
+/// Parameters of a measurement.
 pub struct Plan {
-    /// Which cases.
     pub scale: Scale,
-    /// Runs at most, of each method on each case.
+    /// Maximum number of runs of each method on each case.
     pub runs: usize,
-    /// The longest a run may take.
+    /// Time limit of a run.
     pub limit: Duration,
     /// Time after which a method gets no further runs on a case.
     pub budget: Duration,
 }
 
-/// The running contenders.
 pub struct Bench {
     plan: Plan,
     servers: Vec<Option<Server>>,
-    /// What each contender calls itself, or why it is not there.
+    /// Name and version that each contender reports, or the reason why it is not available.
     pub versions: Vec<(Contender, Result<String, String>)>,
 }
 
 impl Bench {
-    /// Starts every contender once; one that does not start leaves its columns empty.
+    /// Starts every contender once; the columns of one that does not start remain empty.
     pub fn new(plan: Plan) -> Self {
         let mut versions = Vec::new();
         let mut servers = Vec::new();
@@ -163,8 +160,8 @@ impl Bench {
         Some(outcome)
     }
 
-    /// What new processes that have answered a small model take for this one, by the contender's first method,
-    /// where that came to an answer: the median of three for typeloom, one for the others.
+    /// Measures this model in new processes that have answered a small model, with the contender's first
+    /// method, if that succeeded: the median of three for typeloom, one for the others.
     fn fresh(&self, contender: Contender, placed: &Placed, times: &[Timing]) -> Option<Fresh> {
         let (method, timing) = METHODS.iter().zip(times).find(|(method, _)| method.contender == contender)?;
         let Timing::Median(..) = timing else { return None };
@@ -193,10 +190,10 @@ fn position(contender: Contender) -> usize {
     Contender::ALL.iter().position(|it| *it == contender).expect("ALL holds every contender")
 }
 
-/// The size of the model that a process answers before its memory is measured.
+/// Size of the model that a process answers before its memory is measured.
 const SMALL: u64 = 4;
 
-/// A case as a file in a folder of its own, which goes with it: contenders may write beside the model.
+/// A case as a file in a temporary folder, removed on drop. A contender may write files next to the model.
 struct Placed {
     folder: PathBuf,
     nodes: u64,
@@ -232,7 +229,7 @@ impl Placed {
         self.folder.join("model.onnx")
     }
 
-    /// A model of the same family that is hardly there; only generated families have one.
+    /// A minimal model of the same family; only generated families have one.
     fn small(&self) -> PathBuf {
         self.folder.join("small.onnx")
     }
@@ -240,16 +237,16 @@ impl Placed {
 
 impl Drop for Placed {
     fn drop(&mut self) {
-        // It fails only where the folder is gone already.
+        // Fails only if the folder is already removed.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Where all of a case's runs so far took less than this with every method, there are more of them: medians of a few runs of some
-/// microseconds say what the machine did before.
+/// A case gets additional runs if its runs took less than this with every method: a median of few runs of
+/// some microseconds depends on the previous state of the machine.
 const SHORT: Duration = Duration::from_millis(50);
 
-/// How many times as many, at most.
+/// Maximum factor of additional runs.
 const SHORT_RUNS: usize = 8;
 
 /// The runs of one method on one case.
@@ -286,7 +283,7 @@ impl Runs {
     }
 }
 
-/// The middle one, or the lower of the two in the middle.
+/// The median, or the lower of the two middle values.
 fn median(times: &mut [Duration]) -> Option<Duration> {
     times.sort_unstable();
     times.get(times.len().checked_sub(1)? / 2).copied()

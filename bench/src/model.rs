@@ -1,6 +1,7 @@
-//! ONNX messages as the generated families need them: graphs, nodes, declared tensors, constants, functions.
+//! Writer for the ONNX messages of generated families: graphs, nodes, declared tensors, constants, functions.
 //!
-//! A graph is encoded while it is built, so that a model of a million nodes costs its own size.
+//! A graph is encoded while it is built, so memory use is the encoded size also for a model of a million
+//! nodes.
 
 use crate::wire::{Message, fields};
 
@@ -11,24 +12,18 @@ const IR_VERSION: i64 = 8;
 /// The domain of generated functions.
 pub const FUNCTIONS: &str = "bench";
 
-/// Element types, with ONNX's numbers.
+/// Element types with their ONNX numbers.
 #[derive(Clone, Copy)]
 pub enum Element {
-    /// 32-bit floating point.
     Float = 1,
-    /// 64-bit signed integers.
     Int64 = 7,
-    /// Truth values.
     Bool = 9,
 }
 
 /// An attribute of a node.
 pub enum Attribute<'a> {
-    /// One integer.
     Int(&'a str, i64),
-    /// Several integers.
     Ints(&'a str, &'a [i64]),
-    /// A nested graph.
     Graph(&'a str, &'a Graph),
 }
 
@@ -65,14 +60,13 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// An empty graph.
     pub fn new(name: &str) -> Self {
         let mut body = Message::default();
         body.text(2, name);
         Self { body, nodes: 0 }
     }
 
-    /// A node with one output, named after it, of the standard domain.
+    /// Adds a node of the standard domain with one output and the name of that output.
     pub fn node(&mut self, op: &str, inputs: &[&str], output: &str, attributes: &[Attribute]) {
         self.body.message(1, &node("", op, inputs, output, attributes));
         self.nodes += 1;
@@ -83,54 +77,53 @@ impl Graph {
         }
     }
 
-    /// A call of a generated function.
+    /// Adds a call of a generated function.
     pub fn call(&mut self, function: &str, input: &str, output: &str) {
         self.body.message(1, &node(FUNCTIONS, function, &[input], output, &[]));
         self.nodes += 1;
     }
 
-    /// A declared input; a dim that is not a number is a symbol.
+    /// Declares an input; a dim that is not a number is a symbol.
     pub fn input(&mut self, name: &str, element: Element, dims: &[&str]) {
         self.body.message(11, &value(name, element, dims));
     }
 
-    /// A declared output; a dim that is not a number is a symbol.
+    /// Declares an output; a dim that is not a number is a symbol.
     pub fn output(&mut self, name: &str, element: Element, dims: &[&str]) {
         self.body.message(12, &value(name, element, dims));
     }
 
-    /// An output that only has a name, as the branches of control flow may leave it.
+    /// Adds an output without a type, which is valid for branches of control flow.
     pub fn bare_output(&mut self, name: &str) {
         let mut value = Message::default();
         value.text(1, name);
         self.body.message(12, &value);
     }
 
-    /// A constant of floats, all one half.
+    /// Adds a constant of floats, all 0.5.
     pub fn floats(&mut self, name: &str, dims: &[i64]) {
         let count =
             usize::try_from(dims.iter().product::<i64>()).expect("dims of a constant are not negative");
         self.body.message(5, &tensor(name, Element::Float, dims, &0.5f32.to_le_bytes().repeat(count)));
     }
 
-    /// A constant of integers: a scalar if `dims` is empty.
+    /// Adds a constant of integers: a scalar if `dims` is empty.
     pub fn ints(&mut self, name: &str, dims: &[i64], values: &[i64]) {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.body.message(5, &tensor(name, Element::Int64, dims, &bytes));
     }
 
-    /// The nodes, those of nested graphs included.
+    /// Number of nodes, including nested graphs.
     pub fn nodes(&self) -> u64 {
         self.nodes
     }
 
-    /// The encoded graph.
     pub fn encoded(&self) -> &Message {
         &self.body
     }
 }
 
-/// A function of one input `x` and one output `y`; `build` records its nodes.
+/// Builds a function with one input `x` and one output `y`; `build` records its nodes.
 pub fn function(name: &str, build: impl FnOnce(&mut Graph)) -> Message {
     let mut body = Graph::new("");
     build(&mut body);
@@ -146,7 +139,7 @@ pub fn function(name: &str, build: impl FnOnce(&mut Graph)) -> Message {
     function
 }
 
-/// Everything of a model but its graph.
+/// Encodes a model without its graph.
 pub fn envelope(functions: &[Message]) -> Message {
     let mut model = Message::default();
     model.int(1, IR_VERSION);
@@ -158,14 +151,14 @@ pub fn envelope(functions: &[Message]) -> Message {
     model
 }
 
-/// Tag and length of the model's graph, which the caller writes afterwards.
+/// Encodes the tag and length of the model's graph. The caller writes the graph afterwards.
 pub fn open_graph(length: usize) -> Message {
     let mut head = Message::default();
     head.open(7, length);
     head
 }
 
-/// A tensor of the main graph without its payload, as a field of the graph: what goes before `payload` bytes.
+/// Encodes a tensor field of the main graph up to its payload of `payload` bytes.
 pub fn open_tensor(name: &str, element: Element, dims: &[i64], payload: usize) -> Message {
     let mut head = tensor_head(name, element, dims);
     head.open(9, payload);

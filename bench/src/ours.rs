@@ -1,18 +1,18 @@
-//! typeloom, as the bench calls it: a mapped file in, a verdict out.
+//! The interface of the bench to typeloom: checks a memory-mapped file.
 
 use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-/// What it calls itself.
+/// Name and version for the report.
 pub const VERSION: &str = concat!("typeloom ", env!("CARGO_PKG_VERSION"));
 
-/// Checks the model in a file, shapes included; the error says what is wrong with the model.
+/// Checks the model in a file, shapes included. Problems of the model are returned as the error.
 pub fn check_file(path: &Path) -> Result<()> {
     let file = File::open(path)?;
     #[expect(unsafe_code, reason = "the bench alone writes these files, and not while they are mapped")]
-    // SAFETY: nothing changes the file while the mapping lives.
+    // SAFETY: the file is not modified while it is mapped.
     let bytes = unsafe { memmap2::Mmap::map(&file)? };
     let checked = typeloom::check(&bytes, &typeloom::Options::default())?;
     ensure!(checked.is_ok(), "{} problems", checked.errors().len());

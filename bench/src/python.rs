@@ -1,11 +1,11 @@
-//! The Python that runs the reference: an environment beside the sources, made when it is missing.
+//! Python environment of the reference, created next to the sources on first use.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// Makes the environment with the pinned packages, unless it is there.
+/// Creates the environment with the pinned packages, unless it exists.
 pub fn prepare() -> Result<()> {
     if interpreter().exists() {
         return Ok(());
@@ -15,7 +15,7 @@ pub fn prepare() -> Result<()> {
     run(&mut command(&["-m", "pip", "install", "--quiet", "-r", "requirements.txt"]))
 }
 
-/// The environment's Python in the folder of the bench.
+/// A command that runs the environment's Python in the folder of the bench.
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(interpreter());
     command.args(arguments).current_dir(here());

@@ -1,4 +1,4 @@
-//! The report: what was measured as Markdown tables, the same on the screen and in the file.
+//! Report of the measurements as Markdown tables, the same on the screen and in the file.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -9,10 +9,8 @@ use crate::machine;
 use crate::measure::{METHODS, Row, Timing};
 use crate::targets;
 
-/// A measured family.
 pub type Measured = (&'static Family, Vec<Row>);
 
-/// The whole document.
 pub fn document(
     command: &str,
     versions: &[(Contender, Result<String, String>)],
@@ -105,7 +103,7 @@ fn growth_and_memory(family: &Family, rows: &[Row]) -> Table {
     table
 }
 
-/// How often the time of the row before, and how often its size.
+/// Ratios of time and size between two consecutive rows.
 fn times_and_sizes(before: &Row, row: &Row, time: impl Fn(&Row) -> Option<Duration>) -> Option<(f64, f64)> {
     let ratio = time(row)?.as_secs_f64() / time(before)?.as_secs_f64();
     Some((ratio, row.size? as f64 / before.size? as f64))
@@ -115,28 +113,27 @@ fn steps((time, size): (f64, f64)) -> String {
     format!("{} at {}", three_digits(time), (size * 10.0).round() / 10.0)
 }
 
-/// What typeloom's first answer to this model took of a new process.
+/// Time of typeloom's first answer to this model in a new process.
 pub fn new_process(row: &Row) -> Option<Duration> {
     Some(row.fresh[0]?.time)
 }
 
-/// The time of a method over that of typeloom.
+/// The time of a method divided by that of typeloom.
 pub fn ratio(row: &Row, method: usize) -> Option<f64> {
     Some(median(&row.times[method])?.as_secs_f64() / median(&row.times[0])?.as_secs_f64())
 }
 
-/// How a time grows when the size grows tenfold, from two rows of a family.
+/// Growth of a time for a tenfold size, extrapolated from two rows of a family.
 pub fn growth(before: &Row, row: &Row, time: impl Fn(&Row) -> Option<Duration>) -> Option<f64> {
     let (time, size) = times_and_sizes(before, row, time)?;
     Some(time.powf(10f64.ln() / size.ln()))
 }
 
-/// The bytes a node that typeloom held over the size of the file; none where it held less than the file.
+/// Memory of typeloom in excess of the file size, in bytes per node; `None` if it is less than the file.
 pub fn over_file(row: &Row) -> Option<u64> {
     Some(row.fresh[0]?.held.saturating_sub(row.file) / row.nodes.max(1))
 }
 
-/// The measured time, if there is one.
 pub fn median(timing: &Timing) -> Option<Duration> {
     match timing {
         Timing::Median(time, _) => Some(*time),
@@ -167,7 +164,7 @@ fn none() -> String {
     "-".to_owned()
 }
 
-/// A time with three digits that count.
+/// Formats a time with three significant digits.
 pub fn time(time: Duration) -> String {
     let microseconds = time.as_secs_f64() * 1e6;
     match microseconds {
@@ -177,7 +174,7 @@ pub fn time(time: Duration) -> String {
     }
 }
 
-/// A size with three digits that count.
+/// Formats a size with three significant digits.
 pub fn memory(bytes: u64) -> String {
     match bytes as f64 {
         b if b < 1e6 => format!("{} kB", three_digits(b / 1e3)),
@@ -201,17 +198,14 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with its heads.
     pub fn new(heads: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { rows: vec![heads.into_iter().map(Into::into).collect()] }
     }
 
-    /// Adds a row.
     pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
-    /// The table as text.
     pub fn markdown(&self) -> String {
         let width =
             |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

@@ -1,6 +1,7 @@
-//! The serving side of the protocol, for the contenders that are Rust: the bench runs itself as their server.
+//! Serving side of the protocol for contenders in Rust: the bench starts itself as their server.
 //!
-//! The same lines as `reference.py` speaks: a method and a path come in, time and memory go out.
+//! The protocol is that of `reference.py`, in lines: a request is a method and a path, an answer is time and
+//! memory.
 
 use std::io::{self, BufRead, Write};
 use std::path::Path;
@@ -49,7 +50,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The high-water mark of resident memory, or 0 where the system does not tell.
+/// The high-water mark of resident memory, or 0 if the system does not report it.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,11 +1,11 @@
-//! What the project promises in numbers, held against what was measured.
+//! Performance targets of the project, compared with the measurements.
 
 use std::time::Duration;
 
 use crate::measure::Row;
 use crate::report::{Measured, Table, growth, median, memory, new_process, over_file, ratio, time};
 
-/// The section of the report; empty without a measurement that a promise speaks of.
+/// Formats the section of the report; empty if no target applies to the measurements.
 pub fn section(measured: &[Measured]) -> String {
     let promises = [
         speed(measured),
@@ -32,7 +32,7 @@ struct Promise {
     kept: bool,
 }
 
-/// Families whose times must grow with their size and no faster.
+/// Families whose times must grow about linearly with their size.
 const GROWING: [&str; 6] = ["chain", "wide", "fan", "if", "functions", "transformer"];
 
 fn speed(measured: &[Measured]) -> Option<Promise> {
@@ -63,7 +63,7 @@ fn linearity(
     Some(Promise { text, worst: format!("{worst:.1} times"), place, kept: worst <= 13.0 })
 }
 
-/// Each row with the next one of at least four times its size: nearer ones tell noise from growth badly.
+/// Pairs each row with the next one of at least four times its size. For smaller ratios, noise hides growth.
 fn far_pairs(rows: &[Row]) -> impl Iterator<Item = (&Row, &Row)> {
     rows.iter().filter_map(|small| {
         let large = rows.iter().find(|large| large.size >= small.size.map(|size| 4 * size))?;
@@ -72,7 +72,7 @@ fn far_pairs(rows: &[Row]) -> impl Iterator<Item = (&Row, &Row)> {
 }
 
 fn bytes_a_node(measured: &[Measured]) -> Option<Promise> {
-    // Below, the pages of the program itself outweigh the graph.
+    // In smaller models, the pages of the program itself outweigh the graph.
     let bytes = rows(measured, &GROWING).filter(|(_, row)| row.nodes >= 5_000);
     let (worst, place) =
         bytes.map(|(place, row)| (over_file(row), place)).filter_map(present).max_by_key(|it| it.0)?;
@@ -106,7 +106,7 @@ fn heavy_memory(measured: &[Measured]) -> Option<Promise> {
     })
 }
 
-/// The models that the promises about weights speak of, and not their small stand-ins.
+/// The models with weights to which targets apply, without their small variants.
 fn heavy(measured: &[Measured]) -> impl Iterator<Item = (String, &Row)> {
     rows(measured, &["heavy"]).filter(|(_, row)| row.file >= 2_000_000_000)
 }

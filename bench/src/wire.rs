@@ -1,7 +1,7 @@
-//! Just enough of the protobuf wire format to write models and to count the nodes of one.
+//! Minimal protobuf encoder for models, and a decoder that counts nodes.
 //!
-//! Written here and not taken from the crates under test, so that a mistake in them cannot hide in the
-//! models they are measured on. Not for untrusted input: a malformed message counts as having no nodes.
+//! Independent of the crates under test, so that an error in them cannot also affect the measured models. Not
+//! for untrusted input: a malformed message counts as having no nodes.
 
 /// A message under construction; fields appear in the order of the calls.
 #[derive(Default, Clone)]
@@ -10,35 +10,32 @@ pub struct Message {
 }
 
 impl Message {
-    /// A varint field: integers, booleans and enumerations.
+    /// Appends a varint field: integers, booleans and enumerations.
     pub fn int(&mut self, field: u32, value: i64) {
         self.tag(field, 0);
         self.varint(value.cast_unsigned());
     }
 
-    /// A length-delimited field: bytes, or a string in UTF-8.
+    /// Appends a length-delimited field: bytes, or a string in UTF-8.
     pub fn bytes(&mut self, field: u32, value: &[u8]) {
         self.open(field, value.len());
         self.bytes.extend_from_slice(value);
     }
 
-    /// A string field.
     pub fn text(&mut self, field: u32, value: &str) {
         self.bytes(field, value.as_bytes());
     }
 
-    /// A nested message.
     pub fn message(&mut self, field: u32, value: &Message) {
         self.bytes(field, &value.bytes);
     }
 
-    /// The tag and length of a length-delimited field whose content the caller writes afterwards.
+    /// Appends the tag and length of a length-delimited field whose content the caller writes afterwards.
     pub fn open(&mut self, field: u32, length: usize) {
         self.tag(field, 2);
         self.varint(length as u64);
     }
 
-    /// What was written so far.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -61,18 +58,18 @@ impl Message {
     }
 }
 
-/// The number of nodes in the main graph of a model; nested graphs are not entered.
+/// Counts the nodes in the main graph of a model, without nested graphs.
 pub fn count_nodes(model: &[u8]) -> u64 {
     let graphs = fields(model).filter(|(field, _)| *field == 7);
     graphs.map(|(_, graph)| fields(graph).filter(|(field, _)| *field == 1).count() as u64).sum()
 }
 
-/// The fields of an encoded message: number, and content where it is length-delimited.
+/// Iterates over the fields of an encoded message: number, and content if length-delimited.
 pub fn fields(message: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     Fields(message)
 }
 
-/// Reads field after field and ends at the first fault.
+/// Iterator over fields that ends at the first malformed one.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Iterator for Fields<'a> {

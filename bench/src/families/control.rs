@@ -1,4 +1,4 @@
-//! Nesting: branches in a chain, functions in functions.
+//! Nested models: branches in a chain, functions in functions.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::model::{
     Graph, function,
 };
 
-/// A chain of `n` nodes whose every tenth is an `If` over outer values.
+/// A chain of `n` nodes, in which every tenth is an `If` over outer values.
 pub(super) fn ifs(n: u64, out: &mut dyn Write) -> io::Result<u64> {
     let mut graph = Graph::new("ifs");
     graph.input("condition", Bool, &[]);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::write_model;
 use crate::model::{Element::Float, Graph};
 
-/// `n` nodes in a row.
+/// A chain of `n` nodes.
 pub(super) fn chain(n: u64, out: &mut dyn Write) -> io::Result<u64> {
     let mut graph = start("chain");
     graph.input("v0", Float, &["batch", "64"]);
@@ -54,7 +54,7 @@ fn start(name: &str) -> Graph {
     graph
 }
 
-/// The `i`-th node of a row: unary and binary operators in turn.
+/// The `i`-th node of a chain, alternately unary and binary.
 fn step(graph: &mut Graph, i: u64, from: &str, to: &str) {
     match i % 4 {
         0 => graph.node("Relu", &[from], to, &[]),

@@ -1,4 +1,4 @@
-//! Weights in the file: what a checker pays that reads them.
+//! Models with weights in the file, which measure the cost of reading weights.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ const WIDTH: usize = 1_000;
 const INNER: usize = 5_000;
 const TENSOR: usize = WIDTH * INNER * size_of::<f32>();
 
-/// A chain of matrix products over `bytes` of inline weights, written without holding them in memory.
+/// A chain of matrix products over `bytes` of inline weights, written without keeping them in memory.
 pub(super) fn products(bytes: u64, out: &mut dyn Write) -> io::Result<u64> {
     let mut graph = Graph::new("products");
     graph.input("v0", Float, &["batch", &WIDTH.to_string()]);

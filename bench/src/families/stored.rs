@@ -1,11 +1,11 @@
-//! Models that are files already.
+//! Models from existing files.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use super::{Case, Model, Scale};
 
-/// The nine networks among the recorded cases, if those are at hand.
+/// The nine networks of the recorded cases, if available.
 pub(super) fn light(_: Scale) -> io::Result<Vec<Case>> {
     let cases = env::var_os("TYPELOOM_CONFORMANCE")
         .map_or_else(|| here().join("../../shared/conformance"), PathBuf::from)

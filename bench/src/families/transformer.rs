@@ -1,7 +1,7 @@
-//! Decoder layers as exporters write them, weights elided.
+//! Decoder layers as exporters write them, without weights.
 //!
-//! Lengths are symbols and every reshape reads its target from `Shape`, so that typing a layer needs the values
-//! of small integer tensors. Weights are declared inputs: the graph is that of a real model, the file is small.
+//! Lengths are symbols and every reshape reads its target from `Shape`, so typing a layer needs the values of
+//! small integer tensors. Weights are declared inputs: the graph is that of a real model, the file is small.
 
 use std::io::{self, Write};
 
@@ -44,7 +44,7 @@ pub(super) fn decoder(layers: u64, out: &mut dyn Write) -> io::Result<u64> {
     write_model(out, &[], &graph)
 }
 
-/// One layer being written; its names carry its prefix, those of the whole graph are marked with `$`.
+/// A layer under construction. Its names have a prefix; names of the whole graph are marked with `$`.
 struct Layer<'a> {
     graph: &'a mut Graph,
     prefix: String,
