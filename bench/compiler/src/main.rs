@@ -1,17 +1,19 @@
-//! How long modules take to record and to compile, by the number of their nodes: `cargo run --release`.
+//! Time to record and compile modules, by number of nodes: `cargo run --release`.
 //!
-//! Compiling is everything from the recorded module to the artifact: all passes, strict, with a backend bound to the slot
-//! that every second node runs on. Promised: 50,000 nodes in under 0.2 s; ten times as many as that take at most twelve
-//! times as long. A module of 5,000 nodes fits the caches and larger ones do not, so the step up to 50,000 is printed and
-//! not judged.
+//! Compile time covers all steps from the recorded module to the artifact: all passes, strict, with a backend
+//! bound to the slot of every second node. Targets: 50,000 nodes in under 0.2 s; ten times as many in at most
+//! twelve times as long. A module of 5,000 nodes fits in the caches and larger ones do not, so the growth up
+//! to 50,000 is printed and not judged.
 //!
-//! The sizes take turns, so that whatever else the machine does meets all of them, and a small module is compiled many times
-//! between two looks at the clock. The GNU allocator keeps its pages between runs, as in the main benchmark: otherwise it keeps
-//! those of small modules and returns those of large ones, and growth would measure the system's paging. What a process
-//! takes that compiles once, paging included, is a column of its own; memory is measured there.
+//! Sizes are interleaved, so that disturbances of the machine affect all of them, and a small module is
+//! compiled many times per measurement. The GNU allocator keeps its pages between runs, as in the main
+//! benchmark: by default it keeps those of small modules and returns those of large ones, and growth would
+//! include the system's paging. A separate column shows the time of a process that compiles once, including
+//! paging; memory is measured in that process.
 //!
-//! With a number of nodes as argument one module of that size is compiled and nothing is printed, for tools that count:
-//! `valgrind --tool=callgrind target/release/typeloom-bench-compiler 50000`. `once N` prints what the columns of a new process need.
+//! With a number of nodes as argument, the program compiles one module of that size and prints nothing, for
+//! profilers: `valgrind --tool=callgrind target/release/typeloom-bench-compiler 50000`. `once N` prints the
+//! values for the columns of a new process.
 
 use std::hint::black_box;
 use std::process::Command;
@@ -26,19 +28,19 @@ use typeloom_module::module::Module;
 use typeloom_module::program::{Program as _, ProgramIr};
 use typeloom_onnx::messages::{AttributeProto, GraphProto};
 
-/// What tells the GNU allocator to keep its pages, and a process that it runs under that.
+/// Environment in which the GNU allocator keeps its pages.
 const KEEP_PAGES: [(&str, &str); 2] =
     [("MALLOC_MMAP_MAX_", "0"), ("MALLOC_TRIM_THRESHOLD_", "18446744073709551615")];
 
 const SIZES: [usize; 3] = [5_000, 50_000, 500_000];
 
-/// How often every size has its turn.
+/// Number of measurements of every size.
 const ROUNDS: usize = 9;
 
-/// The most that ten times as many nodes may take, where neither module fits the caches.
+/// Maximum growth of the time for ten times as many nodes, if neither module fits in the caches.
 const MAX_GROWTH: f64 = 12.0;
 
-/// The most that 50,000 nodes may take, in seconds.
+/// Maximum time for 50,000 nodes, in seconds.
 const MAX_SECONDS: f64 = 0.2;
 
 struct Engine;
@@ -57,7 +59,7 @@ impl GraphExecutor for Engine {
     }
 }
 
-/// A chain of additions, negations and products; every second node on the slot `compute`.
+/// A chain of additions, negations and products; every second node is on the slot `compute`.
 struct Chain(usize);
 
 impl Module for Chain {
@@ -86,15 +88,16 @@ fn record(nodes: usize) -> ProgramIr {
     Chain(nodes).into_ir().expect("the module has no mistakes")
 }
 
-/// Seconds that this thread has had a processor, so that what else runs on the machine does not count. The clock of the
-/// system call: what `/proc` says is only as new as the scheduler's last tick, and a small module takes one tick.
+/// Measures processor seconds of this thread, so that other load on the machine does not count. Reads the
+/// clock by the system call: `/proc` is updated only at scheduler ticks, and a small module takes about one
+/// tick.
 fn timed<T>(run: impl FnOnce() -> T) -> (f64, T) {
     let start = ThreadTime::now();
     let result = run();
     (start.elapsed().as_secs_f64(), result)
 }
 
-/// What one size took, in seconds for each module.
+/// Times of one size, in seconds per module.
 #[derive(Default)]
 struct Row {
     record: Vec<f64>,
@@ -109,7 +112,7 @@ impl Row {
         let each = |seconds: f64| seconds / batch as f64;
         let (seconds, irs) = timed(|| (0..batch).map(|_| record(nodes)).collect::<Vec<_>>());
         self.record.push(each(seconds));
-        // One at a time, as a program would: what a batch holds together would be the memory of a larger module.
+        // One at a time, as in a program: a batch of live artifacts would use the memory of a larger module.
         let (mut compile, mut discard) = (0.0, 0.0);
         drop(irs);
         for _ in 0..batch {
@@ -129,7 +132,7 @@ fn median(times: &[f64]) -> f64 {
     times[times.len() / 2]
 }
 
-/// The most memory that this process has had, in bytes.
+/// Peak memory of this process, in bytes.
 fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("the system is a Linux");
     let line =
@@ -138,7 +141,7 @@ fn peak() -> usize {
     kilobytes * 1024
 }
 
-/// Compiles once in a process of its own: seconds, and bytes at the peak.
+/// Compiles once in a new process: seconds, and bytes at the peak.
 fn in_new_process(nodes: usize) -> (f64, f64) {
     let own = std::env::current_exe().expect("this program has a file");
     let output = Command::new(own)
@@ -188,7 +191,7 @@ fn table(compiler: &Compiler) {
             fresh[at].1.push(bytes);
         }
     }
-    // What a process needs before it has any nodes.
+    // Memory of a process with a minimal module.
     let nothing = in_new_process(1).1;
     println!(
         "| nodes | record | compile | compile, a node | growth | drop | compile, new process | memory a node |"

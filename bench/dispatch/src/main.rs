@@ -1,12 +1,13 @@
-//! What dispatch costs: nanoseconds a node above the bare kernel, in chains of operators on one element: `cargo run --release`.
+//! Cost of dispatch: nanoseconds per node in excess of the bare kernel, in chains of operators on one
+//! element: `cargo run --release`.
 //!
 //! A chain is run by the runtime and, interleaved with it, as a loop over the bare kernel: the same calls of
-//! [`Operator::run`] with the same inputs, handed over where they die. A run that has no node to run costs too: inputs are
-//! found by name and held to their types, and there are places to be had. That is the first table, and what it says is taken off
-//! each run; the rest by the nodes, less the kernel, is what is shown as dispatch. `-- --limit 200` ends with an error where a node
-//! costs more.
+//! [`Operator::run`] with the same inputs, moved at their last use. A run without nodes also has a cost:
+//! inputs are looked up by name and checked against their types, and registers are allocated. The first table
+//! shows this cost, which is subtracted from each run. The remainder per node, minus the kernel, is reported
+//! as dispatch. `-- --limit 200` fails if a node costs more.
 //!
-//! `-- --run module-slot 1000 100` runs such a chain a hundred times and nothing else, so that instructions can be counted
+//! `-- --run module-slot 1000 100` only runs such a chain a hundred times, for counting instructions
 //! (`valgrind --tool=callgrind`).
 
 use std::collections::HashMap;
@@ -32,28 +33,29 @@ use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
 use typeloom_types::any_tensor::AnyTensor;
 
-/// How many nodes a chain has.
+/// Numbers of nodes in a chain.
 const CHAINS: [usize; 3] = [10, 1_000, 100_000];
 
-/// How many nodes are run for one time, where a chain is not longer: so few that most times are not interrupted.
+/// Number of nodes per time measurement, for chains that are not longer. It is small enough that most
+/// measurements are not interrupted.
 const NODES: usize = 2_000;
 
-/// How often chain and kernel are timed in turn, and how many nodes are run at most for that.
+/// Maximum number of alternate measurements of chain and kernel, and the total of nodes that limits it.
 const TIMES: usize = 1_001;
 const MOST: usize = 5_000_000;
 
-/// How often a run without nodes is timed, and how many runs one time is.
+/// Number of measurements of a run without nodes, and number of runs in each.
 const EMPTY: usize = 1_001;
 const RUNS: usize = 200;
 
 type Make = fn(usize) -> Outcome<Chain>;
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// An operator whose result is its first input's successor.
+/// An operator that returns the successor of its first input.
 #[derive(Clone, Copy)]
 struct Link {
     op: &'static str,
-    /// Whether the operator is given the chain's input beside the last result.
+    /// Whether the operator has the chain's input as its second input.
     takes_two: bool,
     attribute: Option<(&'static str, f32)>,
 }
@@ -62,7 +64,6 @@ const ADD: Link = Link { op: "Add", takes_two: true, attribute: None };
 const LEAKY: Link = Link { op: "LeakyRelu", takes_two: false, attribute: Some(("alpha", 0.5)) };
 const HARD: Link = Link { op: "HardSigmoid", takes_two: false, attribute: Some(("alpha", 0.3)) };
 
-/// A chain that is ready to run.
 type Chain = Box<dyn Fn(&AnyTensor) -> Outcome<AnyTensor>>;
 
 fn session(link: Link, nodes: usize) -> Outcome<Chain> {
@@ -127,7 +128,7 @@ fn module(on_slot: bool, nodes: usize) -> Outcome<Chain> {
     }))
 }
 
-/// The bare kernel, as often as the chain has nodes.
+/// Calls the bare kernel as often as the chain has nodes.
 fn kernel(link: Link, nodes: usize) -> Outcome<Chain> {
     let operator: &'static Operator = ops::find("", link.op).ok_or("every operator has a kernel")?;
     let attributes = link.attribute.map_or_else(Attributes::default, |(name, value)| {
@@ -153,7 +154,7 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// Nanoseconds a node: of the chain, and of the kernel alone.
+/// Nanoseconds per node: of the chain, and of the kernel alone.
 fn measured(chain: &Chain, kernel: &Chain, nodes: usize) -> Outcome<(f64, f64)> {
     let x = AnyTensor::from([1.0_f32]);
     if chain(&x)? != kernel(&x)? {
@@ -175,7 +176,7 @@ fn measured(chain: &Chain, kernel: &Chain, nodes: usize) -> Outcome<(f64, f64)> 
     Ok((median(chains), median(kernels)))
 }
 
-/// Nanoseconds of a run that has no node to run.
+/// Nanoseconds of a run without nodes.
 fn empty(chain: &Chain) -> Outcome<f64> {
     let x = AnyTensor::from([1.0_f32]);
     let mut times = Vec::new();
@@ -189,7 +190,7 @@ fn empty(chain: &Chain) -> Outcome<f64> {
     Ok(median(times))
 }
 
-/// What runs a chain: a name for `--run`, in words, and how it is made.
+/// Contenders: name for `--run`, description, link, and constructor.
 const CONTENDERS: [(&str, &str, Link, Make); 5] = [
     ("session-add", "session, primitive (`Add`)", ADD, |nodes| session(ADD, nodes)),
     ("session-leaky", "session, operator (`LeakyRelu`)", LEAKY, |nodes| session(LEAKY, nodes)),
@@ -198,7 +199,7 @@ const CONTENDERS: [(&str, &str, Link, Make); 5] = [
     ("module-slot", "module, slot (`Add`)", ADD, |nodes| module(true, nodes)),
 ];
 
-/// Runs one chain so many times.
+/// Runs one chain `times` times.
 fn run(name: &str, nodes: usize, times: usize) -> Outcome<()> {
     let found = CONTENDERS.iter().find(|(own, ..)| *own == name);
     let chain = match found {

@@ -1,9 +1,9 @@
-//! The published design of a portable type pool, as a baseline: a 64-bit hash taken for identity, parallel arrays of tags
-//! and data, an extra array for what does not fit, and a hash map from hash to index.
+//! Baseline: the published design of a portable type pool. It uses a 64-bit hash as identity, parallel arrays
+//! of tags and data, an extra array for larger data, and a hash map from hash to index.
 //!
-//! It is built as well as that design allows: the same multiplicative hash as the pool under test, and a map that takes
-//! the hash as it is. It checks nothing. [`Plain`] differs in one thing: its map hashes the hash once more, as the map of
-//! the standard library does if it is told nothing else.
+//! The implementation has the best components for that design: the same multiplicative hash as the pool under
+//! test, and a map without further hashing. It validates nothing. [`Plain`] differs in one point: its map
+//! hashes the hash again, as the map of the standard library does by default.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
@@ -12,7 +12,7 @@ use typeloom_pool::Tag;
 
 use crate::Interner;
 
-/// Takes a `u64` that is a hash already.
+/// Hasher for `u64` keys that are already hashes.
 #[derive(Default)]
 pub struct Identity(u64);
 
@@ -30,7 +30,7 @@ impl Hasher for Identity {
     }
 }
 
-/// The design with the standard library's map as it comes.
+/// The design with the standard library's default map.
 pub type Plain = Baseline<RandomState>;
 
 #[derive(Default)]
@@ -78,7 +78,7 @@ impl<S: BuildHasher> Baseline<S> {
         id
     }
 
-    /// Interns so many words, which are gathered in an array where they fit.
+    /// Interns `count` words, gathered in an array if they fit.
     fn gather(&mut self, tag: u8, count: usize, fill: impl FnOnce(&mut [u32])) -> u32 {
         let mut few = [0; 16];
         match few.get_mut(..count) {
@@ -95,7 +95,7 @@ impl<S: BuildHasher> Baseline<S> {
     }
 
     pub fn bytes(&self) -> usize {
-        // The map: 16 bytes and one control byte a slot, at most seven eighths full.
+        // Memory of the map: 16 bytes and one control byte per slot, at most seven eighths full.
         let slots = (self.index.capacity() * 8 / 7).next_power_of_two();
         self.tags.capacity()
             + self.data.capacity() * 4

@@ -1,10 +1,12 @@
 //! Compares the pool with the published design in one run: `cargo run --release`.
 //!
-//! Times are medians of interleaved runs, in nanoseconds per type; ratios are pool / baseline, so below 1 is faster. Known
-//! types are interned again in the order in which they were built and then in a random order; the random order is judged.
+//! Times are medians of interleaved runs, in nanoseconds per type; ratios are pool / baseline, so below 1 is
+//! faster. Known types are interned again in the order of construction and then in a random order; only the
+//! random order is judged.
 //!
-//! The system's allocator keeps the pages of small pools and returns those of large ones, so that only large pools pay for
-//! new pages in every run. The environment makes it keep all pages, for both designs.
+//! By default, the system's allocator keeps the pages of small pools and returns those of large ones, so that
+//! only large pools pay for new pages in every run. The environment makes it keep all pages, for both
+//! designs.
 
 mod baseline;
 
@@ -42,9 +44,9 @@ struct Plan {
     steps: Vec<Step>,
 }
 
-/// `count` distinct types in the proportions of an interface: containers 40 %, functions 25 %, maps 15 %, tuples 10 %,
-/// structs 10 %; field names from a vocabulary, struct names of their own; children mostly recent or primitive, and at
-/// most twelve levels deep.
+/// Plans `count` distinct types in the proportions of an interface: containers 40 %, functions 25 %, maps 15
+/// %, tuples 10 %, structs 10 %. Field names come from a vocabulary, struct names are unique. Children are
+/// mostly recent or primitive, and at most twelve levels deep.
 fn plan(count: usize) -> Plan {
     let mut rng = Rng(count as u64);
     let words = [
@@ -104,7 +106,7 @@ fn plan(count: usize) -> Plan {
     Plan { names, steps }
 }
 
-/// What is measured: types interned by one method for each kind, as callers do.
+/// Interface of the measured designs, with one method for each kind of type.
 trait Interner {
     type Id: Copy;
     type Name: Copy;
@@ -147,7 +149,8 @@ impl Interner for Pool {
     }
 }
 
-/// An interner that does nothing: its ids are made of what it is given, so that the compiler has to pass it on.
+/// An interner that stores nothing. Its ids depend on the arguments, so that the compiler cannot remove their
+/// computation.
 #[derive(Default)]
 struct Nothing(u32);
 
@@ -197,8 +200,8 @@ enum Call<I: Interner> {
     Struct(I::Name, Range<u32>),
 }
 
-/// The steps of a plan with their arguments at hand, so that a run is interning and little else. Ids are dense, so they
-/// are the same whenever an empty interner gets these calls in this order.
+/// The steps of a plan with prepared arguments, so that a run consists almost only of interning. Ids are
+/// dense, so they are the same for every empty interner that gets these calls in this order.
 struct Calls<I: Interner> {
     calls: Vec<Call<I>>,
     children: Vec<I::Id>,
@@ -257,7 +260,7 @@ impl<I: Interner> Calls<I> {
         }
     }
 
-    /// The same calls in another order, all of whose types are known.
+    /// Repeats the calls in another order; all types are known.
     fn run_in(&self, order: &[u32], interner: &mut I, ids: &mut Vec<I::Id>) {
         ids.clear();
         for &at in order {
@@ -277,7 +280,7 @@ fn baseline_calls<I: Interner<Id = u32, Name = u32> + Default>(plan: &Plan) -> C
     Calls::new(plan, &mut I::default(), &names)
 }
 
-/// Numbers below `count` in an order that no processor foresees.
+/// Numbers below `count` in an order that the processor cannot predict.
 fn shuffled(count: usize) -> Vec<u32> {
     let mut rng = Rng(7);
     let mut order: Vec<u32> = (0..count as u32).collect();
@@ -298,7 +301,7 @@ fn timed(count: usize, f: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / count as f64
 }
 
-/// What is promised of a pool, judged by the figures of this run.
+/// Performance targets of a pool, judged by the measurements of this run.
 #[derive(Default)]
 struct Promises {
     judged: usize,
@@ -325,8 +328,8 @@ fn names_in(plan: &Plan, pool: &mut Pool) -> Vec<NameId> {
     plan.names.iter().map(|name| pool.name(name).expect("a name")).collect()
 }
 
-/// One phase over and over, for a profiler or for counting instructions: `-- known 10000 20` runs the phase 20 times.
-/// What differs between two numbers of rounds is the phase alone.
+/// Repeats one phase for a profiler or for counting instructions: `-- known 10000 20` runs the phase 20
+/// times. The difference between two numbers of rounds is the cost of the phase alone.
 fn repeat(phase: &str, count: usize, rounds: usize) {
     let plan = plan(count);
     let calls = pool_calls(&plan);
@@ -372,7 +375,7 @@ fn repeat(phase: &str, count: usize, rounds: usize) {
     }
 }
 
-/// As a module exports: the types that nothing else refers to, a hundred to a root.
+/// Exports in the form of a module: the types without references to them, a hundred per root.
 fn interface(pool: &mut Pool, ids: &[Idx]) -> (Vec<String>, Vec<Idx>) {
     let mut used = vec![false; ids.len() + 1];
     for &id in ids {
@@ -383,7 +386,7 @@ fn interface(pool: &mut Pool, ids: &[Idx]) -> (Vec<String>, Vec<Idx>) {
     ((0..roots.len()).map(|at| format!("item{at}")).collect(), roots)
 }
 
-/// What tells the GNU allocator to keep its pages.
+/// Environment in which the GNU allocator keeps its pages.
 const KEEP_PAGES: [(&str, &str); 2] =
     [("MALLOC_MMAP_MAX_", "0"), ("MALLOC_TRIM_THRESHOLD_", "18446744073709551615")];
 

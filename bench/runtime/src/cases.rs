@@ -1,8 +1,9 @@
-//! The models.
+//! The measured models.
 //!
-//! The nine light networks of the recorded cases have the architecture of real ones, and make their weights of constants when
-//! they run. `resnet50` and `squeezenet` are two of them with weights of full size in the file: pretrained ones are in no
-//! package registry, so they are random, of a variance that keeps values in range. Speed does not depend on them.
+//! The nine light networks of the recorded cases have the architecture of real ones, and compute their
+//! weights from constants at run time. `resnet50` and `squeezenet` are two of them with full-size weights in
+//! the file. No package registry has pretrained weights, so they are random, with a variance that keeps
+//! values in range. Speed does not depend on them.
 
 use std::collections::HashMap;
 use std::env;
@@ -18,20 +19,20 @@ use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::prost::bytes::Bytes;
 use typeloom_types::dtype::Dtype;
 
-/// What a model is there for.
+/// Purpose of a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A network whose weights are made when it runs.
+    /// A network that computes its weights at run time.
     Light,
-    /// A network with weights of full size.
+    /// A network with full-size weights.
     Full,
-    /// A chain of so many operators on a tensor of few elements: what dispatch costs.
+    /// A chain of this number of operators on a tensor of few elements, to measure dispatch.
     Chain(u64),
 }
 
 impl Kind {
-    /// How many threads a model is run on. The networks with weights show what threads are good for; one row each is enough of the
-    /// others.
+    /// Thread counts for a model. Only the networks with weights are run with several threads; for the others
+    /// one row is enough.
     pub fn threads(self) -> &'static [Threads] {
         match self {
             Self::Full => &[Threads::One, Threads::All],
@@ -40,17 +41,15 @@ impl Kind {
     }
 }
 
-/// A model to run.
 pub struct Case {
-    /// What it is called.
     pub name: &'static str,
-    /// What it is there for.
+    /// Purpose in the benchmark.
     pub kind: Kind,
-    /// Makes the file.
+    /// Produces the model file.
     pub make: Box<dyn Fn() -> Result<Vec<u8>>>,
 }
 
-/// The light networks: what they are called here, and their files.
+/// The light networks: names in the report, and file names.
 const LIGHT: &[(&str, &str)] = &[
     ("light alexnet", "light_bvlc_alexnet"),
     ("light densenet121", "light_densenet121"),
@@ -63,16 +62,16 @@ const LIGHT: &[(&str, &str)] = &[
     ("light zfnet512", "light_zfnet512"),
 ];
 
-/// Those that a quick run has.
+/// Names of the light networks in a quick run.
 const QUICK: &[&str] = &["light shufflenet", "light squeezenet"];
 
-/// The networks with weights, and those they are made from.
+/// The networks with weights, and the light networks that they are made from.
 const FULL: &[(&str, &str)] = &[("resnet50", "light_resnet50"), ("squeezenet", "light_squeezenet")];
 
-/// How many operators the chain has.
+/// Number of operators of the chain.
 const CHAIN: u64 = 1000;
 
-/// All models, or the few of a quick run.
+/// All models, or the subset of a quick run.
 pub fn all(quick: bool) -> Vec<Case> {
     let mut cases = vec![Case {
         name: "chain",
@@ -96,7 +95,7 @@ fn stored(file: &str) -> Result<Vec<u8>> {
     std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Additions one after the other, each of the value before and the input, so that none can be left out.
+/// Consecutive additions, each of the previous value and the input, so that an optimizer can remove none.
 fn chain(nodes: u64) -> String {
     let mut text = "<ir_version: 8, opset_import: [\"\" : 14]> g (float[4] x) => (float[4] y) {\n".to_owned();
     let name = |at: u64| match at {
@@ -110,7 +109,7 @@ fn chain(nodes: u64) -> String {
     text + "}\n"
 }
 
-/// The inputs that have to be given, in order, with their extents; all are of floats.
+/// The required inputs in order, with their extents; all are of floats.
 pub fn inputs(model: &[u8]) -> Result<Vec<(String, Vec<usize>)>> {
     let model: ModelProto = read(Bytes::copy_from_slice(model))?;
     let graph = model.graph.context("the model has no graph")?;
@@ -129,7 +128,7 @@ pub fn inputs(model: &[u8]) -> Result<Vec<(String, Vec<usize>)>> {
     Ok(inputs)
 }
 
-/// The model with what its `ConstantOfShape` nodes make as random initializers.
+/// Replaces the results of the `ConstantOfShape` nodes by random initializers.
 fn with_weights(mut model: ModelProto) -> ModelProto {
     let Some(graph) = &mut model.graph else { return model };
     let shapes: HashMap<String, Vec<i64>> =
@@ -163,14 +162,15 @@ fn integers(tensor: &TensorProto) -> Option<Vec<i64>> {
     Some(raw.chunks_exact(8).filter_map(|it| Some(i64::from_le_bytes(it.try_into().ok()?))).collect())
 }
 
-/// A weight whose size and use say how large its elements may be.
+/// A random weight. Its use and shape determine the magnitude of its elements.
 fn random(graph: &GraphProto, name: &str, shape: &[i64], state: &mut u64) -> TensorProto {
     let count: i64 = shape.iter().product();
     let normalised = graph.node.iter().find_map(|node| {
         let place = node.input.iter().position(|input| input == name)?;
         (node.op_type() == "BatchNormalization").then_some(place)
     });
-    // Scale and variance lie around one; biases and means around zero; weights are divided by what they sum over.
+    // Scale and variance are around one, biases and means around zero; weights are divided by the number of
+    // summands.
     let (centre, width) = match (normalised, shape) {
         (Some(1 | 4), _) => (1.0, 0.1),
         (Some(_), _) | (None, [] | [_]) => (0.0, 0.1),

@@ -1,4 +1,4 @@
-//! The contenders, each a process of its own for each model.
+//! Contender processes, one for each pair of contender and model.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
@@ -11,17 +11,15 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 
-/// How many threads every contender may use.
+/// Number of threads that every contender may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Threads {
-    /// One.
     One,
     /// As many as there are cores.
     All,
 }
 
 impl Threads {
-    /// The number.
     pub fn count(self) -> usize {
         match self {
             Self::One => 1,
@@ -30,29 +28,28 @@ impl Threads {
     }
 }
 
-/// Who is measured.
+/// The measured implementations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Contender {
     /// typeloom's embedded backend.
     Cpu,
     /// typeloom over tract.
     OverTract,
-    /// tract itself.
+    /// tract without typeloom.
     Tract,
     /// typeloom over ONNX Runtime.
     OverOrt,
-    /// ONNX Runtime itself.
+    /// ONNX Runtime without typeloom.
     Ort,
     /// candle with its ONNX importer.
     Candle,
 }
 
 impl Contender {
-    /// All, in the order of the columns.
+    /// All contenders in the order of the columns.
     pub const ALL: [Self; 6] =
         [Self::Cpu, Self::OverTract, Self::Tract, Self::OverOrt, Self::Ort, Self::Candle];
 
-    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -64,7 +61,6 @@ impl Contender {
         }
     }
 
-    /// The name in tables.
     pub fn title(self) -> &'static str {
         match self {
             Self::Cpu => "typeloom, cpu",
@@ -88,19 +84,19 @@ impl Contender {
     }
 }
 
-/// The folder of the program that candle is in.
+/// The folder of the separate program that contains candle.
 fn candle_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("candle")
 }
 
-/// Where cargo puts it.
+/// Path of the program that cargo builds.
 fn candle_program() -> PathBuf {
     let own = || candle_folder().join("target");
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(own, PathBuf::from);
     target.join(format!("release/typeloom-bench-candle{}", env::consts::EXE_SUFFIX))
 }
 
-/// Builds candle's program. Its importer is built with `protoc`, of which a crate has binaries.
+/// Builds candle's program. Its importer needs `protoc`, which a crate provides as a binary.
 pub fn build_candle() -> Result<()> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--release", "--quiet"]).current_dir(candle_folder());
@@ -111,10 +107,9 @@ pub fn build_candle() -> Result<()> {
     Ok(())
 }
 
-/// What a request came to: numbers, or why there are none.
+/// Result of a request: numbers, or an error message.
 pub type Answer = Result<Vec<u64>, String>;
 
-/// A running contender with its model.
 pub struct Server {
     process: Child,
     requests: ChildStdin,
@@ -122,7 +117,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the process, which loads the model; the nanoseconds that took, or why it did not.
+    /// Starts the process, which loads the model. Returns the load time in nanoseconds, or the error.
     pub fn start(
         contender: Contender,
         threads: Threads,
@@ -131,9 +126,9 @@ impl Server {
         limit: Duration,
     ) -> Result<(Self, Answer)> {
         let mut command = contender.command()?;
-        // Those that use rayon's own pool are told by its variable, the others by what they read first.
+        // Contenders that use rayon's global pool read this variable, the others their first argument.
         command.env("RAYON_NUM_THREADS", threads.count().to_string());
-        // What is wrong goes into the report, and where in the sources of a machine that came up does not.
+        // The report contains the error message, not a backtrace with paths of this machine.
         command.env("RUST_BACKTRACE", "0");
         command.arg(threads.count().to_string());
         let extents = |shape: &[usize]| shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
@@ -155,17 +150,17 @@ impl Server {
         Ok((server, answer))
     }
 
-    /// So many runs, one after the other; the nanoseconds that all took.
+    /// Runs the model `times` times and returns the total in nanoseconds.
     pub fn run(&mut self, times: usize, limit: Duration) -> Answer {
         self.ask(&format!("run\t{times}"), limit)
     }
 
-    /// The most memory that the process held, and what it held before the model was loaded, in bytes.
+    /// Peak memory of the process, and its memory before the model was loaded, in bytes.
     pub fn memory(&mut self) -> Answer {
         self.ask("memory", Duration::from_secs(5))
     }
 
-    /// The elements of the first output, so that contenders can be held against one another.
+    /// The elements of the first output, for the comparison between contenders.
     pub fn output(&mut self, limit: Duration) -> Result<Vec<f32>, String> {
         let bits = self.ask("output", limit)?;
         Ok(bits.into_iter().map(|it| f32::from_bits(u32::try_from(it).unwrap_or(u32::MAX))).collect())
@@ -185,7 +180,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Both fail only where the process is gone already.
+        // Both calls fail only if the process has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

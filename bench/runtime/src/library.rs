@@ -1,5 +1,5 @@
-//! Where the shared library of ONNX Runtime is: `ORT_DYLIB_PATH`, or the pinned wheel in an environment beside the sources, which
-//! is made when it is missing.
+//! Location of the shared library of ONNX Runtime: `ORT_DYLIB_PATH`, or the pinned wheel in an environment
+//! next to the sources, which is created on first use.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, ensure};
 
-/// Makes the environment, unless it is there or not needed.
+/// Creates the environment, unless it exists or is not needed.
 pub fn prepare() -> Result<()> {
     if find().is_ok() {
         return Ok(());
@@ -17,7 +17,7 @@ pub fn prepare() -> Result<()> {
     run(Command::new(here().join(".venv/bin/pip")).args(["install", "--quiet", "-r", "requirements.txt"]))
 }
 
-/// The shared library.
+/// Path of the shared library.
 pub fn find() -> Result<PathBuf> {
     if let Some(path) = env::var_os("ORT_DYLIB_PATH") {
         return Ok(path.into());

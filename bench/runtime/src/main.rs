@@ -1,8 +1,9 @@
-//! `typeloom-bench-runtime`: times running models on typeloom's backends beside the engines themselves.
+//! `typeloom-bench-runtime`: compares run times of typeloom's backends with those of the engines themselves.
 //!
-//! The models are in `cases`; each contender is a process of its own for each model (`contender`, `serve`), so that its peak
-//! memory is that of one model and a crash is its own; `measure` interleaves the runs, `report` writes the tables and
-//! `promises` the verdicts. Numbers from different runs or machines are not comparable; ratios within one run are.
+//! The models are in `cases`. Each pair of contender and model has a process (`contender`, `serve`), so that
+//! its peak memory is that of one model and a crash is isolated. `measure` interleaves the runs, `report`
+//! writes the tables and `promises` the verdicts. Numbers from different runs or machines are not comparable;
+//! ratios within one run are.
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,12 +26,12 @@ mod protocol;
 mod report;
 mod serve;
 
-/// Time typeloom's backends beside the engines themselves.
+/// Compare the speed of typeloom's backends with that of the engines themselves.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// Fewer models and runs; prints the report and leaves the file alone unless `--output` is given
+    /// Fewer models and runs; prints the report and writes no file unless `--output` is given
     #[arg(long)]
     quick: bool,
     /// Only models whose name contains this; may be given several times
@@ -39,10 +40,10 @@ struct Arguments {
     /// Leave a contender out; may be given several times
     #[arg(long, value_name = "CONTENDER")]
     without: Vec<Contender>,
-    /// Where the report goes [default: ../../docs/PERFORMANCE-RUNTIME.md]
+    /// Path of the report [default: ../../docs/PERFORMANCE-RUNTIME.md]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Batches of runs at most, of each process
+    /// Maximum number of batches of each process
     #[arg(long)]
     runs: Option<usize>,
     /// Seconds after which a process gets no further batches
@@ -98,7 +99,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     }
     let text = report::document(&command(arguments), &plan, &rows);
     println!("{text}");
-    // A part is no report of the whole.
+    // A partial run must not overwrite the full report.
     let whole = !quick && arguments.only.is_empty() && arguments.without.is_empty();
     let standard = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PERFORMANCE-RUNTIME.md"));
     if let Some(output) = arguments.output.clone().or(whole.then_some(standard)) {
@@ -108,7 +109,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The command as a reader would repeat it; paths are left out.
+/// The command to repeat the run, without paths.
 fn command(arguments: &Arguments) -> String {
     let mut words = Vec::new();
     if arguments.quick {

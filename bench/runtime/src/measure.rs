@@ -1,10 +1,12 @@
-//! Measuring: every contender on one model, interleaved, so that what disturbs the machine disturbs all alike.
+//! Interleaved measurement of every contender on one model, so that disturbances of the machine affect all
+//! equally.
 //!
-//! A round asks every contender for a batch of runs that takes some milliseconds; the first batch warms up. A contender is done
-//! with a model when its time is spent. All outputs are held against one another: whoever is fast but wrong is marked.
+//! In a round, every contender runs a batch that takes some milliseconds; the first batch is a warm-up. A
+//! contender stops when its time budget is spent. Outputs are compared, and deviating ones are marked.
 //!
-//! Where a process lies in memory makes it faster or slower by a tenth, for as long as it lives. So all of this is done with several
-//! processes of each contender, one after the other, and the median of them counts.
+//! The memory layout of a process changes its speed by up to a tenth for its whole lifetime. Therefore the
+//! measurement is repeated with several consecutive processes of each contender, and the report shows their
+//! median.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,54 +17,51 @@ use anyhow::{Context, Result};
 use crate::cases::{Case, Kind, inputs};
 use crate::contender::{Contender, Server, Threads};
 
-/// The time that a batch of runs should take.
+/// Target time of a batch of runs.
 const BATCH: Duration = Duration::from_millis(20);
 
-/// How much an element of the output may differ, relative to the largest.
+/// Maximum difference of an output element, relative to the largest element.
 const TOLERANCE: f32 = 1e-3;
 
-/// How to measure.
+/// Parameters of a measurement.
 pub struct Plan {
-    /// Processes of each contender on each model.
+    /// Number of processes of each contender on each model.
     pub processes: usize,
-    /// Batches at most, of each process.
+    /// Maximum number of batches of each process.
     pub runs: usize,
     /// Time after which a process gets no further batches.
     pub budget: Duration,
-    /// The longest a request may take.
+    /// Time limit of a request.
     pub limit: Duration,
-    /// Who is measured.
     pub contenders: Vec<Contender>,
 }
 
-/// What a contender came to on a model.
+/// Measurements of a contender on a model.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// Nanoseconds to load the model.
     pub load: u64,
     /// Nanoseconds of a run: the median over the batches, and of those the median over the processes.
     pub time: u64,
-    /// The most memory it held over what it held before loading, in bytes.
+    /// Peak memory minus the memory before loading, in bytes.
     pub peak: u64,
-    /// Whether its output is not that of ONNX Runtime.
+    /// Whether the output differs from that of ONNX Runtime.
     pub differs: bool,
 }
 
-/// One row of the report.
 pub struct Row {
-    /// The model.
     pub name: &'static str,
-    /// What it is there for.
+    /// Purpose of the model.
     pub kind: Kind,
-    /// Bytes of the file.
+    /// Size of the model file in bytes.
     pub file: u64,
-    /// How many threads every contender had.
+    /// Number of threads of every contender.
     pub threads: Threads,
-    /// What each contender of the plan came to, or why there is nothing.
+    /// Measurements of each contender, or an error message.
     pub cells: Cells,
 }
 
-/// A contender at work on a model.
+/// A running contender with the batches measured so far.
 struct Work {
     server: Server,
     load: u64,
@@ -82,7 +81,7 @@ impl Work {
         let started = Server::start(contender, threads, model, inputs, plan.limit);
         let (mut server, loaded) = started.map_err(|error| format!("{error:#}"))?;
         let load = first(&loaded?)?;
-        // The first run may still set things up; the second says how many make a batch.
+        // The first run may include lazy setup; the second determines the size of a batch.
         first(&server.run(1, plan.limit)?)?;
         let one = Duration::from_nanos(first(&server.run(1, plan.limit)?)?);
         let batch = (BATCH.as_secs_f64() / one.as_secs_f64().max(1e-9)).ceil().clamp(1.0, 10_000.0);
@@ -96,7 +95,7 @@ impl Work {
         Ok(())
     }
 
-    /// What it came to, and its output.
+    /// Returns the measurements and the output.
     fn end(mut self, plan: &Plan) -> Result<(Measured, Vec<f32>), String> {
         let memory = self.server.memory()?;
         let [peak, idle] = memory[..] else { return Err("it says nothing of its memory".to_owned()) };
@@ -112,7 +111,7 @@ fn first(numbers: &[u64]) -> Result<u64, String> {
     numbers.first().copied().ok_or_else(|| "it answers nothing".to_owned())
 }
 
-/// Measures every contender on a model, for each number of threads that the model is run on.
+/// Measures every contender on a model, for each of the model's thread counts.
 pub fn measure(case: &Case, plan: &Plan) -> Result<Vec<Row>> {
     let bytes = (case.make)()?;
     let file = bytes.len() as u64;
@@ -132,7 +131,7 @@ pub fn measure(case: &Case, plan: &Plan) -> Result<Vec<Row>> {
 
 type Cells = Vec<(Contender, Result<Measured, String>)>;
 
-/// What the processes of each contender came to; its last problem if one of them had any.
+/// Combines the measurements of all processes of each contender, or returns the last error of one of them.
 fn together(rounds: Vec<Cells>) -> Cells {
     let mut all: Vec<(Contender, Result<Vec<Measured>, String>)> = Vec::new();
     for (contender, cell) in rounds.into_iter().flatten() {
@@ -181,7 +180,8 @@ fn cells(plan: &Plan, threads: Threads, model: &Path, inputs: &[(String, Vec<usi
         outputs.push(output);
         cells.push((contender, cell));
     }
-    // Whoever is not with ONNX Runtime, or with the first that is there, is marked.
+    // The reference is ONNX Runtime or else the first available contender; outputs that differ from it are
+    // marked.
     let of_ort = cells.iter().position(|(contender, _)| *contender == Contender::Ort);
     let of_ort = of_ort.and_then(|at| outputs[at].as_ref());
     let truth = of_ort.or_else(|| outputs.iter().flatten().next());
@@ -196,33 +196,33 @@ fn cells(plan: &Plan, threads: Threads, model: &Path, inputs: &[(String, Vec<usi
 fn close(output: &[f32], truth: &[f32]) -> bool {
     let largest = truth.iter().fold(0.0_f32, |largest, it| largest.max(it.abs()));
     let pairs = output.iter().zip(truth);
-    // NaN is close to nothing, not even to itself.
+    // NaN is not close to any value, including itself.
     output.len() == truth.len() && pairs.into_iter().all(|(a, b)| (a - b).abs() <= TOLERANCE * largest)
 }
 
-/// A folder that goes with the measurement.
+/// A temporary folder, removed on drop.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // It fails only where the folder is gone already.
+        // Fails only if the folder is already removed.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
 impl Row {
-    /// What a contender came to.
+    /// Measurements of one contender.
     pub fn of(&self, contender: Contender) -> Option<&Measured> {
         let (_, cell) = self.cells.iter().find(|(other, _)| *other == contender)?;
         cell.as_ref().ok()
     }
 
-    /// The time of one contender over that of another.
+    /// The time of one contender divided by that of another.
     pub fn ratio(&self, of: Contender, over: Contender) -> Option<f64> {
         Some(self.of(of)?.time as f64 / self.of(over)?.time as f64)
     }
 
-    /// The peak memory of one contender over that of another.
+    /// The peak memory of one contender divided by that of another.
     pub fn memory_ratio(&self, of: Contender, over: Contender) -> Option<f64> {
         Some(self.of(of)?.peak as f64 / self.of(over)?.peak.max(1) as f64)
     }

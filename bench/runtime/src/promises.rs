@@ -1,11 +1,11 @@
-//! What the project promises of running models, held against what was measured.
+//! Performance targets of running models, compared with the measurements.
 
 use crate::cases::Kind;
 use crate::contender::{Contender, Threads};
 use crate::measure::Row;
 use crate::report::{Table, three_digits};
 
-/// A promise with the worst that was measured of it.
+/// A target with its worst measurement.
 struct Promise {
     text: &'static str,
     most: f64,
@@ -13,7 +13,7 @@ struct Promise {
     worst: Option<(f64, String)>,
 }
 
-/// The section of the report; empty without a measurement that a promise speaks of.
+/// Formats the section of the report; empty if no target applies to the measurements.
 pub fn section(rows: &[Row]) -> String {
     let promises = [
         Promise {
@@ -33,7 +33,7 @@ pub fn section(rows: &[Row]) -> String {
             most: 2.0,
             unit: "times",
             worst: worst(rows, is_full, |row| {
-                // tract has one thread, whatever the others have.
+                // tract has one thread in all rows, so only rows with one thread are comparable.
                 (row.threads == Threads::One).then_some(row.ratio(Contender::Cpu, Contender::Tract)?)
             }),
         },
@@ -62,7 +62,7 @@ pub fn section(rows: &[Row]) -> String {
     if any { format!("\n## Promises\n\n{}", table.markdown()) } else { String::new() }
 }
 
-/// Nanoseconds that one operator of a chain takes.
+/// Nanoseconds per operator of a chain.
 pub fn per_operator(row: &Row, contender: Contender) -> Option<f64> {
     match row.kind {
         Kind::Chain(nodes) => Some(row.of(contender)?.time as f64 / nodes as f64),

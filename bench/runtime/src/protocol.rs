@@ -1,7 +1,8 @@
-//! The serving side of the protocol: one contender with one model, in a process of its own.
+//! Serving side of the protocol: one contender with one model in one process.
 //!
-//! `run N` runs the model so many times and answers the nanoseconds that all took; `memory` the most bytes that the process held
-//! and what it held before the model was loaded; `output` the bits of the elements of the first output.
+//! `run N` runs the model N times and returns the total in nanoseconds. `memory` returns the peak memory of
+//! the process and its memory before the model was loaded, in bytes. `output` returns the bits of the
+//! elements of the first output.
 
 use std::fs;
 use std::hint::black_box;
@@ -11,33 +12,32 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-/// A model that is ready to run on inputs of its own; gives the elements of the first output where they are wanted.
+/// A loaded model with its inputs; returns the elements of the first output on request.
 pub type Running = Box<dyn FnMut(Wanted) -> Result<Vec<f32>>>;
 
-/// Whether a run has to hand its output over, which not all contenders do for nothing.
+/// Whether a run returns the output, which is not free for every contender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wanted {
-    /// It has not.
+    /// Runs without returning the output.
     Run,
-    /// It has.
+    /// Runs and returns the output.
     Output,
 }
 
 /// An input with its extents and elements.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Its name.
     pub name: String,
-    /// Its extents.
     pub shape: Vec<usize>,
-    /// Its elements, the same for every contender.
+    /// The elements, the same for every contender.
     pub elements: Vec<f32>,
 }
 
-/// Inputs as the bench writes them on the command line: `NAME=1,3,224,224`.
+/// Parses inputs on the command line of a contender: `NAME=1,3,224,224`.
 ///
 /// # Errors
-/// For anything else.
+///
+/// Any other form.
 pub fn inputs(arguments: &[String]) -> Result<Vec<Input>> {
     let input = |argument: &String| {
         let (name, extents) = argument.rsplit_once('=').context("an input is NAME=EXTENTS")?;
@@ -52,7 +52,8 @@ pub fn inputs(arguments: &[String]) -> Result<Vec<Input>> {
 /// Loads the model and answers requests until the input ends.
 ///
 /// # Errors
-/// Where the other side has gone.
+///
+/// Errors of the streams. A load error is sent as a reply.
 pub fn serve(
     model: &Path,
     inputs: &[Input],
@@ -108,14 +109,14 @@ fn one_line(text: &str) -> String {
     text.chars().take(200).collect()
 }
 
-/// Starts the high-water mark anew; what is held now, in bytes.
+/// Resets the high-water mark and returns the current memory in bytes.
 fn reset_peak() -> u64 {
-    // Where the system does not allow it, the mark is that of the whole process.
+    // If the system does not allow the reset, the mark covers the whole lifetime of the process.
     let _ = fs::write("/proc/self/clear_refs", "5");
     memory("VmRSS")
 }
 
-/// A line of the process's memory in bytes, or 0 where the system does not tell.
+/// A line of the process's memory status in bytes, or 0 if the system does not report it.
 fn memory(key: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));

@@ -1,4 +1,4 @@
-//! The report: what was measured as Markdown tables, the same on the screen and in the file.
+//! Report of the measurements as Markdown tables, the same on the screen and in the file.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -8,7 +8,6 @@ use crate::contender::Contender;
 use crate::measure::{Measured, Plan, Row};
 use crate::{machine, promises};
 
-/// The whole document.
 pub fn document(command: &str, plan: &Plan, rows: &[Row]) -> String {
     let mut text = String::from(INTRODUCTION);
     let _ = writeln!(text, "\n- Machine: {}", machine::describe());
@@ -22,7 +21,7 @@ pub fn document(command: &str, plan: &Plan, rows: &[Row]) -> String {
         }
         let _ = write!(text, "\n## {title}\n\n{about}\n\n{}", times(plan, &rows).markdown());
         let _ = write!(text, "\n{}", memory_and_loading(plan, &rows).markdown());
-        // One model has the same problem with any number of threads.
+        // A model has the same problem with any number of threads.
         let mut problems = BTreeSet::new();
         for (row, contender, problem) in rows.iter().flat_map(|row| missing(row)) {
             let problem = problem.replace('`', "'");
@@ -54,7 +53,7 @@ const VERSIONS: &str = "\
 - candle: candle-onnx 0.11.1
 ";
 
-/// Which rows a section has.
+/// Selects the rows of a section.
 type Of = fn(Kind) -> bool;
 
 const SECTIONS: [(&str, &str, Of); 3] = [
@@ -128,7 +127,7 @@ fn missing(row: &Row) -> impl Iterator<Item = (&Row, Contender, &str)> {
         .filter_map(move |(contender, cell)| Some((row, *contender, cell.as_ref().err()?.as_str())))
 }
 
-/// A time in the unit that it is read in.
+/// Formats a time in a unit that suits its magnitude.
 fn time(nanoseconds: u64) -> String {
     let time = nanoseconds as f64;
     match nanoseconds {
@@ -148,7 +147,7 @@ fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A number with three digits that count.
+/// Formats a number with three significant digits.
 pub fn three_digits(number: f64) -> String {
     match number {
         number if number >= 100.0 => format!("{number:.0}"),
@@ -157,23 +156,21 @@ pub fn three_digits(number: f64) -> String {
     }
 }
 
-/// A table of Markdown whose columns line up.
+/// A Markdown table with aligned columns.
 pub struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table with these heads.
     pub fn new<S: Into<String>>(heads: impl IntoIterator<Item = S>) -> Self {
         Self { rows: vec![heads.into_iter().map(Into::into).collect()] }
     }
 
-    /// Adds a row.
     pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
-    /// The text; the first column to the left, the others to the right.
+    /// Formats the table; the first column is aligned to the left, the others to the right.
     pub fn markdown(&self) -> String {
         let columns = self.rows[0].len();
         let width = |column: usize| {

@@ -1,4 +1,4 @@
-//! The contenders that are built in: each loads a model and runs it.
+//! Built-in contenders: each loads a model and runs it.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -25,7 +25,7 @@ use crate::contender::Contender;
 use crate::library;
 use crate::protocol::{Input, Running, Wanted, inputs, serve as answer};
 
-/// Answers requests for one contender, which may use so many threads.
+/// Answers requests for one contender, which may use `threads` threads.
 pub fn serve(contender: Contender, threads: usize, model: &Path, arguments: &[String]) -> Result<()> {
     answer(model, &inputs(arguments)?, |model, inputs| match contender {
         Contender::Cpu => cpu(model, inputs),
@@ -40,7 +40,7 @@ pub fn serve(contender: Contender, threads: usize, model: &Path, arguments: &[St
     })
 }
 
-/// Checks a mapped model, as the command does, and makes what runs it.
+/// Checks a mapped model, as the command does, and builds its executor.
 fn checked<T>(model: &Path, make: impl FnOnce(&mut Checked<'_>, &Bytes) -> Result<T>) -> Result<T> {
     let bytes = Bytes::from_owner(map(&File::open(model)?)?);
     let mut checked = typeloom_ops::check::check(&bytes, &Options::default())?;
@@ -52,7 +52,7 @@ fn checked<T>(model: &Path, make: impl FnOnce(&mut Checked<'_>, &Bytes) -> Resul
 
 #[expect(unsafe_code, reason = "as the command does, so that no weights are read before they are needed")]
 fn map(file: &File) -> io::Result<memmap2::Mmap> {
-    // SAFETY: the bench wrote the file and nothing changes it while it runs.
+    // SAFETY: the bench wrote the file, and it is not modified while the bench runs.
     unsafe { memmap2::Mmap::map(file) }
 }
 
@@ -122,7 +122,7 @@ fn ort(threads: usize, model: &Path, inputs: &[Input]) -> Result<Running> {
     use ort::session::{Session, SessionInputValue};
     use ort::value::TensorRef;
     let environment = ort::init_from(library::find()?)?.build()?;
-    // The error holds the builder, which cannot leave its thread.
+    // The error contains the builder, which is not `Send`.
     let builder = Session::builder(&environment)?.with_intra_threads(threads);
     let mut builder = builder.map_err(|error| anyhow!("{error}"))?;
     let mut session = builder.commit_from_file(model)?;

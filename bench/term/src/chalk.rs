@@ -1,4 +1,5 @@
-//! An interner for `chalk-ir` in the manner of its own reference interner: everything is an `Arc` or a `Vec`.
+//! An interner for `chalk-ir` in the manner of its reference interner: every interned type is an `Arc` or a
+//! `Vec`.
 
 use chalk_ir::interner::Interner;
 use chalk_ir::*;

@@ -1,4 +1,5 @@
-//! Terms beside `chalk-ir` and `polytype`, on the same operations, in one run. Ratios count, absolute times do not.
+//! Compares terms with `chalk-ir` and `polytype` on the same operations in one run. Ratios are meaningful,
+//! absolute times are not.
 
 mod chalk;
 
@@ -13,7 +14,7 @@ use typeloom_term::{
     Arena, BoundVar, Boxed, InferenceTable, Interned, Name, Symbol, Symbols, Ty, TyData, TypeFamily,
 };
 
-/// Nanoseconds for one call: the best of several samples of `repeat` calls, each on a fresh `prepare`.
+/// Nanoseconds per call: the best of several samples of `repeat` calls, each on a fresh `prepare`.
 fn best<S, R>(repeat: usize, mut prepare: impl FnMut() -> S, mut run: impl FnMut(&mut S, usize) -> R) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..15 {
@@ -44,7 +45,7 @@ fn pair<F: TypeFamily<Name = Name>>(cx: &F, name: Symbol, a: &Ty<F>, b: &Ty<F>) 
     Ty::pair(cx, Name::Adt(name), a.clone(), b.clone()).expect("the tree is not deep")
 }
 
-/// A balanced tree over the given leaves.
+/// Builds a balanced tree over the given leaves.
 fn tree<T: Clone>(mut level: Vec<T>, join: impl Fn(&T, &T) -> T) -> T {
     while level.len() > 1 {
         level = level.chunks(2).map(|two| join(&two[0], &two[1])).collect();
@@ -58,7 +59,6 @@ fn bound<F: TypeFamily<Name = Name>>(cx: &F, index: u32) -> Ty<F> {
 
 const LEAVES: usize = 1024;
 
-/// The times of one family.
 #[derive(Default)]
 struct Times {
     repeated: f64,
@@ -81,7 +81,8 @@ fn measure<F: TypeFamily<Name = Name>>(cx: &F, symbols: &mut Symbols) -> Times {
     times.fresh = best(
         20_000,
         || {
-            // Different children in every sample, so that every node is new. The first has those of the other libraries.
+            // Different children in every sample, so that every node is new. The first sample has the
+            // children that the other libraries get.
             round += 1;
             let mut ty = leaf(cx);
             for _ in 0..round {
@@ -200,7 +201,7 @@ fn bytes_per_node(symbols: &mut Symbols) -> f64 {
     used as f64 / NODES as f64
 }
 
-/// One row of the boxed family over and over, for a profiler or for counting instructions: `-- substitute 1000`.
+/// Repeats one row of the boxed family for a profiler or for counting instructions: `-- substitute 1000`.
 fn repeat(phase: &str, rounds: usize) {
     let cx = Boxed::new();
     let name = Symbols::new().intern("Pair");

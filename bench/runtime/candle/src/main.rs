@@ -1,5 +1,5 @@
-//! candle with its ONNX importer, as a contender of the benchmark of running models. The importer has no stage that prepares
-//! a model: it walks the graph on every run.
+//! candle with its ONNX importer, as a contender of the runtime benchmark. The importer has no stage that
+//! prepares a model: it walks the graph on every run.
 
 use std::collections::HashMap;
 use std::env;
@@ -15,7 +15,7 @@ mod protocol;
 
 fn main() -> Result<()> {
     let mut arguments = env::args().skip(1);
-    // How many threads there are is in a variable, which candle reads itself.
+    // candle reads the number of threads from an environment variable.
     arguments.next();
     let model = PathBuf::from(arguments.next().context("a model is wanted")?);
     serve(&model, &inputs(&arguments.collect::<Vec<_>>())?, load)
@@ -29,7 +29,7 @@ fn load(model: &Path, inputs: &[Input]) -> Result<Running> {
         Ok((name.clone(), Tensor::from_slice(elements, shape.as_slice(), &Device::Cpu)?))
     };
     let tensors: HashMap<String, Tensor> = inputs.iter().map(tensor).collect::<Result<_>>()?;
-    // The first run says whether the importer has the model's operators.
+    // The first run fails if the importer lacks an operator of the model.
     candle_onnx::simple_eval(&model, tensors.clone())?;
     Ok(Box::new(move |wanted| {
         let outputs = candle_onnx::simple_eval(&model, tensors.clone())?;
