@@ -229,7 +229,7 @@ static TYPE_TENSOR_POSIT16: TypeNode = TypeNode {
     parent: Some("tensor"),
     kind: TypeKind::Concrete,
     ffi_name: "example_tensor_posit16_t",
-    wire_hash: 0, // asks for one derived from the content
+    wire_hash: 0, // 0: derived from the content
     denotation: "org.example.tensor.posit16",
 };
 bb::inventory::submit! { TypeNodeReg(&TYPE_TENSOR_POSIT16) }
