@@ -1,26 +1,25 @@
-//! Aggregators: they combine the contributions of several peers.
+//! Contract of aggregators: combination of the contributions of several peers.
 
 use std::error::Error;
 
 use typeloom_types::storage::Storage;
 
-/// Collects contributions and combines them.
+/// Collects contributions and combines them into one result.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an aggregator",
     label = "`{Self}` does not implement the `Aggregator` contract"
 )]
 pub trait Aggregator: Send + Sync + 'static {
-    /// What contributions are stored as.
+    /// Storage of contributions and results.
     type Element: ?Sized + Storage;
-    /// What is said of a contribution besides (a weight, a round).
+    /// Metadata of a contribution, such as a weight or a round.
     type Metadata: Send + Sync + 'static;
-    /// What can go wrong.
     type Error: Error + Send + Sync + 'static;
 
-    /// Takes the contribution of a source.
+    /// Adds the contribution of a source.
     ///
     /// # Errors
-    /// A contribution that does not fit the others.
+    /// The contribution is incompatible with the others, for instance in shape or element type.
     fn contribute(
         &mut self,
         source: &str,
@@ -28,9 +27,9 @@ pub trait Aggregator: Send + Sync + 'static {
         metadata: Self::Metadata,
     ) -> Result<(), Self::Error>;
 
-    /// What the contributions so far come to.
+    /// Combines the contributions of the current round.
     ///
     /// # Errors
-    /// Where there are too few.
+    /// There are too few contributions.
     fn aggregate(&mut self) -> Result<Box<Self::Element>, Self::Error>;
 }

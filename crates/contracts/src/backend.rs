@@ -1,14 +1,14 @@
-//! Backends: they compute tensor operators.
+//! Contract of backends: computation of tensor operators.
 //!
-//! The contract has two halves: a typed method for each of the thirty tensor primitives
-//! ([`Primitives`]), and running a whole graph ([`GraphExecutor`]). [`Backend`] is both. Who has only one
-//! half implements that trait and declares which adapter gives the other: [`by_execution::ByExecution`]
-//! makes a graph of one node for each primitive; the adapter in the other direction, `ByPrimitives`, which walks a graph
-//! and calls primitives, belongs to the runtime.
+//! The contract has two parts: a typed method for each of the thirty tensor primitives ([`Primitives`]), and
+//! execution of a whole graph ([`GraphExecutor`]). [`Backend`] has both. A type that has only one part
+//! implements that trait and uses an adapter for the other. [`by_execution::ByExecution`] builds a graph of
+//! one node for each primitive. The adapter in the other direction, `ByPrimitives`, interprets a graph by
+//! calling primitives and is part of the runtime.
 //!
-//! **Law.** An adapter implements `Backend` for a wrapper around one half, and the wrapped type has no
-//! other half to call, so neither half can end up calling itself. A type that supplies neither half has no
-//! way to be a `Backend`: nothing here has a default that stands for a computation.
+//! **Law.** An adapter implements `Backend` for a wrapper around one part. The wrapped type does not
+//! implement the other part, so no call can recurse through the adapter. A type with neither part cannot be a
+//! `Backend`, because no method that computes has a default.
 //!
 //! ```compile_fail,E0046
 //! use typeloom_contracts::backend::Backend;
@@ -39,72 +39,73 @@ use typeloom_types::storage::Storage;
 
 pub mod by_execution;
 
-/// Calls `$then!` with the thirty primitives, so that each is written once: its documentation, ONNX's name of it, and the
-/// signature of its method. Whoever calls it imports `TensorProto` and `Dtype`, which the signatures speak of.
+/// Invokes `$then!` with the thirty primitives. This is the single definition of each primitive: its
+/// documentation, ONNX operator name and method signature. The calling module must import `TensorProto` and
+/// `Dtype`, which occur in the signatures.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! primitives {
     ($then:ident) => {
         $then! {
-            /// `a + b`, broadcast.
+            /// `a + b` with broadcasting.
             "Add" add(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor;
-            /// `a - b`, broadcast.
+            /// `a - b` with broadcasting.
             "Sub" sub(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor;
-            /// `a * b`, broadcast.
+            /// `a * b` with broadcasting.
             "Mul" mul(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor;
-            /// `a / b`, broadcast; integers truncate.
+            /// `a / b` with broadcasting; integer division truncates.
             "Div" div(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor;
-            /// `-a`.
+            /// `-a`, elementwise.
             "Neg" neg(a: &Self::Tensor) -> Self::Tensor;
-            /// `|a|`.
+            /// `|a|`, elementwise.
             "Abs" abs(a: &Self::Tensor) -> Self::Tensor;
-            /// The square root of each element.
+            /// Square root, elementwise.
             "Sqrt" sqrt(a: &Self::Tensor) -> Self::Tensor;
-            /// `a` to the power of `b`, broadcast, of the element type of `a`.
+            /// `a` to the power of `b` with broadcasting; the result has the element type of `a`.
             "Pow" pow(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor;
-            /// `e` to the power of each element.
+            /// `e` to the power of `a`, elementwise.
             "Exp" exp(a: &Self::Tensor) -> Self::Tensor;
-            /// The natural logarithm of each element.
+            /// Natural logarithm, elementwise.
             "Log" log(a: &Self::Tensor) -> Self::Tensor;
-            /// The product of (stacks of) matrices.
+            /// Product of matrices, or of stacks of matrices.
             "MatMul" matmul(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor;
-            /// The sum along axes, or along all where `None`.
+            /// Sum along the given axes, or along all axes for `None`.
             "ReduceSum" reduce_sum(a: &Self::Tensor, axes: Option<&[i64]>, keepdims: bool) -> Self::Tensor;
-            /// The mean along axes, or along all where `None`.
+            /// Mean along the given axes, or along all axes for `None`.
             "ReduceMean" reduce_mean(a: &Self::Tensor, axes: Option<&[i64]>, keepdims: bool) -> Self::Tensor;
-            /// The greatest along axes, or along all where `None`.
+            /// Maximum along the given axes, or along all axes for `None`.
             "ReduceMax" reduce_max(a: &Self::Tensor, axes: Option<&[i64]>, keepdims: bool) -> Self::Tensor;
-            /// The least along axes, or along all where `None`.
+            /// Minimum along the given axes, or along all axes for `None`.
             "ReduceMin" reduce_min(a: &Self::Tensor, axes: Option<&[i64]>, keepdims: bool) -> Self::Tensor;
-            /// The same elements in another shape; 0 copies an extent, -1 is what is left.
+            /// Changes the shape and keeps the elements; 0 copies an extent, -1 is inferred.
             "Reshape" reshape(a: &Self::Tensor, shape: &[i64]) -> Self::Tensor;
-            /// The axes in another order.
+            /// Permutes the axes.
             "Transpose" transpose(a: &Self::Tensor, perm: &[i64]) -> Self::Tensor;
-            /// Tensors one after the other along an axis.
+            /// Concatenates tensors along an axis.
             "Concat" concat(parts: &[&Self::Tensor], axis: i64) -> Self::Tensor;
-            /// Every `steps`-th element from `starts` to before `ends` along `axes`.
+            /// Selects every `steps`-th element from `starts` up to but excluding `ends` along `axes`.
             "Slice" slice(a: &Self::Tensor, starts: &[i64], ends: &[i64], axes: &[i64], steps: &[i64]) -> Self::Tensor;
-            /// The parts of these sizes along an axis.
+            /// Splits a tensor into parts of the given sizes along an axis.
             "Split" split(a: &Self::Tensor, sizes: &[i64], axis: i64) -> Vec<Self::Tensor>;
-            /// Without these axes of extent 1, or without all of them where `None`.
+            /// Removes the given axes of extent 1, or all axes of extent 1 for `None`.
             "Squeeze" squeeze(a: &Self::Tensor, axes: Option<&[i64]>) -> Self::Tensor;
-            /// With axes of extent 1 at these positions of the result.
+            /// Inserts axes of extent 1 at the given positions of the result.
             "Unsqueeze" unsqueeze(a: &Self::Tensor, axes: &[i64]) -> Self::Tensor;
-            /// The same.
+            /// Returns its argument.
             "Identity" identity(a: &Self::Tensor) -> Self::Tensor;
-            /// The elements as another element type.
+            /// Converts the elements to another element type.
             "Cast" cast(a: &Self::Tensor, dtype: Dtype) -> Self::Tensor;
-            /// Where elements are equal, broadcast.
+            /// `a == b`, elementwise with broadcasting.
             "Equal" equal(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor;
-            /// Where `a > b`, broadcast.
+            /// `a > b`, elementwise with broadcasting.
             "Greater" greater(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor;
-            /// Where `a < b`, broadcast.
+            /// `a < b`, elementwise with broadcasting.
             "Less" less(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor;
-            /// `a` where the condition holds, else `b`; broadcast.
+            /// Selects `a` where the condition is true and `b` elsewhere, with broadcasting.
             "Where" where_(condition: &Self::Tensor, a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor;
-            /// The tensor of a constant.
+            /// Creates a tensor from a constant.
             "Constant" constant(value: &TensorProto) -> Self::Tensor;
-            /// The entries along an axis that the indices name.
+            /// Selects the entries at `indices` along an axis.
             "Gather" gather(data: &Self::Tensor, indices: &Self::Tensor, axis: i64) -> Self::Tensor;
         }
     };
@@ -112,50 +113,50 @@ macro_rules! primitives {
 
 macro_rules! declare_halves {
     ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty;)*) => {
-        /// The first half: a method for each tensor primitive, with ONNX's meaning at operator set 18.
+        /// Typed methods for the tensor primitives, with the semantics of ONNX operator set 18.
         pub trait Primitives: Send + Sync + 'static {
-            /// What tensors are stored as.
+            /// Storage of tensors.
             type Tensor: Storage;
-            /// What can go wrong.
             type Error: Error + Send + Sync + 'static;
             $(
                 $(#[doc = $doc])*
                 ///
                 /// # Errors
-                /// What the backend cannot compute.
+                /// The backend cannot compute the operator on these arguments.
                 fn $name(&self, $($arg: $ty),*) -> Result<$out, Self::Error>;
             )*
 
-            /// Operators beyond the primitives that the type computes itself; others are lowered.
+            /// Operators beyond the primitives that the type computes directly; the compiler lowers all
+            /// others.
             fn extension_opsets() -> &'static [AtomicOpsetDecl] {
                 &[]
             }
         }
 
-        /// Computes tensor operators: each primitive, and whole graphs. See the [module](self) for who has
-        /// only one half.
+        /// Computes tensor operators: single primitives and whole graphs. See the [module](self) for the
+        /// adapters of types that implement one part only.
         #[diagnostic::on_unimplemented(
             message = "`{Self}` is not a backend",
             label = "`{Self}` does not implement the `Backend` contract",
             note = "a type that implements `GraphExecutor` is one inside `ByExecution<..>`"
         )]
         pub trait Backend: Send + Sync + 'static {
-            /// What tensors are stored as.
+            /// Storage of tensors.
             type Tensor: Storage;
-            /// What can go wrong.
             type Error: Error + Send + Sync + 'static;
             $(
                 $(#[doc = $doc])*
                 ///
                 /// # Errors
-                /// What the backend cannot compute.
+                /// The backend cannot compute the operator on these arguments.
                 fn $name(&self, $($arg: $ty),*) -> Result<$out, Self::Error>;
             )*
 
-            /// Runs a graph on inputs in the order in which it lists them; see [`GraphExecutor::execute`].
+            /// Executes a graph; `inputs` are in the order of the graph's inputs. See
+            /// [`GraphExecutor::execute`].
             ///
             /// # Errors
-            /// What the backend cannot compute.
+            /// The backend cannot execute the graph.
             fn execute(
                 &self,
                 graph: &GraphProto,
@@ -163,7 +164,8 @@ macro_rules! declare_halves {
                 attrs: &[AttributeProto],
             ) -> Result<Vec<Self::Tensor>, Self::Error>;
 
-            /// Operators beyond the primitives that the backend computes itself; others are lowered.
+            /// Operators beyond the primitives that the backend computes directly; the compiler lowers all
+            /// others.
             fn extension_opsets() -> &'static [AtomicOpsetDecl] {
                 &[]
             }
@@ -172,18 +174,17 @@ macro_rules! declare_halves {
 }
 primitives!(declare_halves);
 
-/// The second half: running a graph.
+/// Execution of whole graphs.
 pub trait GraphExecutor: Send + Sync + 'static {
-    /// What tensors are stored as.
+    /// Storage of tensors.
     type Tensor: Storage;
-    /// What can go wrong.
     type Error: Error + Send + Sync + 'static;
 
-    /// Runs a graph of ONNX operators on inputs in the order in which it lists them, and gives its outputs
-    /// in order. `attrs` are the values of attributes that nodes of the graph refer to by name.
+    /// Executes a graph of ONNX operators and returns its outputs in order. `inputs` are in the order of the
+    /// graph's inputs. `attrs` are the values of attributes that nodes of the graph reference by name.
     ///
     /// # Errors
-    /// What the type cannot compute.
+    /// The graph cannot be executed.
     fn execute(
         &self,
         graph: &GraphProto,
@@ -191,7 +192,7 @@ pub trait GraphExecutor: Send + Sync + 'static {
         attrs: &[AttributeProto],
     ) -> Result<Vec<Self::Tensor>, Self::Error>;
 
-    /// Operators beyond the primitives that the type computes itself; others are lowered.
+    /// Operators beyond the primitives that the type computes directly; the compiler lowers all others.
     fn extension_opsets() -> &'static [AtomicOpsetDecl] {
         &[]
     }

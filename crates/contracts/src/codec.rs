@@ -1,37 +1,36 @@
-//! Codecs: they turn one representation into another and back.
+//! Contract of codecs: conversion to another representation and back.
 
 use std::error::Error;
 
 use typeloom_types::storage::Storage;
 
-/// Encodes and decodes.
+/// Encodes and decodes values.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a codec",
     label = "`{Self}` does not implement the `Codec` contract"
 )]
 pub trait Codec: Send + Sync + 'static {
-    /// What is encoded.
+    /// Storage of decoded values.
     type In: ?Sized + Storage;
-    /// What it is encoded as.
+    /// Storage of encoded values.
     type Out: ?Sized + Storage;
-    /// What can go wrong.
     type Error: Error + Send + Sync + 'static;
 
-    /// Learns from samples.
+    /// Fits the codec to samples.
     ///
     /// # Errors
-    /// What the codec cannot learn from.
+    /// The codec cannot be trained on these samples.
     fn train(&mut self, samples: &[&Self::In]) -> Result<(), Self::Error>;
 
-    /// Encodes.
+    /// Encodes a value.
     ///
     /// # Errors
-    /// What the codec cannot encode.
+    /// The value cannot be encoded.
     fn encode(&self, value: &Self::In) -> Result<Box<Self::Out>, Self::Error>;
 
-    /// Decodes.
+    /// Decodes an encoded value.
     ///
     /// # Errors
-    /// What the codec did not encode.
+    /// The value is not a valid encoding of this codec.
     fn decode(&self, value: &Self::Out) -> Result<Box<Self::In>, Self::Error>;
 }

@@ -1,35 +1,34 @@
-//! Data sources: they give batches of samples.
+//! Contract of data sources: batches of samples.
 
 use std::error::Error;
 
 use typeloom_types::storage::Storage;
 
-/// Gives batches.
+/// Returns samples in batches.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a data source",
     label = "`{Self}` does not implement the `DataSource` contract"
 )]
 pub trait DataSource: Send + Sync + 'static {
-    /// What samples are stored as.
+    /// Storage of a batch of samples.
     type Sample: ?Sized + Storage;
-    /// What can go wrong.
     type Error: Error + Send + Sync + 'static;
 
-    /// The next batch; `None` at the end.
+    /// Returns the next batch, or `None` at the end.
     ///
     /// # Errors
-    /// What the source cannot read.
+    /// The batch cannot be read.
     fn next_batch(&mut self) -> Result<Option<Box<Self::Sample>>, Self::Error>;
 
-    /// Starts again.
+    /// Restarts from the first batch.
     ///
     /// # Errors
-    /// What the source cannot undo.
+    /// The source cannot be restarted.
     fn reset(&mut self) -> Result<(), Self::Error>;
 
-    /// Is told that a batch has arrived where it is used.
+    /// Acknowledges that the consumer has received a batch.
     ///
     /// # Errors
-    /// What the source cannot make of it.
+    /// The source did not return this batch.
     fn on_data_loaded(&mut self, batch: &Self::Sample) -> Result<(), Self::Error>;
 }

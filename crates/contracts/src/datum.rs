@@ -1,9 +1,11 @@
-//! Values at run time.
+//! Run-time values.
 //!
-//! A [`Datum`] is a value of any type of the type tree: what operators compute on, what components take and return, and
-//! what peers exchange. ONNX operators know tensors, sequences and optionals only; the other variants occur in modules.
+//! A [`Datum`] is a value of any type of the type tree: operand of operators, argument and result of
+//! components, and payload of messages between peers. ONNX operators use tensors, sequences and optionals
+//! only; the other variants occur in modules.
 //!
-//! **Invariant:** the type of a datum follows from the datum alone, see [`Datum::type_node`] and [`Datum::describe`].
+//! **Invariant:** the type of a datum is a function of the datum alone; see [`Datum::type_node`] and
+//! [`Datum::describe`].
 
 use bytes::Bytes;
 use half::f16;
@@ -20,27 +22,20 @@ use crate::peer_selector::PeerId;
 /// A value of any type of the type tree. Clones of tensors and bytes share their memory.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Datum {
-    /// A tensor.
     Tensor(AnyTensor),
     /// A sequence of values.
     Sequence(Vec<Datum>),
-    /// A value that may be missing.
+    /// An optional value.
     Optional(Option<Box<Datum>>),
-    /// A single number.
     Scalar(Scalar),
-    /// A signal without a value.
+    /// A signal without payload.
     Trigger,
-    /// Opaque bytes.
     Bytes(Bytes),
-    /// One peer.
     Peer(PeerId),
-    /// A list of peers.
     Peers(Vec<PeerId>),
     /// The handle of a request on the wire.
     Request(WireReqId),
-    /// One network address.
     Address(Multiaddress),
-    /// Network addresses.
     Addresses(Vec<Multiaddress>),
     /// Named values bundled into one.
     Composite(Vec<(String, Datum)>),
@@ -51,19 +46,14 @@ pub enum Datum {
 /// A single number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
-    /// A 32-bit float.
     F32(f32),
-    /// A 64-bit float.
     F64(f64),
-    /// A half-precision float.
     F16(f16),
-    /// An 8-bit unsigned integer.
     U8(u8),
-    /// A 32-bit signed integer.
     I32(i32),
 }
 
-/// The handle of a request, the second output of a send.
+/// Handle of a request; the second output of a send operator.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct WireReqId(pub u64);
 
@@ -71,16 +61,15 @@ pub struct WireReqId(pub u64);
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Multiaddress(pub Vec<u8>);
 
-/// A value of a registered leaf.
+/// A value of a user-registered leaf type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeafDatum {
     pub node: &'static TypeNode,
-    /// The value in the leaf owner's byte format.
+    /// The value in the byte format that the owner of the leaf defines.
     pub bytes: Bytes,
 }
 
 impl Scalar {
-    /// Type of the number.
     #[must_use]
     pub fn type_node(&self) -> &'static TypeNode {
         match self {
@@ -115,7 +104,7 @@ impl Datum {
         if let Self::Peers(peers) = self { Some(peers) } else { None }
     }
 
-    /// Leaf of the type tree; `None` for sequences and optionals, which are type constructors.
+    /// Type-tree leaf of the value; `None` for sequences and optionals, which are type constructors.
     #[must_use]
     pub fn type_node(&self) -> Option<&'static TypeNode> {
         Some(match self {
@@ -134,7 +123,7 @@ impl Datum {
         })
     }
 
-    /// Display form of the value's own type, in the notation of models: `float[2, 3]`.
+    /// Displays the type of the value in the notation of models: `float[2, 3]`.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
@@ -170,7 +159,7 @@ impl From<AnyTensor> for Datum {
     }
 }
 
-/// Type of a tensor; rank 0 has no brackets.
+/// Displays the type of a tensor; rank 0 has no brackets.
 fn describe_tensor(tensor: &AnyTensor) -> String {
     let name = tensor.dtype().onnx_name();
     if tensor.rank() == 0 {

@@ -1,41 +1,40 @@
-//! Indices: they find the nearest of stored vectors.
+//! Contract of indices: search for the vectors nearest to a query.
 
 use std::error::Error;
 
 use typeloom_types::storage::Storage;
 
-/// Keeps vectors under ids and finds the nearest ones.
+/// Stores vectors under ids and returns the nearest ones to a query.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index",
     label = "`{Self}` does not implement the `Index` contract"
 )]
 pub trait Index: Send + Sync + 'static {
-    /// What vectors are stored as.
+    /// Storage of vectors.
     type Vector: ?Sized + Storage;
-    /// What can go wrong.
     type Error: Error + Send + Sync + 'static;
 
-    /// Stores a vector under an id, in place of one that was there.
+    /// Stores a vector under an id and replaces any previous vector of that id.
     ///
     /// # Errors
-    /// What the index cannot store.
+    /// The index cannot store the vector.
     fn add(&mut self, id: u64, vector: &Self::Vector) -> Result<(), Self::Error>;
 
-    /// The ids of the `k` nearest vectors with their distances, the nearest first.
+    /// Returns the ids of the `k` nearest vectors with their distances, nearest first.
     ///
     /// # Errors
-    /// What the index cannot compare with.
+    /// The index cannot compare the query with its vectors.
     fn search(&self, query: &Self::Vector, k: usize) -> Result<Vec<(u64, f32)>, Self::Error>;
 
-    /// Forgets a vector; whether there was one.
+    /// Removes a vector. Returns whether the id was present.
     ///
     /// # Errors
-    /// What the index cannot undo.
+    /// The index cannot remove vectors.
     fn remove(&mut self, id: u64) -> Result<bool, Self::Error>;
 
-    /// Learns how vectors are spread, before or between additions.
+    /// Fits the index to the distribution of the given vectors. May be called before or between additions.
     ///
     /// # Errors
-    /// What the index cannot learn from.
+    /// The index cannot be trained on these vectors.
     fn train(&mut self, vectors: &[&Self::Vector]) -> Result<(), Self::Error>;
 }

@@ -1,26 +1,25 @@
-//! The contracts of components: what a Rust type implements to be bound to a slot of a module.
+//! Component contracts: the traits that a Rust type implements to be bound to a slot of a module.
 //!
-//! | contract | what it does |
+//! | contract | purpose |
 //! |---|---|
 //! | [`backend::Backend`] | computes tensor operators |
-//! | [`index::Index`] | finds the nearest of stored vectors |
-//! | [`model::Model`] | holds parameters, predicts and learns |
+//! | [`index::Index`] | finds the stored vectors nearest to a query |
+//! | [`model::Model`] | predicts and is trained through its parameters |
 //! | [`aggregator::Aggregator`] | combines the contributions of several peers |
-//! | [`codec::Codec`] | turns one representation into another and back |
-//! | [`data_source::DataSource`] | gives batches of samples |
-//! | [`peer_selector::PeerSelector`] | chooses peers |
-//! | [`protocol::Protocol`] | operators of somebody else's, with a component behind them |
+//! | [`codec::Codec`] | converts to another representation and back |
+//! | [`data_source::DataSource`] | returns batches of samples |
+//! | [`peer_selector::PeerSelector`] | selects peers |
+//! | [`protocol::Protocol`] | user-defined operators, implemented by a component |
 //!
-//! The compiler checks bindings against these traits and the runtime calls them, so they stand in a
-//! crate of their own below both.
+//! The compiler checks bindings against these traits and the runtime calls them, so this crate is a
+//! dependency of both.
 //!
-//! **Invariant:** an associated type that stands for tensors is bounded by
-//! [`Storage`](typeloom_types::storage::Storage), so that its place in the type tree is known where the
-//! component is bound, at compile time, and any storage will do: `[f32]`, `[f64]`, `AnyTensor`, a leaf
-//! of somebody's own.
+//! **Invariant:** associated types for tensors are bounded by [`Storage`](typeloom_types::storage::Storage).
+//! The compiler therefore knows the type-tree node of a storage when a component is bound, and any storage
+//! can be used: `[f32]`, `[f64]`, `AnyTensor` or a user-defined leaf.
 //!
-//! **Invariant:** nothing here computes, but for the adapter of [`backend::by_execution`], which only
-//! forwards.
+//! **Invariant:** this crate contains no computation. The adapter in [`backend::by_execution`] only forwards
+//! calls.
 
 pub mod datum;
 
@@ -42,7 +41,7 @@ pub mod peer_selector;
 
 pub mod protocol;
 
-/// What the macros of this crate expand to; not an interface.
+/// Dependencies of the macro expansions; not part of the API.
 #[doc(hidden)]
 pub mod private {
     pub use inventory;

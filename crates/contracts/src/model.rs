@@ -1,54 +1,52 @@
-//! Models: they hold parameters, predict and learn.
+//! Contract of models: prediction and training.
 
 use std::error::Error;
 
 use typeloom_types::storage::Storage;
 
-/// Predicts, and learns by parameters that others can read and change.
+/// Predicts, and is trained through parameters that callers can read and update.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a model",
     label = "`{Self}` does not implement the `Model` contract"
 )]
 pub trait Model: Send + Sync + 'static {
-    /// What inputs, outputs and parameters are stored as.
+    /// Storage of inputs, outputs and parameters.
     type Tensor: ?Sized + Storage;
-    /// What can go wrong.
     type Error: Error + Send + Sync + 'static;
 
-    /// The prediction for an input.
+    /// Computes the prediction for an input.
     ///
     /// # Errors
-    /// What the model cannot predict for.
+    /// The model cannot compute a prediction for this input.
     fn forward(&self, input: &Self::Tensor) -> Result<Box<Self::Tensor>, Self::Error>;
 
-    /// Takes parameters in place of its own.
+    /// Replaces the parameters.
     ///
     /// # Errors
-    /// Parameters that do not fit.
+    /// The parameters have another shape or element type than those of the model.
     fn load_parameters(&mut self, parameters: &Self::Tensor) -> Result<(), Self::Error>;
 
-    /// The gradient of the parameters for the gradient of the output.
+    /// Computes the gradient with respect to the parameters from the gradient of the last output.
     ///
     /// # Errors
-    /// Where there is nothing to go back over.
+    /// There was no forward pass, or the model cannot be differentiated.
     fn backward(&mut self, gradient: &Self::Tensor) -> Result<Box<Self::Tensor>, Self::Error>;
 
-    /// Adds to the parameters.
+    /// Adds `delta` to the parameters.
     ///
     /// # Errors
-    /// A change that does not fit.
+    /// `delta` has another shape or element type than the parameters.
     fn apply_delta(&mut self, delta: &Self::Tensor) -> Result<(), Self::Error>;
 
-    /// How far a prediction is from the target.
+    /// Loss of a prediction with respect to a target.
     ///
     /// # Errors
-    /// What cannot be compared.
+    /// The prediction and the target cannot be compared.
     fn compute_loss(
         &self,
         prediction: &Self::Tensor,
         target: &Self::Tensor,
     ) -> Result<Box<Self::Tensor>, Self::Error>;
 
-    /// The parameters.
     fn params(&self) -> &Self::Tensor;
 }

@@ -1,35 +1,34 @@
-//! Peer selectors: they choose peers.
+//! Contract of peer selectors: selection among known peers.
 
 use std::error::Error;
 
-/// The identity of a peer, as the transport writes it.
+/// Identity of a peer in the byte format of the transport.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PeerId(pub Vec<u8>);
 
-/// Knows peers and chooses among them.
+/// Maintains a set of known peers and selects from it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a peer selector",
     label = "`{Self}` does not implement the `PeerSelector` contract"
 )]
 pub trait PeerSelector: Send + Sync + 'static {
-    /// What can go wrong.
     type Error: Error + Send + Sync + 'static;
 
-    /// The `count` peers that suit best.
+    /// Returns the `count` highest-ranked peers.
     ///
     /// # Errors
-    /// Where there are too few.
+    /// Fewer than `count` peers are known.
     fn select(&mut self, count: usize) -> Result<Vec<PeerId>, Self::Error>;
 
-    /// `count` peers at random.
+    /// Returns `count` peers drawn at random.
     ///
     /// # Errors
-    /// Where there are too few.
+    /// Fewer than `count` peers are known.
     fn sample(&mut self, count: usize) -> Result<Vec<PeerId>, Self::Error>;
 
-    /// Every peer that is known now.
+    /// Returns all peers that are currently known.
     ///
     /// # Errors
-    /// Where the view cannot be read.
+    /// The set of peers cannot be read.
     fn current_view(&self) -> Result<Vec<PeerId>, Self::Error>;
 }

@@ -1,11 +1,11 @@
-//! Protocols: operators of somebody else's, declared by whoever brings them.
+//! Protocols: sets of user-defined operators.
 
 use typeloom_types::op::AtomicOpsetDecl;
 
-/// Runs the operators of a domain of its own.
+/// A component for the operators of a user-defined domain.
 ///
-/// The operators are known to the compiler once the protocol is registered, with
-/// [`register_protocol!`](crate::register_protocol); a component is bound to a slot of it as to any other.
+/// [`register_protocol!`](crate::register_protocol) makes the operators known to the compiler. Components are
+/// bound to slots of a protocol as to those of any other contract.
 ///
 /// ```
 /// use typeloom_contracts::protocol::{Protocol, Protocols};
@@ -39,22 +39,22 @@ use typeloom_types::op::AtomicOpsetDecl;
     label = "`{Self}` does not implement the `Protocol` contract"
 )]
 pub trait Protocol: Send + Sync + 'static {
-    /// Its operators.
+    /// Operator set of the protocol.
     const OPSET: &'static AtomicOpsetDecl;
 }
 
-/// A registered protocol; [`register_protocol!`](crate::register_protocol) submits it.
+/// Registration of a protocol, submitted by [`register_protocol!`](crate::register_protocol).
 #[derive(Clone, Copy, Debug)]
 pub struct ProtocolReg(pub &'static AtomicOpsetDecl);
 
 inventory::collect!(ProtocolReg);
 
-/// The protocols of the program.
+/// Registry of the protocols linked into the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Protocols;
 
 impl Protocols {
-    /// The operator sets of all registered protocols, by domain.
+    /// Returns the operator sets of all registered protocols, sorted by domain.
     pub fn registered() -> impl Iterator<Item = &'static AtomicOpsetDecl> {
         let mut found: Vec<_> = inventory::iter::<ProtocolReg>.into_iter().map(|reg| reg.0).collect();
         found.sort_by_key(|opset| opset.domain);
@@ -62,7 +62,7 @@ impl Protocols {
     }
 }
 
-/// Makes the operators of a protocol known to the compiler.
+/// Registers the operators of a protocol with the compiler.
 #[macro_export]
 macro_rules! register_protocol {
     ($protocol:ty) => {

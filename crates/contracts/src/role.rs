@@ -1,10 +1,10 @@
-//! Roles: the kinds of contract, as data.
+//! Roles: the contracts as an enum.
 
 use std::fmt;
 
 macro_rules! roles {
     ($($role:ident $domain:literal [$($alias:literal),*] $doc:literal;)*) => {
-        /// Which contract a component implements, or a slot asks for.
+        /// Contract that a component implements or a slot requires.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Role {
             $(#[doc = $doc] $role,)*
@@ -14,7 +14,7 @@ macro_rules! roles {
             /// Every role.
             pub const ALL: &[Self] = &[$(Self::$role),*];
 
-            /// The contract's trait, by name: what a node's `required_trait` stamp says.
+            /// Name of the contract's trait; the value of the `required_trait` attribute of a node.
             #[must_use]
             pub const fn trait_name(self) -> &'static str {
                 match self {
@@ -22,8 +22,8 @@ macro_rules! roles {
                 }
             }
 
-            /// The domain of the contract's operators; empty for a backend, whose operators are ONNX's, and
-            /// for a protocol, which has a domain of its own.
+            /// Domain of the contract's operators. Empty for a backend, whose operators are those of ONNX,
+            /// and for a protocol, which declares its domain in its operator set.
             #[must_use]
             pub const fn domain(self) -> &'static str {
                 match self {
@@ -31,7 +31,7 @@ macro_rules! roles {
                 }
             }
 
-            /// The associated types that stand for stored tensors, by name.
+            /// Names of the associated types that are storages.
             #[must_use]
             pub const fn storages(self) -> &'static [&'static str] {
                 match self {
@@ -54,13 +54,13 @@ roles! {
 }
 
 impl Role {
-    /// The role whose trait has this name.
+    /// Returns the role whose trait has this name.
     #[must_use]
     pub fn from_trait_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|role| role.trait_name() == name)
     }
 
-    /// The method of the compiler that binds a component of this role.
+    /// Name of the compiler method that binds a component of this role.
     #[must_use]
     pub const fn bind_method(self) -> &'static str {
         match self {

@@ -1,7 +1,7 @@
-//! The adapter from running graphs to single primitives: each call becomes a graph of one node.
+//! Adapter from [`GraphExecutor`] to [`Backend`]: each primitive call becomes a graph of one node.
 //!
-//! Numbers that ONNX passes as tensors (axes, a shape, the bounds of a slice) become constants in that
-//! graph, because a backend's own tensors can only be made by the backend.
+//! Arguments that ONNX passes as tensors (axes, a shape, the bounds of a slice) become initializers of that
+//! graph, because only the backend can create its tensors.
 
 use bytes::Bytes;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
@@ -11,14 +11,14 @@ use typeloom_types::op::AtomicOpsetDecl;
 
 use super::{Backend, GraphExecutor};
 
-/// A backend out of something that runs graphs.
+/// A backend implemented by a graph executor.
 ///
-/// The tensors that a call takes are handed over by value, so they are cloned for each call; what shares
-/// its data (an `Arc`) pays a counter.
+/// Execution takes tensors by value, so each call clones its arguments. Tensor types that share their data
+/// (such as an `Arc`) make this clone cheap.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByExecution<E>(pub E);
 
-/// A graph of one node being put together.
+/// Builder of a graph with one node.
 #[derive(Default)]
 struct Call<T> {
     node: NodeProto,
@@ -99,7 +99,7 @@ impl<T: Clone> Call<T> {
     }
 
     /// # Panics
-    /// Where the executor breaks its contract and gives no output.
+    /// Panics if the executor violates its contract and returns no output.
     fn run_for_one<E: GraphExecutor<Tensor = T>>(self, executor: &E) -> Result<T, E::Error> {
         let mut outputs = self.run(executor, 1)?;
         Ok(outputs.pop().expect("a graph with one output gives one"))
@@ -220,7 +220,7 @@ mod tests {
     use typeloom_onnx::text::PrintOptions;
     use typeloom_types::any_tensor::AnyTensor;
 
-    /// Says what it was asked for.
+    /// Returns the text of the graph as its error.
     struct Echo;
 
     #[derive(Debug)]
