@@ -11,7 +11,6 @@ macro_rules! roles {
         }
 
         impl Role {
-            /// Every role.
             pub const ALL: &[Self] = &[$(Self::$role),*];
 
             /// Name of the contract's trait; the value of the `required_trait` attribute of a node.

@@ -1,15 +1,16 @@
-//! Tensors as compressed bytes, without loss.
+//! Lossless compression of tensors.
 //!
-//! The bytes of a tensor are put in another order first: the first bytes of all elements, then the second bytes, and so on
-//! (as HDF5's shuffle filter does it), because the exponents of floats that belong together resemble each other and their
-//! last bits do not. Then they are compressed as zlib does it (RFC 1950, 1951), by the crate `miniz_oxide`, which is free
-//! of `unsafe`; zlib's checksum says whether what arrives is what was sent. LZ4 would be faster, and has neither the ratio on
-//! shuffled floats nor a checksum in its blocks.
+//! The bytes of a tensor are first transposed, as by the shuffle filter of HDF5: the first bytes of all
+//! elements, then the second bytes, and so on. The exponents of related floats are similar and their last
+//! bits are not. The result is compressed in the zlib format (RFC 1950, 1951) by the crate `miniz_oxide`,
+//! which contains no `unsafe`. The zlib checksum detects corruption. LZ4 would be faster, but it has a lower
+//! ratio on shuffled floats and no checksum in its blocks.
 //!
-//! **Invariant:** a message is never unpacked beyond what it says that it holds, and what it says is held to a limit
-//! first, so that a small message cannot take much memory.
+//! **Invariant:** decompression stops at the size that the message declares, and the declared size is checked
+//! against a limit first. A small message therefore cannot allocate much memory.
 //!
-//! After the [common beginning](super::message) a message has the number of bytes of the tensor (64 bits), and the compressed bytes.
+//! After the [common header](super::message), a message contains the size of the tensor in bytes (64 bits)
+//! and the compressed bytes.
 
 use std::marker::PhantomData;
 
@@ -23,45 +24,44 @@ use typeloom_types::dtype::Dtype;
 use super::message::{MessageError, Reader, begin};
 use crate::dense::Dense;
 
-/// The beginning of its messages.
+/// Tag of messages: codec and version.
 const TAG: [u8; 2] = [b'z', 1];
-/// How many bytes a tensor may have, unless told otherwise.
+/// Default limit on the size of a tensor in bytes.
 const LIMIT: usize = 1 << 30;
-/// How hard to try, from 0 to 10; beyond this, time grows much and messages shrink little.
+/// Compression level, from 0 to 10. Higher levels take much longer and reduce the size little.
 const LEVEL: u8 = 6;
 
-/// What the codec has to say against a tensor or a message.
+/// Error of encoding or decoding.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DeflatedError {
-    /// The message is malformed.
     #[error(transparent)]
     Message(#[from] MessageError),
-    /// The compressed bytes hold more than the message says.
+    /// The decompressed data is larger than declared.
     #[error("the message unpacks to more than the {claimed} bytes that it says it holds")]
     Bomb {
-        /// How many bytes it says it holds.
+        /// Declared size in bytes.
         claimed: usize,
     },
-    /// The compressed bytes hold less than the message says.
+    /// The decompressed data is smaller than declared.
     #[error("the message unpacks to {found} bytes, and says that it holds {claimed}")]
     Short {
-        /// How many bytes it says it holds.
+        /// Declared size in bytes.
         claimed: usize,
-        /// How many there are.
+        /// Actual size in bytes.
         found: usize,
     },
-    /// The compressed bytes are damaged.
+    /// The compressed data is corrupt.
     #[error("the message cannot be unpacked: {reason}")]
     Damaged {
-        /// In which way.
+        /// Message of the decompressor.
         reason: String,
     },
-    /// What was decoded is not what the codec stores.
+    /// The decoded tensor cannot be converted to the storage of the codec.
     #[error(transparent)]
     Storage(#[from] TensorError),
 }
 
-/// Anything as compressed bytes; see the [module](self).
+/// Compresses tensors without loss; see the [module](self).
 ///
 /// ```
 /// use typeloom_components::codec::deflated::Deflated;
@@ -87,19 +87,19 @@ impl<In: ?Sized> Default for Deflated<In> {
 }
 
 impl<In: ?Sized> Deflated<In> {
-    /// A codec that unpacks tensors of at most so many bytes.
+    /// Creates a codec that decodes tensors of at most `limit` bytes.
     #[must_use]
     pub fn up_to(limit: usize) -> Self {
         Self { limit, input: PhantomData }
     }
 }
 
-/// The bytes of each element; text has no elements of one width.
+/// Size of an element in bytes; 1 for strings, which have no fixed size.
 fn width(dtype: Dtype) -> usize {
     dtype.size_bytes().unwrap_or(1)
 }
 
-/// First bytes first. Bytes behind the last whole element stay where they are.
+/// Transposes bytes from elements to planes. Bytes after the last whole element keep their position.
 fn shuffled(bytes: &[u8], width: usize) -> Vec<u8> {
     let whole = bytes.len() - bytes.len() % width;
     let planes = (0..width).flat_map(|plane| bytes[..whole].iter().skip(plane).step_by(width));
@@ -122,7 +122,7 @@ impl<In: ?Sized + Dense> Codec for Deflated<In> {
     type Out = [u8];
     type Error = DeflatedError;
 
-    /// There is nothing to learn: each message is compressed by itself.
+    /// Does nothing, because the codec has no parameters to learn.
     fn train(&mut self, _samples: &[&In]) -> Result<(), DeflatedError> {
         Ok(())
     }

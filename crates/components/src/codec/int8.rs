@@ -1,15 +1,15 @@
-//! Floats as 8-bit integers.
+//! Affine quantization of floats to 8-bit integers.
 //!
-//! A value `x` becomes `round(x / scale) + zero`, saturated to `-128 ..= 127`, as ONNX's `QuantizeLinear` does it; scale and zero
-//! point are of the whole tensor, or of each entry along one axis. They come from the range of the tensor itself, or
-//! from a range that was learned from samples, outside of which values saturate. Ranges are widened to hold 0, which is
-//! thereby exact.
+//! A value `x` is encoded as `round(x / scale) + zero`, saturated to `-128 ..= 127`, as by ONNX's
+//! `QuantizeLinear`. Scale and zero point apply to the whole tensor, or to each entry along one axis. They
+//! are derived from the range of the tensor, or from a range learned from samples; values outside a learned
+//! range saturate. Ranges are extended to include 0, so that 0 is exact.
 //!
-//! **Law.** Within its range `|x - decode(encode(x))| <= scale / 2`, where `scale = (greatest - least) / 255`, up to the rounding of
-//! the element type.
+//! **Law.** Within the range, `|x - decode(encode(x))| <= scale / 2`, where `scale = (greatest - least) /
+//! 255`, up to rounding in the element type.
 //!
-//! After the [common beginning](super::message) a message has the axis (`0xff` for none), a scale (64 bits) and a zero point (8
-//! bits) for each entry of the axis, and the integers.
+//! After the [common header](super::message), a message contains the axis (`0xff` for none), a scale (64
+//! bits) and a zero point (8 bits) for each entry along the axis, and the integers.
 
 use std::marker::PhantomData;
 
@@ -20,54 +20,52 @@ use typeloom_types::any_tensor::error::TensorError;
 use super::message::{MessageError, Reader, begin};
 use crate::dense::{Dense, Floats, FloatsError, NotFloats, greatest, tensor_of};
 
-/// The beginning of its messages.
+/// Tag of messages: codec and version.
 const TAG: [u8; 2] = [b'q', 1];
-/// What stands for no axis.
+/// Encoding of a missing axis.
 const NO_AXIS: u8 = 0xff;
 
-/// What the codec has to say against a tensor or a message.
+/// Error of training, encoding or decoding.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Int8Error {
-    /// Values that have no range.
+    /// The values are not floats.
     #[error(transparent)]
     NotFloats(#[from] NotFloats),
-    /// A value that no integer stands for.
+    /// The value cannot be quantized.
     #[error("element {at} is not finite")]
     NotFinite {
-        /// Which element.
+        /// Index of the element.
         at: usize,
     },
-    /// The axis of the codec is none of the tensor's.
+    /// The tensor does not have the axis of the codec.
     #[error("a tensor of rank {rank} has no axis {axis}")]
     NoAxis {
-        /// The codec's axis.
         axis: usize,
-        /// The tensor's rank.
+        /// Rank of the tensor.
         rank: usize,
     },
-    /// The ranges were learned from tensors of another extent.
+    /// The ranges were learned from tensors with another extent along the axis.
     #[error("ranges were learned for {learned} entries, and there are {found}")]
     Entries {
-        /// How many there were.
+        /// Number of learned ranges.
         learned: usize,
-        /// How many there are.
+        /// Extent of the tensor along the axis.
         found: usize,
     },
-    /// Samples without a single value.
+    /// The samples contain no elements.
     #[error("there is nothing to learn a range from")]
     NoSamples,
-    /// The message is malformed.
     #[error(transparent)]
     Message(#[from] MessageError),
-    /// What was decoded is not what the codec stores.
+    /// The decoded tensor cannot be converted to the storage of the codec.
     #[error(transparent)]
     Storage(#[from] TensorError),
-    /// What was decoded is no tensor of floats.
+    /// The decoded element type is not a float type.
     #[error(transparent)]
     Floats(#[from] FloatsError),
 }
 
-/// The values of one entry, from the least to the greatest.
+/// Range of the values of one entry.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Range {
     least: f64,
@@ -75,7 +73,7 @@ struct Range {
 }
 
 impl Range {
-    /// Holds nothing but 0.
+    /// The range that contains 0 only.
     const NOTHING: Self = Self { least: 0.0, greatest: 0.0 };
 
     fn with(self, value: f64) -> Self {
@@ -83,7 +81,7 @@ impl Range {
     }
 
     fn affine(self) -> Affine {
-        // Divided before they are subtracted, because the difference may overflow.
+        // Divide before subtracting, because the difference may overflow.
         let step = self.greatest / 255.0 - self.least / 255.0;
         let scale = if step >= f64::MIN_POSITIVE { step } else { 1.0 };
         let zero = (-128.0 - self.least / scale).round_ties_even().clamp(-128.0, 127.0);
@@ -91,7 +89,7 @@ impl Range {
     }
 }
 
-/// How values become integers.
+/// Quantization parameters of one entry.
 #[derive(Clone, Copy, Debug)]
 struct Affine {
     scale: f64,
@@ -108,11 +106,11 @@ impl Affine {
     }
 }
 
-/// Which entry along an axis an element belongs to.
+/// Maps elements to entries along an axis.
 #[derive(Clone, Copy)]
 struct Entries {
     count: usize,
-    /// How many elements one step along the axis passes over.
+    /// Number of elements in one step along the axis.
     stride: usize,
 }
 
@@ -129,7 +127,7 @@ impl Entries {
     }
 }
 
-/// Floats as 8-bit integers; see the [module](self).
+/// Quantizes floats to 8-bit integers; see the [module](self).
 ///
 /// ```
 /// use typeloom_components::codec::int8::Int8;
@@ -149,20 +147,20 @@ pub struct Int8<In: ?Sized = AnyTensor> {
 }
 
 impl<In: ?Sized> Default for Int8<In> {
-    /// One scale for a tensor.
+    /// One scale for the whole tensor.
     fn default() -> Self {
         Self { axis: None, learned: None, input: PhantomData }
     }
 }
 
 impl<In: ?Sized> Int8<In> {
-    /// A scale for each entry along an axis.
+    /// Creates a codec with one scale for each entry along an axis.
     #[must_use]
     pub fn along(axis: usize) -> Self {
         Self { axis: Some(axis), ..Self::default() }
     }
 
-    /// The scales that were learned: half of one is how far a value within its range may be off.
+    /// Returns the learned scales. The error of a value within its range is at most half of its scale.
     #[must_use]
     pub fn scales(&self) -> Option<Vec<f64>> {
         let scales = |ranges: &Vec<Range>| ranges.iter().map(|range| range.affine().scale).collect();
@@ -170,7 +168,7 @@ impl<In: ?Sized> Int8<In> {
     }
 }
 
-/// Widens ranges by the values of a tensor.
+/// Extends the ranges to include the values of a tensor.
 fn widen(ranges: &mut [Range], values: Floats<'_>, entries: Entries) -> Result<(), Int8Error> {
     if let Some(at) = values.first_not_finite() {
         return Err(Int8Error::NotFinite { at });
@@ -187,7 +185,7 @@ impl<In: ?Sized + Dense> Codec for Int8<In> {
     type Out = [u8];
     type Error = Int8Error;
 
-    /// Learns the range of each entry: from the least to the greatest value in any sample.
+    /// Learns the range of each entry: the minimum and maximum over all samples.
     fn train(&mut self, samples: &[&In]) -> Result<(), Int8Error> {
         let mut learned: Option<Vec<Range>> = None;
         for sample in samples {
@@ -243,7 +241,7 @@ impl<In: ?Sized + Dense> Codec for Int8<In> {
             return Err(MessageError::Number { what: "axis", at }.into());
         }
         let entries = Entries::of(axis, &shape)?;
-        // An entry takes bytes, and so does an element: what the message claims, it has to hold.
+        // Every entry and every element occupies bytes of the message, so the message bounds the allocations.
         let mut affine = Vec::new();
         for _ in 0..entries.count {
             let at = reader.at();
@@ -258,7 +256,7 @@ impl<In: ?Sized + Dense> Codec for Int8<In> {
         let codes = reader.bytes(count)?;
         reader.end()?;
         let greatest = greatest(dtype).ok_or(NotFloats { found: dtype })?;
-        // The step that holds the greatest value may end past it.
+        // Rounding may move the last step past the greatest finite value.
         let decoded = |(at, code): (usize, &u8)| {
             affine[entries.entry(at)].decode(i8::from_le_bytes([*code])).clamp(-greatest, greatest)
         };

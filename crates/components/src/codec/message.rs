@@ -1,68 +1,67 @@
-//! What encoded messages have in common: a tag, an element type and a shape.
+//! Common header of encoded messages: a tag, an element type and a shape.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
-//! | 2 | the tag of the codec and of its version |
-//! | 1 | the element type, by ONNX's number |
-//! | 1 | the rank |
-//! | 8 each | the extents |
+//! | 2 | tag of the codec and its version |
+//! | 1 | element type (ONNX number) |
+//! | 1 | rank |
+//! | 8 each | extents |
 //!
-//! Numbers have their least byte first.
+//! All integers are little-endian.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-/// Why bytes are no message of a codec.
+/// Error of decoding a malformed message.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MessageError {
-    /// Another codec, or none, wrote the bytes.
+    /// The tag is not that of this codec.
     #[error("the message does not begin as this codec's do")]
     Tag,
-    /// The message ends too early.
+    /// The message is truncated.
     #[error("the message ends at byte {at}, where {needed} more are needed")]
     CutOff {
-        /// Where it ends.
+        /// Length of the message in bytes.
         at: usize,
-        /// How many bytes are missing at least.
+        /// Lower bound on the number of missing bytes.
         needed: usize,
     },
-    /// There is more behind the message.
+    /// Bytes follow the end of the message.
     #[error("the message ends at byte {at}, and there are {more} more")]
     Trailing {
-        /// Where it ends.
+        /// Offset of the end of the message.
         at: usize,
-        /// How many bytes follow.
+        /// Number of bytes that follow.
         more: usize,
     },
-    /// A number that stands for no element type.
+    /// The number does not identify an element type.
     #[error("{number} at byte {at} is no element type")]
     ElementType {
-        /// Where it is.
+        /// Offset in bytes.
         at: usize,
-        /// The number.
         number: u8,
     },
-    /// A number that makes no sense where it is.
+    /// A field has an invalid value.
     #[error("the {what} at byte {at} is not usable")]
     Number {
-        /// What it should be.
+        /// Name of the field.
         what: &'static str,
-        /// Where it is.
+        /// Offset in bytes.
         at: usize,
     },
-    /// The tensor takes more bytes than are allowed.
+    /// The tensor is larger than the limit.
     #[error("the tensor takes {claimed} bytes, and {limit} are allowed")]
     TooLarge {
-        /// How many bytes it says it takes.
+        /// Size of the tensor according to the header.
         claimed: u64,
-        /// How many are allowed.
+        /// Maximum size in bytes.
         limit: usize,
     },
 }
 
-/// The beginning of a message.
+/// Encodes the header.
 ///
-/// The rank of tensors from elsewhere is bounded by what one byte can say.
+/// The rank of a foreign tensor is limited to 255, because it is stored in one byte.
 pub(super) fn begin(tag: [u8; 2], tensor: &AnyTensor) -> Result<Vec<u8>, MessageError> {
     let rank = u8::try_from(tensor.rank()).map_err(|_| MessageError::Number { what: "rank", at: 3 })?;
     let number = u8::try_from(tensor.dtype().onnx_number());
@@ -75,14 +74,14 @@ pub(super) fn begin(tag: [u8; 2], tensor: &AnyTensor) -> Result<Vec<u8>, Message
     Ok(bytes)
 }
 
-/// A message being read.
+/// Cursor over an encoded message.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the beginning.
+    /// Decodes the header.
     pub(super) fn begin(tag: [u8; 2], bytes: &'a [u8]) -> Result<(Self, Dtype, Vec<usize>), MessageError> {
         let mut reader = Self { bytes, at: 0 };
         if reader.bytes(2).map_err(|_| MessageError::Tag)? != tag {
@@ -122,7 +121,7 @@ impl<'a> Reader<'a> {
         usize::try_from(u64::from_le_bytes(self.array()?)).map_err(|_| MessageError::Number { what, at })
     }
 
-    /// All that is left.
+    /// Returns the bytes after the current position.
     pub(super) fn rest(self) -> &'a [u8] {
         &self.bytes[self.at..]
     }

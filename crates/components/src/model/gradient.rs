@@ -1,14 +1,16 @@
-//! Gradients: reverse-mode differentiation of an ONNX graph into an ONNX graph.
+//! Reverse-mode differentiation of an ONNX graph into an ONNX graph.
 //!
-//! What comes out computes the model's own nodes and then, from the gradient of one output, the gradients of chosen
-//! values; it is type-checked and run as any model is. The sweep is the textbook one (Griewank and Walther, *Evaluating
-//! Derivatives*, chapter 3): nodes backwards, each rule turning the gradients of a node's outputs into those of its
-//! inputs, gradients that meet at one value added.
+//! The result computes the nodes of the model and then, from the gradient of one output, the gradients of
+//! chosen values. It is type-checked and executed like any other model. The algorithm is the textbook reverse
+//! sweep (Griewank and Walther, *Evaluating Derivatives*, chapter 3): it visits the nodes in reverse order,
+//! each rule computes the gradients of a node's inputs from those of its outputs, and the gradients of a
+//! value with several uses are added.
 //!
-//! An operand that was broadcast gets the sum over what it was repeated along. Which axes those are is read off the solved
-//! types; where types leave it open, that is an error and not a guess.
+//! The gradient of a broadcast operand is summed over the axes along which it was repeated. These axes follow
+//! from the solved types; an ambiguous case is an error.
 //!
-//! [`OPERATORS`] lists what can be differentiated; another operator on the way is [`GradientError::Operator`], with the node.
+//! [`OPERATORS`] lists the operators that can be differentiated. For any other operator the result is
+//! [`GradientError::Operator`] with the name of the node.
 
 use std::collections::{HashMap, HashSet};
 
@@ -31,43 +33,38 @@ mod shapes;
 
 pub use rules::OPERATORS;
 
-/// The first version of ONNX's operators whose forms the rules write.
+/// First ONNX operator set version whose operator signatures the rules use.
 const FIRST_VERSION: i64 = 13;
 
-/// Why a graph cannot be differentiated.
+/// Error of differentiating a graph.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum GradientError {
-    /// An operator without a rule.
+    /// The operator has no rule.
     #[error("{node}: operator `{op}` cannot be differentiated")]
     Operator {
-        /// The node.
         node: String,
-        /// The operator.
         op: String,
     },
-    /// A use of an operator for which its rule does not hold.
+    /// The rule of the operator does not support this use.
     #[error("{node}: `{op}` cannot be differentiated here: {reason}")]
     Form {
-        /// The node.
         node: String,
-        /// The operator.
         op: String,
-        /// What is in the way.
         reason: &'static str,
     },
-    /// Operators that are too old for the rules.
+    /// The operator set version is older than the rules support.
     #[error("operators of version {found} cannot be differentiated; the first that can is 13")]
     Version {
-        /// The version that the model imports.
+        /// Version that the model imports.
         found: i64,
     },
 }
 
-/// The input of a gradient graph that is the gradient of the model's output.
+/// Input of a gradient graph: the gradient of the model's output.
 pub(super) const SEED: &str = "output.gradient";
 
-/// The model that computes the gradients of `wrt`, in that order, from the model's inputs and the gradient of its
-/// first output.
+/// Returns a model that computes the gradients of `wrt`, in that order, from the model's inputs and the
+/// gradient of its first output.
 pub(super) fn differentiate(solved: &Solved, wrt: &[String]) -> Result<ModelProto, GradientError> {
     let empty = GraphProto::default();
     let graph = solved.model.graph.as_ref().unwrap_or(&empty);
@@ -96,7 +93,8 @@ pub(super) fn differentiate(solved: &Solved, wrt: &[String]) -> Result<ModelProt
             Some(gradient) => gradient.clone(),
             None => sweep.zeros(name),
         };
-        // A value may be an output twice, or an input at the same time; a name of its own is always right.
+        // A value may be an output twice, or both an input and an output; `Identity` gives each output a
+        // unique name.
         let gradient = sweep.tape.op("Identity", &[&gradient]);
         outputs.push(ValueInfoProto { name: Some(gradient), ..ValueInfoProto::default() });
     }
@@ -111,7 +109,7 @@ pub(super) fn differentiate(solved: &Solved, wrt: &[String]) -> Result<ModelProt
     Ok(ModelProto { graph: Some(made), ..solved.model.clone() })
 }
 
-/// The values that depend on one of `wrt`, those included.
+/// Returns the values that depend on `wrt`, including `wrt`.
 fn needed(graph: &GraphProto, wrt: &[String]) -> HashSet<String> {
     let mut needed: HashSet<String> = wrt.iter().cloned().collect();
     for node in &graph.node {
@@ -122,25 +120,25 @@ fn needed(graph: &GraphProto, wrt: &[String]) -> HashSet<String> {
     needed
 }
 
-/// A sweep over a graph, backwards.
+/// State of the reverse sweep over a graph.
 struct Sweep<'a> {
     tape: Tape,
     types: &'a HashMap<String, Typed>,
-    /// Lists of whole numbers that the graph holds.
+    /// Integer lists that are constants of the graph.
     constants: HashMap<String, Vec<i64>>,
-    /// The gradient of a value, so far.
+    /// Accumulated gradient of each value.
     gradients: HashMap<String, String>,
     needed: HashSet<String>,
 }
 
-/// A node whose gradient is being written, in the words of errors.
-struct NodeSite<'a> {
+/// The node being differentiated, with the context for error messages.
+struct Place<'a> {
     position: usize,
     node: &'a NodeProto,
 }
 
-impl NodeSite<'_> {
-    fn describe(&self) -> String {
+impl Place<'_> {
+    fn words(&self) -> String {
         match self.node.name() {
             "" => format!("node #{} (`{}`)", self.position, self.node.op_type()),
             name => format!("node `{name}` (#{})", self.position),
@@ -148,7 +146,7 @@ impl NodeSite<'_> {
     }
 
     fn form(&self, reason: &'static str) -> GradientError {
-        GradientError::Form { node: self.describe(), op: self.node.op_type().to_owned(), reason }
+        GradientError::Form { node: self.words(), op: self.node.op_type().to_owned(), reason }
     }
 
     fn operator(&self) -> GradientError {
@@ -156,7 +154,7 @@ impl NodeSite<'_> {
             "" | "ai.onnx" => self.node.op_type().to_owned(),
             domain => format!("{domain}.{}", self.node.op_type()),
         };
-        GradientError::Operator { node: self.describe(), op }
+        GradientError::Operator { node: self.words(), op }
     }
 }
 
@@ -176,7 +174,7 @@ impl Sweep<'_> {
         self.tape.op("Expand", &[&zero, &shape])
     }
 
-    /// Whether the gradient of an input of a node is asked for.
+    /// Whether the gradient of an input of a node is needed.
     fn wants(&self, node: &NodeProto, at: usize) -> bool {
         node.input.get(at).is_some_and(|input| self.needed.contains(input))
     }
@@ -185,19 +183,19 @@ impl Sweep<'_> {
         if !node.input.iter().any(|input| self.needed.contains(input)) {
             return Ok(());
         }
-        let site = NodeSite { position, node };
+        let place = Place { position, node };
         let reached: Vec<usize> =
             (0..node.output.len()).filter(|at| self.gradients.contains_key(&node.output[*at])).collect();
         match reached[..] {
             [] => return Ok(()),
             [0] => {}
-            [..] => return Err(site.form("its outputs beside the first are used")),
+            [..] => return Err(place.form("its outputs beside the first are used")),
         }
         if !["", "ai.onnx"].contains(&node.domain()) {
-            return Err(site.operator());
+            return Err(place.operator());
         }
         let gradient = self.gradients[&node.output[0]].clone();
-        for (at, gradient) in self.rule(&site, &gradient)? {
+        for (at, gradient) in self.rule(&place, &gradient)? {
             self.add(&node.input[at].clone(), gradient);
         }
         Ok(())

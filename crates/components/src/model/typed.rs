@@ -1,4 +1,4 @@
-//! A model whose every value has its solved type beside it.
+//! Type-checked models, with the solved type of every value.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -17,26 +17,26 @@ use typeloom_types::dtype::Dtype;
 
 use super::ModelError;
 
-/// One extent of a type.
+/// Extent of one axis in a type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Dim {
     Known(i64),
-    /// A symbol or an expression; equal text is an equal extent.
+    /// A symbol or an expression; equal text means an equal extent.
     Named(String),
     Open,
 }
 
-/// The type of a tensor.
+/// Type of a tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Typed {
     pub(super) dtype: Dtype,
-    /// Absent where the rank is not known.
+    /// `None` if the rank is unknown.
     pub(super) shape: Option<Vec<Dim>>,
 }
 
-/// A model with a type for every value, and ready to run.
+/// A model with a type for every value, prepared for execution.
 pub(super) struct Solved {
-    /// The model, annotated.
+    /// The model annotated with the solved types.
     pub(super) model: ModelProto,
     pub(super) types: HashMap<String, Typed>,
     pub(super) session: Session,
@@ -48,7 +48,7 @@ fn universe() -> Result<&'static Arc<Universe>, ModelError> {
     made.as_ref().ok_or_else(|| ModelError::IllTyped { message: "the tree of types is too large".to_owned() })
 }
 
-/// Types a model, or says the first thing that is wrong with it.
+/// Type-checks a model and returns the first error, if any.
 pub(super) fn solve(model: &ModelProto) -> Result<Solved, ModelError> {
     let bytes = model.encode_to_vec();
     let mut checked = check(&bytes, &Standard, universe()?, &Options::default())
@@ -83,7 +83,7 @@ fn types_of(graph: &GraphProto) -> HashMap<String, Typed> {
     types
 }
 
-/// The type of a value that is a tensor.
+/// Type of a value; `None` if the value is not a tensor.
 pub(super) fn type_of(info: &ValueInfoProto) -> Option<Typed> {
     let Some(TypeProto { value: Some(type_proto::Value::TensorType(tensor)), .. }) = &info.r#type else {
         return None;

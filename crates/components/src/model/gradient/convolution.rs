@@ -1,9 +1,10 @@
-//! The gradients of a convolution, which are convolutions.
+//! Gradients of convolutions.
 //!
-//! With `y[n, m, o] = sum x[n, c, o s + i l - b] w[m, c, i]` (strides `s`, dilations `l`, pads `b`), the gradient of `x` is the transposed
-//! convolution of `d` by the same weights, and that of `w` a convolution of `x` by `d`, in which samples and channels change
-//! places, and strides and dilations as well (Dumoulin and Visin, *A guide to convolution arithmetic for deep learning*, 2016). Of weights in
-//! groups, each group is that by itself: as channels there are then the samples of one group after the other.
+//! With `y[n, m, o] = sum x[n, c, o s + i l - b] w[m, c, i]` (strides `s`, dilations `l`, pads `b`), the
+//! gradient of `x` is the transposed convolution of `d` with the same weights. The gradient of `w` is a
+//! convolution of `x` with `d` in which samples and channels are exchanged, and strides and dilations as well
+//! (Dumoulin and Visin, *A guide to convolution arithmetic for deep learning*, 2016). Grouped weights are
+//! handled one group at a time, by concatenating the samples of all groups along the channel axis.
 
 use typeloom_onnx::messages::AttributeProto;
 
@@ -12,7 +13,7 @@ use super::tape::{int, ints};
 use super::{GradientError, NodeSite, Sweep};
 use crate::model::typed::Dim;
 
-/// How a convolution goes over its input: each list has an entry for each spatial axis, pads two.
+/// Attributes of a convolution. Each list has one entry per spatial axis; pads have two.
 pub(super) struct Steps {
     pub(super) strides: Vec<i64>,
     pub(super) dilations: Vec<i64>,
@@ -81,7 +82,8 @@ impl Sweep<'_> {
         Ok(gradients)
     }
 
-    /// How much of the input a step was too long for, along each axis: the transposed convolution has to be told.
+    /// Number of trailing input elements that no window covers, along each axis; the output padding of the
+    /// transposed convolution.
     pub(super) fn left_over(
         &self,
         site: &NodeSite<'_>,
@@ -112,7 +114,7 @@ impl Sweep<'_> {
         let x = if steps.group == 1 {
             swapped(self, x)
         } else {
-            // [n, g c, ..] to [n, g, c, ..], [c, g, n, ..] and [c, g n, ..].
+            // Reshape [n, g c, ..] to [n, g, c, ..], transpose to [c, g, n, ..], reshape to [c, g n, ..].
             let apart = self.led_by(x, &[0, steps.group, channels]);
             let perm: Vec<i64> = [2, 1, 0].into_iter().chain(3..3 + spatial).collect();
             let turned = self.tape.op_with("Transpose", &[&apart], vec![ints("perm", &perm)]);
@@ -127,7 +129,7 @@ impl Sweep<'_> {
             int("group", steps.group),
         ];
         let wide = self.tape.op_with("Conv", &[&x, &d], attributes);
-        // Where a step was too long for the last of the input, there is more than the weights reach.
+        // Where the strides do not divide the input, the result is larger than the weights.
         let axes: Vec<i64> = (2..2 + spatial).collect();
         let (starts, ends) = (self.tape.list(&vec![0; kernel.len()]), self.tape.list(kernel));
         let axes = self.tape.list(&axes);

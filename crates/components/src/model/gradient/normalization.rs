@@ -1,7 +1,7 @@
-//! The gradients of normalisation.
+//! Gradients of normalization operators.
 //!
-//! Over batches, as a network that is not being trained computes it: by a mean and a variance that are given. Over layers, by those of
-//! the values themselves (Ba, Kiros and Hinton, *Layer Normalization*, 2016).
+//! Batch normalization is differentiated in its inference form, with mean and variance as inputs. Layer
+//! normalization computes them from the values (Ba, Kiros and Hinton, *Layer Normalization*, 2016).
 
 use super::rules::Gradients;
 use super::shapes::{attribute, float_of, int_of};
@@ -93,7 +93,7 @@ impl Sweep<'_> {
         let normal = self.tape.op("Mul", &[&centred, &deviation]);
         let mut gradients = Gradients::new();
         if self.wants(node, 0) {
-            // (g - mean(g) - n mean(g n)) / deviation, where g = d scale and n is what was normalised
+            // (g - mean(g) - n mean(g n)) / deviation, where g = d scale and n is the normalized input
             let g = self.tape.op("Mul", &[d, scale]);
             let share = self.mean_along(&g, &axes);
             let weighted = self.tape.op("Mul", &[&g, &normal]);

@@ -1,7 +1,8 @@
-//! The gradients of pooling.
+//! Gradients of pooling operators.
 //!
-//! The greatest of a window has all of its gradient; what is the greatest of several windows has the sum. An average is a convolution
-//! by equal weights, channel by channel, and its gradient the transposed one.
+//! The gradient of a window's maximum goes to the element that attains it; an element that is the maximum of
+//! several windows receives the sum. Average pooling is a depthwise convolution with equal weights, and its
+//! gradient is the transposed convolution.
 
 use typeloom_onnx::messages::AttributeProto;
 
@@ -19,7 +20,7 @@ impl Sweep<'_> {
         if int_of(node, "storage_order", 0) != 0 {
             return Err(site.form("its positions are not in the order of the elements"));
         }
-        // Positions among all elements of `x`, whether or not the model asks for them.
+        // Indices into the flattened `x`, recomputed because the model may not have this output.
         let [_, positions] = self.tape.ops_with("MaxPool", &[x], node.attribute.clone());
         let all = self.tape.list(&[-1]);
         let positions = self.tape.op("Reshape", &[&positions, &all]);
@@ -42,7 +43,7 @@ impl Sweep<'_> {
         let extents: Option<Vec<usize>> = kernel.iter().map(|extent| usize::try_from(*extent).ok()).collect();
         let size =
             extents.as_ref().and_then(|it| it.iter().try_fold(1_usize, |size, it| size.checked_mul(*it)));
-        // A window is taken apart as weights; one that is larger than any picture is none.
+        // The window is written as an explicit weight tensor, which limits its size.
         let (Some(extents), Some(size @ ..=MOST)) = (extents, size) else {
             return Err(site.form("its window is too large"));
         };
@@ -50,7 +51,8 @@ impl Sweep<'_> {
         let counts = if int_of(node, "count_include_pad", 0) != 0 || steps.pads.iter().all(|pad| *pad == 0) {
             counts
         } else {
-            // How many elements of each window are no pads: ones, averaged over whole windows, by their size.
+            // Number of elements of each window that are not pads: the average of ones over the whole window,
+            // times the window size.
             let one = self.number_like(x, 1.0);
             let shape = self.tape.op("Shape", &[x]);
             let ones = self.tape.op("Expand", &[&one, &shape]);
@@ -78,5 +80,5 @@ impl Sweep<'_> {
     }
 }
 
-/// The most elements of a window that is averaged over.
+/// Maximum number of elements in an average-pooling window.
 const MOST: usize = 1 << 16;

@@ -1,4 +1,4 @@
-//! What the rules ask of types: ranks, attributes, and the axes along which an operand was repeated.
+//! Helpers of the rules: ranks, attributes, and the axes along which an operand was broadcast.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,25 +6,25 @@ use typeloom_cpu::decode;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, NodeProto};
 
 use super::tape::int;
-use super::{GradientError, NodeSite, Sweep};
+use super::{GradientError, Place, Sweep};
 use crate::model::typed::{Dim, Typed};
 
-/// An attribute of a node.
+/// Returns an attribute of a node by name.
 pub(super) fn attribute<'a>(node: &'a NodeProto, name: &str) -> Option<&'a AttributeProto> {
     node.attribute.iter().find(|attribute| attribute.name() == name)
 }
 
-/// A whole number among the attributes.
+/// Returns an integer attribute, or the default.
 pub(super) fn int_of(node: &NodeProto, name: &str, default: i64) -> i64 {
     attribute(node, name).map_or(default, AttributeProto::i)
 }
 
-/// A number among the attributes.
+/// Returns a float attribute, or the default.
 pub(super) fn float_of(node: &NodeProto, name: &str, default: f32) -> f32 {
     attribute(node, name).map_or(default, AttributeProto::f)
 }
 
-/// The lists of whole numbers that a graph holds: initializers and constants.
+/// Collects the integer lists that are initializers or constants of a graph.
 pub(super) fn constants(graph: &GraphProto) -> HashMap<String, Vec<i64>> {
     let initializers = graph.initializer.iter().map(|tensor| (tensor.name(), tensor));
     let nodes = graph.node.iter().filter(|node| node.op_type() == "Constant");
@@ -48,37 +48,37 @@ pub(super) fn constants(graph: &GraphProto) -> HashMap<String, Vec<i64>> {
 }
 
 impl Sweep<'_> {
-    pub(super) fn typed(&self, site: &NodeSite<'_>, value: &str) -> Result<&Typed, GradientError> {
-        self.types.get(value).ok_or_else(|| site.form("a value that it uses is no tensor"))
+    pub(super) fn typed(&self, place: &Place<'_>, value: &str) -> Result<&Typed, GradientError> {
+        self.types.get(value).ok_or_else(|| place.form("a value that it uses is no tensor"))
     }
 
-    /// The extents of a value, as far as they are known.
-    pub(super) fn dims(&self, site: &NodeSite<'_>, value: &str) -> Result<Vec<Dim>, GradientError> {
-        let shape = self.typed(site, value)?.shape.clone();
-        shape.ok_or_else(|| site.form("the rank of a value that it uses is not known"))
+    /// Returns the extents of a value as far as they are known.
+    pub(super) fn dims(&self, place: &Place<'_>, value: &str) -> Result<Vec<Dim>, GradientError> {
+        let shape = self.typed(place, value)?.shape.clone();
+        shape.ok_or_else(|| place.form("the rank of a value that it uses is not known"))
     }
 
-    /// Zero, of the type of a value.
+    /// Adds a zero of the element type of a value.
     pub(super) fn zero_like(&mut self, value: &str) -> String {
         self.number_like(value, 0.0)
     }
 
-    /// A number of the type of a value.
+    /// Adds a number of the element type of a value.
     pub(super) fn number_like(&mut self, value: &str, number: f64) -> String {
         let dtype = self.types.get(value).map_or(typeloom_types::dtype::Dtype::F32, |typed| typed.dtype);
         self.tape.number(dtype, number)
     }
 
-    /// The gradient of an operand that was broadcast to `from`.
+    /// Reduces a gradient to the shape of an operand that was broadcast to `from`.
     pub(super) fn sum_to(
         &mut self,
-        site: &NodeSite<'_>,
+        place: &Place<'_>,
         gradient: String,
         from: &[Dim],
         to: &[Dim],
     ) -> Result<String, GradientError> {
         let Some(leading) = from.len().checked_sub(to.len()) else {
-            return Err(site.form("an operand has more axes than the result"));
+            return Err(place.form("an operand has more axes than the result"));
         };
         let mut repeated: Vec<i64> = (0..leading as i64).collect();
         for (at, (wide, own)) in from[leading..].iter().zip(to).enumerate() {
@@ -88,10 +88,10 @@ impl Sweep<'_> {
                 (Dim::Known(1), _) => repeated.push(at),
                 (Dim::Known(own), Dim::Known(wide)) if own == wide => {}
                 (Dim::Named(own), Dim::Named(wide)) if own == wide => {}
-                // An extent that is known and not 1 cannot have been repeated.
+                // An axis with a known extent other than 1 is not broadcast.
                 (Dim::Known(_), _) => {}
                 (Dim::Named(_) | Dim::Open, _) => {
-                    return Err(site.form("its types leave open along which axes an operand is repeated"));
+                    return Err(place.form("its types leave open along which axes an operand is repeated"));
                 }
             }
         }
@@ -107,21 +107,21 @@ impl Sweep<'_> {
         Ok(self.tape.op("Squeeze", &[&summed, &axes]))
     }
 
-    /// The gradient in the shape of a value with as many elements.
+    /// Reshapes a gradient to the shape of a value with the same number of elements.
     pub(super) fn reshaped_like(&mut self, gradient: &str, value: &str) -> String {
         let shape = self.tape.op("Shape", &[value]);
-        // Extents of 0 mean themselves, which could not be said before version 14.
+        // Without `allowzero` (available from version 14), an extent of 0 copies the input's extent.
         let empty = if self.tape.version >= 14 { vec![int("allowzero", 1)] } else { Vec::new() };
         self.tape.op_with("Reshape", &[gradient, &shape], empty)
     }
 
-    /// A value with other extents before those behind its first two axes.
+    /// Reshapes a value: `leading` replaces its first two extents.
     pub(super) fn led_by(&mut self, value: &str, leading: &[i64]) -> String {
         let shape = self.tape.op("Shape", &[value]);
         self.led_by_as(value, leading, &shape)
     }
 
-    /// As [`Sweep::led_by`], with the extents behind the first two of a shape.
+    /// Like [`Sweep::led_by`], with the trailing extents of `shape`.
     pub(super) fn led_by_as(&mut self, value: &str, leading: &[i64], shape: &str) -> String {
         let (start, end) = (self.tape.list(&[2]), self.tape.list(&[i64::MAX]));
         let rest = self.tape.op("Slice", &[shape, &start, &end]);
@@ -130,7 +130,7 @@ impl Sweep<'_> {
         self.tape.op("Reshape", &[value, &shape])
     }
 
-    /// The mean along axes, which stay with an extent of 1.
+    /// Mean along axes, which are kept with extent 1.
     pub(super) fn mean_along(&mut self, value: &str, axes: &[i64]) -> String {
         let keep = int("keepdims", 1);
         if self.tape.version < 18 {
@@ -140,26 +140,26 @@ impl Sweep<'_> {
         self.tape.op_with("ReduceMean", &[value, &axes], vec![keep])
     }
 
-    /// The transpose of the last two axes.
-    pub(super) fn transposed(&mut self, site: &NodeSite<'_>, value: &str) -> Result<String, GradientError> {
-        let rank = i64::try_from(self.dims(site, value)?.len()).unwrap_or(0);
+    /// Transposes the last two axes.
+    pub(super) fn transposed(&mut self, place: &Place<'_>, value: &str) -> Result<String, GradientError> {
+        let rank = i64::try_from(self.dims(place, value)?.len()).unwrap_or(0);
         if rank < 2 {
-            return Err(site.form("an operand is a vector"));
+            return Err(place.form("an operand is a vector"));
         }
         let perm: Vec<i64> = (0..rank - 2).chain([rank - 1, rank - 2]).collect();
         Ok(self.tape.op_with("Transpose", &[value], vec![super::tape::ints("perm", &perm)]))
     }
 
-    /// The axes of a reduction from 0 on, in order; all of them where none are named. Axes are an attribute, or a
-    /// constant input.
-    pub(super) fn axes(&self, site: &NodeSite<'_>, rank: usize) -> Result<BTreeSet<i64>, GradientError> {
-        let constant = site.node.input.get(1).and_then(|name| self.constants.get(name)).cloned();
+    /// Returns the non-negative axes of a reduction in order, or all axes if none are given. The axes are an
+    /// attribute or a constant input.
+    pub(super) fn axes(&self, place: &Place<'_>, rank: usize) -> Result<BTreeSet<i64>, GradientError> {
+        let constant = place.node.input.get(1).and_then(|name| self.constants.get(name)).cloned();
         let rank = i64::try_from(rank).unwrap_or(i64::MAX);
-        let named = match (attribute(site.node, "axes"), constant) {
+        let named = match (attribute(place.node, "axes"), constant) {
             (Some(attribute), _) => attribute.ints.clone(),
             (None, Some(constant)) => constant,
-            (None, None) if site.node.input.get(1).is_some_and(|axes| !axes.is_empty()) => {
-                return Err(site.form("its axes are no constant"));
+            (None, None) if place.node.input.get(1).is_some_and(|axes| !axes.is_empty()) => {
+                return Err(place.form("its axes are no constant"));
             }
             (None, None) => Vec::new(),
         };

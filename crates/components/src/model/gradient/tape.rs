@@ -1,4 +1,4 @@
-//! Nodes and constants being written, with names of their own.
+//! Builder of graphs: nodes and constants with unique names.
 
 use std::collections::HashSet;
 
@@ -8,43 +8,43 @@ use typeloom_onnx::messages::{AttributeProto, GraphProto, NodeProto, TensorProto
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-/// What has been written.
+/// Nodes and constants written so far.
 pub(in crate::model) struct Tape {
     pub(super) nodes: Vec<NodeProto>,
     pub(super) initializers: Vec<TensorProto>,
-    /// The version of ONNX's operators.
+    /// Version of the ONNX operator set.
     pub(super) version: i64,
     used: HashSet<String>,
     count: usize,
 }
 
-/// An attribute of a whole number.
+/// Creates an integer attribute.
 pub(super) fn int(name: &str, value: i64) -> AttributeProto {
     let kind = Some(AttributeType::Int as i32);
     AttributeProto { name: Some(name.to_owned()), i: Some(value), r#type: kind, ..AttributeProto::default() }
 }
 
-/// An attribute of a number.
+/// Creates a float attribute.
 pub(super) fn float(name: &str, value: f32) -> AttributeProto {
     let kind = Some(AttributeType::Float as i32);
     AttributeProto { name: Some(name.to_owned()), f: Some(value), r#type: kind, ..AttributeProto::default() }
 }
 
-/// An attribute of whole numbers.
+/// Creates an attribute with a list of integers.
 pub(super) fn ints(name: &str, values: &[i64]) -> AttributeProto {
     let kind = Some(AttributeType::Ints as i32);
     let (name, ints) = (Some(name.to_owned()), values.to_vec());
     AttributeProto { name, ints, r#type: kind, ..AttributeProto::default() }
 }
 
-/// An attribute of a word.
+/// Creates a string attribute.
 pub(super) fn word(name: &str, value: &'static str) -> AttributeProto {
     let kind = Some(AttributeType::String as i32);
     let s = Some(Bytes::from_static(value.as_bytes()));
     AttributeProto { name: Some(name.to_owned()), s, r#type: kind, ..AttributeProto::default() }
 }
 
-/// The message of a tensor.
+/// Converts a tensor to its ONNX message.
 pub(in crate::model) fn stored(name: &str, tensor: &AnyTensor) -> TensorProto {
     TensorProto {
         name: Some(name.to_owned()),
@@ -56,7 +56,7 @@ pub(in crate::model) fn stored(name: &str, tensor: &AnyTensor) -> TensorProto {
 }
 
 impl Tape {
-    /// An empty tape beside a graph, whose names are not used again.
+    /// Creates an empty tape that does not reuse the names of a graph.
     pub(super) fn of(graph: &GraphProto, version: i64) -> Self {
         let mut used: HashSet<String> = graph.input.iter().map(|info| info.name().to_owned()).collect();
         used.extend(graph.initializer.iter().map(|tensor| tensor.name().to_owned()));
@@ -64,7 +64,7 @@ impl Tape {
         Self { nodes: Vec::new(), initializers: Vec::new(), version, used, count: 0 }
     }
 
-    /// This name, or one like it that is not used.
+    /// Returns an unused name, derived from `wanted`.
     pub(super) fn reserve(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         while !self.used.insert(name.clone()) {
@@ -74,18 +74,18 @@ impl Tape {
         name
     }
 
-    /// The result of an operator.
+    /// Adds an operator and returns the name of its result.
     pub(super) fn op(&mut self, op: &str, inputs: &[&str]) -> String {
         self.op_with(op, inputs, Vec::new())
     }
 
-    /// The result of an operator with attributes.
+    /// Adds an operator with attributes and returns the name of its result.
     pub(super) fn op_with(&mut self, op: &str, inputs: &[&str], attribute: Vec<AttributeProto>) -> String {
         let [output] = self.ops_with(op, inputs, attribute);
         output
     }
 
-    /// The results of an operator with several.
+    /// Adds an operator with `N` outputs and returns their names.
     pub(super) fn ops_with<const N: usize>(
         &mut self,
         op: &str,
@@ -106,7 +106,7 @@ impl Tape {
         outputs
     }
 
-    /// A constant.
+    /// Adds a constant.
     pub(super) fn constant(&mut self, tensor: &AnyTensor) -> String {
         self.count += 1;
         let name = self.reserve(&format!("gradient.{}", self.count));
@@ -114,12 +114,13 @@ impl Tape {
         name
     }
 
-    /// A list of whole numbers.
+    /// Adds a constant list of integers.
     pub(super) fn list(&mut self, values: &[i64]) -> String {
         self.constant(&AnyTensor::from(values))
     }
 
-    /// A number of a type of floats; NaN of 32 bits where the type is none, which the check of the graph refuses.
+    /// Adds a float constant. For other element types it is a 32-bit NaN, which the type check of the graph
+    /// rejects.
     pub(super) fn number(&mut self, dtype: Dtype, value: f64) -> String {
         let tensor = crate::dense::tensor_of(dtype, &[], &[value]);
         self.constant(&tensor.unwrap_or_else(|_| AnyTensor::from_scalar(f32::NAN)))
