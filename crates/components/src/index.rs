@@ -1,14 +1,15 @@
-//! Indices: the nearest of stored vectors.
+//! Exact nearest-vector search.
 //!
-//! [`Exact`] compares a query with every vector. It computes nothing itself: products and sums are a bound backend's, asked
-//! for through `AnyTensor`, so that the same index runs wherever a backend runs.
+//! [`Exact`] compares a query with every vector. The matrix products and sums are computed by a bound backend
+//! on `AnyTensor`, so the index works with any backend.
 //!
-//! A search has two steps. One matrix product gives all inner products at once, and with them every distance up to the
-//! rounding of that product; the classical bound on it (Higham, *Accuracy and Stability of Numerical Algorithms*, 3.1)
-//! says which vectors can be among the nearest at all. Those few are then compared in `f64`, without cancellation. So the
-//! answer is that of comparing every vector in `f64`, ties broken by id, at the price of a matrix product.
+//! A search has two steps. One matrix product yields all inner products, and from them every distance up to
+//! the rounding of that product. The classical error bound (Higham, *Accuracy and Stability of Numerical
+//! Algorithms*, 3.1) determines which vectors can be among the nearest. These candidates are then compared in
+//! `f64`, without cancellation. The result equals that of a comparison with every vector in `f64`, with ties
+//! broken by id, at the cost of a matrix product.
 //!
-//! **Invariant:** the answer depends on which vectors are stored under which ids, and not on the order in which they came.
+//! **Invariant:** the result depends only on the stored vectors and their ids, not on the order of insertion.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -29,74 +30,72 @@ pub mod approximate;
 
 mod search;
 
-/// How far two vectors are from each other.
+/// Distance between two vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Metric {
-    /// The length of their difference.
+    /// Length of the difference.
     #[default]
     Euclidean,
-    /// Their inner product, negated, so that the greatest product is the nearest.
+    /// Negated inner product, so that the greatest product is the nearest.
     InnerProduct,
-    /// 1 less the cosine of the angle between them: from 0 to 2. A vector of zeros is at 1 from everything.
+    /// 1 minus the cosine of the angle: from 0 to 2. A zero vector has distance 1 from every vector.
     Cosine,
 }
 
-/// What an index has to say against a vector, or its backend against a computation.
+/// Error of an index operation.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum IndexError<E: Error + 'static> {
-    /// The backend failed.
     #[error("the backend could not compare vectors: {0}")]
     Backend(#[source] E),
-    /// The backend gave something else than was asked for.
+    /// The backend returned a result of another type or shape.
     #[error("the backend gave {found}, where {expected} was asked for")]
     BackendResult {
-        /// What was asked for.
+        /// Expected element type and shape.
         expected: String,
-        /// What came.
+        /// Element type and shape of the result.
         found: String,
     },
-    /// Something that is no vector.
+    /// The tensor does not have rank 1.
     #[error("a vector has one axis, and this is of shape {}", shown(.shape))]
     NotAVector {
-        /// Its shape.
         shape: Vec<usize>,
     },
-    /// A vector of another length than those before it.
+    /// The vector has another length than the stored vectors.
     #[error("the vectors of the index have {expected} elements, and this has {found}")]
     Length {
-        /// The length of the others.
+        /// Length of the stored vectors.
         expected: usize,
-        /// Its length.
+        /// Length of the vector.
         found: usize,
     },
-    /// A vector of another element type than those before it.
+    /// The vector has another element type than the stored vectors.
     #[error("the vectors of the index are of {expected}, and this is of {found}")]
     ElementType {
-        /// The type of the others.
+        /// Element type of the stored vectors.
         expected: Dtype,
-        /// Its type.
+        /// Element type of the vector.
         found: Dtype,
     },
-    /// A vector that cannot be computed with.
+    /// The elements are not floats.
     #[error(transparent)]
     NotFloats(#[from] NotFloats),
-    /// A vector that is at no distance from others.
+    /// The vector contains an infinity or NaN, so its distances are undefined.
     #[error("element {at} of the vector is not finite")]
     NotFinite {
-        /// Which element.
+        /// Index of the element.
         at: usize,
     },
-    /// The vectors are too many to be one matrix.
+    /// The vectors do not fit in one matrix.
     #[error(transparent)]
     TooLarge(#[from] TensorError),
 }
 
-/// Vectors that were found, by id, with their distances: the nearest first.
+/// Search result: ids with distances, nearest first.
 pub type Found = Vec<(u64, f32)>;
 
 /// Compares a query with every vector; see the [module](self).
 ///
-/// Of its backend it asks `MatMul`, `Cast`, `Sub`, `Mul` and `ReduceSum`.
+/// The backend must support `MatMul`, `Cast`, `Sub`, `Mul` and `ReduceSum`.
 ///
 /// ```
 /// use typeloom_components::index::{Exact, Metric};
@@ -113,21 +112,21 @@ pub type Found = Vec<(u64, f32)>;
 pub struct Exact<B, V: ?Sized = AnyTensor> {
     backend: B,
     metric: Metric,
-    /// What the first vector was, and all others have to be.
+    /// Length and element type of all vectors, set by the first.
     kind: Option<Kind>,
     ids: Vec<u64>,
-    /// Where a vector is; for looking up alone.
+    /// Row of each id; never iterated, because its order is not deterministic.
     rows: HashMap<u64, usize>,
-    /// The lengths of the vectors.
+    /// Euclidean norm of each row.
     norms: Vec<f64>,
-    /// The vectors, packed, one after the other.
+    /// Rows of the matrix in row-major order.
     packed: Vec<u8>,
-    /// The same as a tensor, once it was asked for and until a vector changes.
+    /// Cached tensor of `packed`, cleared when a vector changes.
     matrix: OnceLock<AnyTensor>,
     vector: PhantomData<fn(&V)>,
 }
 
-/// The type of vectors.
+/// Length and element type of the vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Kind {
     dtype: Dtype,
@@ -139,7 +138,7 @@ impl Kind {
         Self { dtype: vector.dtype(), length: vector.len() }
     }
 
-    /// The bytes of one vector.
+    /// Size of one vector in bytes.
     fn width(self) -> usize {
         self.dtype.packed_len(self.length).unwrap_or(0)
     }
@@ -160,7 +159,7 @@ impl<B, V: ?Sized> fmt::Debug for Exact<B, V> {
 }
 
 impl<B, V: ?Sized> Exact<B, V> {
-    /// An empty index that compares on a backend.
+    /// Creates an empty index that computes on `backend`.
     #[must_use]
     pub fn new(backend: B, metric: Metric) -> Self {
         Self {
@@ -176,25 +175,23 @@ impl<B, V: ?Sized> Exact<B, V> {
         }
     }
 
-    /// How many vectors there are.
+    /// Number of vectors.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// How vectors are compared.
     #[must_use]
     pub fn metric(&self) -> Metric {
         self.metric
     }
 
-    /// Whether a vector is stored under an id.
+    /// Whether a vector is stored under this id.
     #[must_use]
     pub fn contains(&self, id: u64) -> bool {
         self.rows.contains_key(&id)
@@ -202,7 +199,7 @@ impl<B, V: ?Sized> Exact<B, V> {
 }
 
 impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Exact<B, V> {
-    /// A vector as a tensor that the index can work with.
+    /// Converts a vector to a tensor and validates it.
     fn accept(&self, vector: &V) -> Result<AnyTensor, IndexError<B::Error>> {
         let vector = vector.to_tensor();
         if !matches!(vector.shape(), [_] | [1, _]) {
@@ -223,10 +220,10 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Exact<B, V> {
         Ok(vector)
     }
 
-    /// The vectors nearest to each of several queries; one matrix product serves all of them.
+    /// Searches for the vectors nearest to each of several queries with one matrix product.
     ///
     /// # Errors
-    /// As [`Index::search`].
+    /// See [`Index::search`].
     pub fn search_batch(&self, queries: &[&V], k: usize) -> Result<Vec<Found>, IndexError<B::Error>> {
         let queries: Vec<AnyTensor> =
             queries.iter().map(|query| self.accept(query)).collect::<Result<_, _>>()?;
@@ -265,7 +262,7 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Index for Exact<B, V> {
         let (Some(row), Some(kind)) = (self.rows.remove(&id), self.kind) else { return Ok(false) };
         let (width, last) = (kind.width(), self.ids.len() - 1);
         self.matrix.take();
-        // The last vector takes the place of the one that goes; answers do not depend on places.
+        // Swap-remove: the last vector moves to the removed row. Results do not depend on the order of rows.
         self.packed.copy_within(last * width.., row * width);
         self.packed.truncate(last * width);
         self.norms.swap_remove(row);
@@ -276,13 +273,13 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Index for Exact<B, V> {
         Ok(true)
     }
 
-    /// An exact index has nothing to learn; it says whether these are vectors that it could store.
+    /// Only validates the vectors, because an exact index has no parameters to learn.
     fn train(&mut self, vectors: &[&V]) -> Result<(), Self::Error> {
         vectors.iter().try_for_each(|vector| self.accept(vector).map(|_| ()))
     }
 }
 
-/// The length of a vector, without overflow on the way.
+/// Euclidean norm of a vector, without intermediate overflow.
 fn norm(vector: Floats<'_>) -> f64 {
     let greatest = vector.iter().fold(0.0_f64, |greatest, value| greatest.max(value.abs()));
     if greatest == 0.0 {

@@ -1,11 +1,12 @@
-//! Models: ONNX graphs that predict and learn.
+//! Models: ONNX graphs for prediction and training.
 //!
-//! [`Network`] takes a model file as it is. Its float initializers become parameters, one flat tensor for all of them in the
-//! order of the file, which is what peers send each other; predictions, losses and gradients are graphs of their own, each
-//! type-checked and prepared once. Gradients are [differentiated](gradient) from the model's graph when the network is made.
-//! A model with an operator that has no derivative here still predicts; `backward` then says which operator it is.
+//! [`Network`] loads an unmodified model file. Its float initializers become parameters, concatenated in file
+//! order into one flat tensor, which peers exchange. Predictions, losses and gradients are separate graphs,
+//! each type-checked and prepared once. The gradient graph is [derived](gradient) from the model's graph when
+//! the network is created. A model with an operator that cannot be differentiated still predicts; `backward`
+//! then returns an error that names the operator.
 //!
-//! **Invariant:** a call that fails leaves the parameters as they were.
+//! **Invariant:** a call that returns an error leaves the parameters unchanged.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -42,133 +43,131 @@ use loss::Losses;
 use parameters::promote;
 use typed::solve;
 
-/// What a model has to say against a file or a tensor.
+/// Error of loading or running a model.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ModelError {
     /// The model does not type-check.
     #[error("the model is ill-typed: {message}")]
     IllTyped {
-        /// The first thing that is wrong with it.
+        /// First error of the type check.
         message: String,
     },
-    /// The model cannot be prepared.
+    /// The model cannot be prepared for execution.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
-    /// The model has more or fewer inputs or outputs than a network.
+    /// The model does not have exactly one input and one output.
     #[error(
         "a network has one input and one output beside its parameters, and this has {inputs} and {outputs}"
     )]
     Ports {
-        /// How many inputs there are.
+        /// Number of inputs.
         inputs: usize,
-        /// How many outputs there are.
+        /// Number of outputs.
         outputs: usize,
     },
-    /// Parameters that cannot be one tensor.
+    /// The parameters have different element types.
     #[error("parameter `{name}` is of {found}, and those before it are of {expected}")]
     MixedParameters {
-        /// The first that differs.
+        /// First parameter with another element type.
         name: String,
-        /// The type of the others.
+        /// Element type of the preceding parameters.
         expected: Dtype,
-        /// Its type.
+        /// Element type of this parameter.
         found: Dtype,
     },
-    /// A parameter that was to be left alone is none.
+    /// A frozen parameter does not exist.
     #[error("the model has no parameter `{name}`")]
     NoParameter {
-        /// The name.
         name: String,
     },
-    /// The model cannot be run on what it was given.
+    /// Execution failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A slice that has no shape that the model takes.
+    /// The elements of a slice cannot be arranged in a shape that the model accepts.
     #[error("{length} elements cannot be in the shape {wanted}")]
     Elements {
-        /// How many there are.
+        /// Number of elements.
         length: usize,
-        /// The shape.
+        /// Shape that the model declares.
         wanted: String,
     },
-    /// Parameters, or a change of them, of another length.
+    /// A parameter tensor or delta has the wrong length.
     #[error("the model has {expected} parameters, and these are {found}")]
     ParameterCount {
-        /// How many there are.
+        /// Number of parameters of the model.
         expected: usize,
-        /// How many were given.
+        /// Length of the tensor.
         found: usize,
     },
-    /// Parameters, or a change of them, of another element type.
+    /// A parameter tensor or delta has the wrong element type.
     #[error("the parameters are of {expected}, and these are of {found}")]
     ParameterType {
-        /// What they are.
+        /// Element type of the parameters.
         expected: Dtype,
-        /// What was given.
+        /// Element type of the tensor.
         found: Dtype,
     },
-    /// Parameters that would not be finite.
+    /// An update would make a parameter infinite or NaN.
     #[error("parameter {at} would not be finite")]
     NotFinite {
-        /// Which one, in the order of the flat tensor.
+        /// Index in the flat tensor.
         at: usize,
     },
-    /// A prediction whose type is not known.
+    /// The type of the prediction is unknown, so the loss cannot be typed.
     #[error("the type of the prediction `{prediction}` is not known, so that no loss can be computed")]
     Loss {
-        /// The output.
+        /// Name of the output.
         prediction: String,
     },
-    /// There was no prediction yet whose gradient this could be.
+    /// `backward` was called before `forward`.
     #[error("nothing was predicted yet, so there is nothing to go back over")]
     NothingPredicted,
-    /// The graph cannot be differentiated.
     #[error(transparent)]
     Gradient(#[from] GradientError),
-    /// Numbers that are no floats.
+    /// The elements are not floats.
     #[error(transparent)]
     NotFloats(#[from] NotFloats),
-    /// A result is not what the model stores.
+    /// A result cannot be converted to the storage of the model.
     #[error(transparent)]
     Storage(#[from] TensorError),
-    /// A result is no tensor of floats.
+    /// A result is not a float tensor.
     #[error(transparent)]
     Floats(#[from] FloatsError),
-    /// A result is none.
+    /// A result is not a tensor.
     #[error("`{name}` is no tensor")]
     NoTensor {
-        /// The output.
+        /// Name of the output.
         name: String,
     },
 }
 
-/// How a model learns.
+/// Training settings.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Settings {
-    /// How far predictions are from targets.
     pub loss: Loss,
-    /// Float initializers that are no parameters.
+    /// Names of float initializers that are not trained.
     pub frozen: Vec<String>,
 }
 
-/// What the last prediction was made from.
+/// Input of the last prediction.
 struct Last {
     input: AnyTensor,
     output_shape: Vec<usize>,
 }
 
-/// An ONNX graph that predicts and learns; see the [module](self).
+/// An ONNX graph for prediction and training; see the [module](self).
 ///
-/// A slice as storage takes the shape that the model declares; at most one of its extents may be open, and follows.
+/// With a slice as storage, tensors take the shape that the model declares. At most one extent of it may be
+/// open, and is inferred from the length.
 pub struct Network<S: ?Sized = AnyTensor> {
     forward: Session,
     backward: Result<Session, GradientError>,
     losses: Losses,
     parameters: Vec<Parameter>,
     dtype: Dtype,
-    /// All parameters, one after the other.
+    /// All parameters, concatenated.
     flat: Box<S>,
-    /// The same, each by itself under its name.
+    /// The parameters as separate named tensors; the same values as `flat`.
     inputs: Vec<(String, AnyTensor)>,
     input: String,
     last: Mutex<Option<Last>>,
@@ -183,19 +182,20 @@ impl<S: ?Sized> fmt::Debug for Network<S> {
 }
 
 impl<S: ?Sized + Dense> Network<S> {
-    /// The network of a serialized model.
+    /// Creates a network from a serialized model.
     ///
     /// # Errors
-    /// [`ModelError`]. That the graph cannot be differentiated is an error of `backward`, not here.
+    /// See [`ModelError`]. A graph that cannot be differentiated is an error of `backward`, not of this
+    /// function.
     pub fn from_bytes(bytes: &[u8], settings: &Settings) -> Result<Self, ModelError> {
         let model: ModelProto = read(Bytes::copy_from_slice(bytes)).map_err(PrepareError::from)?;
         Self::new(model, settings)
     }
 
-    /// The network of a model.
+    /// Creates a network from a model.
     ///
     /// # Errors
-    /// As [`Network::from_bytes`].
+    /// See [`Network::from_bytes`].
     pub fn new(mut model: ModelProto, settings: &Settings) -> Result<Self, ModelError> {
         let graph = model.graph.get_or_insert_with(GraphProto::default);
         let (parameters, tensors) = promote(graph, &settings.frozen)?;
@@ -231,28 +231,28 @@ impl<S: ?Sized + Dense> Network<S> {
         })
     }
 
-    /// The parameters, in the order in which they stand in the flat tensor.
+    /// Parameters in the order of the flat tensor.
     #[must_use]
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
 
-    /// Why gradients cannot be computed, where they cannot.
+    /// Reason why gradients cannot be computed, if any.
     #[must_use]
     pub fn not_differentiable(&self) -> Option<&GradientError> {
         self.backward.as_ref().err()
     }
 
-    /// The gradient of the loss for a prediction: what [`Model::backward`] takes.
+    /// Gradient of the loss with respect to the prediction: the argument of [`Model::backward`].
     ///
     /// # Errors
-    /// What cannot be compared.
+    /// The prediction and the target cannot be compared.
     pub fn loss_gradient(&self, prediction: &S, target: &S) -> Result<Box<S>, ModelError> {
         let (prediction, target) = self.compared(prediction, target)?;
         Ok(S::from_tensor(self.losses.gradient(prediction, target)?)?)
     }
 
-    /// A prediction and a target in the shape of predictions.
+    /// Converts a prediction and a target to tensors in the shape of predictions.
     fn compared(&self, prediction: &S, target: &S) -> Result<(AnyTensor, AnyTensor), ModelError> {
         let stamp = self.forward.outputs().first().map(|port| &port.ty);
         let prediction = shaped::<S>(prediction.to_tensor(), stamp)?;
@@ -261,7 +261,7 @@ impl<S: ?Sized + Dense> Network<S> {
         Ok((prediction, target))
     }
 
-    /// The inputs of a run, by name.
+    /// Inputs of a run by name: the model input and the parameters.
     fn inputs(&self, input: AnyTensor) -> HashMap<String, Value> {
         let parameters =
             self.inputs.iter().map(|(name, tensor)| (name.clone(), Value::Tensor(tensor.clone())));
@@ -297,8 +297,8 @@ impl<S: ?Sized + Dense> Model for Network<S> {
     type Tensor = S;
     type Error = ModelError;
 
-    /// The prediction; the next `backward` goes back over it. Of predictions that several threads make at once, any may be
-    /// the last.
+    /// Computes a prediction and records its input for `backward`. If several threads predict concurrently,
+    /// any of them may be the last one recorded.
     fn forward(&self, input: &S) -> Result<Box<S>, ModelError> {
         let stamp = self.forward.inputs().iter().find(|port| port.name == self.input).map(|port| &port.ty);
         let input = shaped::<S>(input.to_tensor(), stamp)?;
@@ -315,8 +315,8 @@ impl<S: ?Sized + Dense> Model for Network<S> {
         self.set(parameters)
     }
 
-    /// The gradient of all parameters, as flat as they are, for the gradient of the last prediction. The prediction is computed
-    /// again on the way, with the parameters as they are now.
+    /// Flat gradient of all parameters from the gradient of the last prediction. The prediction is recomputed
+    /// with the current parameters.
     fn backward(&mut self, gradient: &S) -> Result<Box<S>, ModelError> {
         let session = self.backward.as_ref().map_err(Clone::clone)?;
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -366,7 +366,7 @@ fn reshaped(tensor: AnyTensor, shape: &[usize]) -> Result<AnyTensor, ModelError>
     tensor.reshape(shape).map_err(|_| ModelError::Elements { length, wanted: shown(shape) })
 }
 
-/// A tensor in the shape that a port declares, where its storage has none of its own.
+/// Reshapes a tensor to the declared shape of a port if its storage has no shape.
 fn shaped<S: ?Sized + Dense>(tensor: AnyTensor, ty: Option<&ValueType>) -> Result<AnyTensor, ModelError> {
     let Some((ty, dims)) = ty.and_then(|ty| Some((ty, ty.shape.as_deref()?))) else { return Ok(tensor) };
     if S::KEEPS_SHAPE || !ty.is_tensor() {
@@ -384,7 +384,7 @@ fn shaped<S: ?Sized + Dense>(tensor: AnyTensor, ty: Option<&ValueType>) -> Resul
     reshaped(tensor, &shape)
 }
 
-/// A stored tensor as a value.
+/// Converts an ONNX tensor message to a tensor.
 fn decoded(tensor: &TensorProto) -> Result<AnyTensor, ModelError> {
     Ok(decode::tensor(tensor).map_err(PrepareError::from)?)
 }

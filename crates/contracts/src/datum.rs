@@ -39,7 +39,7 @@ pub enum Datum {
     Addresses(Vec<Multiaddress>),
     /// Named values bundled into one.
     Composite(Vec<(String, Datum)>),
-    /// A value of a leaf that the program registered.
+    /// A value of a user-registered leaf type.
     Leaf(LeafDatum),
 }
 

@@ -1,4 +1,4 @@
-//! Losses, as graphs: how far a prediction is from a target, and the gradient of that.
+//! Loss functions as graphs, with their gradients.
 
 use std::collections::HashMap;
 
@@ -15,14 +15,14 @@ use super::typed::solve;
 use super::{ModelError, only, typed};
 use crate::dense::tensor_of;
 
-/// How far predictions are from targets. Targets are of the type and shape of predictions.
+/// Loss function. The target has the type and shape of the prediction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Loss {
-    /// The mean of the squares of the differences.
+    /// Mean of the squared differences.
     #[default]
     MeanSquaredError,
-    /// The cross-entropy of the softmax of the prediction along its last axis, and the target as shares of the classes
-    /// (one for the right class, zero for the others); the mean over everything else.
+    /// Cross-entropy between the target and the softmax of the prediction along the last axis, averaged over
+    /// all other axes. The target is a distribution over the classes, for instance one-hot.
     CrossEntropy,
 }
 
@@ -45,7 +45,7 @@ impl Loss {
         }
     }
 
-    /// The graph of the loss of predictions of a type.
+    /// Builds the graph of the loss for a type of predictions.
     fn model(self, prediction: &TypeProto) -> Result<ModelProto, ModelError> {
         let text = format!(
             "<ir_version: 10, opset_import: [\"\" : 21]>
@@ -61,7 +61,7 @@ impl Loss {
     }
 }
 
-/// A type with a name for every extent, because prediction and target agree also where the model leaves an extent open.
+/// Names every open extent of a type, so that the prediction and the target have equal extents.
 fn named(ty: &TypeProto) -> TypeProto {
     let mut ty = ty.clone();
     if let Some(type_proto::Value::TensorType(tensor)) = &mut ty.value {
@@ -74,7 +74,7 @@ fn named(ty: &TypeProto) -> TypeProto {
     ty
 }
 
-/// A loss, ready to be computed.
+/// A loss and its gradient, prepared for execution.
 pub(super) struct Losses {
     loss: Session,
     gradient: Session,

@@ -1,4 +1,4 @@
-//! Initializers as parameters: inputs of the graph, and one flat tensor.
+//! Parameters: initializers as inputs of the graph and as one flat tensor.
 
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{
@@ -10,32 +10,29 @@ use typeloom_types::dtype::Dtype;
 use super::{ModelError, decoded};
 use crate::dense::Floats;
 
-/// A parameter of a model.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Parameter {
-    /// The name of the initializer.
+    /// Name of the initializer.
     pub name: String,
-    /// Its shape.
     pub shape: Vec<usize>,
-    /// Its element type.
     pub dtype: Dtype,
 }
 
 impl Parameter {
-    /// How many elements it has in the flat tensor.
+    /// Number of elements in the flat tensor.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// Whether it has none.
+    /// Whether the parameter has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Takes the parameters out of a graph: what were initializers are inputs from then on, of just their types.
+/// Replaces the parameter initializers of a graph by inputs of exactly their types.
 pub(super) fn promote(
     graph: &mut GraphProto,
     frozen: &[String],
@@ -67,7 +64,7 @@ pub(super) fn promote(
     }
 }
 
-/// A value of exactly the type of a tensor.
+/// Declares a value with the exact type of a tensor.
 fn declared(name: &str, tensor: &AnyTensor) -> ValueInfoProto {
     let extent = |extent: &usize| Dimension {
         value: Some(dimension::Value::DimValue(i64::try_from(*extent).unwrap_or(i64::MAX))),
@@ -83,14 +80,14 @@ fn declared(name: &str, tensor: &AnyTensor) -> ValueInfoProto {
     ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() }
 }
 
-/// Tensors one after the other.
+/// Concatenates tensors into one flat tensor.
 pub(super) fn flat(dtype: Dtype, tensors: &[AnyTensor]) -> Result<AnyTensor, ModelError> {
     let count = tensors.iter().map(AnyTensor::len).sum();
     let bytes: Vec<u8> = tensors.iter().flat_map(AnyTensor::bytes).copied().collect();
     Ok(AnyTensor::from_le_bytes(dtype, &[count], &bytes)?)
 }
 
-/// The tensors of the parameters.
+/// Splits a flat tensor into the tensors of the parameters.
 pub(super) fn each(parameters: &[Parameter], flat: &AnyTensor) -> Result<Vec<AnyTensor>, ModelError> {
     let (mut rest, mut tensors) = (flat.bytes(), Vec::with_capacity(parameters.len()));
     for parameter in parameters {

@@ -1,4 +1,4 @@
-//! Tables of numbers in CSV files, by the crate `csv` (RFC 4180, any line ends).
+//! Tables of numbers in CSV files (RFC 4180, any line ending), read by the crate `csv`.
 
 use csv::{ErrorKind, ReaderBuilder, StringRecord};
 use typeloom_types::any_tensor::AnyTensor;
@@ -7,102 +7,99 @@ use typeloom_types::dtype::Dtype;
 
 use crate::dense::{FloatsError, NotFloats, tensor_of};
 
-/// How a file is read.
+/// Format of a CSV file and selection of its columns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Table {
-    /// What its first line is.
+    /// Content of the first line.
     pub first_line: FirstLine,
-    /// What stands between two fields.
+    /// Field separator.
     pub separator: u8,
-    /// Which columns are taken, in this order.
+    /// Columns to read, in this order.
     pub columns: Columns,
-    /// What the numbers become: a type of floats.
+    /// Element type of the tensor: a float type.
     pub dtype: Dtype,
 }
 
 impl Default for Table {
-    /// All columns under a line of names, between commas, as 32-bit floats.
+    /// All columns, with a header line, separated by commas, as 32-bit floats.
     fn default() -> Self {
         Self { first_line: FirstLine::Names, separator: b',', columns: Columns::All, dtype: Dtype::F32 }
     }
 }
 
-/// What the first line of a file is.
+/// Content of the first line of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FirstLine {
-    /// The names of the columns.
+    /// Column names.
     Names,
-    /// Numbers, as the others.
+    /// Numbers, like the other lines.
     Numbers,
 }
 
-/// Which columns are taken.
+/// Selection of columns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Columns {
-    /// Every one.
     All,
-    /// Those of these names, in this order.
+    /// The columns with these names, in this order.
     Named(Vec<String>),
-    /// Those at these positions from 0 on, in this order.
+    /// The columns at these zero-based positions, in this order.
     At(Vec<usize>),
 }
 
-/// What is wrong with a file.
+/// Error of reading a CSV file.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CsvError {
-    /// A line has more or fewer fields than the first.
+    /// A line has more or fewer fields than the first line.
     #[error("line {line} has {found} fields, and those before it have {expected}")]
     Ragged {
-        /// The line, from 1 on.
+        /// One-based line number.
         line: u64,
-        /// How many fields the others have.
+        /// Number of fields in the first line.
         expected: u64,
-        /// How many it has.
+        /// Number of fields in this line.
         found: u64,
     },
-    /// A line that is no text.
+    /// A line is not valid UTF-8.
     #[error("line {line} is no UTF-8")]
     NoText {
-        /// The line, from 1 on.
+        /// One-based line number.
         line: u64,
     },
-    /// A field that is no number.
+    /// A field is not a number.
     #[error("line {line}, column {column}: `{text}` is no number")]
     NoNumber {
-        /// The line, from 1 on.
+        /// One-based line number.
         line: u64,
-        /// The column, from 1 on.
+        /// One-based column number.
         column: usize,
-        /// The beginning of the field.
+        /// Beginning of the field.
         text: String,
     },
-    /// There is no column of this name.
+    /// No column has this name.
     #[error("there is no column `{name}`")]
     NoColumn {
-        /// The name.
         name: String,
     },
-    /// Two columns have a name.
+    /// Several columns have the same name.
     #[error("more than one column is called `{name}`")]
     ColumnTwice {
-        /// The name.
         name: String,
     },
-    /// There is no column at this position.
+    /// The line has no column at this position.
     #[error("there is no column {position}: each line has {found} fields")]
     NoPosition {
-        /// The position, from 0 on.
+        /// Zero-based position.
         position: usize,
-        /// How many columns there are.
+        /// Number of columns.
         found: usize,
     },
-    /// The numbers cannot be of the type that was asked for.
+    /// The requested element type is not a float type.
     #[error(transparent)]
     ElementType(#[from] NotFloats),
-    /// The numbers make no tensor.
+    /// The values do not form a tensor.
     #[error(transparent)]
     Tensor(#[from] TensorError),
-    /// Anything else that the reader says.
+    /// Any other error of the CSV reader.
     #[error("{0}")]
     Malformed(String),
 }
@@ -120,12 +117,12 @@ impl From<csv::Error> for CsvError {
     }
 }
 
-/// The numbers of a file, a row for each line: of shape `[lines, columns]`.
+/// Reads a file as a tensor of shape `[lines, columns]`.
 ///
 /// # Errors
 /// [`CsvError`].
 pub fn read(bytes: &[u8], table: &Table) -> Result<AnyTensor, CsvError> {
-    // The element type first, so that it is refused for empty files too.
+    // Check the element type first, so that it is rejected for empty files too.
     tensor_of(table.dtype, &[0], &[]).map_err(only_floats)?;
     let mut reader = ReaderBuilder::new()
         .has_headers(table.first_line == FirstLine::Names)
@@ -164,7 +161,7 @@ fn only_floats(error: FloatsError) -> CsvError {
     }
 }
 
-/// A number; read as a 32-bit float where it becomes one, so that it is rounded once.
+/// Parses a number. A number for a 32-bit float is parsed as one, to avoid double rounding.
 fn number(text: &str, dtype: Dtype) -> Option<f64> {
     if dtype == Dtype::F32 { text.parse::<f32>().ok().map(f64::from) } else { text.parse().ok() }
 }

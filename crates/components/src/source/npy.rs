@@ -1,7 +1,8 @@
-//! NumPy's files of one array, versions 1 to 3.
+//! NumPy `.npy` files, versions 1 to 3.
 //!
-//! The header is a Python dict with three keys; it is read as exactly that. Fortran order and big-endian numbers are put in
-//! order. Types that NumPy does not have are not written.
+//! The header is a Python dict with three keys, and only this form is parsed. Fortran order and big-endian
+//! numbers are converted to row-major and little-endian. Element types that NumPy does not have cannot be
+//! written.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::error::TensorError;
@@ -9,7 +10,7 @@ use typeloom_types::dtype::Dtype;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// NumPy's names of types, without the byte order.
+/// NumPy names of element types, without the byte order.
 const TYPES: &[(Dtype, &str)] = &[
     (Dtype::F32, "f4"),
     (Dtype::F64, "f8"),
@@ -27,48 +28,48 @@ const TYPES: &[(Dtype, &str)] = &[
     (Dtype::Complex128, "c16"),
 ];
 
-/// What is wrong with a file.
+/// Error of reading an `.npy` file.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NpyError {
-    /// It does not begin as these files do.
+    /// The magic number is missing.
     #[error("this is no `.npy` file")]
     Magic,
-    /// A version of the format that is not known.
+    /// The version of the format is not supported.
     #[error("version {major} of the format is not known")]
     Version {
-        /// Its number.
+        /// Major version.
         major: u8,
     },
     /// The file ends within its header.
     #[error("the header is cut off at byte {at}")]
     CutOff {
-        /// Where the file ends.
+        /// Length of the file in bytes.
         at: usize,
     },
-    /// The header is no text.
+    /// The header is not valid text.
     #[error("the header is no text")]
     NoText,
-    /// The header lacks something.
+    /// A key is missing from the header.
     #[error("the header has no `{key}`")]
     NoKey {
-        /// What it lacks.
+        /// Name of the key.
         key: &'static str,
     },
-    /// Elements of a type that tensors here do not have.
+    /// The element type is not supported.
     #[error("{}", unsupported(descr))]
     ElementType {
-        /// The type, as NumPy writes it.
+        /// Element type in NumPy notation.
         descr: String,
     },
-    /// The shape is no tuple of numbers.
+    /// The shape is not a tuple of numbers.
     #[error("the shape is no tuple of numbers")]
     Shape,
-    /// The data are not those of the header.
+    /// The data does not match the header.
     #[error("the data do not fit the header: {0}")]
     Data(TensorError),
 }
 
-// Not a source: its words are part of these.
+// Not a `#[from]` field: the message already contains the text of the error.
 impl From<TensorError> for NpyError {
     fn from(error: TensorError) -> Self {
         Self::Data(error)
@@ -84,7 +85,7 @@ fn unsupported(descr: &str) -> String {
     }
 }
 
-/// What the header says.
+/// Fields of the header.
 struct Header {
     dtype: Dtype,
     order: ByteOrder,
@@ -104,7 +105,7 @@ enum FirstAxis {
     Fastest,
 }
 
-/// The text behind a key of the header, up to where its value cannot go on.
+/// Returns the header text after a key and its colon.
 fn value_of<'a>(header: &'a str, key: &'static str) -> Result<&'a str, NpyError> {
     let quoted = [format!("'{key}'"), format!("\"{key}\"")];
     let at = quoted.iter().find_map(|quoted| header.find(quoted.as_str()).map(|at| at + quoted.len()));
@@ -136,7 +137,7 @@ fn header(text: &str) -> Result<Header, NpyError> {
     })
 }
 
-/// The array of a file.
+/// Reads the array of a file.
 ///
 /// # Errors
 /// [`NpyError`].
@@ -152,7 +153,7 @@ pub fn read(bytes: &[u8]) -> Result<AnyTensor, NpyError> {
     let (text, data) = rest.split_at_checked(length).ok_or_else(cut_off)?;
     let Header { dtype, order, first_axis, shape } =
         header(std::str::from_utf8(text).map_err(|_| NpyError::NoText)?)?;
-    // What the header claims is held to what there is before anything is put in order.
+    // Validate the claimed size against the data before the data is reordered.
     let tensor = AnyTensor::from_le_bytes(dtype, &shape, data);
     if order == ByteOrder::Little && first_axis == FirstAxis::Slowest {
         return Ok(tensor?);
@@ -160,7 +161,7 @@ pub fn read(bytes: &[u8]) -> Result<AnyTensor, NpyError> {
     tensor?;
     let mut data = data.to_vec();
     if order == ByteOrder::Big {
-        // Complex numbers are two numbers, each swapped by itself.
+        // A complex number consists of two numbers, and the bytes of each are swapped.
         let width = match dtype {
             Dtype::Complex64 => 4,
             Dtype::Complex128 => 8,
@@ -174,7 +175,7 @@ pub fn read(bytes: &[u8]) -> Result<AnyTensor, NpyError> {
     Ok(AnyTensor::from_le_bytes(dtype, &shape, &data)?)
 }
 
-/// Elements that were stored with the first axis fastest, with the last axis fastest. There are as many as the shape says.
+/// Converts elements from column-major to row-major order. `data` has as many elements as `shape`.
 fn row_major(dtype: Dtype, shape: &[usize], data: &[u8]) -> Vec<u8> {
     let width = dtype.size_bytes().unwrap_or(1);
     let mut ordered = Vec::with_capacity(data.len());
@@ -191,7 +192,7 @@ fn row_major(dtype: Dtype, shape: &[usize], data: &[u8]) -> Vec<u8> {
     ordered
 }
 
-/// The file of an array; nothing where NumPy has no such type.
+/// Encodes an array as a file; `None` if NumPy has no such element type.
 #[must_use]
 pub fn written(tensor: &AnyTensor) -> Option<Vec<u8>> {
     let (_, name) = TYPES.iter().find(|(dtype, _)| *dtype == tensor.dtype())?;
@@ -199,7 +200,7 @@ pub fn written(tensor: &AnyTensor) -> Option<Vec<u8>> {
     let extents: String = tensor.shape().iter().map(|extent| format!("{extent}, ")).collect();
     let mut text =
         format!("{{'descr': '{order}{name}', 'fortran_order': False, 'shape': ({}), }}", extents.trim_end());
-    // The data start at a multiple of 64, and the header ends with a line break.
+    // The data is aligned to 64 bytes, and the header ends with a line break.
     let length = (10 + text.len() + 1).next_multiple_of(64) - 10;
     text.extend(std::iter::repeat_n(' ', length - 1 - text.len()));
     text.push('\n');

@@ -1,44 +1,43 @@
-//! Tensors of safetensors files, by the crate `safetensors`, which checks that the tensors of a file neither overlap nor leave
-//! gaps.
+//! Tensors in safetensors files, read by the crate `safetensors`, which verifies that tensors neither overlap
+//! nor leave gaps.
 
 use safetensors::{Dtype as Stored, SafeTensorError, SafeTensors};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
-/// What is wrong with a file.
+/// Error of reading a safetensors file.
 #[derive(Debug, thiserror::Error)]
 pub enum SafeTensorsError {
-    /// The bytes are no safetensors file.
+    /// The bytes are not a safetensors file.
     #[error("this is no safetensors file: {0}")]
     Malformed(#[source] SafeTensorError),
-    /// There is no tensor of this name.
+    /// The file does not contain a tensor with this name.
     #[error("the file has no tensor `{name}`; it has {}", listed(.present))]
     NoTensor {
-        /// The name.
+        /// Requested name.
         name: String,
-        /// The names that there are.
+        /// Names of the tensors in the file.
         present: Vec<String>,
     },
-    /// A type that tensors here do not have.
+    /// The element type is not supported.
     #[error("the elements of `{name}` are of type {dtype}, which is not supported")]
     ElementType {
-        /// The tensor.
+        /// Name of the tensor.
         name: String,
-        /// The type, as the file writes it.
+        /// Element type in the notation of the file.
         dtype: String,
     },
-    /// The bytes of a tensor are none of its type.
+    /// The data of a tensor is invalid for its type.
     #[error("tensor `{name}`: {error}")]
     Elements {
-        /// The tensor.
+        /// Name of the tensor.
         name: String,
-        /// What is wrong with them.
         error: TensorError,
     },
 }
 
-/// A few names.
+/// Formats a list of names, shortened if it is long.
 fn listed(names: &[String]) -> String {
     const SHOWN: usize = 8;
     let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
@@ -48,7 +47,7 @@ fn listed(names: &[String]) -> String {
     if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
 }
 
-/// The tensor of a file with this name.
+/// Reads the tensor with this name from a file.
 ///
 /// # Errors
 /// [`SafeTensorsError`].
@@ -88,7 +87,7 @@ fn dtype(stored: Stored) -> Option<Dtype> {
         Stored::F8_E8M0 => Some(Dtype::Float8E8M0),
         Stored::F8_E5M2FNUZ => Some(Dtype::Float8E5M2Fnuz),
         Stored::F8_E4M3FNUZ => Some(Dtype::Float8E4M3Fnuz),
-        // The crate may add types, and those below a byte are packed in an order that it does not state.
+        // The crate may add types, and does not specify the packing order of types smaller than a byte.
         _ => None,
     }
 }
