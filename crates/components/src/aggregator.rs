@@ -1,14 +1,17 @@
-//! Aggregators: what several peers computed, as one.
+//! Aggregators: combination of the contributions of several peers.
 //!
-//! [`FederatedAverage`] is the mean weighted by how many samples each contribution comes from (McMahan et al.,
-//! *Communication-Efficient Learning of Deep Networks from Decentralized Data*, 2017). [`TrimmedMean`] leaves the extremes of
-//! each element out, so that some of the peers may be wrong or worse (Yin et al., *Byzantine-Robust Distributed Learning*, 2018).
+//! [`FederatedAverage`] is the mean weighted by the number of samples of each contribution (McMahan et al.,
+//! *Communication-Efficient Learning of Deep Networks from Decentralized Data*, 2017). [`TrimmedMean`] omits
+//! the extremes of each element and so tolerates a limited number of incorrect or malicious peers (Yin et
+//! al., *Byzantine-Robust Distributed Learning*, 2018).
 //!
-//! Contributions are kept until they are aggregated, under the name of their source: one that arrives twice counts once, the
-//! later in place of the earlier, and the result does not depend on the order of arrival. Then a new round begins.
+//! Contributions are stored by source until they are aggregated, which starts a new round. A later
+//! contribution of the same source replaces the earlier one, and the result does not depend on the order of
+//! arrival.
 //!
-//! **Invariant:** every element of a result lies between the least and the greatest of that element among the
-//! contributions, so that equal contributions come to themselves, bit for bit, zeros of either sign aside.
+//! **Invariant:** every element of a result is between the minimum and the maximum of that element over the
+//! contributions. Equal contributions therefore yield the same value bit for bit, except for the sign of
+//! zero.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -23,33 +26,33 @@ use crate::dense::{Dense, Floats, FloatsError, NotFloats, shown, tensor_of};
 
 mod mean;
 
-/// What is said of a contribution: how many samples it comes from.
+/// Metadata of a contribution.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Contribution {
-    /// How many samples.
+    /// Number of samples behind the contribution.
     pub samples: u64,
 }
 
 impl Default for Contribution {
-    /// One sample: contributions of which nothing is said count the same.
+    /// One sample, so that contributions without metadata have equal weights.
     fn default() -> Self {
         Self { samples: 1 }
     }
 }
 
 impl Contribution {
-    /// As it travels: the number in eight bytes, the least first.
+    /// Encodes the number of samples as eight little-endian bytes.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 8] {
         self.samples.to_le_bytes()
     }
 }
 
-/// Bytes that say nothing of a contribution.
+/// Error of decoding metadata of the wrong length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a number of samples has 8 bytes, not {found}")]
 pub struct NoContribution {
-    /// How many bytes there are.
+    /// Length in bytes.
     pub found: usize,
 }
 
@@ -68,65 +71,64 @@ impl FromMetadata for Contribution {
     }
 }
 
-/// What an aggregator has to say against contributions.
+/// Error of an aggregator.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AggregateError {
-    /// A contribution of another shape than the others.
+    /// The contribution has another shape than the others.
     #[error("`{source_name}` contributed {}, where the others are {}", shown(.found), shown(.expected))]
     Shape {
-        /// Whose it is.
+        /// Source of the contribution.
         source_name: String,
-        /// The shape of the others.
+        /// Shape of the other contributions.
         expected: Vec<usize>,
-        /// Its shape.
+        /// Shape of the contribution.
         found: Vec<usize>,
     },
-    /// A contribution of another element type than the others.
+    /// The contribution has another element type than the others.
     #[error("`{source_name}` contributed {found}, where the others are {expected}")]
     ElementType {
-        /// Whose it is.
+        /// Source of the contribution.
         source_name: String,
-        /// The type of the others.
+        /// Element type of the other contributions.
         expected: Dtype,
-        /// Its type.
+        /// Element type of the contribution.
         found: Dtype,
     },
-    /// A contribution that cannot be computed with.
+    /// The elements of the contribution are not floats.
     #[error("`{source_name}`: {error}")]
     NotFloats {
-        /// Whose it is.
+        /// Source of the contribution.
         source_name: String,
-        /// Why.
         error: NotFloats,
     },
-    /// A contribution that would spoil the result.
+    /// The contribution contains an infinity or NaN.
     #[error("element {at} of what `{source_name}` contributed is not finite")]
     NotFinite {
-        /// Whose it is.
+        /// Source of the contribution.
         source_name: String,
-        /// Which element.
+        /// Index of the element.
         at: usize,
     },
-    /// Fewer contributions than are needed; they are kept.
+    /// There are too few contributions; the round continues.
     #[error("{needed} contributions are needed, and there are {found}")]
     TooFew {
-        /// How many are needed.
+        /// Required number of contributions.
         needed: usize,
-        /// How many there are.
+        /// Number of contributions in the round.
         found: usize,
     },
-    /// No contribution comes from any sample; they are kept.
+    /// All contributions have zero samples; the round continues.
     #[error("no contribution comes from any sample")]
     NoSamples,
-    /// The result cannot be stored.
+    /// The result is not representable in the element type.
     #[error(transparent)]
     Result(#[from] FloatsError),
-    /// The result is not what the aggregator stores.
+    /// The result cannot be converted to the storage of the aggregator.
     #[error(transparent)]
     Storage(#[from] TensorError),
 }
 
-/// The contributions of a round.
+/// Contributions of a round, by source.
 #[derive(Clone, Debug, Default)]
 struct Round {
     held: BTreeMap<String, (AnyTensor, Contribution)>,
@@ -147,7 +149,7 @@ impl Round {
         if let Some(at) = floats.first_not_finite() {
             return Err(AggregateError::NotFinite { source_name, at });
         }
-        // A source may replace its own contribution by one of another shape, if there is no other.
+        // A source may replace its contribution by one of another shape if it is the only source.
         let mut others = self.held.iter().filter(|(other, _)| other.as_str() != source);
         if let Some((_, (other, _))) = others.next() {
             if other.dtype() != element.dtype() {
@@ -163,7 +165,7 @@ impl Round {
         Ok(())
     }
 
-    /// One result for each element, from the contributions in the order of their sources.
+    /// Computes each element of the result from the contributions in the order of their sources.
     fn each(
         &self,
         needed: usize,
@@ -182,7 +184,7 @@ impl Round {
     }
 }
 
-/// The mean of contributions, weighted by their numbers of samples; see the [module](self).
+/// Mean of contributions, weighted by their numbers of samples; see the [module](self).
 ///
 /// ```
 /// use typeloom_components::aggregator::{Contribution, FederatedAverage};
@@ -208,19 +210,18 @@ impl<E: ?Sized> Default for FederatedAverage<E> {
 }
 
 impl<E: ?Sized> FederatedAverage<E> {
-    /// An average that needs this many contributions.
+    /// Creates an average that requires this many contributions.
     #[must_use]
     pub fn of_at_least(needed: usize) -> Self {
         Self { round: Round::default(), needed: needed.max(1), element: PhantomData }
     }
 
-    /// How many contributions there are in this round.
+    /// Number of contributions in this round.
     #[must_use]
     pub fn len(&self) -> usize {
         self.round.held.len()
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.round.held.is_empty()
@@ -255,9 +256,9 @@ impl<E: ?Sized + Dense> Aggregator for FederatedAverage<E> {
     }
 }
 
-/// The mean of each element without its extremes; see the [module](self).
+/// Mean of each element without its extremes; see the [module](self).
 ///
-/// Numbers of samples are not heeded: a peer that may lie about its result may lie about them.
+/// Numbers of samples are ignored, because a malicious peer can report any number.
 ///
 /// ```
 /// use typeloom_components::aggregator::{Contribution, Trim, TrimmedMean};
@@ -277,19 +278,21 @@ pub struct TrimmedMean<E: ?Sized = AnyTensor> {
     element: PhantomData<fn(&E)>,
 }
 
-/// How many contributions are left out at either end.
+/// Number of contributions omitted at each end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trim {
-    /// This many; at least one more than twice as many contributions are needed.
+    /// A fixed number `n`; requires at least `2 n + 1` contributions.
     Each(usize),
-    /// One in so many of the contributions, rounded down; of fewer than three in a row nothing would be left.
+    /// One in `n` of the contributions, rounded down. Values of `n` below 3 are treated as 3, to keep at
+    /// least one contribution.
     OneIn(usize),
-    /// As many as leave one or two: the median.
+    /// All but the middle one or two: the median.
     ToMedian,
 }
 
 impl Trim {
-    /// How many of `found` are left out at either end, and how many there must be.
+    /// Returns the number omitted at each end of `found` contributions, and the required number of
+    /// contributions.
     fn of(self, found: usize) -> (usize, usize) {
         match self {
             Self::Each(count) => (count, count.saturating_mul(2).saturating_add(1)),
@@ -300,14 +303,14 @@ impl Trim {
 }
 
 impl<E: ?Sized> Default for TrimmedMean<E> {
-    /// Leaves one in ten out at either end.
+    /// Omits one in ten at each end.
     fn default() -> Self {
         Self::new(Trim::OneIn(10))
     }
 }
 
 impl<E: ?Sized> TrimmedMean<E> {
-    /// A mean that leaves so many out.
+    /// Creates a trimmed mean.
     #[must_use]
     pub fn new(trim: Trim) -> Self {
         Self { round: Round::default(), trim, element: PhantomData }

@@ -1,8 +1,9 @@
-//! Codecs: tensors as fewer bytes.
+//! Codecs: compact encodings of tensors.
 //!
-//! [`Int8`](int8::Int8) keeps a quarter of 32-bit floats, and each value up to half a step. [`Deflated`](deflated::Deflated)
-//! keeps every bit of any tensor. Both write the element type and the shape into the message, so that whoever decodes
-//! needs nothing but the message; and both put together what they read from bytes only after it was checked and counted.
+//! [`Int8`](int8::Int8) reduces 32-bit floats to a quarter of their size, with an error of up to half a
+//! quantization step. [`Deflated`](deflated::Deflated) is lossless and accepts any tensor. Messages of both
+//! contain the element type and the shape, so they are self-contained. Decoders validate the message and its
+//! sizes before they allocate memory for the tensor.
 
 pub mod deflated;
 

@@ -1,7 +1,7 @@
-//! Storages that are tensors: what components take in and give back.
+//! Conversion between storages and tensors.
 //!
-//! A component is written once, for [`AnyTensor`]; a slice goes in as a tensor of rank 1 and comes out as its elements in
-//! row-major order.
+//! Components are implemented once, for [`AnyTensor`]. A slice is converted to a tensor of rank 1, and a
+//! tensor to the slice of its elements in row-major order.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::error::TensorError;
@@ -9,7 +9,7 @@ use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 use typeloom_types::storage::Storage;
 
-/// A storage that is a tensor of numbers.
+/// A storage that is convertible from and to a tensor.
 ///
 /// **Law.** `from_tensor(x.to_tensor()) == x`.
 ///
@@ -24,16 +24,16 @@ use typeloom_types::storage::Storage;
 /// # Ok::<(), typeloom_types::any_tensor::error::TensorError>(())
 /// ```
 pub trait Dense: Storage {
-    /// Whether a tensor has its shape still when it was stored; a slice has a length.
+    /// Whether the storage preserves the shape of a tensor; a slice preserves the length only.
     const KEEPS_SHAPE: bool;
 
-    /// The tensor that is stored.
+    /// Converts to a tensor.
     fn to_tensor(&self) -> AnyTensor;
 
-    /// A tensor as it is stored.
+    /// Converts from a tensor.
     ///
     /// # Errors
-    /// [`TensorError::DtypeMismatch`] where the storage has another element type.
+    /// [`TensorError::DtypeMismatch`] if the storage has another element type.
     fn from_tensor(tensor: AnyTensor) -> Result<Box<Self>, TensorError>;
 }
 
@@ -61,29 +61,27 @@ impl<T: Element> Dense for [T] {
     }
 }
 
-/// Elements that are no floats of 16 bits or more, where only those can be computed with.
+/// Error of an element type that is not a float type of 16 bits or more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("elements of type {found} are no floats that can be computed with")]
 pub struct NotFloats {
-    /// What they are.
+    /// Element type of the tensor.
     pub found: Dtype,
 }
 
-/// The elements of a tensor of floats, each read as an `f64`, which holds all of them exactly.
+/// Elements of a float tensor, read as `f64`, which represents all of them exactly.
 #[derive(Clone, Copy, Debug)]
 pub enum Floats<'a> {
-    /// 64 bits.
     F64(&'a [f64]),
-    /// 32 bits.
     F32(&'a [f32]),
-    /// 16 bits, IEEE.
+    /// IEEE half precision.
     F16(&'a [half::f16]),
-    /// 16 bits, the upper half of 32.
+    /// The upper 16 bits of a 32-bit float.
     BF16(&'a [half::bf16]),
 }
 
 impl<'a> Floats<'a> {
-    /// The elements of a tensor.
+    /// Views the elements of a tensor.
     ///
     /// # Errors
     /// [`NotFloats`].
@@ -95,7 +93,7 @@ impl<'a> Floats<'a> {
         all.map_err(|_| NotFloats { found: tensor.dtype() })
     }
 
-    /// How many there are.
+    /// Number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -106,13 +104,12 @@ impl<'a> Floats<'a> {
         }
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One of them; NaN past the end.
+    /// Element at an index, or NaN past the end.
     #[must_use]
     pub fn get(&self, at: usize) -> f64 {
         match self {
@@ -123,7 +120,7 @@ impl<'a> Floats<'a> {
         }
     }
 
-    /// Some of them, from a place on; what lies past the end is left out.
+    /// Subslice from an index, clipped to the end.
     #[must_use]
     pub fn part(&self, from: usize, count: usize) -> Self {
         let from = from.min(self.len());
@@ -136,18 +133,17 @@ impl<'a> Floats<'a> {
         }
     }
 
-    /// All of them.
     pub fn iter(self) -> impl Iterator<Item = f64> + 'a {
         (0..self.len()).map(move |at| self.get(at))
     }
 
-    /// The first that is infinite or NaN.
+    /// Index of the first element that is infinite or NaN.
     #[must_use]
     pub fn first_not_finite(self) -> Option<usize> {
         self.iter().position(|value| !value.is_finite())
     }
 
-    /// What a result may lose where it is too small for the element type.
+    /// Bound on the absolute error of an operation whose result underflows.
     #[must_use]
     pub fn underflow(&self) -> f64 {
         match self {
@@ -156,7 +152,7 @@ impl<'a> Floats<'a> {
         }
     }
 
-    /// The distance from 1 to the next number of the element type.
+    /// Distance from 1 to the next number of the element type.
     #[must_use]
     pub fn epsilon(&self) -> f64 {
         match self {
@@ -168,7 +164,7 @@ impl<'a> Floats<'a> {
     }
 }
 
-/// A tensor of floats of this type, each the nearest to what is given.
+/// Creates a float tensor with each value rounded to the nearest element.
 ///
 /// # Errors
 /// [`FloatsError`].
@@ -194,7 +190,7 @@ pub fn tensor_of(dtype: Dtype, shape: &[usize], values: &[f64]) -> Result<AnyTen
     }
 }
 
-/// The greatest number of a type of floats.
+/// Greatest finite number of a float type.
 #[must_use]
 pub fn greatest(dtype: Dtype) -> Option<f64> {
     let of = [
@@ -206,18 +202,18 @@ pub fn greatest(dtype: Dtype) -> Option<f64> {
     of.into_iter().find(|(other, _)| *other == dtype).map(|(_, greatest)| greatest)
 }
 
-/// Why numbers are no tensor of floats.
+/// Error of creating a float tensor.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FloatsError {
-    /// The type is none of floats.
+    /// The element type is not a float type.
     #[error(transparent)]
     NotFloats(#[from] NotFloats),
-    /// They do not fit the shape.
+    /// The number of values does not match the shape.
     #[error(transparent)]
     Tensor(#[from] TensorError),
 }
 
-/// A shape in words.
+/// Formats a shape for messages.
 pub(crate) fn shown(shape: &[usize]) -> String {
     let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
     format!("[{}]", extents.join(", "))

@@ -1,4 +1,4 @@
-//! Exact nearest-vector search.
+//! Indices: nearest-vector search.
 //!
 //! [`Exact`] compares a query with every vector. The matrix products and sums are computed by a bound backend
 //! on `AnyTensor`, so the index works with any backend.

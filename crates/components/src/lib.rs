@@ -1,26 +1,27 @@
-//! Components to bind to the slots of a module: at least one real one for each contract but the backend's.
+//! Components for the slots of a module: at least one implementation of every contract except the backend.
 //!
-//! | component | contract | what it does |
+//! | component | contract | purpose |
 //! |---|---|---|
-//! | [`Exact`](index::Exact) | `Index` | the nearest vectors, compared by a bound backend |
-//! | `index::approximate::Approximate` | `Index` | a graph proposes, the exact index compares; feature `approximate` |
-//! | [`Network`](model::Network) | `Model` | an ONNX graph that predicts and learns by gradients |
-//! | [`FederatedAverage`](aggregator::FederatedAverage) | `Aggregator` | the mean, weighted by numbers of samples |
-//! | [`TrimmedMean`](aggregator::TrimmedMean) | `Aggregator` | the mean without the extremes |
-//! | [`Int8`](codec::int8::Int8) | `Codec` | floats as 8-bit integers |
-//! | [`Deflated`](codec::deflated::Deflated) | `Codec` | anything as compressed bytes, without loss |
-//! | [`Samples`](source::Samples) | `DataSource` | batches of a `.npy`, safetensors or CSV file |
+//! | [`Exact`](index::Exact) | `Index` | exact search for the nearest vectors, computed by a bound backend |
+//! | `index::approximate::Approximate` | `Index` | approximate search: a graph proposes candidates, the exact index compares them; feature `approximate` |
+//! | [`Network`](model::Network) | `Model` | an ONNX graph for prediction and gradient-based training |
+//! | [`FederatedAverage`](aggregator::FederatedAverage) | `Aggregator` | mean weighted by numbers of samples |
+//! | [`TrimmedMean`](aggregator::TrimmedMean) | `Aggregator` | mean without the extremes |
+//! | [`Int8`](codec::int8::Int8) | `Codec` | quantization of floats to 8-bit integers |
+//! | [`Deflated`](codec::deflated::Deflated) | `Codec` | lossless compression |
+//! | [`Samples`](source::Samples) | `DataSource` | batches from a `.npy`, safetensors or CSV file |
 //! | [`PeerTable`](peers::PeerTable) | `PeerSelector` | peers by score and freshness, or at random |
 //!
 //! Backends are in `typeloom-runtime`.
 //!
-//! Components are generic over what they store, where their contract is: [`Dense`](dense::Dense) is implemented for slices
-//! of every element type and for `AnyTensor`, and the same code runs on both.
+//! Components are generic over their storage if the contract has one: [`Dense`](dense::Dense) is implemented
+//! for slices of every element type and for `AnyTensor`, and the same code handles both.
 //!
-//! **Invariant:** nothing here opens a file, reads a clock or draws a number that was not seeded. The same calls give the
-//! same results, on every machine; contributions and peers have an order of their own, not that of their arrival.
+//! **Invariant:** components do not open files, read clocks or use unseeded randomness. The same calls return
+//! the same results on every machine. Contributions and peers are ordered by name or id, not by arrival.
 //!
-//! **Invariant:** what comes from outside (files, encoded messages, contributions of peers) is checked before memory is
+//! **Invariant:** external input (files, encoded messages, contributions of peers) is validated before memory
+//! is allocated for it. Errors are typed and contain the position in the input.
 //! taken for it, and what is wrong with it is a typed error that says where.
 
 pub mod dense;

@@ -1,8 +1,8 @@
-//! A table of peers to select from.
+//! A table of known peers.
 //!
-//! Whoever hears of a peer says so ([`PeerTable::observe`]) with how good it is and when it was heard of; time is whatever
-//! the caller counts (rounds, seconds), because nothing here has a clock. Peers are kept in the order of their ids, so that
-//! the same table gives the same choices.
+//! Callers report peers with a score and the time of the last contact ([`PeerTable::observe`]). The unit of
+//! time is chosen by the caller (rounds, seconds), because the table does not read a clock. Peers are ordered
+//! by id, so that equal tables make equal selections.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -11,40 +11,39 @@ use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
 
 use crate::seeded::Seeded;
 
-/// What is known of a peer.
+/// Score and last contact of a peer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Standing {
-    /// How good it is; the greatest is the best.
+    /// Score; greater is better.
     pub score: f64,
-    /// When it was last heard of.
+    /// Time of the last contact.
     pub seen: u64,
 }
 
-/// Which peers suit best.
+/// Ranking of peers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Preference {
-    /// Those of the greatest score, the later heard of among equals.
+    /// By score, then by last contact.
     #[default]
     Score,
-    /// Those that were heard of last, the better among equals.
+    /// By last contact, then by score.
     Freshness,
 }
 
-/// What the table has to say against a request.
+/// Error of a table operation.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum PeersError {
-    /// More peers were asked for than are known.
+    /// More peers were requested than are known.
     #[error("{wanted} peers are asked for, and {known} are known")]
     TooFew {
-        /// How many were asked for.
+        /// Requested number of peers.
         wanted: usize,
-        /// How many are known.
+        /// Number of known peers.
         known: usize,
     },
-    /// A score that cannot be compared with others.
+    /// The score is NaN and cannot be compared.
     #[error("a peer cannot have the score {score}")]
     NoScore {
-        /// The score.
         score: f64,
     },
 }
@@ -79,14 +78,15 @@ impl Default for PeerTable {
 }
 
 impl PeerTable {
-    /// An empty table; what [`PeerSelector::sample`] draws follows from the seed and from how often it was asked.
+    /// Creates an empty table. The peers drawn by [`PeerSelector::sample`] depend on the seed and on the
+    /// preceding draws.
     #[must_use]
     pub fn new(preference: Preference, seed: u64) -> Self {
         Self { peers: BTreeMap::new(), preference, seeded: Seeded::new(seed) }
     }
 
-    /// Takes note of a peer. Its score is the new one; it was last heard of at the later of both times, because news
-    /// may overtake each other.
+    /// Inserts or updates a peer. The score is replaced; the last contact is the later of both times, because
+    /// reports may arrive out of order.
     ///
     /// # Errors
     /// [`PeersError::NoScore`] for NaN.
@@ -94,37 +94,36 @@ impl PeerTable {
         if score.is_nan() {
             return Err(PeersError::NoScore { score });
         }
-        // Zeros are one zero, or they would not tie.
+        // Adding 0.0 turns -0.0 into 0.0, so that zero scores tie.
         let standing = self.peers.entry(peer).or_insert(Standing { score, seen });
         *standing = Standing { score: score + 0.0, seen: standing.seen.max(seen) };
         Ok(())
     }
 
-    /// What is known of a peer.
+    /// Score and last contact of a peer, if it is known.
     #[must_use]
     pub fn standing(&self, peer: &PeerId) -> Option<Standing> {
         self.peers.get(peer).copied()
     }
 
-    /// Forgets a peer; whether it was known.
+    /// Removes a peer. Returns whether it was known.
     pub fn forget(&mut self, peer: &PeerId) -> bool {
         self.peers.remove(peer).is_some()
     }
 
-    /// Forgets the peers that were last heard of before a time; how many they were.
+    /// Removes the peers whose last contact was before a time. Returns the number of removed peers.
     pub fn expire(&mut self, before: u64) -> usize {
         let known = self.peers.len();
         self.peers.retain(|_, standing| standing.seen >= before);
         known - self.peers.len()
     }
 
-    /// How many peers are known.
+    /// Number of known peers.
     #[must_use]
     pub fn len(&self) -> usize {
         self.peers.len()
     }
 
-    /// Whether none is.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.peers.is_empty()
@@ -137,7 +136,7 @@ impl PeerTable {
 }
 
 impl Preference {
-    /// The better first.
+    /// Compares two peers; the better one is less.
     fn order(self, a: Standing, b: Standing) -> Ordering {
         let by_score = b.score.total_cmp(&a.score);
         let by_freshness = b.seen.cmp(&a.seen);
@@ -154,7 +153,7 @@ impl PeerSelector for PeerTable {
     fn select(&mut self, count: usize) -> Result<Vec<PeerId>, PeersError> {
         self.enough(count)?;
         let mut ranked: Vec<(&PeerId, &Standing)> = self.peers.iter().collect();
-        // The sort is stable, so that peers that are equal otherwise stay in the order of their ids.
+        // The sort is stable, so peers of equal rank remain ordered by id.
         ranked.sort_by(|a, b| self.preference.order(*a.1, *b.1));
         Ok(ranked.into_iter().take(count).map(|(peer, _)| peer.clone()).collect())
     }

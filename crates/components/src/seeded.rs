@@ -1,23 +1,24 @@
-//! Random choices that are the same wherever they are made from the same seed.
+//! Reproducible pseudorandom numbers.
 //!
-//! Which peers are drawn and in which order samples come is behaviour that two processes may have to agree on, and
-//! generators of libraries change between versions. This one is SplitMix64 (Steele, Lea, Flood: *Fast Splittable
-//! Pseudorandom Number Generators*, 2014), fixed by its constants. It is not for secrets.
+//! Selected peers and the order of samples must be reproducible across processes, and the generators of
+//! libraries change between versions. This module implements SplitMix64 (Steele, Lea, Flood: *Fast Splittable
+//! Pseudorandom Number Generators*, 2014), whose constants fix the sequence. It is not cryptographically
+//! secure.
 
-/// A generator.
+/// SplitMix64 generator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seeded {
     state: u64,
 }
 
 impl Seeded {
-    /// The generator of a seed.
+    /// Creates a generator from a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -26,9 +27,9 @@ impl Seeded {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below a bound, each as likely as the others; 0 where the bound is 0.
+    /// Returns a uniformly distributed number below a bound, or 0 for a bound of 0.
     ///
-    /// Numbers from the last, incomplete run of the bound are drawn again.
+    /// Rejects values from the last, incomplete multiple of the bound.
     pub fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 {
             return 0;
@@ -42,13 +43,13 @@ impl Seeded {
         }
     }
 
-    /// A number from 0 to before 1.
+    /// Returns a uniformly distributed number in `[0, 1)`.
     pub fn unit(&mut self) -> f64 {
-        // 53 bits are what an `f64` holds exactly.
+        // An `f64` represents integers of 53 bits exactly.
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Puts the first `count` of a random order at the front (Fisher and Yates).
+    /// Moves `count` randomly chosen items to the front in random order (Fisher-Yates).
     pub fn draw<T>(&mut self, items: &mut [T], count: usize) {
         let len = items.len();
         for at in 0..count.min(len.saturating_sub(1)) {
@@ -58,7 +59,7 @@ impl Seeded {
         }
     }
 
-    /// Puts items in a random order.
+    /// Shuffles items.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         self.draw(items, items.len());
     }

@@ -1,11 +1,12 @@
-//! Data sources: batches of samples out of files.
+//! Data sources: batches of samples from files.
 //!
-//! [`Samples`] is a tensor whose first axis counts samples, given out a batch at a time, in order or shuffled from a seed. It
-//! is read from a NumPy array ([`Samples::from_npy`]), a tensor of a safetensors file ([`Samples::from_safetensors`]) or the
-//! columns of a CSV file ([`Samples::from_csv`]). Whoever calls opens the file: readers and bytes are taken here.
+//! [`Samples`] returns the entries of a tensor along its first axis in batches, in stored order or shuffled
+//! from a seed. It is read from a NumPy array ([`Samples::from_npy`]), a tensor of a safetensors file
+//! ([`Samples::from_safetensors`]) or columns of a CSV file ([`Samples::from_csv`]). The functions take
+//! readers; the caller opens the file.
 //!
-//! Everything is read when the source is made, up to a limit, and held in memory; what is wrong with a file is an error
-//! then, and none later.
+//! A file is read into memory when the source is created, up to a size limit, so errors of the file are
+//! reported at that time only.
 
 use std::io::Read;
 use std::marker::PhantomData;
@@ -24,101 +25,99 @@ pub mod npy;
 
 pub mod safetensors;
 
-/// How many bytes are read at most, unless told otherwise.
+/// Maximum size of a file in bytes.
 pub const LIMIT: u64 = 1 << 30;
 
-/// What a source has to say against a file or a call.
+/// Error of creating or using a data source.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The bytes could not be read.
+    /// Reading failed.
     #[error("the file cannot be read: {0}")]
     Read(#[from] std::io::Error),
-    /// There are more bytes than are read.
+    /// The file is larger than the limit.
     #[error("the file has more than the {limit} bytes that are read at most")]
     TooLarge {
-        /// How many are read.
+        /// Limit in bytes.
         limit: u64,
     },
-    /// The bytes are no NumPy array.
+    /// The bytes are not a valid NumPy array.
     #[error(transparent)]
     Npy(#[from] npy::NpyError),
-    /// The bytes are no safetensors file, or have no such tensor.
+    /// The bytes are not a valid safetensors file, or the tensor does not exist.
     #[error(transparent)]
     SafeTensors(#[from] safetensors::SafeTensorsError),
-    /// The bytes are no table of numbers.
+    /// The bytes are not a valid table of numbers.
     #[error(transparent)]
     Csv(#[from] csv::CsvError),
-    /// A tensor without an axis that counts samples.
+    /// The tensor has rank 0 and therefore no sample axis.
     #[error("a number by itself is no list of samples")]
     NoAxis,
-    /// A type whose samples cannot be taken apart.
+    /// Elements of this type do not have a whole number of bytes, so samples cannot be sliced.
     #[error("samples of type {dtype} do not lie on whole bytes")]
     ElementType {
-        /// The type.
         dtype: Dtype,
     },
-    /// Samples in which there is nothing.
+    /// The samples have no elements.
     #[error("the samples have no elements: their shape is {}", shown(.shape))]
     NoElements {
-        /// The shape of all of them.
+        /// Shape of the whole tensor.
         shape: Vec<usize>,
     },
-    /// Batches of nothing.
+    /// The batch size is 0.
     #[error("a batch has at least one sample")]
     NoBatch,
-    /// A batch has arrived that was never given.
+    /// The acknowledged batch is not one that is in flight.
     #[error("a batch of shape {} arrived, which is none of those that were given", shown(.shape))]
     UnknownBatch {
-        /// Its shape.
+        /// Shape of the batch.
         shape: Vec<usize>,
     },
-    /// A batch is not what the source stores.
+    /// A batch cannot be converted to the storage of the source.
     #[error(transparent)]
     Storage(#[from] TensorError),
 }
 
-/// How samples are put together.
+/// Batching of samples.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Batches {
-    /// How many samples make a batch.
+    /// Number of samples in a batch.
     pub size: usize,
-    /// In which order samples come.
     pub order: Order,
-    /// What happens to the last ones where they do not make a batch.
+    /// Handling of a last, incomplete batch.
     pub rest: Rest,
 }
 
 impl Batches {
-    /// Batches of this size, in the order of the file, the last one as large as what is left.
+    /// Batches of this size in stored order, with a smaller last batch if necessary.
     #[must_use]
     pub fn of(size: usize) -> Self {
         Self { size, order: Order::AsStored, rest: Rest::Kept }
     }
 }
 
-/// In which order samples come.
+/// Order of samples.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
-    /// That of the file.
+    /// Order of the file.
     #[default]
     AsStored,
-    /// Another after each reset, which follows from the seed.
+    /// Pseudorandom order from a seed, different after each reset.
     Shuffled(u64),
 }
 
-/// What happens to samples that do not make a batch.
+/// Handling of a last, incomplete batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Rest {
-    /// They come as a smaller one.
+    /// Returned as a smaller batch.
     #[default]
     Kept,
-    /// They do not come.
+    /// Omitted.
     Dropped,
 }
 
-/// A tensor of samples, a batch at a time; see the [module](self).
+/// Returns a tensor of samples in batches; see the [module](self).
 ///
-/// A slice as storage holds the elements of a batch one after the other.
+/// With a slice as storage, a batch contains the elements of its samples in row-major order.
 ///
 /// ```
 /// use typeloom_components::source::csv::Table;
@@ -136,20 +135,20 @@ pub enum Rest {
 pub struct Samples<S: ?Sized = AnyTensor> {
     tensor: AnyTensor,
     batches: Batches,
-    /// The samples in the order of this turn.
+    /// Order of samples in the current epoch.
     order: Vec<usize>,
-    /// How many samples of this turn were given.
+    /// Number of samples returned in the current epoch.
     at: usize,
-    /// How often it was started again.
+    /// Number of resets.
     turn: u64,
-    /// The numbers of samples of batches that were given and have not arrived.
+    /// Sizes of the batches that were returned and not yet acknowledged.
     under_way: Vec<usize>,
     arrived: u64,
     sample: PhantomData<fn(&S)>,
 }
 
 impl<S: ?Sized> Samples<S> {
-    /// The entries of a tensor along its first axis.
+    /// Creates a source from the entries of a tensor along its first axis.
     ///
     /// # Errors
     /// [`SourceError::NoAxis`], [`SourceError::ElementType`], [`SourceError::NoElements`] and [`SourceError::NoBatch`].
@@ -158,7 +157,7 @@ impl<S: ?Sized> Samples<S> {
         if tensor.dtype().size_bytes().is_none() {
             return Err(SourceError::ElementType { dtype: tensor.dtype() });
         }
-        // A file of a few bytes can claim any number of samples in which there is nothing.
+        // A file of a few bytes could otherwise claim any number of empty samples.
         if count > 0 && tensor.is_empty() {
             return Err(SourceError::NoElements { shape: tensor.shape().to_vec() });
         }
@@ -172,49 +171,48 @@ impl<S: ?Sized> Samples<S> {
         Ok(samples)
     }
 
-    /// The entries of a NumPy array along its first axis.
+    /// Creates a source from the entries of a NumPy array along its first axis.
     ///
     /// # Errors
-    /// What is wrong with the file, and as [`Samples::new`].
+    /// The file is invalid, or an error of [`Samples::new`].
     pub fn from_npy(file: impl Read, batches: Batches) -> Result<Self, SourceError> {
         Self::new(npy::read(&all_of(file, LIMIT)?)?, batches)
     }
 
-    /// The entries of a tensor of a safetensors file along its first axis.
+    /// Creates a source from the entries of a tensor in a safetensors file along its first axis.
     ///
     /// # Errors
-    /// What is wrong with the file, and as [`Samples::new`].
+    /// The file is invalid, or an error of [`Samples::new`].
     pub fn from_safetensors(file: impl Read, name: &str, batches: Batches) -> Result<Self, SourceError> {
         Self::new(safetensors::read(&all_of(file, LIMIT)?, name)?, batches)
     }
 
-    /// The rows of a CSV file.
+    /// Creates a source from the rows of a CSV file.
     ///
     /// # Errors
-    /// What is wrong with the file, and as [`Samples::new`].
+    /// The file is invalid, or an error of [`Samples::new`].
     pub fn from_csv(file: impl Read, table: &csv::Table, batches: Batches) -> Result<Self, SourceError> {
         Self::new(csv::read(&all_of(file, LIMIT)?, table)?, batches)
     }
 
-    /// How many samples there are.
+    /// Number of samples.
     #[must_use]
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
 
-    /// How many batches have arrived where they are used.
+    /// Number of acknowledged batches.
     #[must_use]
     pub fn arrived(&self) -> u64 {
         self.arrived
     }
 
-    /// How many batches were given and have not arrived yet, since the last reset.
+    /// Number of batches returned since the last reset and not yet acknowledged.
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.under_way.len()
@@ -225,7 +223,8 @@ impl<S: ?Sized> Samples<S> {
         match self.batches.order {
             Order::AsStored => {}
             Order::Shuffled(seed) => {
-                // Turns are far apart in the generator's sequence, so that no two orders are alike.
+                // The multiplier spreads the epochs over the generator's sequence, so that their orders are
+                // unrelated.
                 let mixed = Seeded::new(seed).bits() ^ self.turn.wrapping_mul(0xd134_2543_de82_ef95);
                 Seeded::new(mixed).shuffle(&mut self.order);
             }
@@ -258,7 +257,7 @@ impl<S: ?Sized + Dense> DataSource for Samples<S> {
         Ok(Some(batch))
     }
 
-    /// Starts again, in another order where samples are shuffled. Batches that are under way no longer count.
+    /// Restarts, with a new order if samples are shuffled. Batches in flight are no longer counted.
     fn reset(&mut self) -> Result<(), SourceError> {
         self.at = 0;
         self.turn = self.turn.wrapping_add(1);
@@ -267,7 +266,7 @@ impl<S: ?Sized + Dense> DataSource for Samples<S> {
         Ok(())
     }
 
-    /// Takes note that a batch has arrived; it has to be as large as one that is under way.
+    /// Acknowledges a batch, which must have the size of one that is in flight.
     fn on_data_loaded(&mut self, batch: &S) -> Result<(), SourceError> {
         let batch = batch.to_tensor();
         let per_sample: usize = self.tensor.shape().iter().skip(1).product();
@@ -285,7 +284,7 @@ impl<S: ?Sized + Dense> DataSource for Samples<S> {
     }
 }
 
-/// All bytes of a file, up to a limit.
+/// Reads a file completely, up to a limit.
 fn all_of(file: impl Read, limit: u64) -> Result<Vec<u8>, SourceError> {
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! The aggregators' laws.
+//! Laws of the aggregators.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -73,7 +73,7 @@ fn a_mean_lies_between_the_extremes_and_does_not_depend_on_the_order_of_arrival(
 
 #[test]
 fn weights_are_numbers_of_samples() {
-    // As good as the mean over all samples in exact integers.
+    // Compare with the mean over all samples in exact integers.
     let cases = prop::collection::vec((-1_000..1_000_i64, 1..50_i64), 1..20);
     let law = |all: Vec<(i64, i64)>| {
         let mut average: FederatedAverage<[f64]> = FederatedAverage::default();

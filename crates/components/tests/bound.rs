@@ -1,4 +1,4 @@
-//! Every component behind a slot of a module that runs.
+//! Every component bound to a slot of a module and executed.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The codecs' laws, and messages that nobody encoded.
+//! Laws of the codecs, and malformed messages.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ fn int8_is_off_by_no_more_than_half_a_step_and_keeps_zero() {
         prop_assert_eq!(decoded.len(), values.len());
         for (value, decoded) in values.iter().zip(&decoded) {
             let off = (f64::from(*value) - f64::from(*decoded)).abs();
-            // Half a step, and the rounding of the result to 32 bits.
+            // Half a step, plus the rounding of the result to 32 bits.
             prop_assert!(
                 off <= scale * 0.5 + f64::from(decoded.abs()) * 1e-7 + 1e-44,
                 "{} {}",
@@ -88,7 +88,7 @@ fn int8_stays_finite_at_the_ends_of_a_type() {
 
 #[test]
 fn int8_gives_the_codes_of_quantize_linear() {
-    // A range whose scale is a power of two, so that the operator, which has 32 bits for it, has the same one.
+    // The scale is a power of two, so it is exact in the 32 bits of the operator.
     let mut values: Vec<f32> = (-1024..=1020).map(|at| at as f32 / 1024.0).collect();
     values.extend([-1.0, 127.0 / 128.0]);
     values.retain(|value| *value <= 127.0 / 128.0);
@@ -155,7 +155,7 @@ fn a_bomb_is_refused_before_it_is_unpacked() {
     assert!(honest.len() < 10_000);
     let expected = MessageError::TooLarge { claimed: 8 << 20, limit: 1 << 20 };
     assert_eq!(codec.decode(&honest), Err(DeflatedError::Message(expected)));
-    // The same, saying that it holds a thousand bytes.
+    // The same message with a declared size of a thousand bytes.
     let mut lying = honest.to_vec();
     lying[4..12].copy_from_slice(&1000_u64.to_le_bytes());
     lying[12..20].copy_from_slice(&1000_u64.to_le_bytes());
@@ -180,7 +180,7 @@ fn messages_that_are_cut_off_or_changed_give_errors_and_never_panic() {
     for at in 0..packed.len() {
         let mut changed = packed.clone();
         changed[at] ^= 0x55;
-        // Every bit is covered by a check: the beginning by the shape, the rest by zlib's checksum.
+        // Every bit is checked: the header by the shape, the rest by the zlib checksum.
         assert!(deflated.decode(&changed).map_or(true, |decoded| *decoded != *values), "byte {at}");
         let mut changed = quantised.clone();
         let at = at % changed.len();
@@ -188,7 +188,7 @@ fn messages_that_are_cut_off_or_changed_give_errors_and_never_panic() {
         let _harmless = int8.decode(&changed);
     }
     assert_eq!(int8.decode(&packed), Err(Int8Error::Message(MessageError::Tag)));
-    // A shape whose product overflows, and one that claims more than there is.
+    // One shape overflows when multiplied, the other exceeds the length of the message.
     for extents in [[u64::MAX, 2], [1 << 40, 1 << 20]] {
         let mut hostile = vec![b'q', 1, 1, 2];
         extents.iter().for_each(|extent| hostile.extend(extent.to_le_bytes()));

@@ -1,4 +1,4 @@
-//! The indices, held to a comparison of every vector in plain `f64`.
+//! The indices agree with a brute-force search in `f64`.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -28,7 +28,7 @@ fn distance(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
     }
 }
 
-/// The nearest by comparing all.
+/// Brute-force search.
 fn brute_force(metric: Metric, stored: &[(u64, Vec<f32>)], query: &[f32], k: usize) -> Vec<(u64, f64)> {
     let mut all: Vec<(u64, f64)> =
         stored.iter().map(|(id, vector)| (*id, distance(metric, vector, query))).collect();
@@ -39,13 +39,13 @@ fn brute_force(metric: Metric, stored: &[(u64, Vec<f32>)], query: &[f32], k: usi
 
 #[test]
 fn an_exact_index_gives_what_comparing_every_vector_gives_ties_by_id() {
-    // On a small grid everything is exact, and there are many ties.
+    // On a small integer grid, distances are exact and have many ties.
     let vectors = prop::collection::vec(prop::collection::vec(-2_i8..=2, 3), 1..40);
     let cases = (vectors, prop::collection::vec(-2_i8..=2, 3), 0..45_usize);
     let check = |(vectors, query, k): (Vec<Vec<i8>>, Vec<i8>, usize)| {
         let floats = |of: &[i8]| of.iter().map(|x| f32::from(*x)).collect::<Vec<f32>>();
         let query = floats(&query);
-        // Ids that are not in the order of arrival.
+        // Ids in another order than insertion.
         let stored: Vec<(u64, Vec<f32>)> =
             vectors.iter().enumerate().map(|(at, v)| ((at as u64 * 37) % 101, floats(v))).collect();
         for metric in [Metric::Euclidean, Metric::InnerProduct] {
@@ -67,7 +67,8 @@ fn an_exact_index_gives_what_comparing_every_vector_gives_ties_by_id() {
 
 #[test]
 fn an_exact_index_is_not_fooled_by_the_rounding_of_its_product() {
-    // Far from the origin, differences of squares cancel: in 32 bits nothing would be left of these distances.
+    // Far from the origin, the difference of squares cancels: in 32 bits no digit of these distances would
+    // remain.
     let offset = 30_000.0_f32;
     let stored: Vec<(u64, Vec<f32>)> = (0..64)
         .map(|at| (at, vec![offset + (at as f32) * 0.0078125, offset, -offset, offset * 0.5]))

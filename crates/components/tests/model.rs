@@ -1,4 +1,4 @@
-//! Networks: gradients held to finite differences, losses that fall, and what is refused.
+//! Networks: gradients compared with finite differences, training, and rejected models.
 
 use typeloom_components::dense::{Dense, Floats, tensor_of};
 use typeloom_components::model::gradient::{GradientError, OPERATORS};
@@ -9,7 +9,7 @@ use typeloom_onnx::text::parse_model;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-/// A network of 64-bit floats: `graph` is the text from the inputs on.
+/// Builds a network of 64-bit floats; `graph` is the text from the inputs on.
 fn network<S: ?Sized + Dense>(graph: &str, loss: Loss) -> Network<S> {
     made(graph, Settings { loss, frozen: Vec::new() }).unwrap_or_else(|error| panic!("{graph}: {error}"))
 }
@@ -21,7 +21,7 @@ fn made<S: ?Sized + Dense>(graph: &str, settings: Settings) -> Result<Network<S>
 
 fn random(shape: &[usize], seed: u64) -> AnyTensor {
     let (mut seeded, count) = (Seeded::new(seed), shape.iter().product::<usize>());
-    // Away from 0, where some operators have a corner, and of either sign.
+    // Values of both signs, away from 0, where some operators are not differentiable.
     let mut number = || (0.3 + seeded.unit()) * if seeded.bits() % 2 == 0 { 1.0 } else { -1.0 };
     let values: Vec<f64> = (0..count).map(|_| number()).collect();
     tensor_of(Dtype::F64, shape, &values).expect("floats")
@@ -31,7 +31,7 @@ fn numbers(tensor: &AnyTensor) -> Vec<f64> {
     Floats::of(tensor).expect("floats").iter().collect()
 }
 
-/// The gradient of `loss(forward(input), target)`, by the rules and by differences.
+/// Compares the gradient of `loss(forward(input), target)` with finite differences.
 fn holds_to_differences(graph: &str, loss: Loss, input: &AnyTensor) {
     let mut network: Network = network(graph, loss);
     assert_eq!(network.not_differentiable(), None, "{graph}");
@@ -64,7 +64,7 @@ fn holds_to_differences(graph: &str, loss: Loss, input: &AnyTensor) {
 
 #[test]
 fn gradients_are_those_of_finite_differences() {
-    // Each operator with a rule, and the ways in which it is used; `w`, `b` are parameters, `x` is float64[N, 3].
+    // Every operator with a rule, in its supported forms. `w` and `b` are parameters, `x` is float64[N, 3].
     let graphs = [
         ("w[3,4] b[4]", "h = MatMul(x, w)  y = Add(h, b)"),
         ("w[2,3,3] b[1]", "h = MatMul(x, w)  y = Sub(h, b)"),
@@ -133,12 +133,12 @@ fn gradients_are_those_of_finite_differences() {
         let body = if body.contains(" x") || body.contains("(x") || body.contains("x)") {
             body.to_owned()
         } else {
-            // A network has an input, used or not.
+            // A network needs an input, even an unused one.
             format!("{body}  unused = Neg(x)")
         };
         let graph = format!("(double[N, 3] x) => (y) <{}> {{ {body} }}", declared.join(", "));
         if body.contains("Cast <to = 1>") {
-            // Differences through 32 bits are too coarse; the rule is that of Identity.
+            // Finite differences in 32 bits are too coarse; the rule is that of Identity.
             let mut network: Network = network(&graph, Loss::MeanSquaredError);
             let prediction = network.forward(&input).expect("it runs");
             network.backward(&prediction).expect("it was differentiated");
@@ -166,7 +166,8 @@ fn gradients_of_convolutions_are_those_of_finite_differences() {
     for (shape, count, attributes) in kernels {
         let ones = |count: usize| vec!["1"; count].join(", ");
         let channels = shape.split(',').next().expect("the number of channels");
-        // The first convolution has a gradient for what it is given, by the scale; both have them for weights and biases.
+        // The input of the first convolution has a gradient because of the scale; both convolutions have
+        // weight and bias gradients.
         let graph = format!(
             "(double[N, 2, 7, 8] x) => (y)
              <double[2, 1, 1] scale = {{1, 1}}, double[{shape}] w = {{{}}}, double[{channels}] b = {{{}}}>
@@ -220,7 +221,7 @@ fn gradients_of_pooling_are_those_of_finite_differences() {
 
 #[test]
 fn gradients_of_normalization_are_those_of_finite_differences() {
-    // A variance is no parameter that may fall below zero, so it is made of one.
+    // The variance is computed from a parameter, because it must not be negative.
     let batch = "(double[N, 3, 4] x) => (y)
         <double[3, 1] w = {1, 1, 1}, double[3] s = {1, 1, 1}, double[3] b = {1, 1, 1}, double[3] m = {1, 1, 1}, double[3] l = {1, 1, 1}>
         { h = Mul(x, w)  v = Exp(l)  n = BatchNormalization <epsilon = 0.01> (h, s, b, m, v)  y = Tanh(n) }";

@@ -1,4 +1,4 @@
-//! The table of peers: what it selects, and what it draws.
+//! The peer table: selection and sampling.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -1,4 +1,4 @@
-//! Data sources: batches, orders, and files that are wrong.
+//! Data sources: batches, orders and invalid files.
 
 use std::collections::HashMap;
 
@@ -80,7 +80,7 @@ fn numpy_files_are_sources() {
         b"\x93NUMPY\x01\x00\x47\x00{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999, 0)}\n";
     let claims = Samples::<AnyTensor>::from_npy(&claims[..], Batches::of(1));
     assert!(matches!(claims, Err(SourceError::NoElements { .. })), "{claims:?}");
-    // A slice of other elements than the file has is an error where the first batch is taken.
+    // A mismatch of the slice's element type is reported by the first batch.
     let mut samples: Samples<[f32]> = Samples::from_npy(&*file, Batches::of(2)).expect("it is right");
     assert!(matches!(samples.next_batch(), Err(SourceError::Storage(_))));
 }

@@ -1,11 +1,12 @@
 //! Means of one element over all contributions, in `f64`.
 //!
-//! Sums are compensated (Neumaier's variant of Kahan's, 1974), so that the error does not grow with the number of
-//! contributions. Each is scaled before it is added, so that no sum overflows where the mean does not.
+//! Sums are compensated (Neumaier's variant of Kahan summation, 1974), so that the error does not grow with
+//! the number of contributions. Terms are scaled before they are added, so that a sum cannot overflow unless
+//! the mean does.
 
 use crate::dense::Floats;
 
-/// A sum that keeps what rounding takes off.
+/// Compensated sum.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     sum: f64,
@@ -25,7 +26,7 @@ impl Sum {
     }
 }
 
-/// The mean by shares that come to 1, of those contributions that have a share.
+/// Weighted mean of the contributions with a nonzero weight. `shares` sum to 1.
 pub(super) fn weighted(all: &[Floats<'_>], shares: &[f64], at: usize) -> f64 {
     let (mut sum, mut least, mut greatest) = (Sum::default(), f64::INFINITY, f64::NEG_INFINITY);
     for (floats, share) in all.iter().zip(shares).filter(|(_, share)| **share > 0.0) {
@@ -33,11 +34,11 @@ pub(super) fn weighted(all: &[Floats<'_>], shares: &[f64], at: usize) -> f64 {
         sum.add(value * share);
         (least, greatest) = (least.min(value), greatest.max(value));
     }
-    // Shares come to 1 up to rounding, and the mean is nevertheless none but between the extremes.
+    // The shares sum to 1 only up to rounding; clamping keeps the mean between the extremes.
     sum.total().max(least).min(greatest)
 }
 
-/// The mean of what is left without the `cut` least and the `cut` greatest.
+/// Mean without the `cut` least and the `cut` greatest values.
 pub(super) fn trimmed(all: &[Floats<'_>], cut: usize, at: usize, sorted: &mut Vec<f64>) -> f64 {
     sorted.clear();
     sorted.extend(all.iter().map(|floats| floats.get(at)));

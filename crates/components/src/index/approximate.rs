@@ -1,15 +1,17 @@
-//! An index that does not look at every vector.
+//! Approximate nearest-vector search.
 //!
-//! A graph of small worlds (HNSW: Malkov and Yashunin, 2016; by the crate `instant-distance`) proposes candidates, and an
-//! [`Exact`] index compares them, so that distances and their order are exact among what was found; what may be missing is
-//! a neighbour that was not proposed.
+//! A navigable small-world graph (HNSW: Malkov and Yashunin, 2016; implemented by the crate
+//! `instant-distance`) proposes candidates, and an [`Exact`] index compares them. Distances and their order
+//! are exact; the result may lack a nearest neighbour that the graph did not propose.
 //!
-//! The graph is built once and never changed. Vectors that came later are compared one by one, vectors that went are passed
-//! over, and when there are many of either the graph is built anew; the work of that is constant for each change, on average.
-//! A search that the graph cannot answer in full is exact instead.
+//! The graph is immutable. Vectors added later are compared one by one, and removed vectors are skipped. When
+//! either set is large, the graph is rebuilt; the amortized cost of a change is constant in the number of
+//! insertions into the graph. If the graph yields too few candidates, the search falls back to the exact
+//! index.
 //!
-//! `instant-distance` was chosen over `hnsw_rs` because its levels follow from a seed, it has no `unsafe` interface to files,
-//! and it needs little beside `rayon`. It is built on one thread, because the order in which threads insert shows in the graph.
+//! `instant-distance` was chosen over `hnsw_rs` because its levels are derived from a seed, it has no
+//! `unsafe` file interface, and it has few dependencies other than `rayon`. The graph is built on one thread,
+//! because it depends on the order of insertion.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -23,16 +25,16 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::{Exact, Found, IndexError, Metric};
 use crate::dense::{Dense, Floats};
 
-/// How well and how long the graph is searched.
+/// Parameters of the graph and its search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// How many candidates a search keeps.
+    /// Number of candidates kept during a search.
     pub candidates: usize,
-    /// How many candidates are kept where a vector is put into the graph.
+    /// Number of candidates kept during an insertion into the graph.
     pub building: usize,
-    /// What the levels of the graph follow from.
+    /// Seed of the graph levels.
     pub seed: u64,
-    /// The fewest vectors for which there is a graph.
+    /// Minimum number of vectors for which a graph is built.
     pub least: usize,
 }
 
@@ -42,7 +44,7 @@ impl Default for Settings {
     }
 }
 
-/// A vector in the graph. Distances need only be in the right order here.
+/// A vector in the graph. Only the order of distances matters, so they are not normalized.
 #[derive(Clone)]
 struct Placed {
     at: Arc<[f32]>,
@@ -59,14 +61,14 @@ impl Point for Placed {
     }
 }
 
-/// Finds near vectors, most of the nearest among them; see the [module](self).
+/// Approximate nearest-vector index; see the [module](self).
 pub struct Approximate<B, V: ?Sized = AnyTensor> {
     exact: Exact<B, V>,
     settings: Settings,
     graph: Option<HnswMap<Placed, u64>>,
-    /// In the graph, but no longer stored as they are there.
+    /// Ids in the graph whose vector was removed or replaced.
     stale: BTreeSet<u64>,
-    /// Stored, but not in the graph.
+    /// Ids of stored vectors that are not in the graph.
     fresh: BTreeSet<u64>,
 }
 
@@ -86,14 +88,15 @@ impl<B, V: ?Sized> fmt::Debug for Approximate<B, V> {
 }
 
 impl<B, V: ?Sized> Approximate<B, V> {
-    /// An index that compares by an exact one; its vectors enter the graph when there are enough, or by `train`.
+    /// Creates an index on top of an exact one. Its vectors enter the graph once there are enough of them, or
+    /// on `train`.
     #[must_use]
     pub fn new(exact: Exact<B, V>, settings: Settings) -> Self {
         let fresh = exact.ids.iter().copied().collect();
         Self { exact, settings, graph: None, stale: BTreeSet::new(), fresh }
     }
 
-    /// The index that compares.
+    /// The underlying exact index.
     #[must_use]
     pub fn exact(&self) -> &Exact<B, V> {
         &self.exact
@@ -133,7 +136,7 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Approximate<B, V> {
         let shape = [self.exact.len(), kind.length];
         let matrix = AnyTensor::from_le_bytes(kind.dtype, &shape, &self.exact.packed)?;
         let all = Floats::of(&matrix)?;
-        // By id, so that the graph does not depend on the order in which vectors came.
+        // Insert by id, so that the graph does not depend on the order of additions.
         let ids: Vec<u64> = std::mem::take(&mut self.fresh).into_iter().collect();
         let points = ids.iter().map(|id| {
             let from = self.exact.rows[id] * kind.length;
@@ -147,7 +150,7 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Approximate<B, V> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         match pool {
             Ok(pool) => self.graph = Some(pool.install(|| builder.build(points, ids))),
-            // Without a thread there is no graph, and searches stay exact.
+            // If the thread cannot be started, there is no graph and searches remain exact.
             Err(_) => self.fresh = ids.into_iter().collect(),
         }
         Ok(())
@@ -194,7 +197,7 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Index for Approximate<B,
         Ok(was_there)
     }
 
-    /// Builds the graph of what is stored; the vectors have only to fit.
+    /// Builds the graph of the stored vectors. The arguments are only validated.
     fn train(&mut self, vectors: &[&V]) -> Result<(), Self::Error> {
         self.exact.train(vectors)?;
         self.rebuild()

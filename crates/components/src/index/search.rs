@@ -1,4 +1,5 @@
-//! A search of the exact index: one product for all distances, then the few that matter in `f64`.
+//! Search of the exact index: one matrix product bounds all distances, and the candidates are compared in
+//! `f64`.
 
 use typeloom_contracts::backend::Backend;
 use typeloom_types::any_tensor::AnyTensor;
@@ -8,14 +9,14 @@ use typeloom_types::dtype::Dtype;
 use super::{Exact, Found, IndexError, Kind, Metric, norm};
 use crate::dense::{Dense, Floats, shown};
 
-/// Between what a distance lies, up to rounding.
+/// Interval that contains a distance despite rounding.
 #[derive(Clone, Copy)]
 struct Range {
     least: f64,
     greatest: f64,
 }
 
-/// How far an inner product may be off: relative to the lengths of both vectors, and at all.
+/// Error bound of an inner product: relative to the product of both norms, and absolute.
 #[derive(Clone, Copy)]
 struct Off {
     relative: f64,
@@ -23,7 +24,7 @@ struct Off {
 }
 
 impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Exact<B, V> {
-    /// The `k` nearest to each query, the nearest first.
+    /// Returns the `k` vectors nearest to each query, nearest first.
     pub(super) fn nearest(
         &self,
         queries: &[AnyTensor],
@@ -38,7 +39,7 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Exact<B, V> {
         }
         let products = self.products(kind, queries)?;
         let products = Floats::of(&products)?;
-        // The bound on the product's rounding, and as much again for anything that sums in another order.
+        // Bound on the rounding error of the product, with a margin for other orders of summation.
         let (terms, first) = (kind.length as f64 + 4.0, Floats::of(first)?);
         let off = Off { relative: terms * first.epsilon(), absolute: terms * first.underflow() };
         queries
@@ -65,7 +66,7 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Exact<B, V> {
             .collect()
     }
 
-    /// The vectors under these ids with their distances, the nearest first; ids that are not there are left out.
+    /// Returns the vectors with these ids and their distances, nearest first. Unknown ids are omitted.
     #[cfg(feature = "approximate")]
     pub(super) fn compared_ids(
         &self,
@@ -78,7 +79,7 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Exact<B, V> {
         Ok(found.into_iter().map(|(id, distance)| (id, distance as f32)).collect())
     }
 
-    /// The inner products of every vector (down) with every query (across).
+    /// Inner products of every vector (rows) with every query (columns).
     fn products(&self, kind: Kind, queries: &[AnyTensor]) -> Result<AnyTensor, IndexError<B::Error>> {
         let shape = [self.ids.len(), kind.length];
         let matrix = match self.matrix.get() {
@@ -94,7 +95,7 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Exact<B, V> {
         Ok(products)
     }
 
-    /// The vectors of some rows with their distances, computed in `f64`, the nearest first.
+    /// Computes the distances of the vectors in some rows in `f64`, nearest first.
     fn compared(
         &self,
         kind: Kind,
@@ -130,18 +131,18 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Exact<B, V> {
             (self.ids[*row], distance)
         };
         let mut found: Vec<(u64, f64)> = rows.iter().zip(Floats::of(&sums)?.iter()).map(distance).collect();
-        // Zeros are one zero, so that ties between them are broken by id as all others are.
+        // Adding 0.0 turns -0.0 into 0.0, so that ties at zero are broken by id.
         found.sort_unstable_by(|a, b| (a.1 + 0.0).total_cmp(&(b.1 + 0.0)).then(a.0.cmp(&b.0)));
         Ok(found)
     }
 }
 
 impl Metric {
-    /// Between what the distance lies, by the inner product and how far that may be off.
+    /// Interval of the distance, from the inner product and its error bound.
     fn range(self, product: f64, norm: f64, length: f64, off: Off) -> Range {
         let slack = off.relative * norm * length + off.absolute;
         let (middle, slack) = match self {
-            // Squares stand for distances: the order is the same.
+            // Compare squared distances; the order is the same.
             Self::Euclidean => {
                 let sum = norm + length;
                 (norm * norm - 2.0 * product + length * length, 2.0 * slack + 1e-14 * sum * sum)
@@ -151,7 +152,7 @@ impl Metric {
             Self::Cosine => (1.0 - product / norm / length, slack / norm / length + 1e-14),
         };
         let (least, greatest) = (middle - slack, middle + slack);
-        // What overflowed says nothing.
+        // After an overflow the distance is unbounded.
         if least.is_finite() && greatest.is_finite() {
             Range { least, greatest }
         } else {
@@ -164,7 +165,7 @@ fn cosine_distance(product: f64, norm: f64, length: f64) -> f64 {
     if norm == 0.0 || length == 0.0 { 1.0 } else { (1.0 - product / norm / length).clamp(0.0, 2.0) }
 }
 
-/// Queries as the columns of a matrix.
+/// Builds a matrix with the queries as columns.
 fn across(kind: Kind, queries: &[AnyTensor]) -> Result<AnyTensor, TensorError> {
     let size = kind.dtype.packed_len(1).unwrap_or(1);
     let mut bytes = Vec::with_capacity(queries.len() * kind.width());
@@ -176,7 +177,7 @@ fn across(kind: Kind, queries: &[AnyTensor]) -> Result<AnyTensor, TensorError> {
     AnyTensor::from_le_bytes(kind.dtype, &[kind.length, queries.len()], &bytes)
 }
 
-/// Holds a result of the backend to what was asked for.
+/// Verifies the element type and shape of a result of the backend.
 fn expect<E: std::error::Error>(
     result: &AnyTensor,
     dtype: Dtype,
