@@ -58,6 +58,7 @@ pub enum IndexError<E: Error + 'static> {
     /// The tensor does not have rank 1.
     #[error("a vector has one axis, and this is of shape {}", shown(.shape))]
     NotAVector {
+        /// Shape of the rejected tensor.
         shape: Vec<usize>,
     },
     /// The vector has another length than the stored vectors.

@@ -3,7 +3,7 @@
 //! | component | contract | purpose |
 //! |---|---|---|
 //! | [`Exact`](index::Exact) | `Index` | exact search for the nearest vectors, computed by a bound backend |
-//! | `index::approximate::Approximate` | `Index` | approximate search: a graph proposes candidates, the exact index compares them; feature `approximate` |
+//! | `index::approximate::Approximate` | `Index` | approximate search in a graph; feature `approximate` |
 //! | [`Network`](model::Network) | `Model` | an ONNX graph for prediction and gradient-based training |
 //! | [`FederatedAverage`](aggregator::FederatedAverage) | `Aggregator` | mean weighted by numbers of samples |
 //! | [`TrimmedMean`](aggregator::TrimmedMean) | `Aggregator` | mean without the extremes |
@@ -22,7 +22,6 @@
 //!
 //! **Invariant:** external input (files, encoded messages, contributions of peers) is validated before memory
 //! is allocated for it. Errors are typed and contain the position in the input.
-//! taken for it, and what is wrong with it is a typed error that says where.
 
 pub mod dense;
 

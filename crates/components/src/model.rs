@@ -78,6 +78,7 @@ pub enum ModelError {
     /// A frozen parameter does not exist.
     #[error("the model has no parameter `{name}`")]
     NoParameter {
+        /// Name given in [`Settings::frozen`].
         name: String,
     },
     /// Execution failed.
@@ -149,7 +150,7 @@ pub struct Settings {
     pub frozen: Vec<String>,
 }
 
-/// Input of the last prediction.
+/// Input and output shape of the last prediction.
 struct Last {
     input: AnyTensor,
     output_shape: Vec<usize>,

@@ -44,6 +44,7 @@ pub enum PeersError {
     /// The score is NaN and cannot be compared.
     #[error("a peer cannot have the score {score}")]
     NoScore {
+        /// Rejected score.
         score: f64,
     },
 }
@@ -94,7 +95,7 @@ impl PeerTable {
         if score.is_nan() {
             return Err(PeersError::NoScore { score });
         }
-        // Adding 0.0 turns -0.0 into 0.0, so that zero scores tie.
+        // Adding 0.0 replaces -0.0 by 0.0, so that zero scores tie.
         let standing = self.peers.entry(peer).or_insert(Standing { score, seen });
         *standing = Standing { score: score + 0.0, seen: standing.seen.max(seen) };
         Ok(())

@@ -55,6 +55,7 @@ pub enum SourceError {
     /// Elements of this type do not have a whole number of bytes, so samples cannot be sliced.
     #[error("samples of type {dtype} do not lie on whole bytes")]
     ElementType {
+        /// Element type of the tensor.
         dtype: Dtype,
     },
     /// The samples have no elements.
@@ -257,7 +258,7 @@ impl<S: ?Sized + Dense> DataSource for Samples<S> {
         Ok(Some(batch))
     }
 
-    /// Restarts, with a new order if samples are shuffled. Batches in flight are no longer counted.
+    /// Restarts, with a new order if samples are shuffled. The count of batches in flight is reset.
     fn reset(&mut self) -> Result<(), SourceError> {
         self.at = 0;
         self.turn = self.turn.wrapping_add(1);

@@ -4,9 +4,9 @@
 //! `instant-distance`) proposes candidates, and an [`Exact`] index compares them. Distances and their order
 //! are exact; the result may lack a nearest neighbour that the graph did not propose.
 //!
-//! The graph is immutable. Vectors added later are compared one by one, and removed vectors are skipped. When
-//! either set is large, the graph is rebuilt; the amortized cost of a change is constant in the number of
-//! insertions into the graph. If the graph yields too few candidates, the search falls back to the exact
+//! The graph is immutable. Vectors added later are compared one by one, and removed vectors are skipped. The
+//! graph is rebuilt when the number of changes reaches half its size, so the amortized cost of a change is a
+//! constant number of insertions. If the graph yields too few candidates, the search falls back to the exact
 //! index.
 //!
 //! `instant-distance` was chosen over `hnsw_rs` because its levels are derived from a seed, it has no
@@ -44,7 +44,7 @@ impl Default for Settings {
     }
 }
 
-/// A vector in the graph. Only the order of distances matters, so they are not normalized.
+/// A vector in the graph. The graph only compares distances, so monotone substitutes are used.
 #[derive(Clone)]
 struct Placed {
     at: Arc<[f32]>,
@@ -150,7 +150,7 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Approximate<B, V> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         match pool {
             Ok(pool) => self.graph = Some(pool.install(|| builder.build(points, ids))),
-            // If the thread cannot be started, there is no graph and searches remain exact.
+            // If the thread cannot be started, the graph is not built and searches remain exact.
             Err(_) => self.fresh = ids.into_iter().collect(),
         }
         Ok(())

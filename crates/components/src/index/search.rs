@@ -131,7 +131,7 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Exact<B, V> {
             (self.ids[*row], distance)
         };
         let mut found: Vec<(u64, f64)> = rows.iter().zip(Floats::of(&sums)?.iter()).map(distance).collect();
-        // Adding 0.0 turns -0.0 into 0.0, so that ties at zero are broken by id.
+        // Adding 0.0 replaces -0.0 by 0.0, so that ties at zero are broken by id.
         found.sort_unstable_by(|a, b| (a.1 + 0.0).total_cmp(&(b.1 + 0.0)).then(a.0.cmp(&b.0)));
         Ok(found)
     }

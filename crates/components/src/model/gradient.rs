@@ -42,6 +42,7 @@ pub enum GradientError {
     /// The operator has no rule.
     #[error("{node}: operator `{op}` cannot be differentiated")]
     Operator {
+        /// Node, as displayed in messages.
         node: String,
         op: String,
     },
@@ -50,6 +51,7 @@ pub enum GradientError {
     Form {
         node: String,
         op: String,
+        /// Property of the node that the rule does not support.
         reason: &'static str,
     },
     /// The operator set version is older than the rules support.

@@ -78,11 +78,13 @@ pub enum CsvError {
     /// No column has this name.
     #[error("there is no column `{name}`")]
     NoColumn {
+        /// Name requested in [`Columns::Named`].
         name: String,
     },
     /// Several columns have the same name.
     #[error("more than one column is called `{name}`")]
     ColumnTwice {
+        /// Name requested in [`Columns::Named`].
         name: String,
     },
     /// The line has no column at this position.
