@@ -2,8 +2,8 @@
 //!
 //! | component | contract | purpose |
 //! |---|---|---|
-//! | [`Exact`](index::Exact) | `Index` | exact search for the nearest vectors, computed by a bound backend |
-//! | `index::approximate::Approximate` | `Index` | approximate search in a graph; feature `approximate` |
+//! | [`Exact`](index::Exact) | `Index` | exact nearest-vector search, computed by a bound backend |
+//! | `index::approximate::Approximate` | `Index` | approximate nearest-vector search; feature `approximate` |
 //! | [`Network`](model::Network) | `Model` | an ONNX graph for prediction and gradient-based training |
 //! | [`FederatedAverage`](aggregator::FederatedAverage) | `Aggregator` | mean weighted by numbers of samples |
 //! | [`TrimmedMean`](aggregator::TrimmedMean) | `Aggregator` | mean without the extremes |

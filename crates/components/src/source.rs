@@ -152,7 +152,8 @@ impl<S: ?Sized> Samples<S> {
     /// Creates a source from the entries of a tensor along its first axis.
     ///
     /// # Errors
-    /// [`SourceError::NoAxis`], [`SourceError::ElementType`], [`SourceError::NoElements`] and [`SourceError::NoBatch`].
+    /// [`SourceError::NoAxis`], [`SourceError::ElementType`], [`SourceError::NoElements`]
+    /// and [`SourceError::NoBatch`].
     pub fn new(tensor: AnyTensor, batches: Batches) -> Result<Self, SourceError> {
         let Some(count) = tensor.shape().first().copied() else { return Err(SourceError::NoAxis) };
         if tensor.dtype().size_bytes().is_none() {

@@ -5,8 +5,8 @@
 //! are derived from the range of the tensor, or from a range learned from samples; values outside a learned
 //! range saturate. Ranges are extended to include 0, so that 0 is exact.
 //!
-//! **Law.** Within the range, `|x - decode(encode(x))| <= scale / 2`, up to rounding in the element type, where
-//! `scale = (greatest - least) / 255`.
+//! **Law.** Within the range, `|x - decode(encode(x))| <= scale / 2`, up to rounding in the element type,
+//! where `scale = (greatest - least) / 255`.
 //!
 //! After the [common header](super::message), a message contains the axis (`0xff` for none), a scale (64
 //! bits) and a zero point (8 bits) for each entry along the axis, and the integers.
