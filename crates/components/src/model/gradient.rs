@@ -134,13 +134,13 @@ struct Sweep<'a> {
 }
 
 /// The node being differentiated, with the context for error messages.
-struct Place<'a> {
+struct NodeSite<'a> {
     position: usize,
     node: &'a NodeProto,
 }
 
-impl Place<'_> {
-    fn words(&self) -> String {
+impl NodeSite<'_> {
+    fn describe(&self) -> String {
         match self.node.name() {
             "" => format!("node #{} (`{}`)", self.position, self.node.op_type()),
             name => format!("node `{name}` (#{})", self.position),
@@ -148,7 +148,7 @@ impl Place<'_> {
     }
 
     fn form(&self, reason: &'static str) -> GradientError {
-        GradientError::Form { node: self.words(), op: self.node.op_type().to_owned(), reason }
+        GradientError::Form { node: self.describe(), op: self.node.op_type().to_owned(), reason }
     }
 
     fn operator(&self) -> GradientError {
@@ -156,7 +156,7 @@ impl Place<'_> {
             "" | "ai.onnx" => self.node.op_type().to_owned(),
             domain => format!("{domain}.{}", self.node.op_type()),
         };
-        GradientError::Operator { node: self.words(), op }
+        GradientError::Operator { node: self.describe(), op }
     }
 }
 
@@ -185,19 +185,19 @@ impl Sweep<'_> {
         if !node.input.iter().any(|input| self.needed.contains(input)) {
             return Ok(());
         }
-        let place = Place { position, node };
+        let site = NodeSite { position, node };
         let reached: Vec<usize> =
             (0..node.output.len()).filter(|at| self.gradients.contains_key(&node.output[*at])).collect();
         match reached[..] {
             [] => return Ok(()),
             [0] => {}
-            [..] => return Err(place.form("its outputs beside the first are used")),
+            [..] => return Err(site.form("its outputs beside the first are used")),
         }
         if !["", "ai.onnx"].contains(&node.domain()) {
-            return Err(place.operator());
+            return Err(site.operator());
         }
         let gradient = self.gradients[&node.output[0]].clone();
-        for (at, gradient) in self.rule(&place, &gradient)? {
+        for (at, gradient) in self.rule(&site, &gradient)? {
             self.add(&node.input[at].clone(), gradient);
         }
         Ok(())

@@ -7,7 +7,7 @@ use typeloom_types::dtype::DtypeClass;
 
 use super::shapes::{attribute, float_of, int_of};
 use super::tape::{float, int, ints};
-use super::{GradientError, Place, Sweep};
+use super::{GradientError, NodeSite, Sweep};
 use crate::model::typed::Dim;
 
 /// Operators that have a differentiation rule.
@@ -63,10 +63,10 @@ fn output(node: &NodeProto) -> &str {
 }
 
 impl Sweep<'_> {
-    pub(super) fn rule(&mut self, place: &Place<'_>, d: &str) -> Result<Gradients, GradientError> {
-        let node = place.node;
+    pub(super) fn rule(&mut self, site: &NodeSite<'_>, d: &str) -> Result<Gradients, GradientError> {
+        let node = site.node;
         if node.input.is_empty() {
-            return Err(place.form("it has no inputs"));
+            return Err(site.form("it has no inputs"));
         }
         let x = node.input[0].as_str();
         let y = output(node);
@@ -133,32 +133,32 @@ impl Sweep<'_> {
                 one(self.tape.op("Sub", &[d, &share]))
             }
             "Cast" => {
-                let (from, into) = (self.typed(place, x)?.dtype, self.typed(place, y)?.dtype);
+                let (from, into) = (self.typed(site, x)?.dtype, self.typed(site, y)?.dtype);
                 if [from, into].iter().any(|dtype| dtype.class() != DtypeClass::Float) {
-                    return Err(place.form("between numbers that are no floats there are steps"));
+                    return Err(site.form("between numbers that are no floats there are steps"));
                 }
                 let to = i64::from(from.onnx_number());
                 one(self.tape.op_with("Cast", &[d], vec![int("to", to)]))
             }
             "Expand" => {
-                let (wide, own) = (self.dims(place, y)?, self.dims(place, x)?);
-                one(self.sum_to(place, d.to_owned(), &wide, &own)?)
+                let (wide, own) = (self.dims(site, y)?, self.dims(site, x)?);
+                one(self.sum_to(site, d.to_owned(), &wide, &own)?)
             }
             "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" => one(self.reshaped_like(d, x)),
-            "Transpose" => one(self.transpose(place, d)?),
-            "ReduceSum" | "ReduceMean" => one(self.reduction(place, d)?),
-            "Add" | "Sub" | "Mul" | "Div" | "Sum" | "Where" | "Pow" => self.elementwise(place, d),
-            "Clip" => one(self.within(place, d)),
-            "Concat" => self.parts(place, d),
-            "GlobalAveragePool" => one(self.share(place, d)?),
-            "AveragePool" => one(self.average_pool(place, d)?),
-            "MaxPool" => one(self.max_pool(place, d)?),
-            "BatchNormalization" => self.batch_normalization(place, d),
-            "LayerNormalization" => self.layer_normalization(place, d),
-            "Conv" => self.convolution(place, d),
-            "MatMul" => self.matmul(place, d),
-            "Gemm" => self.gemm(place, d),
-            _ => Err(place.operator()),
+            "Transpose" => one(self.transpose(site, d)?),
+            "ReduceSum" | "ReduceMean" => one(self.reduction(site, d)?),
+            "Add" | "Sub" | "Mul" | "Div" | "Sum" | "Where" | "Pow" => self.elementwise(site, d),
+            "Clip" => one(self.within(site, d)),
+            "Concat" => self.parts(site, d),
+            "GlobalAveragePool" => one(self.share(site, d)?),
+            "AveragePool" => one(self.average_pool(site, d)?),
+            "MaxPool" => one(self.max_pool(site, d)?),
+            "BatchNormalization" => self.batch_normalization(site, d),
+            "LayerNormalization" => self.layer_normalization(site, d),
+            "Conv" => self.convolution(site, d),
+            "MatMul" => self.matmul(site, d),
+            "Gemm" => self.gemm(site, d),
+            _ => Err(site.operator()),
         }
     }
 
@@ -171,12 +171,12 @@ impl Sweep<'_> {
     }
 
     /// `d` where `x` is within the bounds of `Clip`, and 0 elsewhere.
-    fn within(&mut self, place: &Place<'_>, d: &str) -> String {
-        let x = place.node.input[0].as_str();
+    fn within(&mut self, site: &NodeSite<'_>, d: &str) -> String {
+        let x = site.node.input[0].as_str();
         let zero = self.zero_like(x);
         let mut gradient = d.to_owned();
         for (bound, is_inside) in [(1, "Greater"), (2, "Less")] {
-            if let Some(bound) = place.node.input.get(bound).filter(|bound| !bound.is_empty()) {
+            if let Some(bound) = site.node.input.get(bound).filter(|bound| !bound.is_empty()) {
                 let inside = self.tape.op(is_inside, &[x, bound]);
                 gradient = self.tape.op("Where", &[&inside, &gradient, &zero]);
             }
@@ -185,15 +185,15 @@ impl Sweep<'_> {
     }
 
     /// Splits `d` into the gradients of the operands of a concatenation.
-    fn parts(&mut self, place: &Place<'_>, d: &str) -> Result<Gradients, GradientError> {
-        let (node, rank) = (place.node, self.dims(place, output(place.node))?.len());
+    fn parts(&mut self, site: &NodeSite<'_>, d: &str) -> Result<Gradients, GradientError> {
+        let (node, rank) = (site.node, self.dims(site, output(site.node))?.len());
         let axis = int_of(node, "axis", 0);
         let at = usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).unwrap_or(usize::MAX);
         let axes = self.tape.list(&[axis]);
         let (mut from, mut gradients) = (0_i64, Vec::new());
         for (position, operand) in node.input.iter().enumerate() {
-            let Some(Dim::Known(extent)) = self.dims(place, operand)?.get(at).cloned() else {
-                return Err(place.form("how long its operands are is not known"));
+            let Some(Dim::Known(extent)) = self.dims(site, operand)?.get(at).cloned() else {
+                return Err(site.form("how long its operands are is not known"));
             };
             let (starts, ends) = (self.tape.list(&[from]), self.tape.list(&[from.saturating_add(extent)]));
             from = from.saturating_add(extent);
@@ -209,13 +209,13 @@ impl Sweep<'_> {
         self.tape.op_with("ReduceSum", &[value, &axes], vec![int("keepdims", 1)])
     }
 
-    fn transpose(&mut self, place: &Place<'_>, d: &str) -> Result<String, GradientError> {
-        let inverse = match attribute(place.node, "perm") {
+    fn transpose(&mut self, site: &NodeSite<'_>, d: &str) -> Result<String, GradientError> {
+        let inverse = match attribute(site.node, "perm") {
             Some(perm) => {
                 let mut inverse = vec![0; perm.ints.len()];
                 for (to, from) in perm.ints.iter().enumerate() {
                     let from = usize::try_from(*from).ok().and_then(|from| inverse.get_mut(from));
-                    let from = from.ok_or_else(|| place.form("its axes are no permutation"))?;
+                    let from = from.ok_or_else(|| site.form("its axes are no permutation"))?;
                     *from = i64::try_from(to).unwrap_or(i64::MAX);
                 }
                 vec![ints("perm", &inverse)]
@@ -227,16 +227,16 @@ impl Sweep<'_> {
     }
 
     /// Broadcasts the gradient of a sum to the summed elements; for a mean, divides it by their number.
-    fn reduction(&mut self, place: &Place<'_>, d: &str) -> Result<String, GradientError> {
-        let node = place.node;
+    fn reduction(&mut self, site: &NodeSite<'_>, d: &str) -> Result<String, GradientError> {
+        let node = site.node;
         let x = &node.input[0];
-        let rank = self.dims(place, x)?.len();
-        let axes: Vec<i64> = self.axes(place, rank)?.into_iter().collect();
+        let rank = self.dims(site, x)?.len();
+        let axes: Vec<i64> = self.axes(site, rank)?.into_iter().collect();
         let is_noop = int_of(node, "noop_with_empty_axes", 0) == 1;
         let names_axes =
             attribute(node, "axes").is_some() || node.input.get(1).is_some_and(|it| !it.is_empty());
         if is_noop && (!names_axes || axes.len() == rank) {
-            return Err(place.form("whether it reduces at all is not told apart"));
+            return Err(site.form("whether it reduces at all is not told apart"));
         }
         let mut spread = d.to_owned();
         if int_of(node, "keepdims", 1) == 0 && !axes.is_empty() {
@@ -244,16 +244,16 @@ impl Sweep<'_> {
             spread = self.tape.op("Unsqueeze", &[&spread, &axes]);
         }
         if node.op_type() == "ReduceMean" {
-            return self.share(place, &spread);
+            return self.share(site, &spread);
         }
         let shape = self.tape.op("Shape", &[x]);
         Ok(self.tape.op("Expand", &[&spread, &shape]))
     }
 
     /// Distributes `d` over the elements of a mean; `d` has the rank of the input.
-    fn share(&mut self, place: &Place<'_>, d: &str) -> Result<String, GradientError> {
-        let (x, y) = (place.node.input[0].as_str(), output(place.node));
-        let to = i64::from(self.typed(place, x)?.dtype.onnx_number());
+    fn share(&mut self, site: &NodeSite<'_>, d: &str) -> Result<String, GradientError> {
+        let (x, y) = (site.node.input[0].as_str(), output(site.node));
+        let to = i64::from(self.typed(site, x)?.dtype.onnx_number());
         let mut size = |value: &str| {
             let size = self.tape.op("Size", &[value]);
             self.tape.op_with("Cast", &[&size], vec![int("to", to)])
@@ -265,9 +265,9 @@ impl Sweep<'_> {
         Ok(self.tape.op("Expand", &[&part, &shape]))
     }
 
-    fn elementwise(&mut self, place: &Place<'_>, d: &str) -> Result<Gradients, GradientError> {
-        let (node, y) = (place.node, output(place.node));
-        let wide = self.dims(place, y)?;
+    fn elementwise(&mut self, site: &NodeSite<'_>, d: &str) -> Result<Gradients, GradientError> {
+        let (node, y) = (site.node, output(site.node));
+        let wide = self.dims(site, y)?;
         let mut gradients = Vec::new();
         for (at, operand) in node.input.iter().enumerate() {
             // A condition is piecewise constant and has no gradient.
@@ -291,13 +291,13 @@ impl Sweep<'_> {
                     let one = self.number_like(other, 1.0);
                     let less = self.tape.op("Sub", &[other, &one]);
                     let power = self.tape.op("Pow", &[operand, &less]);
-                    if self.typed(place, other)?.dtype != self.typed(place, operand)?.dtype {
-                        return Err(place.form("its exponent is of another type than its base"));
+                    if self.typed(site, other)?.dtype != self.typed(site, operand)?.dtype {
+                        return Err(site.form("its exponent is of another type than its base"));
                     }
                     let slope = self.tape.op("Mul", &[other, &power]);
                     self.tape.op("Mul", &[d, &slope])
                 }
-                ("Pow", _) => return Err(place.form("its exponent is what is differentiated")),
+                ("Pow", _) => return Err(site.form("its exponent is what is differentiated")),
                 ("Where", 1) => {
                     let zero = self.zero_like(operand);
                     self.tape.op("Where", &[&node.input[0], d, &zero])
@@ -306,41 +306,41 @@ impl Sweep<'_> {
                     let zero = self.zero_like(operand);
                     self.tape.op("Where", &[&node.input[0], &zero, d])
                 }
-                (_, _) => return Err(place.operator()),
+                (_, _) => return Err(site.operator()),
             };
-            let own = self.dims(place, operand)?;
-            gradients.push((at, self.sum_to(place, gradient, &wide, &own)?));
+            let own = self.dims(site, operand)?;
+            gradients.push((at, self.sum_to(site, gradient, &wide, &own)?));
         }
         Ok(gradients)
     }
 
     /// Gradients of a matrix product: `d b^T` and `a^T d`.
-    fn matmul(&mut self, place: &Place<'_>, d: &str) -> Result<Gradients, GradientError> {
-        let node = place.node;
-        let [a, b] = &node.input[..] else { return Err(place.form("it has not two operands")) };
-        let wide = self.dims(place, output(node))?;
+    fn matmul(&mut self, site: &NodeSite<'_>, d: &str) -> Result<Gradients, GradientError> {
+        let node = site.node;
+        let [a, b] = &node.input[..] else { return Err(site.form("it has not two operands")) };
+        let wide = self.dims(site, output(node))?;
         let stack: &[Dim] = &wide[..wide.len().saturating_sub(2)];
         let mut gradients = Vec::new();
         for (at, operand) in [a, b].into_iter().enumerate() {
             if !self.wants(node, at) {
                 continue;
             }
-            let (a_t, b_t) = (self.transposed(place, a)?, self.transposed(place, b)?);
+            let (a_t, b_t) = (self.transposed(site, a)?, self.transposed(site, b)?);
             let product = match at {
                 0 => self.tape.op("MatMul", &[d, &b_t]),
                 _ => self.tape.op("MatMul", &[&a_t, d]),
             };
-            let own = self.dims(place, operand)?;
+            let own = self.dims(site, operand)?;
             let from: Vec<Dim> = stack.iter().chain(&own[own.len() - 2..]).cloned().collect();
-            gradients.push((at, self.sum_to(place, product, &from, &own)?));
+            gradients.push((at, self.sum_to(site, product, &from, &own)?));
         }
         Ok(gradients)
     }
 
     /// Like [`matmul`](Self::matmul), with optional transposition and scaling.
-    fn gemm(&mut self, place: &Place<'_>, d: &str) -> Result<Gradients, GradientError> {
-        let node = place.node;
-        let [a, b, rest @ ..] = &node.input[..] else { return Err(place.form("it has not two operands")) };
+    fn gemm(&mut self, site: &NodeSite<'_>, d: &str) -> Result<Gradients, GradientError> {
+        let node = site.node;
+        let [a, b, rest @ ..] = &node.input[..] else { return Err(site.form("it has not two operands")) };
         let (alpha, beta) = (float_of(node, "alpha", 1.0), float_of(node, "beta", 1.0));
         let (trans_a, trans_b) = (int_of(node, "transA", 0), int_of(node, "transB", 0));
         let mut product = |left: &str, right: &str, trans_left: i64, trans_right: i64| {
@@ -361,8 +361,8 @@ impl Sweep<'_> {
         if let [c] = rest
             && self.wants(node, 2)
         {
-            let (wide, own) = (self.dims(place, output(node))?, self.dims(place, c)?);
-            let summed = self.sum_to(place, d.to_owned(), &wide, &own)?;
+            let (wide, own) = (self.dims(site, output(node))?, self.dims(site, c)?);
+            let summed = self.sum_to(site, d.to_owned(), &wide, &own)?;
             let scale = self.number_like(c, f64::from(beta));
             gradients.push((2, self.tape.op("Mul", &[&summed, &scale])));
         }

@@ -6,7 +6,7 @@ use typeloom_cpu::decode;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, NodeProto};
 
 use super::tape::int;
-use super::{GradientError, Place, Sweep};
+use super::{GradientError, NodeSite, Sweep};
 use crate::model::typed::{Dim, Typed};
 
 /// Returns an attribute of a node by name.
@@ -48,14 +48,14 @@ pub(super) fn constants(graph: &GraphProto) -> HashMap<String, Vec<i64>> {
 }
 
 impl Sweep<'_> {
-    pub(super) fn typed(&self, place: &Place<'_>, value: &str) -> Result<&Typed, GradientError> {
-        self.types.get(value).ok_or_else(|| place.form("a value that it uses is no tensor"))
+    pub(super) fn typed(&self, site: &NodeSite<'_>, value: &str) -> Result<&Typed, GradientError> {
+        self.types.get(value).ok_or_else(|| site.form("a value that it uses is no tensor"))
     }
 
     /// Returns the extents of a value as far as they are known.
-    pub(super) fn dims(&self, place: &Place<'_>, value: &str) -> Result<Vec<Dim>, GradientError> {
-        let shape = self.typed(place, value)?.shape.clone();
-        shape.ok_or_else(|| place.form("the rank of a value that it uses is not known"))
+    pub(super) fn dims(&self, site: &NodeSite<'_>, value: &str) -> Result<Vec<Dim>, GradientError> {
+        let shape = self.typed(site, value)?.shape.clone();
+        shape.ok_or_else(|| site.form("the rank of a value that it uses is not known"))
     }
 
     /// Adds a zero of the element type of a value.
@@ -72,13 +72,13 @@ impl Sweep<'_> {
     /// Reduces a gradient to the shape of an operand that was broadcast to `from`.
     pub(super) fn sum_to(
         &mut self,
-        place: &Place<'_>,
+        site: &NodeSite<'_>,
         gradient: String,
         from: &[Dim],
         to: &[Dim],
     ) -> Result<String, GradientError> {
         let Some(leading) = from.len().checked_sub(to.len()) else {
-            return Err(place.form("an operand has more axes than the result"));
+            return Err(site.form("an operand has more axes than the result"));
         };
         let mut repeated: Vec<i64> = (0..leading as i64).collect();
         for (at, (wide, own)) in from[leading..].iter().zip(to).enumerate() {
@@ -91,7 +91,7 @@ impl Sweep<'_> {
                 // An axis with a known extent other than 1 is not broadcast.
                 (Dim::Known(_), _) => {}
                 (Dim::Named(_) | Dim::Open, _) => {
-                    return Err(place.form("its types leave open along which axes an operand is repeated"));
+                    return Err(site.form("its types leave open along which axes an operand is repeated"));
                 }
             }
         }
@@ -141,10 +141,10 @@ impl Sweep<'_> {
     }
 
     /// Transposes the last two axes.
-    pub(super) fn transposed(&mut self, place: &Place<'_>, value: &str) -> Result<String, GradientError> {
-        let rank = i64::try_from(self.dims(place, value)?.len()).unwrap_or(0);
+    pub(super) fn transposed(&mut self, site: &NodeSite<'_>, value: &str) -> Result<String, GradientError> {
+        let rank = i64::try_from(self.dims(site, value)?.len()).unwrap_or(0);
         if rank < 2 {
-            return Err(place.form("an operand is a vector"));
+            return Err(site.form("an operand is a vector"));
         }
         let perm: Vec<i64> = (0..rank - 2).chain([rank - 1, rank - 2]).collect();
         Ok(self.tape.op_with("Transpose", &[value], vec![super::tape::ints("perm", &perm)]))
@@ -152,14 +152,14 @@ impl Sweep<'_> {
 
     /// Returns the non-negative axes of a reduction in order, or all axes if none are given. The axes are an
     /// attribute or a constant input.
-    pub(super) fn axes(&self, place: &Place<'_>, rank: usize) -> Result<BTreeSet<i64>, GradientError> {
-        let constant = place.node.input.get(1).and_then(|name| self.constants.get(name)).cloned();
+    pub(super) fn axes(&self, site: &NodeSite<'_>, rank: usize) -> Result<BTreeSet<i64>, GradientError> {
+        let constant = site.node.input.get(1).and_then(|name| self.constants.get(name)).cloned();
         let rank = i64::try_from(rank).unwrap_or(i64::MAX);
-        let named = match (attribute(place.node, "axes"), constant) {
+        let named = match (attribute(site.node, "axes"), constant) {
             (Some(attribute), _) => attribute.ints.clone(),
             (None, Some(constant)) => constant,
-            (None, None) if place.node.input.get(1).is_some_and(|axes| !axes.is_empty()) => {
-                return Err(place.form("its axes are no constant"));
+            (None, None) if site.node.input.get(1).is_some_and(|axes| !axes.is_empty()) => {
+                return Err(site.form("its axes are no constant"));
             }
             (None, None) => Vec::new(),
         };
