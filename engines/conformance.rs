@@ -1,9 +1,12 @@
-//! The recorded node cases on an engine; part of the tests of each engine.
+//! Recorded node cases on an engine; included in the tests of each engine.
 //!
-//! The cases lie beside the repository or where `TYPELOOM_CONFORMANCE` says. Where they are absent the test says so and
-//! passes, except under `CI=true`. `TYPELOOM_OPS=Relu,Conv` restricts a run to cases that use these operators. A case is
-//! *reproduced*, *refused* by a typed error before anything ran or because a result had another type than its solved one, or *wrong*, which
-//! is never forgiven: a wrong value, or a run without end, is to become an objection of the engine.
+//! The cases are read from a directory next to the repository or from `TYPELOOM_CONFORMANCE`. If they are
+//! absent, the test prints a note and passes, except under `CI=true`. `TYPELOOM_OPS=Relu,Conv` restricts a
+//! run to cases that use these operators.
+//!
+//! A case is *reproduced*; *refused* by a typed error, either before the run or because a result differs from
+//! its solved type; or *wrong*: a wrong value or a run that does not terminate. A wrong case fails the test;
+//! the remedy is a new objection of the engine.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -18,17 +21,17 @@ use crate::cases::{self, Case};
 use crate::compare;
 use crate::worker::{Verdict, Worker};
 
-/// Domains that are not part of the bargain.
+/// Domains that are out of scope.
 const OUT_OF_SCOPE: &[&str] = &["ai.onnx.ml", "ai.onnx.preview.training"];
 
-/// Operators whose result is random, so that only its type can be compared.
+/// Operators with a random result, of which only the type is compared.
 const RANDOM: &[&str] =
     &["Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial"];
 
-/// The first word of the jobs; the rest is the name of a case.
+/// First word of the jobs; the rest is the name of a case.
 pub(crate) const JOB: &str = "case";
 
-/// How long a case may take: milliseconds on an engine that is built with optimisation, on a machine that has nothing else to do.
+/// Time limit of a case. An optimised engine on an idle machine needs milliseconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn judge(case: &Case, engine: &Arc<dyn Engine>, verify: Verify) -> Verdict {
@@ -70,13 +73,14 @@ fn judge(case: &Case, engine: &Arc<dyn Engine>, verify: Verify) -> Verdict {
     Verdict::Same
 }
 
-/// Engines add up 16-bit floats in orders of their own, so that a result may be two steps of 1 in 1024 away.
+/// Absolute and relative tolerance. Engines add 16-bit floats in different orders, so a result can differ by
+/// two steps of 1 in 1024.
 fn tolerance(case: &Case) -> (f64, f64) {
     let (relative, absolute) = case.tolerance();
     (if case.has_halves() { relative.max(1.0 / 512.0) } else { relative }, absolute)
 }
 
-/// What a worker says of a case.
+/// Verdict of a worker on a case.
 pub(crate) fn answer(engine: &Arc<dyn Engine>, name: &str) -> Verdict {
     static CASES: OnceLock<Option<Vec<Case>>> = OnceLock::new();
     let cases = CASES.get_or_init(cases::list).iter().flatten();
@@ -84,7 +88,7 @@ pub(crate) fn answer(engine: &Arc<dyn Engine>, name: &str) -> Verdict {
         return Verdict::Wrong("there is no such case".to_owned());
     };
     match judge(case, engine, Verify::Inputs) {
-        // With every value looked at, an engine cannot fuse operators: what it computes must not change.
+        // Verifying every value disables operator fusion in the engine; the results must not change.
         Verdict::Same => match judge(case, engine, Verify::EveryValue) {
             Verdict::Wrong(why) => Verdict::Wrong(format!("{why}, when every value is held")),
             Verdict::Same | Verdict::Refused(_) | Verdict::Unasked(_) | Verdict::Lost(_) => Verdict::Same,
@@ -96,7 +100,7 @@ pub(crate) fn answer(engine: &Arc<dyn Engine>, name: &str) -> Verdict {
 /// Runs all cases and prints a table by operator.
 ///
 /// # Errors
-/// Where a case is wrong, or fewer than `floor` percent are reproduced.
+/// If a case is wrong, or fewer than `floor` percent are reproduced.
 pub(crate) fn run(engine: &str, worker: &mut Worker, floor: f64) -> Result<(), String> {
     let Some(cases) = cases::list() else { return Ok(()) };
     let wanted = std::env::var("TYPELOOM_OPS").unwrap_or_default();

@@ -1,7 +1,9 @@
-//! Operators in old versions, on all element types, with attributes away from their defaults: an engine computes what the embedded backend computes, or
-//! refuses. Part of the tests of each engine.
+//! Differential tests of operators in old versions, on all element types and with non-default attributes: an
+//! engine computes the same results as the embedded backend or refuses the model. Included in the tests of
+//! each engine.
 //!
-//! The recorded cases have one version and few element types of most operators; where an engine differs silently is often elsewhere.
+//! The recorded cases cover one version and few element types of most operators, so they miss many silent
+//! differences.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,13 +23,13 @@ use typeloom_types::dtype::Dtype;
 use crate::compare;
 use crate::worker::{Verdict, Worker};
 
-/// The element types that `T` stands for.
+/// Element types substituted for `T`.
 const TYPES: &[&str] = &[
     "float", "double", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
     "uint64", "bool",
 ];
 
-/// The version of the operators, and a graph; `T` in angle brackets is each element type in turn.
+/// Operator set version and graph; `<T>` is replaced with each element type.
 const GRAPHS: &[(i64, &str)] = &[
     // Arithmetic on every element type.
     (18, "g (<T>[2, 4] x, <T>[4] y) => (z) { z = Add(x, y) }"),
@@ -105,7 +107,7 @@ const GRAPHS: &[(i64, &str)] = &[
     (14, "g (<T>[2, 3, 4] x) => (z) <int64 a = {1}> { z = CumSum<exclusive = 1, reverse = 1>(x, a) }"),
     (11, "g (<T>[2, 4] x) => (v, i) <int64[1] k = {2}> { v, i = TopK<largest = 0>(x, k) }"),
     (1, "g (float[2, 4] x) => (v, i) { v, i = TopK<k = 2>(x) }"),
-    // Shapes and places.
+    // Shapes and indices.
     (11, "g (<T>[2, 3, 4] x) => (z) { h = Unsqueeze<axes = [0, -1]>(x) z = Squeeze<axes = [0]>(h) }"),
     (13, "g (<T>[2, 3, 4] x) => (z) <int64[2] a = {0, -1}> { h = Unsqueeze(x, a) z = Squeeze(h) }"),
     (18, "g (<T>[2, 3, 4] x) => (z) <int64[3] s = {0, -1, 2}> { z = Reshape(x, s) }"),
@@ -162,7 +164,7 @@ const GRAPHS: &[(i64, &str)] = &[
     ),
     (18, "g (<T>[2, 3] x, <T>[3, 2] y) => (z) { z = Einsum<equation = \"ij,jk->ki\">(x, y) }"),
     (10, "g (uint8[2, 3] x, <T>[3, 2] y) => (z) <uint8 p = {3}> { z = MatMulInteger(x, y, p) }"),
-    // Normalisation and the like, in versions that mean different things.
+    // Normalisation and similar operators, in versions with different semantics.
     (11, "g (<T>[2, 3, 4] x) => (z) { z = Softmax(x) }"),
     (13, "g (<T>[2, 3, 4] x) => (z) { z = Softmax<axis = 1>(x) }"),
     (11, "g (<T>[2, 3, 4] x) => (z) { z = LogSoftmax<axis = 1>(x) }"),
@@ -332,7 +334,7 @@ const GRAPHS: &[(i64, &str)] = &[
         18,
         "g (float[2] s, float[3, 2] x) => (f, y) { f, y = Scan<num_scan_inputs = 1, scan_input_directions = [1], scan_output_directions = [1], body = b (float[2] a, float[2] e) => (float[2] t, float[2] u) { t = Add(a, e) u = Identity(t) }>(s, x) }",
     ),
-    // What engines were found to compute otherwise on drawn graphs.
+    // Regressions: graphs from the generator on which an engine differed.
     (18, "g (<T>[3, 1] x) => (z) <<T>[3, 2] y = {1, 2, 3, 2, 4, 5}> { z = Mod(x, y) }"),
     (18, "g (<T>[4] x) => (z) { z = Celu<alpha = 0.3>(x) }"),
     (24, "g (<T>[4] x) => (z) { z = Swish<alpha = 0.2>(x) }"),
@@ -379,7 +381,7 @@ const GRAPHS: &[(i64, &str)] = &[
     ),
 ];
 
-/// A tensor of a type with negative and positive numbers, none of them large.
+/// A tensor of the port's type with small negative and positive numbers.
 fn input(port: &Port) -> Option<AnyTensor> {
     let (dtype, shape) = (port.ty.dtype()?, port.ty.shape.as_deref()?);
     let shape: Vec<usize> = shape.iter().map(Dim::fixed).collect::<Option<_>>()?;
@@ -396,7 +398,7 @@ fn input(port: &Port) -> Option<AnyTensor> {
                 Dtype::Bool => {
                     AnyTensor::from_vec(&shape, (0..count).map(|index| number(index) > 0.6).collect::<Vec<bool>>()).ok()
                 }
-                // The others are made of floats by a cast.
+                // A cast from floats creates the other types.
                 _ => None,
             }
         };
@@ -408,10 +410,10 @@ fn input(port: &Port) -> Option<AnyTensor> {
     .or_else(|| compare::cast(&AnyTensor::from_vec(&shape, (0..count).map(number).collect()).ok()?, dtype))
 }
 
-/// The first word of the jobs; the rest is the graph's number in the list, and an element type.
+/// First word of the jobs; the rest is the index of the graph and an element type.
 pub(crate) const JOB: &str = "graph";
 
-/// How long a graph may take; as for a recorded case.
+/// Time limit of a graph, as for a recorded case.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn judge(engine: &Arc<dyn Engine>, text: &str) -> Verdict {
@@ -452,7 +454,7 @@ fn text(at: usize, ty: &str) -> Option<String> {
     Some(format!("<ir_version: 8, opset_import: [\"\" : {version}]> {}", graph.replace("<T>", ty)))
 }
 
-/// What a worker says of a graph.
+/// Verdict of a worker on a graph.
 pub(crate) fn answer(engine: &Arc<dyn Engine>, job: &str) -> Verdict {
     let (at, ty) = job.split_once(' ').unwrap_or((job, ""));
     match at.parse().ok().and_then(|at| text(at, ty)) {
@@ -464,7 +466,7 @@ pub(crate) fn answer(engine: &Arc<dyn Engine>, job: &str) -> Verdict {
 /// Runs all graphs on all element types.
 ///
 /// # Errors
-/// Where the engine computes something else than the embedded backend, or nearly nothing is compared.
+/// If the engine's results differ from those of the embedded backend, or almost nothing is compared.
 pub(crate) fn run(engine: &str, worker: &mut Worker) -> Result<(), String> {
     let (mut same, mut refused, mut unasked, mut differing) = (0_usize, 0_usize, 0_usize, 0_usize);
     let mut silent = Vec::new();

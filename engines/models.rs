@@ -1,7 +1,8 @@
-//! Whole models on an engine, with random weights and inputs: they give what the embedded backend gives.
-//! Part of the tests of each engine.
+//! Whole models with random weights and inputs: an engine reproduces the results of the embedded backend.
+//! Included in the tests of each engine.
 //!
-//! Without optimisation the embedded backend needs minutes for the light networks, so that they are run on small images then, those that take any.
+//! An unoptimised build of the embedded backend needs minutes for the light networks, so debug builds use
+//! small images where a network accepts them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,13 +18,13 @@ use typeloom_solver::model::Options;
 use crate::whole;
 use crate::worker::{Verdict, Worker};
 
-/// The first word of the jobs; the rest is the name of a model.
+/// First word of the jobs; the rest is the name of a model.
 pub(crate) const JOB: &str = "model";
 
-/// How long a model may take, made up, checked, prepared and run twice.
+/// Time limit for generating, checking and preparing a model and running it twice.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// What a worker says of a model.
+/// Verdict of a worker on a model.
 pub(crate) fn answer(engine: &Arc<dyn Engine>, name: &str) -> Verdict {
     let Some(whole) = whole::list().into_iter().find(|whole| whole.name == name) else {
         return Verdict::Wrong("there is no such model".to_owned());
@@ -56,10 +57,10 @@ fn judge(engine: &Arc<dyn Engine>, model: &ModelProto) -> Result<Verdict, String
     }
 }
 
-/// Runs all models, and says what came of each.
+/// Runs all models and prints each verdict.
 ///
 /// # Errors
-/// Where the engine computes something else than the embedded backend, or none is compared.
+/// If the engine's results differ from those of the embedded backend, or no model is compared.
 pub(crate) fn run(engine: &str, worker: &mut Worker) -> Result<(), String> {
     let (mut same, mut wrong) = (0_usize, Vec::new());
     for whole in whole::list() {

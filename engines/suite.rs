@@ -1,4 +1,4 @@
-//! The tests of an engine, which are the same for each; part of the tests of each engine.
+//! Test suite shared by all engines; included in the tests of each engine.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use typeloom_types::any_tensor::AnyTensor;
 use crate::worker::{SERVE, Verdict, Worker, serve};
 use crate::{conformance, differential, models};
 
-/// The program of the tests. `make` makes the engine, or says why it is not there; `floor` is the least share of recorded cases that must be
-/// reproduced, in percent.
+/// Entry point of the test program. `make` creates the engine or returns the reason for its absence; `floor`
+/// is the minimum percentage of recorded cases to reproduce.
 pub(crate) fn main(floor: f64, make: fn() -> Result<Arc<dyn Engine>, String>) -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(SERVE) {
         let engine = make().expect("whoever started the worker made the engine as well");
@@ -47,7 +47,7 @@ pub(crate) fn main(floor: f64, make: fn() -> Result<Arc<dyn Engine>, String>) ->
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Results may lie in the engine's own memory: neither a later run nor the end of the session changes them.
+/// Results can reference memory of the engine: neither a later run nor dropping the session may change them.
 fn outlive(engine: Arc<dyn Engine>) -> Result<(), String> {
     const TEXT: &str = "<ir_version: 10, opset_import: [\"\" : 18]> g (float[4, 3000] x) => (y, z) { y = Add(x, x) z = Identity(x) }";
     let bytes = typeloom_onnx::text::model_bytes(TEXT).map_err(|error| error.to_string())?;
@@ -74,7 +74,7 @@ fn outlive(engine: Arc<dyn Engine>) -> Result<(), String> {
     Ok(())
 }
 
-/// What a worker does with a job: the first word says whose it is.
+/// Runs a job. Its first word selects the group of tests.
 fn answer(engine: &Arc<dyn Engine>, job: &str) -> Verdict {
     match job.split_once(' ') {
         Some((conformance::JOB, rest)) => conformance::answer(engine, rest),

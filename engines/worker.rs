@@ -1,8 +1,8 @@
-//! Jobs in a process of their own, each with a deadline; part of the tests of each engine.
+//! Jobs with deadlines in a separate process; included in the tests of each engine.
 //!
-//! An engine that does not come to an end, or that takes its process down, must cost the tests one job and not the rest of
-//! them. So the program of the tests starts itself as a worker, which reads a job from each line of its input and writes a
-//! verdict on each line of its output. A worker that lets a deadline pass is killed, and the next job has a new one.
+//! An engine that hangs or crashes its process must cost the tests one job only. The test program therefore
+//! starts itself as a worker, which reads one job per line from its input and writes one verdict per line to
+//! its output. A worker that misses a deadline is killed, and the next job starts a new one.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,24 +10,24 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// What makes the program a worker, as its only argument.
+/// The argument that starts the program as a worker.
 pub(crate) const SERVE: &str = "--serve";
 
-/// What marks the lines that are verdicts: an engine may write to the output as well.
+/// Prefix of verdict lines; the engine may write to the output as well.
 const MARK: &str = "verdict ";
 
-/// What came of a job.
+/// Verdict on a job.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// There is nothing to compare with.
+    /// No expected result exists.
     Unasked(String),
-    /// The engine gives what is expected.
+    /// The results match.
     Same,
-    /// It refused by a typed error.
+    /// The engine refused with a typed error.
     Refused(String),
-    /// It gives something else, or panics outside of its session.
+    /// The results differ, or the engine panicked outside of its session.
     Wrong(String),
-    /// It does not end, or ends its process. No worker says so itself.
+    /// The job did not terminate, or it ended the process. Only the parent reports this verdict.
     Lost(String),
 }
 
@@ -55,9 +55,9 @@ impl Verdict {
     }
 }
 
-/// The program as a worker: answers jobs until there are none.
+/// Runs the program as a worker until its input ends.
 pub(crate) fn serve(answer: impl Fn(&str) -> Verdict) {
-    // What engines panic about is in their errors.
+    // Errors of the engine already contain its panic messages.
     std::panic::set_hook(Box::new(|_| ()));
     let mut out = std::io::stdout();
     for job in std::io::stdin().lines() {
@@ -71,7 +71,7 @@ pub(crate) fn serve(answer: impl Fn(&str) -> Verdict) {
     }
 }
 
-/// A worker, started when there is a job and again after it had to be killed.
+/// A worker process, started for the first job and restarted after a kill.
 #[derive(Debug, Default)]
 pub(crate) struct Worker {
     running: Option<Running>,
@@ -85,13 +85,13 @@ struct Running {
 }
 
 impl Worker {
-    /// Has a job done, which is one line.
+    /// Sends a job, which is one line, and waits for the verdict.
     pub(crate) fn ask(&mut self, job: &str, limit: Duration) -> Verdict {
         let mut running = match self.running.take() {
             Some(running) => running,
             None => start(),
         };
-        // A worker that is gone closes its output, which is the answer.
+        // A terminated worker closes its output; the read below detects that.
         let _ = writeln!(running.jobs, "{job}").and_then(|()| running.jobs.flush());
         match running.verdicts.recv_timeout(limit) {
             Ok(verdict) => {
@@ -144,7 +144,7 @@ fn start() -> Running {
 
 fn kill(running: Running) {
     let Running { mut child, jobs: _, verdicts: _ } = running;
-    // It may have ended just now.
+    // The process may already have ended.
     let _ = child.kill();
     let _ = child.wait();
 }

@@ -20,7 +20,6 @@ use crate::world::World;
 /// A value with what it is in each world.
 #[derive(Clone, Debug)]
 pub struct Var {
-    /// Its name.
     pub name: String,
     /// Its value by world, in the worlds that compute it.
     pub values: Vec<Option<Value>>,

@@ -13,9 +13,7 @@ use crate::world::{self, World};
 /// A program with worlds to execute it in. The first world has the binding that constants were chosen for.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The program.
     pub program: Program,
-    /// The worlds.
     pub worlds: Vec<World>,
 }
 

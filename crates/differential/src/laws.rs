@@ -52,7 +52,6 @@ pub const HELD: &[Law] =
 /// A law that a case breaks.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The law.
     pub law: Law,
     /// What findings with one cause have in common: an operator, the code of a diagnostic.
     pub signature: String,

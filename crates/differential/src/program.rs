@@ -26,13 +26,9 @@ pub struct Program {
 /// A graph.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    /// Its name.
     pub name: String,
-    /// Its inputs.
     pub inputs: Vec<Declaration>,
-    /// Its outputs.
     pub outputs: Vec<Declaration>,
-    /// Its initializers.
     pub constants: Vec<(String, AnyTensor)>,
     /// Its `value_info`.
     pub values: Vec<Declaration>,
@@ -52,7 +48,6 @@ pub struct Function {
 /// A name with a declared type.
 #[derive(Clone, Debug)]
 pub struct Declaration {
-    /// The name.
     pub name: String,
     /// The type; `None` if nothing is declared.
     pub ty: Option<Declared>,
@@ -80,7 +75,6 @@ pub struct Node {
     pub outputs: Vec<String>,
     /// The attributes that are not graphs.
     pub attributes: Vec<(&'static str, Attribute)>,
-    /// The graphs.
     pub graphs: Vec<(&'static str, Graph)>,
 }
 

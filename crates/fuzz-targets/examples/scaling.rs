@@ -1,11 +1,14 @@
-//! Measures how the time of a command grows with its input.
+//! Measures how the run time of a command grows with its input.
 //!
-//! Every case is a generator of inputs that grow in one direction. The command runs on an input and on one of twice the
-//! size, and the ratio of the two times is printed; `SLOW` marks a ratio above 2.3. Times are those of the processor where
-//! the system tells them, so that other work does not count. Times below 100 ms say nothing about growth and have no mark.
+//! Each case generates inputs that grow in one dimension. The command runs on an input and on one of twice
+//! the size. The program prints the ratio of the two times; `SLOW` marks a ratio above 2.3. Where the system
+//! reports processor time, it is used instead of wall time to exclude other processes. Times below 100 ms are
+//! too short for a ratio and are not marked.
 //!
-//!     cargo build --release -p typeloom-cli
-//!     cargo run --release -p typeloom-fuzz-targets --example scaling -- target/release/typeloom [WORD] [FACTOR]
+//! ```text
+//! cargo build --release -p typeloom-cli
+//! cargo run --release -p typeloom-fuzz-targets --example scaling -- target/release/typeloom [WORD] [FACTOR]
+//! ```
 //!
 //! `WORD` selects the cases that contain it, `FACTOR` multiplies the sizes.
 
@@ -50,10 +53,10 @@ fn main() {
     drop(std::fs::remove_dir_all(&folder));
 }
 
-/// The processor time of all processes that were waited for, as Linux tells it: ticks of 10 ms.
+/// Processor time of all awaited child processes, which Linux reports in ticks of 10 ms.
 fn of_children() -> Option<Duration> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The name of the program, in parentheses, can hold anything; field 3 follows it.
+    // The program name in parentheses can contain any character; field 3 follows it.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks = |at: usize| -> Option<u64> { fields.get(at - 3)?.parse().ok() };
     Some(Duration::from_millis(10 * (ticks(16)? + ticks(17)?)))

@@ -3,10 +3,12 @@
 use typeloom_pool::{Bundle, ImportLimits, Pool};
 use typeloom_term::{Boxed, Symbols};
 
-/// Imports the bytes as a bundle, makes terms of its types, takes it to JSON and back, and reads the bytes as JSON.
+/// Imports the bytes as a bundle, creates terms of its types, converts it to JSON and back, and reads the
+/// bytes as JSON.
 ///
 /// # Panics
-/// Where a bundle that can be imported is another after JSON, or one from JSON cannot be exported again as it was.
+/// If an imported bundle changes in the conversion to JSON and back, or a bundle read from JSON cannot be
+/// exported unchanged.
 pub fn bundle(bytes: &[u8]) {
     let limits = ImportLimits { bytes: 1 << 20, types: 1 << 16, work: 1 << 22, ..ImportLimits::default() };
     let mut pool = Pool::new();

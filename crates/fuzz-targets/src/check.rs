@@ -1,10 +1,10 @@
-//! The whole way of a file: check, types, diagnostics, rendering.
+//! The full pipeline of a model file: check, types, diagnostics, rendering.
 
 use typeloom_report as report;
 use typeloom_solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
 use typeloom_solver::model::{Mode, Options};
 
-/// Checks the bytes strictly and permissively and renders everything that can be said about them.
+/// Checks the bytes strictly and permissively and renders all reports.
 pub fn check(bytes: &[u8]) {
     for (mode, trace) in [(Mode::Strict, false), (Mode::Permissive, true)] {
         let options = Options { mode, trace, ..Options::default() };

@@ -1,4 +1,4 @@
-//! What components take from elsewhere: encoded messages, and files of samples.
+//! External inputs of components: encoded messages and sample files.
 
 use typeloom_components::codec::deflated::Deflated;
 use typeloom_components::codec::int8::Int8;
@@ -10,10 +10,10 @@ use typeloom_contracts::data_source::DataSource;
 use typeloom_contracts::model::Model as _;
 use typeloom_types::any_tensor::AnyTensor;
 
-/// How many bytes a message may unpack to here.
+/// Maximum decoded size of a message in bytes.
 const LIMIT: usize = 1 << 20;
 
-/// Decodes the bytes as a message of each codec. What is decoded can be encoded, and without loss where the codec says so.
+/// Decodes the bytes with each codec and encodes the result again. Lossless codecs must reproduce it.
 pub fn codecs(bytes: &[u8]) {
     let (deflated, int8): (Deflated, Int8) = (Deflated::up_to(LIMIT), Int8::default());
     if let Ok(tensor) = deflated.decode(bytes) {
@@ -25,7 +25,7 @@ pub fn codecs(bytes: &[u8]) {
     }
 }
 
-/// Reads the bytes as each kind of file, and takes a turn of batches of what is in it.
+/// Reads the bytes as each kind of file and draws a few batches from the samples.
 pub fn samples(bytes: &[u8]) {
     if let Ok(array) = npy::read(bytes) {
         let again = npy::written(&array).map(|file| npy::read(&file));
@@ -43,7 +43,8 @@ pub fn samples(bytes: &[u8]) {
     }
 }
 
-/// Makes the bytes, if they are a model, a network: parameters, a loss, a gradient graph that type-checks.
+/// Builds a network from the bytes, if they are a model: parameters, a loss, a gradient graph that
+/// type-checks.
 pub fn network(bytes: &[u8]) {
     if let Ok(network) = Network::<AnyTensor>::from_bytes(bytes, &Settings::default()) {
         let count: usize = network.parameters().iter().map(Parameter::len).sum();

@@ -1,4 +1,4 @@
-//! Descriptions of operators: whatever text is read, and whatever it describes is run.
+//! Operator descriptions: reads arbitrary text and checks a model with the described operators.
 
 use std::sync::OnceLock;
 
@@ -21,7 +21,7 @@ fn model() -> &'static [u8] {
     MODEL_BYTES.get_or_init(|| typeloom_onnx::text::model_bytes(MODEL).expect("the text is a model"))
 }
 
-/// Reads the bytes as a description, and checks a model with the operators that it describes.
+/// Reads the bytes as a description and checks a model with the described operators.
 pub fn described(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(described) = Described::parse(text) else { return };

@@ -1,10 +1,10 @@
-//! What the fuzzers run, as plain functions of bytes.
+//! Fuzz targets as plain functions of bytes.
 //!
-//! `fuzz/` calls these under libFuzzer, and `tests/` calls the same functions on models that are mutilated by a
-//! generator with fixed seeds, so that what the fuzzers would find first is found by `cargo test`.
+//! `fuzz/` calls them under libFuzzer. `tests/` calls them on models mutated by a generator with fixed seeds,
+//! so that `cargo test` finds shallow bugs first.
 //!
-//! **Invariant:** a target returns for every input: whatever is wrong with the bytes is an `Err` that is dropped here. A
-//! panic is a bug in the crate that panicked, or a law that does not hold, which a target asserts.
+//! **Invariant:** a target returns for every input. It drops the `Err` of an invalid input. A panic is a bug
+//! in the crate that panicked, or a violated law that the target asserts.
 
 mod bundle;
 mod check;

@@ -1,15 +1,15 @@
-//! The JSON of Rust crates.
+//! Rustdoc JSON of crates.
 
 use typeloom_report::rust as report;
 use typeloom_rust_api::{Edition, bundle, describe, diff, lower, read, self_check};
 use typeloom_term::Symbols;
 
-/// Describes a crate, puts it into a bundle, and compares it with itself, with and without proofs.
+/// Describes a crate, adds it to a bundle, and compares it with itself, with and without proofs.
 ///
 /// # Panics
-/// Where a crate differs from itself.
+/// If a crate differs from itself.
 pub fn rustdoc(bytes: &[u8]) {
-    // What takes long is not what this looks for.
+    // Long inputs are slow and out of scope.
     if bytes.len() > 1 << 20 {
         return;
     }

@@ -6,7 +6,7 @@ use typeloom_onnx::text::{PrintOptions, parse_model, parse_node, parse_type, pri
 /// Parses the bytes as a model, a node and a type; prints the model and parses it again.
 ///
 /// # Panics
-/// Where a model that was parsed is printed as something else or as nothing that can be parsed.
+/// If the printed model does not parse, or parses to a different model.
 pub fn text(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let _ = parse_node(&text);

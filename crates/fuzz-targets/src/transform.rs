@@ -1,4 +1,4 @@
-//! What is done with a checked model: annotations, interfaces, repairs.
+//! Transformations of a checked model: annotations, interfaces, repairs.
 
 use typeloom_interface::Interface;
 use typeloom_interface::bundle::{Exported, export_interfaces, import_interfaces};
@@ -10,14 +10,15 @@ use typeloom_rewrite::coerce::{Policy, repair};
 use typeloom_solver::model::{Mode, Options};
 use typeloom_solver::universe::Universe;
 
-/// The longest input whose annotations are compared byte for byte: longer ones cost too much memory here.
+/// Maximum input length for the comparison of annotations; it needs too much memory for longer inputs.
 const LONGEST: usize = 1 << 20;
 
-/// Annotates and strips the bytes, takes the interface to a bundle and back, and repairs the element types.
+/// Annotates and strips the bytes, converts the interface to a bundle and back, and repairs the element
+/// types.
 ///
 /// # Panics
-/// Where an interface is another after a bundle, a repair that says so does not check, or a model without errors is
-/// changed.
+/// If the interface changes in the bundle, a repaired model does not check, or the repair changes a model
+/// without errors.
 pub fn transform(bytes: &[u8]) {
     let _ = strip(bytes);
     let options = Options { mode: Mode::Permissive, ..Options::default() };
@@ -40,7 +41,7 @@ pub fn transform(bytes: &[u8]) {
     else {
         return;
     };
-    // Warnings about what exporters write, such as placeholders for dims, are repaired as well.
+    // Repairs also fix warnings about exporter output, such as placeholder dims.
     if checked.is_ok() && checked.errors().is_empty() {
         assert!(repair.file.is_none(), "a model without problems is left as it is");
     }

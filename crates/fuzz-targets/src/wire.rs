@@ -1,4 +1,4 @@
-//! Messages of the wire: whatever bytes a peer sends are taken or refused, and answered.
+//! Messages of the wire: an endpoint accepts or rejects arbitrary bytes from a peer and answers them.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use typeloom_wire::transport::{Inbound, Transport, TransportError};
 const LIMITS: Limits =
     Limits { envelope_bytes: 1 << 20, name_bytes: 1 << 10, peer_bytes: 1 << 8, values: 1 << 12, rank: 16 };
 
-/// A transport that goes nowhere and keeps what answers.
+/// A transport that sends nothing and keeps the receiving endpoint.
 struct Ear(Mutex<Option<Weak<dyn Inbound>>>);
 
 impl Transport for Ear {
@@ -35,7 +35,7 @@ impl Transport for Ear {
     }
 }
 
-/// A journal of records that somebody else wrote.
+/// A journal with arbitrary records.
 struct Found(Vec<Vec<u8>>);
 
 impl Journal for Found {
@@ -60,7 +60,7 @@ fn port() -> PortId {
     PortId { program: "m".to_owned(), peer_class: "p".to_owned(), wire: "w".to_owned() }
 }
 
-/// Tensors of floats, of any shape.
+/// Port type of float tensors of any shape.
 fn port_type() -> &'static PortType {
     static TYPE: OnceLock<PortType> = OnceLock::new();
     TYPE.get_or_init(|| {
@@ -83,10 +83,10 @@ fn endpoint(journal: Box<dyn Journal>) -> Result<(Endpoint, Arc<Ear>), JournalEr
     Endpoint::open(parts, Config { limits: LIMITS, ..Config::new(1) }).map(|endpoint| (endpoint, ear))
 }
 
-/// A message that the target's endpoint takes, if the value is a tensor of floats, without the digest behind it.
+/// A message with a float tensor that the target's endpoint accepts, without the trailing digest.
 ///
 /// # Panics
-/// Where the value exceeds the limits.
+/// If the value exceeds the limits.
 #[must_use]
 pub fn wire_message(value: &Datum) -> Vec<u8> {
     let message = Envelope {
@@ -103,11 +103,11 @@ pub fn wire_message(value: &Datum) -> Vec<u8> {
     bytes
 }
 
-/// Takes the bytes for a message, a receipt and the records of a journal; with the digest behind them, which no fuzzer
-/// would find.
+/// Reads the bytes as a message, a receipt and the records of a journal. The target appends the digest, which
+/// a fuzzer would not find.
 ///
 /// # Panics
-/// Where a message has two forms, an answer cannot be read, or a message is taken twice.
+/// If a message has two encodings, an answer cannot be read, or a message is accepted twice.
 pub fn wire(bytes: &[u8]) {
     let mut sealed = bytes.to_vec();
     sealed.extend_from_slice(blake3::hash(bytes).as_bytes());

@@ -1,4 +1,5 @@
-//! A seeded smoke run of what the fuzzers run: every target returns, on a small stack, soon, in little memory.
+//! Seeded smoke run of the fuzz targets: each returns within a time limit, on a small stack, with bounded
+//! memory.
 
 #[path = "smoke/harness.rs"]
 mod harness;
@@ -24,7 +25,7 @@ use typeloom_contracts::datum::{Datum, WireReqId};
 use typeloom_fuzz_targets as target;
 use typeloom_types::any_tensor::AnyTensor;
 
-/// Every target that takes the bytes of a model.
+/// Targets that take the bytes of a model.
 const BINARY: [fn(&[u8]); 5] =
     [target::view, target::messages, target::check, target::transform, target::compile];
 
@@ -106,7 +107,7 @@ fn bundles_are_refused_or_imported() {
     }
 }
 
-/// A description that uses every part of the form, for the operators of the target's model.
+/// A description that uses every part of the format, for the operators of the target's model.
 const DESCRIPTION: &str = r#"typeloom-operators 1
 group f float float16
 domain d 1
@@ -273,7 +274,7 @@ fn crates_are_refused_or_described() {
     let step = seed.len() / 16;
     let cut: Vec<_> = (0..seed.len()).step_by(step).map(|end| seed[..end].to_vec()).collect();
     survive("a truncated crate", &cut, target::rustdoc);
-    // Bytes that still are JSON most of the time: digits are ids, and ids are what everything hangs on.
+    // Mutating only digits keeps most inputs valid JSON and changes the ids, which link all items.
     let digits: Vec<usize> = (0..seed.len()).filter(|at| seed[*at].is_ascii_digit()).collect();
     let mut rng = Rng(4000);
     let mutants: Vec<_> = (0..150)

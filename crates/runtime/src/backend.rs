@@ -73,9 +73,7 @@ pub enum CpuError {
     /// The number of tensors differs from the number of inputs.
     #[error("the graph has {expected} inputs, not {given}")]
     InputCount {
-        /// Number of inputs.
         expected: usize,
-        /// Number of tensors.
         given: usize,
     },
     /// A result is not a tensor.

@@ -41,7 +41,6 @@ pub enum Loads {
 /// A node with its solved types.
 #[derive(Clone, Debug)]
 pub struct Offer<'a> {
-    /// The node.
     pub node: &'a NodeProto,
     /// The imported version of the operator set.
     pub version: i64,

@@ -31,31 +31,24 @@ pub enum PrepareError {
     /// The data of a tensor in another file could not be read.
     #[error("the data of `{name}` cannot be read: {reason}")]
     ExternalData {
-        /// The tensor.
         name: String,
-        /// Message of the reader.
         reason: String,
     },
     /// A node reads a value that is not defined before it.
     #[error("{node} reads `{value}`, which nothing makes before it")]
     UnknownValue {
-        /// The node.
         node: String,
-        /// The value.
         value: String,
     },
     /// A control flow operator lacks a nested graph.
     #[error("{node} has no graph `{attribute}`")]
     MissingGraph {
-        /// The node.
         node: String,
-        /// The attribute.
         attribute: &'static str,
     },
     /// Graphs or functions are nested too deeply, or a function calls itself.
     #[error("{node} is nested more than {limit} graphs and functions deep")]
     TooDeep {
-        /// The node.
         node: String,
         /// The largest accepted depth.
         limit: usize,
@@ -82,77 +75,58 @@ pub enum LinkError {
     NoComponent {
         /// The first node on the slot.
         node: String,
-        /// The slot.
         slot: String,
-        /// The contract of the slot.
         role: Role,
     },
     /// A slot has two components.
     #[error("there are two components for slot `{slot}`")]
     BoundTwice {
-        /// The slot.
         slot: String,
     },
     /// The component implements another contract than the node requires.
     #[error("{node} asks for {asks} in slot `{slot}`, and what is there is {found}")]
     Role {
-        /// The node.
         node: String,
-        /// The slot.
         slot: String,
         /// The required contract.
         asks: String,
-        /// The contract of the component.
         found: Role,
     },
     /// The compiler did not resolve a node on a slot.
     #[error("{node} runs on slot `{slot}`, and compiling did not resolve what runs it")]
     Unresolved {
-        /// The node.
         node: String,
-        /// The slot.
         slot: String,
     },
     /// The contract of a slot does not have the operator.
     #[error("{node}: {role} has no operator `{op}`")]
     NoMethod {
-        /// The node.
         node: String,
-        /// The contract.
         role: Role,
-        /// The operator.
         op: String,
     },
     /// An operator has no implementation.
     #[error("{node}: operator `{op}` of domain `{domain}` is not supported")]
     UnknownOperator {
-        /// The node.
         node: String,
-        /// The domain.
         domain: String,
-        /// The operator.
         op: String,
     },
     /// A function of another module is called, but no program is linked for it.
     #[error("{node} calls `{function}` of another module, and no program is linked for it")]
     NoFunction {
-        /// The node.
         node: String,
-        /// The function.
         function: String,
     },
     /// The target type of a cast is not an element type of tensors.
     #[error("{node} casts to `{to}`, which is no element type of tensors")]
     NoCast {
-        /// The node.
         node: String,
-        /// The type.
         to: String,
     },
     /// The program sends values to peers: only its parts can run.
     #[error("{node} is on the wire: no one process runs all of the program, but each of its parts")]
     InParts {
-        /// The node.
         node: String,
     },
     /// The type of a value on the wire cannot be sent.
@@ -167,9 +141,7 @@ pub enum LinkError {
     /// The program does not have the part.
     #[error("the program has no part `{part}`; it has {}", known.join(", "))]
     NoPart {
-        /// The part.
         part: String,
-        /// The parts of the program.
         known: Vec<String>,
     },
 }
@@ -180,7 +152,6 @@ pub enum RunError {
     /// An input without a default is missing.
     #[error("input `{name}` is missing")]
     MissingInput {
-        /// The input.
         name: String,
     },
     /// An unknown input was given.
@@ -188,23 +159,18 @@ pub enum RunError {
     UnknownInput {
         /// `model` or `program`.
         owner: &'static str,
-        /// The input.
         name: String,
     },
     /// An input is not of its type.
     #[error("input `{name}`: {mismatch}")]
     Input {
-        /// The input.
         name: String,
-        /// The difference.
         mismatch: Mismatch,
     },
     /// The extents of the inputs violate a precondition of the model.
     #[error("the model runs only where {condition}, but {}", bound(symbols))]
     Precondition {
-        /// The condition.
         condition: String,
-        /// The values of the symbols.
         symbols: Vec<(String, usize)>,
     },
     /// The part contains no receive, so no message can start it.
@@ -216,7 +182,6 @@ pub enum RunError {
     /// A node failed.
     #[error("{node}{}: {error}", on(slot))]
     Node {
-        /// The node.
         node: String,
         /// The module slot that the node runs on.
         slot: Option<String>,
@@ -278,9 +243,7 @@ pub enum NodeError {
     /// The operator has no implementation.
     #[error("operator `{op}` of domain `{domain}` is not supported")]
     UnknownOperator {
-        /// The domain.
         domain: String,
-        /// The operator.
         op: String,
     },
     /// The operator panicked.
@@ -295,7 +258,6 @@ pub enum NodeError {
     /// An operator on tensors received another value.
     #[error("input {index} is {found}, and the operator takes tensors")]
     NotTensors {
-        /// Index of the input.
         index: usize,
         /// Type of the value.
         found: String,
@@ -303,13 +265,11 @@ pub enum NodeError {
     /// The loops exceed the limit on iterations.
     #[error("the loops of the model took more turns than the limit of {limit}")]
     TooManyIterations {
-        /// The limit.
         limit: u64,
     },
     /// The run exceeds the limit on steps.
     #[error("the run took more steps than the limit of {limit}")]
     TooManySteps {
-        /// The limit.
         limit: u64,
     },
     /// A control flow operator received invalid operands.
@@ -324,9 +284,7 @@ pub enum NodeError {
     /// A result is not of its type.
     #[error("output `{value}`: {mismatch}")]
     Mismatch {
-        /// The value.
         value: String,
-        /// The difference.
         mismatch: Mismatch,
     },
     /// A node of a nested graph, function or program failed.
@@ -368,7 +326,6 @@ pub enum ComponentError {
     /// An input is not of the component's storage type.
     #[error("input {index} is {found}, and the component stores {stores}")]
     Storage {
-        /// Index of the input.
         index: usize,
         /// Type of the value.
         found: String,
@@ -378,7 +335,6 @@ pub enum ComponentError {
     /// The operator does not accept an input.
     #[error("input {index} is {found}, not {wanted}")]
     Argument {
-        /// Index of the input.
         index: usize,
         /// Type of the value.
         found: String,
@@ -396,7 +352,6 @@ pub enum ComponentError {
     Count {
         /// Number of outputs of the node.
         expected: usize,
-        /// Number of values.
         found: usize,
     },
 }
@@ -419,7 +374,6 @@ pub enum WireError {
     /// Peers did not answer in time.
     #[error("{error}{}", from_peers(peers))]
     NoAnswer {
-        /// The error of the receive.
         error: ReceiveError,
         /// The peers that have not answered.
         peers: Vec<PeerId>,
@@ -427,7 +381,6 @@ pub enum WireError {
     /// Answers are journaled but not acknowledged in time. A later run sends them.
     #[error("{pending} messages are not acknowledged in time; they are sent with the next ones")]
     Unsent {
-        /// Number of messages.
         pending: usize,
     },
     /// A node depends on messages of several peers of two classes.

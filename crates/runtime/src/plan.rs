@@ -94,7 +94,6 @@ impl Plan {
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     pub(crate) steps: Vec<PlanStep>,
-    /// The outputs of the plan.
     pub(crate) results: Vec<Use>,
     pub(crate) registers: Registers,
 }

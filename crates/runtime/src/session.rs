@@ -26,7 +26,6 @@ pub type Observer<'a> = dyn FnMut(&str, &Datum) + 'a;
 /// An input or an output of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Name of the value.
     pub name: String,
     /// Solved type of the value.
     pub ty: ValueType,

@@ -1,4 +1,4 @@
-//! Tensors in and out, without copies: inputs are lent to the library, and results keep its memory.
+//! Conversion of tensors without copies: the library borrows inputs, and results keep the library's memory.
 
 use std::marker::PhantomData;
 
@@ -10,8 +10,8 @@ use ort::value::{DynValue, PrimitiveTensorElementType, Tensor, TensorElementType
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-/// The element types that can be handed over. The library has 8-bit and 4-bit floats and integers too, which its safe interface
-/// gives no access to.
+/// Supported element types. The library's safe interface does not expose its 8-bit and 4-bit floats and
+/// integers.
 pub(crate) const DTYPES: &[Dtype] = &[
     Dtype::Bool,
     Dtype::U8,
@@ -29,7 +29,7 @@ pub(crate) const DTYPES: &[Dtype] = &[
     Dtype::String,
 ];
 
-/// The element type that the library means.
+/// ONNX element type of a library type.
 pub(crate) fn dtype(ty: TensorElementType) -> Option<Dtype> {
     match ty {
         TensorElementType::Bool => Some(Dtype::Bool),
@@ -60,7 +60,7 @@ macro_rules! plain {
     };
 }
 
-/// A tensor lent to the library.
+/// Lends a tensor to the library.
 pub(crate) fn to_ort(tensor: &AnyTensor) -> Result<SessionInputValue<'_>, String> {
     let shape = tensor.shape().to_vec();
     macro_rules! lent {
@@ -84,7 +84,7 @@ pub(crate) fn to_ort(tensor: &AnyTensor) -> Result<SessionInputValue<'_>, String
     plain!(lent)
 }
 
-/// A tensor of the library, whose memory it keeps; strings are copied.
+/// Wraps a tensor of the library without copying it; strings are copied.
 pub(crate) fn from_ort(value: DynValue) -> Result<AnyTensor, String> {
     let ty = value.dtype();
     let (Some(dtype), Some(shape)) = (ty.tensor_type().and_then(dtype), ty.tensor_shape()) else {
@@ -107,12 +107,12 @@ pub(crate) fn from_ort(value: DynValue) -> Result<AnyTensor, String> {
     AnyTensor::from_shared(dtype, &extents, plain!(kept)).map_err(|error| error.to_string())
 }
 
-/// The memory of a tensor of the library with elements of one type.
+/// Owner of the memory of a library tensor.
 struct Held<T>(DynValue, PhantomData<T>);
 
 impl<T: PrimitiveTensorElementType + NoUninit> AsRef<[u8]> for Held<T> {
     fn as_ref(&self) -> &[u8] {
-        // Its type was asked for before. Were it another, there would be fewer bytes than its extents say, which is an error.
+        // `from_ort` has checked the type. An empty slice is too short for the extents and causes an error.
         self.0.try_extract_tensor::<T>().map_or(&[], |(_, elements)| bytemuck::cast_slice(elements))
     }
 }

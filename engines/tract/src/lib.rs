@@ -1,8 +1,9 @@
-//! tract as an engine: typed ONNX models run on it as far as it keeps their types.
+//! Adapter that runs typed ONNX models on tract, as far as tract preserves their types.
 //!
-//! tract is a Rust library for inference. It knows ONNX's operators by name alone, whatever their domain; computes
-//! extents and what is derived from them in a type of its own (`TDim`), which is read as 64-bit integers here; and wants the
-//! extents of inputs to be numbers to be at its best, so a model with symbols is loaded for each set of extents that comes.
+//! tract is a Rust library for inference. It identifies ONNX operators by name only and ignores the domain.
+//! It computes extents and values derived from them in its type `TDim`, which this adapter reads as 64-bit
+//! integers. It needs concrete input extents to optimise well, so a model with symbols is loaded once per set
+//! of extents.
 //!
 //! ```
 //! use std::collections::HashMap;
@@ -49,13 +50,13 @@ use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-/// How often tract may rewrite a model, beside what its nodes allow.
+/// Base limit on rewrite steps, in addition to [`STEPS_PER_NODE`].
 const STEPS: usize = 500;
 
-/// How often tract may rewrite a model for each of its nodes. The light networks need 3.
+/// Limit on rewrite steps per node. The light networks need 3.
 const STEPS_PER_NODE: usize = 20;
 
-/// The engine.
+/// The tract engine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tract;
 
@@ -86,7 +87,7 @@ fn load(model: &ModelProto) -> TractResult<Loaded> {
     spelling::respell(&mut model);
     let bytes = model.encode_to_vec();
     drop(model);
-    // Everything else is copied into tract's own messages.
+    // All other fields are copied into tract's own messages.
     let proto = pb::ModelProto::decode(&bytes[..])?;
     drop(bytes);
     let mut model = tract_onnx::onnx().model_for_proto_model(&proto)?;
@@ -97,10 +98,11 @@ fn load(model: &ModelProto) -> TractResult<Loaded> {
     Ok(Loaded { program: Box::new(Running { model }), types })
 }
 
-/// The model in the form that tract is fastest at.
+/// Optimises a model.
 ///
-/// Some of its rewritings undo each other: moving an axis over a `Scan` and back, for ever. Each leaves a model that means the
-/// same, so they are stopped where no model needs that many, and what they have made by then is run.
+/// Some of tract's rewrites undo each other indefinitely, such as moving an axis over a `Scan` and back.
+/// Every intermediate model is equivalent, so the optimisation stops at a limit that ordinary models do not
+/// reach and returns the current model.
 fn optimized(model: InferenceModel) -> TractResult<TypedModel> {
     let mut model = model.into_typed()?;
     let most = |model: &TypedModel| STEPS + STEPS_PER_NODE * model.nodes.len();
@@ -110,13 +112,13 @@ fn optimized(model: InferenceModel) -> TractResult<TypedModel> {
     Ok(model)
 }
 
-/// The types that tract reports for named values.
+/// Types that tract reports for named values.
 fn types(model: &InferenceModel) -> Vec<(String, ValueType)> {
     let mut types = Vec::new();
     for (outlet, name) in &model.outlet_labels {
         let Ok(fact) = model.outlet_fact(*outlet) else { continue };
         let dtype = fact.datum_type.concretize().map(tensor::dtype);
-        // An element type that ONNX does not have differs from every solved type; it is not unknown.
+        // An element type that ONNX lacks differs from every solved type; it is not unknown.
         let Some(dtype) = dtype.map_or(Some(None), |known| known.map(Some)) else {
             let element = Element::Sequence(Arc::default());
             types.push((name.clone(), ValueType { element, ..ValueType::default() }));

@@ -1,4 +1,4 @@
-//! `typeloom run --backend tract`: what `typeloom` starts for this backend.
+//! Executable that `typeloom run --backend tract` starts.
 
 use std::process::ExitCode;
 use std::sync::Arc;

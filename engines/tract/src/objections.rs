@@ -1,16 +1,16 @@
-//! What is known of tract 0.23.9 that its own messages do not say: operators that it would take and compute as something else.
-//! Each line comes from a recorded case, or from a graph of the tests on which it and the embedded backend differ.
+//! Operators that tract 0.23.9 accepts but computes incorrectly. Each entry comes from a recorded case or
+//! from a test graph on which tract and the embedded backend differ.
 
 use typeloom::NodeProto;
 use typeloom_runtime::engine::Offer;
 use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_types::dtype::Dtype;
 
-/// Why a node is not offered.
+/// Reason for not offering a node to tract.
 pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
     match offer.node.domain() {
         "" | "ai.onnx" => {}
-        // tract looks operators up by name, so that another domain's would be taken for ONNX's.
+        // tract looks operators up by name and would treat an operator of another domain as ONNX's.
         domain => return Some(format!("it does not know the domain `{domain}`")),
     }
     let is_half = offer.input_dtype(0) == Some(Dtype::F16);
@@ -56,7 +56,7 @@ fn is_float(offer: &Offer<'_>) -> bool {
     matches!(offer.input_dtype(0), Some(Dtype::F16 | Dtype::F32 | Dtype::F64))
 }
 
-/// Whether two inputs are known to have the same extents, so that neither is repeated.
+/// Whether two inputs are known to have the same extents, so that neither is broadcast.
 fn has_one_shape(offer: &Offer<'_>) -> bool {
     match &offer.inputs[..] {
         [Some(ValueType { shape: Some(a), .. }), Some(ValueType { shape: Some(b), .. })] => {
@@ -70,7 +70,8 @@ fn is_ascending(axes: &[i64]) -> bool {
     axes.first().is_none_or(|first| *first >= 0) && axes.is_sorted()
 }
 
-/// Whether a graph of a node has what tract makes a loop of. Rewritings inside of a loop are not bounded by their number.
+/// Whether a nested graph contains an operator that tract turns into a loop. Rewrites inside a loop are not
+/// counted against the limit.
 fn loops_inside(node: &NodeProto) -> bool {
     let mut nodes = vec![node];
     while let Some(node) = nodes.pop() {

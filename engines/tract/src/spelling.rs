@@ -1,9 +1,10 @@
-//! Models as tract reads them best: the same programs in other nodes.
+//! Rewrites models into equivalent ones that tract handles correctly.
 //!
-//! - An output that nothing reads is left out where its operator allows that: tract knows the masks of `Dropout` as booleans only, and old
-//!   networks name masks that they do not need.
-//! - The greatest of nothing but negative infinities is the least finite number in tract, because that is where it starts. So
-//!   `ReduceMax` and `ReduceMin` of floats are told where there is anything else:
+//! - An unread optional output is removed: tract accepts masks of `Dropout` as booleans only, and old
+//!   networks name masks that they do not use.
+//! - In tract, the maximum of a set of negative infinities is the least finite number, the start value of its
+//!   reduction. For `ReduceMax` and `ReduceMin` of floats, added nodes detect whether the set contains
+//!   another number:
 //!
 //! ```text
 //! y = ReduceMax(x, axes)         found = ReduceMax(x, axes)
@@ -14,7 +15,7 @@
 //!                                y = Where(any, found, -inf)
 //! ```
 //!
-//! Nodes keep the names of those that they stand for, with something added.
+//! New nodes extend the name of the node that they replace.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,10 +26,10 @@ use typeloom_ops::table::{Found, Table};
 use typeloom_solver::signature::Arity;
 use typeloom_types::dtype::Dtype;
 
-/// What the names of added values begin with. No model has it twice in a row by chance.
+/// Prefix of the names of added values, assumed not to occur in models.
 const OURS: &str = "typeloom/tract/";
 
-/// Respells a model, whose graphs are nested no deeper than engines are handed.
+/// Rewrites a model whose graphs are nested no deeper than the limit for engines.
 pub(crate) fn respell(model: &mut ModelProto) {
     let is_onnx = |it: &&OperatorSetIdProto| matches!(it.domain(), "" | "ai.onnx");
     let version = model.opset_import.iter().find(is_onnx).map_or(1, OperatorSetIdProto::version);
@@ -39,7 +40,8 @@ pub(crate) fn respell(model: &mut ModelProto) {
     respell_graph(graph, version, &read, &HashMap::new(), &mut added);
 }
 
-/// The names that nodes and outputs read, in a graph and the graphs inside it. A name that is read anywhere counts as read everywhere.
+/// Collects the names that nodes and outputs of a graph and its nested graphs read. Scopes are not
+/// distinguished: a name read in any graph counts as read in all.
 fn collect_reads(graph: &GraphProto, read: &mut HashSet<String>) {
     let mut graphs = vec![graph];
     while let Some(graph) = graphs.pop() {
@@ -111,7 +113,7 @@ fn respell_graph(
     }
 }
 
-/// Leaves out the last outputs that nothing reads.
+/// Removes trailing outputs that are not read.
 fn leave_out(node: &mut NodeProto, version: i64, read: &HashSet<String>) {
     if !matches!(node.domain(), "" | "ai.onnx") {
         return;
@@ -127,7 +129,7 @@ fn leave_out(node: &mut NodeProto, version: i64, read: &HashSet<String>) {
     }
 }
 
-/// A reduction to the greatest or least number that knows infinities.
+/// Replaces a maximum or minimum reduction with one that handles infinities.
 fn told(node: NodeProto, compare: &str, bound: &str, number: usize) -> Vec<NodeProto> {
     let value = |what: &str| format!("{OURS}{number}/{what}");
     let made = |op: &str, inputs: &[&str], output: String| NodeProto {

@@ -1,12 +1,12 @@
-//! Tensors in and out. Inputs are copied, because tract's tensors own their memory; results are not.
+//! Conversion of tensors. Inputs are copied because tract's tensors own their memory; results are not copied.
 
 use bytes::Bytes;
 use tract_onnx::prelude::{DatumType, IntoTValue as _, IntoTensor as _, TValue, Tensor, f16};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-/// The element types that tract's tensors share with ONNX's. Its strings are left out: they cannot be handed over in one
-/// piece of memory.
+/// Element types that tract shares with ONNX. Strings are excluded because they are not one contiguous block
+/// of memory.
 pub(crate) const DTYPES: &[Dtype] = &[
     Dtype::Bool,
     Dtype::U8,
@@ -22,7 +22,7 @@ pub(crate) const DTYPES: &[Dtype] = &[
     Dtype::F64,
 ];
 
-/// The element type that a tensor of tract has on the outside.
+/// ONNX element type of a tract type.
 pub(crate) fn dtype(datum_type: DatumType) -> Option<Dtype> {
     match datum_type {
         DatumType::Bool => Some(Dtype::Bool),
@@ -42,7 +42,7 @@ pub(crate) fn dtype(datum_type: DatumType) -> Option<Dtype> {
     }
 }
 
-/// A copy of a tensor for tract.
+/// Copies a tensor to tract.
 pub(crate) fn to_tract(tensor: &AnyTensor) -> Result<TValue, String> {
     macro_rules! copied {
         ($($dtype:ident => $ty:ty),*) => {
@@ -60,7 +60,7 @@ pub(crate) fn to_tract(tensor: &AnyTensor) -> Result<TValue, String> {
     Ok(made.map_err(|error| format!("{error:#}"))?.into_tvalue())
 }
 
-/// A tensor of tract, whose memory it keeps.
+/// Wraps a tensor of tract without copying it.
 pub(crate) fn from_tract(value: TValue) -> Result<AnyTensor, String> {
     let mut tensor = value.into_tensor();
     if tensor.datum_type() == DatumType::TDim {
@@ -75,7 +75,7 @@ pub(crate) fn from_tract(value: TValue) -> Result<AnyTensor, String> {
     AnyTensor::from_shared(dtype, &shape, bytes).map_err(|error| error.to_string())
 }
 
-/// The memory of a tensor of tract.
+/// Owner of the memory of a tract tensor.
 struct Held(Tensor);
 
 impl AsRef<[u8]> for Held {

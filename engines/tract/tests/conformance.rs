@@ -1,4 +1,4 @@
-//! Recorded cases, graphs and whole models on tract: what it takes it computes as ONNX says.
+//! Recorded cases, graphs and whole models on tract.
 
 #![expect(clippy::print_stdout, reason = "the tables are for people")]
 
@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use typeloom_tract::Tract;
 
-/// The least share of cases that must be reproduced, in percent.
+/// Minimum percentage of cases to reproduce.
 const FLOOR: f64 = 40.0;
 
 fn main() -> ExitCode {

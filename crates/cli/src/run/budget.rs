@@ -12,19 +12,19 @@ use typeloom_solver::model::Checked;
 use crate::args::RunArgs;
 use crate::external;
 
-/// The memory of a model of no size.
+/// Memory limit for an empty model.
 const BASE_MEMORY: u64 = 192 << 20;
 
-/// How many bytes of memory there are for each byte of input.
+/// Additional bytes of memory per byte of input.
 const MEMORY_PER_BYTE: u64 = 8;
 
-/// The steps of a model of no size.
+/// Step limit for an empty model.
 const BASE_STEPS: u64 = 1 << 20;
 
-/// A node takes at least about this many bytes of a file.
+/// Approximate minimum file size of a node, in bytes.
 const BYTES_PER_STEP: u64 = 16;
 
-/// A number of bytes, with a unit of 1024 bytes, its square or cube.
+/// Parses a number of bytes with an optional unit of 1024, 1024² or 1024³ bytes.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

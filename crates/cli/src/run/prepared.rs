@@ -13,17 +13,16 @@ use typeloom_runtime::options::{ExternalData, RunLimits, Verify};
 use typeloom_runtime::session::{Port, RunOutcome, Session};
 use typeloom_solver::model::Checked;
 
-/// A model that is ready to run.
 pub(crate) enum Prepared {
     Embedded(Session, Verify),
     Hosted(EngineSession),
 }
 
-/// Why a model is not ready to run.
+/// Error of preparing a model.
 pub(crate) enum RunFault {
-    /// The backend does not take it.
+    /// The backend rejects the model.
     OfModel(String),
-    /// It cannot be read.
+    /// A file cannot be read.
     OfFiles(anyhow::Error),
 }
 
@@ -65,10 +64,10 @@ impl Prepared {
         }
     }
 
-    /// Runs the model; with what came out, the line that says what was verified.
+    /// Runs the model. Returns the result and a line that describes the verification.
     pub(crate) fn run(&self, inputs: HashMap<String, Value>) -> Result<(RunOutcome, String), String> {
         match self {
-            // Only where every value is looked at do they all have to be made.
+            // Intermediate values are only needed if every value is verified.
             Self::Embedded(session, Verify::Inputs) => {
                 let outcome = session.run(inputs, Verify::Inputs).map_err(|error| failed(&error))?;
                 Ok((outcome, String::new()))
@@ -95,7 +94,6 @@ impl Prepared {
     }
 }
 
-/// The message of a run that failed.
 fn failed(error: &RunError) -> String {
     with_remedy(error.to_string(), error.exceeds_budget())
 }

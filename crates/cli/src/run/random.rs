@@ -1,4 +1,4 @@
-//! Inputs that are made up from their types.
+//! Random inputs generated from their types.
 
 use anyhow::{Context as _, bail};
 use typeloom_cpu::ops::generate::Random;
@@ -9,16 +9,16 @@ use typeloom_types::any_tensor::budget;
 use typeloom_types::dtype::Dtype;
 use typeloom_wire::check::SymbolBindings;
 
-/// The most elements that a made-up input may have.
+/// Maximum number of elements of a generated input.
 const MOST: usize = 1 << 28;
 
-/// How an extent without a name is written.
+/// Text of an extent without a name.
 pub(crate) const UNNAMED: &str = "?";
 
-/// What an extent stands for of which nothing is known.
+/// Default value of an unknown extent.
 const OPEN: usize = 2;
 
-/// A value of a type. Symbols that stand for nothing yet are given a small number, which they keep.
+/// Generates a value of a type. Unbound symbols are bound to a small number.
 pub(crate) fn value(
     ty: &ValueType,
     symbols: &mut SymbolBindings,
@@ -57,7 +57,7 @@ fn tensor(dtype: Dtype, shape: &[usize], random: &mut Random) -> anyhow::Result<
     let Some(count) = count.filter(|count| *count <= MOST) else {
         bail!("an input of shape {shape:?} is too large to be made up");
     };
-    // Numbers are drawn as 32-bit floats, made into a tensor and cast; words are put together one by one.
+    // Numbers are drawn as 32-bit floats and cast; strings are generated element by element.
     let width = if dtype == Dtype::String { 64 } else { 8 + dtype.size_bytes().unwrap_or(1) };
     budget::admit(count.saturating_mul(width)).with_context(|| {
         format!("an input of shape {shape:?} is too large to be made up (see --max-memory)")
@@ -69,7 +69,7 @@ fn tensor(dtype: Dtype, shape: &[usize], random: &mut Random) -> anyhow::Result<
     let numbers: Vec<f32> = (0..count)
         .map(|_| match dtype.class() {
             typeloom_types::dtype::DtypeClass::Float => random.normal() as f32,
-            // Whole numbers often count or point; 0 and 1 are in most ranges.
+            // Integers often are counts or indices; 0 and 1 are valid in most ranges.
             _ => (random.bits() % 2) as f32,
         })
         .collect();

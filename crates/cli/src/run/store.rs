@@ -17,7 +17,7 @@ use typeloom_types::dtype::Dtype;
 
 use crate::input;
 
-/// The elements as another type, as the operator `Cast` has it.
+/// Converts the elements to another type, as the operator `Cast` does.
 pub(crate) fn cast(tensor: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelError> {
     let attributes = Attributes::default().with("to", Attribute::Int(i64::from(to.onnx_number())));
     let inputs = vec![Some(Value::Tensor(tensor.clone()))];
@@ -26,7 +26,7 @@ pub(crate) fn cast(tensor: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelErr
     Ok(results.first().and_then(Value::as_tensor).unwrap_or(tensor).clone())
 }
 
-/// The value of a file, which the type says how to read.
+/// Reads a value of the given type from a file.
 pub(crate) fn read(path: &Path, ty: &ValueType) -> anyhow::Result<Value> {
     let cannot = || format!("cannot read `{}`", path.display());
     let bytes = input::read(path).with_context(cannot)?;
@@ -45,13 +45,13 @@ fn stored(bytes: &[u8], ty: &ValueType) -> anyhow::Result<Value> {
     })
 }
 
-/// Writes a value under a name in a folder; elements of sequences one by one. Gives the files.
+/// Writes a value to a folder under a name; elements of sequences get separate files. Returns the files.
 pub(crate) fn write(folder: &Path, name: &str, value: &Value) -> anyhow::Result<Vec<String>> {
     let plain: String = name
         .chars()
         .map(|letter| if letter.is_alphanumeric() || "-_.".contains(letter) { letter } else { '_' })
         .collect();
-    // A name may be all dots, or nothing; a file may not.
+    // A value name may be empty or consist of dots; a file name may not.
     let plain = if plain.trim_matches('.').is_empty() { format!("value{plain}") } else { plain };
     let mut files = Vec::new();
     let mut left = vec![(plain, value)];

@@ -1,4 +1,4 @@
-//! Values in a few words.
+//! Short text summaries of values.
 
 use typeloom_cpu::value::Value;
 use typeloom_onnx::text::escape;
@@ -6,7 +6,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::dtype::DtypeClass;
 
-/// How many elements are shown one by one.
+/// Maximum number of elements to list individually.
 const FEW: usize = 8;
 
 /// A number with about five digits.
@@ -19,7 +19,7 @@ fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// The elements of a small tensor, or the least, the mean and the greatest.
+/// The elements of a small tensor, or the minimum, mean and maximum.
 fn elements(tensor: &AnyTensor) -> String {
     if let Ok(strings) = tensor.strings() {
         let shown: Vec<String> = strings.take(FEW).map(|text| format!("{text:?}")).collect();
@@ -43,7 +43,7 @@ fn elements(tensor: &AnyTensor) -> String {
     format!("{} to {}, mean {}{nans}", short(least), short(most), short(mean))
 }
 
-/// One line for each value.
+/// One line per value.
 pub(crate) fn table(values: &[(String, Value)]) -> String {
     let rows: Vec<[String; 3]> = values
         .iter()

@@ -1,4 +1,4 @@
-//! Inputs that grow in one direction: a generator for each kind.
+//! Generators of inputs that grow in one dimension.
 
 use std::fmt::Write as _;
 

@@ -1,22 +1,22 @@
-//! Runs inputs on a thread with a small stack, and waits only so long.
+//! Runs inputs on a thread with a small stack and a time limit.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// A debug build's frames are large; recursion over the depth of an input still does not fit.
+/// Fits the large frames of a debug build, but not recursion over the depth of an input.
 const STACK: usize = 1 << 20;
 
-/// For one input in a debug build on a busy machine: what takes longer hangs.
+/// Time limit for one input, generous enough for a debug build on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The most resident memory of the whole test binary, in KiB.
-const MAX_RESIDENT: u64 = 600 << 10;
+/// Maximum resident memory of the whole test binary, in KiB.
+const MOST_RESIDENT: u64 = 600 << 10;
 
-/// The most address space, in KiB: memory that is asked for and never touched.
-const MAX_RESERVED: u64 = 4 << 20;
+/// Maximum address space, in KiB, including memory that is reserved but not touched.
+const MOST_RESERVED: u64 = 4 << 20;
 
-/// Runs `target` on every input and fails, with the input, where it panics or does not return. (A stack overflow
-/// aborts the process; the thread's name, which the runtime prints, then says which case it was.)
+/// Runs `target` on every input. Fails with the input if it panics or does not return. A stack overflow
+/// aborts the process; the runtime then prints the thread name, which identifies the case.
 pub(crate) fn survive(name: &str, inputs: &[Vec<u8>], target: fn(&[u8])) {
     let (done, finished) = channel();
     let own = inputs.to_vec();
@@ -44,7 +44,7 @@ pub(crate) fn survive(name: &str, inputs: &[Vec<u8>], target: fn(&[u8])) {
     thread.join().expect("every input returned");
 }
 
-/// The input as text or in hexadecimal, cut off.
+/// The input as text or in hexadecimal, truncated.
 fn show(input: &[u8]) -> String {
     match std::str::from_utf8(input) {
         Ok(text) if !text.contains('\0') => text.chars().take(4000).collect(),
@@ -52,11 +52,11 @@ fn show(input: &[u8]) -> String {
     }
 }
 
-/// The process has at no time used more memory than a few small models need. Knows only Linux; elsewhere the
-/// allocator's own limits have to do.
+/// Asserts that the peak memory of the process stays below the limits. Linux only; other systems rely on the
+/// allocator's limits.
 pub(crate) fn memory_is_bounded() {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };
-    for (key, most) in [("VmHWM:", MAX_RESIDENT), ("VmPeak:", MAX_RESERVED)] {
+    for (key, most) in [("VmHWM:", MOST_RESIDENT), ("VmPeak:", MOST_RESERVED)] {
         let used = status.lines().find_map(|line| line.strip_prefix(key)).and_then(|rest| {
             let number: Option<u64> = rest.split_whitespace().next()?.parse().ok();
             number

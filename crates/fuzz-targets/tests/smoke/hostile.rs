@@ -1,4 +1,4 @@
-//! Models, texts and bundles built to exhaust the stack, the memory or the clock.
+//! Models, texts and bundles built to exhaust the stack, the memory or the time limit.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,13 @@ use typeloom_onnx::messages::type_proto::Value;
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::parse_model;
 
-/// Nodes of the long chains.
+/// Length of the long chains.
 const NODES: usize = 3_000;
 
-/// Far more than any limit.
+/// Nesting depth far above every limit.
 const LEVELS: usize = 10_000;
 
-/// Serialized models by what is hostile about them.
+/// Serialized models by kind of attack.
 pub(crate) fn models() -> Vec<(&'static str, Vec<u8>)> {
     let mut models = vec![
         ("graphs in graphs", nested(&[7], &[6, 5, 1], LEVELS)),
@@ -42,7 +42,7 @@ pub(crate) fn models() -> Vec<(&'static str, Vec<u8>)> {
     graphs(&mut add);
     growing(&mut add);
     functions(&mut add);
-    // Around every limit, where what is still accepted is as deep as it can be.
+    // Depths around every limit, to cover the deepest accepted inputs.
     for levels in [15, 16, 30, 31, 32, 33, 48, 49, 50, 63, 64, 65, 66, 98, 99, 100, 101] {
         models.push(("types about as deep as allowed", nested(&[7, 11, 2], &[1, 4], levels)));
         models.push(("maps about as deep as allowed", nested(&[7, 11, 2], &[2, 5], levels)));
@@ -84,7 +84,7 @@ fn head() -> &'static str {
     r#"<ir_version: 10, opset_import: ["" : 21, "l" : 1]>"#
 }
 
-/// Cycles, nesting, and constants that ask for more than there is.
+/// Cycles, nesting, and constants that request excessive memory.
 fn graphs(add: &mut impl FnMut(&'static str, String)) {
     let head = head();
     add("a cycle", format!("{head} g () => (a) {{ a = Relu(b) b = Relu(a) c = Relu(c) }}"));
@@ -136,7 +136,7 @@ fn graphs(add: &mut impl FnMut(&'static str, String)) {
     }
 }
 
-/// Chains in which something grows with every node.
+/// Chains in which a type or value grows with every node.
 fn growing(add: &mut impl FnMut(&'static str, String)) {
     let head = head();
     let mut chain = |name, inputs: &str, constants: &str, count: usize, node: &dyn Fn(usize) -> String| {
@@ -298,7 +298,7 @@ pub(crate) fn texts() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Bundles: those of the pool's golden tests, and nests of JSON.
+/// Bundles: those of the pool's golden tests, and nested JSON.
 pub(crate) fn bundles() -> Vec<(String, Vec<u8>)> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../pool/tests/golden");
     let mut bundles: Vec<_> = std::fs::read_dir(folder)
@@ -312,8 +312,8 @@ pub(crate) fn bundles() -> Vec<(String, Vec<u8>)> {
     bundles
 }
 
-/// `levels` of the fields `cycle` (innermost first) around nothing, inside the fields `outer` (outermost first). Linear: the
-/// bytes are made from the back.
+/// `levels` repetitions of the fields `cycle` (innermost first) inside the fields `outer` (outermost first).
+/// Builds the bytes from the end, in linear time.
 fn nested(outer: &[u32], cycle: &[u32], levels: usize) -> Vec<u8> {
     let mut reversed: Vec<u8> = Vec::new();
     let numbers = (0..levels).flat_map(|_| cycle.iter().copied());
@@ -346,7 +346,8 @@ fn varint(mut value: u64) -> Vec<u8> {
     bytes
 }
 
-/// A model with an initializer, a constant and a sparse initializer of these dims, all without data, used as shapes and values.
+/// A model with an initializer, a constant and a sparse initializer of these dims, all without data, used as
+/// shapes and values.
 fn claims(dims: &[i64]) -> Vec<u8> {
     let text = format!(
         "{} g (float[N] x) => () <int64[1] a = {{1}}, float[1] b = {{1}}, sparse_tensor(float[9]) s = (float[1] {{1}}, int64[1] {{3}})> \
@@ -370,7 +371,7 @@ fn claims(dims: &[i64]) -> Vec<u8> {
     model.encode_to_vec()
 }
 
-/// `If` inside `If`, each of which reads the values of the graphs around it.
+/// `If` inside `If`, each of which reads values of the enclosing graphs.
 fn branches(levels: usize) -> Vec<u8> {
     let text = format!(
         "{} g (float[N] x, bool k) => (y) {{ y = If(k) <then_branch = t () => (p) {{ p = Add(x, x) }}, \

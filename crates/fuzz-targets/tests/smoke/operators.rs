@@ -1,4 +1,4 @@
-//! Every operator, at its newest version, with attributes and arguments chosen to break its rule.
+//! Every operator at its newest version, with attributes and arguments chosen to break its rule.
 
 use typeloom_onnx::messages::{AttributeProto, ModelProto, NodeProto};
 use typeloom_onnx::prost::Message as _;
@@ -8,7 +8,7 @@ use typeloom_solver::signature::{Arity, AttributeKind, FormalType, Schema};
 
 use crate::rng::Rng;
 
-/// The values that every model has.
+/// Values defined in every model.
 const WORLD: &str = r#"<ir_version: 10, opset_import: ["" : 21]>
 g (float f0, float[N] f1, float[3] f1k, float[N, 3] f2, float[N, 3, H, W] f4, float[0, 9223372036854775807, 4] f3,
    float[4611686018427387904, 4611686018427387904] fh, float[N, 3, H, W, 9223372036854775807] f5, float[] fu,

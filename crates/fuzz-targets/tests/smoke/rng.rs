@@ -1,4 +1,4 @@
-//! A small deterministic generator (SplitMix64), and what it does to files.
+//! A small deterministic generator (SplitMix64) and its mutations of files.
 
 /// SplitMix64.
 pub(crate) struct Rng(pub(crate) u64);
@@ -20,7 +20,8 @@ impl Rng {
         items[self.below(items.len())]
     }
 
-    /// One to four mutations: bits flipped, bytes replaced, chunks doubled, removed, moved or swapped for numbers.
+    /// Applies one to four mutations: flips bits, replaces bytes, duplicates, removes or moves chunks, or
+    /// replaces them with numbers.
     pub(crate) fn mutilate(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut bytes = bytes.to_vec();
         for _ in 0..=self.below(4) {

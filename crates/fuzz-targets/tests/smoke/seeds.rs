@@ -1,6 +1,6 @@
 //! Small models that together use every construct of the format.
 
-/// Models in ONNX's textual syntax; all can be parsed.
+/// Valid models in ONNX's textual syntax.
 pub(crate) const TEXTS: &[&str] = &[
     r#"<ir_version: 10, opset_import: ["" : 21], producer_name: "seed", metadata_props: ["k": "v"]>
 g (float[N, 3] x, float[3, 4] w, float[4] b) => (float[N, 4] y) <float[1] half = {0.5}> {
@@ -64,7 +64,7 @@ g (float[N, 3, H, W] x, float[8, 3, 3, 3] k) => (y) <int64[2] target = {0, -1}, 
 g (float[batch*seq, seq + 1] x, map(int64, float[N]) m, ?u) => (y) { y = Transpose <perm = [1, 0]> (x)  z = Identity(u) }"#,
 ];
 
-/// The same, serialized.
+/// The same models, serialized.
 pub(crate) fn models() -> Vec<(String, Vec<u8>)> {
     let model = |(index, text): (usize, &&str)| {
         let bytes = typeloom_onnx::text::model_bytes(text).unwrap_or_else(|error| panic!("{error}\n{text}"));

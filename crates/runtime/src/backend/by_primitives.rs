@@ -35,7 +35,6 @@ pub enum WalkError<E: Error + 'static> {
     /// A primitive of a graph failed, or was given something that it does not take.
     #[error("`{op}`, which makes `{value}`: {fault}")]
     Node {
-        /// The operator.
         op: String,
         /// What it makes.
         value: String,
@@ -45,7 +44,6 @@ pub enum WalkError<E: Error + 'static> {
     /// An operator that is no primitive.
     #[error("`{op}`, which makes `{value}`, is no primitive")]
     NoPrimitive {
-        /// The operator.
         op: String,
         /// What it makes.
         value: String,

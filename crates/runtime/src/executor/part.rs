@@ -99,7 +99,6 @@ impl fmt::Debug for Part {
 /// Result of a run of a part.
 #[derive(Clone, Debug)]
 pub struct PartOutcome {
-    /// The run.
     pub run: RunId,
     /// Sender of the message that started the run, if one did.
     pub from: Option<PeerId>,
