@@ -1,14 +1,14 @@
-//! A model through the passes of the compiler, and the artifact through a file.
+//! Compiler passes on a model, and the artifact as a file.
 
 use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::unit::Coercion;
 use typeloom_module::bindings::Bindings;
 
-/// Compiles the bytes, permissively and strictly, and loads what comes out.
+/// Compiles the bytes permissively and strictly, and loads the resulting artifacts.
 ///
 /// # Panics
-/// Where what compiled strictly does not load.
+/// If a strictly compiled artifact does not load.
 pub fn compile(bytes: &[u8]) {
     let compiler = Compiler::new().with_coercion(Coercion::AsDeclared);
     if let Ok(artifact) = compiler.clone().with_permissive_types().compile(bytes)

@@ -1,4 +1,4 @@
-//! The owned messages.
+//! Owned messages.
 
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::prost::Message as _;
@@ -7,12 +7,12 @@ use typeloom_onnx::text::{PrintOptions, print_model};
 /// Decodes, encodes and decodes again.
 ///
 /// # Panics
-/// Where a message that was decoded is not the same after being written and read.
+/// If a decoded message changes when it is encoded and decoded again.
 pub fn messages(bytes: &[u8]) {
     let Ok(model) = ModelProto::decode(bytes) else { return };
     let written = model.encode_to_vec();
     let read = ModelProto::decode(written.as_slice()).expect("what was encoded can be decoded");
-    // By bytes: a NaN differs from itself.
+    // Compares bytes because a NaN differs from itself.
     assert_eq!(read.encode_to_vec(), written, "writing is stable");
     let _ = print_model(&read, &PrintOptions::display());
 }

@@ -1,10 +1,10 @@
-//! Programs that are generated from the bytes of the fuzzer, executed, and compared with their reported types.
+//! Differential test of programs generated from the fuzzer's bytes.
 
 use typeloom_differential::choices::Choices;
 use typeloom_differential::generate::{Declarations, generate};
 use typeloom_differential::laws::{HELD, examine};
 
-/// Takes the bytes as the choices of the generator, and holds the program to the laws.
+/// Uses the bytes as choices of the generator and checks the laws on the program.
 ///
 /// # Panics
 /// If the program breaks a law.

@@ -1,4 +1,4 @@
-//! The borrowed views.
+//! Borrowed views of messages.
 
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{
@@ -6,10 +6,10 @@ use typeloom_onnx::view::{
     NodeView, SparseTensorView, TensorView, TypeKindView, TypeView, ValueInfoView,
 };
 
-/// Walks over everything that the views offer, to any depth.
+/// Visits everything that the views expose, at any depth.
 ///
 /// # Panics
-/// Where an iterator goes on after an error, or an error lies outside the file.
+/// If an iterator continues after an error, or an error is located outside the file.
 pub fn view(bytes: &[u8]) {
     let mut walk = Walk { size: bytes.len(), open: Vec::new() };
     let Some(model) = walk.ok(ModelView::new(bytes)) else { return };
@@ -24,7 +24,7 @@ pub fn view(bytes: &[u8]) {
     }
 }
 
-/// What nests, and therefore waits on a list instead of the stack.
+/// A nested view on the work list, which replaces recursion.
 enum Open<'a> {
     Graph(GraphView<'a>),
     Node(NodeView<'a>),
@@ -148,7 +148,7 @@ impl<'a> Walk<'a> {
         if let Some(header) = self.ok(tensor.header()) {
             self.ok(header.element_count());
         }
-        // Within the limit and without one: what is allocated is bounded by the file, not by what it claims.
+        // With and without a limit: the file size bounds allocations, not the sizes that the file declares.
         for limit in [100, usize::MAX] {
             self.ok(tensor.int_values(limit));
             self.ok(tensor.float_values(limit));

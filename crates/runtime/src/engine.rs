@@ -1,20 +1,24 @@
-//! External engines as backends: they run whole graphs, and are checked against the solved types.
+//! External engines as backends: they run whole graphs, and their results are checked against the solved
+//! types.
 //!
-//! An [`Engine`] loads a model and runs it. Most engines deviate from ONNX's types: they promote, narrow or lack some of them,
-//! ignore domains, or compute an operator differently. So a graph is checked in three steps:
+//! An [`Engine`] loads a model and runs it. Most engines deviate from ONNX's types: they promote, narrow or
+//! lack some of them, ignore domains, or compute an operator differently. A graph is therefore checked in
+//! three steps:
 //!
-//! 1. Each node is compared with the known limits of the engine: its element types ([`Engine::dtypes`]) and its objections to
-//!    operators on their solved types ([`Engine::objection`]).
-//! 2. The engine loads the model, and the types that it reports ([`Loaded::types`]) are compared with the solved types.
+//! 1. Each node is compared with the known limits of the engine: its element types ([`Engine::dtypes`]) and
+//!   its objections to operators on their solved types ([`Engine::objection`]).
+//! 2. The engine loads the model. The types that it reports ([`Loaded::types`]) are compared with the solved
+//!   types.
 //! 3. Every input and every result of a run is compared with its solved type.
 //!
-//! A failed step is an [`EngineError`](error::EngineError) that names the operator and its types; an engine does not run a graph
-//! that fails in the first two steps.
+//! A failed step is an [`EngineError`](error::EngineError) that names the operator and its types; an engine
+//! does not run a graph that fails in the first two steps.
 //!
-//! [`EngineSession`](session::EngineSession) corresponds to the [`Session`](crate::session::Session) of the embedded backend.
-//! [`Hosted`](executor::Hosted) implements the graph half of the backend contract by an engine.
+//! [`EngineSession`](session::EngineSession) corresponds to the [`Session`](crate::session::Session) of the
+//! embedded backend. [`Hosted`](executor::Hosted) implements the graph half of the backend contract by an
+//! engine.
 //!
-//! The engines themselves are in workspaces of their own, because their dependencies take minutes to compile.
+//! The engines are in separate workspaces because their dependencies take minutes to compile.
 
 use typeloom_onnx::messages::{ModelProto, NodeProto};
 use typeloom_types::any_tensor::AnyTensor;

@@ -1,7 +1,7 @@
 //! Execution of plans.
 //!
-//! Steps run one after the other. The last reader of a value takes it, and can reuse its memory. Memory that no value owns any
-//! more is kept for the values to come.
+//! Steps run one after the other. The last reader of a value takes it and can reuse its memory. Memory of
+//! dropped values is kept for later values.
 
 use std::any::Any;
 use std::cell::Cell;

@@ -110,7 +110,7 @@ pub(crate) struct Optimized {
 impl Optimized {
     /// Returns the register file at the start of a run.
     pub(crate) fn initial_values(&self) -> Vec<Option<Datum>> {
-        // A poisoned lock guards nothing but spare memory.
+        // A poisoned lock is harmless: it guards spare memory only.
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_else(|| {
             let registers = &self.schedule.registers;
@@ -126,7 +126,7 @@ impl Optimized {
 
     /// Keeps the register file of a successful run for the next one.
     pub(crate) fn keep(&self, mut values: Vec<Option<Datum>>) {
-        // Inputs that no step reads are still there.
+        // Clears inputs that no step read.
         values.iter_mut().skip(self.constants.len()).for_each(|register| *register = None);
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(values);
     }

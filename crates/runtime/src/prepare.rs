@@ -1,10 +1,11 @@
-//! Preparation: graphs to plans.
+//! Preparation: converts graphs to plans.
 //!
-//! Names become slots, attributes and initializers become values, nodes become actions, and lifetimes are computed. A name that
-//! a nested graph does not define is resolved in the graphs around it; each graph on the way down gets a slot that captures it.
-//! The compiler has resolved the nodes of a module: [`module_nodes`] reads its metadata. Nothing is solved or chosen here.
+//! Names become slots, attributes and initializers become values, nodes become actions, and lifetimes are
+//! computed. A name that a nested graph does not define is resolved in the enclosing graphs; each graph in
+//! between gets a slot that captures the value. [`module_nodes`] reads the compiler's resolution of module
+//! nodes from their metadata. This module neither solves types nor selects implementations.
 //!
-//! Nodes that repeat share attributes, types and component methods, so that a run of a long chain stays in the cache.
+//! Equal nodes share attributes, types and component methods to keep the working set of long chains small.
 //!
 //! **Invariant:** recursion is over nested graphs and functions, at most [`MAX_DEPTH`] deep.
 

@@ -1,8 +1,8 @@
-//! Nodes as calls of the thirty primitives.
+//! Decoding of nodes as calls of the thirty primitives.
 //!
-//! A node is read once, when it is prepared: which primitive it is, and what its attributes say. What ONNX passes as
-//! tensors and the contract as numbers (axes, a shape, the bounds of a slice) is read when the node runs. Forms of an operator
-//! that the primitive does not have (`allowzero`, a cast that does not saturate) are no primitive here, and run as graphs.
+//! Preparation decodes the primitive and its attributes once. Operands that ONNX passes as tensors and the
+//! contract as numbers (axes, a shape, the bounds of a slice) are read when the node runs. Operator forms
+//! outside of the primitive (`allowzero`, a non-saturating cast) are not decoded and run as graphs.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::convert::{FromDatum, IntoDatum};
 use crate::error::ComponentError;
 use crate::operator;
 
-/// A primitive of two operands.
+/// A binary primitive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Binary {
     Add,
@@ -31,7 +31,7 @@ pub(crate) enum Binary {
     Less,
 }
 
-/// A primitive of one operand.
+/// A unary primitive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unary {
     Neg,
@@ -70,14 +70,14 @@ pub(crate) enum Primitive {
     Gather { axis: i64 },
 }
 
-/// What a primitive gives.
+/// Results of a primitive.
 pub(crate) enum Outputs<T> {
     One(T),
     Parts(Vec<T>),
 }
 
 impl<T> Outputs<T> {
-    /// Each result as something else, told which it is.
+    /// Maps each result with its index.
     pub(crate) fn each<U>(self, each: impl Fn(usize, T) -> U) -> SmallVec<[U; 1]> {
         match self {
             Self::One(one) => SmallVec::from_buf([each(0, one)]),
@@ -86,18 +86,18 @@ impl<T> Outputs<T> {
     }
 }
 
-/// What a primitive is given.
+/// Operands of a primitive.
 pub(crate) trait Operands<T: ToOwned + ?Sized> {
-    /// How many inputs are listed.
+    /// Number of inputs of the node, including absent ones.
     fn count(&self) -> usize;
 
-    /// An input as the backend stores it.
+    /// An input in the storage type of the backend.
     fn tensor(&self, index: usize) -> Result<Cow<'_, T>, ComponentError>;
 
-    /// An input as whole numbers; nothing where it is left out.
+    /// An input as integers; `None` if absent.
     fn ints(&self, index: usize) -> Result<Option<Vec<i64>>, ComponentError>;
 
-    /// The shape of an input, where it is known.
+    /// The shape of an input, if known.
     fn shape(&self, index: usize) -> Option<Vec<usize>>;
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn ints(tensor: &AnyTensor, index: usize) -> Result<Vec<i64>, Compone
     }
 }
 
-/// A tensor as ONNX's message.
+/// Converts a tensor to an ONNX message.
 pub(crate) fn message(tensor: &AnyTensor) -> TensorProto {
     let dims = tensor.shape().iter().map(|extent| i64::try_from(*extent).unwrap_or(i64::MAX)).collect();
     let data_type = Some(tensor.dtype().onnx_number());
@@ -139,7 +139,7 @@ fn list(node: &NodeProto, name: &str) -> Option<Vec<i64>> {
 }
 
 impl Primitive {
-    /// The primitive that a node calls; nothing where it is another operator, or has a form that the primitive does not.
+    /// Decodes a node; `None` for other operators and for forms that the primitive does not support.
     pub(crate) fn of(node: &NodeProto) -> Option<Self> {
         if !matches!(node.domain(), "" | "ai.onnx") {
             return None;
@@ -200,7 +200,7 @@ impl Primitive {
         }
     }
 
-    /// Calls the primitive. `outputs` is how many results the node lists.
+    /// Calls the primitive. `outputs` is the number of outputs of the node.
     pub(crate) fn call<B: Backend<Tensor: FromDatum + IntoDatum>>(
         &self,
         backend: &B,
@@ -306,7 +306,7 @@ fn unknown(what: &str) -> ComponentError {
     ComponentError::Inconsistent(format!("{what} of input 0 is not known to what the component stores"))
 }
 
-/// The value of a `Constant` node, whichever attribute says it.
+/// The value of a `Constant` node, from any of its attributes.
 fn constant(node: &NodeProto) -> Option<TensorProto> {
     if let Some(value) = attribute(node, "value").and_then(|attribute| attribute.t.as_deref()) {
         return Some(value.clone());
@@ -316,7 +316,7 @@ fn constant(node: &NodeProto) -> Option<TensorProto> {
     value.as_tensor().map(message)
 }
 
-/// The sizes of parts of equal size, the last of which can be smaller.
+/// The sizes of `parts` equal parts, the last of which can be smaller.
 fn even(shape: &[usize], axis: i64, parts: usize) -> Result<Vec<i64>, ComponentError> {
     let rank = i64::try_from(shape.len()).unwrap_or(0);
     let extent = usize::try_from(if axis < 0 { axis + rank } else { axis }).ok().and_then(|at| shape.get(at));

@@ -1,11 +1,12 @@
-//! ONNX Runtime as an engine: typed ONNX models run on it as far as it keeps their types.
+//! Adapter that runs typed ONNX models on ONNX Runtime, as far as the engine preserves their types.
 //!
-//! ONNX Runtime is a shared library, which is loaded when an [`Ort`] is made: nothing of it is linked. The wheel
-//! `onnxruntime` of PyPI holds one (`onnxruntime/capi/libonnxruntime.so.*`), and so do its own releases. It loads a model once for all
-//! extents, and says at once where it has no kernel for an operator on some types.
+//! [`Ort::load`] loads ONNX Runtime at run time as a shared library; nothing is linked. The wheel
+//! `onnxruntime` of PyPI contains the library (`onnxruntime/capi/libonnxruntime.so.*`), as do the releases of
+//! ONNX Runtime. A model is loaded once for all extents. Loading fails if an operator lacks a kernel for its
+//! element types.
 //!
-//! The runs of one session take turns: the safe interface to the library asks for that. Each of them uses as many threads
-//! as the library likes, so little is lost.
+//! Runs of one session are serialised because the safe interface of the library requires exclusive access.
+//! Each run is multi-threaded, so the loss is small.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -46,28 +47,28 @@ use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-/// The engine.
+/// The ONNX Runtime engine.
 pub struct Ort {
     environment: Environment,
     threads: Option<usize>,
 }
 
-/// The library allows a process one environment.
+/// The library permits one environment per process.
 static ENVIRONMENT: Mutex<Option<Environment>> = Mutex::new(None);
 
-/// Why the shared library could not be loaded.
+/// Error of loading the shared library.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadLibraryError {
-    /// It is not there, or too old.
+    /// The library is missing or too old.
     #[error(transparent)]
     Library(#[from] ort::LoadDynamicError),
-    /// It could not be set up.
+    /// The initialisation failed.
     #[error(transparent)]
     Environment(#[from] ort::Error),
 }
 
 impl Ort {
-    /// Loads the shared library. A process can load one: a further call has the first one again.
+    /// Loads the shared library. A process loads it once; later calls return the first library.
     ///
     /// # Errors
     /// [`LoadLibraryError`].
@@ -77,7 +78,7 @@ impl Ort {
             return Ok(Self::of(environment.clone()));
         }
         let environment = ort::init_from(library)?.with_name("typeloom").build()?;
-        // What goes wrong is in the errors; the library would write it to the terminal as well.
+        // Errors already contain the messages; the library would also print them to the terminal.
         environment.set_log_level(LogLevel::Fatal);
         *only = Some(environment.clone());
         Ok(Self::of(environment))
@@ -87,7 +88,7 @@ impl Ort {
         Self { environment, threads: None }
     }
 
-    /// The same with so many threads for one run, where the library would take as many as there are cores.
+    /// Sets the number of threads per run. The default is the number of cores.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads: Some(threads), ..self }
@@ -151,10 +152,10 @@ struct Running {
 impl Program for Running {
     fn run(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, String> {
         let given = inputs.iter().map(tensor::to_ort).collect::<Result<Vec<SessionInputValue<'_>>, _>>()?;
-        // A run that panicked leaves the library's session as it was.
+        // A panic does not affect the state of the library's session.
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        // The binding panics where the library computes no value for an output. That happens: its optimiser removes some branches
-        // of `If` together with what their outputs read.
+        // The binding panics if the library computes no value for an output. Its optimiser can cause this by
+        // removing branches of `If` together with values that their outputs read.
         let run = AssertUnwindSafe(|| match session.run(&given[..]) {
             Ok(results) => results.into_iter().map(|(_, value)| tensor::from_ort(value)).collect(),
             Err(error) => Err(error.to_string()),

@@ -1,4 +1,4 @@
-//! `typeloom run --backend ort`: what `typeloom` starts for this backend.
+//! Executable that `typeloom run --backend ort` starts.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,13 +8,13 @@ use anyhow::Context as _;
 use typeloom_ort::Ort;
 use typeloom_runtime::engine::Engine;
 
-/// Where the shared library is if the arguments do not say.
+/// Environment variable with the path of the shared library, used without a path argument.
 const VARIABLE: &str = "ORT_DYLIB_PATH";
 
 fn main() -> ExitCode {
     typeloom_cli::engine::command("ort", |library| {
         let from_variable = || std::env::var_os(VARIABLE).filter(|it| !it.is_empty()).map(PathBuf::from);
-        // The name alone leaves it to the system to find the library.
+        // A bare file name lets the system search for the library.
         let by_name = || {
             let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
             PathBuf::from(format!("{prefix}onnxruntime{suffix}"))

@@ -1,11 +1,11 @@
-//! What is known of ONNX Runtime 1.31 that its own messages do not say: operators that it would take and compute as something else.
-//! Each line comes from a recorded case, or from a graph of the tests on which it and the embedded backend differ.
+//! Operators that ONNX Runtime 1.31 accepts but computes incorrectly. Each entry comes from a recorded case
+//! or from a test graph on which it and the embedded backend differ.
 
 use typeloom_runtime::engine::Offer;
 use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_types::dtype::Dtype;
 
-/// Why a node is not offered.
+/// Reason for not offering a node to ONNX Runtime.
 pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
     if !matches!(offer.node.domain(), "" | "ai.onnx") {
         return None;
@@ -57,7 +57,7 @@ pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
     Some(why.to_owned())
 }
 
-/// Whether it chooses its pads, in a way in which it is known to err.
+/// Whether the node uses automatic padding in a form that ONNX Runtime computes incorrectly.
 fn pads_itself(offer: &Offer<'_>) -> bool {
     let by_itself = matches!(offer.text("auto_pad"), Some("SAME_UPPER" | "SAME_LOWER"));
     let leaps = offer.ints("strides").is_some_and(|strides| strides.iter().any(|stride| *stride > 2));
@@ -72,7 +72,7 @@ fn is_ascending(axes: &[i64]) -> bool {
     axes.first().is_none_or(|first| *first >= 0) && axes.is_sorted()
 }
 
-/// Whether the input is known to have no elements.
+/// Whether the input may have no elements.
 fn may_be_empty(offer: &Offer<'_>) -> bool {
     let Some(Some(ValueType { shape: Some(shape), .. })) = offer.inputs.first() else { return false };
     shape.contains(&Dim::Fixed(0))

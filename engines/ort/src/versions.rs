@@ -1,18 +1,19 @@
-//! Models of newer versions than the library knows, in the newest that it does.
+//! Conversion of models with newer versions than the library supports.
 //!
-//! The library refuses a model by the numbers at its head, whatever is in it. Most operators are the same in the newest versions
-//! of ONNX as in those before, so the numbers are lowered where that changes the meaning of no node. The types were solved for the model as it is.
+//! The library rejects a model by its format and operator set versions alone. Most operators are unchanged in
+//! the newest versions of ONNX, so the version numbers are lowered if this preserves the meaning of all
+//! nodes. Types are solved for the original model.
 
 use typeloom::ModelProto;
 use typeloom_ops::table::{Found, Table};
 
-/// The newest version of the format that the library reads. Later ones only add element types, which are not offered.
+/// Newest supported version of the format. Later versions only add element types, which are not offered.
 const IR: i64 = 13;
 
-/// The newest version of ONNX's operators that the library knows.
+/// Newest supported version of ONNX's operator set.
 const OPSET: i64 = 26;
 
-/// The model with lower numbers, where it needs them.
+/// The model with lowered version numbers; `None` if no change is needed or possible.
 pub(crate) fn lowered(model: &ModelProto) -> Option<ModelProto> {
     let import = model.opset_import.iter().position(|it| matches!(it.domain(), "" | "ai.onnx"));
     let version = import.map_or(0, |at| model.opset_import[at].version());
@@ -28,7 +29,7 @@ pub(crate) fn lowered(model: &ModelProto) -> Option<ModelProto> {
     Some(lowered)
 }
 
-/// Whether every operator of ONNX means the same in the newest version that the library knows.
+/// Whether every ONNX operator of the model is unchanged since the newest supported version.
 fn is_the_same(model: &ModelProto, version: i64) -> bool {
     let table = Table::get();
     let since = |op: &str, version: i64| match table.at("", op, version) {

@@ -1,4 +1,4 @@
-//! Recorded cases, graphs and whole models on ONNX Runtime: what it takes it computes as ONNX says.
+//! Recorded cases, graphs and whole models on ONNX Runtime.
 
 #![expect(clippy::print_stdout, reason = "the tables are for people")]
 
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use typeloom_ort::Ort;
 use typeloom_runtime::engine::Engine;
 
-/// The least share of cases that must be reproduced, in percent.
+/// Minimum percentage of cases to reproduce.
 const FLOOR: f64 = 72.0;
 
 fn main() -> ExitCode {

@@ -1,5 +1,5 @@
-//! ONNX Runtime 1.31 computes no value for an output of an `If` that its optimiser inlines into a branch of another one.
-//! The run is an error then, not a panic.
+//! ONNX Runtime 1.31 computes no value for an output of an `If` that its optimiser inlines into a branch of
+//! another `If`. The run must return an error and not panic.
 
 use std::path::PathBuf;
 

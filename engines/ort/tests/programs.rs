@@ -1,7 +1,7 @@
-//! Random programs on ONNX Runtime: the values that it computes have the types that typeloom reports.
+//! Random programs on ONNX Runtime: computed values have the types that typeloom reports.
 //!
-//! `TYPELOOM_SEED` repeats a run. Without `ORT_DYLIB_PATH` the test does nothing, unless `CI` is set. Programs run in a process of
-//! their own: some end the process that runs ONNX Runtime 1.31, or do not end. They are left out.
+//! `TYPELOOM_SEED` repeats a run. Without `ORT_DYLIB_PATH` the test is skipped, unless `CI` is set. Programs
+//! run in a separate process because some crash or hang ONNX Runtime 1.31; these are skipped.
 
 #![expect(clippy::print_stdout, reason = "a failing run shows its seed")]
 
@@ -26,10 +26,10 @@ use typeloom_solver::model::Options;
 use typeloom_types::any_tensor::AnyTensor;
 use worker::{SERVE, Verdict, Worker, serve};
 
-/// How many programs a run has.
+/// Number of programs per run.
 const PROGRAMS: u64 = 60;
 
-/// After what time a program is given up. It takes some milliseconds.
+/// Time limit of a program, which normally takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(20);
 
 fn seed() -> u64 {
@@ -40,7 +40,8 @@ fn seed() -> u64 {
     now.expect("the clock is past 1970").as_secs() % 1_000_000_000 * 1000
 }
 
-/// The model with all tensors of the main graph as outputs, and their names. Sequences and optionals stay inside.
+/// The model with all tensors of the main graph as outputs, and their names. Sequences and optionals are not
+/// exposed.
 fn exposed(case: &Case) -> (ModelProto, Vec<u8>, Vec<String>) {
     let mut tensors = HashSet::new();
     let inputs = case.worlds[0].inputs.clone();
@@ -69,14 +70,14 @@ fn tensors(values: &[Value]) -> Option<Vec<AnyTensor>> {
     values.iter().map(|value| value.as_tensor().cloned()).collect()
 }
 
-/// What a program has that ONNX Runtime 1.31 computes otherwise than ONNX defines it.
+/// Features of a program for which ONNX Runtime 1.31 deviates from the ONNX specification.
 #[derive(Default)]
 struct Deviations {
-    /// It reduces tensors. Those without elements are returned as they are; by the definition, the other axes stay.
+    /// Reductions. ONNX Runtime returns empty tensors unchanged; the specification removes the reduced axes.
     reduces: bool,
-    /// It has constants without elements.
+    /// Constants without elements.
     has_empty: bool,
-    /// The body of a `Scan` returns one of its inputs, which is then undefined after the `Scan`.
+    /// A `Scan` body that returns one of its inputs, which is then undefined after the `Scan`.
     passes_through: bool,
 }
 
@@ -109,7 +110,8 @@ fn judge(engine: &Ort, seed: u64) -> Verdict {
         return unasked("typeloom rejects it, or ONNX Runtime deviates from ONNX");
     }
     let (model, bytes, names) = exposed(&case);
-    // What the engine does not load or run says nothing about types: it has fewer kernels and further limits.
+    // A rejected model or failed run does not concern types: the engine has fewer kernels and additional
+    // limits.
     let program = match engine.load(&model) {
         Ok(program) => program,
         Err(error) => return Verdict::Refused(error),
@@ -117,7 +119,8 @@ fn judge(engine: &Ort, seed: u64) -> Verdict {
     let mut checked = typeloom_ops::check::check(&bytes, &Options::default()).expect("it was checked before");
     let mut compared = 0;
     for world in &case.worlds {
-        // Where an operator is undefined, ONNX Runtime may compute something: a window that is larger than its input.
+        // ONNX Runtime may return a value where an operator is undefined, such as for a window larger than
+        // its input.
         let mut has_empty = has_empty;
         let mut visit = |_: &str, value: &Value| {
             has_empty |= value.as_tensor().is_some_and(AnyTensor::is_empty);

@@ -1,8 +1,8 @@
-//! The adapter from single primitives to running graphs: a graph is walked, and each node is a call.
+//! Adapter from primitives to graphs: calls one primitive per node.
 //!
-//! The graph may hold nothing but primitives: what is none is lowered by the compiler before, or is an error that names the
-//! node. Numbers that ONNX passes as tensors (axes, a shape) are read back from the backend's own tensors, which is why
-//! those have to be [`Carried`].
+//! The graph must contain primitives only. The compiler lowers other operators beforehand; a remaining one is
+//! an error that names the node. Operands that ONNX passes as tensors (axes, a shape) are read from the
+//! backend's tensors, which therefore convert to run-time values.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,49 +19,46 @@ use crate::error::ComponentError;
 use crate::prepare::with_attributes;
 use crate::primitive::{Operands, Primitive, ints};
 
-/// A backend out of something that computes the primitives.
+/// A backend built from an implementation of the primitives.
 ///
-/// Extension operators that the type declares are methods of nobody, so that a graph with one is an error; a type that has
-/// some implements [`Backend`] itself.
+/// Extension operators that the type declares have no method, so a graph with one is an error. A type with
+/// extension operators implements [`Backend`] itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByPrimitives<P>(pub P);
 
-/// Why a walk over a graph gave no result.
+/// Error of running a graph.
 #[derive(Debug, thiserror::Error)]
 pub enum WalkError<E: Error + 'static> {
     /// A primitive failed.
     #[error(transparent)]
     Primitive(E),
-    /// A primitive of a graph failed, or was given something that it does not take.
+    /// A primitive of a graph failed or rejected an operand.
     #[error("`{op}`, which makes `{value}`: {fault}")]
     Node {
         op: String,
-        /// What it makes.
+        /// Output of the node.
         value: String,
-        /// In which way.
         fault: ComponentError,
     },
-    /// An operator that is no primitive.
+    /// An operator that is not a primitive.
     #[error("`{op}`, which makes `{value}`, is no primitive")]
     NoPrimitive {
         op: String,
-        /// What it makes.
+        /// Output of the node.
         value: String,
     },
-    /// A value that nothing makes.
+    /// A value without a definition.
     #[error("nothing makes `{0}`")]
     NoValue(String),
-    /// More or fewer tensors than the graph has inputs.
+    /// The number of tensors differs from the number of inputs.
     #[error("the graph has {expected} inputs, not {given}")]
     InputCount {
-        /// How many inputs the graph lists.
         expected: usize,
-        /// How many tensors were given.
         given: usize,
     },
 }
 
-/// The inputs of a node while a graph is walked.
+/// The inputs of a node during the execution of a graph.
 struct Given<'v, T>(Vec<Option<&'v T>>);
 
 impl<T: FromDatum + IntoDatum + Clone> Operands<T> for Given<'_, T> {

@@ -1,7 +1,7 @@
 //! Primitives of the embedded backend: calls of kernels with the semantics of operator set 18.
 //!
-//! The kernels are looked up once. Their inputs are clones of the tensors, which share the elements, in a buffer that each
-//! thread keeps.
+//! The kernels are looked up once. Inputs are clones that share the elements; they are collected in a
+//! thread-local buffer.
 
 use std::cell::Cell;
 use std::sync::LazyLock;
@@ -56,7 +56,7 @@ fn tensor(tensor: &AnyTensor) -> Option<Value> {
 }
 
 thread_local! {
-    /// Room for the inputs of the next kernel on this thread.
+    /// Buffer for the inputs of the next kernel on this thread.
     static ROOM: Cell<Vec<Option<Value>>> = const { Cell::new(Vec::new()) };
 }
 
@@ -70,7 +70,7 @@ fn run(
     inputs.extend(given);
     let mut call = Call { version: VERSION, attributes, inputs, outputs };
     let results = kernel.run_in(&mut call);
-    // A kernel that panics takes the room with it, and the next gets another.
+    // A panicking kernel drops the buffer; the next call allocates a new one.
     ROOM.set(call.inputs);
     Ok(results?)
 }

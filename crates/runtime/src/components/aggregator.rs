@@ -1,4 +1,4 @@
-//! Aggregators, and how what is said of a contribution is read from bytes.
+//! Aggregators and the decoding of contribution metadata.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use super::{AnyComponent, Args, ComponentError, Locked, Method, Results, method,
 use crate::convert::{FromDatum, IntoDatum};
 use typeloom_contracts::datum::Datum;
 
-/// Metadata of contributions that is read from the bytes that come with them. Numbers are little-endian.
+/// Metadata of a contribution, decoded from the bytes sent with it. Numbers are little-endian.
 pub trait FromMetadata: Sized {
-    /// The metadata of a contribution; `None` where no bytes came with it.
+    /// Decodes the metadata; `bytes` is `None` if the contribution has none.
     ///
     /// # Errors
-    /// Why the bytes are no such metadata.
+    /// The reason why the bytes are invalid.
     fn from_metadata(bytes: Option<&[u8]>) -> Result<Self, String>;
 }
 
@@ -101,7 +101,7 @@ impl<A: Aggregator<Element: FromDatum + IntoDatum>> AggregatorAdapter<A> {
     }
 }
 
-/// A peer as text: as it is where it is text, else in hexadecimal.
+/// A peer as text: UTF-8 unchanged, other bytes in hexadecimal.
 fn text(peer: &PeerId) -> String {
     match std::str::from_utf8(&peer.0) {
         Ok(text) if !text.chars().any(char::is_control) => text.to_owned(),

@@ -1,4 +1,4 @@
-//! Backends. A primitive is a call of its method; what else a node asks for is handed over as a graph of that node.
+//! Backends. A primitive calls the corresponding method; every other node becomes a graph of one node.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ fn input_name(at: usize) -> String {
     format!("in{at}")
 }
 
-/// A graph of one node, with names of its own for what the node reads and makes.
+/// A graph of one node with new names for its inputs and outputs.
 fn graph_of(node: &NodeProto) -> GraphProto {
     let mut node = node.clone();
     node.metadata_props.clear();
@@ -60,7 +60,7 @@ fn graph_of(node: &NodeProto) -> GraphProto {
     }
     let mut output = Vec::with_capacity(node.output.len());
     for (at, name) in node.output.iter_mut().enumerate() {
-        // One that nobody reads is made all the same: outputs are counted.
+        // Unread outputs get names as well, because results are matched by position.
         *name = format!("out{at}");
         output.push(ValueInfoProto { name: Some(name.clone()), ..ValueInfoProto::default() });
     }
@@ -79,7 +79,8 @@ impl<B: Backend<Tensor: FromDatum + IntoDatum + Clone>> BackendAdapter<B> {
                     graph.input.push(ValueInfoProto { name, ..ValueInfoProto::default() });
                     inputs.push((*convert).clone());
                 }
-                // What the backend does not store (a shape, axes, an index) is part of the graph.
+                // Operands that the backend does not store (a shape, axes, an index) become part of the
+                // graph.
                 (None, Some(tensor)) => {
                     let mut constant = message(tensor);
                     constant.name = name;

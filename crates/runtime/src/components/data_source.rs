@@ -1,4 +1,4 @@
-//! Data sources. A source at its end is an error of the node that asks; `Reset` starts again.
+//! Data sources. Reading an exhausted source is an error of the node; `Reset` restarts the source.
 
 use std::sync::Arc;
 

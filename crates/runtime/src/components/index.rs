@@ -1,5 +1,5 @@
-//! Indices. `Add` takes as many vectors as ids, along the first axis; `Search` takes one query, or several along the first
-//! axis, for which it gives a row of results each.
+//! Indices. `Add` takes one vector per id, stacked along the first axis. `Search` takes one query, or several
+//! stacked along the first axis, and returns a row of results per query.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl<I: Index<Vector: FromDatum>> IndexAdapter<I> {
         let ids = args.ids(0)?;
         let vectors = args.datum(1)?;
         let rows = match vectors.as_tensor() {
-            // One id and a vector without an axis of vectors in front.
+            // A single id with a vector that has no batch axis.
             Some(tensor) if tensor.rank() <= 1 && ids.len() == 1 => vec![vectors.clone()],
             Some(tensor) => split(tensor)?,
             None => vec![vectors.clone()],

@@ -1,4 +1,4 @@
-//! Models: predictions are made by several threads at once, changes of the parameters alone.
+//! Models: predictions run concurrently; parameter updates are exclusive.
 
 use std::sync::Arc;
 

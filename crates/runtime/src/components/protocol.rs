@@ -1,4 +1,4 @@
-//! Protocols: operators of somebody else's, run by whoever brings them.
+//! Protocols: components with user-defined operators.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -9,18 +9,17 @@ use typeloom_onnx::messages::{AttributeProto, NodeProto};
 use super::{AnyComponent, ComponentError, Locked, Method, Results, method};
 use typeloom_contracts::datum::Datum;
 
-/// A protocol that can be run.
+/// An executable protocol.
 ///
-/// Its operators are declared by [`Protocol`]; here they are computed. What a call gives is held to the types that the
-/// compiler proved for the node.
+/// [`Protocol`] declares the operators; this trait computes them. Results are checked against the types that
+/// the compiler proved for the node.
 pub trait RunProtocol: Protocol {
-    /// What can go wrong.
     type Error: Error + Send + Sync + 'static;
 
-    /// Runs an operator: `None` stands for an input that is left out.
+    /// Runs an operator; `None` is an absent optional input.
     ///
     /// # Errors
-    /// What the protocol cannot do.
+    /// Errors of the protocol.
     fn call(
         &mut self,
         operator: &str,

@@ -15,8 +15,8 @@ pub(super) fn is_fixed(ty: &ValueType) -> bool {
     ty.is_tensor() && ty.shape.as_deref().is_some_and(|shape| shape.iter().all(|dim| dim.fixed().is_some()))
 }
 
-/// Replaces the symbols in all types of a graph and of its nested graphs. A dim without a value becomes unknown: an engine
-/// that loads for fixed extents would treat its symbol as one of its own.
+/// Replaces the symbols in all types of a graph and of its nested graphs. A dim without a value becomes
+/// unknown: an engine that loads for fixed extents would treat its symbol as free.
 pub(super) fn fix(graph: &mut GraphProto, symbols: &SymbolBindings, depth: usize) -> Result<(), EngineError> {
     if depth > MAX_DEPTH {
         return Err(EngineError::TooDeep { limit: MAX_DEPTH });

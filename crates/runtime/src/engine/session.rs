@@ -328,7 +328,7 @@ fn observe(graph: &mut GraphProto, nodes: &Nodes, observed: &mut Vec<Port>) {
     graph.output.extend(extra);
 }
 
-/// Whether two tensor types have a value in common, as far as their numbers tell.
+/// Whether two tensor types have a common value, as far as their constant dims determine it.
 fn agree(found: &ValueType, expected: &ValueType) -> bool {
     if !found.is_tensor() || !expected.is_tensor() {
         return true;

@@ -51,7 +51,7 @@ pub(super) fn stack(slices: Vec<Datum>, slice_type: &ValueType) -> Result<Datum,
     operator::run("ConcatFromSequence", &attributes, vec![Datum::Sequence(slices)])
 }
 
-/// `Loop`: loop-carried values can be of any type; the values that are collected from the iterations are tensors.
+/// `Loop`: state values can be of any type; the values collected from the iterations are tensors.
 pub(super) fn run_loop(
     run: &Run<'_>,
     frame: &Frame<'_>,

@@ -1,7 +1,7 @@
 //! One run of a part.
 //!
-//! A value that depends on messages is stored with its *context*: the peer of each class that it depends on. A step runs once
-//! per context of its own, and reads the values that agree with it.
+//! A value that depends on messages is stored with its *context*: the peer of each class that it depends on.
+//! A step runs once per context and reads the values with compatible contexts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -376,7 +376,7 @@ impl<'a> Activation<'a> {
     /// The value or the values of an output.
     pub(super) fn output(&mut self, slot: SlotId) -> Output {
         match self.values.remove(&slot) {
-            // Without messages there is no value.
+            // Without messages the value does not exist.
             None => self.frame.get(slot).cloned().map_or_else(|| Output::Each(Vec::new()), Output::One),
             Some(values) => {
                 let several = |own: Context| {
