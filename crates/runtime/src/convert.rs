@@ -33,11 +33,11 @@ pub trait FromDatum: Storage + ToOwned {
     note = "slices of element types, types that own them, the scalars and `AnyTensor` implement it; for an element type of your own, implement `DatumElement`"
 )]
 pub trait IntoDatum: Storage {
-    /// Whether values have a shape of their own, so that the expected one is ignored.
+    /// Whether values contain their shape, so that the expected one is ignored.
     const KNOWS_SHAPE: bool = false;
 
-    /// Converts to a value. Elements without a shape of their own get the expected one if their number fits, and rank 1
-    /// otherwise.
+    /// Converts to a value. Elements without a shape get the expected shape if it matches their number,
+    /// otherwise rank 1.
     fn to_datum(&self, shape: ExpectedShape<'_>) -> Datum;
 
     /// As [`IntoDatum::to_datum`], but can reuse the memory of the value.
@@ -118,7 +118,7 @@ pub trait DatumElement: ElementStorage + Clone {
     }
 }
 
-/// The shape of `count` elements: the expected one if it fits, else a single axis.
+/// The shape of `count` elements: the expected shape if it matches, otherwise a single axis.
 fn shape(count: usize, extents: ExpectedShape<'_>) -> Vec<usize> {
     let Some(extents) = extents else { return vec![count] };
     let known = extents.iter().flatten().try_fold(1_usize, |product, extent| product.checked_mul(*extent));
@@ -132,7 +132,7 @@ fn shape(count: usize, extents: ExpectedShape<'_>) -> Vec<usize> {
     filled.map_or_else(|| vec![count], |open| extents.iter().map(|extent| extent.unwrap_or(open)).collect())
 }
 
-/// A tensor of the expected shape if it fits, else of rank 1.
+/// A tensor of the expected shape if it matches, otherwise of rank 1.
 pub(crate) fn tensor_of<T: Element>(elements: &[T], extents: ExpectedShape<'_>) -> AnyTensor {
     AnyTensor::from_slice(&shape(elements.len(), extents), elements)
         .unwrap_or_else(|_| AnyTensor::from(elements))

@@ -490,7 +490,7 @@ impl fmt::Debug for MemoryPool {
 impl MemoryPool {
     /// Runs `runs` with a share on this thread.
     pub(crate) fn lend<T>(&self, runs: impl FnOnce(ScratchBuffers) -> (T, ScratchBuffers)) -> T {
-        // A poisoned lock guards nothing but spare memory.
+        // A poisoned lock is harmless: it guards spare memory only.
         let shares = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (store, scratch) = shares().pop().unwrap_or_default();
         let ((result, scratch), store) = memory::with(store, || runs(scratch));

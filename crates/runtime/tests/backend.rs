@@ -1,9 +1,9 @@
 //! The recorded node cases: models with inputs and the outputs of the ONNX reference implementation.
 //!
-//! The cases lie beside the repository or where `TYPELOOM_CONFORMANCE` says. Where they are absent the test says
-//! so and passes, except under `CI=true`. It prints a table by operator and names every failing case;
-//! `TYPELOOM_OPS=Relu,Conv` restricts a run to cases that use these operators. Every run is verified: a value that
-//! contradicts its solved type is never forgiven.
+//! The cases are read from a directory next to the repository or from `TYPELOOM_CONFORMANCE`. If they are
+//! absent, the test prints a note and passes, except under `CI=true`. It prints a table by operator and names
+//! every failing case; `TYPELOOM_OPS=Relu,Conv` restricts a run to cases that use these operators. Every run
+//! is verified: a value that contradicts its solved type fails the test.
 
 #![expect(clippy::print_stdout, reason = "the table is for people")]
 
@@ -24,13 +24,13 @@ use typeloom_runtime::session::{RunOutcome, Session};
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
 
-/// The least share of cases that must be reproduced, in percent.
+/// Minimum percentage of cases to reproduce.
 const FLOOR: f64 = 95.0;
 
-/// Domains that are not part of the bargain.
+/// Domains that are out of scope.
 const OUT_OF_SCOPE: &[&str] = &["ai.onnx.ml", "ai.onnx.preview.training"];
 
-/// Operators whose result is random, so that only its type can be compared.
+/// Operators with a random result, of which only the type is compared.
 const RANDOM: &[&str] =
     &["Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial"];
 
@@ -68,11 +68,11 @@ fn judge(case: &Case, universe: &Arc<Universe>) -> Verdict {
         Ok(inputs) => inputs,
         Err(error) => return Verdict::Refused(error),
     };
-    // As it was written with every value watched, and then in its fast form.
+    // The written schedule with verification of every value, then the optimized one.
     for verify in [Verify::EveryValue, Verify::Inputs] {
         let outcome = match session.run(inputs.clone(), verify) {
             Ok(outcome) => outcome,
-            // What was found to be ill-typed may be caught at its own lies.
+            // Ill-typed models may contradict their declared types.
             Err(error) if is_well_typed && contradicts(&error) => {
                 return Verdict::Contradicted(error.to_string());
             }
@@ -85,7 +85,7 @@ fn judge(case: &Case, universe: &Arc<Universe>) -> Verdict {
     Verdict::Reproduced
 }
 
-/// How outputs differ from those that were recorded, if they do.
+/// Difference between the outputs and the recorded ones.
 fn compared(case: &Case, outcome: &RunOutcome) -> Option<Verdict> {
     let is_random = case.ops().iter().any(|op| RANDOM.contains(op)) || case.is_training_dropout();
     for (at, (name, found)) in outcome.outputs.iter().enumerate() {

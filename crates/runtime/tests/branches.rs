@@ -1,9 +1,9 @@
-//! No inferred type of a value inside or after control flow is contradicted by a run, in any branch and for any number of
-//! iterations; and what is rejected fails somewhere.
+//! Soundness of inferred types with control flow: no run contradicts an inferred type, in any branch and for
+//! any number of iterations, and every rejected program fails in at least one run.
 //!
-//! Programs are made from a seed: element-wise and structural operators, branches on inputs and on extents, loops whose
-//! state grows, shrinks or changes rank. Each is run at several bindings of its symbols, for all conditions and several trip
-//! counts, with every value compared with its inferred type.
+//! Programs are generated from a seed: element-wise and structural operators, branches on inputs and on
+//! extents, loops whose state grows, shrinks or changes rank. Each runs at several bindings of its symbols,
+//! for all conditions and several trip counts, with every value compared with its inferred type.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ use typeloom_types::any_tensor::AnyTensor;
 const SEED: u64 = 0x14_2026;
 const PROGRAMS: usize = 200;
 
-/// Numbers of a linear congruential generator (Knuth's MMIX).
+/// Linear congruential generator (Knuth's MMIX).
 struct Random(u64);
 
 impl Random {
@@ -32,7 +32,7 @@ impl Random {
     }
 }
 
-/// A program that is being written.
+/// A program during its generation.
 struct Program {
     random: Random,
     next: usize,
@@ -45,12 +45,12 @@ impl Program {
     }
 
     fn pick(&mut self, pool: &[String]) -> String {
-        // Recent values more often, so that programs are deep.
+        // Prefers recent values, for deep programs.
         let from = if self.random.below(3) == 0 { 0 } else { pool.len().saturating_sub(3) };
         pool[from + self.random.below(pool.len() - from)].clone()
     }
 
-    /// One node, or a few; gives the value that they make.
+    /// Adds one or more nodes and returns the name of their result.
     fn node(&mut self, pool: &[String], depth: usize, text: &mut String) -> String {
         let a = self.pick(pool);
         let b = self.pick(pool);
@@ -224,7 +224,8 @@ fn no_run_contradicts_an_inferred_type_and_what_is_rejected_fails() {
                     runs += 1;
                     if let Err(error) = outcome {
                         failed = true;
-                        // A type holds in the runs that come to an end: what a node needs of its inputs is known before it.
+                        // Types are only guaranteed for runs that succeed: a node's requirements on its
+                        // inputs refine types before it.
                         let ends = || session.run(inputs(n, k, conditions, turns), Verify::Inputs).is_ok();
                         assert!(
                             !(is_ok && is_contradiction(&error) && ends()),

@@ -1,8 +1,8 @@
-//! The recorded node cases once more, as compiled programs: a program without slots gives what a session of the same
-//! model gives, bit for bit, and what the session refuses it refuses as well.
+//! The recorded node cases as compiled programs: a program without slots returns the same bits as a session
+//! of the same model, and fails if the session fails.
 //!
-//! The cases lie beside the repository or where `TYPELOOM_CONFORMANCE` says; where they are absent the test says so and
-//! passes, except under `CI=true`.
+//! The cases are read from a directory next to the repository or from `TYPELOOM_CONFORMANCE`. If they are
+//! absent, the test prints a note and passes, except under `CI=true`.
 
 #![expect(clippy::print_stdout, reason = "skipping is for people to see")]
 
@@ -24,14 +24,14 @@ use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
 
-/// Operators whose result is random.
+/// Operators with a random result.
 const RANDOM: &[&str] =
     &["Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial"];
 
-/// Domains that nothing here runs.
+/// Domains that are out of scope.
 const OUT_OF_SCOPE: &[&str] = &["ai.onnx.ml", "ai.onnx.preview.training"];
 
-/// What a compiled program gives: watched, as it was written, and then in its fast form.
+/// Results of a compiled program, first of its written and then of its optimized schedule.
 fn compiled(case: &Case, inputs: HashMap<String, Value>) -> Result<[Vec<(String, Datum)>; 2], String> {
     let bytes = case.model();
     let compiler = Compiler::new().with_permissive_types();

@@ -1,4 +1,4 @@
-//! The embedded backend against the contract: every primitive by its method, beside what it should give.
+//! The embedded backend against the contract: the method of every primitive and its expected results.
 
 use typeloom_contracts::backend::Backend;
 use typeloom_contracts::backend::by_execution::ByExecution;

@@ -1,4 +1,5 @@
-//! An engine is offered only what it keeps, and held to it. The engine here is the embedded backend with a trick up its sleeve.
+//! Engine sessions: offered nodes and checked results. The test engine is the embedded backend with
+//! deliberate errors.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,19 +23,19 @@ use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-/// What the engine does that it should not.
+/// A deliberate error of the engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Trick {
     None,
-    /// Says of `h` that it is of 64-bit floats.
+    /// Reports `h` as 64-bit floats.
     Promotes,
-    /// Gives another element type than the one it is to give.
+    /// Returns another element type than expected.
     GivesIntegers,
-    /// Gives one output less.
+    /// Returns too few outputs.
     GivesLess,
-    /// Panics in the middle of a run.
+    /// Panics during a run.
     Panics,
-    /// Panics while it loads, and names a node.
+    /// Panics during loading with a message that names a node.
     PanicsWhileLoading,
 }
 
@@ -228,7 +229,7 @@ fn an_engine_is_a_whole_backend() {
     let sum = backend.reduce_sum(&backend.add(&a, &a).expect("it adds"), None, false).expect("it sums");
     assert_eq!(sum, AnyTensor::from_scalar(6.0_f32));
     assert_eq!(loaded.load(Ordering::Relaxed), 2);
-    // The same graph with inputs of the same types is not loaded again.
+    // The same graph with the same input types is not loaded again.
     backend.add(&a, &a).expect("it adds");
     assert_eq!(loaded.load(Ordering::Relaxed), 2);
     let error = backend.add(&a, &AnyTensor::from([1_i64])).expect_err("the types do not fit");

@@ -1,4 +1,5 @@
-//! The fast form of a plan beside the plan as it was written: random graphs of convolutions and what follows them, with fixed seeds.
+//! Equivalence of the optimized and the written schedule: random graphs of convolutions and fusible
+//! operators, with fixed seeds.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -29,7 +30,7 @@ fn stored(name: &str, shape: &[usize], random: &mut Random) -> TensorProto {
     }
 }
 
-/// A chain of convolutions, each with some of what can follow it, and sums with earlier values.
+/// A chain of convolutions, each followed by some fusible operators, and sums with earlier values.
 fn model(random: &mut Random) -> ModelProto {
     let channels = 1 + below(random, 20);
     let mut lines = String::new();
@@ -65,7 +66,7 @@ fn model(random: &mut Random) -> ModelProto {
                 add(&|y, x| format!("{y} = Add({x}, c{layer})"), &mut current);
             }
             2 => {
-                // Of the last axis, not of the channels: no number for each channel.
+                // One number per index of the last axis, not per channel.
                 weights.push(stored(&format!("c{layer}"), &[5], random));
                 add(&|y, x| format!("{y} = Add({x}, c{layer})"), &mut current);
             }
@@ -76,7 +77,7 @@ fn model(random: &mut Random) -> ModelProto {
                 let other = values[below(random, values.len())].clone();
                 add(&|y, x| format!("{y} = Add({other}, {x})"), &mut current);
             }
-            // Another shape, which only the run can tell.
+            // Another shape, known only at run time.
             1 => add(&|y, x| format!("{y} = Add({x}, small)"), &mut current),
             _ => {}
         }
@@ -164,7 +165,7 @@ main (float[N, 2, 4, 4] x, float[A, B, C, D] other) => (float[E, F, G, H] y)
         }
     };
     assert_eq!(failure(&[1, 2, 4, 4], &[1, 3, 4, 4]), Ok(vec![1, 3, 4, 4]));
-    // What broadcasts, though the kernel cannot add it on the way.
+    // An operand that broadcasts but cannot be fused into the kernel.
     assert_eq!(failure(&[1, 2, 4, 4], &[2, 1, 1, 1]), Ok(vec![2, 3, 4, 4]));
     assert_eq!(failure(&[1, 2, 4, 4], &[1, 3, 4, 3]), Err("`Add`, which makes `s`".to_owned()));
 }

@@ -1,8 +1,9 @@
-//! The recorded node cases, written in primitives.
+//! The recorded node cases, lowered to primitives.
 //!
-//! Every case is compiled for a backend that computes the thirty primitives and nothing else, and what comes out is run on the
-//! embedded backend and compared with the recorded outputs. A case that has no form is refused before anything runs; none may be
-//! wrong, and none may be left with another operator. Cases are found as those of the test `backend`.
+//! Every case is compiled for a backend with the thirty primitives only; the result runs on the embedded
+//! backend and is compared with the recorded outputs. A case that cannot be lowered is rejected before the
+//! run. No case may be wrong or contain another operator after the lowering. The test `backend` describes the
+//! location of the cases.
 
 #![expect(clippy::print_stdout, reason = "the table is for people")]
 
@@ -32,12 +33,12 @@ use typeloom_types::dtype::Dtype;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 use whole::Whole;
 
-/// The least number of cases of lowered operators that are reproduced, in percent.
+/// Minimum percentage of cases with lowered operators to reproduce.
 const FLOOR: f64 = 80.0;
 
 macro_rules! backend_of_primitives {
     ($name:ident stores $tensor:ty) => {
-        /// Computes the primitives; never asked to.
+        /// A backend type for compiling only; it is never called.
         struct $name;
 
         impl GraphExecutor for $name {
@@ -99,14 +100,15 @@ fn judge(case: &Case, compiler: &Compiler) -> Verdict {
     Verdict::Reproduced
 }
 
-/// Whether nodes are what is wrong that have no form in primitives.
+/// Whether the error is about nodes that cannot be lowered to primitives.
 fn has_no_form(error: &BuildError) -> bool {
     let errors =
         if let BuildError::Several(errors) = error { &errors[..] } else { std::slice::from_ref(error) };
     errors.iter().all(|error| matches!(error, BuildError::NotDispatchable { .. }))
 }
 
-/// Holds what a model gives in primitives against what it gives as it is; says why it is refused where it is.
+/// Compares the results of a lowered model with those of the original; returns the reason if the lowering is
+/// rejected.
 fn in_primitives(whole: &Whole, model: ModelProto, compiler: &Compiler) -> Result<(), String> {
     let artifact = match compiler.compile(model.clone()) {
         Ok(artifact) => artifact,
@@ -141,15 +143,15 @@ fn the_light_networks_are_primitives_alone() {
     }
 }
 
-/// The models of the repository, and the light networks that are small and take images of any size on small ones: without
-/// optimisation the others take minutes.
+/// The models of the repository, and the light networks that are small and accept any image size, on small
+/// images. The other networks take minutes in a debug build.
 #[test]
 fn models_give_the_same_in_primitives() {
     let compiler = Compiler::new().run_on_backend::<ByExecution<OfAny>>("compute");
     for whole in &whole::list() {
         let model = if whole.is_light { whole.small() } else { Some(whole.model()) };
         let Some(model) = model else { continue };
-        // Positions that are counted while a program runs have no form; where the extents of the inputs are numbers they are constants.
+        // Positions counted at run time cannot be lowered; with fixed input extents they are constants.
         let told = in_primitives(whole, model, &compiler).map(|()| "").or_else(|why| {
             println!("{:<28} refused with symbols: {}", whole.name, why.lines().next().unwrap_or_default());
             in_primitives(whole, whole.fixed(), &compiler).map(|()| ", with numbers for its symbols")
@@ -159,7 +161,7 @@ fn models_give_the_same_in_primitives() {
     }
 }
 
-/// All light networks as they are.
+/// All light networks at their original size.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "without optimisation each network takes minutes")]
 fn light_networks_give_the_same_in_primitives() {
@@ -173,7 +175,7 @@ fn light_networks_give_the_same_in_primitives() {
     }
 }
 
-/// Infinities, zeros, NaN and numbers where differences cancel, through every function of one float.
+/// Infinities, zeros, NaN and numbers with cancellation, through every unary float function.
 #[test]
 fn functions_of_one_float_agree_where_they_are_hard() {
     const FUNCTIONS: &[&str] = &[
@@ -239,7 +241,7 @@ fn functions_of_one_float_agree_where_they_are_hard() {
                 let x = Value::Tensor(AnyTensor::from_slice(&[values.len()], &values).unwrap());
                 session.run([("x".to_owned(), x)].into(), Verify::EveryValue).unwrap().outputs.remove(0).1
             };
-            // The tail of a normal distribution is what two numbers near 1 leave.
+            // The tail of a normal distribution is the difference of two numbers near 1.
             let tolerance = if *function == "Gelu" { (2e-6, 1e-6) } else { (2e-6, 1e-12) };
             let difference = compare::values(&run(&lowered), &run(&plainly), tolerance);
             differences.extend(difference.map(|difference| format!("{function}: {difference}")));
@@ -248,7 +250,7 @@ fn functions_of_one_float_agree_where_they_are_hard() {
     assert_eq!(differences, [""; 0]);
 }
 
-/// A program of one node over the inputs, in primitives.
+/// A lowered program with one node that reads the inputs.
 fn lowered(text: &str) -> Session {
     let compiler = Compiler::new().run_on_backend::<ByExecution<OfAny>>("compute");
     let header = "<ir_version: 10, opset_import: [\"\": 21]>";
@@ -287,7 +289,7 @@ fn sines_of_numbers_that_are_turns_apart_are_no_number() {
     }
 }
 
-/// An operator on the slot that is none of the thirty.
+/// The first operator on the slot that is not a primitive.
 fn other_than_primitive(model: &ModelProto) -> Option<&str> {
     let graph = model.graph.as_ref()?;
     let on_slot = |key: &str| key == "ai.bytesandbrains.slot_id";
@@ -295,7 +297,7 @@ fn other_than_primitive(model: &ModelProto) -> Option<&str> {
     nodes.map(NodeProto::op_type).find(|op| TENSOR_PRIMITIVES.op(op).is_none())
 }
 
-/// How many cases there are of operators that have rules, how many come out as recorded, and which are wrong.
+/// Number of cases whose operators have rules, number of reproduced ones, and the wrong ones.
 fn run(compiler: &Compiler, only_floats: bool) -> Option<(usize, usize, Vec<String>)> {
     let cases = cases::list()?;
     let wanted = std::env::var("TYPELOOM_OPS").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Compiled modules run with their components, one role after the other.
+//! Runs of compiled modules, by contract.
 
 #[path = "modules/backends.rs"]
 mod backends;

@@ -1,5 +1,5 @@
-//! Values that share places: random graphs with branches, loops and functions beside an interpreter that gives every value a name
-//! of its own and keeps it for ever.
+//! Register allocation: random graphs with branches, loops and functions, compared with an interpreter that
+//! stores every value under a unique name and never frees it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,12 +14,12 @@ use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::{RunOutcome, Session};
 use typeloom_types::any_tensor::AnyTensor;
 
-/// Every value has so many elements.
+/// Number of elements of every value.
 const WIDTH: usize = 4;
 
 type Elements = [f32; WIDTH];
 
-/// A node, or a few that are of no use alone.
+/// A node or a small group of nodes.
 enum Node {
     /// `Neg`, `Abs`, `Identity` or `Dropout`.
     One {
@@ -27,13 +27,13 @@ enum Node {
         x: String,
         y: String,
     },
-    /// `Mean`, `Max` or `Min` of some values, of one several times too.
+    /// `Mean`, `Max` or `Min` of some values, possibly repeated.
     Many {
         op: &'static str,
         xs: Vec<String>,
         y: String,
     },
-    /// The second half in front; of the first half there is another name, or none, that nobody reads.
+    /// Swaps the halves of a value. The first half has an additional unread name or none.
     Turned {
         x: String,
         halves: [String; 2],
@@ -45,7 +45,7 @@ enum Node {
         branches: [Block; 2],
         ys: Vec<String>,
     },
-    /// So many turns; one value more is the greatest of what the turns collect.
+    /// A loop with this many iterations. An additional output is the maximum of the collected values.
     Loop {
         turns: usize,
         carried: Vec<String>,
@@ -68,7 +68,7 @@ struct Block {
     outputs: Vec<String>,
 }
 
-/// A graph being made up.
+/// Generator of a graph.
 struct Maker {
     random: Random,
     names: usize,
@@ -90,7 +90,7 @@ impl Maker {
         (0..count).map(|_| self.name()).collect()
     }
 
-    /// A value that was made lately, or any.
+    /// A random visible value, preferably a recent one.
     fn pick(&mut self, visible: &[String]) -> String {
         let recent = if self.below(3) == 0 { visible.len() } else { visible.len().min(3) };
         visible[visible.len() - 1 - self.below(recent)].clone()
@@ -100,7 +100,7 @@ impl Maker {
         (0..count).map(|_| self.pick(visible)).collect()
     }
 
-    /// A block that reads what is visible around it; `depth` bounds what it holds.
+    /// A block that reads visible values of the enclosing blocks; `depth` bounds its nesting.
     fn block(&mut self, around: &[String], inputs: usize, outputs: usize, depth: usize) -> Block {
         let inputs = self.names(inputs);
         let mut visible: Vec<String> = around.iter().chain(&inputs).cloned().collect();
@@ -142,7 +142,7 @@ impl Maker {
             10 => {
                 let (turns, count) = (1 + self.below(3), 1 + self.below(2));
                 let carried = self.picks(count, visible);
-                // What is carried, and one value that is collected.
+                // The loop states, and one collected value.
                 let body = self.block(visible, count, count + 1, depth - 1);
                 let ys = self.names(count);
                 Node::Loop { turns, carried, body, ys, collected: self.name(), most: self.name() }
@@ -159,7 +159,7 @@ impl Maker {
 }
 
 impl Node {
-    /// What others may read.
+    /// Values that other nodes may read.
     fn results(&self) -> Vec<String> {
         match self {
             Self::One { y, .. } | Self::Many { y, .. } | Self::Turned { y, .. } => vec![y.clone()],
@@ -169,7 +169,7 @@ impl Node {
     }
 }
 
-// The interpreter.
+// Interpreter
 
 type Values = BTreeMap<String, Elements>;
 
@@ -242,7 +242,7 @@ impl Interpreter<'_> {
     }
 }
 
-// The model.
+// Model
 
 fn node(op: &str, input: Vec<String>, output: Vec<String>, attribute: Vec<AttributeProto>) -> NodeProto {
     NodeProto { op_type: Some(op.to_owned()), input, output, attribute, ..NodeProto::default() }
@@ -328,7 +328,7 @@ fn floats(values: &Elements) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// Inputs, constants and results of a model, and the model.
+/// A model with its inputs, constants and results.
 struct Case {
     model: ModelProto,
     main: Block,
@@ -341,13 +341,14 @@ fn case(maker: &mut Maker) -> Case {
     maker.functions.clear();
     for _ in 0..maker.below(3) {
         let (inputs, outputs) = (1 + maker.below(2), 1 + maker.below(2));
-        // A function whose body calls those before it. What it makes is its own: a loop in it has no constants to count with.
+        // A function whose body calls the previous functions. It sees no outer values, so it contains no
+        // loop, which would need the constants of the main graph.
         let function = maker.block(&[], inputs, outputs, 0);
         maker.functions.push(function);
     }
     let constants: Vec<String> = maker.names(2);
     let mut main = maker.block(&constants, 2, 1, 3);
-    // What was made early is an output too, and so is what is read on the way, an input and a constant.
+    // The outputs include an early value, an intermediate value, an input and a constant.
     let made: Vec<String> = main.nodes.iter().flat_map(Node::results).collect();
     for _ in 0..maker.below(4) {
         let output = made[maker.below(made.len())].clone();
@@ -399,7 +400,7 @@ fn case(maker: &mut Maker) -> Case {
 }
 
 impl Case {
-    /// Inputs, and what the interpreter makes of them.
+    /// Random inputs and the results of the interpreter.
     fn question(&self, random: &mut Random) -> (HashMap<String, Value>, Vec<Elements>) {
         let given: Vec<Elements> = self
             .main
@@ -483,7 +484,8 @@ fn a_run_that_fails_leaves_nothing_to_the_next() {
         let session = case.session();
         let (inputs, expected) = case.question(&mut maker.random);
         let mut wrong = inputs.clone();
-        // A shape that does not broadcast to the others; where nothing combines it with them the run goes well.
+        // A shape that does not broadcast to the others. The run succeeds if no node combines the input with
+        // another one.
         wrong.insert(case.main.inputs[0].clone(), AnyTensor::from([1.0_f32; 3]).into());
         for _ in 0..2 {
             drop(session.run(wrong.clone(), Verify::Inputs));

@@ -1,4 +1,4 @@
-//! What sessions promise beyond results: errors with names, memory that is not shared by accident, runs side by side.
+//! Guarantees of sessions besides results: errors that name nodes, isolated memory, concurrent runs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -180,7 +180,7 @@ main (float[1] x) => (float[1] y)
     assert_eq!(run(&session, &[("x", x)]).unwrap_err(), error);
 }
 
-/// Calls of functions that call the next one twice, `depth` deep.
+/// Functions that each call the next one twice, `depth` deep.
 fn tree(depth: usize) -> String {
     let mut text = format!("{HEADER}\nmain (float[1] x) => (float[1] y) {{ y = l.f0 (x) }}\n");
     text = text.replacen("opset_import: [", "opset_import: [\"l\": 1, ", 1);
@@ -199,7 +199,7 @@ fn tree(depth: usize) -> String {
 #[test]
 fn a_tree_of_calls_is_stopped_at_its_limit_and_not_before() {
     let x = AnyTensor::from([1.0_f32]);
-    // Ten levels: 2^10 - 1 calls with two steps each but for the leaves, and the step of the model.
+    // Ten levels: 2^10 - 1 calls with two steps each, except for the leaves, and the step of the model.
     let session = session(&tree(10));
     let steps = |steps| session.clone().with_limits(RunLimits { steps, ..RunLimits::default() });
     let taken = (1 << 10) - 2 + (1 << 9) + 1;

@@ -1,4 +1,4 @@
-//! Where the cases are and what is in their files.
+//! Location and file format of the recorded cases.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,12 @@ use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
 use typeloom_runtime::session::{Port, Session};
 use typeloom_solver::value_type::Element;
 
-/// One case.
 pub(crate) struct Case {
     record: Json,
     folder: PathBuf,
 }
 
-/// Where the cases are, if they are there.
+/// Directory of the cases; `None` if absent.
 #[allow(dead_code, reason = "one of the tests that share the cases asks")]
 pub(crate) fn folder() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
@@ -25,7 +24,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
     Some(root.join("backend")).filter(|folder| folder.is_dir())
 }
 
-/// All node cases, or nothing where there are none.
+/// All node cases; `None` if they are absent.
 pub(crate) fn list() -> Option<Vec<Case>> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
     let root = std::env::var_os("TYPELOOM_CONFORMANCE").map_or(beside, PathBuf::from);
@@ -53,7 +52,7 @@ impl Case {
         self.record["ops"].as_array().into_iter().flatten().filter_map(Json::as_str).collect()
     }
 
-    /// The operator that the case is about: the only one, or what the name says.
+    /// The operator under test: the only one of the model, or the one in the name of the case.
     pub(crate) fn subject(&self) -> &str {
         let ops = self.ops();
         match &ops[..] {
@@ -62,12 +61,12 @@ impl Case {
         }
     }
 
-    /// Whether a dropout of the case drops something.
+    /// Whether a dropout of the case drops elements.
     pub(crate) fn is_training_dropout(&self) -> bool {
         self.ops() == ["Dropout"] && self.name().contains("training") && !self.name().contains("zero_ratio")
     }
 
-    /// Whether all inputs are tensors of 32-bit floats, or of truth values.
+    /// Whether all inputs are tensors of 32-bit floats or booleans.
     #[allow(dead_code, reason = "one of the tests that share the cases asks")]
     pub(crate) fn is_of_floats(&self) -> bool {
         let inputs = self.record["inputs"].as_object();
@@ -86,13 +85,14 @@ impl Case {
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Relative and absolute. A number with 8 bits of mantissa has steps of 1 in 256 to 1 in 128, and what the reference
-    /// rounds after every step can be two of them away. What a Fourier transform cancels is not zero but noise.
+    /// Relative and absolute tolerance. Numbers with 8 bits of mantissa have steps of 1 in 256 to 1 in 128;
+    /// the reference rounds after every step and can differ by two of them. A Fourier transform leaves noise
+    /// where terms cancel.
     pub(crate) fn tolerance(&self) -> (f64, f64) {
         if self.name().contains("bf16") {
             (1.0 / 64.0, 1e-7)
         } else if self.name().contains("jpeg_") {
-            // A JPEG leaves its decoder how exactly waves are added up and colours between pixels are made.
+            // The JPEG format leaves the order of summation and the interpolation of colours to the decoder.
             (0.0, 3.0)
         } else if self.ops().iter().any(|op| ["DFT", "STFT"].contains(op)) {
             (1e-3, 1e-6)

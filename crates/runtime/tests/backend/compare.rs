@@ -1,4 +1,4 @@
-//! Values beside expected values.
+//! Comparison of values with expected values.
 
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
@@ -7,13 +7,13 @@ use typeloom_cpu::value::Value;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
-/// In what the types of two values differ.
+/// Difference of the types of two values.
 pub(crate) fn types(found: &Value, expected: &Value) -> Option<String> {
     let (found, expected) = (found.describe(), expected.describe());
     (found != expected).then(|| format!("{found} instead of {expected}"))
 }
 
-/// In what two values differ beyond a relative and an absolute tolerance.
+/// Difference of two values beyond a relative and an absolute tolerance.
 pub(crate) fn values(found: &Value, expected: &Value, tolerance: (f64, f64)) -> Option<String> {
     match (found, expected) {
         (Value::Tensor(found), Value::Tensor(expected)) => tensors(found, expected, tolerance),
@@ -51,14 +51,14 @@ fn tensors(found: &AnyTensor, expected: &AnyTensor, (relative, absolute): (f64, 
     })
 }
 
-/// The elements as 64-bit floats, by the backend's own `Cast`; what that gets wrong is wrong on one side only where
-/// the bits differ.
+/// The elements as 64-bit floats, converted by the backend's `Cast`. An error of `Cast` affects both sides
+/// unless the bits differ.
 fn numbers(tensor: &AnyTensor) -> Vec<f64> {
     let cast = cast(tensor, Dtype::F64).expect("numbers are cast");
     cast.to_vec().expect("a cast gives what is asked for")
 }
 
-/// The elements as another type, by the backend's own `Cast`.
+/// The elements as another type, converted by the backend's `Cast`.
 pub(crate) fn cast(tensor: &AnyTensor, to: Dtype) -> Option<AnyTensor> {
     let attributes = Attributes::default().with("to", Attribute::Int(i64::from(to.onnx_number())));
     let call =

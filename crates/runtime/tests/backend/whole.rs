@@ -1,4 +1,5 @@
-//! Whole models: those of the repository and the light networks of the recorded cases, with weights and inputs that are made up.
+//! Whole models: those of the repository and the light networks of the recorded cases, with random weights
+//! and inputs.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,11 +22,11 @@ use crate::compare;
 pub(crate) struct Whole {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
-    /// Whether its weights are to be made up.
+    /// Whether the weights are generated.
     pub(crate) is_light: bool,
 }
 
-/// The models of the repository, and the light networks where the recorded cases are.
+/// The models of the repository, and the light networks if the recorded cases are present.
 pub(crate) fn list() -> Vec<Whole> {
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
     let light = crate::cases::folder().map(|folder| folder.join("light"));
@@ -44,8 +45,9 @@ fn models(folder: &Path, is_light: bool) -> Vec<Whole> {
 }
 
 impl Whole {
-    /// The model. The weights of a light network are one number each, which would hide most mistakes, so they are replaced; and the likelihoods at
-    /// its end are so near to 0 or 1 that what they are made of is an output as well.
+    /// The model. Each weight of a light network repeats a single number, which would hide most errors, so it
+    /// is replaced. The final likelihoods are close to 0 or 1, so the input of the last softmax becomes an
+    /// output as well.
     pub(crate) fn model(&self) -> ModelProto {
         let bytes =
             std::fs::read(&self.path).unwrap_or_else(|error| panic!("{}: {error}", self.path.display()));
@@ -57,8 +59,8 @@ impl Whole {
         model
     }
 
-    /// A light network on an image of 32 by 32, where it is small and takes any: where all that is left of the places is averaged in
-    /// the end.
+    /// A light network on a 32 by 32 image, if the network is small and accepts any image size, that is, if
+    /// it averages all remaining positions at the end.
     #[allow(dead_code, reason = "one of the tests that share the models asks")]
     pub(crate) fn small(&self) -> Option<ModelProto> {
         let mut model = self.model();
@@ -87,7 +89,7 @@ impl Whole {
                 dim.value = Some(dimension::Value::DimValue(*numbers.entry(symbol.clone()).or_insert(next)));
             }
         }
-        // What the outputs declare is said in the same symbols, and is solved.
+        // The outputs declare dims with the same symbols; they are solved instead.
         for info in &mut graph.output {
             info.r#type = None;
         }
@@ -96,7 +98,7 @@ impl Whole {
     }
 }
 
-/// The extents that values declare.
+/// The dims that values declare.
 fn dims<'g>(infos: impl Iterator<Item = &'g mut ValueInfoProto>) -> impl Iterator<Item = &'g mut Dimension> {
     let shapes = infos.filter_map(|info| match info.r#type.as_mut()?.value.as_mut()? {
         type_proto::Value::TensorType(tensor) => tensor.shape.as_mut(),
@@ -105,7 +107,7 @@ fn dims<'g>(infos: impl Iterator<Item = &'g mut ValueInfoProto>) -> impl Iterato
     shapes.flat_map(|shape| &mut shape.dim)
 }
 
-/// Puts random weights in the place of those that are made of one number.
+/// Replaces weights that repeat a single number with random ones.
 fn fill(graph: &mut GraphProto) {
     let mut random = Random::new(Some(7.0));
     let shapes: HashMap<String, Vec<i64>> =
@@ -117,7 +119,8 @@ fn fill(graph: &mut GraphProto) {
         let dims = shapes.get(&node.input[0]).expect("the shape of a weight is written down").clone();
         let shape: Vec<usize> = dims.iter().map(|dim| usize::try_from(*dim).expect("an extent")).collect();
         let count = shape.iter().product::<usize>();
-        // What a layer adds up has about the variance of what it is given; scales and variances are about 1.
+        // Keeps the variance of a layer's result close to that of its input; scales and variances are about
+        // 1.
         let (low, high) = match shape.get(1..) {
             Some(rest @ [_, ..]) => {
                 let bound = (6.0 / rest.iter().product::<usize>() as f64).sqrt();
@@ -142,15 +145,15 @@ fn integers(tensor: &TensorProto) -> Vec<i64> {
     tensor.to_vec().unwrap_or_default()
 }
 
-/// Makes what goes into a last softmax an output.
+/// Makes the input of the last softmax an output.
 fn show(graph: &mut GraphProto) {
     let Some(last) = graph.node.last().filter(|node| node.op_type() == "Softmax") else { return };
     let before = last.input[0].clone();
-    // Its type is solved like any other.
+    // Its type is solved.
     graph.output.push(ValueInfoProto { name: Some(before), ..ValueInfoProto::default() });
 }
 
-/// Values for the inputs of a model.
+/// Random values for the inputs of a model.
 pub(crate) fn inputs(ports: &[Port]) -> HashMap<String, Value> {
     let mut random = Random::new(Some(3.0));
     let mut symbols = SymbolBindings::default();
@@ -176,7 +179,7 @@ fn value(ty: &ValueType, symbols: &mut SymbolBindings, random: &mut Random) -> V
     let shape: Vec<usize> = shape.iter().map(&mut extent).collect();
     let number = |_| match dtype.class() {
         DtypeClass::Float => random.uniform() as f32,
-        // Whole numbers often count or point; 0 and 1 are in most ranges.
+        // Integers often are counts or indices; 0 and 1 are valid in most ranges.
         _ => (random.bits() % 2) as f32,
     };
     let numbers: Vec<f32> = (0..shape.iter().product::<usize>()).map(number).collect();
@@ -184,7 +187,8 @@ fn value(ty: &ValueType, symbols: &mut SymbolBindings, random: &mut Random) -> V
     Value::Tensor(compare::cast(&made, dtype).expect("numbers are cast"))
 }
 
-/// In what outputs differ by more than 1 in 1,000, where 1 in 100,000 of the greatest number of a tensor is nothing.
+/// Description of outputs that differ by more than 1 in 1,000. Differences below 1 in 100,000 of the maximum
+/// of a tensor are ignored.
 pub(crate) fn difference(found: &[(String, Value)], expected: &[(String, Value)]) -> Option<String> {
     if found.len() != expected.len() {
         return Some(format!("{} outputs instead of {}", found.len(), expected.len()));

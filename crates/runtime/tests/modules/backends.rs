@@ -1,4 +1,4 @@
-//! Operators on the backend that is bound to their slot, whatever it stores and whichever half it has.
+//! Operators on backends with various storage types, with primitives only or graphs only.
 
 use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
@@ -15,7 +15,7 @@ use typeloom_types::dtype::Dtype;
 
 use crate::support::{Outcome, Says, floats, linked, run};
 
-/// The primitives of the embedded backend, and nothing else.
+/// The primitives of the embedded backend only.
 struct Thirty;
 
 macro_rules! forwarded {
@@ -65,7 +65,8 @@ forwarded! {
     gather(data: &AnyTensor, indices: &AnyTensor, axis: i64) -> AnyTensor;
 }
 
-/// Every primitive in the forms that modules record, and operators that are lowered for who has the primitives alone.
+/// Every primitive in the forms that modules record, and operators that are lowered for backends with
+/// primitives only.
 fn everything(components: &Components) -> Result<Vec<(String, AnyTensor)>, Box<dyn std::error::Error>> {
     let executor = linked(components, |g| {
         let x = g.input("x").of("float[2, 4]");
@@ -158,7 +159,7 @@ fn a_graph_of_primitives_is_walked() -> Outcome {
     Ok(())
 }
 
-/// Runs `Add` and `MatMul` of doubles in vectors without a shape.
+/// Runs `Add` and `MatMul` of doubles stored as vectors without a shape.
 struct Doubles;
 
 impl GraphExecutor for Doubles {

@@ -1,4 +1,4 @@
-//! Components that fail, panic or give something else than they declared.
+//! Components that fail, panic or return values that contradict their declaration.
 
 use typeloom_contracts::backend::GraphExecutor;
 use typeloom_contracts::backend::by_execution::ByExecution;
@@ -12,7 +12,7 @@ use typeloom_types::any_tensor::AnyTensor;
 
 use crate::support::{Outcome, Says, floats, linked, run};
 
-/// Does as the first number of its input says.
+/// The first number of the input selects the behaviour.
 struct Moody(Vec<f32>);
 
 impl Model for Moody {
@@ -100,7 +100,7 @@ fn a_component_that_panicked_while_it_was_written_to_is_called_again() -> Outcom
     Ok(())
 }
 
-/// Gives fewer results than it was asked for, or of another shape.
+/// Returns too few results, or results of another shape.
 struct Short;
 
 impl GraphExecutor for Short {

@@ -1,4 +1,4 @@
-//! Programs that were tampered with, and executors that are used by many.
+//! Corrupted programs, and executors shared by several threads.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use typeloom_types::any_tensor::AnyTensor;
 
 use crate::support::{Body, Outcome, floats, linked, run};
 
-/// Numbers that are the same every time (splitmix64).
+/// Deterministic random numbers (SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -55,7 +55,7 @@ fn sends(g: &mut Graph) {
     g.output("y", &(&back + &x));
 }
 
-/// Changes one thing of a node.
+/// Changes one field of a node.
 fn tamper(node: &mut NodeProto, random: &mut Random) {
     const OPS: [&str; 8] = ["Add", "Split", "Bundle", "Unbundle", "Cast", "Loop", "Reshape", "Nothing"];
     match random.below(9) {
@@ -116,7 +116,7 @@ fn a_program_that_was_tampered_with_is_an_error_or_runs_and_never_panics() -> Ou
             tamper(&mut part.node[random.below(count)], random);
         }
         for name in ["self", "workers"] {
-            // What is linked here has no peers to talk to; that it is linked or refused is all that is asked.
+            // The part has no peers to run with, so the test only requires that linking returns.
             drop(Part::new(&artifact, name, &components));
         }
     }

@@ -1,4 +1,4 @@
-//! Components against what a program was compiled for; programs behind the calls of others.
+//! Linking: components that differ from those of the compilation, and calls between programs.
 
 use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;

@@ -1,4 +1,4 @@
-//! Programs that run on several peers, in one process.
+//! Programs that run on several peers within one process.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ fn peers(names: &[&str]) -> Datum {
     Datum::Peers(names.iter().map(|name| peer(name)).collect())
 }
 
-/// The endpoint of a peer that takes what a part receives.
+/// An endpoint of a peer that accepts the ports of a part.
 fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Endpoint {
     let parts = Parts {
         transport: Arc::new(network.join(peer(name))),
@@ -61,7 +61,7 @@ fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Endpoint {
     Endpoint::open(parts, Config::new(1)).expect("there is no journal that could fail")
 }
 
-/// Multiplies by a number; zero is a number that it panics at.
+/// Multiplies by a number; panics if the number is zero.
 struct Times(f32);
 
 impl Model for Times {
@@ -94,7 +94,7 @@ impl Model for Times {
     }
 }
 
-/// The mean of what came, and who it came from, in order.
+/// The mean of the contributions, and their senders in order.
 #[derive(Default)]
 struct Mean(Vec<(String, Vec<f32>)>);
 
@@ -117,7 +117,7 @@ impl Aggregator for Mean {
     }
 }
 
-/// Sends a value to workers, lets each work on it, and averages what they answer.
+/// Sends a value to workers and averages their answers.
 fn averaging(g: &mut Graph) {
     let x = g.input("x").of("float[N]");
     let workers = g.input("workers").of("peer_id_vec");
@@ -178,7 +178,7 @@ fn what_depends_on_messages_runs_for_each_and_triggers_join() -> Outcome {
         let serving = workers
             .each_ref()
             .map(|(part, endpoint)| scope.spawn(move || part.serve(endpoint, LONG, Verify::EveryValue)));
-        // `b` stands in the list twice, and is sent to once.
+        // The list repeats `b`, which receives the value once.
         let outcome = home.run(7, &["b", "a", "b"], LONG);
         for served in serving {
             let served = served.join().expect("it does not panic")?.ok_or("nothing came")?;
@@ -188,7 +188,7 @@ fn what_depends_on_messages_runs_for_each_and_triggers_join() -> Outcome {
     })?;
     assert_eq!(outcome.get("mean"), Some(&floats(&[2], &[3.0, 6.0])));
     assert!(matches!(outcome.get("sent"), Some(Datum::Request(_))));
-    // One value for each peer, in the order in which they were sent to.
+    // One value per peer, in send order.
     let names: Vec<&str> = outcome.each.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["doubled", "from"]);
     let doubled = [(peer("b"), floats(&[2], &[8.0, 16.0])), (peer("a"), floats(&[2], &[4.0, 8.0]))];
@@ -232,9 +232,9 @@ fn a_peer_that_fails_or_is_silent_is_named_at_the_deadline_and_both_sides_go_on(
     };
     assert_eq!(peers, &[peer("a"), peer("b")]);
     assert!(error.to_string().contains("peer `a`, peer `b`"), "{error}");
-    // The message on which the part failed is dealt with.
+    // The message on which the part failed is not delivered again.
     assert!(broken.serve(&endpoint_a, Duration::ZERO, Verify::Inputs)?.is_none());
-    // The one that nobody took yet is answered later, and that answer is nobody's any more.
+    // The pending message is answered later, and that answer is discarded.
     assert!(part.serve(&endpoint_b, LONG, Verify::Inputs)?.is_some());
     let outcome = std::thread::scope(|scope| {
         let serving = scope.spawn(|| part.serve(&endpoint_b, LONG, Verify::EveryValue));
@@ -251,7 +251,7 @@ fn peers_that_nobody_knows_and_programs_of_other_types_are_refused() -> Outcome 
     let home = home()?;
     let unknown = home.run(1, &["nobody"], SOON).expect_err("there is no such peer");
     assert!(unknown.to_string().contains("peer `nobody` cannot be sent to"), "{unknown}");
-    // A worker of a program of the same name that takes a matrix.
+    // A worker of another program of the same name, which expects a matrix.
     let other = Compiler::new().compile(Body("averaging", |g| {
         let x = g.input("x").of("float[N, 2]");
         let (there, _) = g.send(&x, &g.input("workers").of("peer_id_vec"));
@@ -272,11 +272,11 @@ fn a_program_with_sends_is_run_by_its_parts() -> Outcome {
     assert!(whole.to_string().contains("each of its parts"), "{whole}");
     let nobody = Part::new(&artifact, "nobody", &components).expect_err("there is no such part");
     assert_eq!(nobody.to_string(), "the program has no part `nobody`; it has self, workers");
-    // Only what a part uses has to be there.
+    // Only the slots that a part uses need a component.
     assert!(Part::new(&artifact, "workers", &Components::new().model("net", Times(1.0))).is_ok());
     let bare = Part::new(&artifact, "workers", &Components::new()).expect_err("it uses `net`");
     assert!(matches!(bare, PrepareError::Link(LinkError::NoComponent { .. })), "{bare}");
-    // A part of a program that was saved runs the same.
+    // A part of a saved and reloaded program behaves the same.
     let loaded = Artifact::load(&artifact.to_bytes()?, components.bindings())?;
     assert_eq!(Part::new(&loaded, "workers", &components)?.ports().len(), 1);
     let x: Datum = AnyTensor::from([1_i64]).into();
@@ -289,7 +289,7 @@ fn a_program_with_sends_is_run_by_its_parts() -> Outcome {
     Ok(())
 }
 
-/// Two values to each worker, of which the second is sent after the first answer is there; the worker waits for both.
+/// Sends two values to each worker, the second after the first answer; the worker waits for both.
 fn conversation(g: &mut Graph) {
     let x = g.input("x").of("float[N]");
     let workers = g.input("workers").of("peer_id_vec");
@@ -300,7 +300,7 @@ fn conversation(g: &mut Graph) {
     let (again, _) = g.send(&(&first + &x), &worker);
     let (back, _) = g.send(&(&again * &payload), &sender);
     g.output("y", &back);
-    // Recorded last and sent first: nothing of it waits for an answer.
+    // Recorded last but sent first, because it depends on no answer.
     g.output("early", &g.aggregator("mean").contribute(&g.input("me").of("peer_id"), &x, None));
 }
 

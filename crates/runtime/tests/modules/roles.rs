@@ -1,4 +1,4 @@
-//! Every contract has a component here that a module calls all operators of.
+//! A component for every contract, and modules that call all of its operators.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ fn an_index_keeps_what_is_added_from_run_to_run() -> Outcome {
     let found = run(&find, [("query", floats(&[2], &[0.0, 0.0]))])?;
     assert_eq!(found.get("ids"), Some(&AnyTensor::from([7_u64, 9]).into()));
     assert_eq!(found.get("distances"), Some(&floats(&[2], &[0.0, 1.0])));
-    // Several queries give a row each.
+    // Several queries return one row each.
     let found = run(&find, [("query", floats(&[2, 2], &[3.0, 4.0, 1.0, 0.0]))])?;
     assert_eq!(found.get("ids"), Some(&AnyTensor::from_slice(&[2, 2], &[8_u64, 9, 9, 7])?.into()));
 
@@ -207,7 +207,7 @@ fn an_aggregator_reads_weights_from_bytes() -> Outcome {
     Ok(())
 }
 
-/// Numbers as bytes, by the greatest that it was trained with.
+/// Encodes numbers as bytes, scaled by the maximum of the training data.
 struct Scaled(f32);
 
 impl Codec for Scaled {
@@ -369,7 +369,7 @@ impl RunProtocol for Gossip {
         self.0 += 1;
         match (operator, inputs, self.0) {
             ("Round", [Some(Datum::Trigger)], 1) => Ok(vec![Datum::Peers(peers(&["near"]))]),
-            // The second time it is not what it declared.
+            // The second call returns a value that contradicts the declaration.
             _ => Ok(vec![Datum::Trigger]),
         }
     }

@@ -1,4 +1,4 @@
-//! Casts, bundles, modules in modules, branches and loops.
+//! Casts, bundles, nested modules, branches and loops.
 
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::unit::Coercion;

@@ -1,4 +1,4 @@
-//! Modules out of closures, and components that say what they do.
+//! Modules built from functions, and components that record their calls.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,7 +18,7 @@ use typeloom_types::any_tensor::AnyTensor;
 
 pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// What a component of a test says.
+/// Error of a test component.
 #[derive(Debug)]
 pub(crate) struct Says(pub(crate) String);
 
