@@ -1,10 +1,12 @@
-//! Builds a program node by node, and executes each node in all worlds when it is added.
+//! Builder of programs, which executes each node in all worlds when it is added.
 //!
-//! A node that fails in the leading world of its scope is never kept. A node that fails in other worlds is kept only while the
-//! builder [permits](Builder::permit) that; the other worlds of the scope then end there. So what a finished program does in each world is known.
+//! A node that fails in the leading world of its scope is rejected. A node that fails in another world is
+//! kept only while [`Builder::permit`] is set; that world then ends within the scope. The behaviour of a
+//! finished program in each world is therefore known.
 //!
-//! Bodies of `If`, `Loop`, `Scan` and of functions are scopes. In the scope of a branch only those worlds take part that enter the
-//! branch; the scope of a loop body has the values of the first iteration, and the whole loop is executed when it is added.
+//! Bodies of `If`, `Loop`, `Scan` and of functions are scopes. The scope of a branch includes only the worlds
+//! that enter the branch. The scope of a loop body has the values of the first iteration; the whole loop is
+//! executed when it is added.
 
 use std::collections::HashMap;
 
@@ -17,11 +19,11 @@ use crate::interpret::{Failure, Machine};
 use crate::program::{Attribute, Declaration, Declared, Function, Graph, Node};
 use crate::world::World;
 
-/// A value with what it is in each world.
+/// A value of the program with its run-time values.
 #[derive(Clone, Debug)]
 pub struct Var {
     pub name: String,
-    /// Its value by world, in the worlds that compute it.
+    /// Run-time values by world; `None` in worlds that do not compute the value.
     pub values: Vec<Option<Value>>,
 }
 
@@ -36,14 +38,14 @@ impl Var {
         self.tensors().next().flatten().map(AnyTensor::dtype)
     }
 
-    /// The rank, if this is a tensor that has the same one in every world.
+    /// The rank, if this is a tensor with the same rank in every world.
     #[must_use]
     pub fn rank(&self) -> Option<usize> {
         let first = self.tensors().next().flatten()?.rank();
         self.tensors().all(|tensor| tensor.is_some_and(|it| it.rank() == first)).then_some(first)
     }
 
-    /// Whether this is one element in a vector, in every world.
+    /// Whether this is a vector of one element in every world.
     #[must_use]
     pub fn shape_is_one(&self) -> bool {
         self.tensors().all(|tensor| tensor.is_some_and(|it| it.shape() == [1]))
@@ -56,12 +58,12 @@ impl Var {
     }
 }
 
-/// What surrounds the nodes that are being added.
+/// Visibility of the enclosing graphs in a scope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Surroundings {
-    /// Values of the surrounding graphs can be read.
+    /// Values of the enclosing graphs can be read.
     Visible,
-    /// The body of a function: nothing can be read but the inputs.
+    /// The body of a function, which reads its inputs only.
     Hidden,
 }
 
@@ -73,7 +75,7 @@ struct Scope {
     surroundings: Surroundings,
 }
 
-/// A state of the builder to go back to.
+/// A snapshot of the builder for [`Builder::undo`].
 pub struct Mark {
     nodes: usize,
     constants: usize,
@@ -82,9 +84,9 @@ pub struct Mark {
     active: Vec<Vec<bool>>,
 }
 
-/// Builds a program.
+/// Builder of a program.
 pub struct Builder<'c> {
-    /// The choices that the program is made from.
+    /// The choices that determine the program.
     pub choices: &'c mut Choices,
     /// Whether nodes may fail in worlds other than the leading one.
     pub permit: bool,
@@ -94,7 +96,7 @@ pub struct Builder<'c> {
 }
 
 impl<'c> Builder<'c> {
-    /// A builder of a main graph with these inputs.
+    /// Creates a builder of a main graph with these inputs.
     pub fn new(inputs: Vec<Declaration>, worlds: &[World], choices: &'c mut Choices) -> Self {
         let vars = inputs.iter().enumerate().map(|(at, input)| Var {
             name: input.name.clone(),
@@ -109,10 +111,10 @@ impl<'c> Builder<'c> {
         Self { choices, permit: false, functions: Vec::new(), scopes: vec![scope], names: 0 }
     }
 
-    /// The main graph and the functions.
+    /// Returns the main graph and the functions.
     ///
     /// # Panics
-    /// If a scope was entered and not left.
+    /// If a scope is still open.
     #[must_use]
     pub fn finish(mut self) -> (Graph, Vec<Function>) {
         let scope = self.scopes.pop().expect("the main scope is open until the end");
@@ -127,31 +129,31 @@ impl<'c> Builder<'c> {
         self.scopes.last().expect("the main scope is open until the end")
     }
 
-    /// How deep scopes are nested; the main graph is at depth 1.
+    /// Nesting depth of the current scope; the main graph has depth 1.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.scopes.len()
     }
 
-    /// The worlds that take part in this scope.
+    /// Whether each world is active in this scope.
     #[must_use]
     pub fn active(&self) -> &[bool] {
         &self.top().active
     }
 
-    /// The world that decides: the first one that takes part.
+    /// The leading world: the first active one.
     #[must_use]
     pub fn lead(&self) -> usize {
         self.active().iter().position(|active| *active).unwrap_or(0)
     }
 
-    /// A name that is not used yet.
+    /// Returns an unused name.
     pub fn name(&mut self, prefix: &str) -> String {
         self.names += 1;
         format!("{prefix}{}", self.names)
     }
 
-    /// The values that can be read here, those of the innermost scope last.
+    /// The readable values, those of the innermost scope last.
     #[must_use]
     pub fn vars(&self) -> Vec<&Var> {
         let hidden = self.scopes.iter().rposition(|scope| scope.surroundings == Surroundings::Hidden);
@@ -162,13 +164,13 @@ impl<'c> Builder<'c> {
         readable.iter().flat_map(|scope| &scope.vars).filter(has_value).collect()
     }
 
-    /// The values that were added in this scope.
+    /// The values added in this scope.
     #[must_use]
     pub fn own_vars(&self) -> Vec<Var> {
         self.top().vars.clone()
     }
 
-    /// The value of this name, restricted to the worlds that take part.
+    /// The value of this name, restricted to the active worlds.
     #[must_use]
     pub fn var(&self, name: &str) -> Option<Var> {
         let mut found = self.vars().into_iter().find(|var| var.name == name)?.clone();
@@ -180,7 +182,7 @@ impl<'c> Builder<'c> {
         Some(found)
     }
 
-    /// Some value with a property, more often a recent one.
+    /// Selects a value with a property, preferably a recent one.
     pub fn any(&mut self, fits: impl Fn(&Var) -> bool) -> Option<Var> {
         let names: Vec<String> = self.vars().iter().map(|var| var.name.clone()).collect();
         let fitting: Vec<Var> =
@@ -197,7 +199,7 @@ impl<'c> Builder<'c> {
         Some(fitting[at].clone())
     }
 
-    /// The state to go back to.
+    /// Returns a snapshot of the builder.
     #[must_use]
     pub fn mark(&self) -> Mark {
         let scope = self.top();
@@ -210,7 +212,7 @@ impl<'c> Builder<'c> {
         }
     }
 
-    /// Goes back to a state of the same scope or a surrounding one.
+    /// Restores a snapshot taken in the same or an enclosing scope.
     pub fn undo(&mut self, mark: Mark) {
         self.scopes.truncate(mark.active.len());
         for (scope, active) in self.scopes.iter_mut().zip(mark.active) {
@@ -223,7 +225,7 @@ impl<'c> Builder<'c> {
         scope.vars.truncate(mark.vars);
     }
 
-    /// A constant, as an initializer or a node.
+    /// Adds a constant, as an initializer or a node.
     pub fn constant(&mut self, tensor: AnyTensor) -> String {
         let name = self.name("c");
         let values = vec![Some(Value::Tensor(tensor.clone())); self.active().len()];
@@ -246,15 +248,15 @@ impl<'c> Builder<'c> {
         name
     }
 
-    /// A constant vector of integers.
+    /// Adds a constant vector of integers.
     ///
     /// # Panics
-    /// Never: a vector has as many elements as it has.
+    /// Never: the shape matches the number of elements.
     pub fn ints(&mut self, values: &[i64]) -> String {
         self.constant(AnyTensor::from_slice(&[values.len()], values).expect("a vector"))
     }
 
-    /// A constant integer.
+    /// Adds a constant integer.
     pub fn int(&mut self, value: i64) -> String {
         self.constant(AnyTensor::from_scalar(value))
     }
@@ -277,7 +279,7 @@ impl<'c> Builder<'c> {
         self.node(op, inputs, Vec::new(), 1)?.pop()
     }
 
-    /// Executes a node in all worlds that take part and adds it, unless it fails in one that has to succeed.
+    /// Executes a node in all active worlds and adds it, unless it fails in a world that must succeed.
     pub fn add(&mut self, node: Node) -> Option<Vec<Var>> {
         let lead = self.lead();
         let mut active = self.active().to_vec();
@@ -311,11 +313,12 @@ impl<'c> Builder<'c> {
         Some(vars)
     }
 
-    /// Enters a nested graph in which these worlds take part, with inputs that have these values. The first `scalars` of
-    /// them have no axes in any iteration.
+    /// Enters a nested graph with these active worlds and these inputs. The first `scalars` inputs have rank
+    /// 0 in every iteration.
     pub fn enter(&mut self, inputs: Vec<Var>, scalars: usize, active: Vec<bool>, surroundings: Surroundings) {
         let name = self.name("g");
-        // ONNX Runtime needs the element types of inputs, and the shapes of counters and conditions. Functions have neither.
+        // ONNX Runtime needs the element types of inputs, and the shapes of counters and conditions. Inputs
+        // of functions have neither.
         let element = |(at, var): (usize, &Var)| match surroundings {
             Surroundings::Visible => {
                 let shape = (at < scalars).then(Vec::new);
@@ -333,7 +336,7 @@ impl<'c> Builder<'c> {
     /// Leaves a nested graph with these outputs.
     ///
     /// # Panics
-    /// If no scope was entered.
+    /// If no scope is open.
     pub fn leave(&mut self, outputs: &[String]) -> Graph {
         let mut graph = self.scopes.pop().expect("a scope was entered").graph;
         graph.outputs = outputs.iter().map(|name| Declaration { name: name.clone(), ty: None }).collect();

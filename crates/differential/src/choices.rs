@@ -1,6 +1,6 @@
-//! The stream of choices that a program is generated from: a seed, or the bytes of a fuzzer.
+//! The stream of choices that determines a program: from a seed, or from the bytes of a fuzzer.
 
-/// A stream of choices. Equal streams give equal programs.
+/// A stream of choices. Equal streams produce equal programs.
 #[derive(Clone, Debug)]
 pub struct Choices {
     source: Source,
@@ -15,13 +15,13 @@ enum Source {
 }
 
 impl Choices {
-    /// Choices that a seed determines.
+    /// A stream of random choices from a seed.
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
         Self { source: Source::Seed(seed) }
     }
 
-    /// Choices that are read from bytes, one byte each. After the last byte every choice is the first option.
+    /// A stream that reads one byte per choice. After the last byte, every choice is the first option.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self { source: Source::Bytes(bytes.iter().copied().collect()) }
@@ -42,13 +42,13 @@ impl Choices {
         if count == 0 { 0 } else { bits % count }
     }
 
-    /// Whether an event of this probability happens.
+    /// Whether an event of this probability (in percent) occurs.
     pub fn percent(&mut self, probability: usize) -> bool {
-        // The first option of an exhausted stream is that nothing happens.
+        // An exhausted stream chooses the first option: the event does not occur.
         self.below(100) >= 100 - probability.min(100)
     }
 
-    /// A number from `low` to `high`, both included.
+    /// A number from `low` to `high`, inclusive.
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
         let count = usize::try_from(high - low + 1).unwrap_or(0);
         low + i64::try_from(self.below(count)).unwrap_or(0)
@@ -57,7 +57,7 @@ impl Choices {
     /// One of the options.
     ///
     /// # Panics
-    /// If there is none.
+    /// If `options` is empty.
     pub fn pick<'o, T>(&mut self, options: &'o [T]) -> &'o T {
         &options[self.below(options.len())]
     }

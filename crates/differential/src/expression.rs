@@ -1,13 +1,13 @@
-//! Extents as text, evaluated under a binding of symbols.
+//! Evaluation of extents, given as text, under a binding of symbols.
 //!
-//! This is an implementation of its own, so that an error in the arithmetic of dims is not repeated here.
+//! The implementation is independent of the dim arithmetic under test.
 
 use std::collections::BTreeMap;
 
-/// The values of symbols.
+/// Values of symbols.
 pub type Binding = BTreeMap<String, i64>;
 
-/// The value of an expression; `None` if it has an unbound symbol or an anonymous extent, or cannot be read.
+/// Evaluates an expression; `None` if it has an unbound symbol or an anonymous extent, or is invalid.
 ///
 /// ```
 /// use typeloom_differential::expression::{Binding, evaluate};

@@ -1,7 +1,8 @@
-//! What a program is made of: each family adds one operator, with the constants and shape arithmetic that it needs.
+//! Operator families: each adds one operator, with the constants and shape arithmetic that it needs.
 //!
-//! A family returns `None` if nothing fits or the operator fails; the caller then undoes what it added. Constants are often
-//! taken from the extents of the leading world, so that the operator fails in the others.
+//! A family returns `None` if no value is suitable or the operator fails; the caller then undoes its
+//! additions. Constants are often taken from the extents of the leading world, so that the operator fails in
+//! the others.
 
 mod contract;
 mod control;
@@ -20,7 +21,7 @@ use crate::program::Attribute;
 /// Adds one operator.
 pub(crate) type Family = fn(&mut Builder<'_>) -> Option<()>;
 
-/// The families, with how often each is chosen.
+/// The families and their weights.
 pub(crate) const FAMILIES: &[(usize, Family)] = &[
     (8, elements::unary),
     (14, elements::binary),
@@ -66,7 +67,7 @@ pub(crate) const FAMILIES: &[(usize, Family)] = &[
     (3, control::call),
 ];
 
-/// One family, by weight.
+/// Selects a family by weight.
 pub(crate) fn choose(builder: &mut Builder<'_>) -> Family {
     let total = FAMILIES.iter().map(|(weight, _)| weight).sum();
     let mut at = builder.choices.below(total);
@@ -99,12 +100,12 @@ fn is_int(var: &Var) -> bool {
     var.dtype() == Some(Dtype::I64)
 }
 
-/// A tensor of floats of a known rank, with a rank in these bounds.
+/// A float tensor of a known rank within these bounds.
 fn floats(b: &mut Builder<'_>, low: usize, high: usize) -> Option<Var> {
     b.any(|var| is_float(var) && var.rank().is_some_and(|rank| (low..=high).contains(&rank)))
 }
 
-/// A tensor of any type but text, with a rank in these bounds.
+/// A tensor of any type except strings, with a rank within these bounds.
 fn tensor(b: &mut Builder<'_>, low: usize, high: usize) -> Option<Var> {
     b.any(|var| var.rank().is_some_and(|rank| (low..=high).contains(&rank)))
 }
@@ -120,7 +121,7 @@ fn axis(b: &mut Builder<'_>, rank: usize) -> i64 {
     if b.choices.percent(30) { axis - signed(rank) } else { axis }
 }
 
-/// The place of an axis that may be counted from the end.
+/// Index of an axis that may be counted from the end.
 fn position(axis: i64, rank: usize) -> usize {
     usize::try_from(if axis < 0 { axis + signed(rank) } else { axis }).unwrap_or(0)
 }

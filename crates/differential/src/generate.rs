@@ -1,4 +1,4 @@
-//! Whole cases: a program, the worlds that it is executed in, and what it declares of its values.
+//! Generator of whole cases: a program, its worlds, and the declared types of its values.
 
 use typeloom_cpu::value::Value;
 use typeloom_types::dtype::Dtype;
@@ -10,7 +10,7 @@ use crate::families;
 use crate::program::{Declaration, Declared, Graph, Program};
 use crate::world::{self, World};
 
-/// A program with worlds to execute it in. The first world has the binding that constants were chosen for.
+/// A program with its worlds. Constants were chosen for the binding of the first world.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub program: Program,
@@ -20,12 +20,12 @@ pub struct Case {
 /// The symbols that inputs declare.
 const SYMBOLS: [&str; 3] = ["batch", "seq", "k"];
 
-/// What is declared of values that nodes compute.
+/// Declarations of values that nodes compute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Declarations {
-    /// Nothing.
+    /// No declarations.
     None,
-    /// What holds in all worlds, and other types.
+    /// True and false declarations.
     TrueAndFalse,
 }
 
@@ -49,7 +49,8 @@ pub fn generate(declarations: Declarations, choices: &mut Choices) -> Case {
             worlds.push(World { symbols: binding, inputs: first });
         }
     }
-    // The inputs of the leading world alone decide what constants fit, so the other flag of its binding is kept apart.
+    // Constants are chosen for the inputs of the leading world, so the same binding with the other flag is
+    // kept separate.
     let base = worlds[0].symbols.clone();
     let is_base = worlds.iter().map(|world| world.symbols == base).collect::<Vec<_>>();
     let for_one_binding = choices.percent(35);
@@ -133,7 +134,7 @@ fn extent(symbols: &[&str], axis: i64, anonymous: bool, choices: &mut Choices) -
     }
 }
 
-/// The graph with outputs, and with declarations of some of its values, true and false ones.
+/// Adds outputs to the graph, and true and false declarations of some of its values.
 fn declared(
     mut graph: Graph,
     vars: &[Var],
@@ -165,7 +166,7 @@ fn declared(
     graph
 }
 
-/// A declared type: what holds in all worlds, or something else.
+/// A declared type: one that holds in all worlds, or another one.
 fn declaration(var: &Var, worlds: &[World], active: &[bool], choices: &mut Choices) -> Option<Declared> {
     let dtype = var.dtype()?;
     let Some(rank) = var.rank() else { return Some(Declared { dtype, shape: None }) };
@@ -196,7 +197,7 @@ fn declaration(var: &Var, worlds: &[World], active: &[bool], choices: &mut Choic
     Some(Declared { dtype, shape: Some(shape) })
 }
 
-/// An expression that has these values.
+/// An expression with these values.
 fn fitting(extents: &[(&Binding, i64)]) -> Option<String> {
     let (binding, first) = extents.first()?;
     if extents.iter().all(|(_, extent)| extent == first) {

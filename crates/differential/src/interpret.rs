@@ -1,6 +1,7 @@
-//! Executes programs on the kernels of the embedded backend, and reports every value, those of nested graphs included.
+//! Interpreter of programs on the kernels of the embedded backend. It reports every value, including those of
+//! nested graphs.
 //!
-//! Control flow is implemented here and not taken from the runtime, so that the two can be compared.
+//! Control flow is implemented independently of the runtime, so that the two can be compared.
 //!
 //! **Invariant:** an execution is bounded: a loop by [`MAX_ITERATIONS`], a value by [`MAX_ELEMENTS`].
 
@@ -15,23 +16,24 @@ use typeloom_types::dtype::Dtype;
 
 use crate::program::{Function, Graph, Node, OPSET, Program};
 
-/// The most iterations of a loop.
+/// Maximum number of iterations of a loop.
 pub const MAX_ITERATIONS: i64 = 12;
-/// The most elements of a value.
+/// Maximum number of elements of a value.
 pub const MAX_ELEMENTS: usize = 20_000;
 
-/// Why a program cannot be executed with these inputs.
+/// Error of executing a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// An operator rejects its inputs. The message names it.
     Rejected(String),
-    /// A bound of the interpreter is exceeded, or it does not implement a case. Nothing follows for the program.
+    /// A bound of the interpreter is exceeded, or it does not implement a case. No conclusion about the
+    /// program is possible.
     Unsupported(String),
 }
 
-/// Called with the name of every value that a node computes.
+/// Callback for every value that a node computes, with its name.
 pub type Watch<'w> = dyn FnMut(&str, &Value) + 'w;
-/// The values of the surrounding graphs.
+/// Lookup of values in the enclosing graphs.
 pub type Outer<'o> = dyn Fn(&str) -> Option<Value> + 'o;
 
 /// Executes nodes and graphs of one program.
@@ -41,7 +43,7 @@ pub struct Machine<'p> {
 }
 
 impl Program {
-    /// The outputs for these inputs, in the order of the graph's inputs.
+    /// Runs the main graph on inputs in order and returns its outputs.
     ///
     /// # Errors
     /// [`Failure`].
@@ -55,13 +57,13 @@ fn unsupported<T>(what: &str) -> Result<T, Failure> {
 }
 
 impl<'p> Machine<'p> {
-    /// A machine that can call these functions.
+    /// Returns a machine that can call these functions.
     #[must_use]
     pub fn new(functions: &'p [Function]) -> Self {
         Self { functions }
     }
 
-    /// The outputs of a graph.
+    /// Runs a graph and returns its outputs.
     ///
     /// # Errors
     /// [`Failure`].
@@ -95,7 +97,7 @@ impl<'p> Machine<'p> {
         outputs.map_or_else(|| unsupported("an output without a value"), Ok)
     }
 
-    /// The outputs of a node.
+    /// Runs a node and returns its outputs.
     ///
     /// # Errors
     /// [`Failure`].
@@ -205,7 +207,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// The values of all iterations along a new first axis.
+/// Stacks the values of all iterations along a new first axis.
 fn stacked(values: Vec<Value>) -> Result<Value, Failure> {
     if values.is_empty() {
         return unsupported("an output of no iterations");
@@ -236,7 +238,7 @@ fn number(value: &Value) -> Result<i64, Failure> {
     }
 }
 
-/// A kernel with integer attributes.
+/// Calls a kernel with integer attributes.
 fn operator(op: &str, inputs: Vec<Value>, attributes: &[(&str, i64)]) -> Result<Vec<Value>, Failure> {
     let attributes = attributes
         .iter()
@@ -252,7 +254,7 @@ fn kernel(node: &Node, inputs: Vec<Option<Value>>) -> Result<Vec<Value>, Failure
             numbers.iter().any(|it| it.unsigned_abs() > 600)
                 || numbers.iter().fold(1_i64, |all, it| all.saturating_mul((*it).max(1))) > 4000
         };
-        // The first input of some of them is data.
+        // The first input of most of these operators is data.
         let skipped = usize::from(!matches!(node.op.as_str(), "ConstantOfShape" | "Range"));
         if inputs.iter().skip(skipped).flatten().any(large) {
             return unsupported("a large value");

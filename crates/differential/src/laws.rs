@@ -1,4 +1,4 @@
-//! The laws that typeloom's answers are held to.
+//! Laws that relate typeloom's reports to executions.
 //!
 //! | law | |
 //! |---|---|
@@ -32,7 +32,6 @@ use crate::interpret::Failure;
 use crate::program::{Declaration, Program};
 use crate::world::{self, World};
 
-/// A law.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Law {
     Type,
@@ -49,57 +48,57 @@ pub enum Law {
 pub const HELD: &[Law] =
     &[Law::Type, Law::Alarm, Law::Declaration, Law::Runtime, Law::Annotation, Law::Strip, Law::Fix];
 
-/// A law that a case breaks.
+/// A violation of a law.
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub law: Law,
-    /// What findings with one cause have in common: an operator, the code of a diagnostic.
+    /// Common property of findings with one cause: an operator or the code of a diagnostic.
     pub signature: String,
-    /// The value that it is about, if there is one.
+    /// The affected value, if any.
     pub value: Option<String>,
-    /// What was reported and what happened.
+    /// The report and the observed behaviour.
     pub detail: String,
 }
 
-/// At which bindings a program runs.
+/// The bindings at which a program runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Runs {
-    /// At all.
+    /// All tested bindings.
     Everywhere,
-    /// At the first one only.
+    /// The first binding only.
     Once,
-    /// At some.
+    /// Some bindings.
     Sometimes,
-    /// The interpreter cannot tell.
+    /// Unknown, because the interpreter does not support the program.
     Unknown,
 }
 
-/// What a case shows.
+/// Result of judging a case.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// At which bindings the program runs.
+    /// The bindings at which the program runs.
     pub runs: Runs,
-    /// Whether it has errors.
+    /// Whether the program has errors.
     pub rejected: bool,
-    /// Whether it has errors, or warnings about symbols that are not free.
+    /// Whether the program has errors, or warnings about symbols that are not free.
     pub reported: bool,
     /// Whether an input has an anonymous extent.
     pub anonymous: bool,
-    /// How many values were compared, and how many of those have a type without unknown parts.
+    /// Number of compared values.
     pub compared: usize,
-    /// How many of the compared values have a type without unknown parts.
+    /// Number of compared values whose type has no unknown parts.
     pub full: usize,
-    /// The laws that it breaks.
+    /// The violations found.
     pub findings: Vec<Finding>,
 }
 
-/// How many random bindings are tried before a law counts as broken.
+/// Number of random bindings to try before a law counts as broken.
 const FURTHER: usize = 40;
 
-/// Then each symbol gets each value up to this one.
+/// Afterwards, each symbol is set to each value up to this one.
 const EACH: i64 = 12;
 
-/// The values of one execution by name; of a body that runs several times, all of them.
+/// The values of one execution by name; all values for a body that runs several times.
 type Seen = HashMap<String, Vec<Value>>;
 
 fn execute(program: &Program, world: &World) -> Result<(Vec<Value>, Seen), Failure> {
@@ -110,10 +109,10 @@ fn execute(program: &Program, world: &World) -> Result<(Vec<Value>, Seen), Failu
     Ok((outputs, seen))
 }
 
-/// Holds a case to all laws.
+/// Checks a case against all laws.
 ///
 /// # Panics
-/// If the program is not a model: an error of the generator.
+/// If the program is not a model, which is an error of the generator.
 #[must_use]
 pub fn examine(case: &Case) -> Report {
     let text = case.program.text();
@@ -161,7 +160,7 @@ pub fn examine(case: &Case) -> Report {
         return report;
     }
     types(case, &mut checked, &executions, &mut report);
-    // The runtime holds outputs to their declarations, assumed ones included.
+    // The runtime checks outputs against their declarations, including assumed ones.
     if !any_violated {
         behaviour(case, &bytes, &mut checked, &executions, &mut report);
     }
@@ -190,7 +189,7 @@ fn runs(case: &Case, executions: &[Execution]) -> Runs {
     Runs::Once
 }
 
-/// Executions at further bindings.
+/// Executions at additional bindings.
 struct Further {
     worlds: Vec<World>,
     executions: Vec<Execution>,
@@ -209,7 +208,7 @@ fn further(case: &Case) -> Further {
     let mut bindings: Vec<Binding> = (0..FURTHER).map(|_| world::other_binding(base, &mut choices)).collect();
     for (name, extent) in base {
         for value in (1..=EACH).filter(|value| value != extent) {
-            // Twice, for other values of the inputs that choose branches.
+            // Runs twice, with other values of the inputs that select branches.
             for _ in 0..2 {
                 let mut binding = world::other_binding(base, &mut choices);
                 binding.insert(name.clone(), value);
@@ -223,7 +222,7 @@ fn further(case: &Case) -> Further {
     Further { worlds, executions }
 }
 
-/// The operator of the node that fails first where the program does not run.
+/// The operator of the first node that fails.
 fn last_operator(case: &Case) -> String {
     let failure = case.worlds.iter().find_map(|world| execute(&case.program, world).err());
     match failure {
@@ -232,7 +231,7 @@ fn last_operator(case: &Case) -> String {
     }
 }
 
-/// A program with errors: whether they are right, and whether a repair resolves them.
+/// Judges a program with errors: whether the errors are correct, and whether a repair resolves them.
 fn rejected(case: &Case, bytes: &[u8], error: &Diagnostic, violated: bool, report: &mut Report) {
     if report.runs == Runs::Everywhere && !violated {
         let further = further(case);
@@ -262,7 +261,7 @@ fn rejected(case: &Case, bytes: &[u8], error: &Diagnostic, violated: bool, repor
     }
 }
 
-/// The operator that a diagnostic names first.
+/// The first operator that a diagnostic names.
 fn operator_of(case: &Case, error: &Diagnostic) -> String {
     let mut operators = Vec::new();
     case.program.graph.walk(&mut |graph| operators.extend(graph.nodes.iter().map(|node| node.op.clone())));
@@ -280,8 +279,8 @@ fn assumed(case: &Case, checked: &mut Checked<'_>) -> HashSet<String> {
     names.filter(|name| checked.find(name).is_some_and(|value| checked.is_assumed(value))).cloned().collect()
 }
 
-/// The declarations that an execution violates. A symbol that no input declares names the extent of a value whose type is
-/// proven, if there is one.
+/// The declarations that an execution violates. If possible, a symbol that no input declares is bound by a
+/// value whose type is proven.
 fn violated(case: &Case, executions: &[Execution], assumed: &HashSet<String>) -> Vec<Finding> {
     let mut declarations: Vec<&Declaration> = declarations(case).collect();
     declarations.sort_by_key(|declaration| assumed.contains(&declaration.name));
@@ -316,7 +315,7 @@ fn violated(case: &Case, executions: &[Execution], assumed: &HashSet<String>) ->
     findings
 }
 
-/// Whether a shape has these extents; symbols that are not bound name whatever they meet first.
+/// Whether a shape has these extents; an unbound symbol is bound to the first extent compared with it.
 fn agrees(shape: &[String], actual: &[usize], binding: &mut Binding) -> bool {
     if shape.len() != actual.len() {
         return false;
@@ -349,7 +348,7 @@ fn producer(case: &Case, name: &str) -> String {
     found
 }
 
-/// Compares the type of every value with its values.
+/// Compares the type of every value with its run-time values.
 fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], report: &mut Report) {
     let root = checked.body().root();
     let values: Vec<_> = checked.body().values().collect();
@@ -370,7 +369,8 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
             let Ok((_, seen)) = execution else { continue };
             for value in seen.get(name).into_iter().flatten() {
                 compared = true;
-                // Symbols that no input declares have one value in the main graph, and one for each run of a nested graph.
+                // Symbols that no input declares have one value in the main graph, and one for each run of a
+                // nested graph.
                 let mut binding = world.symbols.clone();
                 if !contradicts(value, ty, &mut binding) {
                     continue;
@@ -393,7 +393,7 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
     }
 }
 
-/// Whether a value that something else computed has the type that is reported for it.
+/// Whether a value computed by another runtime has the type reported for it.
 #[must_use]
 pub fn fits(checked: &mut Checked<'_>, name: &str, value: &Value, symbols: &Binding) -> bool {
     let Some(id) = checked.find(name) else { return true };
@@ -401,7 +401,7 @@ pub fn fits(checked: &mut Checked<'_>, name: &str, value: &Value, symbols: &Bind
     !contradicts(value, &solved(checked, &ty), &mut symbols.clone())
 }
 
-/// A type if it is concrete; the unknown type otherwise.
+/// The solved type if it is concrete, otherwise the unknown type.
 fn solved(checked: &Checked<'_>, ty: &Type) -> ValueType {
     let ty = ValueType::of(ty, checked.universe(), checked.dims());
     if ty.is_concrete() { ty } else { ValueType::default() }
@@ -437,7 +437,7 @@ fn contradicts(value: &Value, ty: &ValueType, binding: &mut Binding) -> bool {
     }
 }
 
-/// The runtime and the annotated model compute what the interpreter computes.
+/// Compares the runtime and the annotated model with the interpreter.
 fn behaviour(
     case: &Case,
     bytes: &[u8],
@@ -466,7 +466,8 @@ fn behaviour(
         Ok(mut again) => {
             let errors = diagnose(&mut again);
             let error = errors.iter().find(|it| it.is_error());
-            // What restricts a program that does not run everywhere may be seen with the declarations only.
+            // A restriction of a program that does not run everywhere may be detectable only through the
+            // declarations.
             if let Some(error) = error.filter(|_| runs == Runs::Everywhere) {
                 let detail = format!("annotated: error[{}]: {}", error.code.name(), error.message);
                 finding(Law::Annotation, error.code.name().to_owned(), detail);
@@ -484,7 +485,7 @@ fn first_word(text: &str) -> String {
     text.chars().filter(|it| !it.is_ascii_digit()).take(48).collect()
 }
 
-/// How the runtime differs from the interpreter, if it does.
+/// Difference between the runtime and the interpreter.
 fn differs(case: &Case, checked: &mut Checked<'_>, executions: &[Execution]) -> Option<String> {
     let session = match Session::of_checked(checked, &|_| Err("no other files are read".to_owned())) {
         Ok(session) => session,
@@ -511,8 +512,8 @@ fn differs(case: &Case, checked: &mut Checked<'_>, executions: &[Execution]) -> 
     None
 }
 
-/// Whether two values have the same type and shape. Elements are not compared: some kernels add in another order when they
-/// are fused.
+/// Whether two values have the same type and shape. Elements are not compared: fused kernels may add in
+/// another order.
 fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Tensor(left), Value::Tensor(right)) => {

@@ -1,16 +1,18 @@
-//! A differential test: random ONNX programs are executed, and the types that typeloom reports are compared with the
-//! values of the executions.
+//! Differential test of type inference: executes random ONNX programs and compares their values with the
+//! types that typeloom reports.
 //!
-//! A [generator](generate) makes a [program] from a stream of [choices], together with *worlds*: bindings of its symbols with
-//! inputs of the bound extents. Every node is [executed](interpret) in all worlds when it is added, so the generator knows which programs run
-//! everywhere and which run only at the binding they were built for. The [laws] compare that with what typeloom reports.
+//! A [generator](generate) builds a [program] from a stream of [choices], together with *worlds*: bindings of
+//! its symbols with inputs of the bound extents. Every node is [executed](interpret) in all worlds when it is
+//! added, so the generator knows which programs run in every world and which only at the binding that they
+//! were built for. The [laws] compare the executions with the reports.
 //!
-//! `cargo run -p typeloom-differential -- --count 5000 --seed 1` runs many programs and prints those that break a law,
-//! [reduced](shrink) to few nodes.
+//! `cargo run -p typeloom-differential -- --count 5000 --seed 1` runs many programs and prints those that
+//! break a law, [reduced](shrink) to few nodes.
 //!
-//! A short run with a fresh seed is part of the tests of this crate. It prints the seed; `TYPELOOM_SEED` repeats it.
+//! The tests of this crate include a short run with a fresh seed. It prints the seed; `TYPELOOM_SEED` repeats
+//! it.
 //!
-//! Not for: numerical results. The kernels have tests of their own.
+//! Limits: numerical results are not checked; the kernels have separate tests.
 
 pub mod build;
 pub mod choices;

@@ -4,8 +4,9 @@
 //! cargo run -p typeloom-differential -- [--count N] [--seed N] [--law LAW] [--signature TEXT] [--each N] [--declarations none|any]
 //! ```
 //!
-//! `--corpus FOLDER` instead writes streams of bytes from which the generator makes programs with every operator, for the fuzzer.
-//! `--each` is how many programs are printed for each cause; `--law` and `--signature` choose causes.
+//! `--corpus FOLDER` instead writes byte streams for the fuzzer, from which the generator builds programs
+//! with every operator. `--each` is the number of programs printed per cause; `--law` and `--signature`
+//! select causes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -124,10 +125,10 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// The length of a stream of bytes.
+/// Length of a byte stream.
 const STREAM: usize = 500;
 
-/// Writes a stream for each program that has an operator which no program before it has.
+/// Writes a stream for each program with an operator that no previous program has.
 fn corpus(folder: &Path, arguments: &Arguments) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let mut known = BTreeSet::new();

@@ -1,7 +1,7 @@
-//! Generated programs: graphs, nodes and functions, and how they are printed in ONNX's textual syntax.
+//! Generated programs: graphs, nodes and functions, and their output in ONNX's textual syntax.
 //!
-//! **Invariant:** a name is defined once in a program, nested graphs and functions included, so that a value is
-//! identified by its name alone.
+//! **Invariant:** a name is defined once in a program, including nested graphs and functions, so the name
+//! identifies a value.
 
 use std::fmt::{self, Write as _};
 
@@ -30,18 +30,18 @@ pub struct Graph {
     pub inputs: Vec<Declaration>,
     pub outputs: Vec<Declaration>,
     pub constants: Vec<(String, AnyTensor)>,
-    /// Its `value_info`.
+    /// The declarations in `value_info`.
     pub values: Vec<Declaration>,
-    /// Its nodes, in an order in which they can run.
+    /// The nodes in an executable order.
     pub nodes: Vec<Node>,
 }
 
-/// A function. Its attributes are not used.
+/// A function without attributes.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its name in the domain [`LOCAL`].
+    /// The name in the domain [`LOCAL`].
     pub name: String,
-    /// Its inputs, outputs and nodes.
+    /// The inputs, outputs and nodes.
     pub graph: Graph,
 }
 
@@ -65,36 +65,30 @@ pub struct Declared {
 /// A node.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The operator, or the function.
+    /// The operator or function.
     pub op: String,
-    /// Empty, or [`LOCAL`].
+    /// Empty or [`LOCAL`].
     pub domain: &'static str,
-    /// The names of its inputs; empty for one that is omitted.
+    /// Input names; empty for an omitted input.
     pub inputs: Vec<String>,
-    /// The names of its outputs.
+    /// Output names.
     pub outputs: Vec<String>,
-    /// The attributes that are not graphs.
+    /// The attributes, except for graphs.
     pub attributes: Vec<(&'static str, Attribute)>,
     pub graphs: Vec<(&'static str, Graph)>,
 }
 
-/// The value of an attribute.
 #[derive(Clone, Debug)]
 pub enum Attribute {
-    /// An integer.
     Int(i64),
-    /// Integers.
     Ints(Vec<i64>),
-    /// A float.
     Float(f32),
-    /// Text.
     Text(&'static str),
-    /// A tensor.
     Tensor(AnyTensor),
 }
 
 impl Node {
-    /// The attributes as kernels read them.
+    /// The attributes in the form that kernels take.
     #[must_use]
     pub fn kernel_attributes(&self) -> Attributes {
         self.attributes.iter().fold(Attributes::default(), |attributes, (name, value)| {
@@ -111,7 +105,7 @@ impl Node {
 }
 
 impl Graph {
-    /// The graph and all graphs nested in it.
+    /// Visits the graph and all nested graphs.
     pub fn walk<'g>(&'g self, visit: &mut dyn FnMut(&'g Graph)) {
         visit(self);
         for (_, graph) in self.nodes.iter().flat_map(|node| &node.graphs) {
@@ -119,7 +113,7 @@ impl Graph {
         }
     }
 
-    /// How many nodes there are, nested graphs included.
+    /// Number of nodes, including nested graphs.
     #[must_use]
     pub fn node_count(&self) -> usize {
         let mut count = 0;
@@ -232,7 +226,7 @@ impl fmt::Display for Indented<'_> {
     }
 }
 
-/// A constant with its elements, named or not.
+/// A constant with its elements, with or without a name.
 fn constant(name: Option<&str>, tensor: &AnyTensor) -> String {
     let shape = tensor.shape().iter().map(ToString::to_string).collect::<Vec<_>>();
     let ty = Declared { dtype: tensor.dtype(), shape: Some(shape) };
@@ -241,7 +235,7 @@ fn constant(name: Option<&str>, tensor: &AnyTensor) -> String {
         Dtype::F64 => numbers::<f64>(tensor, |it| format!("{it:?}")),
         Dtype::I64 => numbers::<i64>(tensor, |it| it.to_string()),
         Dtype::I32 => numbers::<i32>(tensor, |it| it.to_string()),
-        // Elements are bytes: the generator makes no other constants than of the types above and `bool`.
+        // One byte per element: the generator creates only constants of the types above and `bool`.
         _ => tensor.bytes().iter().map(ToString::to_string).collect(),
     };
     let (gap, name) = name.map_or(("", ""), |name| (" ", name));

@@ -1,7 +1,7 @@
-//! Reduces a case that breaks a law to a smaller one that breaks the same law in the same way.
+//! Reduction of a case that breaks a law to a smaller one that breaks the same law with the same signature.
 //!
-//! Tried in turn until nothing helps: fewer outputs and declarations, no dead nodes, nodes replaced by one of their inputs,
-//! fewer worlds.
+//! Greedy: applies the following edits until none preserves the finding: remove outputs and declarations,
+//! remove dead nodes, replace nodes by one of their inputs, remove worlds.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::generate::Case;
 use crate::laws::{Finding, examine};
 use crate::program::{Declaration, Graph};
 
-/// The reduced case.
+/// Returns the reduced case.
 #[must_use]
 pub fn shrink(case: &Case, finding: &Finding) -> Case {
     let breaks = |case: &Case| {
@@ -81,7 +81,8 @@ fn edited(case: &Case, mut at: usize) -> Option<Case> {
     None
 }
 
-/// Removes a node that is not read, or replaces the outputs of a node by one of its inputs. Counts `at` down to the edit.
+/// Removes an unread node, or replaces the outputs of a node by one of its inputs. Counts `at` down to the
+/// edit.
 fn edit_node(graph: &mut Graph, at: &mut usize) -> bool {
     for index in 0..graph.nodes.len() {
         if *at == 0 {
@@ -131,7 +132,7 @@ fn rename(graph: &mut Graph, from: &str, to: &str) {
     }
 }
 
-/// Removes what no output needs.
+/// Removes nodes and constants that no output depends on.
 fn sweep(graph: &mut Graph) {
     loop {
         let mut used: HashSet<String> = graph.outputs.iter().map(|it| it.name.clone()).collect();

@@ -17,11 +17,11 @@ pub struct World {
     pub inputs: Vec<Value>,
 }
 
-/// The largest extent that a binding gives to a symbol.
+/// Maximum extent of a symbol.
 const LARGE: i64 = 17;
 
-/// Bindings of the symbols. The first one is the binding that constants are chosen for; the others differ from it in every
-/// symbol, and have small, large and mixed extents.
+/// Generates bindings of the symbols. Constants are chosen for the first binding. The others differ from it
+/// in every symbol and have small, large and mixed extents.
 pub fn bindings(symbols: &[&str], choices: &mut Choices) -> Vec<Binding> {
     let mut free = vec![2, 3, 4, 5, 6, 7];
     let base: Vec<i64> = symbols.iter().map(|_| free.remove(choices.below(free.len()))).collect();
@@ -35,7 +35,7 @@ pub fn bindings(symbols: &[&str], choices: &mut Choices) -> Vec<Binding> {
     bindings.into_iter().map(named).collect()
 }
 
-/// A further binding that differs from `base` in every symbol.
+/// Generates another binding, which differs from `base` in every symbol.
 pub fn other_binding(base: &Binding, choices: &mut Choices) -> Binding {
     base.iter().map(|(name, extent)| (name.clone(), other(*extent, choices))).collect()
 }
@@ -45,7 +45,7 @@ fn other(extent: i64, choices: &mut Choices) -> i64 {
     if drawn == extent { LARGE } else { drawn }
 }
 
-/// Inputs for a binding. Anonymous extents are drawn anew.
+/// Generates inputs for a binding. Anonymous extents are random.
 pub fn inputs(ports: &[Declaration], binding: &Binding, choices: &mut Choices) -> Vec<Value> {
     let value = |port: &Declaration| {
         let ty = port.ty.clone().unwrap_or(Declared { dtype: Dtype::F32, shape: Some(Vec::new()) });
@@ -59,7 +59,7 @@ pub fn inputs(ports: &[Declaration], binding: &Binding, choices: &mut Choices) -
     ports.iter().map(value).collect()
 }
 
-/// A tensor with small elements.
+/// Generates a tensor with small elements.
 ///
 /// # Panics
 /// If the shape is too large for memory.
@@ -80,7 +80,7 @@ pub fn tensor(dtype: Dtype, shape: &[usize], choices: &mut Choices) -> AnyTensor
         Dtype::F64 => {
             AnyTensor::from_vec(shape, (0..count).map(|_| f64::from(small(choices))).collect::<Vec<f64>>())
         }
-        // The generator makes inputs and constants of no other type.
+        // The generator creates no inputs or constants of other types.
         _ => AnyTensor::from_vec(shape, (0..count).map(|_| small(choices)).collect::<Vec<f32>>()),
     };
     made.expect("the shape is small")

@@ -1,4 +1,4 @@
-//! A short run of programs that have not been generated before. `TYPELOOM_SEED` repeats a run.
+//! A short run of freshly generated programs. `TYPELOOM_SEED` repeats a run.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use typeloom_differential::generate::{Declarations, generate};
 use typeloom_differential::laws::{HELD, Runs, examine};
 use typeloom_differential::shrink::shrink;
 
-/// How many programs a run has.
+/// Number of programs per run.
 const PROGRAMS: u64 = 60;
 
 fn seed() -> u64 {
@@ -15,11 +15,11 @@ fn seed() -> u64 {
         return text.trim().parse().expect("TYPELOOM_SEED is a number");
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970");
-    // Short enough to type.
+    // Keeps the seed short enough to type.
     now.as_secs() % 1_000_000_000 * 1000 + u64::from(now.subsec_millis())
 }
 
-/// Runs as many programs as are wanted from this seed on.
+/// Checks the programs from this seed on.
 fn hold(first: u64, programs: u64) {
     let mut compared = 0;
     let mut everywhere = 0;

@@ -7,7 +7,7 @@ use crate::build::{Builder, Var};
 use crate::program::Attribute;
 use crate::world;
 
-/// A second operand that a matrix with this extent can be multiplied with.
+/// A second operand for a matrix product with this extent.
 fn weight(b: &mut Builder<'_>, shape: &[usize]) -> Option<String> {
     if shape.iter().product::<usize>() > 600 {
         return None;

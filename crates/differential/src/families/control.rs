@@ -9,7 +9,7 @@ use super::{Builder, choose, int, is_int, signed, tensor};
 use crate::build::{Surroundings, Var};
 use crate::program::{LOCAL, Node};
 
-/// The deepest nesting of graphs.
+/// Maximum nesting of graphs.
 const MAX_DEPTH: usize = 3;
 
 /// Adds some nodes to a nested graph.
@@ -41,7 +41,7 @@ fn condition(b: &mut Builder<'_>) -> Option<Var> {
     b.simple(op, &[&extent, &bound])
 }
 
-/// A value of a branch; more often one that the branch computes.
+/// A result for a branch, preferably one that the branch computes.
 fn result(b: &mut Builder<'_>, fits: impl Fn(&Var) -> bool) -> Option<String> {
     let own: Vec<String> = b.own_vars().into_iter().rev().map(|var| var.name).collect();
     for name in own {
@@ -67,7 +67,7 @@ pub(super) fn branch(b: &mut Builder<'_>) -> Option<()> {
             *active = *active && truth(&condition, world)? == branch;
         }
         if !active.contains(&true) {
-            // A branch that is never entered can be anything that is well typed.
+            // A branch that no world enters can contain any well-typed nodes.
             active = b.active().to_vec();
         }
         b.enter(Vec::new(), 0, active, Surroundings::Visible);
@@ -81,7 +81,7 @@ pub(super) fn branch(b: &mut Builder<'_>) -> Option<()> {
             if branch {
                 dtypes.push(b.var(&name)?.dtype());
             }
-            // An output of a graph is listed once.
+            // A graph lists an output once only.
             let name = if names.contains(&name) { b.simple("Identity", &[&name])?.name } else { name };
             names.push(name);
         }
@@ -220,7 +220,7 @@ pub(super) fn scan(b: &mut Builder<'_>) -> Option<()> {
     .map(|_| ())
 }
 
-/// A function, called once or twice.
+/// Adds a function and calls it once or twice.
 pub(super) fn call(b: &mut Builder<'_>) -> Option<()> {
     if b.depth() >= 2 {
         return None;

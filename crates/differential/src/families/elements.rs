@@ -73,7 +73,7 @@ pub(super) fn cast(b: &mut Builder<'_>) -> Option<()> {
     b.node("Cast", &[&x.name], attributes, 1).map(|_| ())
 }
 
-/// Operators that normalise along an axis.
+/// Adds an operator that normalises along an axis.
 pub(super) fn softened(b: &mut Builder<'_>) -> Option<()> {
     let x = floats(b, 1, 4)?;
     let axis = axis(b, x.rank()?);

@@ -1,4 +1,4 @@
-//! Operators with indices, and those whose extents depend on data.
+//! Operators with indices, and operators whose extents depend on data.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -17,7 +17,7 @@ pub(super) fn gathered(b: &mut Builder<'_>) -> Option<()> {
     let x = tensor(b, 1, 4)?;
     let axis = axis(b, x.rank()?);
     let extent = extents(b, &x)[position(axis, x.rank()?)].max(1);
-    // Half of the indices exist for every extent.
+    // Half of the indices are valid for every extent.
     let extent = if b.choices.percent(50) { 1 } else { extent };
     let shape: &[usize] = b.choices.pick::<&[usize]>(&[&[][..], &[1], &[2], &[3], &[2, 2]]);
     let index = if b.choices.percent(25) {
@@ -94,7 +94,7 @@ fn is_condition(var: &Var) -> bool {
     var.dtype() == Some(Dtype::Bool) && var.rank() == Some(1)
 }
 
-/// Operators whose extents depend on data.
+/// Adds an operator whose extents depend on data.
 pub(super) fn found(b: &mut Builder<'_>) -> Option<()> {
     match b.choices.below(3) {
         0 => {
@@ -121,7 +121,7 @@ pub(super) fn found(b: &mut Builder<'_>) -> Option<()> {
                 let axis = axis(b, x.rank()?);
                 vec![int("axis", axis)]
             };
-            // The condition may be shorter than the axis, and must not be longer.
+            // The condition may be shorter than the axis but not longer.
             let count = b.var(&condition.name)?.shape(b.lead())?.first().copied().map(signed)?;
             (count <= 64).then_some(())?;
             b.node("Compress", &[&x.name, &condition.name], attributes, 1).map(|_| ())

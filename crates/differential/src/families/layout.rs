@@ -4,7 +4,8 @@ use super::shapes::{Vector, one_extent};
 use super::{axis, extents, floats, int, ints, is_int, position, signed, tensor};
 use crate::build::{Builder, Var};
 
-/// A vector of integers with these elements in the leading world; each is a constant, or computed from an extent of the same size.
+/// A vector of integers with these elements in the leading world; each is a constant, or computed from an
+/// extent of the same size.
 pub(super) fn target(b: &mut Builder<'_>, elements: &[i64], computed: usize) -> Option<String> {
     if !b.choices.percent(computed) {
         return Some(b.ints(elements));
@@ -36,7 +37,7 @@ pub(super) fn reshaped(b: &mut Builder<'_>) -> Option<()> {
         return b.simple("Reshape", &[&x.name, &shape.name]).map(|_| ());
     }
     let mut shape = extents(b, &x);
-    // Axes are joined, split and exchanged.
+    // Merges, splits and swaps axes.
     for _ in 0..b.choices.between(0, 2) {
         let at = b.choices.below(shape.len());
         match b.choices.below(4) {
@@ -220,7 +221,7 @@ pub(super) fn sliced(b: &mut Builder<'_>) -> Option<()> {
     } else {
         b.simple("Slice", &[&x.name, &start, &end, &axes, &steps])
     }?;
-    // Empty tensors are rejected by many operators; few programs need them.
+    // Many operators reject empty tensors, so few programs should contain them.
     let empty = sliced
         .values
         .iter()

@@ -1,4 +1,5 @@
-//! Shape arithmetic: shapes as vectors, their elements, integer arithmetic on them, and values that are made from them.
+//! Shape arithmetic: shapes as vectors, their elements, integer arithmetic on them, and values built from
+//! them.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -24,7 +25,7 @@ pub(super) fn shape(b: &mut Builder<'_>) -> Option<()> {
     }
 }
 
-/// The extent of some axis, as a vector of one element or as a scalar.
+/// The extent of an axis, as a vector of one element or as a scalar.
 pub(super) fn one_extent(b: &mut Builder<'_>, x: &Var, axis: i64, vector: Vector) -> Option<String> {
     let shape = b.simple("Shape", &[&x.name])?;
     let index = match vector {
@@ -72,7 +73,7 @@ pub(super) fn arithmetic(b: &mut Builder<'_>) -> Option<()> {
     };
     let swapped = b.choices.percent(20);
     let inputs = if swapped { [y.as_str(), &x.name] } else { [&x.name, y.as_str()] };
-    // The sign of a quotient is where integers and machines differ; extents are positive.
+    // Integer division differs between implementations for negative operands; extents are positive.
     let divides = matches!(op, "Div" | "Mod");
     let divisor = b.var(inputs[1])?;
     if divides && !elements_of_all(&divisor).all(|value| value > 0) {
@@ -86,7 +87,7 @@ fn elements_of_all(var: &Var) -> impl Iterator<Item = i64> {
     tensors.flat_map(|tensor| tensor.to_vec::<i64>().unwrap_or_default())
 }
 
-/// A vector that is put together from others, or taken apart.
+/// A vector concatenated from others, or split.
 pub(super) fn vector(b: &mut Builder<'_>) -> Option<()> {
     match b.choices.below(6) {
         0 => {
