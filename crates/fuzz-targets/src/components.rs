@@ -13,7 +13,7 @@ use typeloom_types::any_tensor::AnyTensor;
 /// Maximum decoded size of a message in bytes.
 const LIMIT: usize = 1 << 20;
 
-/// Decodes the bytes with each codec and encodes the result again. Lossless codecs must reproduce it.
+/// Decodes the bytes with each codec and encodes the result again. `Deflated` must reproduce the value.
 pub fn codecs(bytes: &[u8]) {
     let (deflated, int8): (Deflated, Int8) = (Deflated::up_to(LIMIT), Int8::default());
     if let Ok(tensor) = deflated.decode(bytes) {

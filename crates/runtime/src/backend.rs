@@ -1,8 +1,9 @@
 //! The embedded backend as a component.
 //!
-//! [`Cpu`] implements both halves of the backend contract: a primitive calls its kernel, and a graph is prepared and run like a
-//! model. Its extension operators are all operators with a kernel, so nothing is lowered for it.
-//! [`ByPrimitives`](by_primitives::ByPrimitives) extends an implementation of the primitives to a backend.
+//! [`Cpu`] implements both halves of the backend contract: a primitive calls its kernel, and a graph is
+//! prepared and run like a model. Its extension operators are all operators with a kernel, so nothing is
+//! lowered for it. [`ByPrimitives`](by_primitives::ByPrimitives) extends an implementation of the primitives
+//! to a backend.
 
 pub mod by_primitives;
 
@@ -73,7 +74,9 @@ pub enum CpuError {
     /// The number of tensors differs from the number of inputs.
     #[error("the graph has {expected} inputs, not {given}")]
     InputCount {
+        /// Number of inputs.
         expected: usize,
+        /// Number of tensors.
         given: usize,
     },
     /// A result is not a tensor.
@@ -116,7 +119,8 @@ impl GraphExecutor for Cpu {
     }
 }
 
-/// Runs a graph of one node without preparing it; `None` if it is more than a kernel between inputs and outputs.
+/// Runs a graph of one node without preparing it; `None` if it is more than a kernel between inputs and
+/// outputs.
 fn single(
     graph: &GraphProto,
     node: &NodeProto,

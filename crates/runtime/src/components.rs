@@ -1,10 +1,12 @@
 //! Components of slots.
 //!
-//! Compiling binds Rust *types* to slots, and running needs *values* of them. [`Components`] contains a value per slot with the
-//! contract that it implements, and derives the bindings of the slots, so that the two agree.
+//! Compiling binds Rust *types* to slots, and running needs *values* of them. [`Components`] contains a value
+//! per slot with the contract that it implements, and derives the bindings of the slots, so that the two
+//! agree.
 //!
-//! A node of a contract is resolved once, when a module is prepared, to a method: a closure over the component that converts the
-//! inputs of the node, calls the component and converts the results. Calls look up no names.
+//! A node of a contract is resolved once, when a module is prepared, to a method: a closure over the
+//! component that converts the inputs of the node, calls the component and converts the results. Calls look
+//! up no names.
 //!
 //! | contract | concurrency | module |
 //! |---|---|---|
@@ -97,7 +99,8 @@ impl<T> Locked<T> {
     }
 }
 
-/// The components of a module by slot, and the functions of other modules that it calls. Clones share the components.
+/// The components of a module by slot, and the functions of other modules that it calls. Clones share the
+/// components.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -218,7 +221,8 @@ impl Components {
         })
     }
 
-    /// Binds an aggregator to a slot. `metadata` reads the metadata of a contribution from the bytes sent with it, if any.
+    /// Binds an aggregator to a slot. `metadata` reads the metadata of a contribution from the bytes sent
+    /// with it, if any.
     #[must_use]
     pub fn aggregator_with<A: Aggregator<Element: FromDatum + IntoDatum>>(
         self,

@@ -1,8 +1,8 @@
 //! Conversions between values at run time and the storage types of components.
 //!
-//! A component declares by a Rust type what it stores; values between components are [`Datum`]s. [`FromDatum`] and [`IntoDatum`]
-//! convert between the two. Slices borrow the elements of a tensor; owning types copy them. Other crates add an element type by
-//! [`DatumElement`].
+//! A component declares by a Rust type what it stores; values between components are [`Datum`]s.
+//! [`FromDatum`] and [`IntoDatum`] convert between the two. Slices borrow the elements of a tensor; owning
+//! types copy them. Other crates add an element type by [`DatumElement`].
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -51,8 +51,8 @@ pub trait IntoDatum: Storage {
 
 /// An element type whose slices convert from and to values at run time.
 ///
-/// Slices of the element types of tensors are views. Slices of other element types are passed between components and peers
-/// in the byte format that [`DatumElement::write`] defines.
+/// Slices of the element types of tensors are views. Slices of other element types are passed between
+/// components and peers in the byte format that [`DatumElement::write`] defines.
 ///
 /// ```
 /// use typeloom_runtime::convert::{DatumElement, FromDatum, IntoDatum};

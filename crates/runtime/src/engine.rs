@@ -109,8 +109,8 @@ impl Offer<'_> {
 
 /// A runtime for whole ONNX models.
 ///
-/// **Law.** A loaded program computes what ONNX specifies or fails. `objection` rejects the operators for which the engine is known
-/// to deviate.
+/// **Law.** A loaded program computes what ONNX specifies or fails. `objection` rejects the operators for
+/// which the engine is known to deviate.
 ///
 /// An engine and its programs may panic; callers convert panics to errors.
 pub trait Engine: Send + Sync + 'static {
@@ -131,9 +131,9 @@ pub trait Engine: Send + Sync + 'static {
         false
     }
 
-    /// Loads a model. Its values are annotated with their solved types, with numbers as dims if the engine loads for fixed
-    /// extents. Nodes have unique names, which the reason of an error may quote. All tensors are in the model, and inputs
-    /// with a default are removed.
+    /// Loads a model. Its values are annotated with their solved types, with numbers as dims if the engine
+    /// loads for fixed extents. Nodes have unique names, which the reason of an error may quote. All tensors
+    /// are in the model, and inputs with a default are removed.
     ///
     /// # Errors
     /// The reason why the engine rejects the model.

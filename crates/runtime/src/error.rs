@@ -31,19 +31,25 @@ pub enum PrepareError {
     /// The data of a tensor in another file could not be read.
     #[error("the data of `{name}` cannot be read: {reason}")]
     ExternalData {
+        /// The tensor.
         name: String,
+        /// Message of the reader.
         reason: String,
     },
     /// A node reads a value that is not defined before it.
     #[error("{node} reads `{value}`, which nothing makes before it")]
     UnknownValue {
+        /// The node.
         node: String,
+        /// The value.
         value: String,
     },
     /// A control flow operator lacks a nested graph.
     #[error("{node} has no graph `{attribute}`")]
     MissingGraph {
+        /// The node.
         node: String,
+        /// The attribute.
         attribute: &'static str,
     },
     /// Graphs or functions are nested too deeply, or a function calls itself.
@@ -81,6 +87,7 @@ pub enum LinkError {
     /// A slot has two components.
     #[error("there are two components for slot `{slot}`")]
     BoundTwice {
+        /// The slot.
         slot: String,
     },
     /// The component implements another contract than the node requires.
@@ -95,38 +102,51 @@ pub enum LinkError {
     /// The compiler did not resolve a node on a slot.
     #[error("{node} runs on slot `{slot}`, and compiling did not resolve what runs it")]
     Unresolved {
+        /// The node.
         node: String,
+        /// The slot.
         slot: String,
     },
     /// The contract of a slot does not have the operator.
     #[error("{node}: {role} has no operator `{op}`")]
     NoMethod {
+        /// The node.
         node: String,
+        /// The contract.
         role: Role,
+        /// The operator.
         op: String,
     },
     /// An operator has no implementation.
     #[error("{node}: operator `{op}` of domain `{domain}` is not supported")]
     UnknownOperator {
+        /// The node.
         node: String,
+        /// The domain.
         domain: String,
+        /// The operator.
         op: String,
     },
     /// A function of another module is called, but no program is linked for it.
     #[error("{node} calls `{function}` of another module, and no program is linked for it")]
     NoFunction {
+        /// The node.
         node: String,
+        /// The function.
         function: String,
     },
     /// The target type of a cast is not an element type of tensors.
     #[error("{node} casts to `{to}`, which is no element type of tensors")]
     NoCast {
+        /// The node.
         node: String,
+        /// The type.
         to: String,
     },
     /// The program sends values to peers: only its parts can run.
     #[error("{node} is on the wire: no one process runs all of the program, but each of its parts")]
     InParts {
+        /// The node.
         node: String,
     },
     /// The type of a value on the wire cannot be sent.
@@ -141,7 +161,9 @@ pub enum LinkError {
     /// The program does not have the part.
     #[error("the program has no part `{part}`; it has {}", known.join(", "))]
     NoPart {
+        /// The part.
         part: String,
+        /// The parts of the program.
         known: Vec<String>,
     },
 }
@@ -152,6 +174,7 @@ pub enum RunError {
     /// An input without a default is missing.
     #[error("input `{name}` is missing")]
     MissingInput {
+        /// The input.
         name: String,
     },
     /// An unknown input was given.
@@ -164,13 +187,17 @@ pub enum RunError {
     /// An input is not of its type.
     #[error("input `{name}`: {mismatch}")]
     Input {
+        /// The input.
         name: String,
+        /// The difference.
         mismatch: Mismatch,
     },
     /// The extents of the inputs violate a precondition of the model.
     #[error("the model runs only where {condition}, but {}", bound(symbols))]
     Precondition {
+        /// The condition.
         condition: String,
+        /// The values of the symbols.
         symbols: Vec<(String, usize)>,
     },
     /// The part contains no receive, so no message can start it.
@@ -243,7 +270,9 @@ pub enum NodeError {
     /// The operator has no implementation.
     #[error("operator `{op}` of domain `{domain}` is not supported")]
     UnknownOperator {
+        /// The domain.
         domain: String,
+        /// The operator.
         op: String,
     },
     /// The operator panicked.
@@ -265,11 +294,13 @@ pub enum NodeError {
     /// The loops exceed the limit on iterations.
     #[error("the loops of the model took more turns than the limit of {limit}")]
     TooManyIterations {
+        /// The limit.
         limit: u64,
     },
     /// The run exceeds the limit on steps.
     #[error("the run took more steps than the limit of {limit}")]
     TooManySteps {
+        /// The limit.
         limit: u64,
     },
     /// A control flow operator received invalid operands.
@@ -284,7 +315,9 @@ pub enum NodeError {
     /// A result is not of its type.
     #[error("output `{value}`: {mismatch}")]
     Mismatch {
+        /// The value.
         value: String,
+        /// The difference.
         mismatch: Mismatch,
     },
     /// A node of a nested graph, function or program failed.
@@ -381,6 +414,7 @@ pub enum WireError {
     /// Answers are journaled but not acknowledged in time. A later run sends them.
     #[error("{pending} messages are not acknowledged in time; they are sent with the next ones")]
     Unsent {
+        /// Number of messages.
         pending: usize,
     },
     /// A node depends on messages of several peers of two classes.

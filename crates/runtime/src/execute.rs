@@ -100,7 +100,8 @@ impl<'p> Frame<'p> {
 /// Number of elements of a sequence that count as one step.
 const STEP_ELEMENTS: u64 = 16;
 
-/// The operands of a step in steps. Their size bounds the time of the operator from below, also if it writes in place.
+/// The operands of a step in steps. Their size bounds the time of the operator from below, also if it writes
+/// in place.
 fn operand_steps(frame: &Frame<'_>, step: &PlanStep) -> u64 {
     let bytes = |value: &Datum| value.as_tensor().map_or(0, |tensor| tensor.bytes().len() as u64);
     let of = |value: &Datum| match value.as_sequence() {
@@ -388,8 +389,8 @@ impl<'r> Run<'r> {
         self.store(plan, frame, step, results, false)
     }
 
-    /// Stores results, and releases the values that no later step reads. Optional results can be missing: reading one is an
-    /// error of the reader.
+    /// Stores results, and releases the values that no later step reads. Optional results can be missing:
+    /// reading one is an error of the reader.
     fn store(
         &mut self,
         plan: &Plan,

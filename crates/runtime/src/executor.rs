@@ -1,13 +1,14 @@
 //! Executors: compiled programs linked with their components.
 //!
-//! An [`Executor`] is created once, from an artifact and the [`Components`] of its slots, and runs many times, on several threads at
-//! a time. Its creation checks that the components are those that the program was compiled for, and resolves every node: a
-//! node on a slot to a method of the slot's component, other nodes to operators of the embedded backend.
+//! An [`Executor`] is created once, from an artifact and the [`Components`] of its slots, and runs many
+//! times, on several threads at a time. Its creation checks that the components are those that the program
+//! was compiled for, and resolves every node: a node on a slot to a method of the slot's component, other
+//! nodes to operators of the embedded backend.
 //!
 //! Inputs and results of components are checked against their types, also without [`Verify::EveryValue`].
 //!
-//! **Invariant:** a component that fails, panics or returns a value of another type is a [`RunError`] with the name of the node, and
-//! the executor stays usable.
+//! **Invariant:** a component that fails, panics or returns a value of another type is a [`RunError`] with
+//! the name of the node, and the executor stays usable.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -28,7 +29,8 @@ use crate::session::{Port, RunOutcome, check_input, ports, reject_unknown};
 
 pub mod part;
 
-/// A compiled program with its components, ready to run. Clones share everything, including the state of components.
+/// A compiled program with its components, ready to run. Clones share everything, including the state of
+/// components.
 #[derive(Clone)]
 pub struct Executor {
     name: String,
@@ -49,8 +51,8 @@ impl Executor {
     /// Links a compiled program with the components of its slots.
     ///
     /// # Errors
-    /// [`PrepareError`], in particular [`LinkError`] for a slot without a component, a component that the program was not
-    /// compiled for, or an operator without an implementation.
+    /// [`PrepareError`], in particular [`LinkError`] for a slot without a component, a component that the
+    /// program was not compiled for, or an operator without an implementation.
     pub fn new(artifact: &Artifact, components: &Components) -> Result<Self, PrepareError> {
         Self::with_external(artifact, components, NO_EXTERNAL_DATA)
     }

@@ -18,9 +18,9 @@ pub enum Verify {
 pub struct RunLimits {
     /// Iterations of all loops together. A loop whose condition is always true does not end by itself.
     pub iterations: u64,
-    /// Steps of the run. Each execution of a node and each iteration counts as one step. In nested graphs and functions,
-    /// which can run any number of times, so does every [`STEP_BYTES`] of tensors that a node reads or an iteration
-    /// creates. The number of function calls can be exponential in the size of a model.
+    /// Steps of the run. Each execution of a node and each iteration counts as one step. In nested graphs and
+    /// functions, which can run any number of times, so does every [`STEP_BYTES`] of tensors that a node
+    /// reads or an iteration creates. The number of function calls can be exponential in the size of a model.
     pub steps: u64,
     /// Bytes of all tensors of the process while the model is prepared and run, see
     /// [`budget`](typeloom_types::any_tensor::budget). Weights in a mapped file do not count.

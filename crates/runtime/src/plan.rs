@@ -1,10 +1,11 @@
 //! Plans: graphs that are ready to run.
 //!
-//! A plan is a graph whose names are resolved to slots, whose nodes are resolved to actions, and whose lifetimes are known. Models
-//! and compiled modules have the same plans; only modules contain [`ModuleNode`]s.
+//! A plan is a graph whose names are resolved to slots, whose nodes are resolved to actions, and whose
+//! lifetimes are known. Models and compiled modules have the same plans; only modules contain
+//! [`ModuleNode`]s.
 //!
-//! A plan has two schedules. The *written* one has a step per node and serves runs that observe or verify every value. The
-//! *optimized* one computes the outputs only: constants are folded, and operators are fused.
+//! A plan has two schedules. The *written* one has a step per node and serves runs that observe or verify
+//! every value. The *optimized* one computes the outputs only: constants are folded, and operators are fused.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -103,7 +104,8 @@ pub(crate) struct Schedule {
 pub(crate) struct Optimized {
     pub(crate) constants: Vec<(SlotId, Datum)>,
     pub(crate) schedule: Schedule,
-    /// Register files of earlier runs, which contain the constants: one for each run that was active at a time.
+    /// Register files of earlier runs, which contain the constants: one for each run that was active at a
+    /// time.
     pub(crate) spare: Mutex<Vec<Vec<Option<Datum>>>>,
 }
 
@@ -187,7 +189,8 @@ impl PlanStep {
     }
 }
 
-/// An ONNX operator with decoded attributes, shared by all nodes that are equal up to the names of their values.
+/// An ONNX operator with decoded attributes, shared by all nodes that are equal up to the names of their
+/// values.
 #[derive(Debug)]
 pub(crate) struct Kernel {
     pub(crate) operator: &'static Operator,
@@ -222,7 +225,8 @@ pub(crate) enum Action {
         probabilities: Option<Arc<Plan>>,
         attributes: Arc<Attributes>,
     },
-    /// An operator without an implementation. Running it is an error; a branch that is never taken may contain it.
+    /// An operator without an implementation. Running it is an error; a branch that is never taken may
+    /// contain it.
     Unknown,
 }
 

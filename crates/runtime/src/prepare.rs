@@ -130,15 +130,16 @@ impl Interner {
 /// The solved types of a model.
 struct SolvedTypes<'m> {
     types: &'m ValueTypes,
-    /// Numbers of the graphs in `types`. Graphs are identified by address: the model is borrowed while it is prepared.
+    /// Numbers of the graphs in `types`. Graphs are identified by address: the model is borrowed while it is
+    /// prepared.
     graphs: HashMap<*const GraphProto, usize>,
 }
 
 impl SolvedTypes<'_> {
     /// The types of the values of a graph, by name.
     ///
-    /// The inputs of the main graph are part of the model's interface: their declarations count, and solved types fill in
-    /// what they leave open.
+    /// The inputs of the main graph are part of the model's interface: their declarations count, and solved
+    /// types fill in what they leave open.
     fn of_graph(&self, graph: &GraphProto) -> Option<HashMap<String, ValueType>> {
         let number = *self.graphs.get(&std::ptr::from_ref(graph))?;
         let inputs = graph.input.iter().map(ValueInfoProto::name);
@@ -210,8 +211,8 @@ impl<'m> Preparation<'m> {
         self.graph(graph, &imports, 0)
     }
 
-    /// The plan of a part, without an optimized schedule. Its values are kept until the run ends, because steps that depend on
-    /// messages run more than once.
+    /// The plan of a part, without an optimized schedule. Its values are kept until the run ends, because
+    /// steps that depend on messages run more than once.
     pub(crate) fn part(&mut self, part: &FunctionProto) -> Result<Plan, PrepareError> {
         let mut all = self.imports.clone();
         all.extend(imports(&part.opset_import));
@@ -499,7 +500,8 @@ impl<'m> Preparation<'m> {
         self.graph(graph, imports, depth + 1).map(|plan| Some(Arc::new(plan)))
     }
 
-    /// The slot of a name in the innermost graph; captures the value in each graph below the one that defines it.
+    /// The slot of a name in the innermost graph; captures the value in each graph below the one that defines
+    /// it.
     fn resolve(&mut self, name: &str) -> Option<SlotId> {
         let defining = self.scopes.iter().rposition(|scope| scope.slots.contains_key(name))?;
         let mut slot = self.scopes[defining].slots[name];
@@ -522,7 +524,8 @@ fn label(node: &NodeProto, at: usize) -> String {
     }
 }
 
-/// The node without its own name, with placeholders for the names of its values, and with the metadata that linking reads.
+/// The node without its own name, with placeholders for the names of its values, and with the metadata that
+/// linking reads.
 fn without_names(node: &NodeProto) -> NodeProto {
     let placeholders = |names: &[String]| -> Vec<String> {
         names.iter().map(|name| if name.is_empty() { "" } else { "_" }.to_owned()).collect()
@@ -546,7 +549,8 @@ fn metadata<'n>(node: &'n NodeProto, key: &str) -> Option<&'n str> {
     node.metadata_props.iter().find(|entry| entry.key() == key).map(StringStringEntryProto::value)
 }
 
-/// Computes lifetimes and registers. `initial` slots are filled before the first step; `kept` slots are never released.
+/// Computes lifetimes and registers. `initial` slots are filled before the first step; `kept` slots are never
+/// released.
 fn schedule(
     plan: &Plan,
     mut steps: Vec<PlanStep>,

@@ -33,8 +33,8 @@ pub struct Port {
     pub has_default: bool,
 }
 
-/// A model that is ready to run. Clones share everything; runs share no mutable state, so a session can run on several threads at
-/// a time.
+/// A model that is ready to run. Clones share everything; runs share no mutable state, so a session can run
+/// on several threads at a time.
 #[derive(Clone, Debug)]
 pub struct Session {
     plan: Arc<Plan>,
@@ -88,8 +88,8 @@ impl Session {
         Self::of_checked_file(checked, &Bytes::new(), external, RunLimits::default())
     }
 
-    /// As [`Session::of_checked`], if the bytes that were checked are shared, for example a mapped file: tensors are views of
-    /// these bytes. `limits` apply to the preparation and to the runs.
+    /// As [`Session::of_checked`], if the bytes that were checked are shared, for example a mapped file:
+    /// tensors are views of these bytes. `limits` apply to the preparation and to the runs.
     ///
     /// # Errors
     /// [`PrepareError`].

@@ -72,7 +72,7 @@ fn is_ascending(axes: &[i64]) -> bool {
     axes.first().is_none_or(|first| *first >= 0) && axes.is_sorted()
 }
 
-/// Whether the input may have no elements.
+/// Whether the input is known to have no elements.
 fn may_be_empty(offer: &Offer<'_>) -> bool {
     let Some(Some(ValueType { shape: Some(shape), .. })) = offer.inputs.first() else { return false };
     shape.contains(&Dim::Fixed(0))

@@ -1,8 +1,8 @@
 //! The budget of `typeloom run`: the limits of the arguments, and the defaults.
 //!
-//! A model is not trusted: a few bytes can request terabytes, or a loop without end. The default grows with the size of
-//! the given files, so it suits ordinary models of any size, and a small model that requests much more is rejected
-//! before anything is allocated.
+//! A model is not trusted: a few bytes can request terabytes, or a loop without end. The default grows with
+//! the size of the given files, so it suits ordinary models of any size, and a small model that requests much
+//! more is rejected before anything is allocated.
 
 use std::path::Path;
 

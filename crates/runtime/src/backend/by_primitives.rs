@@ -53,7 +53,9 @@ pub enum WalkError<E: Error + 'static> {
     /// The number of tensors differs from the number of inputs.
     #[error("the graph has {expected} inputs, not {given}")]
     InputCount {
+        /// Number of inputs of the graph.
         expected: usize,
+        /// Number of tensors.
         given: usize,
     },
 }

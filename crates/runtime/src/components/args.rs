@@ -33,7 +33,8 @@ impl Args<'_> {
         convert(self.datum(index)?, index)
     }
 
-    /// Converts a result of the component. The type of the output determines the shape if the result has none.
+    /// Converts a result of the component. The type of the output determines the shape if the result has
+    /// none.
     pub(crate) fn output<T: IntoDatum + ?Sized>(&self, output: usize, convert: &T) -> Datum {
         if T::KNOWS_SHAPE {
             return convert.to_datum(None);

@@ -23,7 +23,9 @@ pub enum EngineError {
     /// The data of a tensor in another file could not be read.
     #[error("the data of `{name}` cannot be read: {reason}")]
     ExternalData {
+        /// The tensor.
         name: String,
+        /// The reason.
         reason: String,
     },
     /// Graphs are nested too deeply.
@@ -63,35 +65,45 @@ pub enum EngineError {
     /// The engine rejects the model without naming a node.
     #[error("{engine} does not take the model: {reason}")]
     Load {
+        /// The engine.
         engine: String,
+        /// The message of the engine.
         reason: String,
     },
     /// An input without a default is missing.
     #[error("input `{name}` is missing")]
     MissingInput {
+        /// The input.
         name: String,
     },
     /// An unknown input was given.
     #[error("the model has no input `{name}`")]
     UnknownInput {
+        /// The input.
         name: String,
     },
     /// The number of tensors differs from the number of inputs.
     #[error("the graph has {expected} inputs, not {given}")]
     InputCount {
+        /// Number of inputs.
         expected: usize,
+        /// Number of tensors.
         given: usize,
     },
     /// The default of an input cannot be replaced.
     #[error("{engine} cannot be given another value for `{name}`, which has a default")]
     Default {
+        /// The engine.
         engine: String,
+        /// The input.
         name: String,
     },
     /// An input is not of its solved type.
     #[error("input `{name}`: {mismatch}")]
     Input {
+        /// The input.
         name: String,
+        /// The difference.
         mismatch: Mismatch,
     },
     /// A run failed.
@@ -105,15 +117,21 @@ pub enum EngineError {
     /// A result is not of its solved type.
     #[error("{engine} gave `{name}` another type: {mismatch}")]
     Output {
+        /// The engine.
         engine: String,
+        /// The value.
         name: String,
+        /// The difference.
         mismatch: Mismatch,
     },
     /// The number of results differs from the number of outputs.
     #[error("{engine} gave {given} results, not {expected}")]
     OutputCount {
+        /// The engine.
         engine: String,
+        /// Number of outputs.
         expected: usize,
+        /// Number of results.
         given: usize,
     },
 }

@@ -24,10 +24,12 @@ use crate::prepare::with_attributes;
 const MAX_LOADED: usize = 16;
 
 /// The graph half of the backend contract, implemented by an engine.
-/// [`ByExecution<Hosted>`](typeloom_contracts::backend::by_execution::ByExecution) implements the whole contract.
+/// [`ByExecution<Hosted>`](typeloom_contracts::backend::by_execution::ByExecution) implements the whole
+/// contract.
 ///
-/// The types of a graph are solved from those of its inputs before the engine loads it. Loaded graphs are kept by the types of
-/// their inputs. An [`EngineSession`] saves the lookup for programs that run one model many times.
+/// The types of a graph are solved from those of its inputs before the engine loads it. Loaded graphs are
+/// kept by the types of their inputs. An [`EngineSession`] saves the lookup for programs that run one model
+/// many times.
 #[derive(Clone)]
 pub struct Hosted {
     engine: Arc<dyn Engine>,

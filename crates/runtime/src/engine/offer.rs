@@ -1,5 +1,5 @@
-//! Nodes of a model for an engine: each gets a unique name, is compared with the limits of the engine, and is found by its name in
-//! the messages of the engine.
+//! Nodes of a model for an engine: each gets a unique name, is compared with the limits of the engine, and is
+//! found by its name in the messages of the engine.
 
 use std::collections::{HashMap, HashSet};
 
@@ -79,7 +79,8 @@ struct Known {
     is_constant: bool,
 }
 
-/// Compares every node of a model with an engine, names the nodes by number, and reads tensors in other files.
+/// Compares every node of a model with an engine, names the nodes by number, and reads tensors in other
+/// files.
 pub(super) fn offer(
     model: &mut ModelProto,
     engine: &dyn Engine,

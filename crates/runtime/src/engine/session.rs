@@ -58,12 +58,12 @@ impl std::fmt::Debug for EngineSession {
 }
 
 impl EngineSession {
-    /// Loads a checked model with its solved types into an engine. With [`Verify::EveryValue`] the engine returns every value
-    /// of the main graph, and runs check it against its type.
+    /// Loads a checked model with its solved types into an engine. With [`Verify::EveryValue`] the engine
+    /// returns every value of the main graph, and runs check it against its type.
     ///
     /// # Errors
-    /// [`EngineError`]. If the engine loads for fixed extents, a model with symbols is loaded, and possibly rejected, by its first
-    /// run.
+    /// [`EngineError`]. If the engine loads for fixed extents, a model with symbols is loaded, and possibly
+    /// rejected, by its first run.
     pub fn of_checked(
         engine: Arc<dyn Engine>,
         checked: &mut Checked<'_>,

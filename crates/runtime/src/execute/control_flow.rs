@@ -36,8 +36,8 @@ pub(super) fn run_if(
     run.body(frame, if condition { then_branch } else { else_branch }, Vec::new())
 }
 
-/// Stacks slices of equal shape along a new first axis. Without slices, the result has the element type and the known dims of
-/// `slice_type`.
+/// Stacks slices of equal shape along a new first axis. Without slices, the result has the element type and
+/// the known dims of `slice_type`.
 pub(super) fn stack(slices: Vec<Datum>, slice_type: &ValueType) -> Result<Datum, NodeError> {
     if slices.is_empty() {
         let dims = slice_type.shape.as_deref().unwrap_or_default();
@@ -97,7 +97,8 @@ pub(super) fn run_loop(
     Ok(carried)
 }
 
-/// `SequenceMap`: runs the body for each element of the first sequence and the elements of the other sequences at its position.
+/// `SequenceMap`: runs the body for each element of the first sequence and the elements of the other
+/// sequences at its position.
 pub(super) fn sequence_map(
     run: &Run<'_>,
     frame: &Frame<'_>,

@@ -1,7 +1,7 @@
 //! `Scan`: a body that runs along an axis of its inputs, with states.
 //!
-//! In version 8 the first axis of every input is the batch, and the batches are scanned one after the other. Sequence lengths
-//! are not supported.
+//! In version 8 the first axis of every input is the batch, and the batches are scanned one after the other.
+//! Sequence lengths are not supported.
 
 use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::{Attribute, Attributes};

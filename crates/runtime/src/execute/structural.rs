@@ -55,7 +55,8 @@ pub(super) fn unbundle(keys: &[String], inputs: Vec<Option<Datum>>) -> Result<Ve
     keys.iter().map(|key| children.remove(key).ok_or_else(|| missing(key))).collect()
 }
 
-/// Applies an ONNX operator to lists of peers: it is computed on positions, which are then replaced by the peers.
+/// Applies an ONNX operator to lists of peers: it is computed on positions, which are then replaced by the
+/// peers.
 pub(super) fn peer_list(op: &PeerListOperator, inputs: Vec<Option<Datum>>) -> Result<Datum, NodeError> {
     let mut all = Vec::new();
     let mut operands: Vec<Option<Datum>> = Vec::with_capacity(inputs.len());

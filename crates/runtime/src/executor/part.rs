@@ -1,26 +1,29 @@
 //! Parts of programs that run on several classes of peers.
 //!
-//! A program with sends is compiled into a function per class of peers. A [`Part`] is one of them, linked with its components.
-//! It runs at an [`Endpoint`]: the module's own side is [started](Part::run), the others [answer](Part::serve) messages.
+//! A program with sends is compiled into a function per class of peers. A [`Part`] is one of them, linked
+//! with its components. It runs at an [`Endpoint`]: the module's own side is [started](Part::run), the others
+//! [answer](Part::serve) messages.
 //!
 //! # Semantics
 //!
 //! - A send goes to each of its peers once, even if the list repeats a peer.
-//! - A receive waits for one message of each peer of the value's class that this run sent to. If the run sent nothing to that
-//!   class, it waits for one peer, as for the message that started it. Steps that depend on the message run once per peer, in
-//!   the order in which the run sent to the peers, regardless of the order of arrival.
-//! - *Triggers join.* A step that depends on messages through triggers only runs once, after all of them: `contribute` runs per
-//!   peer, and `aggregate` after the last contribution.
+//! - A receive waits for one message of each peer of the value's class that this run sent to. If the run sent
+//!   nothing to that class, it waits for one peer, as for the message that started it. Steps that depend on
+//!   the message run once per peer, in the order in which the run sent to the peers, regardless of the order
+//!   of arrival.
+//! - *Triggers join.* A step that depends on messages through triggers only runs once, after all of them:
+//!   `contribute` runs per peer, and `aggregate` after the last contribution.
 //! - Nodes on one slot run in the order in which they were recorded.
 //! - A step that depends on messages of several peers of two classes is an error of the run.
 //!
-//! Steps are ordered by the number of receives before them ([`schedule`]): everything that needs no message runs, and is sent,
-//! before the first receive, and so on. So no part waits for a value that another part sends only later.
+//! Steps are ordered by the number of receives before them ([`schedule`]): everything that needs no message
+//! runs, and is sent, before the first receive, and so on. So no part waits for a value that another part
+//! sends only later.
 //!
 //! # Restarts
 //!
-//! A part that serves commits a message together with its answers: after a restart, either both happened or the message is
-//! delivered again. The state of components is not journaled.
+//! A part that serves commits a message together with its answers: after a restart, either both happened or
+//! the message is delivered again. The state of components is not journaled.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -165,8 +168,8 @@ impl Part {
         receives.map(|wire| (wire.port.clone(), wire.ty.clone())).collect()
     }
 
-    /// Runs the part on inputs by name. `run` identifies the run among those of the program, and is the same at all of its
-    /// peers; `timeout` applies to the whole run.
+    /// Runs the part on inputs by name. `run` identifies the run among those of the program, and is the same
+    /// at all of its peers; `timeout` applies to the whole run.
     ///
     /// # Errors
     /// [`RunError`]; the part stays usable. Messages that were sent before the error remain sent.

@@ -1,11 +1,12 @@
 //! Register allocation: values whose lifetimes do not overlap share a register.
 //!
-//! Steps run in one order, so lifetimes are intervals, and one pass in that order needs as few registers as there are live values
-//! at any time (linear scan, Poletto and Sarkar 1999). A value that dies frees its register for the next one.
+//! Steps run in one order, so lifetimes are intervals, and one pass in that order needs as few registers as
+//! there are live values at any time (linear scan, Poletto and Sarkar 1999). A value that dies frees its
+//! register for the next one.
 //!
-//! Within a step the order is that of [`Run::step`](crate::execute::Run::step): inputs that die are taken, results are stored,
-//! then [dead](crate::plan::PlanStep::dead) slots are cleared. So a result can take the register of an input, but not of a
-//! value that a nested graph of the step reads.
+//! Within a step the order is that of [`Run::step`](crate::execute::Run::step): inputs that die are taken,
+//! results are stored, then [dead](crate::plan::PlanStep::dead) slots are cleared. So a result can take the
+//! register of an input, but not of a value that a nested graph of the step reads.
 //!
 //! **Invariant:** a register is empty when a value is stored in it.
 
@@ -37,8 +38,8 @@ impl Registers {
         registers
     }
 
-    /// Assigns registers to the slots that are filled before the first step, and to those that the steps fill. The slots of
-    /// `initial` get the first registers in their order, without repetitions.
+    /// Assigns registers to the slots that are filled before the first step, and to those that the steps
+    /// fill. The slots of `initial` get the first registers in their order, without repetitions.
     pub(crate) fn allocate(slots: usize, initial: impl Iterator<Item = SlotId>, steps: &[PlanStep]) -> Self {
         let mut registers = Self { of: vec![RegisterId::NONE; slots], count: 0 };
         let mut free = Vec::new();

@@ -86,8 +86,8 @@ pub(crate) fn imports(list: &[OperatorSetIdProto]) -> Imports {
     list.iter().map(|import| (domain(import.domain()), import.version())).collect()
 }
 
-/// Replaces references to attributes of the function in a node of its body. An attribute is removed if it refers to one that
-/// the call does not have.
+/// Replaces references to attributes of the function in a node of its body. An attribute is removed if it
+/// refers to one that the call does not have.
 pub(crate) fn with_attributes(
     node: &NodeProto,
     given: &HashMap<&str, &AttributeProto>,

@@ -1,9 +1,11 @@
 //! Optimized schedules: constant folding and operator fusion.
 //!
-//! Folding computes nodes whose operands are constant, as long as the results are small. Fusion merges a convolution with the
-//! nodes after it, if each is the only reader of the result before it: that result is never stored.
+//! Folding computes nodes whose operands are constant, as long as the results are small. Fusion merges a
+//! convolution with the nodes after it, if each is the only reader of the result before it: that result is
+//! never stored.
 //!
-//! **Invariant:** the optimized schedule uses the slots of its plan; none of its steps reads a slot that it does not fill.
+//! **Invariant:** the optimized schedule uses the slots of its plan; none of its steps reads a slot that it
+//! does not fill.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -72,8 +74,8 @@ impl<'p> Known<'p> {
     }
 }
 
-/// Returns the constants and the steps of the optimized schedule. Constants that the schedule needs are decoded for both
-/// schedules.
+/// Returns the constants and the steps of the optimized schedule. Constants that the schedule needs are
+/// decoded for both schedules.
 pub(super) fn optimize(plan: &mut Plan) -> (Vec<(SlotId, Datum)>, Vec<PlanStep>) {
     let mut known = Known::new(plan);
     let mut steps: Vec<Option<PlanStep>> = Vec::with_capacity(plan.written.steps.len());

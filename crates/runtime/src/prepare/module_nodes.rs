@@ -1,6 +1,7 @@
 //! Nodes that occur in compiled modules only: components, messages and structural operators.
 //!
-//! The metadata of a node states its slot, the contract of the slot and the operator that the compiler resolved it to.
+//! The metadata of a node states its slot, the contract of the slot and the operator that the compiler
+//! resolved it to.
 
 use typeloom_contracts::role::Role;
 use typeloom_cpu::attributes::Attributes;

@@ -1,4 +1,4 @@
-//! Modules built from functions, and components that record their calls.
+//! Helpers to build modules from functions, and to compile, link and run them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,7 +18,7 @@ use typeloom_types::any_tensor::AnyTensor;
 
 pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// Error of a test component.
+/// An error of a test component with a fixed message.
 #[derive(Debug)]
 pub(crate) struct Says(pub(crate) String);
 

@@ -98,7 +98,8 @@ impl<'a> Activation<'a> {
         self.deadline.saturating_sub(self.endpoint.now())
     }
 
-    /// Waits for the message that starts the part, and returns its sender; `None` if no message arrives in time.
+    /// Waits for the message that starts the part, and returns its sender; `None` if no message arrives in
+    /// time.
     pub(super) fn receive_first(&mut self) -> Result<Option<PeerId>, RunError> {
         let mut receives =
             self.plan.body.written.steps.iter().filter_map(|step| Some((step, received(step)?)));

@@ -1,8 +1,8 @@
 //! Order of the steps of a part.
 //!
-//! The depth of a step is the number of receives that happen before it; steps are sorted by depth. A receive has a greater depth
-//! than the last send to its class, a step at least the depth of the values that it reads, and a step on a module slot at
-//! least the depth of the earlier steps on that slot.
+//! The depth of a step is the number of receives that happen before it; steps are sorted by depth. A receive
+//! has a greater depth than the last send to its class, a step at least the depth of the values that it
+//! reads, and a step on a module slot at least the depth of the earlier steps on that slot.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
