@@ -10,10 +10,10 @@ const STACK: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Maximum resident memory of the whole test binary, in KiB.
-const MOST_RESIDENT: u64 = 600 << 10;
+const MAX_RESIDENT: u64 = 600 << 10;
 
 /// Maximum address space, in KiB, including memory that is reserved but not touched.
-const MOST_RESERVED: u64 = 4 << 20;
+const MAX_RESERVED: u64 = 4 << 20;
 
 /// Runs `target` on every input. Fails with the input if it panics or does not return. A stack overflow
 /// aborts the process; the runtime then prints the thread name, which identifies the case.
@@ -56,7 +56,7 @@ fn show(input: &[u8]) -> String {
 /// allocator's limits.
 pub(crate) fn memory_is_bounded() {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };
-    for (key, most) in [("VmHWM:", MOST_RESIDENT), ("VmPeak:", MOST_RESERVED)] {
+    for (key, most) in [("VmHWM:", MAX_RESIDENT), ("VmPeak:", MAX_RESERVED)] {
         let used = status.lines().find_map(|line| line.strip_prefix(key)).and_then(|rest| {
             let number: Option<u64> = rest.split_whitespace().next()?.parse().ok();
             number
