@@ -138,7 +138,7 @@ def recipes() -> list[Recipe]:
         recipe(
             "decoder.onnx",
             "transformer decoder of 2 layers with key-value cache; symbolic batch, seq and past; "
-            "each node says where it comes from",
+            "each node records its source line",
             keep_provenance=True,
             layers=2,
             heads=4,

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Code, Diagnostic, Fix, Mark, Part, Scope, count};
 use crate::program::{StepId, ValueId};
 
-super::code!("node-order", StrictError, "a node stands before the node whose result it reads");
+super::code!("node-order", StrictError, "a node precedes the node whose result it reads");
 
 impl Scope<'_, '_> {
     /// Nodes are not in topological order.

@@ -7,7 +7,7 @@ use crate::rule::Port;
 super::code!(
     "type-mismatch",
     Error,
-    "one kind of type stands where another is needed, such as a sequence for a tensor"
+    "one kind of type is used where another is needed, such as a sequence for a tensor"
 );
 
 impl Scope<'_, '_> {

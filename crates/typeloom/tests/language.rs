@@ -1,0 +1,141 @@
+//! The language of comments and documents: the words that `CONTRIBUTING.md` lists do not occur, names follow its
+//! rules, and documentation starts with a noun phrase or a verb.
+
+#[expect(dead_code, reason = "shared with the other tests of the repository's shape")]
+#[path = "repository/files.rs"]
+mod repository;
+
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+use repository::{files, none, read, root, rust_files, shown};
+
+/// Terms of the field that contain a word to avoid.
+const TERMS: &[&str] = &["page fault", "Fault injection", "fault injection"];
+
+/// First words of documentation that make a clause instead of a noun phrase.
+const CLAUSES: &str = r"^(What|Where|Who|Whom|Whose|Which|Why|How an?|How the|How it)\b";
+
+/// Declarations with names to avoid.
+const NAMES: &str = r"\b(struct|enum|trait|type) (Place|Trouble|Copy)\b|\bMOST_[A-Z]";
+
+/// The words in the first column of the table in the section "Language".
+fn avoided() -> Regex {
+    let text = read(&root().join("CONTRIBUTING.md"));
+    let (_, section) = text.split_once("## Language").expect("CONTRIBUTING.md has a section about language");
+    let cells =
+        section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once(" |").map(|(cell, _)| cell));
+    let words: Vec<_> = cells
+        .flat_map(|cell| cell.split(','))
+        .map(|word| regex::escape(word.trim().trim_matches('`')))
+        .collect();
+    assert!(words.len() > 20, "only {} words to avoid", words.len());
+    Regex::new(&format!(r"(?i)\b({})\b", words.join("|"))).expect("escaped words are a pattern")
+}
+
+/// Lines of prose with their numbers, code in backticks and fences removed.
+fn prose<'t>(lines: impl Iterator<Item = (usize, &'t str)>) -> Vec<(usize, String)> {
+    let mut is_code = false;
+    let mut found = Vec::new();
+    for (number, line) in lines {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        if !is_code && !is_fence {
+            let mut text = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
+            for term in TERMS {
+                text = text.replace(term, "");
+            }
+            found.push((number, text));
+        }
+    }
+    found
+}
+
+/// The text of each comment line of a source, with its line number.
+fn comments(source: &str) -> impl Iterator<Item = (usize, &str)> {
+    source.lines().enumerate().filter_map(|(at, line)| {
+        let comment = line.trim_start().strip_prefix("//")?;
+        Some((at + 1, comment.trim_start_matches(['/', '!']).trim_start()))
+    })
+}
+
+fn documents() -> Vec<PathBuf> {
+    let mut documents: Vec<_> = ["docs", "spec", "engines", "transports", "bench", "models"]
+        .iter()
+        .flat_map(|folder| files(folder, "md"))
+        .collect();
+    documents.extend(
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root().join(name)),
+    );
+    documents
+}
+
+fn matches(pattern: &Regex, path: &Path, lines: Vec<(usize, String)>, found: &mut Vec<String>) {
+    for (number, text) in lines {
+        if let Some(word) = pattern.find(&text) {
+            found.push(format!("{}:{number}: `{}` in: {}", shown(path), word.as_str(), text.trim()));
+        }
+    }
+}
+
+#[test]
+fn avoided_words_do_not_occur() {
+    let pattern = avoided();
+    let mut found = Vec::new();
+    for path in rust_files() {
+        matches(&pattern, &path, prose(comments(&read(&path))), &mut found);
+    }
+    for path in documents() {
+        let text = read(&path);
+        matches(
+            &pattern,
+            &path,
+            prose(text.lines().enumerate().map(|(at, line)| (at + 1, line))),
+            &mut found,
+        );
+    }
+    none("words to avoid", &found);
+}
+
+#[test]
+fn documentation_does_not_start_with_a_clause() {
+    let pattern = Regex::new(CLAUSES).expect("a pattern");
+    let mut found = Vec::new();
+    for path in rust_files() {
+        let source = read(&path);
+        let mut is_first = true;
+        for (at, line) in source.lines().enumerate() {
+            let line = line.trim_start();
+            let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map(str::trim_start);
+            if let Some(text) = text.filter(|text| is_first && !text.ends_with('?') && pattern.is_match(text))
+            {
+                found.push(format!("{}:{}: {text}", shown(&path), at + 1));
+            }
+            is_first = text.is_none_or(str::is_empty);
+        }
+    }
+    none("documentation that starts with a clause", &found);
+}
+
+#[test]
+fn names_follow_the_rules() {
+    let pattern = Regex::new(NAMES).expect("a pattern");
+    let mut found = Vec::new();
+    for path in rust_files() {
+        for (at, line) in read(&path).lines().enumerate() {
+            if pattern.is_match(line) && !line.trim_start().starts_with("const NAMES") {
+                found.push(format!("{}:{}: {}", shown(&path), at + 1, line.trim()));
+            }
+        }
+    }
+    none("names to avoid", &found);
+}
+
+#[test]
+fn code_is_not_prose() {
+    let text = "a `room` here\n```\nrooms\n```\nbeside";
+    let lines = prose(text.lines().enumerate().map(|(at, line)| (at + 1, line)));
+    let words: Vec<_> =
+        lines.iter().filter(|(_, text)| avoided().is_match(text)).map(|(at, _)| *at).collect();
+    assert_eq!(words, [5]);
+}
