@@ -1,7 +1,7 @@
 //! The standard passes, one file each, in the order in which they run.
 //!
 //! Each pass is a function over stage types: `fn(&mut S)` where it stays at a stage, `fn(S) -> T` where it
-//! reaches the next one. [`StandardPass`] names them and pairs each with its stage.
+//! reaches the next one. `StandardPass` names them and pairs each with its stage.
 
 use crate::error::BuildError;
 use crate::stage::{Lowered, Stage};

@@ -204,7 +204,7 @@ pub struct Repair {
     pub is_minimal: bool,
 }
 
-/// Error of [`repair`] and of [`mend`](crate::mend::mend).
+/// Error of [`repair`] and of [`mend`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RepairError {
     /// The model cannot be checked.

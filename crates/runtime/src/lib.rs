@@ -5,8 +5,8 @@
 //! [`Part`](executor::part::Part) runs one side of a module that sends values to peers. All three are created
 //! once and run many times, on several threads at a time.
 //!
-//! [`prepare`] converts graphs to [plans](plan): names become slots, attributes and initializers become
-//! values, and the lifetime of each value is computed. [`execute`] calls one operator after the other. It
+//! `prepare` converts graphs to plans: names become slots, attributes and initializers become
+//! values, and the lifetime of each value is computed. `execute` calls one operator after the other. It
 //! solves nothing and looks up no names.
 //!
 //! Inputs are checked against their solved types before a run. With

@@ -16,7 +16,7 @@
 //! - Nodes on one slot run in the order in which they were recorded.
 //! - A step that depends on messages of several peers of two classes is an error of the run.
 //!
-//! Steps are ordered by the number of receives before them ([`schedule`]): everything that needs no message
+//! Steps are ordered by the number of receives before them (`schedule`): everything that needs no message
 //! runs, and is sent, before the first receive, and so on. So no part waits for a value that another part
 //! sends only later.
 //!
