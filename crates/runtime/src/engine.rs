@@ -6,9 +6,9 @@
 //! three steps:
 //!
 //! 1. Each node is compared with the known limits of the engine: its element types ([`Engine::dtypes`]) and
-//!   its objections to operators on their solved types ([`Engine::objection`]).
+//!    its objections to operators on their solved types ([`Engine::objection`]).
 //! 2. The engine loads the model. The types that it reports ([`Loaded::types`]) are compared with the solved
-//!   types.
+//!    types.
 //! 3. Every input and every result of a run is compared with its solved type.
 //!
 //! A failed step is an [`EngineError`](error::EngineError) that names the operator and its types; an engine
