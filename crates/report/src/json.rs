@@ -24,7 +24,7 @@ pub fn text(value: &Value) -> String {
     escaped(&value.to_string())
 }
 
-/// JSON with each unsafe character as `\\uXXXX`: these occur inside of strings only, except for our own line breaks.
+/// Escapes unsafe characters of a JSON text. They occur in strings only, apart from the line breaks of the layout.
 pub(crate) fn escaped(json: &str) -> String {
     let unsafe_in_json = |c: char| is_unsafe(c) && c != '\n';
     if !json.contains(unsafe_in_json) {

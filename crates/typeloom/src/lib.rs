@@ -22,7 +22,7 @@
 //! | `approximate` | the approximate index of `run::components` | no |
 //! | `images` | `ImageDecoder` on the embedded backend | no |
 //!
-//! This crate is the only one with a stability promise. `api.txt` next to its manifest records the public names.
+//! This crate is the only one with a stability promise.
 
 #![deny(missing_docs)]
 
