@@ -1,4 +1,5 @@
 //! Tests of interfaces, on small models, on those in `models/` and on the recorded cases.
 
 mod interface;
+#[path = "../../../rewrite/tests/it/support.rs"]
 mod support;
