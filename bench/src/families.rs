@@ -71,7 +71,7 @@ pub static FAMILIES: &[Family] = &[
     Family { name: "models", about: "the models of this repository", size: None, cases: stored::models },
     Family {
         name: "chain",
-        about: "one value after the other: Relu, Add, Sigmoid, Mul",
+        about: "a chain of Relu, Add, Sigmoid and Mul",
         size: Some("nodes"),
         cases: |scale| made(scale.of(FLAT, 2), flat::chain),
     },
@@ -83,7 +83,7 @@ pub static FAMILIES: &[Family] = &[
     },
     Family {
         name: "fan",
-        about: "one value feeds every node",
+        about: "every node reads one value",
         size: Some("nodes"),
         cases: |scale| made(scale.of(FLAT, 2), flat::fan),
     },

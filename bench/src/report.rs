@@ -36,15 +36,20 @@ const INTRODUCTION: &str = "\
 # Performance
 
 Written by the benchmark in `bench/`; see its README. Times are medians of interleaved runs on one machine:
-ratios count, absolute times do not. *file* starts from a path and ends with the answer (the reference also
-writes the answer to a file); *memory* starts from bytes that were read before and is the bare C++ call, strict
-and with type checks; *values* adds its propagation of shape-deciding values, which typeloom always does. The
-peer's time includes building its graph and its loader's reading of the whole file. In brackets: how many times
-typeloom's time that is. *growth* is the time of a row over that of the row above, at how many times the size.
-In these runs the allocator keeps its pages from one request to the next. *new process* is the first answer of a process
-that had answered one of a few nodes: its pages are new, and the system's work of mapping them is in it. *peak* is what a new process held at most for one request over what it held before, the model's bytes included; where
-models are generated it had answered one of a few nodes, so that it is the model's memory and not the program's;
-*bytes a node* is typeloom's peak over the size of the file.
+only ratios are comparable between machines.
+
+- *file* starts from a path and ends with the result (the reference also writes the result to a file).
+- *memory* starts from bytes in memory and is the bare C++ call, strict and with type checks.
+- *values* adds the reference's propagation of shape-deciding values, which typeloom always does.
+- The peer's time includes building its graph and reading the whole file.
+- In brackets: the time relative to typeloom's.
+- *growth* is the time of a row divided by that of the row above, and the ratio of their sizes.
+- *new process* is the first result of a process that has checked only a model of a few nodes, and includes
+  mapping its pages. In all other runs the allocator keeps its pages between requests.
+- *peak* is the maximum memory of a new process during one request minus its memory before, including the
+  model's bytes. For generated models the process has checked a model of a few nodes before, so that the
+  program's own memory is excluded.
+- *bytes a node* is typeloom's peak minus the size of the file, per node.
 ";
 
 fn section(family: &Family, rows: &[Row]) -> String {
@@ -247,6 +252,11 @@ mod tests {
             times: vec![Timing::Median(Duration::from_millis(milliseconds), 3); METHODS.len()],
             fresh: vec![Some(Fresh { held: 5_000, time: Duration::from_millis(milliseconds) }), None, None],
         }
+    }
+
+    #[test]
+    fn the_recorded_report_has_the_same_introduction() {
+        assert!(include_str!("../../docs/PERFORMANCE.md").starts_with(INTRODUCTION));
     }
 
     #[test]

@@ -42,7 +42,7 @@ const NODES: usize = 2_000;
 
 /// Maximum number of alternate measurements of chain and kernel, and the total of nodes that limits it.
 const TIMES: usize = 1_001;
-const MOST: usize = 5_000_000;
+const MAX_NODES: usize = 5_000_000;
 
 /// Number of measurements of a run without nodes, and number of runs in each.
 const EMPTY: usize = 1_001;
@@ -169,7 +169,7 @@ fn measured(chain: &Chain, kernel: &Chain, nodes: usize) -> Outcome<(f64, f64)> 
         Ok(start.elapsed().as_secs_f64() * 1e9 / (runs * nodes) as f64)
     };
     let (mut chains, mut kernels) = (Vec::new(), Vec::new());
-    for _ in 0..TIMES.min(MOST / (runs * nodes)) {
+    for _ in 0..TIMES.min(MAX_NODES / (runs * nodes)) {
         chains.push(time(chain)?);
         kernels.push(time(kernel)?);
     }

@@ -38,13 +38,12 @@ const INTRODUCTION: &str = "\
 # Performance of running models
 
 Written by the benchmark in `bench/runtime/`; see its README. Times are medians over batches of runs, interleaved on one machine:
-ratios count, absolute times do not. Every contender is a process of its own, five times over, for where a process lies in memory
-makes a tenth of difference: figures are medians over the five. And all have as many threads as the tables
-say but for tract, which has one unless it is built otherwise: only rows of one thread compare with it fairly. The time is that of a run on inputs that lie ready, to outputs that lie ready; for typeloom it
-includes holding inputs and outputs against their solved types. In brackets: how many times
-tract's time that is. *peak* is the most memory that the process held
-over what it held before it loaded the model; *load* is from a path to a model that is ready, for typeloom with the type check. *differs* marks
-an output that is not that of ONNX Runtime within 1e-3.
+only ratios are comparable between machines. Each contender runs in five separate processes, because the memory layout of a process changes
+times by a tenth; figures are medians over the five. All contenders use the number of threads in the tables except tract, which uses one
+unless it is built otherwise: compare with tract only in rows of one thread. A time covers one run from prepared inputs to complete
+outputs; for typeloom it includes verifying inputs and outputs against their solved types. In brackets: the time relative to tract's.
+*peak* is the process's maximum memory minus its memory before loading the model; *load* is the time from a path to a prepared model, for
+typeloom including the type check. *differs* marks an output that differs from that of ONNX Runtime by more than 1e-3.
 ";
 
 const VERSIONS: &str = "\
@@ -59,19 +58,19 @@ type Of = fn(Kind) -> bool;
 const SECTIONS: [(&str, &str, Of); 3] = [
     (
         "Networks with weights",
-        "The architecture of the light network with weights of full size, which are random: pretrained ones are in no package\n\
-         registry, and speed does not depend on them. Batch 1.",
+        "The architecture of the light network with weights of full size, which are random: no package registry has\n\
+         pretrained ones, and speed does not depend on them. Batch 1.",
         |kind| kind == Kind::Full,
     ),
     (
         "Light networks",
-        "The recorded light networks at batch 1. They make their weights of constants when they run; who folds constants does that\n\
-         once.",
+        "The recorded light networks at batch 1. They compute their weights from constants at run time; with constant folding this\n\
+         happens once.",
         |kind| kind == Kind::Light,
     ),
     (
         "Dispatch",
-        "A chain of 1,000 additions of four elements: what an operator costs beside its work. In brackets: per operator.",
+        "A chain of 1,000 additions of four elements: the overhead per operator. In brackets: time per operator.",
         |kind| matches!(kind, Kind::Chain(_)),
     ),
 ];
@@ -206,7 +205,12 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::{Table, bytes, three_digits, time};
+    use super::{INTRODUCTION, Table, bytes, three_digits, time};
+
+    #[test]
+    fn the_recorded_report_has_the_same_introduction() {
+        assert!(include_str!("../../../docs/PERFORMANCE-RUNTIME.md").starts_with(INTRODUCTION));
+    }
 
     #[test]
     fn numbers_have_three_digits_and_a_unit() {
