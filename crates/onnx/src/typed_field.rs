@@ -35,25 +35,22 @@ impl TypedField {
     }
 
     pub(crate) const fn number(self) -> u32 {
-        match self {
-            Self::Float => 4,
-            Self::Int32 => 5,
-            Self::String => 6,
-            Self::Int64 => 7,
-            Self::Double => 10,
-            Self::Uint64 => 11,
-        }
+        self.field().0
     }
 
     /// The field name, for errors.
     pub(crate) const fn name(self) -> &'static FieldName {
+        self.field().1
+    }
+
+    const fn field(self) -> (u32, &'static FieldName) {
         match self {
-            Self::Float => &FieldName { message: "TensorProto", field: "float_data" },
-            Self::Int32 => &FieldName { message: "TensorProto", field: "int32_data" },
-            Self::String => &FieldName { message: "TensorProto", field: "string_data" },
-            Self::Int64 => &FieldName { message: "TensorProto", field: "int64_data" },
-            Self::Double => &FieldName { message: "TensorProto", field: "double_data" },
-            Self::Uint64 => &FieldName { message: "TensorProto", field: "uint64_data" },
+            Self::Float => (4, &FieldName { message: "TensorProto", field: "float_data" }),
+            Self::Int32 => (5, &FieldName { message: "TensorProto", field: "int32_data" }),
+            Self::String => (6, &FieldName { message: "TensorProto", field: "string_data" }),
+            Self::Int64 => (7, &FieldName { message: "TensorProto", field: "int64_data" }),
+            Self::Double => (10, &FieldName { message: "TensorProto", field: "double_data" }),
+            Self::Uint64 => (11, &FieldName { message: "TensorProto", field: "uint64_data" }),
         }
     }
 }

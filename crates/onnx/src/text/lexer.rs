@@ -51,6 +51,9 @@ macro_rules! puncts {
         pub enum Punct { $( $(#[$meta])* #[doc = concat!("`", $text, "`")] $variant, )* }
 
         impl Punct {
+            /// All marks. A mark that starts with another one is in front of it.
+            const ALL: [Self; [$( $text ),*].len()] = [$( Self::$variant ),*];
+
             /// The source of the mark.
             pub const fn as_str(self) -> &'static str {
                 match self { $( Self::$variant => $text, )* }
@@ -71,16 +74,16 @@ puncts! {
     Comma ","
     Colon ":"
     Dot "."
-    Equals "="
     Arrow "=>"
+    Equals "="
     At "@"
     Question "?"
     Plus "+"
     Minus "-"
-    Star "*"
     StarStar "**"
-    Slash "/"
+    Star "*"
     SlashSlash "//"
+    Slash "/"
     Percent "%"
 }
 
@@ -191,35 +194,12 @@ impl<'a> Lexer<'a> {
     }
 
     fn punct(&mut self, rest: &[u8]) -> Result<Punct> {
-        let punct = match rest {
-            [b'=', b'>', ..] => Punct::Arrow,
-            [b'*', b'*', ..] => Punct::StarStar,
-            [b'/', b'/', ..] => Punct::SlashSlash,
-            [b'(', ..] => Punct::LeftParen,
-            [b')', ..] => Punct::RightParen,
-            [b'[', ..] => Punct::LeftBracket,
-            [b']', ..] => Punct::RightBracket,
-            [b'{', ..] => Punct::LeftBrace,
-            [b'}', ..] => Punct::RightBrace,
-            [b'<', ..] => Punct::Less,
-            [b'>', ..] => Punct::Greater,
-            [b',', ..] => Punct::Comma,
-            [b':', ..] => Punct::Colon,
-            [b'.', ..] => Punct::Dot,
-            [b'=', ..] => Punct::Equals,
-            [b'@', ..] => Punct::At,
-            [b'?', ..] => Punct::Question,
-            [b'+', ..] => Punct::Plus,
-            [b'-', ..] => Punct::Minus,
-            [b'*', ..] => Punct::Star,
-            [b'/', ..] => Punct::Slash,
-            [b'%', ..] => Punct::Percent,
-            _ => {
-                let start = self.at;
-                let c = self.text[start..].chars().next().unwrap_or(char::REPLACEMENT_CHARACTER);
-                self.at += c.len_utf8();
-                return Err(self.error(start, ParseErrorKind::UnknownCharacter(c)));
-            }
+        let Some(punct) = Punct::ALL.into_iter().find(|punct| rest.starts_with(punct.as_str().as_bytes()))
+        else {
+            let start = self.at;
+            let c = self.text[start..].chars().next().unwrap_or(char::REPLACEMENT_CHARACTER);
+            self.at += c.len_utf8();
+            return Err(self.error(start, ParseErrorKind::UnknownCharacter(c)));
         };
         self.at += punct.as_str().len();
         Ok(punct)

@@ -14,30 +14,39 @@ pub(super) fn element_type(word: &str) -> Option<Option<Dtype>> {
     if word == UNDEFINED { Some(None) } else { Dtype::from_onnx_name(word).map(Some) }
 }
 
+/// The keywords of attribute types, in the order of their numbers.
+const ATTRIBUTE_TYPES: &str = "undefined float int string tensor graph floats ints strings tensors graphs sparse_tensor \
+                               sparse_tensors type_proto type_protos";
+
 /// The keyword of an attribute type.
 pub fn attribute_type_name(ty: AttributeType) -> &'static str {
-    match ty {
-        AttributeType::Undefined => "undefined",
-        AttributeType::Float => "float",
-        AttributeType::Int => "int",
-        AttributeType::String => "string",
-        AttributeType::Tensor => "tensor",
-        AttributeType::Graph => "graph",
-        AttributeType::SparseTensor => "sparse_tensor",
-        AttributeType::TypeProto => "type_proto",
-        AttributeType::Floats => "floats",
-        AttributeType::Ints => "ints",
-        AttributeType::Strings => "strings",
-        AttributeType::Tensors => "tensors",
-        AttributeType::Graphs => "graphs",
-        AttributeType::SparseTensors => "sparse_tensors",
-        AttributeType::TypeProtos => "type_protos",
-    }
+    ATTRIBUTE_TYPES.split(' ').nth(ty as usize).unwrap_or_default()
 }
 
 /// The attribute type of a keyword, including `undefined`.
 pub fn attribute_type(name: &str) -> Option<AttributeType> {
     AttributeType::ALL.iter().copied().find(|&ty| attribute_type_name(ty) == name)
+}
+
+/// The types of values with the types of their lists.
+const LISTS: [(AttributeType, AttributeType); 7] = [
+    (AttributeType::Float, AttributeType::Floats),
+    (AttributeType::Int, AttributeType::Ints),
+    (AttributeType::String, AttributeType::Strings),
+    (AttributeType::Tensor, AttributeType::Tensors),
+    (AttributeType::Graph, AttributeType::Graphs),
+    (AttributeType::SparseTensor, AttributeType::SparseTensors),
+    (AttributeType::TypeProto, AttributeType::TypeProtos),
+];
+
+/// The element type of a list type; `None` for other types.
+pub(super) fn element_of(list: AttributeType) -> Option<AttributeType> {
+    LISTS.into_iter().find(|(_, own)| *own == list).map(|(element, _)| element)
+}
+
+/// The list type with this element type; `None` for list types and `undefined`.
+pub(super) fn list_of(element: AttributeType) -> Option<AttributeType> {
+    LISTS.into_iter().find(|(own, _)| *own == element).map(|(_, list)| list)
 }
 
 /// Whether a keyword always starts a type.

@@ -18,6 +18,9 @@ mod types;
 
 pub(super) use dims::is_canonical_dim;
 
+use std::ops::Neg;
+use std::str::FromStr;
+
 use bytes::Bytes;
 
 use crate::messages::{
@@ -175,25 +178,58 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses list items up to and including the closing mark; the opening mark has been consumed.
-    fn list(&mut self, close: Punct, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
-        if self.eat(close)? {
-            return Ok(());
-        }
-        self.list_of_some(close, &mut item)
+    fn list(&mut self, close: Punct, item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        if self.eat(close)? { Ok(()) } else { self.list_of_some(close, item) }
     }
 
     /// As [`list`](Self::list), for lists of at least one item.
     fn list_of_some(&mut self, close: Punct, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         loop {
             item(self)?;
+            if self.eat(close)? {
+                return Ok(());
+            }
             if !self.eat(Punct::Comma)? {
-                return if self.eat(close)? {
-                    Ok(())
-                } else {
-                    Err(self.unexpected(Expected::CommaOr(close)))
-                };
+                return Err(self.unexpected(Expected::CommaOr(close)));
             }
         }
+    }
+
+    /// As [`list`](Self::list), and collects the items.
+    fn items<T>(
+        &mut self,
+        close: Punct,
+        items: &mut Vec<T>,
+        item: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<()> {
+        if self.eat(close)? { Ok(()) } else { self.some_items(close, items, item) }
+    }
+
+    /// As [`list_of_some`](Self::list_of_some), and collects the items.
+    fn some_items<T>(
+        &mut self,
+        close: Punct,
+        items: &mut Vec<T>,
+        mut item: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<()> {
+        self.list_of_some(close, |parser| {
+            items.push(item(parser)?);
+            Ok(())
+        })
+    }
+
+    /// `["key": value, ...]`, where `entry` reads the value.
+    fn entries<T>(
+        &mut self,
+        entries: &mut Vec<T>,
+        mut entry: impl FnMut(&mut Self, String) -> Result<T>,
+    ) -> Result<()> {
+        self.expect(Punct::LeftBracket)?;
+        self.items(Punct::RightBracket, entries, |parser| {
+            let key = parser.string()?;
+            parser.expect(Punct::Colon)?;
+            entry(parser, key)
+        })
     }
 
     /// An optional name, quoted or not.
@@ -266,38 +302,22 @@ impl<'a> Parser<'a> {
     }
 
     /// An integer with sign, without a point.
-    fn integer(&mut self) -> Result<Number<'a>> {
+    fn integer<I: TryFrom<i128>>(&mut self, target: NumberTarget) -> Result<I> {
         let before = self.lexeme;
-        match self.optional_number()? {
-            Some(number) if !number.float => Ok(number),
-            Some(number) => Err(error_at(
-                number.at,
-                ParseErrorKind::Unexpected {
-                    expected: Expected::Integer,
-                    found: Found::Number(number.literal()),
-                },
-            )),
-            None => Err(error_at(
-                before,
-                ParseErrorKind::Unexpected { expected: Expected::Integer, found: Found::of(before.token) },
-            )),
-        }
+        let (at, found) = match self.optional_number()? {
+            Some(number) if !number.float => return number.to_integer(target),
+            Some(number) => (number.at, Found::Number(number.literal())),
+            None => (before, Found::of(before.token)),
+        };
+        Err(error_at(at, ParseErrorKind::Unexpected { expected: Expected::Integer, found }))
     }
 
     /// `["key": "value", ...]`
     fn string_pairs(&mut self) -> Result<Vec<StringStringEntryProto>> {
         let mut pairs = Vec::new();
-        self.expect(Punct::LeftBracket)?;
-        self.list(Punct::RightBracket, |parser| {
-            let key = parser.string()?;
-            parser.expect(Punct::Colon)?;
-            let value = parser.string()?;
-            pairs.push(StringStringEntryProto {
-                key: Some(key.into()),
-                value: Some(value.into()),
-                ..Default::default()
-            });
-            Ok(())
+        self.entries(&mut pairs, |parser, key| {
+            let (key, value) = (Some(key.into()), Some(parser.string()?.into()));
+            Ok(StringStringEntryProto { key, value, ..Default::default() })
         })?;
         Ok(pairs)
     }
@@ -372,41 +392,21 @@ impl Number<'_> {
         error_at(self.at, ParseErrorKind::NumberOutOfRange { literal: self.literal(), target })
     }
 
-    fn to_i64(self) -> Result<i64> {
-        let magnitude: Option<u64> = self.digits.parse().ok();
-        magnitude
-            .and_then(|magnitude| {
-                if self.negative { 0i64.checked_sub_unsigned(magnitude) } else { magnitude.try_into().ok() }
-            })
-            .ok_or_else(|| self.out_of_range(NumberTarget::Int64))
+    fn to_integer<I: TryFrom<i128>>(self, target: NumberTarget) -> Result<I> {
+        let magnitude = self.digits.parse::<u64>().ok().map(i128::from);
+        let number = magnitude.map(|magnitude| if self.negative { -magnitude } else { magnitude });
+        number.and_then(|number| number.try_into().ok()).ok_or_else(|| self.out_of_range(target))
     }
 
-    fn to_i32(self) -> Result<i32> {
-        let wide = self.to_i64().ok().and_then(|wide| wide.try_into().ok());
-        wide.ok_or_else(|| self.out_of_range(NumberTarget::Int32))
-    }
-
-    fn to_u64(self) -> Result<u64> {
-        let magnitude: Option<u64> = self.digits.parse().ok();
+    fn to_float<F>(self, target: NumberTarget, is_finite: fn(F) -> bool) -> Result<F>
+    where
+        F: FromStr + Neg<Output = F> + Copy,
+    {
+        let magnitude = self.digits.parse::<F>().ok();
         magnitude
-            .filter(|&magnitude| !self.negative || magnitude == 0)
-            .ok_or_else(|| self.out_of_range(NumberTarget::Uint64))
-    }
-
-    fn to_f32(self) -> Result<f32> {
-        let magnitude: Option<f32> = self.digits.parse().ok();
-        magnitude
-            .filter(|magnitude| magnitude.is_finite() || is_float_word(self.digits))
+            .filter(|magnitude| is_finite(*magnitude) || is_float_word(self.digits))
             .map(|magnitude| if self.negative { -magnitude } else { magnitude })
-            .ok_or_else(|| self.out_of_range(NumberTarget::Float))
-    }
-
-    fn to_f64(self) -> Result<f64> {
-        let magnitude: Option<f64> = self.digits.parse().ok();
-        magnitude
-            .filter(|magnitude| magnitude.is_finite() || is_float_word(self.digits))
-            .map(|magnitude| if self.negative { -magnitude } else { magnitude })
-            .ok_or_else(|| self.out_of_range(NumberTarget::Double))
+            .ok_or_else(|| self.out_of_range(target))
     }
 }
 

@@ -183,6 +183,41 @@ impl Printer<'_> {
         results
     }
 
+    /// Prints all items separated by commas, within `limit`.
+    fn separated<I, T>(
+        &mut self,
+        items: &[I],
+        limit: usize,
+        mut print: impl FnMut(&mut Self, &I) -> T,
+    ) -> Vec<T> {
+        self.items(items.len(), limit, &[], |printer, index| print(printer, &items[index]), |_, _| None)
+    }
+
+    /// `[item, ...]`
+    fn values<T>(&mut self, items: &[T], print: impl FnMut(&mut Self, &T)) {
+        self.enclosed("[", "]", |printer| {
+            printer.separated(items, printer.options.limits.list_elements, print);
+        });
+    }
+
+    fn enclosed<T>(&mut self, open: &str, close: &str, rule: impl FnOnce(&mut Self) -> T) -> T {
+        self.push(open);
+        let result = rule(self);
+        self.push(close);
+        result
+    }
+
+    /// Indented lines between two marks.
+    fn block<T>(&mut self, open: &str, close: &str, lines: impl FnOnce(&mut Self) -> T) -> T {
+        self.push(open);
+        self.indent += 1;
+        let result = lines(self);
+        self.indent -= 1;
+        self.line();
+        self.push(close);
+        result
+    }
+
     /// A name in a position that accepts any name.
     fn name(&mut self, name: &str) -> Span {
         self.span(|printer| match printer.options.syntax {
@@ -267,17 +302,13 @@ impl Printer<'_> {
     }
 
     fn string_pairs(&mut self, pairs: &[StringStringEntryProto]) {
-        self.push("[");
-        let limit = self.options.limits.list_elements;
-        let pair = |printer: &mut Self, index: usize| {
-            let StringStringEntryProto { key, value, unknown_fields } = &pairs[index];
+        self.values(pairs, |printer, pair| {
+            let StringStringEntryProto { key, value, unknown_fields } = pair;
             printer.check_unknown(unknown_fields);
             printer.string(key.as_deref().unwrap_or_default());
             printer.push(": ");
             printer.string(value.as_deref().unwrap_or_default());
-        };
-        self.items(pairs.len(), limit, &[], pair, |_, _| None);
-        self.push("]");
+        });
     }
 
     /// ` @{doc_string: ..., metadata_props: ...}`, unless empty or disabled.

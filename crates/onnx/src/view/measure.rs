@@ -88,23 +88,21 @@ impl TensorHeader<'_> {
                 Some(bytes) => (RAW_DATA, "bytes", bytes),
                 None => (storage.field.name(), "elements", count),
             };
-            return Err(self.view.error(ErrorKind::PayloadSize { field, unit, expected, found: 0 }));
+            return self.fail(ErrorKind::PayloadSize { field, unit, expected, found: 0 });
         };
         if storage.field == TypedField::String {
             // Some writers emit an empty field for an empty tensor.
             if raw.is_empty() && count == 0 {
                 return Ok(());
             }
-            return Err(self
-                .view
-                .error(ErrorKind::PayloadField { found: RAW_DATA, expected: storage.field.name() }));
+            return self.fail(ErrorKind::PayloadField { found: RAW_DATA, expected: storage.field.name() });
         }
         let expected = bytes.ok_or_else(overflow)?;
         let found = raw.len() as u64;
         if expected == found {
             return Ok(());
         }
-        Err(self.view.error(ErrorKind::PayloadSize { field: RAW_DATA, unit: "bytes", expected, found }))
+        self.fail(ErrorKind::PayloadSize { field: RAW_DATA, unit: "bytes", expected, found })
     }
 
     /// Size in bytes of the elements in `raw_data` or in another file; `None` if the dims or the element type
@@ -122,11 +120,16 @@ impl TensorHeader<'_> {
             .iter()
             .try_fold(1_i64, |count, dim| {
                 if *dim < 0 {
-                    return Err(self.view.error(ErrorKind::NegativeDim { dim: *dim }));
+                    return self.fail(ErrorKind::NegativeDim { dim: *dim });
                 }
                 count.checked_mul(*dim).ok_or_else(|| self.view.error(ErrorKind::ElementCountOverflow))
             })
             .map(i64::cast_unsigned)
+    }
+
+    #[cold]
+    fn fail<T>(&self, kind: ErrorKind) -> Result<T, DecodeError> {
+        Err(self.view.error(kind))
     }
 
     fn check_typed(&self, storage: Storage, expected: u64, has_raw: bool) -> Result<(), DecodeError> {
@@ -136,18 +139,15 @@ impl TensorHeader<'_> {
             let Some(at) = TypedField::ALL.iter().position(|typed| typed.number() == field.number) else {
                 continue;
             };
-            counts[at] += match (field.value, TypedField::ALL[at]) {
-                (_, TypedField::String)
-                | (
-                    WireValue::Varint(_)
-                    | WireValue::Fixed64(_)
-                    | WireValue::Fixed32(_)
-                    | WireValue::Group(..),
-                    _,
-                ) => 1,
-                (WireValue::Len(bytes, _), TypedField::Float) => bytes.len() as u64 / 4,
-                (WireValue::Len(bytes, _), TypedField::Double) => bytes.len() as u64 / 8,
-                (WireValue::Len(bytes, _), TypedField::Int32 | TypedField::Int64 | TypedField::Uint64) => {
+            let WireValue::Len(bytes, _) = field.value else {
+                counts[at] += 1;
+                continue;
+            };
+            counts[at] += match TypedField::ALL[at] {
+                TypedField::String => 1,
+                TypedField::Float => bytes.len() as u64 / 4,
+                TypedField::Double => bytes.len() as u64 / 8,
+                TypedField::Int32 | TypedField::Int64 | TypedField::Uint64 => {
                     bytes.iter().filter(|byte| **byte < 0x80).count() as u64
                 }
             };
@@ -158,26 +158,24 @@ impl TensorHeader<'_> {
             if field == storage.field {
                 found = count;
             } else if count > 0 {
-                return Err(self
-                    .view
-                    .error(ErrorKind::PayloadField { found: field.name(), expected: expected_field }));
+                return self.fail(ErrorKind::PayloadField { found: field.name(), expected: expected_field });
             }
         }
         if has_raw {
-            return Err(self.view.error(ErrorKind::TwoPayloads { first: RAW_DATA, second: expected_field }));
+            return self.fail(ErrorKind::TwoPayloads { first: RAW_DATA, second: expected_field });
         }
         if expected == found {
             return Ok(());
         }
         let one_to_one = storage.elements_per_entry() == storage.entries_per_element();
         let unit = if one_to_one { "elements" } else { "entries" };
-        Err(self.view.error(ErrorKind::PayloadSize { field: expected_field, unit, expected, found }))
+        self.fail(ErrorKind::PayloadSize { field: expected_field, unit, expected, found })
     }
 
     /// Checks an external payload: no inline payload, and a stated length that matches the elements.
     fn check_external(&self, bytes: Option<u64>) -> Result<(), DecodeError> {
         if self.has_typed_data || self.raw_data.is_some_and(|raw| !raw.is_empty()) {
-            return Err(self.view.error(ErrorKind::ExternalAndInline));
+            return self.fail(ErrorKind::ExternalAndInline);
         }
         let mut located = false;
         for entry in self.view.external_data() {
@@ -188,21 +186,19 @@ impl TensorHeader<'_> {
                 continue;
             }
             let Ok(number) = value.parse::<u64>() else {
-                return Err(self
-                    .view
-                    .error(ErrorKind::ExternalNumber { key: key.into(), value: value.into() }));
+                return self.fail(ErrorKind::ExternalNumber { key: key.into(), value: value.into() });
             };
             if key == "length"
                 && let Some(expected) = bytes
                 && expected != number
             {
                 let kind = ErrorKind::PayloadSize { field: LENGTH, unit: "bytes", expected, found: number };
-                return Err(self.view.error(kind));
+                return self.fail(kind);
             }
         }
         match (located, bytes) {
-            (false, _) => Err(self.view.error(ErrorKind::ExternalWithoutLocation)),
-            (true, None) => Err(self.view.error(ErrorKind::ExternalStrings)),
+            (false, _) => self.fail(ErrorKind::ExternalWithoutLocation),
+            (true, None) => self.fail(ErrorKind::ExternalStrings),
             (true, Some(_)) => Ok(()),
         }
     }

@@ -4,9 +4,11 @@ use bytes::Bytes;
 
 use crate::messages::attribute_proto::AttributeType;
 use crate::messages::{AttributeProto, GraphProto, SparseTensorProto, TensorProto, TypeProto, type_proto};
-use crate::text::error::{Expected, KeyContext, NameOf, ParseErrorKind, Result, UnlocatedError, clip};
+use crate::text::error::{
+    Expected, KeyContext, NameOf, NumberTarget, ParseErrorKind, Result, UnlocatedError, clip,
+};
 use crate::text::lexer::{Punct, Token};
-use crate::text::names::{attribute_type, attribute_type_name, is_float_word};
+use crate::text::names::{attribute_type, attribute_type_name, element_of, is_float_word, list_of};
 
 use super::{Number, Parser, error_at};
 
@@ -41,10 +43,9 @@ impl<'a> Parser<'a> {
     /// Optional attributes: `<attribute, ...>`.
     pub(super) fn attributes(&mut self, attributes: &mut Vec<AttributeProto>) -> Result<()> {
         if self.eat(Punct::Less)? {
-            self.list_of_some(Punct::Greater, |parser| {
+            self.some_items(Punct::Greater, attributes, |parser| {
                 let name = parser.name(NameOf::Attribute)?;
-                attributes.push(parser.attribute(name)?);
-                Ok(())
+                parser.attribute(name)
             })?;
         }
         Ok(())
@@ -105,9 +106,9 @@ impl<'a> Parser<'a> {
         attribute.r#type = ty.map(|ty| ty as i32);
         match value {
             Single::Number(number) if ty == Some(AttributeType::Float) => {
-                attribute.f = Some(number.to_f32()?);
+                attribute.f = Some(number.to_float(NumberTarget::Float, f32::is_finite)?);
             }
-            Single::Number(number) => attribute.i = Some(number.to_i64()?),
+            Single::Number(number) => attribute.i = Some(number.to_integer(NumberTarget::Int64)?),
             Single::String(bytes) => attribute.s = Some(bytes),
             Single::Tensor(tensor) => attribute.t = Some(tensor),
             Single::Sparse(sparse) => attribute.sparse_tensor = Some(sparse),
@@ -126,7 +127,8 @@ impl<'a> Parser<'a> {
     ) -> Result<()> {
         let opening = self.lexeme;
         self.advance()?;
-        let mut element = declared.map(element_of);
+        // As in ONNX's syntax, `alpha: float = [1.0]` is a list of floats.
+        let mut element = declared.map(|ty| element_of(ty).unwrap_or(ty));
         let mut promotable = declared.is_none();
         let mut empty = true;
         self.list(Punct::RightBracket, |parser| {
@@ -151,27 +153,18 @@ impl<'a> Parser<'a> {
             promotable = promotable && declared.is_none();
             push(attribute, value, element)
         })?;
-        let ty = match element {
-            Some(element) if !empty => list_of(element),
-            _ => match declared {
-                Some(declared)
-                    if element_of(declared) != declared || declared == AttributeType::Undefined =>
-                {
-                    declared
-                }
-                Some(declared) => {
-                    let kind = ParseErrorKind::AttributeType {
-                        attribute: clip(attribute.name()),
-                        declared: attribute_type_name(declared),
-                        found: "an empty list",
-                    };
-                    return Err(error_at(opening, kind));
-                }
-                None => {
-                    let attribute = clip(attribute.name());
-                    return Err(error_at(opening, ParseErrorKind::UntypedEmptyList { attribute }));
-                }
-            },
+        let name = || clip(attribute.name());
+        let ty = match (element, declared) {
+            (Some(element), _) if !empty => list_of(element).unwrap_or(element),
+            (_, Some(list)) if element_of(list).is_some() || list == AttributeType::Undefined => list,
+            (_, Some(declared)) => {
+                let (declared, found) = (attribute_type_name(declared), "an empty list");
+                let kind = ParseErrorKind::AttributeType { attribute: name(), declared, found };
+                return Err(error_at(opening, kind));
+            }
+            (_, None) => {
+                return Err(error_at(opening, ParseErrorKind::UntypedEmptyList { attribute: name() }));
+            }
         };
         attribute.r#type = (ty != AttributeType::Undefined).then_some(ty as i32);
         Ok(())
@@ -235,9 +228,9 @@ impl<'a> Parser<'a> {
 fn push(attribute: &mut AttributeProto, value: Single<'_>, element: Option<AttributeType>) -> Result<()> {
     match value {
         Single::Number(number) if element == Some(AttributeType::Float) => {
-            attribute.floats.push(number.to_f32()?);
+            attribute.floats.push(number.to_float(NumberTarget::Float, f32::is_finite)?);
         }
-        Single::Number(number) => attribute.ints.push(number.to_i64()?),
+        Single::Number(number) => attribute.ints.push(number.to_integer(NumberTarget::Int64)?),
         Single::String(bytes) => attribute.strings.push(bytes),
         Single::Tensor(tensor) => attribute.tensors.push(*tensor),
         Single::Sparse(sparse) => attribute.sparse_tensors.push(*sparse),
@@ -265,48 +258,4 @@ fn list_mismatch(
         None => ParseErrorKind::MixedList { attribute: name, first: attribute_type_name(element), found },
     };
     error_at(at, kind)
-}
-
-/// The element type of a list type; a non-list type is its own element type.
-///
-/// As in ONNX's syntax, `alpha: float = [1.0]` is a list of floats.
-fn element_of(ty: AttributeType) -> AttributeType {
-    match ty {
-        AttributeType::Floats => AttributeType::Float,
-        AttributeType::Ints => AttributeType::Int,
-        AttributeType::Strings => AttributeType::String,
-        AttributeType::Tensors => AttributeType::Tensor,
-        AttributeType::Graphs => AttributeType::Graph,
-        AttributeType::SparseTensors => AttributeType::SparseTensor,
-        AttributeType::TypeProtos => AttributeType::TypeProto,
-        AttributeType::Undefined
-        | AttributeType::Float
-        | AttributeType::Int
-        | AttributeType::String
-        | AttributeType::Tensor
-        | AttributeType::Graph
-        | AttributeType::SparseTensor
-        | AttributeType::TypeProto => ty,
-    }
-}
-
-/// The list type with this element type.
-fn list_of(ty: AttributeType) -> AttributeType {
-    match ty {
-        AttributeType::Float => AttributeType::Floats,
-        AttributeType::Int => AttributeType::Ints,
-        AttributeType::String => AttributeType::Strings,
-        AttributeType::Tensor => AttributeType::Tensors,
-        AttributeType::Graph => AttributeType::Graphs,
-        AttributeType::SparseTensor => AttributeType::SparseTensors,
-        AttributeType::TypeProto => AttributeType::TypeProtos,
-        AttributeType::Undefined
-        | AttributeType::Floats
-        | AttributeType::Ints
-        | AttributeType::Strings
-        | AttributeType::Tensors
-        | AttributeType::Graphs
-        | AttributeType::SparseTensors
-        | AttributeType::TypeProtos => ty,
-    }
 }

@@ -6,7 +6,7 @@
 //! solver interprets it.
 
 use crate::messages::tensor_shape_proto::{Dimension, dimension};
-use crate::text::error::{Expected, Result};
+use crate::text::error::{Expected, NumberTarget, Result};
 use crate::text::lexer::{Punct, Token};
 
 use super::Parser;
@@ -38,7 +38,7 @@ impl Parser<'_> {
         let negative = self.at(Punct::Minus) && matches!(self.peek(), Some(Token::Number(_)));
         let mut text = String::new();
         if negative || matches!(self.token(), Token::Number(_)) {
-            let number = self.integer()?.to_i64()?;
+            let number: i64 = self.integer(NumberTarget::Int64)?;
             if self.dim_operator().is_none() {
                 return Ok(dimension::Value::DimValue(number));
             }
@@ -73,7 +73,7 @@ impl Parser<'_> {
         }
         match self.token() {
             Token::Number(_) => {
-                let number = self.integer()?.to_i64()?;
+                let number: i64 = self.integer(NumberTarget::Int64)?;
                 text.push_str(&number.to_string());
                 Ok(())
             }

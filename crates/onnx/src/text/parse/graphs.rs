@@ -16,10 +16,7 @@ impl Parser<'_> {
             }
             parser.expect(Punct::Arrow)?;
             parser.expect(Punct::LeftParen)?;
-            parser.list(Punct::RightParen, |parser| {
-                graph.output.push(parser.value_info()?);
-                Ok(())
-            })?;
+            parser.items(Punct::RightParen, &mut graph.output, Self::value_info)?;
             if parser.eat(Punct::Less)? {
                 parser.list(Punct::Greater, |parser| parser.header_entry(&mut graph))?;
             }
@@ -89,17 +86,10 @@ impl Parser<'_> {
             if key != "quantization_annotation" {
                 return Ok(false);
             }
-            parser.expect(Punct::LeftBracket)?;
-            parser.list(Punct::RightBracket, |parser| {
-                let tensor_name = Some(parser.string()?);
-                parser.expect(Punct::Colon)?;
+            parser.entries(quantization_annotation, |parser, tensor| {
                 let quant_parameter_tensor_names = parser.string_pairs()?;
-                quantization_annotation.push(TensorAnnotation {
-                    tensor_name,
-                    quant_parameter_tensor_names,
-                    ..Default::default()
-                });
-                Ok(())
+                let tensor_name = Some(tensor);
+                Ok(TensorAnnotation { tensor_name, quant_parameter_tensor_names, ..Default::default() })
             })?;
             Ok(true)
         })

@@ -1,7 +1,7 @@
 //! Models and functions: a header of keys, followed by a graph, or by a signature and a body.
 
 use crate::messages::{FunctionProto, ModelProto, OperatorSetIdProto, ValueInfoProto};
-use crate::text::error::{Expected, KeyContext, NameOf, Result};
+use crate::text::error::{KeyContext, NameOf, NumberTarget, Result};
 use crate::text::lexer::{Punct, Token};
 
 use super::Parser;
@@ -12,12 +12,12 @@ impl Parser<'_> {
         if self.eat(Punct::Less)? {
             self.keyed(KeyContext::Model, Punct::Greater, |parser, key| {
                 match key {
-                    "ir_version" => model.ir_version = Some(parser.integer()?.to_i64()?),
+                    "ir_version" => model.ir_version = Some(parser.integer(NumberTarget::Int64)?),
                     "opset_import" => parser.opset_imports(&mut model.opset_import)?,
                     "producer_name" => model.producer_name = Some(parser.string()?),
                     "producer_version" => model.producer_version = Some(parser.string()?),
                     "domain" => model.domain = Some(parser.string()?),
-                    "model_version" => model.model_version = Some(parser.integer()?.to_i64()?),
+                    "model_version" => model.model_version = Some(parser.integer(NumberTarget::Int64)?),
                     "doc_string" => model.doc_string = Some(parser.string()?),
                     "metadata_props" => model.metadata_props.extend(parser.string_pairs()?),
                     _ => return Ok(false),
@@ -54,10 +54,7 @@ impl Parser<'_> {
         self.expect(Punct::Arrow)?;
         self.formals(output, value_info)?;
         if self.eat(Punct::Less)? {
-            self.list(Punct::Greater, |parser| {
-                value_info.push(parser.value_info()?);
-                Ok(())
-            })?;
+            self.items(Punct::Greater, value_info, Self::value_info)?;
         }
         self.nodes(&mut function.node)?;
         Ok(function)
@@ -94,20 +91,9 @@ impl Parser<'_> {
 
     /// `["domain": version, ...]`
     fn opset_imports(&mut self, imports: &mut Vec<OperatorSetIdProto>) -> Result<()> {
-        self.expect(Punct::LeftBracket)?;
-        self.list(Punct::RightBracket, |parser| {
-            let Token::String(domain) = parser.token() else {
-                return Err(parser.unexpected(Expected::String));
-            };
-            parser.advance()?;
-            parser.expect(Punct::Colon)?;
-            let version = parser.integer()?.to_i64()?;
-            imports.push(OperatorSetIdProto {
-                domain: Some(domain.value().into_owned()),
-                version: Some(version),
-                ..Default::default()
-            });
-            Ok(())
+        self.entries(imports, |parser, domain| {
+            let version = Some(parser.integer(NumberTarget::Int64)?);
+            Ok(OperatorSetIdProto { domain: Some(domain), version, ..Default::default() })
         })
     }
 }

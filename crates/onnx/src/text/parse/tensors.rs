@@ -9,7 +9,7 @@ use typeloom_types::dtype::Dtype;
 use crate::messages::tensor_proto::DataLocation;
 use crate::messages::tensor_shape_proto::dimension;
 use crate::messages::{SparseTensorProto, TensorProto, TypeProto, type_proto};
-use crate::text::error::{Expected, KeyContext, ParseErrorKind, Result};
+use crate::text::error::{Expected, KeyContext, NumberTarget, ParseErrorKind, Result};
 use crate::text::lexer::{Lexeme, Punct, Token};
 use crate::typed_field::TypedField;
 
@@ -73,11 +73,15 @@ impl Parser<'_> {
     fn element(&mut self, dtype: Option<Dtype>, at: Lexeme<'_>, tensor: &mut TensorProto) -> Result<()> {
         let Some(dtype) = dtype else { return Err(error_at(at, ParseErrorKind::ConstantElementType)) };
         match TypedField::of(dtype) {
-            TypedField::Float => tensor.float_data.push(self.number()?.to_f32()?),
-            TypedField::Double => tensor.double_data.push(self.number()?.to_f64()?),
-            TypedField::Int32 => tensor.int32_data.push(self.integer()?.to_i32()?),
-            TypedField::Int64 => tensor.int64_data.push(self.integer()?.to_i64()?),
-            TypedField::Uint64 => tensor.uint64_data.push(self.integer()?.to_u64()?),
+            TypedField::Float => {
+                tensor.float_data.push(self.number()?.to_float(NumberTarget::Float, f32::is_finite)?);
+            }
+            TypedField::Double => {
+                tensor.double_data.push(self.number()?.to_float(NumberTarget::Double, f64::is_finite)?);
+            }
+            TypedField::Int32 => tensor.int32_data.push(self.integer(NumberTarget::Int32)?),
+            TypedField::Int64 => tensor.int64_data.push(self.integer(NumberTarget::Int64)?),
+            TypedField::Uint64 => tensor.uint64_data.push(self.integer(NumberTarget::Uint64)?),
             TypedField::String => tensor.string_data.push(self.byte_string()?),
         }
         Ok(())

@@ -128,11 +128,7 @@ impl Parser<'_> {
             if self.eat(Punct::RightBracket)? {
                 return Ok(None);
             }
-            self.list_of_some(Punct::RightBracket, |parser| {
-                let dim = parser.dim()?;
-                shape.dim.push(dim);
-                Ok(())
-            })?;
+            self.some_items(Punct::RightBracket, &mut shape.dim, Self::dim)?;
         }
         Ok(Some(shape))
     }

@@ -2,7 +2,7 @@
 
 use crate::messages::attribute_proto::AttributeType;
 use crate::messages::{AttributeProto, GraphProto};
-use crate::text::names::attribute_type_name;
+use crate::text::names::{attribute_type_name, element_of};
 use crate::text::span::{AttributeSpans, GraphSpans};
 
 use super::{Loss, Printer, Subgraphs};
@@ -80,23 +80,12 @@ impl Printer<'_> {
             },
             AttributeType::Floats => self.values(&attribute.floats, |printer, &value| printer.float(value)),
             AttributeType::Ints => self.values(&attribute.ints, |printer, value| printer.push_display(value)),
-            AttributeType::Strings => {
-                self.values(&attribute.strings, |printer, value| printer.byte_string(value));
-            }
-            AttributeType::Tensors => {
-                self.values(&attribute.tensors, Self::constant);
-            }
-            AttributeType::SparseTensors => {
-                self.values(&attribute.sparse_tensors, Self::sparse_constant);
-            }
-            AttributeType::TypeProtos => {
-                self.values(&attribute.type_protos, Self::ty);
-            }
+            AttributeType::Strings => self.values(&attribute.strings, |printer, it| printer.byte_string(it)),
+            AttributeType::Tensors => self.values(&attribute.tensors, Self::constant),
+            AttributeType::SparseTensors => self.values(&attribute.sparse_tensors, Self::sparse_constant),
+            AttributeType::TypeProtos => self.values(&attribute.type_protos, Self::ty),
             AttributeType::Graphs => {
-                self.push("[");
-                let graphs = self.subgraphs(&attribute.graphs);
-                self.push("]");
-                return graphs;
+                return self.enclosed("[", "]", |printer| printer.subgraphs(&attribute.graphs));
             }
         }
         Vec::new()
@@ -107,25 +96,11 @@ impl Printer<'_> {
         self.push(stand_in);
     }
 
-    fn values<T>(&mut self, values: &[T], mut print: impl FnMut(&mut Self, &T)) {
-        self.push("[");
-        let limit = self.options.limits.list_elements;
-        self.items(values.len(), limit, &[], |printer, index| print(printer, &values[index]), |_, _| None);
-        self.push("]");
-    }
-
     fn subgraphs(&mut self, graphs: &[GraphProto]) -> Vec<GraphSpans> {
         match self.options.subgraphs {
-            Subgraphs::Inline => self.items(
-                graphs.len(),
-                usize::MAX,
-                &[],
-                |printer, index| printer.graph(&graphs[index]),
-                |_, _| None,
-            ),
+            Subgraphs::Inline => self.separated(graphs, usize::MAX, Self::graph),
             Subgraphs::Elided => {
-                let limit = self.options.limits.list_elements;
-                self.items(graphs.len(), limit, &[], |printer, _| printer.elided(), |_, _| None);
+                self.separated(graphs, self.options.limits.list_elements, |printer, _| printer.elided());
                 Vec::new()
             }
         }
@@ -158,23 +133,7 @@ fn effective_type(attribute: &AttributeProto) -> AttributeType {
 }
 
 fn is_empty_list(attribute: &AttributeProto, ty: AttributeType) -> bool {
-    match ty {
-        AttributeType::Floats => attribute.floats.is_empty(),
-        AttributeType::Ints => attribute.ints.is_empty(),
-        AttributeType::Strings => attribute.strings.is_empty(),
-        AttributeType::Tensors => attribute.tensors.is_empty(),
-        AttributeType::Graphs => attribute.graphs.is_empty(),
-        AttributeType::SparseTensors => attribute.sparse_tensors.is_empty(),
-        AttributeType::TypeProtos => attribute.type_protos.is_empty(),
-        AttributeType::Undefined
-        | AttributeType::Float
-        | AttributeType::Int
-        | AttributeType::String
-        | AttributeType::Tensor
-        | AttributeType::Graph
-        | AttributeType::SparseTensor
-        | AttributeType::TypeProto => false,
-    }
+    element_of(ty).is_some() && !filled(attribute).contains(&ty)
 }
 
 /// The types with non-empty value fields, in the order of their numbers.

@@ -37,16 +37,13 @@ impl Printer<'_> {
             printer.push(" ");
             let mut spans = GraphSpans { span: Span::default(), name, inputs, outputs, ..Default::default() };
             if !(initializer.is_empty() && sparse_initializer.is_empty() && value_info.is_empty()) {
-                printer.push("<");
-                printer.indent += 1;
-                let mut first = true;
-                spans.initializers = printer.entries(initializer, &mut first, Self::initializer);
-                spans.sparse_initializers =
-                    printer.entries(sparse_initializer, &mut first, Self::sparse_initializer);
-                spans.value_infos = printer.entries(value_info, &mut first, Self::value_info);
-                printer.indent -= 1;
-                printer.line();
-                printer.push("> ");
+                printer.block("<", "> ", |printer| {
+                    let mut first = true;
+                    spans.initializers = printer.entries(initializer, &mut first, Self::initializer);
+                    spans.sparse_initializers =
+                        printer.entries(sparse_initializer, &mut first, Self::sparse_initializer);
+                    spans.value_infos = printer.entries(value_info, &mut first, Self::value_info);
+                });
             }
             spans.nodes = printer.nodes(node);
             spans
@@ -56,19 +53,7 @@ impl Printer<'_> {
     }
 
     fn declared(&mut self, values: &[ValueInfoProto]) -> Vec<ValueSpans> {
-        self.push("(");
-        let spans = values
-            .iter()
-            .enumerate()
-            .map(|(index, value)| {
-                if index > 0 {
-                    self.push(", ");
-                }
-                self.value_info(value)
-            })
-            .collect();
-        self.push(")");
-        spans
+        self.enclosed("(", ")", |printer| printer.separated(values, usize::MAX, Self::value_info))
     }
 
     /// Entries of a header on one line each.
@@ -95,34 +80,24 @@ impl Printer<'_> {
             self.push("{}");
             return Vec::new();
         }
-        self.push("{");
-        self.indent += 1;
         let focus = Focus::default();
-        let spans = nodes
-            .iter()
-            .map(|node| {
-                self.line();
-                self.node(node, &focus)
-            })
-            .collect();
-        self.indent -= 1;
-        self.line();
-        self.push("}");
-        spans
+        let node = |printer: &mut Self, node: &NodeProto| {
+            printer.line();
+            printer.node(node, &focus)
+        };
+        self.block("{", "}", |printer| nodes.iter().map(|it| node(printer, it)).collect())
     }
 
     fn quantization(&mut self, annotations: &[TensorAnnotation]) {
-        self.push("quantization_annotation: [");
-        for (index, annotation) in annotations.iter().enumerate() {
-            if index > 0 {
-                self.push(", ");
-            }
+        let print = |printer: &mut Self, annotation: &TensorAnnotation| {
             let TensorAnnotation { tensor_name, quant_parameter_tensor_names, unknown_fields } = annotation;
-            self.check_unknown(unknown_fields);
-            self.string(tensor_name.as_deref().unwrap_or_default());
-            self.push(": ");
-            self.string_pairs(quant_parameter_tensor_names);
-        }
-        self.push("]");
+            printer.check_unknown(unknown_fields);
+            printer.string(tensor_name.as_deref().unwrap_or_default());
+            printer.push(": ");
+            printer.string_pairs(quant_parameter_tensor_names);
+        };
+        self.enclosed("quantization_annotation: [", "]", |printer| {
+            printer.separated(annotations, usize::MAX, print);
+        });
     }
 }

@@ -109,12 +109,9 @@ impl Printer<'_> {
             spans.outputs = printer.formals(output, &mut types, &mut spans.value_infos);
             printer.push(" ");
             if !types.is_empty() {
-                printer.push("<");
-                printer.indent += 1;
-                spans.value_infos.extend(printer.entries(types, &mut true, Self::value_info));
-                printer.indent -= 1;
-                printer.line();
-                printer.push("> ");
+                printer.block("<", "> ", |printer| {
+                    spans.value_infos.extend(printer.entries(types, &mut true, Self::value_info));
+                });
             }
             spans.nodes = printer.nodes(node);
             spans
@@ -130,27 +127,16 @@ impl Printer<'_> {
         types: &mut &[ValueInfoProto],
         printed: &mut Vec<ValueSpans>,
     ) -> Vec<Span> {
-        self.push("(");
-        let spans = names
-            .iter()
-            .enumerate()
-            .map(|(index, name)| {
-                if index > 0 {
-                    self.push(", ");
-                }
-                match types.split_first() {
-                    Some((value, rest)) if value.r#type.is_some() && value.name() == name => {
-                        *types = rest;
-                        let spans = self.value_info(value);
-                        printed.push(spans);
-                        spans.name
-                    }
-                    Some(_) | None => self.name(name),
-                }
-            })
-            .collect();
-        self.push(")");
-        spans
+        let formal = |printer: &mut Self, name: &String| match types.split_first() {
+            Some((value, rest)) if value.r#type.is_some() && value.name() == name => {
+                *types = rest;
+                let spans = printer.value_info(value);
+                printed.push(spans);
+                spans.name
+            }
+            Some(_) | None => printer.name(name),
+        };
+        self.enclosed("(", ")", |printer| printer.separated(names, usize::MAX, formal))
     }
 
     fn opset_imports(&mut self, header: &mut Header, imports: &[OperatorSetIdProto]) -> Vec<Span> {
@@ -158,25 +144,16 @@ impl Printer<'_> {
             return Vec::new();
         }
         self.header_key(header, "opset_import");
-        self.push("[");
-        let spans = imports
-            .iter()
-            .enumerate()
-            .map(|(index, import)| {
-                if index > 0 {
-                    self.push(", ");
-                }
-                let OperatorSetIdProto { domain, version, unknown_fields } = import;
-                self.check_unknown(unknown_fields);
-                self.span(|printer| {
-                    printer.string(domain.as_deref().unwrap_or_default());
-                    printer.push(": ");
-                    printer.push_display(version.unwrap_or_default());
-                })
+        let print = |printer: &mut Self, import: &OperatorSetIdProto| {
+            let OperatorSetIdProto { domain, version, unknown_fields } = import;
+            printer.check_unknown(unknown_fields);
+            printer.span(|printer| {
+                printer.string(domain.as_deref().unwrap_or_default());
+                printer.push(": ");
+                printer.push_display(version.unwrap_or_default());
             })
-            .collect();
-        self.push("]");
-        spans
+        };
+        self.enclosed("[", "]", |printer| printer.separated(imports, usize::MAX, print))
     }
 
     fn header_key(&mut self, header: &mut Header, key: &str) {

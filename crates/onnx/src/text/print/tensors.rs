@@ -24,17 +24,13 @@ enum Elements<'a> {
 /// The format of one element in raw data, little-endian.
 #[derive(Clone, Copy)]
 enum Layout {
-    F32,
-    F64,
-    I8,
-    /// Uninterpreted bytes: 8-bit floats, bool, and types of fewer than 8 bits.
-    U8,
-    I16,
-    U16,
-    I32,
-    U32,
-    I64,
-    U64,
+    Float,
+    Double,
+    /// Also 8-bit floats, bool, and types of fewer than 8 bits, as uninterpreted bytes.
+    Int {
+        bytes: usize,
+        signed: bool,
+    },
 }
 
 impl Printer<'_> {
@@ -188,16 +184,11 @@ impl Printer<'_> {
             Some(TypedField::String) => Elements::Strings(string_data),
             None => Elements::Int32(&[]),
         };
-        self.push("{");
         let limit = self.options.limits.tensor_elements;
-        self.items(
-            elements.len(),
-            limit,
-            &[],
-            |printer, index| printer.element(&elements, index),
-            |_, _| None,
-        );
-        self.push("}");
+        self.enclosed("{", "}", |printer| {
+            let print = |printer: &mut Self, index| printer.element(&elements, index);
+            printer.items(elements.len(), limit, &[], print, |_, _| None);
+        });
     }
 
     fn element(&mut self, elements: &Elements<'_>, index: usize) {
@@ -209,18 +200,18 @@ impl Printer<'_> {
             Elements::Uint64(values) => self.push_display(values[index]),
             Elements::Strings(values) => self.byte_string(&values[index]),
             Elements::Raw(bytes, layout) => {
-                let bytes = &bytes[index * layout.width()..];
-                match layout {
-                    Layout::F32 => self.float(f32::from_le_bytes(first(bytes))),
-                    Layout::F64 => self.double(f64::from_le_bytes(first(bytes))),
-                    Layout::I8 => self.push_display(i8::from_le_bytes(first(bytes))),
-                    Layout::U8 => self.push_display(bytes[0]),
-                    Layout::I16 => self.push_display(i16::from_le_bytes(first(bytes))),
-                    Layout::U16 => self.push_display(u16::from_le_bytes(first(bytes))),
-                    Layout::I32 => self.push_display(i32::from_le_bytes(first(bytes))),
-                    Layout::U32 => self.push_display(u32::from_le_bytes(first(bytes))),
-                    Layout::I64 => self.push_display(i64::from_le_bytes(first(bytes))),
-                    Layout::U64 => self.push_display(u64::from_le_bytes(first(bytes))),
+                let element = &bytes[index * layout.width()..][..layout.width()];
+                let mut wide = [0; 8];
+                wide[..element.len()].copy_from_slice(element);
+                let bits = u64::from_le_bytes(wide);
+                match *layout {
+                    Layout::Float => self.float(f32::from_bits(bits as u32)),
+                    Layout::Double => self.double(f64::from_bits(bits)),
+                    Layout::Int { signed: false, .. } => self.push_display(bits),
+                    Layout::Int { signed: true, bytes } => {
+                        let unused = 64 - 8 * bytes;
+                        self.push_display((bits << unused).cast_signed() >> unused);
+                    }
                 }
             }
         }
@@ -253,11 +244,6 @@ impl Printer<'_> {
     }
 }
 
-/// The first `N` bytes; the caller has checked the length.
-fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    *bytes.first_chunk().expect("raw data is a whole number of elements")
-}
-
 impl Elements<'_> {
     fn len(&self) -> usize {
         match self {
@@ -275,10 +261,9 @@ impl Elements<'_> {
 impl Layout {
     fn width(self) -> usize {
         match self {
-            Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 => 2,
-            Self::F32 | Self::I32 | Self::U32 => 4,
-            Self::F64 | Self::I64 | Self::U64 => 8,
+            Self::Float => 4,
+            Self::Double => 8,
+            Self::Int { bytes, signed: _ } => bytes,
         }
     }
 }
@@ -287,18 +272,12 @@ impl Layout {
 fn layout(dtype: Dtype) -> Option<Layout> {
     let bits = dtype.size_bits()?;
     Some(match TypedField::of(dtype) {
-        TypedField::Float => Layout::F32,
-        TypedField::Double => Layout::F64,
-        TypedField::Int64 => Layout::I64,
-        TypedField::Uint64 if bits == 32 => Layout::U32,
-        TypedField::Uint64 => Layout::U64,
-        TypedField::Int32 => match (dtype.class(), bits) {
-            (DtypeClass::SignedInt, 8) => Layout::I8,
-            (DtypeClass::SignedInt, 16) => Layout::I16,
-            (DtypeClass::SignedInt, 32) => Layout::I32,
-            (_, 16) => Layout::U16,
-            _ => Layout::U8,
-        },
+        TypedField::Float => Layout::Float,
+        TypedField::Double => Layout::Double,
+        TypedField::Int32 | TypedField::Int64 | TypedField::Uint64 => {
+            let signed = dtype.class() == DtypeClass::SignedInt && bits >= 8;
+            Layout::Int { bytes: bits.div_ceil(8) as usize, signed }
+        }
         TypedField::String => return None,
     })
 }

@@ -103,13 +103,9 @@ impl Printer<'_> {
 
     /// `[item, ...]`, or nothing for an empty list.
     fn bracketed<T>(&mut self, items: &[T], print: impl Fn(&mut Self, &T)) {
-        if items.is_empty() {
-            return;
+        if !items.is_empty() {
+            self.values(items, print);
         }
-        self.push("[");
-        let limit = self.options.limits.list_elements;
-        self.items(items.len(), limit, &[], |printer, index| print(printer, &items[index]), |_, _| None);
-        self.push("]");
     }
 
     fn dim(&mut self, dim: &Dimension) {
