@@ -155,6 +155,11 @@ impl<'a> Splice<'a> {
         self.edits.entry(message).or_default().appended.extend_from_slice(&records.0);
     }
 
+    /// Applies the edits, and returns the new message; `None` if there are no edits.
+    pub fn changed(self) -> Result<Option<Vec<u8>>, SpliceError> {
+        if self.edits.is_empty() { Ok(None) } else { self.finish().map(|spliced| Some(spliced.to_vec())) }
+    }
+
     /// Applies the edits.
     pub fn finish(mut self) -> Result<Spliced<'a>, SpliceError> {
         let mut writer = Writer { old: self.bytes, pieces: Vec::new() };

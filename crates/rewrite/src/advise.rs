@@ -23,9 +23,10 @@ use typeloom_onnx::view::ModelView;
 use typeloom_onnx::wire::WireValue;
 use typeloom_solver::catalogue::Catalogue;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Fix, Location, NodeLocation, Reader, diagnose};
-use typeloom_solver::model::{Checked, Options, check};
+use typeloom_solver::model::{Checked, Options};
 use typeloom_solver::universe::Universe;
 
+use crate::Settings;
 use crate::coerce::{Cast, CastUse, Policy, repair};
 use crate::mend::{Repairs, mend};
 
@@ -40,13 +41,6 @@ const MAX_BYTES: usize = 1 << 21;
 
 /// The minimum length of payloads that a skeleton replaces.
 const LARGE: usize = 1 << 16;
-
-/// Parameters of checks.
-struct Settings<'s> {
-    catalogue: &'s dyn Catalogue,
-    universe: &'s Arc<Universe>,
-    options: &'s Options,
-}
 
 /// Returns the diagnostics of a checked model with tested fixes: applying one removes its diagnostic and adds no other.
 ///
@@ -95,7 +89,7 @@ pub fn advise(
         let mut resolved = false;
         for fix in proposals {
             left = left.saturating_sub(skeleton.len());
-            match effect(&skeleton, diagnostic, &fix, &before, &settings) {
+            match effect(&skeleton, diagnostic, &fix, &before, settings) {
                 FixEffect::Works => {
                     if fix != own
                         && let Fix::InsertCast { value, to, .. } = &fix
@@ -158,13 +152,13 @@ fn effect(
     diagnostic: &Diagnostic,
     fix: &Fix,
     before: &BTreeMap<DiagnosticKey, usize>,
-    settings: &Settings<'_>,
+    settings: Settings<'_>,
 ) -> FixEffect {
-    let Settings { catalogue, universe, options } = *settings;
+    let Settings { catalogue, universe, options } = settings;
     let Some(fixed) = applied(skeleton, diagnostic, fix, (catalogue, universe, options)) else {
         return FixEffect::Fails;
     };
-    let Ok(mut checked) = check(&fixed, catalogue, universe, options) else { return FixEffect::Fails };
+    let Ok(mut checked) = settings.check(&fixed) else { return FixEffect::Fails };
     let after = keys(&diagnose(&mut checked));
     let key = key(diagnostic);
     let count = |of: &BTreeMap<DiagnosticKey, usize>, key: &DiagnosticKey| of.get(key).copied().unwrap_or(0);

@@ -21,14 +21,15 @@ use typeloom_onnx::DecodeError;
 use typeloom_onnx::messages::{ModelProto, StringStringEntryProto, TypeProto, ValueInfoProto, read};
 use typeloom_onnx::splice::{Records, Splice, SpliceError, Spliced};
 use typeloom_onnx::view::{GraphView, ValueInfoView};
-use typeloom_onnx::wire::{Field, WireValue};
+use typeloom_onnx::wire::Field;
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::functions::FunctionTypes;
 use typeloom_solver::program::{Body, BodySource, GraphId, Origin, StepId, ValueId};
 use typeloom_solver::solution::Type;
 use typeloom_solver::value_type::ValueType;
 
-use crate::fields::{FUNCTION_VALUE_INFO, GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO};
+use crate::coerce::layout::Source;
+use crate::fields::{GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO};
 
 pub use strip::{Stripped, strip};
 
@@ -128,14 +129,11 @@ impl<'a> Writer<'a> {
         let (mut inputs, mut outputs) =
             (listed.inputs.clone().into_iter(), listed.outputs.clone().into_iter());
         let mut declared: HashSet<ValueId> = HashSet::new();
-        for field in view.wire_fields() {
-            let field = field?;
-            let Some(info) = value_info(&field) else { continue };
+        for (field, info) in Source::Graph(view).declarations()? {
             let value = match field.number {
                 GRAPH_INPUT => inputs.next(),
                 GRAPH_OUTPUT => outputs.next(),
-                GRAPH_VALUE_INFO => values.get(&(graph, info.parse()?.name)).copied(),
-                _ => continue,
+                _ => values.get(&(graph, info.parse()?.name)).copied(),
             };
             if let Some(value) = value {
                 declared.insert(value);
@@ -156,32 +154,29 @@ impl<'a> Writer<'a> {
     /// not completed.
     fn function(&mut self, checked: &Checked<'a>, function: &FunctionTypes<'a>) -> Result<(), AnnotateError> {
         let body = &function.body;
-        let mut lists = Vec::new();
-        if let BodySource::Function(view) = body.source() {
-            let declared =
-                view.value_info().map(|info| Ok(info?.parse()?.name)).collect::<Result<_, DecodeError>>()?;
-            lists.push((body.root(), view.offset(), FUNCTION_VALUE_INFO, declared));
-        }
-        for (graph, view) in body.graph_views()? {
-            let infos = view.value_info().chain(view.outputs()).chain(view.inputs());
-            let declared = infos.map(|info| Ok(info?.parse()?.name)).collect::<Result<_, DecodeError>>()?;
-            lists.push((graph, view.offset(), GRAPH_VALUE_INFO, declared));
-        }
-        for (graph, message, field, mut declared) in lists {
-            let declared: &mut HashSet<&str> = &mut declared;
+        let graphs = body.graph_views()?.into_iter().map(|(graph, view)| (graph, Source::Graph(view)));
+        let own = match body.source() {
+            BodySource::Function(view) => Some((body.root(), Source::Function(view))),
+            _ => None,
+        };
+        for (graph, source) in own.into_iter().chain(graphs) {
+            let mut declared: HashSet<&str> = HashSet::new();
+            for (_, info) in source.declarations()? {
+                declared.insert(info.parse()?.name);
+            }
             for value in made_in(body, graph) {
                 let name = body.value_name(value);
                 if declared.insert(name)
                     && let Some(ty) = message_of(checked, &function.types[value.index()])
                 {
-                    self.append(message, field, name, ty);
+                    self.append(source.offset(), source.value_info_field(), name, ty);
                 }
             }
         }
         Ok(())
     }
 
-    /// Completes a declaration.
+    /// Completes a declaration, or replaces its type by the proven one.
     fn fill(
         &mut self,
         checked: &mut Checked<'a>,
@@ -194,16 +189,21 @@ impl<'a> Writer<'a> {
         let body = checked.body();
         let is_input = body.value(value).graph == body.root()
             && matches!(body.value(value).origin, Origin::Input | Origin::InputWithDefault(_));
-        if self.form == AnnotationForm::Solved && !is_input {
-            return self.replace(checked, graph, field, info, &ty);
-        }
-        if message_of(checked, &ty).is_none() {
+        let is_replaced = self.form == AnnotationForm::Solved && !is_input;
+        let proved = message_of(checked, &ty);
+        if proved.is_none() && !is_replaced {
             return Ok(());
         }
         let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
         let mut new = old.clone();
-        let ty = ValueType::of(&ty, checked.universe(), checked.dims());
-        ty.fill(&mut new.r#type.get_or_insert_default().value);
+        if is_replaced {
+            // A solve proves no denotations.
+            let denotation = new.r#type.take().and_then(|ty| ty.denotation);
+            new.r#type = proved.map(|ty| TypeProto { denotation: ty.denotation.or(denotation), ..ty });
+        } else {
+            let ty = ValueType::of(&ty, checked.universe(), checked.dims());
+            ty.fill(&mut new.r#type.get_or_insert_default().value);
+        }
         if new == old {
             return Ok(());
         }
@@ -214,30 +214,6 @@ impl<'a> Writer<'a> {
         }
         self.splice.replace(graph, field, &Records::new().message(field.number, &new));
         self.filled += 1;
-        Ok(())
-    }
-
-    /// Replaces the declared type by the proven one.
-    fn replace(
-        &mut self,
-        checked: &Checked<'a>,
-        graph: usize,
-        field: &Field<'a>,
-        info: ValueInfoView<'a>,
-        ty: &Type,
-    ) -> Result<(), AnnotateError> {
-        let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
-        // A solve proves no denotations.
-        let denotation = old.r#type.as_ref().and_then(|ty| ty.denotation.clone());
-        let mut ty = message_of(checked, ty);
-        if let (Some(ty), Some(denotation)) = (&mut ty, denotation) {
-            ty.denotation.get_or_insert(denotation);
-        }
-        let new = ValueInfoProto { r#type: ty, ..old.clone() };
-        if new != old {
-            self.splice.replace(graph, field, &Records::new().message(field.number, &new));
-            self.filled += 1;
-        }
         Ok(())
     }
 
@@ -276,14 +252,6 @@ fn made_in(body: &Body<'_>, graph: GraphId) -> Vec<ValueId> {
         .collect()
 }
 
-/// The view of a record with the name and type of a value.
-fn value_info<'a>(field: &Field<'a>) -> Option<ValueInfoView<'a>> {
-    match field.value {
-        WireValue::Len(bytes, offset) => Some(ValueInfoView::from_body(bytes, offset)),
-        WireValue::Varint(_) | WireValue::Fixed64(_) | WireValue::Fixed32(_) | WireValue::Group(..) => None,
-    }
-}
-
 fn mark(value: String) -> StringStringEntryProto {
     StringStringEntryProto {
         key: Some(MARK.into()),
@@ -299,13 +267,4 @@ fn to_hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pairs = text.as_bytes().chunks_exact(2);
-    if !pairs.remainder().is_empty() {
-        return None;
-    }
-    pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
 }

@@ -32,7 +32,7 @@ mod cast_operator;
 mod choose;
 mod find;
 mod flatten;
-mod layout;
+pub(crate) mod layout;
 mod number_format;
 mod policy;
 mod problem;
@@ -45,10 +45,11 @@ use typeloom_onnx::view::ModelView;
 use typeloom_solver::catalogue::Catalogue;
 use typeloom_solver::diagnostic::GraphPath;
 use typeloom_solver::elem::Elem;
-use typeloom_solver::model::{CheckError, Checked, Options, check};
+use typeloom_solver::model::{CheckError, Checked, Options};
 use typeloom_solver::program::ValueId;
 use typeloom_solver::universe::Universe;
 
+use crate::Settings;
 use crate::mend::{CorrectedShape, Mended, MovedNode, Repairs, mend};
 use cast_operator::CastOperator;
 use choose::choose;
@@ -215,14 +216,6 @@ pub enum RepairError {
     Write(#[from] WriteError),
 }
 
-/// Parameters of checks and of the choice of conversions.
-struct Settings<'s> {
-    catalogue: &'s dyn Catalogue,
-    universe: &'s Arc<Universe>,
-    options: &'s Options,
-    policy: Policy,
-}
-
 /// Repairs a serialized model: first what exporters write wrongly (see [`mend`](crate::mend)), then the element types.
 ///
 /// # Errors
@@ -234,15 +227,16 @@ pub fn repair(
     options: &Options,
     policy: Policy,
 ) -> Result<Repair, RepairError> {
-    let settings = Settings { catalogue, universe, options, policy };
+    let settings = Settings { catalogue, universe, options };
     let Mended { file, moved, reshaped } = mend(bytes, catalogue, universe, options, Repairs::All)?;
     let mut repair = Repair { is_minimal: true, file, moved, reshaped, ..Repair::default() };
     for round in 0..MAX_ROUNDS {
         let current = repair.file.take();
         let model = current.as_deref().unwrap_or(bytes);
-        let mut checked = check(model, catalogue, universe, options)?;
+        let mut checked = settings.check(model)?;
         repair.is_ok = checked.is_ok();
-        let changed = if repair.is_ok { None } else { convert(&mut checked, model, &settings, &mut repair)? };
+        let changed =
+            if repair.is_ok { None } else { convert(&mut checked, model, settings, policy, &mut repair)? };
         drop(checked);
         let Some(changed) = changed else {
             repair.file = current;
@@ -252,8 +246,7 @@ pub fn repair(
         repair.is_minimal &= round == 0;
         repair.file = Some(changed);
     }
-    let last = repair.file.as_deref().unwrap_or(bytes);
-    repair.is_ok = check(last, catalogue, universe, options)?.is_ok();
+    repair.is_ok = settings.check(repair.file.as_deref().unwrap_or(bytes))?.is_ok();
     Ok(repair)
 }
 
@@ -261,18 +254,19 @@ pub fn repair(
 fn convert(
     checked: &mut Checked<'_>,
     bytes: &[u8],
-    settings: &Settings<'_>,
+    settings: Settings<'_>,
+    policy: Policy,
     repair: &mut Repair,
 ) -> Result<Option<Vec<u8>>, RepairError> {
-    let Settings { catalogue, universe, options, policy } = *settings;
     let model = ModelView::new(bytes).map_err(CheckError::from)?;
-    let Some(operator) = CastOperator::of_model(&model, catalogue)? else { return Ok(None) };
+    let Some(operator) = CastOperator::of_model(&model, settings.catalogue)? else { return Ok(None) };
     let support = Support { from: operator.from, to: operator.to, usage: usage(checked) };
     let layouts = Layout::of_model(&model).map_err(WriteError::Malformed)?;
     let round = Round { bytes, layouts: &layouts, operator, support, policy };
     let mut attempt = None;
     if let Some(flattened) = round.flatten()?
-        && let Ok(mut checked) = check(&flattened.bytes, &flattened.catalogue(catalogue), universe, options)
+        && let catalogue = flattened.catalogue(settings.catalogue)
+        && let Ok(mut checked) = (Settings { catalogue: &catalogue, ..settings }).check(&flattened.bytes)
     {
         attempt = round.attempt(&mut checked, Some(&flattened))?;
         attempt = attempt.filter(|it| it.written.file.is_some() || !it.refused.is_empty());

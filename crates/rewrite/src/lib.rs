@@ -9,6 +9,12 @@
 //!
 //! **Invariant:** nothing that is not proved is written into a model.
 
+use std::sync::Arc;
+
+use typeloom_solver::catalogue::Catalogue;
+use typeloom_solver::model::{CheckError, Checked, Options, check};
+use typeloom_solver::universe::Universe;
+
 pub mod advise;
 pub mod annotate;
 pub mod coerce;
@@ -17,3 +23,20 @@ pub mod mend;
 mod declared;
 mod fields;
 mod names;
+
+/// Parameters of checks.
+#[derive(Clone, Copy)]
+struct Settings<'s> {
+    catalogue: &'s dyn Catalogue,
+    universe: &'s Arc<Universe>,
+    options: &'s Options,
+}
+
+impl<'s> Settings<'s> {
+    fn check<'b>(&self, bytes: &'b [u8]) -> Result<Checked<'b>, CheckError>
+    where
+        's: 'b,
+    {
+        check(bytes, self.catalogue, self.universe, self.options)
+    }
+}

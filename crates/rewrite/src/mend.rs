@@ -13,16 +13,16 @@
 mod declarations;
 mod order;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use typeloom_solver::catalogue::Catalogue;
 use typeloom_solver::diagnostic::{Code, Severity};
-use typeloom_solver::model::{Checked, Options, check};
-use typeloom_solver::solve_error::SolveErrorKind;
+use typeloom_solver::model::Options;
+use typeloom_solver::solve_error::{SolveError, SolveErrorKind};
 use typeloom_solver::universe::Universe;
 
-use crate::coerce::{RepairError, WriteError};
+use crate::Settings;
+use crate::coerce::RepairError;
 
 /// A moved node.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -93,39 +93,16 @@ pub fn mend(
     options: &Options,
     repairs: Repairs,
 ) -> Result<Mended, RepairError> {
+    let settings = Settings { catalogue, universe, options };
     let mut mended = Mended::default();
-    let mut current = Cow::Borrowed(bytes);
-    let needs = |checked: &Checked<'_>| {
-        let is_unsorted = |kind: &SolveErrorKind<'_>| matches!(kind, SolveErrorKind::UsedBeforeMade { .. });
-        checked.all_errors().any(|error| is_unsorted(&error.kind))
-    };
-    let checked = check(bytes, catalogue, universe, options)?;
-    let is_unsorted = repairs.contains(Code::NodeOrder) && needs(&checked);
-
-    drop(checked);
-    if is_unsorted {
-        while let Some(sorted) = order::sort(&current, &mut mended.moved)? {
-            current = Cow::Owned(sorted);
+    let is_unsorted = |error: &SolveError<'_>| matches!(error.kind, SolveErrorKind::UsedBeforeMade { .. });
+    if repairs.contains(Code::NodeOrder) && settings.check(bytes)?.all_errors().any(is_unsorted) {
+        while let Some(sorted) = order::sort(mended.file.as_deref().unwrap_or(bytes), &mut mended.moved)? {
+            mended.file = Some(sorted);
         }
     }
-    let mut checked = check(&current, catalogue, universe, options)?;
-    let changed = declarations::correct(
-        &mut checked,
-        &current,
-        (catalogue, universe, options),
-        repairs,
-        &mut mended.reshaped,
-    )?;
-    drop(checked);
-    mended.file = match (changed, current) {
-        (Some(changed), _) => Some(changed),
-        (None, Cow::Owned(sorted)) => Some(sorted),
-        (None, Cow::Borrowed(_)) => None,
-    };
+    let sorted = mended.file.as_deref().unwrap_or(bytes);
+    let corrected = declarations::correct(sorted, settings, repairs, &mut mended.reshaped)?;
+    mended.file = corrected.or(mended.file);
     Ok(mended)
-}
-
-/// A malformed message or a failed edit.
-fn write_error(error: impl Into<WriteError>) -> RepairError {
-    RepairError::Write(error.into())
 }

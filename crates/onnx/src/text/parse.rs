@@ -410,7 +410,8 @@ impl Number<'_> {
     }
 }
 
-fn decode_hex(text: &str) -> Option<Vec<u8>> {
+/// The bytes of pairs of hexadecimal digits; `None` for any other text.
+pub fn decode_hex(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes();
     if !digits.len().is_multiple_of(2) {
         return None;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexMap;
 use typeloom_solver::model::Checked;
-use typeloom_solver::model::ports::{Ports, Read, Reader, derived_declaration, ports};
+use typeloom_solver::model::ports::{ClassId, Ports, Read, Reader, derived_declaration, ports};
 use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
 use typeloom_solver::solution::Type;
 
@@ -29,7 +29,8 @@ pub(super) fn find<'a>(checked: &mut Checked<'a>, origins: Origins<'_>) -> Optio
     let mut finder = Finder {
         origins,
         locals: Vec::new(),
-        keys: HashMap::new(),
+        uses: IndexMap::new(),
+        outputs: HashMap::new(),
         problem: Problem { makers: vec![HashMap::new(); calls.len()], calls, bodies, ..Problem::default() },
     };
     finder.values(checked.body(), &ports)?;
@@ -75,8 +76,10 @@ struct Finder<'f, 'a> {
     origins: Origins<'f>,
     /// The call and the name in its body of each value that something defines.
     locals: Vec<Option<(CallId, LocalValue<'a>)>>,
-    /// The position of each [`Uses`], and its value in the checked body.
-    keys: HashMap<Key<'a>, (usize, ValueId)>,
+    /// The uses, each with its value in the checked body.
+    uses: IndexMap<Key<'a>, (ValueId, Uses<'a>)>,
+    /// The class and the uses of each output of a graph.
+    outputs: HashMap<(CallId, GraphId, usize), (ClassId, Key<'a>)>,
     problem: Problem<'a>,
 }
 
@@ -152,65 +155,52 @@ impl<'a> Finder<'_, 'a> {
             self.problem.operands.entry((owner, node)).or_default().insert(value);
         }
         let key = (owner, value, graph, converts);
-        let at = match self.keys.get(&key) {
-            Some((at, _)) => *at,
-            None => {
-                let is_tensor =
-                    matches!(checked.type_of(read.value), Type::Tensor(_) | Type::Error | Type::Unknown(_));
-                let declared =
-                    if owner == BodyId::MAIN { derived_declaration(checked, read.value) } else { None };
-                let stored =
-                    if self.origins.0.is_none() { stored(checked.body(), read.value) } else { Stored::No };
-                let at = self.problem.uses.len();
-                self.problem.uses.push(Uses {
-                    body: owner,
-                    value,
-                    graph,
-                    converts: converts && is_tensor,
-                    stored,
-                    declared,
-                    makers: BTreeMap::new(),
-                    readers: IndexMap::new(),
-                });
-                self.keys.insert(key, (at, read.value));
-                at
-            }
-        };
-        let uses = &mut self.problem.uses[at];
+        if !self.uses.contains_key(&key) {
+            let is_tensor =
+                matches!(checked.type_of(read.value), Type::Tensor(_) | Type::Error | Type::Unknown(_));
+            let declared =
+                if owner == BodyId::MAIN { derived_declaration(checked, read.value) } else { None };
+            let stored =
+                if self.origins.0.is_none() { stored(checked.body(), read.value) } else { Stored::No };
+            let uses = Uses {
+                body: owner,
+                value,
+                graph,
+                converts: converts && is_tensor,
+                stored,
+                declared,
+                makers: BTreeMap::new(),
+                readers: IndexMap::new(),
+            };
+            self.uses.insert(key, (read.value, uses));
+        }
+        let (_, uses) = &mut self.uses[&key];
         uses.makers.insert(call, maker);
         uses.readers.entry(site).or_default().insert(call, read.class);
         if site.node.is_none() {
-            self.problem.outputs.insert((call, site.graph, site.port), (read.class, at));
+            self.outputs.insert((call, site.graph, site.port), (read.class, key));
         }
         Some(())
     }
 
     /// Sorts the uses: by value, and for models with calls by body and name, because calls interleave.
-    fn finish(mut self, ports: Ports) -> Problem<'a> {
-        let mut order: Vec<(Key<'_>, usize, ValueId)> =
-            self.keys.iter().map(|(key, (at, value))| (*key, *at, *value)).collect();
-        if self.origins.0.is_some() {
-            order.sort_unstable();
+    fn finish(self, ports: Ports) -> Problem<'a> {
+        let Self { origins, mut uses, outputs, problem, locals: _ } = self;
+        if origins.0.is_some() {
+            uses.sort_unstable_keys();
+            uses.values_mut().for_each(|(_, uses)| uses.readers.sort_unstable_keys());
         } else {
-            order.sort_unstable_by_key(|((_, _, graph, converts), _, value)| (*value, *graph, *converts));
+            uses.sort_unstable_by(
+                |(_, _, graph, converts), (value, _), (_, _, other, also), (other_value, _)| {
+                    (value, graph, converts).cmp(&(other_value, other, also))
+                },
+            );
         }
-        let mut new_positions = vec![0; order.len()];
-        for (new, (_, old, _)) in order.iter().enumerate() {
-            new_positions[*old] = new;
-        }
-        for (_, uses) in self.problem.outputs.values_mut() {
-            *uses = new_positions[*uses];
-        }
-        let mut uses: Vec<(usize, Uses<'a>)> =
-            std::mem::take(&mut self.problem.uses).into_iter().enumerate().collect();
-        uses.sort_unstable_by_key(|(old, _)| new_positions[*old]);
-        self.problem.uses = uses.into_iter().map(|(_, uses)| uses).collect();
-        if self.origins.0.is_some() {
-            for uses in &mut self.problem.uses {
-                uses.readers.sort_unstable_keys();
-            }
-        }
-        Problem { classes: ports.classes, ..self.problem }
+        let position = |key| uses.get_index_of(&key).unwrap_or_default();
+        let outputs = outputs.into_iter().map(|(output, (class, key))| (output, (class, position(key))));
+        let outputs = outputs.collect();
+        let uses = uses.into_values().map(|(_, uses)| uses).collect();
+        Problem { classes: ports.classes, uses, outputs, ..problem }
     }
 }
 

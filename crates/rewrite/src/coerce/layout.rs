@@ -6,73 +6,77 @@
 use std::collections::HashMap;
 
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::view::{FunctionView, GraphView, ModelView, NodeView};
-use typeloom_onnx::wire::{Fields, WireValue};
+use typeloom_onnx::view::{FunctionView, GraphView, ModelView, NodeView, ValueInfoView};
+use typeloom_onnx::wire::{Field, Fields, WireValue};
 use typeloom_solver::diagnostic::{GraphPath, GraphPathStep};
 use typeloom_solver::program::GraphId;
 
 use super::graph_text;
-use crate::fields::{FUNCTION_NODE, GRAPH_NODE};
+use crate::fields::{
+    FUNCTION_NODE, FUNCTION_VALUE_INFO, GRAPH_INPUT, GRAPH_NODE, GRAPH_OUTPUT, GRAPH_VALUE_INFO,
+};
 use crate::names::Names;
 
 /// The main graph or a function of a model.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct BodyId(usize);
+pub(crate) struct BodyId(usize);
 
 impl BodyId {
-    pub(super) const MAIN: Self = Self(0);
+    pub(crate) const MAIN: Self = Self(0);
 
-    pub(super) fn of_function(position: usize) -> Self {
+    pub(crate) fn of_function(position: usize) -> Self {
         Self(position + 1)
     }
 
-    pub(super) fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0
     }
 }
 
 /// A node of a body.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct NodeId {
-    pub(super) graph: GraphId,
-    pub(super) position: usize,
+pub(crate) struct NodeId {
+    pub(crate) graph: GraphId,
+    pub(crate) position: usize,
 }
 
 /// A use of a value in a body: an input of a node, or an output of a graph where `node` is `None`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Site {
-    pub(super) graph: GraphId,
+pub(crate) struct Site {
+    pub(crate) graph: GraphId,
     /// The position of the node.
-    pub(super) node: Option<usize>,
+    pub(crate) node: Option<usize>,
     /// The position of the input or output.
-    pub(super) port: usize,
+    pub(crate) port: usize,
 }
 
 impl Site {
-    pub(super) fn node(self) -> Option<NodeId> {
+    pub(crate) fn node(self) -> Option<NodeId> {
         Some(NodeId { graph: self.graph, position: self.node? })
     }
 }
 
 /// The graphs of one body.
-pub(super) struct Layout<'a> {
+pub(crate) struct Layout<'a> {
     /// The name of the function; empty for the main graph.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     graphs: Vec<GraphLayout<'a>>,
     /// The graphs of each node that has some.
     nested: HashMap<NodeId, Vec<GraphId>>,
 }
 
 /// One graph of a body.
-pub(super) struct GraphLayout<'a> {
-    pub(super) source: Source<'a>,
-    pub(super) nodes: Vec<NodeView<'a>>,
+pub(crate) struct GraphLayout<'a> {
+    pub(crate) source: Source<'a>,
+    pub(crate) nodes: Vec<NodeView<'a>>,
+    /// The records of the nodes.
+    pub(crate) records: Vec<Field<'a>>,
     parent: Option<Parent<'a>>,
 }
 
 /// The message that contains the nodes of a graph.
 #[derive(Clone, Copy)]
-pub(super) enum Source<'a> {
+pub(crate) enum Source<'a> {
     Graph(GraphView<'a>),
     Function(FunctionView<'a>),
 }
@@ -87,14 +91,14 @@ struct Parent<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn fields(&self) -> Fields<'a> {
+    pub(crate) fn fields(&self) -> Fields<'a> {
         match self {
             Self::Graph(view) => view.wire_fields(),
             Self::Function(view) => view.wire_fields(),
         }
     }
 
-    pub(super) fn offset(&self) -> usize {
+    pub(crate) fn offset(&self) -> usize {
         match self {
             Self::Graph(view) => view.offset(),
             Self::Function(view) => view.offset(),
@@ -102,17 +106,47 @@ impl<'a> Source<'a> {
     }
 
     /// The number of the field that contains the nodes.
-    pub(super) fn node_field(&self) -> u32 {
+    pub(crate) fn node_field(&self) -> u32 {
         match self {
             Self::Graph(_) => GRAPH_NODE,
             Self::Function(_) => FUNCTION_NODE,
         }
     }
+
+    /// The number of the field that contains the types of values that are neither inputs nor outputs.
+    pub(crate) fn value_info_field(&self) -> u32 {
+        match self {
+            Self::Graph(_) => GRAPH_VALUE_INFO,
+            Self::Function(_) => FUNCTION_VALUE_INFO,
+        }
+    }
+
+    /// The declaration of a value in a record.
+    pub(crate) fn declaration(&self, record: &Field<'a>) -> Option<ValueInfoView<'a>> {
+        let is_declaration = match self {
+            Self::Graph(_) => matches!(record.number, GRAPH_INPUT | GRAPH_OUTPUT | GRAPH_VALUE_INFO),
+            Self::Function(_) => record.number == FUNCTION_VALUE_INFO,
+        };
+        match record.value {
+            WireValue::Len(bytes, offset) if is_declaration => Some(ValueInfoView::from_body(bytes, offset)),
+            _ => None,
+        }
+    }
+
+    /// The declarations of values with their records, in the order of the file.
+    pub(crate) fn declarations(&self) -> Result<Vec<(Field<'a>, ValueInfoView<'a>)>, DecodeError> {
+        let mut found = Vec::new();
+        for record in self.fields() {
+            let record = record?;
+            found.extend(self.declaration(&record).map(|info| (record, info)));
+        }
+        Ok(found)
+    }
 }
 
 impl<'a> Layout<'a> {
     /// The layouts of the main graph and of every function, by [`BodyId`].
-    pub(super) fn of_model(model: &ModelView<'a>) -> Result<Vec<Self>, DecodeError> {
+    pub(crate) fn of_model(model: &ModelView<'a>) -> Result<Vec<Self>, DecodeError> {
         let Some(graph) = model.graph() else { return Ok(Vec::new()) };
         let mut layouts = vec![Self::of_body(Source::Graph(graph), "")?];
         for function in model.functions() {
@@ -121,7 +155,7 @@ impl<'a> Layout<'a> {
         Ok(layouts)
     }
 
-    pub(super) fn of_function(function: FunctionView<'a>) -> Result<Self, DecodeError> {
+    pub(crate) fn of_function(function: FunctionView<'a>) -> Result<Self, DecodeError> {
         Self::of_body(Source::Function(function), function.name()?)
     }
 
@@ -133,7 +167,7 @@ impl<'a> Layout<'a> {
             if let Some(parent) = parent {
                 layout.nested.entry(parent.node).or_default().push(id);
             }
-            let (mut nodes, mut inner) = (Vec::new(), Vec::new());
+            let (mut nodes, mut records, mut inner) = (Vec::new(), Vec::new(), Vec::new());
             for field in source.fields() {
                 let field = field?;
                 let WireValue::Len(bytes, offset) = field.value else { continue };
@@ -143,6 +177,7 @@ impl<'a> Layout<'a> {
                 let node = NodeView::from_body(bytes, offset);
                 let place = NodeId { graph: id, position: nodes.len() };
                 nodes.push(node);
+                records.push(field);
                 for attribute in node.attributes() {
                     let attribute = attribute?.parse()?;
                     let parent = |index| Some(Parent { node: place, attribute: attribute.name, index });
@@ -152,47 +187,47 @@ impl<'a> Layout<'a> {
                     }
                 }
             }
-            layout.graphs.push(GraphLayout { source, nodes, parent });
+            layout.graphs.push(GraphLayout { source, nodes, records, parent });
             open.extend(inner.into_iter().rev());
         }
         Ok(layout)
     }
 
     /// The message of the outermost graph.
-    pub(super) fn source(&self) -> Source<'a> {
+    pub(crate) fn source(&self) -> Source<'a> {
         self.graphs[0].source
     }
 
-    pub(super) fn graph(&self, id: GraphId) -> Option<&GraphLayout<'a>> {
+    pub(crate) fn graph(&self, id: GraphId) -> Option<&GraphLayout<'a>> {
         self.graphs.get(id.index())
     }
 
     /// The graphs with their ids, in pre-order.
-    pub(super) fn graphs(&self) -> impl Iterator<Item = (GraphId, &GraphLayout<'a>)> {
+    pub(crate) fn graphs(&self) -> impl Iterator<Item = (GraphId, &GraphLayout<'a>)> {
         self.graphs.iter().enumerate().map(|(at, graph)| (GraphId::new(at), graph))
     }
 
-    pub(super) fn node(&self, node: NodeId) -> Option<NodeView<'a>> {
+    pub(crate) fn node(&self, node: NodeId) -> Option<NodeView<'a>> {
         self.graph(node.graph)?.nodes.get(node.position).copied()
     }
 
-    pub(super) fn operator(&self, node: NodeId) -> &'a str {
+    pub(crate) fn operator(&self, node: NodeId) -> &'a str {
         self.node(node).and_then(|view| view.op_type().ok()).unwrap_or_default()
     }
 
     /// The graph at position `nth` among those nested in a node.
-    pub(super) fn nested(&self, node: NodeId, nth: usize) -> Option<GraphId> {
+    pub(crate) fn nested(&self, node: NodeId, nth: usize) -> Option<GraphId> {
         self.nested.get(&node)?.get(nth).copied()
     }
 
     /// The graph around a nested graph.
-    pub(super) fn outer(&self, graph: GraphId) -> Option<GraphId> {
+    pub(crate) fn outer(&self, graph: GraphId) -> Option<GraphId> {
         Some(self.graph(graph)?.parent?.node.graph)
     }
 
     /// The position in `graph` of the node that contains a use, directly or in a nested graph; `None` for outputs of
     /// `graph` and for uses outside.
-    pub(super) fn position_in(&self, graph: GraphId, site: Site) -> Option<usize> {
+    pub(crate) fn position_in(&self, graph: GraphId, site: Site) -> Option<usize> {
         let mut node = match site.node() {
             Some(node) => node,
             None if site.graph == graph => return None,
@@ -205,11 +240,11 @@ impl<'a> Layout<'a> {
     }
 
     /// Whether the body is a function.
-    pub(super) fn is_function(&self) -> bool {
+    pub(crate) fn is_function(&self) -> bool {
         matches!(self.source(), Source::Function(_))
     }
 
-    pub(super) fn path(&self, graph: GraphId) -> GraphPath {
+    pub(crate) fn path(&self, graph: GraphId) -> GraphPath {
         let mut steps = Vec::new();
         let mut at = graph;
         while let Some(Parent { node, attribute, index }) = self.graph(at).and_then(|graph| graph.parent) {
@@ -222,14 +257,14 @@ impl<'a> Layout<'a> {
     }
 
     /// A node as diagnostics print it.
-    pub(super) fn describe(&self, node: NodeId) -> String {
+    pub(crate) fn describe(&self, node: NodeId) -> String {
         let graph = graph_text(self.is_function().then_some(self.name), &self.path(node.graph));
         let space = if graph.is_empty() { "" } else { " " };
         format!("{graph}{space}node #{}", node.position)
     }
 
     /// Whether a graph defines a value of this name.
-    pub(super) fn defines(&self, graph: GraphId, name: &str) -> bool {
+    pub(crate) fn defines(&self, graph: GraphId, name: &str) -> bool {
         let Some(GraphLayout { source, nodes, .. }) = self.graph(graph) else { return false };
         let by_node = nodes.iter().any(|node| node.outputs().flatten().any(|output| output == name));
         by_node
@@ -244,7 +279,7 @@ impl<'a> Layout<'a> {
     }
 
     /// Takes the names of all values and nodes.
-    pub(super) fn take_names(&self, names: &mut Names) -> Result<(), DecodeError> {
+    pub(crate) fn take_names(&self, names: &mut Names) -> Result<(), DecodeError> {
         for GraphLayout { source, nodes, .. } in &self.graphs {
             for node in nodes {
                 names.take(node.name()?);

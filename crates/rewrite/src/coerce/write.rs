@@ -61,7 +61,6 @@ pub(super) fn write(
     let copies = copies(layouts, solution);
     let mut changes = Changes::default();
     let mut splice = Splice::new::<ModelProto>(bytes);
-    let mut has_changed = false;
     let mut written: Vec<BodyId> = Vec::new();
     for copy in &copies {
         let layout = &layouts[copy.body.index()];
@@ -70,7 +69,6 @@ pub(super) fn write(
         if copy.body == BodyId::MAIN {
             let mut writer = BodyWriter::new(layout, copy, &copies, solution, operator.version);
             writer.write(&mut names, &mut splice, &mut changes)?;
-            has_changed |= writer.has_changed;
             if let Some(import) = operator.missing_import().filter(|_| writer.has_conversions()) {
                 splice.append(0, &Records::new().message(MODEL_OPSET_IMPORT, &import));
             }
@@ -80,7 +78,6 @@ pub(super) fn write(
         if is_first {
             let mut writer = BodyWriter::new(layout, copy, &copies, solution, version);
             writer.write(&mut names, &mut splice, &mut changes)?;
-            has_changed |= writer.has_changed;
             add_import(layout, &writer, version, &mut splice)?;
             continue;
         }
@@ -99,11 +96,9 @@ pub(super) fn write(
             }
         }
         splice.append(0, &Records::new().bytes(MODEL_FUNCTION, own.finish()?.to_vec()));
-        has_changed = true;
         changes.copies.push(copy.describe(layouts, solution.problem));
     }
-    let file = if has_changed { Some(splice.finish()?.to_vec()) } else { None };
-    Ok(Written { file, changes })
+    Ok(Written { file: splice.changed()?, changes })
 }
 
 /// Imports the default operator set into a function with conversions that imports only others.

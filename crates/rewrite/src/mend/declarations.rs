@@ -1,7 +1,6 @@
 //! Repairs of false declared shapes.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::messages::tensor_shape_proto::dimension::Value as DimValue;
@@ -9,22 +8,19 @@ use typeloom_onnx::messages::type_proto::Value as TypeValue;
 use typeloom_onnx::messages::{ModelProto, TensorShapeProto, TypeProto, ValueInfoProto, read};
 use typeloom_onnx::splice::{Records, Splice};
 use typeloom_onnx::text::print_type;
-use typeloom_onnx::view::{GraphView, ValueInfoView};
-use typeloom_onnx::wire::WireValue;
-use typeloom_solver::catalogue::Catalogue;
 use typeloom_solver::diagnostic::{Code, graph_path};
 use typeloom_solver::dim::is_placeholder;
-use typeloom_solver::model::{Checked, Options, check};
+use typeloom_solver::model::Checked;
 use typeloom_solver::program::{GraphId, Origin, ValueId};
 use typeloom_solver::solve_error::SolveErrorKind;
-use typeloom_solver::universe::Universe;
 use typeloom_solver::value_type::ValueType;
 
-use super::{CorrectedShape, Repairs, write_error};
-use crate::coerce::RepairError;
-use crate::declared;
-use crate::fields::{GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO};
+use super::{CorrectedShape, Repairs};
+use crate::coerce::layout::Source;
+use crate::coerce::{RepairError, WriteError};
+use crate::fields::{GRAPH_INPUT, GRAPH_OUTPUT};
 use crate::names::Names;
+use crate::{Settings, declared};
 
 /// The declarations to correct.
 struct FalseShapes {
@@ -50,12 +46,12 @@ enum Naming {
 /// If one empty shape is false, the empty shapes of all computed values are removed, and the outputs of the model get the
 /// shapes that are proved without them.
 pub(super) fn correct(
-    checked: &mut Checked<'_>,
     bytes: &[u8],
-    (catalogue, universe, options): (&dyn Catalogue, &Arc<Universe>, &Options),
+    settings: Settings<'_>,
     repairs: Repairs,
     reshaped: &mut Vec<CorrectedShape>,
 ) -> Result<Option<Vec<u8>>, RepairError> {
+    let checked = &settings.check(bytes)?;
     let mut shapes = FalseShapes { scalars: HashSet::new(), negative: false, placeholders: None };
     for error in checked.errors() {
         match &error.kind {
@@ -76,8 +72,8 @@ pub(super) fn correct(
         let unknown = FalseShapes { placeholders: Some(Naming::Unknown), scalars: HashSet::new(), ..shapes };
         let errors = |shapes: &FalseShapes| -> Result<usize, RepairError> {
             let edited = edit(checked, bytes, shapes, &HashMap::new(), &mut Vec::new())?;
-            let checked = check(edited.as_deref().unwrap_or(bytes), catalogue, universe, options)?;
-            Ok(checked.all_errors().filter(|error| error.is_error(options.mode)).count())
+            let checked = settings.check(edited.as_deref().unwrap_or(bytes))?;
+            Ok(checked.all_errors().filter(|error| error.is_error(settings.options.mode)).count())
         };
         let named = FalseShapes { placeholders: Some(Naming::Unique), scalars: HashSet::new(), ..shapes };
         if errors(&named)? > errors(&unknown)? {
@@ -85,14 +81,14 @@ pub(super) fn correct(
         }
     }
     if shapes.scalars.is_empty() {
-        return edit(checked, bytes, &shapes, &HashMap::new(), reshaped);
+        return Ok(edit(checked, bytes, &shapes, &HashMap::new(), reshaped)?);
     }
     let body = checked.body();
     let made = body.values().filter(|value| matches!(body.value(*value).origin, Origin::Step(_)));
     shapes.scalars.extend(made);
     let mut proved = HashMap::new();
     if let Some(dropped) = edit(checked, bytes, &shapes, &proved, &mut Vec::new())? {
-        let mut checked = check(&dropped, catalogue, universe, options)?;
+        let mut checked = settings.check(&dropped)?;
         for output in checked.body().graph(checked.body().root()).outputs.clone() {
             let ty = checked.type_of(output);
             if let Some(ty) = ValueType::of(&ty, checked.universe(), checked.dims()).to_onnx() {
@@ -100,7 +96,7 @@ pub(super) fn correct(
             }
         }
     }
-    edit(checked, bytes, &shapes, &proved, reshaped)
+    Ok(edit(checked, bytes, &shapes, &proved, reshaped)?)
 }
 
 /// Writes the corrections; outputs of the model get their proved types.
@@ -110,26 +106,18 @@ fn edit(
     shapes: &FalseShapes,
     proved: &HashMap<String, TypeProto>,
     reshaped: &mut Vec<CorrectedShape>,
-) -> Result<Option<Vec<u8>>, RepairError> {
+) -> Result<Option<Vec<u8>>, WriteError> {
     let FalseShapes { scalars, negative, placeholders } = shapes;
     if scalars.is_empty() && !negative && placeholders.is_none() {
         return Ok(None);
     }
-    let mut taken = symbols(checked).map_err(write_error)?;
+    let mut taken = symbols(checked)?;
     let mut splice = Splice::new::<ModelProto>(bytes);
-    let mut changed = false;
-    let graphs = checked.body().graph_views().map_err(write_error)?;
-    for (graph, view) in graphs {
+    for (graph, view) in checked.body().graph_views()? {
         let values = values_of(checked, graph);
         let is_root = graph == checked.body().root();
-        for field in view.wire_fields() {
-            let field = field.map_err(write_error)?;
-            let (GRAPH_INPUT | GRAPH_OUTPUT | GRAPH_VALUE_INFO, WireValue::Len(info, _)) =
-                (field.number, field.value)
-            else {
-                continue;
-            };
-            let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info)).map_err(write_error)?;
+        for (field, info) in Source::Graph(view).declarations()? {
+            let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
             let mut new = old.clone();
             let Some(ty) = &mut new.r#type else { continue };
             let is_scalar = values.get(old.name()).is_some_and(|value| scalars.contains(value));
@@ -160,21 +148,17 @@ fn edit(
                 to: text(&new),
             });
             splice.replace(view.offset(), &field, &Records::new().message(field.number, &new));
-            changed = true;
         }
     }
-    if !changed {
-        return Ok(None);
-    }
-    Ok(Some(splice.finish().map_err(write_error)?.to_vec()))
+    Ok(splice.changed()?)
 }
 
 /// The names of the declared dims of a model.
 fn symbols(checked: &Checked<'_>) -> Result<Names, DecodeError> {
     let mut taken = Names::default();
     for (_, view) in checked.body().graph_views()? {
-        for info in infos(view) {
-            let info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info?.bytes()))?;
+        for (_, info) in Source::Graph(view).declarations()? {
+            let info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
             let mut ty = info.r#type.unwrap_or_default();
             for dim in
                 declared::shape(&mut ty).map(|shape| std::mem::take(&mut shape.dim)).unwrap_or_default()
@@ -186,10 +170,6 @@ fn symbols(checked: &Checked<'_>) -> Result<Names, DecodeError> {
         }
     }
     Ok(taken)
-}
-
-fn infos<'a>(view: GraphView<'a>) -> impl Iterator<Item = Result<ValueInfoView<'a>, DecodeError>> {
-    view.inputs().chain(view.outputs()).chain(view.value_info())
 }
 
 fn values_of<'a>(checked: &Checked<'a>, graph: GraphId) -> HashMap<&'a str, ValueId> {

@@ -15,97 +15,44 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::splice::{Records, Splice};
-use typeloom_onnx::view::{FunctionView, GraphView, ModelView, NodeView};
-use typeloom_onnx::wire::{Field, Fields, WireValue};
+use typeloom_onnx::view::{GraphView, ModelView, NodeView};
+use typeloom_solver::program::GraphId;
 
-use super::{MovedNode, write_error};
-use crate::coerce::RepairError;
-use crate::fields::FUNCTION_NODE;
-
-/// The nodes of one graph or function with their records.
-struct Nodes<'a> {
-    /// The path of the graph in reports.
-    path: String,
-    /// The offset of the message.
-    message: usize,
-    records: Vec<(Field<'a>, NodeView<'a>)>,
-}
+use super::MovedNode;
+use crate::coerce::WriteError;
+use crate::coerce::layout::{GraphLayout, Layout};
 
 /// Sorts the outermost graphs and functions that are not in topological order; `None` if there are none, or only cycles.
-pub(super) fn sort(bytes: &[u8], moved: &mut Vec<MovedNode>) -> Result<Option<Vec<u8>>, RepairError> {
-    let model = ModelView::new(bytes).map_err(write_error)?;
+pub(super) fn sort(bytes: &[u8], moved: &mut Vec<MovedNode>) -> Result<Option<Vec<u8>>, WriteError> {
     let mut splice = Splice::new::<ModelProto>(bytes);
-    let mut changed = false;
-    let mut open = outermost(&model).map_err(write_error)?;
-    while let Some(nodes) = open.pop() {
-        match order(&nodes).map_err(write_error)? {
-            Some(order) => {
-                changed = true;
-                write(&nodes, &order, &mut splice, moved).map_err(write_error)?;
+    for layout in &Layout::of_model(&ModelView::new(bytes)?)? {
+        // The graphs that are sorted, or inside a sorted one.
+        let mut sorted: HashSet<GraphId> = HashSet::new();
+        for (id, graph) in layout.graphs() {
+            let is_inside = layout.outer(id).is_some_and(|outer| sorted.contains(&outer));
+            let order = if is_inside { None } else { order(&graph.nodes)? };
+            if is_inside || order.is_some() {
+                sorted.insert(id);
             }
-            None => open.extend(nested(&nodes).map_err(write_error)?),
+            if let Some(order) = order {
+                write(graph, &path(layout, id), &order, &mut splice, moved)?;
+            }
         }
     }
-    if !changed {
-        return Ok(None);
-    }
-    Ok(Some(splice.finish().map_err(write_error)?.to_vec()))
+    Ok(splice.changed()?)
 }
 
-fn outermost<'a>(model: &ModelView<'a>) -> Result<Vec<Nodes<'a>>, DecodeError> {
-    let mut found = Vec::new();
-    if let Some(graph) = model.graph() {
-        found.push(of_graph(graph, String::new())?);
-    }
-    for function in model.functions() {
-        let function: FunctionView<'a> = function?;
-        let path = format!("function {}", function.name()?);
-        found.push(nodes(path, function.offset(), function.wire_fields(), FUNCTION_NODE)?);
-    }
-    // The main graph is sorted and reported first.
-    found.reverse();
-    Ok(found)
-}
-
-fn of_graph(graph: GraphView<'_>, path: String) -> Result<Nodes<'_>, DecodeError> {
-    nodes(path, graph.offset(), graph.wire_fields(), GraphView::NODE)
-}
-
-fn nodes<'a>(
-    path: String,
-    message: usize,
-    fields: Fields<'a>,
-    number: u32,
-) -> Result<Nodes<'a>, DecodeError> {
-    let mut records = Vec::new();
-    for field in fields {
-        let field = field?;
-        if let (true, WireValue::Len(bytes, offset)) = (field.number == number, field.value) {
-            records.push((field, NodeView::from_body(bytes, offset)));
-        }
-    }
-    Ok(Nodes { path, message, records })
-}
-
-fn nested<'a>(nodes: &Nodes<'a>) -> Result<Vec<Nodes<'a>>, DecodeError> {
-    let mut found = Vec::new();
-    for (at, (_, node)) in nodes.records.iter().enumerate() {
-        for graph in node.graphs()? {
-            let path = match nodes.path.as_str() {
-                "" => format!("node #{at}"),
-                path => format!("{path}, node #{at}"),
-            };
-            found.push(of_graph(graph, path)?);
-        }
-    }
-    found.reverse();
-    Ok(found)
+/// The path of a graph in reports.
+fn path(layout: &Layout<'_>, graph: GraphId) -> String {
+    let function = layout.is_function().then(|| format!("function {}", layout.name));
+    let steps = layout.path(graph).0.into_iter().map(|step| format!("node #{}", step.node));
+    function.into_iter().chain(steps).collect::<Vec<_>>().join(", ")
 }
 
 /// The new order of nodes, by old positions; `None` for sorted nodes and for cycles.
-fn order(nodes: &Nodes<'_>) -> Result<Option<Vec<usize>>, DecodeError> {
+fn order(nodes: &[NodeView<'_>]) -> Result<Option<Vec<usize>>, DecodeError> {
     let mut makers: HashMap<&str, usize> = HashMap::new();
-    for (at, (_, node)) in nodes.records.iter().enumerate() {
+    for (at, node) in nodes.iter().enumerate() {
         for name in node.outputs() {
             let name = name?;
             if !name.is_empty() {
@@ -113,9 +60,9 @@ fn order(nodes: &Nodes<'_>) -> Result<Option<Vec<usize>>, DecodeError> {
             }
         }
     }
-    let mut needs: Vec<Vec<usize>> = Vec::with_capacity(nodes.records.len());
+    let mut needs: Vec<Vec<usize>> = Vec::with_capacity(nodes.len());
     let mut is_sorted = true;
-    for (at, (_, node)) in nodes.records.iter().enumerate() {
+    for (at, node) in nodes.iter().enumerate() {
         let mut own = BTreeSet::new();
         for name in reads(*node)? {
             if let Some(maker) = makers.get(name) {
@@ -252,24 +199,25 @@ fn unmoved(order: &[usize]) -> HashSet<usize> {
 
 /// Writes the records of the nodes in a new order; unmoved records are not edited.
 fn write(
-    nodes: &Nodes<'_>,
+    graph: &GraphLayout<'_>,
+    path: &str,
     order: &[usize],
     splice: &mut Splice<'_>,
     moved: &mut Vec<MovedNode>,
 ) -> Result<(), DecodeError> {
     let unmoved = unmoved(order);
     for (to, from) in order.iter().copied().enumerate() {
-        let (_, node) = nodes.records[from];
+        let node = graph.nodes[from];
         if to != from {
-            let (slot, _) = nodes.records[to];
-            splice.replace(nodes.message, &slot, &Records::new().bytes(slot.number, node.bytes()));
+            let slot = &graph.records[to];
+            splice.replace(graph.source.offset(), slot, &Records::new().bytes(slot.number, node.bytes()));
         }
         if !unmoved.contains(&from) {
             let name = match node.name()? {
                 "" => node.op_type()?,
                 name => name,
             };
-            moved.push(MovedNode { graph: nodes.path.clone(), node: name.to_owned(), from, to });
+            moved.push(MovedNode { graph: path.to_owned(), node: name.to_owned(), from, to });
         }
     }
     Ok(())

@@ -43,7 +43,7 @@ pub(super) struct BodyWriter<'w, 'p, 'a> {
     /// Values of the main graph whose name goes to a conversion that is an output of the model: the element type of the
     /// conversion.
     renamed: BTreeMap<String, Elem>,
-    pub(super) has_changed: bool,
+    has_changed: bool,
 }
 
 impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
