@@ -17,7 +17,7 @@ use typeloom_types::dtype::Dtype;
 use crate::choices::Choices;
 use crate::interpret::{Failure, Machine};
 use crate::program::{Attribute, Declaration, Declared, Function, Graph, Node};
-use crate::world::World;
+use crate::world::{self, World};
 
 /// A value of the program with its run-time values.
 #[derive(Clone, Debug)]
@@ -235,11 +235,9 @@ impl<'c> Builder<'c> {
         if as_node {
             scope.graph.nodes.push(Node {
                 op: "Constant".to_owned(),
-                domain: "",
-                inputs: Vec::new(),
                 outputs: vec![name.clone()],
                 attributes: vec![("value", Attribute::Tensor(tensor))],
-                graphs: Vec::new(),
+                ..Node::default()
             });
         } else {
             scope.graph.constants.push((name.clone(), tensor));
@@ -261,21 +259,51 @@ impl<'c> Builder<'c> {
         self.constant(AnyTensor::from_scalar(value))
     }
 
+    /// Adds a constant integer from `low` to `high`, inclusive.
+    pub fn int_between(&mut self, low: i64, high: i64) -> String {
+        let value = self.choices.between(low, high);
+        self.int(value)
+    }
+
+    /// Adds a constant vector of one integer from `low` to `high`, inclusive.
+    pub fn one_between(&mut self, low: i64, high: i64) -> String {
+        let value = self.choices.between(low, high);
+        self.ints(&[value])
+    }
+
+    /// Adds a constant tensor of small elements.
+    pub fn weight(&mut self, dtype: Dtype, shape: &[usize]) -> String {
+        let tensor = world::tensor(dtype, shape, self.choices);
+        self.constant(tensor)
+    }
+
     /// Adds a node of the standard operator set.
     pub fn node(
         &mut self,
         op: &str,
-        inputs: &[&str],
+        inputs: &[impl AsRef<str>],
         attributes: Vec<(&'static str, Attribute)>,
         outputs: usize,
     ) -> Option<Vec<Var>> {
-        let inputs = inputs.iter().map(|name| (*name).to_owned()).collect();
+        let inputs = inputs.iter().map(|name| name.as_ref().to_owned()).collect();
+        self.control(op, inputs, outputs, attributes, Vec::new())
+    }
+
+    /// Adds a node with nested graphs.
+    pub fn control(
+        &mut self,
+        op: &str,
+        inputs: Vec<String>,
+        outputs: usize,
+        attributes: Vec<(&'static str, Attribute)>,
+        graphs: Vec<(&'static str, Graph)>,
+    ) -> Option<Vec<Var>> {
         let outputs = (0..outputs).map(|_| self.name("v")).collect();
-        self.add(Node { op: op.to_owned(), domain: "", inputs, outputs, attributes, graphs: Vec::new() })
+        self.add(Node { op: op.to_owned(), domain: "", inputs, outputs, attributes, graphs })
     }
 
     /// Adds a node with one output and no attributes.
-    pub fn simple(&mut self, op: &str, inputs: &[&str]) -> Option<Var> {
+    pub fn simple(&mut self, op: &str, inputs: &[impl AsRef<str>]) -> Option<Var> {
         self.node(op, inputs, Vec::new(), 1)?.pop()
     }
 

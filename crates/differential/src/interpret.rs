@@ -102,14 +102,10 @@ impl<'p> Machine<'p> {
     /// # Errors
     /// [`Failure`].
     pub fn node(&self, node: &Node, known: &Outer<'_>, watch: &mut Watch<'_>) -> Result<Vec<Value>, Failure> {
-        let mut inputs = Vec::with_capacity(node.inputs.len());
-        for name in &node.inputs {
-            inputs.push(if name.is_empty() { None } else { Some(known(name)) });
-        }
-        if inputs.iter().any(|input| *input == Some(None)) {
+        let input = |name: &String| if name.is_empty() { Some(None) } else { known(name).map(Some) };
+        let Some(inputs) = node.inputs.iter().map(input).collect::<Option<Vec<Option<Value>>>>() else {
             return unsupported("an input without a value");
-        }
-        let inputs: Vec<Option<Value>> = inputs.into_iter().map(Option::flatten).collect();
+        };
         if !node.domain.is_empty() {
             let Some(function) = self.functions.iter().find(|it| it.name == node.op) else {
                 return unsupported("a function that is not there");
@@ -161,10 +157,7 @@ impl<'p> Machine<'p> {
             scans.iter_mut().zip(results).for_each(|(scan, value)| scan.push(value));
             at += 1;
         }
-        for scan in scans {
-            state.push(stacked(scan)?);
-        }
-        Ok(state)
+        with_stacked(state, scans)
     }
 
     fn scan(
@@ -200,11 +193,16 @@ impl<'p> Machine<'p> {
             state = results.by_ref().take(states).collect();
             scans.iter_mut().zip(results).for_each(|(scan, value)| scan.push(value));
         }
-        for scan in scans {
-            state.push(stacked(scan)?);
-        }
-        Ok(state)
+        with_stacked(state, scans)
     }
+}
+
+/// The final state, followed by the stacked values of all iterations.
+fn with_stacked(mut state: Vec<Value>, scans: Vec<Vec<Value>>) -> Result<Vec<Value>, Failure> {
+    for scan in scans {
+        state.push(stacked(scan)?);
+    }
+    Ok(state)
 }
 
 /// Stacks the values of all iterations along a new first axis.

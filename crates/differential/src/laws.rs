@@ -92,6 +92,13 @@ pub struct Report {
     pub findings: Vec<Finding>,
 }
 
+impl Report {
+    /// Adds a finding that concerns no single value.
+    fn add(&mut self, law: Law, signature: String, detail: String) {
+        self.findings.push(Finding { law, signature, value: None, detail });
+    }
+}
+
 /// Number of random bindings to try before a law counts as broken.
 const FURTHER: usize = 40;
 
@@ -151,7 +158,7 @@ pub fn examine(case: &Case) -> Report {
         let warned = if report.reported { " (warned of)" } else { "" };
         let signature = format!("{}{warned}", last_operator(case));
         let detail = "it runs at the first binding only, and has no errors".to_owned();
-        report.findings.push(Finding { law: Law::Rejection, signature, value: None, detail });
+        report.add(Law::Rejection, signature, detail);
     }
     let any_violated = !violated.is_empty();
     let is_assumed = |finding: &Finding| finding.value.as_ref().is_some_and(|name| assumed.contains(name));
@@ -183,22 +190,14 @@ fn runs(case: &Case, executions: &[Execution]) -> Runs {
         return Runs::Everywhere;
     }
     let once = executions.iter().enumerate().all(|(at, it)| it.is_ok() == is_base(at));
-    if !once || !further(case).is_empty_of_successes() {
-        return Runs::Sometimes;
-    }
-    Runs::Once
+    let fails = |execution: &Execution| matches!(execution, Err(Failure::Rejected(_)));
+    if once && further(case).executions.iter().all(fails) { Runs::Once } else { Runs::Sometimes }
 }
 
 /// Executions at additional bindings.
 struct Further {
     worlds: Vec<World>,
     executions: Vec<Execution>,
-}
-
-impl Further {
-    fn is_empty_of_successes(&self) -> bool {
-        self.executions.iter().all(|it| matches!(it, Err(Failure::Rejected(_))))
-    }
 }
 
 fn further(case: &Case) -> Further {
@@ -241,12 +240,8 @@ fn rejected(case: &Case, bytes: &[u8], error: &Diagnostic, violated: bool, repor
             self::violated(&case, &further.executions, &HashSet::new()).is_empty()
         };
         if runs && holds {
-            report.findings.push(Finding {
-                law: Law::Alarm,
-                signature: format!("{} {}", error.code.name(), operator_of(case, error)),
-                value: None,
-                detail: format!("error[{}]: {}", error.code.name(), error.message),
-            });
+            let signature = format!("{} {}", error.code.name(), operator_of(case, error));
+            report.add(Law::Alarm, signature, format!("error[{}]: {}", error.code.name(), error.message));
         }
     }
     let repair =
@@ -257,7 +252,7 @@ fn rejected(case: &Case, bytes: &[u8], error: &Diagnostic, violated: bool, repor
     {
         let signature = error.code.name().to_owned();
         let detail = format!("`fix` leaves error[{}]: {}", error.code.name(), error.message);
-        report.findings.push(Finding { law: Law::Fix, signature, value: None, detail });
+        report.add(Law::Fix, signature, detail);
     }
 }
 
@@ -446,9 +441,7 @@ fn behaviour(
     report: &mut Report,
 ) {
     let runs = report.runs;
-    let mut finding = |law, signature: String, detail| {
-        report.findings.push(Finding { law, signature, value: None, detail });
-    };
+    let mut finding = |law, signature, detail| report.add(law, signature, detail);
     if let Some(detail) = differs(case, checked, executions) {
         finding(Law::Runtime, first_word(&detail), detail);
         return;

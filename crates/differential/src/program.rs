@@ -63,7 +63,7 @@ pub struct Declared {
 }
 
 /// A node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Node {
     /// The operator or function.
     pub op: String,
@@ -111,14 +111,6 @@ impl Graph {
         for (_, graph) in self.nodes.iter().flat_map(|node| &node.graphs) {
             graph.walk(visit);
         }
-    }
-
-    /// Number of nodes, including nested graphs.
-    #[must_use]
-    pub fn node_count(&self) -> usize {
-        let mut count = 0;
-        self.walk(&mut |graph| count += graph.nodes.len());
-        count
     }
 }
 

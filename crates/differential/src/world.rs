@@ -3,6 +3,7 @@
 use typeloom_cpu::value::Value;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::element::Element;
 
 use crate::choices::Choices;
 use crate::expression::{Binding, evaluate};
@@ -64,26 +65,19 @@ pub fn inputs(ports: &[Declaration], binding: &Binding, choices: &mut Choices) -
 /// # Panics
 /// If the shape is too large for memory.
 pub fn tensor(dtype: Dtype, shape: &[usize], choices: &mut Choices) -> AnyTensor {
-    let count: usize = shape.iter().product();
-    let made = match dtype {
-        Dtype::Bool => {
-            let bytes: Vec<u8> = (0..count).map(|_| u8::from(choices.percent(50))).collect();
-            AnyTensor::from_le_bytes(dtype, shape, &bytes)
-        }
-        Dtype::I64 => {
-            AnyTensor::from_vec(shape, (0..count).map(|_| choices.between(0, 2)).collect::<Vec<i64>>())
-        }
-        Dtype::I32 => AnyTensor::from_vec(
-            shape,
-            (0..count).map(|_| i32::try_from(choices.between(0, 2)).unwrap_or(0)).collect::<Vec<i32>>(),
-        ),
-        Dtype::F64 => {
-            AnyTensor::from_vec(shape, (0..count).map(|_| f64::from(small(choices))).collect::<Vec<f64>>())
-        }
+    match dtype {
+        Dtype::Bool => filled(shape, || choices.percent(50)),
+        Dtype::I64 => filled(shape, || choices.between(0, 2)),
+        Dtype::I32 => filled(shape, || i32::try_from(choices.between(0, 2)).unwrap_or(0)),
+        Dtype::F64 => filled(shape, || f64::from(small(choices))),
         // The generator creates no inputs or constants of other types.
-        _ => AnyTensor::from_vec(shape, (0..count).map(|_| small(choices)).collect::<Vec<f32>>()),
-    };
-    made.expect("the shape is small")
+        _ => filled(shape, || small(choices)),
+    }
+}
+
+fn filled<T: Element>(shape: &[usize], mut element: impl FnMut() -> T) -> AnyTensor {
+    let elements = (0..shape.iter().product()).map(|_| element()).collect();
+    AnyTensor::from_vec(shape, elements).expect("the shape is small")
 }
 
 fn small(choices: &mut Choices) -> f32 {

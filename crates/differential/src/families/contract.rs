@@ -5,15 +5,13 @@ use typeloom_types::dtype::Dtype;
 use super::{floats, int, is_float};
 use crate::build::{Builder, Var};
 use crate::program::Attribute;
-use crate::world;
 
 /// A second operand for a matrix product with this extent.
 fn weight(b: &mut Builder<'_>, shape: &[usize]) -> Option<String> {
     if shape.iter().product::<usize>() > 600 {
         return None;
     }
-    let tensor = world::tensor(Dtype::F32, shape, b.choices);
-    Some(b.constant(tensor))
+    Some(b.weight(Dtype::F32, shape))
 }
 
 fn last(b: &Builder<'_>, x: &Var) -> Option<usize> {

@@ -12,9 +12,9 @@ use crate::program::{LOCAL, Node};
 /// Maximum nesting of graphs.
 const MAX_DEPTH: usize = 3;
 
-/// Adds some nodes to a nested graph.
-fn fill(b: &mut Builder<'_>, count: i64) {
-    for _ in 0..count {
+/// Adds from `low` to `high` nodes to a nested graph.
+fn fill(b: &mut Builder<'_>, low: i64, high: i64) {
+    for _ in 0..b.choices.between(low, high) {
         let mark = b.mark();
         if choose(b)(b).is_none() {
             b.undo(mark);
@@ -35,8 +35,7 @@ fn condition(b: &mut Builder<'_>) -> Option<Var> {
     let x = tensor(b, 1, 4)?;
     let axis = signed(b.choices.below(x.rank()?));
     let extent = one_extent(b, &x, axis, Vector::Scalar)?;
-    let bound = b.choices.between(1, 6);
-    let bound = b.int(bound);
+    let bound = b.int_between(1, 6);
     let op = *b.choices.pick(&["Equal", "Less", "Greater"]);
     b.simple(op, &[&extent, &bound])
 }
@@ -53,6 +52,13 @@ fn result(b: &mut Builder<'_>, fits: impl Fn(&Var) -> bool) -> Option<String> {
     Some(b.simple("Identity", &[&outer.name])?.name)
 }
 
+/// Adds an output to a nested graph, which lists an output once only.
+fn push_output(b: &mut Builder<'_>, outputs: &mut Vec<String>, name: String) -> Option<()> {
+    let name = if outputs.contains(&name) { b.simple("Identity", &[&name])?.name } else { name };
+    outputs.push(name);
+    Some(())
+}
+
 pub(super) fn branch(b: &mut Builder<'_>) -> Option<()> {
     if b.depth() >= MAX_DEPTH {
         return None;
@@ -60,7 +66,7 @@ pub(super) fn branch(b: &mut Builder<'_>) -> Option<()> {
     let condition = condition(b)?;
     let mut graphs = Vec::new();
     let mut dtypes: Vec<Option<Dtype>> = Vec::new();
-    let outputs = b.choices.between(1, 2);
+    let outputs = b.choices.below(2) + 1;
     for branch in [true, false] {
         let mut active = b.active().to_vec();
         for (world, active) in active.iter_mut().enumerate() {
@@ -71,33 +77,21 @@ pub(super) fn branch(b: &mut Builder<'_>) -> Option<()> {
             active = b.active().to_vec();
         }
         b.enter(Vec::new(), 0, active, Surroundings::Visible);
-        let count = b.choices.between(1, 3);
-        fill(b, count);
+        fill(b, 1, 3);
         let mut names = Vec::new();
         for at in 0..outputs {
-            let dtype = dtypes.get(usize::try_from(at).unwrap_or(0)).copied().flatten();
+            let dtype = dtypes.get(at).copied().flatten();
             let fits = |var: &Var| var.dtype().is_some() && (dtype.is_none() || var.dtype() == dtype);
             let name = result(b, fits)?;
             if branch {
                 dtypes.push(b.var(&name)?.dtype());
             }
-            // A graph lists an output once only.
-            let name = if names.contains(&name) { b.simple("Identity", &[&name])?.name } else { name };
-            names.push(name);
+            push_output(b, &mut names, name)?;
         }
         graphs.push(b.leave(&names));
     }
-    let names = (0..outputs).map(|_| b.name("v")).collect();
-    let attributes = ["then_branch", "else_branch"];
-    b.add(Node {
-        op: "If".to_owned(),
-        domain: "",
-        inputs: vec![condition.name],
-        outputs: names,
-        attributes: Vec::new(),
-        graphs: attributes.into_iter().zip(graphs).collect(),
-    })
-    .map(|_| ())
+    let graphs = ["then_branch", "else_branch"].into_iter().zip(graphs).collect();
+    b.control("If", vec![condition.name], outputs, Vec::new(), graphs).map(|_| ())
 }
 
 /// A parameter of a nested graph with the values of an argument.
@@ -120,10 +114,7 @@ pub(super) fn repeat(b: &mut Builder<'_>) -> Option<()> {
             one_extent(b, &x, axis, Vector::Scalar)?
         }
         1 => b.any(|var| is_int(var) && var.rank() == Some(0))?.name,
-        _ => {
-            let trips = b.choices.between(1, 4);
-            b.int(trips)
-        }
+        _ => b.int_between(1, 4),
     };
     let mut inputs = vec![trips, String::new()];
     let mut parameters = vec![
@@ -139,8 +130,7 @@ pub(super) fn repeat(b: &mut Builder<'_>) -> Option<()> {
     let carried = parameters[2..].to_vec();
     let goes_on = parameters[1].name.clone();
     b.enter(parameters, 2, b.active().to_vec(), Surroundings::Visible);
-    let count = b.choices.between(1, 3);
-    fill(b, count);
+    fill(b, 1, 3);
     let mut outputs = vec![b.simple("Identity", &[&goes_on])?.name];
     for state in &carried {
         let dtype = state.dtype();
@@ -155,25 +145,14 @@ pub(super) fn repeat(b: &mut Builder<'_>) -> Option<()> {
         } else {
             result(b, |var| var.dtype() == dtype)?
         };
-        let name = if outputs.contains(&name) { b.simple("Identity", &[&name])?.name } else { name };
-        outputs.push(name);
+        push_output(b, &mut outputs, name)?;
     }
     if b.choices.percent(50) {
         let scanned = result(b, |var| var.dtype().is_some())?;
-        let name = if outputs.contains(&scanned) { b.simple("Identity", &[&scanned])?.name } else { scanned };
-        outputs.push(name);
+        push_output(b, &mut outputs, scanned)?;
     }
     let body = b.leave(&outputs);
-    let names = outputs[1..].iter().map(|_| b.name("v")).collect();
-    b.add(Node {
-        op: "Loop".to_owned(),
-        domain: "",
-        inputs,
-        outputs: names,
-        attributes: Vec::new(),
-        graphs: vec![("body", body)],
-    })
-    .map(|_| ())
+    b.control("Loop", inputs, outputs.len() - 1, Vec::new(), vec![("body", body)]).map(|_| ())
 }
 
 pub(super) fn scan(b: &mut Builder<'_>) -> Option<()> {
@@ -191,8 +170,7 @@ pub(super) fn scan(b: &mut Builder<'_>) -> Option<()> {
     }
     let parameters = vec![parameter(b, state.values.clone()), parameter(b, rows)];
     b.enter(parameters, 0, b.active().to_vec(), Surroundings::Visible);
-    let count = b.choices.between(1, 3);
-    fill(b, count);
+    fill(b, 1, 3);
     // The state of a scan keeps its shape.
     let is_state = |var: &Var| {
         let same = |(own, state): (&Option<Value>, &Option<Value>)| match (own, state) {
@@ -203,21 +181,12 @@ pub(super) fn scan(b: &mut Builder<'_>) -> Option<()> {
         };
         var.values.iter().zip(&state.values).all(same)
     };
-    let first = result(b, is_state)?;
-    let mut outputs = vec![first.clone()];
+    let mut outputs = vec![result(b, is_state)?];
     let second = result(b, |var| var.dtype().is_some())?;
-    outputs.push(if second == first { b.simple("Identity", &[&second])?.name } else { second });
+    push_output(b, &mut outputs, second)?;
     let body = b.leave(&outputs);
-    let names = outputs.iter().map(|_| b.name("v")).collect();
-    b.add(Node {
-        op: "Scan".to_owned(),
-        domain: "",
-        inputs: vec![state.name, scanned.name],
-        outputs: names,
-        attributes: vec![int("num_scan_inputs", 1)],
-        graphs: vec![("body", body)],
-    })
-    .map(|_| ())
+    let attributes = vec![int("num_scan_inputs", 1)];
+    b.control("Scan", vec![state.name, scanned.name], 2, attributes, vec![("body", body)]).map(|_| ())
 }
 
 /// Adds a function and calls it once or twice.
@@ -228,16 +197,14 @@ pub(super) fn call(b: &mut Builder<'_>) -> Option<()> {
     let arguments = [tensor(b, 0, 4)?, tensor(b, 0, 4)?];
     let parameters = arguments.iter().map(|it| parameter(b, it.values.clone())).collect();
     b.enter(parameters, 0, b.active().to_vec(), Surroundings::Hidden);
-    let count = b.choices.between(2, 4);
-    fill(b, count);
+    fill(b, 2, 4);
     let output = result(b, |var| var.dtype().is_some())?;
     let graph = b.leave(&[output]);
     let name = b.function(graph);
     let call = |b: &mut Builder<'_>, inputs: [&Var; 2]| {
         let outputs = vec![b.name("v")];
         let inputs = inputs.map(|it| it.name.clone()).to_vec();
-        let (attributes, graphs) = (Vec::new(), Vec::new());
-        b.add(Node { op: name.clone(), domain: LOCAL, inputs, outputs, attributes, graphs })
+        b.add(Node { op: name.clone(), domain: LOCAL, inputs, outputs, ..Node::default() })
     };
     call(b, [&arguments[0], &arguments[1]])?;
     if b.choices.percent(40) {

@@ -4,7 +4,6 @@ use typeloom_types::dtype::Dtype;
 
 use super::{axis, extents, floats, int, is_float, is_int, position, tensor};
 use crate::build::{Builder, Var};
-use crate::world;
 
 pub(super) fn unary(b: &mut Builder<'_>) -> Option<()> {
     let x = tensor(b, 0, 5)?;
@@ -37,8 +36,7 @@ fn operand(b: &mut Builder<'_>, x: &Var) -> Option<String> {
     if *shape.iter().max().unwrap_or(&0) > 64 {
         return None;
     }
-    let tensor = world::tensor(x.dtype()?, &shape, b.choices);
-    Some(b.constant(tensor))
+    Some(b.weight(x.dtype()?, &shape))
 }
 
 pub(super) fn binary(b: &mut Builder<'_>) -> Option<()> {
@@ -82,8 +80,7 @@ pub(super) fn softened(b: &mut Builder<'_>) -> Option<()> {
         1 => b.node("LogSoftmax", &[&x.name], vec![int("axis", axis)], 1),
         2 => {
             let shape = x.shape(b.lead())?[position(axis, x.rank()?)..].to_vec();
-            let scale = world::tensor(Dtype::F32, &shape, b.choices);
-            let scale = b.constant(scale);
+            let scale = b.weight(Dtype::F32, &shape);
             b.node("LayerNormalization", &[&x.name, &scale], vec![int("axis", axis)], 1)
         }
         _ => b.node("Hardmax", &[&x.name], vec![int("axis", axis)], 1),

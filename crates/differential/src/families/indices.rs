@@ -58,8 +58,7 @@ pub(super) fn scattered(b: &mut Builder<'_>) -> Option<()> {
     if shape.iter().product::<usize>() > 400 {
         return None;
     }
-    let update = crate::world::tensor(Dtype::F32, &shape, b.choices);
-    let update = b.constant(update);
+    let update = b.weight(Dtype::F32, &shape);
     b.simple("ScatterND", &[&x.name, &index, &update]).map(|_| ())
 }
 
@@ -68,8 +67,7 @@ pub(super) fn best(b: &mut Builder<'_>) -> Option<()> {
     let axis = axis(b, x.rank()?);
     let extent = extents(b, &x)[position(axis, x.rank()?)].max(1);
     let count = if b.choices.percent(60) {
-        let count = b.choices.between(1, extent.min(4));
-        b.ints(&[count])
+        b.one_between(1, extent.min(4))
     } else {
         b.any(|var| is_int(var) && var.rank() == Some(1) && var.shape_is_one())?.name
     };
@@ -80,10 +78,7 @@ pub(super) fn one_hot(b: &mut Builder<'_>) -> Option<()> {
     let index = b.any(|var| is_int(var) && var.rank().is_some_and(|rank| (1..=2).contains(&rank)))?;
     let depth = match b.any(|var| is_int(var) && var.rank() == Some(0)) {
         Some(depth) if b.choices.percent(50) => depth.name,
-        _ => {
-            let depth = b.choices.between(1, 5);
-            b.int(depth)
-        }
+        _ => b.int_between(1, 5),
     };
     let values = b.constant(AnyTensor::from_slice(&[2], &[0.0_f32, 1.0]).ok()?);
     let axis = axis(b, index.rank()? + 1);

@@ -26,7 +26,6 @@ pub(super) fn target(b: &mut Builder<'_>, elements: &[i64], computed: usize) -> 
     if parts.is_empty() {
         return Some(b.ints(&[]));
     }
-    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     Some(b.node("Concat", &parts, vec![int("axis", 0)], 1)?.pop()?.name)
 }
 
@@ -165,13 +164,11 @@ pub(super) fn joined(b: &mut Builder<'_>) -> Option<()> {
         if b.choices.percent(25) {
             let mut shape = x.shape(b.lead())?.to_vec();
             shape[position(axis, rank)] = b.choices.below(3) + 1;
-            let part = crate::world::tensor(dtype?, &shape, b.choices);
-            parts.push(b.constant(part));
+            parts.push(b.weight(dtype?, &shape));
         } else {
             parts.push(b.any(|var| var.dtype() == dtype && var.rank() == Some(rank))?.name);
         }
     }
-    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     b.node("Concat", &parts, vec![int("axis", axis)], 1).map(|_| ())
 }
 

@@ -20,8 +20,7 @@ pub(super) fn sequence(b: &mut Builder<'_>) -> Option<()> {
         return match b.choices.below(4) {
             0 => b.simple("SequenceLength", &[&sequence.name]).map(|_| ()),
             1 => {
-                let at = b.choices.between(-1, 1);
-                let at = b.int(at);
+                let at = b.int_between(-1, 1);
                 b.simple("SequenceAt", &[&sequence.name, &at]).map(|_| ())
             }
             2 => {
@@ -47,8 +46,7 @@ pub(super) fn sequence(b: &mut Builder<'_>) -> Option<()> {
             let attributes = vec![int("axis", axis), int("keepdims", keep)];
             return b.node("SplitToSequence", &[&x.name], attributes, 1).map(|_| ());
         }
-        let size = b.choices.between(1, 3);
-        let size = b.int(size);
+        let size = b.int_between(1, 3);
         return b.node("SplitToSequence", &[&x.name, &size], vec![int("axis", axis)], 1).map(|_| ());
     }
     let (dtype, own) = (x.dtype(), x.name.clone());

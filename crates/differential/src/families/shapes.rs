@@ -104,8 +104,7 @@ pub(super) fn vector(b: &mut Builder<'_>) -> Option<()> {
         2 => {
             let x = small_ints(b, Some(1))?;
             let op = *b.choices.pick(&["Equal", "Less", "Greater"]);
-            let y = b.choices.between(1, 6);
-            let y = b.ints(&[y]);
+            let y = b.one_between(1, 6);
             b.simple(op, &[&x.name, &y]).map(|_| ())
         }
         3 => {
@@ -121,31 +120,26 @@ pub(super) fn vector(b: &mut Builder<'_>) -> Option<()> {
                 parts.push(if b.choices.percent(60) {
                     small_ints(b, Some(1))?.name
                 } else {
-                    let value = b.choices.between(1, 4);
-                    b.ints(&[value])
+                    b.one_between(1, 4)
                 });
             }
-            let names: Vec<&str> = parts.iter().map(String::as_str).collect();
-            b.node("Concat", &names, vec![int("axis", 0)], 1).map(|_| ())
+            b.node("Concat", &parts, vec![int("axis", 0)], 1).map(|_| ())
         }
     }
 }
 
 pub(super) fn range(b: &mut Builder<'_>) -> Option<()> {
     let limit = small_ints(b, Some(0))?;
-    let start = b.choices.between(0, 3);
-    let start = b.int(start);
+    let start = b.int_between(0, 3);
     let numbers = if b.choices.percent(25) {
         let step = b.int(-1);
         b.simple("Range", &[&limit.name, &start, &step])?
     } else {
-        let step = b.choices.between(1, 3);
-        let step = b.int(step);
+        let step = b.int_between(1, 3);
         b.simple("Range", &[&start, &limit.name, &step])?
     };
     if b.choices.percent(40) {
-        let index = b.choices.between(-2, 1);
-        let index = b.int(index);
+        let index = b.int_between(-2, 1);
         b.simple("Gather", &[&numbers.name, &index])?;
     }
     Some(())

@@ -7,7 +7,6 @@ use super::layout::target;
 use super::{extents, floats, int, ints};
 use crate::build::{Builder, Var};
 use crate::program::Attribute;
-use crate::world;
 
 /// A value with batch, channels and one or two spatial axes.
 fn image(b: &mut Builder<'_>) -> Option<Var> {
@@ -58,8 +57,7 @@ pub(super) fn convolved(b: &mut Builder<'_>) -> Option<()> {
             if shape.iter().product::<usize>() > 600 {
                 return None;
             }
-            let w = world::tensor(Dtype::F32, &shape, b.choices);
-            let w = b.constant(w);
+            let w = b.weight(Dtype::F32, &shape);
             b.node("Conv", &[&x.name, &w], attributes, 1).map(|_| ())
         }
         2 => {
