@@ -19,6 +19,8 @@
 //! | `select` | selection by indices |
 //! | `loss` | losses |
 
+use std::cell::RefCell;
+
 use typeloom_module::bindings::{Binding, Bindings};
 use typeloom_module::ir::{self, Map, Set};
 use typeloom_module::names;
@@ -51,15 +53,15 @@ mod shape;
 mod window;
 
 use constants::Constants;
-use form::{Form, Operand};
+use form::{Form, Rewriting};
 
 /// The rewriting of one operator.
 struct LoweringRule {
     operator: &'static str,
-    run: fn(&mut Form<'_>) -> form::Lowered,
+    run: fn(Form<'_>) -> form::Lowered<'_>,
 }
 
-const fn rule(operator: &'static str, run: fn(&mut Form<'_>) -> form::Lowered) -> LoweringRule {
+const fn rule(operator: &'static str, run: fn(Form<'_>) -> form::Lowered<'_>) -> LoweringRule {
     LoweringRule { operator, run }
 }
 
@@ -91,7 +93,7 @@ pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
     let Unit { model, bindings, .. } = &mut unit;
     let graph = model.graph.get_or_insert_default();
     let constants = Constants::of(graph);
-    let mut taken = nested::value_names(graph);
+    let taken = RefCell::new(nested::value_names(graph));
     let mut lowered: Vec<(String, usize)> = Vec::new();
     let mut refusals: Map<String, String> = Map::default();
     let mut number = 0;
@@ -108,17 +110,16 @@ pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
                 continue;
             }
             let storage = bound.stores("Tensor").and_then(|node| Dtype::from_node_id(node.id));
-            let typed = |value: &str| Operand::of_value(value, visible.get(value)?);
-            let mut form = Form::new(&node, version, storage, typed, &constants, &mut taken);
-            match write(&mut form) {
+            let form = Rewriting::new(&node, version, storage, visible, &constants, &taken);
+            match write(&form) {
                 Ok(()) => {
                     match lowered.iter_mut().find(|(known, _)| known == slot) {
                         Some((_, count)) => *count += 1,
                         None => lowered.push((slot.to_owned(), 1)),
                     }
-                    let Form { nodes: made, initializers, .. } = form;
-                    graph.initializer.extend(initializers);
-                    nodes.extend(made);
+                    let built = form.into_built();
+                    graph.initializer.extend(built.initializers);
+                    nodes.extend(built.nodes);
                 }
                 Err(form::Refusal(why)) => {
                     refusals.insert(node.output.concat(), why);
@@ -141,7 +142,7 @@ pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
     Ok(Lowered { unit, types, interface, refusals })
 }
 
-fn write(form: &mut Form<'_>) -> form::Lowered<()> {
+fn write(form: Form<'_>) -> form::OrRefusal<()> {
     let op = form.node.op_type();
     let found = FAMILIES.iter().copied().flatten().find(|rule| rule.operator == op);
     let Some(rule) = found else { return form::refuse("no rule knows the operator") };
@@ -150,6 +151,7 @@ fn write(form: &mut Form<'_>) -> form::Lowered<()> {
 }
 
 /// The solved types of the values that are visible in one graph.
+#[derive(Clone, Copy)]
 pub(crate) struct VisibleTypes<'t> {
     pub(crate) types: &'t ValueTypes,
     pub(crate) graph: usize,

@@ -3,238 +3,107 @@
 use typeloom_types::dtype::DtypeClass;
 
 use super::activation::{expm1, log1p};
-use super::form::{Form, Lowered, Operand, refuse};
+use super::form::{Form, Lowered, Operand, OrRefusal, refuse, refuse_dtype};
 use super::{LoweringRule, rule};
 
 pub(super) const RULES: &[LoweringRule] = &[
-    rule("Sum", |f| fold(f, added)),
-    rule("Max", |f| fold(f, greater)),
-    rule("Min", |f| fold(f, less)),
+    rule("Sum", |f| fold(f.all()?, |a, b| a + b)),
+    rule("Max", |f| fold(f.all()?, Operand::max)),
+    rule("Min", |f| fold(f.all()?, Operand::min)),
     rule("Mean", mean),
-    rule("Reciprocal", reciprocal),
-    rule("Sign", sign),
-    rule("Not", not),
-    rule("And", and),
-    rule("Or", or),
-    rule("Xor", xor),
-    rule("LessOrEqual", |f| at_most(f, false)),
-    rule("GreaterOrEqual", |f| at_most(f, true)),
-    rule("IsNaN", is_nan),
-    rule("IsInf", is_inf),
-    rule("CastLike", cast_like),
+    rule("Reciprocal", |f| f.real(0).map(|x| 1.0 / x)),
+    rule("Sign", |f| f.input(0).map(sign)),
+    rule("Not", |f| f.input(0).map(|x| !x)),
+    rule("And", |f| of_truths(f, |a, b| a * b)),
+    rule("Or", |f| of_truths(f, |a, b| a + b)),
+    rule("Xor", |f| of_truths(f, |a, b| (a - b).abs())),
+    // Comparisons with NaN are false.
+    rule("LessOrEqual", |f| or_equal(f, Operand::less)),
+    rule("GreaterOrEqual", |f| or_equal(f, Operand::greater)),
+    rule("IsNaN", |f| f.real(0).map(|x| !x.equal(x))),
+    rule("IsInf", |f| f.real(0).map(is_inf)),
+    rule("CastLike", |f| Ok(f.input(0)?.cast_with_rounding(f.input(1)?.dtype()))),
     rule("Mod", modulo),
-    rule("Sinh", sinh),
-    rule("Cosh", cosh),
-    rule("Asinh", asinh),
-    rule("Acosh", acosh),
-    rule("Atanh", atanh),
+    rule("Sinh", |f| f.real(0).map(|x| 0.5 * (expm1(x) - expm1(-x)))),
+    rule("Cosh", |f| f.real(0).map(|x| 0.5 * (x.exp() + (-x).exp()))),
+    rule("Asinh", |f| f.real(0).map(asinh)),
+    rule("Acosh", |f| f.real(0).map(acosh)),
+    // Half the logarithm of `1 + 2 x / (1 - x)`.
+    rule("Atanh", |f| f.real(0).map(|x| 0.5 * log1p(2.0 * x / (1.0 - x)))),
 ];
 
-fn added(f: &mut Form<'_>, a: &Operand, b: &Operand) -> Operand {
-    f.add(a, b)
+fn fold<'f>(all: Vec<Operand<'f>>, join: fn(Operand<'f>, Operand<'f>) -> Operand<'f>) -> Lowered<'f> {
+    all.into_iter().reduce(join).map_or_else(|| refuse("it has no inputs"), Ok)
 }
 
-fn greater(f: &mut Form<'_>, a: &Operand, b: &Operand) -> Operand {
-    f.max(a, b)
-}
-
-fn less(f: &mut Form<'_>, a: &Operand, b: &Operand) -> Operand {
-    f.min(a, b)
-}
-
-fn fold(f: &mut Form<'_>, join: impl Fn(&mut Form<'_>, &Operand, &Operand) -> Operand) -> Lowered {
-    let all = f.all()?;
-    let Some((first, rest)) = all.split_first() else { return refuse("it has no inputs") };
-    Ok(rest.iter().fold(first.clone(), |so_far, next| join(f, &so_far, next)))
-}
-
-fn mean(f: &mut Form<'_>) -> Lowered {
+fn mean(f: Form<'_>) -> Lowered<'_> {
     let count = f.node.input.len();
-    let all = (0..count).map(|at| f.real(at)).collect::<Lowered<Vec<_>>>()?;
-    let Some((first, rest)) = all.split_first() else { return refuse("it has no inputs") };
-    let sum = rest.iter().fold(first.clone(), |so_far, next| f.add(&so_far, next));
-    let count = f.number(first, count as f64);
-    Ok(f.div(&sum, &count))
-}
-
-fn reciprocal(f: &mut Form<'_>) -> Lowered {
-    let x = f.real(0)?;
-    let one = f.number(&x, 1.0);
-    Ok(f.div(&one, &x))
+    let all = (0..count).map(|at| f.real(at)).collect::<OrRefusal<Vec<_>>>()?;
+    Ok(fold(all, |a, b| a + b)? / count as f64)
 }
 
 /// 1 above 0, -1 below 0, and any other value unchanged.
-fn sign(f: &mut Form<'_>) -> Lowered {
-    let x = f.input(0)?;
-    let (zero, one) = (f.number(&x, 0.0), f.number(&x, 1.0));
-    let above = f.greater(&x, &zero);
-    let upper = f.select(&above, &one, &x);
-    let y = if matches!(x.dtype().class(), DtypeClass::UnsignedInt) {
-        upper
-    } else {
-        let minus = f.number(&x, -1.0);
-        let below = f.less(&x, &zero);
-        f.select(&below, &minus, &upper)
-    };
-    Ok(y)
+fn sign(x: Operand<'_>) -> Operand<'_> {
+    let upper = x.greater(0.0).select(1.0, x);
+    if matches!(x.dtype().class(), DtypeClass::UnsignedInt) {
+        return upper;
+    }
+    x.less(0.0).select(-1.0, upper)
 }
 
-fn not(f: &mut Form<'_>) -> Lowered {
-    let x = f.input(0)?;
-    Ok(f.not(&x))
+/// Whether a function of two conditions as 1 and 0 is positive.
+fn of_truths<'f>(f: Form<'f>, join: fn(Operand<'f>, Operand<'f>) -> Operand<'f>) -> Lowered<'f> {
+    Ok(join(f.input(0)?.truth(), f.input(1)?.truth()).greater(0.0))
 }
 
-fn truths(f: &mut Form<'_>) -> Lowered<(Operand, Operand)> {
+fn or_equal<'f>(f: Form<'f>, compare: fn(Operand<'f>, Operand<'f>) -> Operand<'f>) -> Lowered<'f> {
     let (a, b) = (f.input(0)?, f.input(1)?);
-    Ok((f.truth(&a), f.truth(&b)))
+    Ok((compare(a, b).truth() + a.equal(b).truth()).greater(0.0))
 }
 
-fn and(f: &mut Form<'_>) -> Lowered {
-    let (a, b) = truths(f)?;
-    let both = f.mul(&a, &b);
-    Ok(f.is_positive(&both))
-}
-
-fn or(f: &mut Form<'_>) -> Lowered {
-    let (a, b) = truths(f)?;
-    let either = f.add(&a, &b);
-    Ok(f.is_positive(&either))
-}
-
-fn xor(f: &mut Form<'_>) -> Lowered {
-    let (a, b) = truths(f)?;
-    let difference = f.sub(&a, &b);
-    let size = f.abs(&difference);
-    Ok(f.is_positive(&size))
-}
-
-/// Comparison or equality. Comparisons with NaN are false.
-fn at_most(f: &mut Form<'_>, turned: bool) -> Lowered {
-    let (a, b) = (f.input(0)?, f.input(1)?);
-    let strict = if turned { f.greater(&a, &b) } else { f.less(&a, &b) };
-    let equal = f.equal(&a, &b);
-    let (strict, equal) = (f.truth(&strict), f.truth(&equal));
-    let either = f.add(&strict, &equal);
-    Ok(f.is_positive(&either))
-}
-
-fn is_nan(f: &mut Form<'_>) -> Lowered {
-    let x = f.real(0)?;
-    let is_number = f.equal(&x, &x);
-    Ok(f.not(&is_number))
-}
-
-fn is_inf(f: &mut Form<'_>) -> Lowered {
-    let x = f.real(0)?;
-    let (negative, positive) = (f.int("detect_negative", 1) != 0, f.int("detect_positive", 1) != 0);
-    let bound = f.number(&x, f64::INFINITY);
-    let y = match (negative, positive) {
-        (true, true) => {
-            let size = f.abs(&x);
-            f.equal(&size, &bound)
-        }
-        (false, true) => f.equal(&x, &bound),
-        (true, false) => {
-            let turned = f.neg(&x);
-            f.equal(&turned, &bound)
-        }
-        (false, false) => f.less(&x, &x),
-    };
-    Ok(y)
-}
-
-fn cast_like(f: &mut Form<'_>) -> Lowered {
-    let (x, like) = (f.input(0)?, f.input(1)?);
-    Ok(f.cast_with_rounding(&x, like.dtype()))
+fn is_inf(x: Operand<'_>) -> Operand<'_> {
+    let attribute = |name: &str| x.form.int(name, 1) != 0;
+    match (attribute("detect_negative"), attribute("detect_positive")) {
+        (true, true) => x.abs().equal(f64::INFINITY),
+        (false, true) => x.equal(f64::INFINITY),
+        (true, false) => (-x).equal(f64::INFINITY),
+        (false, false) => x.less(x),
+    }
 }
 
 /// The remainder of integers has the sign of the divisor.
-fn modulo(f: &mut Form<'_>) -> Lowered {
+fn modulo(f: Form<'_>) -> Lowered<'_> {
     let (a, b) = (f.input(0)?, f.input(1)?);
-    if !matches!(a.dtype().class(), DtypeClass::SignedInt | DtypeClass::UnsignedInt) {
-        return refuse(format!("there is no form for {}", a.dtype().type_node().id));
+    let is_unsigned = matches!(a.dtype().class(), DtypeClass::UnsignedInt);
+    if !is_unsigned && !matches!(a.dtype().class(), DtypeClass::SignedInt) {
+        return refuse_dtype(a.dtype());
     }
-    let quotient = f.div(&a, &b);
-    let product = f.mul(&quotient, &b);
-    let rest = f.sub(&a, &product);
-    let y = if f.int("fmod", 0) != 0 || matches!(a.dtype().class(), DtypeClass::UnsignedInt) {
-        rest
-    } else {
-        let zero = f.number(&a, 0.0);
-        let moved = f.add(&rest, &b);
-        let (divisor, below, above) = (f.less(&b, &zero), f.less(&rest, &zero), f.greater(&rest, &zero));
-        let for_negative = f.select(&above, &moved, &rest);
-        let for_positive = f.select(&below, &moved, &rest);
-        f.select(&divisor, &for_negative, &for_positive)
-    };
-    Ok(y)
-}
-
-fn sinh(f: &mut Form<'_>) -> Lowered {
-    let x = f.real(0)?;
-    let negative = f.neg(&x);
-    let (up, down) = (expm1(f, &x), expm1(f, &negative));
-    let difference = f.sub(&up, &down);
-    let half = f.number(&x, 0.5);
-    Ok(f.mul(&half, &difference))
-}
-
-fn cosh(f: &mut Form<'_>) -> Lowered {
-    let x = f.real(0)?;
-    let negative = f.neg(&x);
-    let (up, down) = (f.exp(&x), f.exp(&negative));
-    let sum = f.add(&up, &down);
-    let half = f.number(&x, 0.5);
-    Ok(f.mul(&half, &sum))
+    let rest = a - a / b * b;
+    if f.int("fmod", 0) != 0 || is_unsigned {
+        return Ok(rest);
+    }
+    let moved = rest + b;
+    let for_negative = rest.greater(0.0).select(moved, rest);
+    let for_positive = rest.less(0.0).select(moved, rest);
+    Ok(b.less(0.0).select(for_negative, for_positive))
 }
 
 /// The logarithm of `1 + |x| + x^2 / (1 + sqrt(1 + x^2))`, with the sign of `x`.
-fn asinh(f: &mut Form<'_>) -> Lowered {
-    let x = f.real(0)?;
-    let (zero, one) = (f.number(&x, 0.0), f.number(&x, 1.0));
-    let size = f.abs(&x);
-    let square = f.mul(&x, &x);
-    let more = f.add(&one, &square);
-    let root = f.sqrt(&more);
-    let below = f.add(&one, &root);
-    let part = f.div(&square, &below);
-    let sum = f.add(&size, &part);
-    let near = log1p(f, &sum);
-    let log = of_large(f, &size, &near);
-    let turned = f.neg(&log);
-    let negative = f.less(&x, &zero);
-    Ok(f.select(&negative, &turned, &log))
+fn asinh(x: Operand<'_>) -> Operand<'_> {
+    let (size, square) = (x.abs(), x * x);
+    let near = log1p(size + square / (1.0 + (1.0 + square).sqrt()));
+    let log = of_large(size, near);
+    x.less(0.0).select(-log, log)
 }
 
 /// The logarithm of `1 + t + sqrt(2 t + t^2)` with `t = x - 1`.
-fn acosh(f: &mut Form<'_>) -> Lowered {
-    let x = f.real(0)?;
-    let (one, two) = (f.number(&x, 1.0), f.number(&x, 2.0));
-    let t = f.sub(&x, &one);
-    let more = f.add(&t, &two);
-    let roots = (f.sqrt(&t), f.sqrt(&more));
-    let root = f.mul(&roots.0, &roots.1);
-    let sum = f.add(&t, &root);
-    let near = log1p(f, &sum);
-    Ok(of_large(f, &x, &near))
+fn acosh(x: Operand<'_>) -> Operand<'_> {
+    let t = x - 1.0;
+    of_large(x, log1p(t + t.sqrt() * (t + 2.0).sqrt()))
 }
 
 /// The logarithm of `2 x` where the square of `x` may overflow, and `near` elsewhere.
-fn of_large(f: &mut Form<'_>, x: &Operand, near: &Operand) -> Operand {
-    let (bound, two) = (f.number(x, 1e9), f.number(x, std::f64::consts::LN_2));
-    let log = f.log(x);
-    let far = f.add(&log, &two);
-    let is_large = f.greater(x, &bound);
-    f.select(&is_large, &far, near)
-}
-
-/// Half the logarithm of `1 + 2 x / (1 - x)`.
-fn atanh(f: &mut Form<'_>) -> Lowered {
-    let x = f.real(0)?;
-    let (half, one, two) = (f.number(&x, 0.5), f.number(&x, 1.0), f.number(&x, 2.0));
-    let twice = f.mul(&two, &x);
-    let rest = f.sub(&one, &x);
-    let ratio = f.div(&twice, &rest);
-    let log = log1p(f, &ratio);
-    Ok(f.mul(&half, &log))
+fn of_large<'f>(x: Operand<'f>, near: Operand<'f>) -> Operand<'f> {
+    let far = x.log() + std::f64::consts::LN_2;
+    x.greater(1e9).select(far, near)
 }

@@ -1,191 +1,123 @@
-//! The rewriting of one node: its operands, and a builder of primitives.
+//! The rewriting of one node: its ports and constants, and the nodes that replace it.
 //!
-//! A rule reads operands, attributes and constants, builds values by the methods named after primitives, and
-//! declares the node's results. Each built value has an element type and the known extents. The solver types
-//! the result again, so an error in this bookkeeping cannot lead to a wrong type.
+//! A rule reads operands, attributes and constants, builds values from [`Operand`]s, and returns the value of
+//! the node's first output. Each built value has an element type and the shape as far as it is known. The
+//! solver types the result again, so an error in this bookkeeping cannot lead to a wrong type.
 //!
 //! **Invariant:** the nodes of a form are primitives on the node's own slot. Axes, shapes, indices and masks
 //! are initializers.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use typeloom_module::graph::attributes::IntoAttribute;
-use typeloom_module::ir;
-use typeloom_onnx::messages::{AttributeProto, NodeProto, TensorProto};
+use typeloom_module::{ir, names};
+use typeloom_onnx::messages::{AttributeProto, NodeProto, StringStringEntryProto, TensorProto};
 use typeloom_solver::value_type::{Dim, Element, ValueType};
-use typeloom_types::dtype::{Dtype, DtypeClass};
+use typeloom_types::dtype::Dtype;
 
+use super::VisibleTypes;
 use super::constants::{Constants, bytes_of};
 
 mod attributes;
+mod operand;
+mod primitives;
+
+pub(super) use operand::Operand;
+use operand::ValueRef;
 
 /// The reason why a node has no form in primitives.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal(pub(super) String);
 
+pub(super) type OrRefusal<T> = Result<T, Refusal>;
+
 /// The result of a rule: the value of the first output.
-pub(super) type Lowered<T = Operand> = Result<T, Refusal>;
+pub(super) type Lowered<'f> = OrRefusal<Operand<'f>>;
 
 /// Refuses a node for a reason.
-pub(super) fn refuse<T>(reason: impl Into<String>) -> Lowered<T> {
+pub(super) fn refuse<T>(reason: impl Into<String>) -> OrRefusal<T> {
     Err(Refusal(reason.into()))
 }
 
-/// Extents; `None` where they are not numbers.
-pub(super) type Extents = Vec<Option<i64>>;
-
-/// A tensor of a known element type in a form.
-#[derive(Clone, Debug)]
-pub(super) struct Operand {
-    pub(super) name: String,
-    ty: ValueType,
-    dtype: Dtype,
+/// Refuses a node because of the element type of an operand.
+pub(super) fn refuse_dtype<T>(dtype: Dtype) -> OrRefusal<T> {
+    refuse(format!("there is no form for {}", dtype.type_node().id))
 }
 
-impl Operand {
-    /// Converts a value of a program, if it is a tensor or scalar of a known element type.
-    pub(super) fn of_value(name: &str, ty: &ValueType) -> Option<Self> {
-        let (Element::Tensor(dtype) | Element::Scalar(dtype)) = ty.element else { return None };
-        Some(Self { name: name.to_owned(), ty: ty.clone(), dtype: dtype? })
-    }
+/// A shape as in a [`ValueType`]; `None` if the rank is unknown.
+pub(super) type Shape = Option<Arc<[Dim]>>;
 
-    /// A tensor that a form computes.
-    fn new(name: String, dtype: Dtype, shape: Option<Extents>) -> Self {
-        let dim = |extent: Option<i64>| {
-            extent.and_then(|extent| usize::try_from(extent).ok()).map_or(Dim::Unknown, Dim::Fixed)
-        };
-        let shape = shape.map(|shape| shape.into_iter().map(dim).collect());
-        let ty = ValueType { node: Some(dtype.type_node()), element: Element::Tensor(Some(dtype)), shape };
-        Self { name, ty, dtype }
-    }
+/// The form of one node, shared by its operands.
+pub(super) type Form<'f> = &'f Rewriting<'f>;
 
-    /// The element type.
-    pub(super) fn dtype(&self) -> Dtype {
-        self.dtype
-    }
-
-    /// The extents; `None` if the rank is unknown.
-    pub(super) fn shape(&self) -> Option<Extents> {
-        let extent = |dim: &Dim| dim.fixed().and_then(|extent| i64::try_from(extent).ok());
-        Some(self.ty.shape.as_ref()?.iter().map(extent).collect())
-    }
-
-    /// The number of axes.
-    pub(super) fn rank(&self) -> Lowered<usize> {
-        match &self.ty.shape {
-            Some(shape) => Ok(shape.len()),
-            None => refuse(format!("the rank of `{}` is not known", self.name)),
-        }
-    }
-
-    /// The extents, if all are numbers.
-    pub(super) fn extents(&self) -> Lowered<Vec<i64>> {
-        let all = self.shape().and_then(|shape| shape.into_iter().collect());
-        let all: Vec<i64> =
-            all.ok_or_else(|| Refusal(format!("the extents of `{}` are not all numbers", self.name)))?;
-        match all.iter().all(|extent| (0..=LARGEST).contains(extent)) {
-            true => Ok(all),
-            false => refuse(format!("`{}` is too large", self.name)),
-        }
-    }
-
-    /// One extent.
-    pub(super) fn extent(&self, axis: usize) -> Lowered<i64> {
-        let found = self.shape().and_then(|shape| *shape.get(axis)?);
-        match found {
-            Some(extent) if (0..=LARGEST).contains(&extent) => Ok(extent),
-            Some(_) => refuse(format!("`{}` is too large", self.name)),
-            None => refuse(format!("extent {axis} of `{}` is not a number", self.name)),
-        }
-    }
-}
-
-/// Methods named after primitives.
-macro_rules! primitives {
-    ($($method:ident $op:literal $kind:ident($($operand:ident),*);)*) => {
-        $(
-            pub(super) fn $method(&mut self, $($operand: &Operand),*) -> Operand {
-                self.$kind($op, $($operand),*)
-            }
-        )*
-    };
-}
-
-/// The primitives that one node becomes.
-pub(super) struct Form<'a> {
-    pub(super) node: &'a NodeProto,
+/// The rewriting of one node.
+pub(super) struct Rewriting<'f> {
+    pub(super) node: &'f NodeProto,
     /// The version of ONNX's operators that the program imports.
     pub(super) version: i64,
     /// The storage type of the slot's backend, if it is a single element type.
     storage: Option<Dtype>,
-    inputs: Vec<Option<Operand>>,
-    pub(super) outputs: Vec<Option<Operand>>,
-    constants: &'a Constants,
-    taken: &'a mut HashSet<String>,
-    stem: String,
-    results: Vec<(usize, Operand)>,
+    types: VisibleTypes<'f>,
+    constants: &'f Constants,
+    taken: &'f RefCell<HashSet<String>>,
+    /// A bit for each attribute of the node that the rule read, by position.
+    read: Cell<u64>,
+    built: RefCell<Built>,
+}
+
+/// The nodes and values of a form.
+#[derive(Default)]
+pub(super) struct Built {
+    pub(super) nodes: Vec<NodeProto>,
+    pub(super) initializers: Vec<TensorProto>,
+    values: Vec<(String, Shape)>,
+    literals: Vec<(u64, ValueRef)>,
+    /// The values of outputs other than the first.
+    results: Vec<(usize, ValueRef)>,
+    /// An element type of a computation that the backend does not store.
     misfit: Option<Dtype>,
     /// The first version that has all operators of the form.
     since: i64,
-    literals: Vec<(Dtype, u64, Operand)>,
-    /// A bit for each attribute of the node that the rule read, by position.
-    read: Cell<u64>,
-    pub(super) nodes: Vec<NodeProto>,
-    pub(super) initializers: Vec<TensorProto>,
 }
 
-impl<'a> Form<'a> {
+impl<'f> Rewriting<'f> {
     pub(super) fn new(
-        node: &'a NodeProto,
+        node: &'f NodeProto,
         version: i64,
         storage: Option<Dtype>,
-        typed: impl Fn(&str) -> Option<Operand>,
-        constants: &'a Constants,
-        taken: &'a mut HashSet<String>,
+        types: VisibleTypes<'f>,
+        constants: &'f Constants,
+        taken: &'f RefCell<HashSet<String>>,
     ) -> Self {
-        let ports = |names: &[String]| names.iter().map(|name| typed(name)).collect();
-        let stem = node.output.iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
-        Self {
-            node,
-            version,
-            storage,
-            inputs: ports(&node.input),
-            outputs: ports(&node.output),
-            constants,
-            taken,
-            stem,
-            results: Vec::new(),
-            misfit: None,
-            since: 1,
-            literals: Vec::new(),
-            read: Cell::new(0),
-            nodes: Vec::new(),
-            initializers: Vec::new(),
-        }
+        let (read, built) = (Cell::new(0), RefCell::default());
+        Self { node, version, storage, types, constants, taken, read, built }
+    }
+
+    pub(super) fn into_built(self) -> Built {
+        self.built.into_inner()
     }
 
     /// Renames the results to the node's outputs and checks the form.
-    pub(super) fn finish(&mut self, first: Operand) -> Lowered<()> {
+    pub(super) fn finish(&'f self, first: Operand<'f>) -> OrRefusal<()> {
         let mut renamed: Vec<(String, String)> = Vec::new();
-        let others = std::mem::take(&mut self.results);
-        for (at, value) in std::iter::once((0, first)).chain(others) {
-            let Some(output) = self.node.output.get(at).filter(|name| !name.is_empty()).cloned() else {
-                continue;
-            };
-            let value = match self.outputs.get(at).and_then(Option::as_ref) {
-                Some(typed) if typed.dtype() != value.dtype() => self.cast(&value, typed.dtype()),
-                Some(_) | None => value,
-            };
-            let made = self.nodes.iter().any(|node| node.output.contains(&value.name));
-            if made && renamed.iter().all(|(from, _)| *from != value.name) {
-                renamed.push((value.name, output));
+        let others = std::mem::take(&mut self.built.borrow_mut().results);
+        for (at, value) in std::iter::once((0, first.value)).chain(others) {
+            let Some(output) = self.node.output.get(at).filter(|name| !name.is_empty()) else { continue };
+            let value = Operand { form: self, value };
+            let value = value.cast(self.output(at).and_then(element).unwrap_or(value.dtype()));
+            let name = value.name();
+            let is_built = self.built.borrow().nodes.iter().any(|node| node.output.contains(&name));
+            if is_built && renamed.iter().all(|(from, _)| *from != name) {
+                renamed.push((name, output.clone()));
             } else {
-                self.node_to("Identity", &[&value.name], Vec::new(), output);
+                self.push("Identity", vec![name], Vec::new(), output.clone());
             }
         }
-        for name in self.nodes.iter_mut().flat_map(|node| node.input.iter_mut().chain(&mut node.output)) {
+        let mut built = self.built.borrow_mut();
+        for name in built.nodes.iter_mut().flat_map(|node| node.input.iter_mut().chain(&mut node.output)) {
             if let Some((_, to)) = renamed.iter().find(|(from, _)| from == name) {
                 name.clone_from(to);
             }
@@ -193,84 +125,89 @@ impl<'a> Form<'a> {
         if let Some(name) = self.unread() {
             return refuse(format!("its form does not read attribute `{name}`"));
         }
-        if self.since > self.version {
+        if built.since > self.version {
             return refuse(format!(
                 "its form needs operators of version {}, and the program imports {}",
-                self.since, self.version
+                built.since, self.version
             ));
         }
-        if let Some(dtype) = self.misfit {
+        if let Some(dtype) = built.misfit {
             return refuse(format!(
                 "its form would compute on {}, which the backend does not store",
                 dtype.type_node().id
             ));
         }
-        let left = self
-            .node
-            .output
-            .iter()
-            .find(|name| !name.is_empty() && !self.nodes.iter().any(|node| node.output.contains(name)));
-        match left {
+        let is_left = |name: &&String| !built.nodes.iter().any(|node| node.output.contains(name));
+        match self.node.output.iter().filter(|name| !name.is_empty()).find(is_left) {
             Some(left) => refuse(format!("its output `{left}` has no form")),
             None => Ok(()),
         }
     }
 
-    // --- inputs, attributes and constants of the node
+    // --- ports and constants of the node
 
     /// Returns a required input.
-    pub(super) fn input(&self, at: usize) -> Lowered<Operand> {
-        match self.inputs.get(at) {
-            Some(Some(operand)) => Ok(operand.clone()),
-            Some(None) | None => refuse(format!("input {at} is not a tensor of a known element type")),
+    pub(super) fn input(&'f self, at: usize) -> Lowered<'f> {
+        let name = self.node.input.get(at).map_or("", String::as_str);
+        match self.types.get(name).and_then(|ty| Some((element(ty)?, ty.shape.clone()))) {
+            Some((dtype, shape)) => Ok(self.value(name.to_owned(), dtype, shape)),
+            None => refuse(format!("input {at} is not a tensor of a known element type")),
         }
     }
 
     /// Returns an optional input.
-    pub(super) fn optional(&self, at: usize) -> Lowered<Option<Operand>> {
-        match self.node.input.get(at) {
-            None => Ok(None),
-            Some(name) if name.is_empty() => Ok(None),
-            Some(_) => self.input(at).map(Some),
-        }
+    pub(super) fn optional(&'f self, at: usize) -> OrRefusal<Option<Operand<'f>>> {
+        self.node.input.get(at).filter(|name| !name.is_empty()).map(|_| self.input(at)).transpose()
     }
 
     /// Returns all inputs.
-    pub(super) fn all(&self) -> Lowered<Vec<Operand>> {
+    pub(super) fn all(&'f self) -> OrRefusal<Vec<Operand<'f>>> {
         (0..self.node.input.len()).map(|at| self.input(at)).collect()
     }
 
     /// Returns an input of floats for computations: 16-bit floats are widened to 32 bits if the backend
     /// stores both.
-    pub(super) fn real(&mut self, at: usize) -> Lowered<Operand> {
-        let operand = self.input(at)?;
-        self.widened(operand)
+    pub(super) fn real(&'f self, at: usize) -> Lowered<'f> {
+        let operand = self.floats(at)?;
+        let widens = self.storage.is_none() && is_half(operand.dtype());
+        Ok(if widens { operand.cast(Dtype::F32) } else { operand })
     }
 
     /// Returns an input of floats without widening, for forms that are the definition of the operator.
-    pub(super) fn floats(&self, at: usize) -> Lowered<Operand> {
+    pub(super) fn floats(&'f self, at: usize) -> Lowered<'f> {
         let operand = self.input(at)?;
         match operand.dtype() {
             Dtype::F16 | Dtype::BF16 | Dtype::F32 | Dtype::F64 => Ok(operand),
-            other => refuse(format!("there is no form for {}", other.type_node().id)),
+            other => refuse_dtype(other),
         }
     }
 
     /// As [`real`](Self::real), for an optional input.
-    pub(super) fn optional_real(&mut self, at: usize) -> Lowered<Option<Operand>> {
-        match self.optional(at)? {
-            Some(operand) => self.widened(operand).map(Some),
-            None => Ok(None),
-        }
+    pub(super) fn optional_real(&'f self, at: usize) -> OrRefusal<Option<Operand<'f>>> {
+        self.optional(at)?.map(|_| self.real(at)).transpose()
     }
 
-    fn widened(&mut self, operand: Operand) -> Lowered<Operand> {
-        match operand.dtype() {
-            Dtype::F32 | Dtype::F64 => Ok(operand),
-            Dtype::F16 | Dtype::BF16 if self.storage.is_none() => Ok(self.cast(&operand, Dtype::F32)),
-            Dtype::F16 | Dtype::BF16 => Ok(operand),
-            other => refuse(format!("there is no form for {}", other.type_node().id)),
-        }
+    /// As [`real`](Self::real) for 16-bit floats; any other element type is unchanged.
+    pub(super) fn widened(&'f self, at: usize) -> Lowered<'f> {
+        let operand = self.input(at)?;
+        if is_half(operand.dtype()) { self.real(at) } else { Ok(operand) }
+    }
+
+    /// The solved type of an output.
+    fn output(&self, at: usize) -> Option<&'f ValueType> {
+        self.types.get(self.node.output.get(at)?)
+    }
+
+    /// The element type of an output.
+    pub(super) fn output_dtype(&self, at: usize) -> OrRefusal<Dtype> {
+        let found = self.output(at).and_then(element);
+        found.ok_or_else(|| Refusal("the element type of its result is not known".to_owned()))
+    }
+
+    /// The shape of the first output.
+    pub(super) fn output_shape(&self) -> OrRefusal<Arc<[Dim]>> {
+        let found = self.output(0).and_then(|ty| ty.shape.clone());
+        found.ok_or_else(|| Refusal("the rank of its result is not known".to_owned()))
     }
 
     /// Whether an output is used.
@@ -279,7 +216,7 @@ impl<'a> Form<'a> {
     }
 
     /// Returns the numbers of a constant input.
-    pub(super) fn constant(&self, at: usize) -> Lowered<Option<Vec<f64>>> {
+    pub(super) fn constant(&self, at: usize) -> OrRefusal<Option<Vec<f64>>> {
         let Some(name) = self.node.input.get(at).filter(|name| !name.is_empty()) else { return Ok(None) };
         match self.constants.numbers(name) {
             Some(numbers) => Ok(Some(numbers)),
@@ -288,25 +225,40 @@ impl<'a> Form<'a> {
     }
 
     /// As [`constant`](Self::constant), for integers.
-    pub(super) fn constant_ints(&self, at: usize) -> Lowered<Option<Vec<i64>>> {
+    pub(super) fn constant_ints(&self, at: usize) -> OrRefusal<Option<Vec<i64>>> {
         Ok(self.constant(at)?.map(|numbers| numbers.iter().map(|number| clamped(*number as i64)).collect()))
     }
 
+    /// Returns a constant input of one integer.
+    pub(super) fn constant_int(&self, at: usize) -> Option<i64> {
+        match self.constant_ints(at).ok()??[..] {
+            [number] => Some(number),
+            _ => None,
+        }
+    }
+
     /// Declares the value of an output other than the first, in the order of outputs.
-    pub(super) fn result(&mut self, at: usize, value: &Operand) {
-        self.results.push((at, value.clone()));
+    pub(super) fn result(&self, at: usize, value: Operand<'_>) {
+        self.built.borrow_mut().results.push((at, value.value));
     }
 
-    // --- nodes and initializers
+    // --- values, nodes and initializers
 
-    fn fresh(&mut self, op: &str) -> String {
-        ir::fresh(self.taken, &format!("{}.{}", self.stem, op.to_lowercase()))
+    fn value(&'f self, name: String, dtype: Dtype, shape: Shape) -> Operand<'f> {
+        let values = &mut self.built.borrow_mut().values;
+        values.push((name, shape));
+        Operand { form: self, value: ValueRef { at: values.len() - 1, dtype } }
     }
 
-    fn node_to(&mut self, op: &str, inputs: &[&str], attribute: Vec<AttributeProto>, output: String) {
-        self.nodes.push(NodeProto {
+    fn fresh(&self, op: &str) -> String {
+        let stem = self.node.output.iter().find(|name| !name.is_empty()).map_or("", String::as_str);
+        ir::fresh(&mut self.taken.borrow_mut(), &format!("{stem}.{}", op.to_lowercase()))
+    }
+
+    fn push(&self, op: &str, input: Vec<String>, attribute: Vec<AttributeProto>, output: String) {
+        self.built.borrow_mut().nodes.push(NodeProto {
             op_type: Some(op.to_owned()),
-            input: inputs.iter().map(|input| (*input).to_owned()).collect(),
+            input,
             output: vec![output],
             attribute,
             metadata_props: self.node.metadata_props.clone(),
@@ -314,428 +266,158 @@ impl<'a> Form<'a> {
         });
     }
 
+    /// Adds a node and returns its output.
     fn make(
-        &mut self,
+        &'f self,
         op: &str,
-        inputs: &[&str],
+        inputs: &[Operand<'f>],
         attributes: Vec<AttributeProto>,
         dtype: Dtype,
-        shape: Option<Extents>,
-    ) -> Operand {
+        shape: Shape,
+    ) -> Operand<'f> {
         let name = self.fresh(op);
-        self.node_to(op, inputs, attributes, name.clone());
-        Operand::new(name, dtype, shape)
+        self.push(op, inputs.iter().map(|input| input.name()).collect(), attributes, name.clone());
+        self.value(name, dtype, shape)
     }
 
     /// Notes that the form computes on an element type, which the backend has to store.
-    fn needs_storage(&mut self, dtype: Dtype) {
+    fn needs_storage(&self, dtype: Dtype) {
         if self.storage.is_some_and(|storage| storage != dtype) {
-            self.misfit.get_or_insert(dtype);
+            self.built.borrow_mut().misfit.get_or_insert(dtype);
         }
     }
 
-    fn initializer(&mut self, dtype: Dtype, dims: &[i64], bytes: Vec<u8>) -> Operand {
+    /// Notes that the form has an operator of a version.
+    fn needs_version(&self, version: i64) {
+        let since = &mut self.built.borrow_mut().since;
+        *since = version.max(*since);
+    }
+
+    fn initializer(&'f self, dtype: Dtype, dims: &[i64], bytes: Vec<u8>) -> Operand<'f> {
         let name = self.fresh("const");
-        self.initializers.push(TensorProto {
-            name: Some(name.clone()),
-            dims: dims.to_vec(),
-            data_type: Some(dtype.onnx_number()),
-            raw_data: Some(Bytes::from(bytes)),
-            ..TensorProto::default()
-        });
-        Operand::new(name, dtype, Some(dims.iter().copied().map(Some).collect()))
+        let tensor = TensorProto { name: Some(name.clone()), ..tensor(dtype, dims, bytes) };
+        self.built.borrow_mut().initializers.push(tensor);
+        self.value(name, dtype, shape_of(dims))
     }
 
     /// A constant tensor of 64-bit integers: axes, a shape, indices.
-    pub(super) fn whole(&mut self, dims: &[i64], values: &[i64]) -> Operand {
-        self.initializer(Dtype::I64, dims, values.iter().flat_map(|value| value.to_le_bytes()).collect())
+    fn whole(&'f self, dims: &[i64], values: &[i64]) -> Operand<'f> {
+        self.initializer(Dtype::I64, dims, bytes_of_integers(values))
     }
 
-    fn list(&mut self, values: &[i64]) -> Operand {
+    fn list(&'f self, values: &[i64]) -> Operand<'f> {
         self.whole(&[values.len() as i64], values)
     }
 
     /// A constant condition.
-    pub(super) fn mask(&mut self, dims: &[i64], values: &[bool]) -> Operand {
+    pub(super) fn mask(&'f self, dims: &[i64], values: &[bool]) -> Operand<'f> {
         self.initializer(Dtype::Bool, dims, values.iter().map(|value| u8::from(*value)).collect())
     }
 
     /// Constant data.
-    pub(super) fn tensor(&mut self, dtype: Dtype, dims: &[i64], values: &[f64]) -> Operand {
+    pub(super) fn tensor(&'f self, dtype: Dtype, dims: &[i64], values: &[f64]) -> Operand<'f> {
         self.needs_storage(dtype);
-        let Some(bytes) = bytes_of(dtype, values) else {
-            self.misfit.get_or_insert(dtype);
-            return Operand::new(String::new(), dtype, None);
-        };
-        let tensor = TensorProto {
-            dims: dims.to_vec(),
-            data_type: Some(dtype.onnx_number()),
-            raw_data: Some(Bytes::from(bytes)),
-            ..TensorProto::default()
-        };
-        let shape = Some(dims.iter().copied().map(Some).collect());
-        self.make("Constant", &[], vec![tensor.into_attribute("value")], dtype, shape)
+        let bytes = bytes_of(dtype, values).unwrap_or_else(|| {
+            self.built.borrow_mut().misfit.get_or_insert(dtype);
+            Vec::new()
+        });
+        let value = tensor(dtype, dims, bytes).into_attribute("value");
+        self.make("Constant", &[], vec![value], dtype, shape_of(dims))
     }
 
-    /// A constant that is not data of the backend and has no slot.
-    pub(super) fn host(&mut self, dtype: Dtype, dims: &[i64], values: &[f64]) -> Operand {
-        let storage = self.storage.take();
-        let constant = self.tensor(dtype, dims, values);
-        self.storage = storage;
-        if let Some(node) = self.nodes.last_mut() {
-            node.metadata_props.retain(|entry| entry.key() == typeloom_module::names::SOURCE_LOCATION);
+    /// A constant of 64-bit integers that is not data of the backend and has no slot.
+    pub(super) fn host(&'f self, dims: &[i64], values: &[i64]) -> Operand<'f> {
+        let value = tensor(Dtype::I64, dims, bytes_of_integers(values)).into_attribute("value");
+        let constant = self.make("Constant", &[], vec![value], Dtype::I64, shape_of(dims));
+        let is_source = |entry: &StringStringEntryProto| entry.key() == names::SOURCE_LOCATION;
+        if let Some(node) = self.built.borrow_mut().nodes.last_mut() {
+            node.metadata_props.retain(is_source);
         }
         constant
     }
 
-    /// A single number of an operand's element type.
-    pub(super) fn number(&mut self, like: &Operand, value: f64) -> Operand {
-        self.literal(like.dtype(), value)
+    /// The numbers from 0 on, in a tensor of these extents.
+    pub(super) fn counted(&'f self, dtype: Dtype, dims: &[i64]) -> Lowered<'f> {
+        let count = bounded(total(dims.iter().copied())?)?;
+        let numbers: Vec<f64> = (0..count).map(|at| at as f64).collect();
+        Ok(self.tensor(dtype, dims, &numbers))
     }
 
-    pub(super) fn literal(&mut self, dtype: Dtype, value: f64) -> Operand {
-        let known = self.literals.iter().find(|(of, bits, _)| *of == dtype && *bits == value.to_bits());
-        if let Some((.., operand)) = known {
-            return operand.clone();
+    /// A single number. Equal numbers of a form are one constant.
+    pub(super) fn literal(&'f self, dtype: Dtype, number: f64) -> Operand<'f> {
+        let is_same = |(bits, value): &&(u64, ValueRef)| value.dtype == dtype && *bits == number.to_bits();
+        let known = self.built.borrow().literals.iter().find(is_same).map(|(_, value)| *value);
+        if let Some(value) = known {
+            return Operand { form: self, value };
         }
-        let operand = self.tensor(dtype, &[], &[value]);
-        self.literals.push((dtype, value.to_bits(), operand.clone()));
-        operand
+        let literal = self.tensor(dtype, &[], &[number]);
+        self.built.borrow_mut().literals.push((number.to_bits(), literal.value));
+        literal
     }
-
-    // --- primitives
-
-    primitives! {
-        add "Add" binary(a, b);
-        sub "Sub" binary(a, b);
-        mul "Mul" binary(a, b);
-        div "Div" binary(a, b);
-        neg "Neg" unary(x);
-        abs "Abs" unary(x);
-        exp "Exp" unary(x);
-        log "Log" unary(x);
-        sqrt "Sqrt" unary(x);
-        equal "Equal" compare(a, b);
-        greater "Greater" compare(a, b);
-        less "Less" compare(a, b);
-    }
-
-    pub(super) fn unary(&mut self, op: &str, x: &Operand) -> Operand {
-        self.needs_storage(x.dtype());
-        self.make(op, &[&x.name], Vec::new(), x.dtype(), x.shape())
-    }
-
-    pub(super) fn binary(&mut self, op: &str, a: &Operand, b: &Operand) -> Operand {
-        self.needs_storage(a.dtype());
-        self.needs_storage(b.dtype());
-        self.make(op, &[&a.name, &b.name], Vec::new(), a.dtype(), broadcast(&a.shape(), &b.shape()))
-    }
-
-    fn compare(&mut self, op: &str, a: &Operand, b: &Operand) -> Operand {
-        let compared = self.binary(op, a, b);
-        let shape = compared.shape();
-        Operand::new(compared.name, Dtype::Bool, shape)
-    }
-
-    pub(super) fn select(&mut self, condition: &Operand, a: &Operand, b: &Operand) -> Operand {
-        self.needs_storage(a.dtype());
-        self.needs_storage(b.dtype());
-        self.since = self.since.max(9);
-        let shape = broadcast(&condition.shape(), &broadcast(&a.shape(), &b.shape()));
-        self.make("Where", &[&condition.name, &a.name, &b.name], Vec::new(), a.dtype(), shape)
-    }
-
-    pub(super) fn cast(&mut self, x: &Operand, to: Dtype) -> Operand {
-        self.needs_storage(x.dtype());
-        if x.dtype() == to {
-            return x.clone();
-        }
-        self.since = self.since.max(6);
-        self.make("Cast", &[&x.name], vec![to.into_attribute("to")], to, x.shape())
-    }
-
-    /// A cast with the rounding attributes of the node.
-    pub(super) fn cast_with_rounding(&mut self, x: &Operand, to: Dtype) -> Operand {
-        self.needs_storage(x.dtype());
-        let mut attributes = vec![to.into_attribute("to")];
-        let rounding =
-            self.node.attribute.iter().filter(|it| ["saturate", "round_mode"].contains(&it.name()));
-        attributes.extend(rounding.cloned());
-        self.pass_over(&["saturate", "round_mode"]);
-        self.make("Cast", &[&x.name], attributes, to, x.shape())
-    }
-
-    pub(super) fn matmul(&mut self, a: &Operand, b: &Operand) -> Operand {
-        self.needs_storage(a.dtype());
-        let shape = match (a.shape(), b.shape()) {
-            (Some(left), Some(right)) if left.len() >= 2 && right.len() >= 2 => {
-                let (rows, columns) = (left[left.len() - 2], right[right.len() - 1]);
-                let outer = broadcast(
-                    &Some(left[..left.len() - 2].to_vec()),
-                    &Some(right[..right.len() - 2].to_vec()),
-                );
-                outer.map(|mut outer| {
-                    outer.extend([rows, columns]);
-                    outer
-                })
-            }
-            (Some(_) | None, Some(_) | None) => None,
-        };
-        self.make("MatMul", &[&a.name, &b.name], Vec::new(), a.dtype(), shape)
-    }
-
-    /// A reduction over these axes.
-    pub(super) fn reduce(&mut self, op: &str, x: &Operand, axes: &[usize], keep: bool) -> Operand {
-        self.needs_storage(x.dtype());
-        let shape = x.shape().map(|shape| {
-            let kept = shape.iter().enumerate().filter_map(|(axis, extent)| match axes.contains(&axis) {
-                true => keep.then_some(Some(1)),
-                false => Some(*extent),
-            });
-            kept.collect()
-        });
-        if axes.is_empty() {
-            return x.clone();
-        }
-        let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
-        let since = if op == "ReduceSum" { 13 } else { 18 };
-        let mut attributes = vec![i64::from(keep).into_attribute("keepdims")];
-        if self.version >= since {
-            let axes = self.list(&axes);
-            return self.make(op, &[&x.name, &axes.name], attributes, x.dtype(), shape);
-        }
-        attributes.push(axes.into_attribute("axes"));
-        self.make(op, &[&x.name], attributes, x.dtype(), shape)
-    }
-
-    /// A sum over axes that are known at run time only.
-    pub(super) fn sum_over(&mut self, x: &Operand, axes: &Operand, keep: bool) -> Operand {
-        self.needs_storage(x.dtype());
-        let attributes = vec![i64::from(keep).into_attribute("keepdims")];
-        self.make("ReduceSum", &[&x.name, &axes.name], attributes, x.dtype(), None)
-    }
-
-    /// The same elements in another shape, with 0 and -1 as in `Reshape`.
-    pub(super) fn reshape(&mut self, x: &Operand, shape: &[i64]) -> Operand {
-        self.needs_storage(x.dtype());
-        let found = shape.iter().enumerate().map(|(axis, extent)| match extent {
-            0 => x.shape().and_then(|shape| *shape.get(axis)?),
-            -1 => {
-                let all = x.shape().and_then(|shape| known_total(&shape));
-                let others = total(shape.iter().copied().filter(|extent| *extent != -1)).unwrap_or(0);
-                all.filter(|_| others > 0).map(|all| all / others)
-            }
-            extent => Some(*extent),
-        });
-        let found = found.collect();
-        let target = self.list(shape);
-        self.make("Reshape", &[&x.name, &target.name], Vec::new(), x.dtype(), Some(found))
-    }
-
-    /// Reshapes to extents that may be unknown: an unknown extent becomes 0, if it is that of the operand's
-    /// axis at this position, or else the one -1.
-    pub(super) fn reshape_to(&mut self, x: &Operand, wanted: &[Option<i64>]) -> Lowered<Operand> {
-        let own = x.shape().unwrap_or_default();
-        let mut open = 0;
-        let mut target = Vec::with_capacity(wanted.len());
-        for (axis, extent) in wanted.iter().enumerate() {
-            target.push(match extent {
-                Some(0) => return refuse("a reshape of a tensor without elements"),
-                Some(extent) => *extent,
-                // No rule changes an unknown extent at this position, so both are equal.
-                None if own.get(axis) == Some(&None) && own[..axis] == wanted[..axis] => 0,
-                None => {
-                    open += 1;
-                    -1
-                }
-            });
-        }
-        if open > 1 {
-            return refuse("more than one extent of a reshape is not a number");
-        }
-        Ok(self.reshape(x, &target))
-    }
-
-    pub(super) fn transpose(&mut self, x: &Operand, perm: &[usize]) -> Operand {
-        self.needs_storage(x.dtype());
-        if perm.iter().enumerate().all(|(at, axis)| at == *axis) {
-            return x.clone();
-        }
-        let shape = x.shape().map(|shape| perm.iter().map(|axis| shape[*axis]).collect());
-        let perm: Vec<i64> = perm.iter().map(|axis| *axis as i64).collect();
-        self.make("Transpose", &[&x.name], vec![perm.into_attribute("perm")], x.dtype(), shape)
-    }
-
-    pub(super) fn concat(&mut self, parts: &[Operand], axis: usize) -> Operand {
-        let Some(first) = parts.first() else {
-            return Operand::new(String::new(), Dtype::F32, None);
-        };
-        self.needs_storage(first.dtype());
-        let mut shape = first.shape();
-        if let Some(shape) = &mut shape {
-            shape[axis] = parts.iter().map(|part| part.shape().and_then(|shape| shape[axis])).sum();
-        }
-        let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
-        self.make("Concat", &names, vec![(axis as i64).into_attribute("axis")], first.dtype(), shape)
-    }
-
-    /// The positions `from..to` of one axis.
-    pub(super) fn slice(&mut self, x: &Operand, axis: usize, from: i64, to: i64) -> Operand {
-        self.needs_storage(x.dtype());
-        let mut shape = x.shape();
-        if let Some(shape) = &mut shape {
-            shape[axis] = Some(to - from);
-        }
-        let axis = axis as i64;
-        if self.version < 10 {
-            let attributes = vec![
-                vec![from].into_attribute("starts"),
-                vec![to].into_attribute("ends"),
-                vec![axis].into_attribute("axes"),
-            ];
-            return self.make("Slice", &[&x.name], attributes, x.dtype(), shape);
-        }
-        let (starts, ends, axes) = (self.list(&[from]), self.list(&[to]), self.list(&[axis]));
-        self.make("Slice", &[&x.name, &starts.name, &ends.name, &axes.name], Vec::new(), x.dtype(), shape)
-    }
-
-    /// Inserts axes of extent 1 at these positions of the result.
-    pub(super) fn unsqueeze(&mut self, x: &Operand, axes: &[usize]) -> Operand {
-        self.needs_storage(x.dtype());
-        let shape = x.shape().map(|shape| {
-            let mut rest = shape.iter();
-            (0..shape.len() + axes.len())
-                .filter_map(|at| if axes.contains(&at) { Some(Some(1)) } else { rest.next().copied() })
-                .collect()
-        });
-        let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
-        if self.version < 13 {
-            return self.make("Unsqueeze", &[&x.name], vec![axes.into_attribute("axes")], x.dtype(), shape);
-        }
-        let axes = self.list(&axes);
-        self.make("Unsqueeze", &[&x.name, &axes.name], Vec::new(), x.dtype(), shape)
-    }
-
-    /// The entries along an axis at constant indices.
-    pub(super) fn gather(&mut self, x: &Operand, axis: usize, dims: &[i64], indices: &[i64]) -> Operand {
-        let indices = self.whole(dims, indices);
-        self.gather_at(x, axis, &indices)
-    }
-
-    /// The entries along an axis at computed indices.
-    pub(super) fn gather_at(&mut self, x: &Operand, axis: usize, indices: &Operand) -> Operand {
-        self.needs_storage(x.dtype());
-        let shape = x.shape().zip(indices.shape());
-        let shape = shape.map(|(shape, dims)| [&shape[..axis], &dims[..], &shape[axis + 1..]].concat());
-        let attributes = vec![(axis as i64).into_attribute("axis")];
-        self.make("Gather", &[&x.name, &indices.name], attributes, x.dtype(), shape)
-    }
-
-    // --- shared computations
 
     /// The element type of truth values: the storage type of the backend, or 32-bit floats.
     pub(super) fn truth_dtype(&self) -> Dtype {
         self.storage.unwrap_or(Dtype::F32)
     }
 
-    /// A condition as 1 and 0.
-    pub(super) fn truth(&mut self, condition: &Operand) -> Operand {
-        let dtype = self.truth_dtype();
-        if self.storage.is_none() {
-            return self.cast(condition, dtype);
-        }
-        let (one, zero) = (self.literal(dtype, 1.0), self.literal(dtype, 0.0));
-        self.select(condition, &one, &zero)
-    }
-
-    /// Evaluates a polynomial by Horner's scheme. The coefficient of the highest power is first.
-    pub(super) fn polynomial(&mut self, x: &Operand, coefficients: &[f64]) -> Operand {
-        let (first, rest) = coefficients.split_first().expect("a polynomial has coefficients");
-        let mut sum = self.number(x, *first);
-        for coefficient in rest {
-            let product = self.mul(&sum, x);
-            let coefficient = self.number(x, *coefficient);
-            sum = self.add(&product, &coefficient);
-        }
-        sum
-    }
-
-    /// Whether numbers are above 0.
-    pub(super) fn is_positive(&mut self, x: &Operand) -> Operand {
-        let zero = self.number(x, 0.0);
-        self.greater(x, &zero)
-    }
-
-    /// The negation of a condition.
-    pub(super) fn not(&mut self, condition: &Operand) -> Operand {
-        let truth = self.truth(condition);
-        let one = self.number(&truth, 1.0);
-        self.less(&truth, &one)
-    }
-
-    /// The maximum; NaN if either operand is.
-    pub(super) fn max(&mut self, a: &Operand, b: &Operand) -> Operand {
-        let first = self.greater(a, b);
-        self.either(&first, a, b)
-    }
-
-    /// The minimum; NaN if either operand is.
-    pub(super) fn min(&mut self, a: &Operand, b: &Operand) -> Operand {
-        let first = self.less(a, b);
-        self.either(&first, a, b)
-    }
-
-    fn either(&mut self, first: &Operand, a: &Operand, b: &Operand) -> Operand {
-        let floats = matches!(a.dtype().class(), DtypeClass::Float);
-        // Equality of floats exists since version 11.
-        let other = if floats && self.version >= 11 {
-            let is_number = self.equal(a, a);
-            self.select(&is_number, b, a)
-        } else {
-            b.clone()
-        };
-        self.select(first, a, &other)
-    }
-
     /// Returns sorted positions of axes that may count from the end.
-    pub(super) fn axes(&self, given: &[i64], rank: usize) -> Lowered<Vec<usize>> {
-        let mut axes = given.iter().map(|axis| self.axis(*axis, rank)).collect::<Lowered<Vec<_>>>()?;
+    pub(super) fn axes(&self, given: &[i64], rank: usize) -> OrRefusal<Vec<usize>> {
+        let mut axes = given.iter().map(|axis| self.axis(*axis, rank)).collect::<OrRefusal<Vec<_>>>()?;
         axes.sort_unstable();
         axes.dedup();
         Ok(axes)
     }
 
-    pub(super) fn axis(&self, given: i64, rank: usize) -> Lowered<usize> {
+    pub(super) fn axis(&self, given: i64, rank: usize) -> OrRefusal<usize> {
         let from_end = if given < 0 { given + rank as i64 } else { given };
         match usize::try_from(from_end) {
             Ok(axis) if axis < rank => Ok(axis),
             Ok(_) | Err(_) => refuse(format!("axis {given} is not one of {rank}")),
         }
     }
+}
 
-    /// Broadcasts a value to the target extents.
-    pub(super) fn expand(&mut self, x: &Operand, target: &[Option<i64>]) -> Lowered<Operand> {
-        let rank = x.rank()?;
-        let mut x = x.clone();
-        if rank < target.len() {
-            let axes: Vec<usize> = (0..target.len() - rank).collect();
-            x = self.unsqueeze(&x, &axes);
-        }
-        for (axis, extent) in target.iter().enumerate() {
-            match (x.shape().and_then(|shape| shape[axis]), extent) {
-                (Some(own), Some(extent)) if own == *extent => {}
-                (Some(1), Some(extent)) => {
-                    x = self.gather(&x, axis, &[*extent], &vec![0; bounded(*extent)?]);
-                }
-                (Some(own), _) if own != 1 => {}
-                (_, Some(1)) => {}
-                (Some(_) | None, Some(_) | None) => {
-                    return refuse(format!("extent {axis} of the result is not a number"));
-                }
-            }
-        }
-        Ok(x)
+/// The element type of a tensor or scalar.
+fn element(ty: &ValueType) -> Option<Dtype> {
+    if let Element::Tensor(dtype) | Element::Scalar(dtype) = ty.element { dtype } else { None }
+}
+
+fn bytes_of_integers(values: &[i64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+fn is_half(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::F16 | Dtype::BF16)
+}
+
+fn tensor(dtype: Dtype, dims: &[i64], bytes: Vec<u8>) -> TensorProto {
+    TensorProto {
+        dims: dims.to_vec(),
+        data_type: Some(dtype.onnx_number()),
+        raw_data: Some(Bytes::from(bytes)),
+        ..TensorProto::default()
     }
+}
+
+fn shape_of(dims: &[i64]) -> Shape {
+    Some(dims.iter().copied().map(fixed).collect())
+}
+
+/// An extent as a dim; negative ones are unknown.
+pub(super) fn fixed(extent: i64) -> Dim {
+    usize::try_from(extent).map_or(Dim::Unknown, Dim::Fixed)
+}
+
+/// The number of a dim.
+pub(super) fn number_of(dim: &Dim) -> Option<i64> {
+    dim.fixed().and_then(|extent| i64::try_from(extent).ok())
+}
+
+/// The extents of a tensor of this rank with one axis that is not 1.
+pub(super) fn along(rank: usize, axis: usize, extent: i64) -> Vec<i64> {
+    let mut dims = vec![1; rank];
+    dims[axis] = extent;
+    dims
 }
 
 /// The largest extent and attribute in computations of rules, so that sums and products of two fit into an
@@ -747,14 +429,14 @@ fn clamped(value: i64) -> i64 {
 }
 
 /// The product of extents.
-pub(super) fn total(extents: impl IntoIterator<Item = i64>) -> Lowered<i64> {
+pub(super) fn total(extents: impl IntoIterator<Item = i64>) -> OrRefusal<i64> {
     let product = extents.into_iter().try_fold(1_i64, i64::checked_mul);
     product.filter(|total| *total <= 1 << 48).ok_or_else(|| Refusal("a tensor is too large".to_owned()))
 }
 
-/// The product of extents, if all are numbers.
-pub(super) fn known_total(extents: &[Option<i64>]) -> Option<i64> {
-    let known: Option<Vec<i64>> = extents.iter().copied().collect();
+/// The product of dims, if all are numbers.
+pub(super) fn known_total(dims: &[Dim]) -> Option<i64> {
+    let known: Option<Vec<i64>> = dims.iter().map(number_of).collect();
     total(known?).ok()
 }
 
@@ -762,25 +444,9 @@ pub(super) fn known_total(extents: &[Option<i64>]) -> Option<i64> {
 const MAX_ELEMENTS: i64 = 1 << 22;
 
 /// Checks that a count is small enough for a constant.
-pub(super) fn bounded(count: i64) -> Lowered<usize> {
+pub(super) fn bounded(count: i64) -> OrRefusal<usize> {
     match usize::try_from(count) {
         Ok(fits) if count <= MAX_ELEMENTS => Ok(fits),
         Ok(_) | Err(_) => refuse(format!("a constant of {count} elements is too large")),
     }
-}
-
-/// The extents of two broadcast operands.
-pub(super) fn broadcast(a: &Option<Extents>, b: &Option<Extents>) -> Option<Extents> {
-    let (a, b) = (a.as_ref()?, b.as_ref()?);
-    let rank = a.len().max(b.len());
-    let at = |shape: &Extents, axis: usize| match (axis + shape.len()).checked_sub(rank) {
-        Some(own) => shape[own],
-        None => Some(1),
-    };
-    let both = (0..rank).map(|axis| match (at(a, axis), at(b, axis)) {
-        (Some(1), other) | (other, Some(1)) => other,
-        (Some(extent), Some(_) | None) | (None, Some(extent)) => Some(extent),
-        (None, None) => None,
-    });
-    Some(both.collect())
 }

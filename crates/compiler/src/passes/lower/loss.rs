@@ -1,71 +1,47 @@
 //! Losses.
 
 use super::activation::log_softmax_of;
-use super::form::{Form, Lowered, Operand, refuse};
-use super::select::counted;
+use super::form::{Form, Lowered, Operand, along, refuse};
+use super::normalization::per_channel;
 use super::{LoweringRule, rule};
 
-pub(super) const RULES: &[LoweringRule] =
-    &[rule("NegativeLogLikelihoodLoss", likelihood), rule("SoftmaxCrossEntropyLoss", cross_entropy)];
+pub(super) const RULES: &[LoweringRule] = &[
+    rule("NegativeLogLikelihoodLoss", |f| f.real(0).and_then(loss)),
+    rule("SoftmaxCrossEntropyLoss", cross_entropy),
+];
 
-fn likelihood(f: &mut Form<'_>) -> Lowered {
-    let x = f.real(0)?;
-    loss(f, &x)
-}
-
-fn cross_entropy(f: &mut Form<'_>) -> Lowered {
-    let x = f.real(0)?;
-    let log = log_softmax_of(f, &x, &[1]);
-    let y = loss(f, &log)?;
-    f.result(1, &log);
+fn cross_entropy(f: Form<'_>) -> Lowered<'_> {
+    let log = log_softmax_of(f.real(0)?, &[1]);
+    let y = loss(log)?;
+    f.result(1, log);
     Ok(y)
 }
 
 /// The weighted entries of the target classes along axis 1; 0 for the ignored class.
-fn loss(f: &mut Form<'_>, x: &Operand) -> Lowered<Operand> {
+fn loss(x: Operand<'_>) -> Lowered<'_> {
+    let f = x.form;
     let target = f.input(1)?;
     let (rank, classes) = (x.rank()?, x.extent(1)?);
-    let zero = f.number(x, 0.0);
-    let numbered = f.unsqueeze(&target, &[1]);
-    let numbers = counted(f, &target, rank, 1, classes)?;
-    let named = f.equal(&numbered, &numbers);
-    let kept = f.select(&named, x, &zero);
-    let picked = f.reduce("ReduceSum", &kept, &[1], false);
-    let negative = f.neg(&picked);
-    let one = f.number(x, 1.0);
-    let mut weight = match f.optional_real(2)? {
-        None => None,
-        Some(weight) => {
-            let mut shape = vec![-1];
-            shape.extend(vec![1; rank - 2]);
-            let weight = f.reshape(&weight, &shape);
-            let kept = f.select(&named, &weight, &zero);
-            Some(f.reduce("ReduceSum", &kept, &[1], false))
-        }
-    };
+    let numbered = target.unsqueeze(&[1]);
+    let named = numbered.equal(f.counted(target.dtype(), &along(rank, 1, classes))?);
+    let picked = |values| named.select(values, 0.0).reduce("ReduceSum", &[1], false);
+    let negative = -picked(x);
+    let mut weight = f.optional_real(2)?.map(|weight| picked(per_channel(weight, rank)));
     if f.has("ignore_index") {
-        let ignored = f.int("ignore_index", 0);
-        let ignored = f.number(&target, ignored as f64);
-        let is_ignored = f.equal(&target, &ignored);
-        let weights = weight.unwrap_or_else(|| one.clone());
-        weight = Some(f.select(&is_ignored, &zero, &weights));
+        let is_ignored = target.equal(f.int("ignore_index", 0) as f64);
+        weight = Some(is_ignored.select(0.0, weight.unwrap_or_else(|| x.number(1.0))));
     }
-    let losses = match &weight {
-        Some(weight) => f.mul(&negative, weight),
-        None => negative,
-    };
+    let losses = weight.map_or(negative, |weight| negative * weight);
     let axes: Vec<usize> = (0..rank - 1).collect();
     match f.text("reduction", "mean").as_str() {
         "none" => Ok(losses),
-        "sum" => Ok(f.reduce("ReduceSum", &losses, &axes, false)),
-        "mean" => match weight {
-            None => Ok(f.reduce("ReduceMean", &losses, &axes, false)),
+        "sum" => Ok(losses.reduce("ReduceSum", &axes, false)),
+        "mean" => Ok(match weight {
+            None => losses.reduce("ReduceMean", &axes, false),
             Some(weight) => {
-                let sum = f.reduce("ReduceSum", &losses, &axes, false);
-                let weights = f.reduce("ReduceSum", &weight, &axes, false);
-                Ok(f.div(&sum, &weights))
+                losses.reduce("ReduceSum", &axes, false) / weight.reduce("ReduceSum", &axes, false)
             }
-        },
+        }),
         other => refuse(format!("`reduction` = `{other}` is not known")),
     }
 }

@@ -1,43 +1,30 @@
 //! Products of matrices and tensors.
 
-use super::form::{Form, Lowered, Operand, refuse, total};
+use std::collections::VecDeque;
+
+use typeloom_solver::value_type::Dim;
+
+use super::form::{Form, Lowered, Operand, OrRefusal, bounded, fixed, refuse, total};
 use super::{LoweringRule, rule};
 
 pub(super) const RULES: &[LoweringRule] = &[rule("Gemm", gemm), rule("Einsum", einsum)];
 
-fn gemm(f: &mut Form<'_>) -> Lowered {
+fn gemm<'f>(f: Form<'f>) -> Lowered<'f> {
     // Whether the third input is broadcast depends on its shape.
     f.pass_over(&["broadcast"]);
-    let (mut a, mut b) = (f.input(0)?, f.input(1)?);
-    if [&a, &b].iter().any(|side| side.shape().is_some_and(|shape| shape.len() != 2)) {
+    let (a, b) = (f.input(0)?, f.input(1)?);
+    if [a, b].iter().any(|side| side.shape().is_some_and(|shape| shape.len() != 2)) {
         return refuse("its inputs are not matrices");
     }
-    if f.int("transA", 0) != 0 {
-        a = f.transpose(&a, &[1, 0]);
-    }
-    if f.int("transB", 0) != 0 {
-        b = f.transpose(&b, &[1, 0]);
-    }
-    let mut y = f.matmul(&a, &b);
+    let side = |x: Operand<'f>, name: &str| if f.int(name, 0) != 0 { x.transpose(&[1, 0]) } else { x };
+    let scaled = |x: Operand<'f>, factor: f64| if factor == 1.0 { x } else { factor * x };
     let (alpha, beta) = (f.float("alpha", 1.0), f.float("beta", 1.0));
-    if alpha != 1.0 {
-        let alpha = f.number(&y, alpha);
-        y = f.mul(&alpha, &y);
-    }
-    if let Some(c) = f.optional(2)? {
-        let scaled = if beta == 1.0 {
-            c
-        } else {
-            let beta = f.number(&c, beta);
-            f.mul(&beta, &c)
-        };
-        y = f.add(&y, &scaled);
-    }
-    Ok(y)
+    let y = scaled(side(a, "transA").matmul(side(b, "transB")), alpha);
+    Ok(f.optional(2)?.map_or(y, |c| y + scaled(c, beta)))
 }
 
 /// The labels of one operand. Axes of an ellipsis are numbered from the last.
-fn labels(term: &str, rank: usize) -> Lowered<Vec<char>> {
+fn labels(term: &str, rank: usize) -> OrRefusal<Vec<char>> {
     let named = term.chars().filter(|c| c.is_alphabetic()).count();
     let mut labels = Vec::with_capacity(rank);
     let mut rest = term;
@@ -62,22 +49,18 @@ fn labels(term: &str, rank: usize) -> Lowered<Vec<char>> {
 }
 
 /// Takes the diagonal along repeated labels of an operand.
-fn diagonal(f: &mut Form<'_>, x: Operand, mut labels: Vec<char>) -> Lowered<(Operand, Vec<char>)> {
-    let mut x = x;
+fn diagonal(mut x: Operand<'_>, mut labels: Vec<char>) -> OrRefusal<Labelled<'_>> {
     while let Some((first, second)) = repeated(&labels) {
         let extent = x.extent(first)?;
-        super::form::bounded(extent * extent)?;
+        bounded(extent * extent)?;
         let mut dims = vec![1; labels.len()];
         (dims[first], dims[second]) = (extent, extent);
         let on: Vec<bool> =
             (0..extent).flat_map(|row| (0..extent).map(move |column| row == column)).collect();
-        let on = f.mask(&dims, &on);
-        let zero = f.number(&x, 0.0);
-        let only = f.select(&on, &x, &zero);
-        x = f.reduce("ReduceSum", &only, &[second], false);
+        x = x.form.mask(&dims, &on).select(x, 0.0).reduce("ReduceSum", &[second], false);
         labels.remove(second);
     }
-    Ok((x, labels))
+    Ok(Labelled { x, labels })
 }
 
 fn repeated(labels: &[char]) -> Option<(usize, usize)> {
@@ -86,13 +69,50 @@ fn repeated(labels: &[char]) -> Option<(usize, usize)> {
     Some((first, second))
 }
 
+/// An operand with the labels of its axes.
+struct Labelled<'f> {
+    x: Operand<'f>,
+    labels: Vec<char>,
+}
+
+impl<'f> Labelled<'f> {
+    fn position(&self, label: char) -> Option<usize> {
+        self.labels.iter().position(|own| *own == label)
+    }
+
+    /// The extent of the axis with a label, if there is one.
+    fn extent(&self, label: char) -> OrRefusal<Option<i64>> {
+        self.position(label).map(|at| self.x.extent(at)).transpose()
+    }
+
+    /// The product of the extents of some labels.
+    fn total(&self, labels: &[char]) -> OrRefusal<Dim> {
+        let extents = labels.iter().filter_map(|label| self.extent(*label).transpose());
+        Ok(fixed(total(extents.collect::<OrRefusal<Vec<i64>>>()?)?))
+    }
+
+    /// Moves the axes into the order of these labels.
+    fn moved(&self, labels: impl IntoIterator<Item = char>) -> Operand<'f> {
+        let perm: Vec<usize> = labels.into_iter().filter_map(|label| self.position(label)).collect();
+        self.x.transpose(&perm)
+    }
+
+    /// The batch axes, and two axes for two groups of labels.
+    fn matrices(&self, batch: &[char], rows: &[char], columns: &[char]) -> Lowered<'f> {
+        let moved = self.moved([batch, rows, columns].concat());
+        let mut shape = batch.iter().map(|label| self.total(&[*label])).collect::<OrRefusal<Vec<Dim>>>()?;
+        shape.extend([self.total(rows)?, self.total(columns)?]);
+        moved.reshape_to(&shape)
+    }
+}
+
 /// Contracts the operands one after the other. Labels that neither the result nor a later operand has are
 /// summed as early as possible.
-fn einsum(f: &mut Form<'_>) -> Lowered {
+fn einsum(f: Form<'_>) -> Lowered<'_> {
     let equation: String = f.text("equation", "").chars().filter(|c| !c.is_whitespace()).collect();
     let (terms, result) = match equation.split_once("->") {
-        Some((terms, result)) => (terms.to_owned(), Some(result.to_owned())),
-        None => (equation.clone(), None),
+        Some((terms, result)) => (terms, Some(result)),
+        None => (&equation[..], None),
     };
     let operands = f.all()?;
     let terms: Vec<&str> = terms.split(',').collect();
@@ -101,12 +121,10 @@ fn einsum(f: &mut Form<'_>) -> Lowered {
     }
     let mut all = Vec::new();
     for (term, operand) in terms.iter().zip(operands) {
-        let labels = labels(term, operand.rank()?)?;
-        all.push(diagonal(f, operand, labels)?);
+        all.push(diagonal(operand, labels(term, operand.rank()?)?)?);
     }
-    let used: Vec<char> = all.iter().flat_map(|(_, labels)| labels.clone()).collect();
-    let is_number = |label: &char| !label.is_alphabetic();
-    let mut numbers: Vec<char> = used.iter().copied().filter(is_number).collect();
+    let mut numbers: Vec<char> = all.iter().flat_map(|operand| operand.labels.clone()).collect();
+    numbers.retain(|label| !label.is_alphabetic());
     numbers.sort_unstable();
     numbers.dedup();
     numbers.reverse();
@@ -114,7 +132,7 @@ fn einsum(f: &mut Form<'_>) -> Lowered {
         Some(result) => {
             let rank = result.chars().filter(|c| c.is_alphabetic()).count()
                 + if result.contains("...") { numbers.len() } else { 0 };
-            labels(&result, rank)?
+            labels(result, rank)?
         }
         None => {
             // Labels that occur once, in alphabetical order, after those of an ellipsis.
@@ -122,87 +140,46 @@ fn einsum(f: &mut Form<'_>) -> Lowered {
             let mut once: Vec<char> = every.chars().filter(|c| c.is_alphabetic()).collect();
             once.sort_unstable();
             once.retain(|label| every.matches(*label).count() == 1);
-            numbers.iter().copied().chain(once).collect()
+            numbers.into_iter().chain(once).collect()
         }
     };
-    let mut rest = all.into_iter();
-    let Some((mut x, mut own)) = rest.next() else { return refuse("it has no inputs") };
-    let mut later: Vec<(Operand, Vec<char>)> = rest.collect();
-    while !later.is_empty() {
-        let (y, others) = later.remove(0);
-        let needed =
-            |label: &char| wanted.contains(label) || later.iter().any(|(_, labels)| labels.contains(label));
-        (x, own) = join(f, (&x, &own), (&y, &others), needed)?;
+    let mut later: VecDeque<Labelled<'_>> = all.into();
+    let Some(mut left) = later.pop_front() else { return refuse("it has no inputs") };
+    while let Some(right) = later.pop_front() {
+        let is_needed =
+            |label: &char| wanted.contains(label) || later.iter().any(|it| it.labels.contains(label));
+        left = join(&left, &right, is_needed)?;
     }
-    let gone: Vec<usize> = (0..own.len()).filter(|at| !wanted.contains(&own[*at])).collect();
-    x = f.reduce("ReduceSum", &x, &gone, false);
-    own.retain(|label| wanted.contains(label));
-    let perm: Vec<usize> = wanted.iter().filter_map(|label| own.iter().position(|it| it == label)).collect();
-    if perm.len() != wanted.len() {
+    let gone: Vec<usize> = (0..left.labels.len()).filter(|at| !wanted.contains(&left.labels[*at])).collect();
+    left.x = left.x.reduce("ReduceSum", &gone, false);
+    left.labels.retain(|label| wanted.contains(label));
+    if !wanted.iter().all(|label| left.labels.contains(label)) {
         return refuse("its result has a label that no input has");
     }
-    Ok(f.transpose(&x, &perm))
+    Ok(left.moved(wanted))
 }
 
 /// Contracts two operands by a batch of matrix products.
-fn join(
-    f: &mut Form<'_>,
-    (x, left): (&Operand, &[char]),
-    (y, right): (&Operand, &[char]),
-    needed: impl Fn(&char) -> bool,
-) -> Lowered<(Operand, Vec<char>)> {
-    let both: Vec<char> = left.iter().copied().filter(|label| right.contains(label)).collect();
-    let contracted: Vec<char> = both.iter().copied().filter(|label| !needed(label)).collect();
-    let batch: Vec<char> = both.iter().copied().filter(|label| needed(label)).collect();
-    let only = |labels: &[char], others: &[char]| -> Vec<char> {
-        labels.iter().copied().filter(|label| !others.contains(label)).collect()
-    };
-    let (rows, columns) = (only(left, right), only(right, left));
-    let arranged =
-        |f: &mut Form<'_>, x: &Operand, labels: &[char], groups: [&[char]; 3]| -> Lowered<Operand> {
-            let order = groups.concat();
-            let perm: Vec<usize> =
-                order.iter().filter_map(|label| labels.iter().position(|it| it == label)).collect();
-            let extent_of = |label: &char| {
-                let at = labels.iter().position(|it| it == label).unwrap_or_default();
-                x.extent(at)
-            };
-            let moved = f.transpose(x, &perm);
-            let mut shape: Vec<Option<i64>> = Vec::new();
-            for label in groups[0] {
-                shape.push(Some(extent_of(label)?));
-            }
-            for group in &groups[1..] {
-                let extents = group.iter().map(extent_of).collect::<Lowered<Vec<i64>>>()?;
-                shape.push(Some(total(extents)?));
-            }
-            f.reshape_to(&moved, &shape)
-        };
-    let extents = |labels: &[char]| -> Lowered<Vec<i64>> {
-        let of = |label: &char| match left.iter().position(|it| it == label) {
-            Some(at) => {
-                let own = x.extent(at)?;
-                // An extent of 1 in an ellipsis is broadcast.
-                match right.iter().position(|it| it == label) {
-                    Some(other) => Ok(own.max(y.extent(other)?)),
-                    None => Ok(own),
-                }
-            }
-            None => match right.iter().position(|it| it == label) {
-                Some(at) => y.extent(at),
-                None => refuse("a label of no operand"),
-            },
-        };
-        labels.iter().map(of).collect()
-    };
-    let (sums, left_sums) = (extents(&contracted)?, arranged(f, x, left, [&batch, &rows, &contracted])?);
-    let right_sums = arranged(f, y, right, [&batch, &contracted, &columns])?;
+fn join<'f>(
+    left: &Labelled<'f>,
+    right: &Labelled<'f>,
+    is_needed: impl Fn(&char) -> bool,
+) -> OrRefusal<Labelled<'f>> {
+    let (both, rows): (Vec<char>, Vec<char>) =
+        left.labels.iter().copied().partition(|label| right.labels.contains(label));
+    let (batch, contracted): (Vec<char>, Vec<char>) = both.into_iter().partition(is_needed);
+    let columns: Vec<char> =
+        right.labels.iter().copied().filter(|label| !left.labels.contains(label)).collect();
+    // An extent of 1 in an ellipsis is broadcast.
+    let extent = |label: &char| Ok(left.extent(*label)?.max(right.extent(*label)?).unwrap_or(1));
+    let sums = contracted.iter().map(extent).collect::<OrRefusal<Vec<i64>>>()?;
+    let left_sums = left.matrices(&batch, &rows, &contracted)?;
+    let right_sums = right.matrices(&batch, &contracted, &columns)?;
     if sums.contains(&0) {
         return refuse("a tensor without elements");
     }
-    let product = f.matmul(&left_sums, &right_sums);
-    let order = [&batch[..], &rows[..], &columns[..]].concat();
-    let shape: Vec<Option<i64>> = extents(&order)?.into_iter().map(Some).collect();
-    let joined = f.reshape_to(&product, &shape)?;
-    Ok((joined, order))
+    let labels = [batch, rows, columns].concat();
+    let shape = labels.iter().map(|label| extent(label).map(fixed)).collect::<OrRefusal<Vec<Dim>>>()?;
+    let x = left_sums.matmul(right_sums).reshape_to(&shape)?;
+    Ok(Labelled { x, labels })
 }

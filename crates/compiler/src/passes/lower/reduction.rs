@@ -2,49 +2,45 @@
 
 use typeloom_types::dtype::Dtype;
 
-use super::form::{Form, Lowered, Operand, bounded, refuse};
+use super::form::{Form, Lowered, Operand, OrRefusal, along, refuse};
 use super::{LoweringRule, rule};
 
 pub(super) const RULES: &[LoweringRule] = &[
-    rule("ReduceL1", |f| reduce(f, size, "ReduceSum", |_, y| y)),
-    rule("ReduceL2", |f| reduce(f, square, "ReduceSum", |f, y| f.sqrt(&y))),
-    rule("ReduceSumSquare", |f| reduce(f, square, "ReduceSum", |_, y| y)),
-    rule("ReduceLogSum", |f| reduce(f, |_, x| x.clone(), "ReduceSum", |f, y| f.log(&y))),
+    rule("ReduceL1", |f| f.widened(0).and_then(|x| sum(x, x.abs()))),
+    rule("ReduceL2", |f| f.widened(0).and_then(|x| Ok(sum(x, x * x)?.sqrt()))),
+    rule("ReduceSumSquare", |f| f.widened(0).and_then(|x| sum(x, x * x))),
+    rule("ReduceLogSum", |f| f.widened(0).and_then(|x| Ok(sum(x, x)?.log()))),
     rule("ReduceLogSumExp", log_sum_exp),
     rule("ReduceProd", product),
-    rule("ArgMax", |f| arg(f, true)),
-    rule("ArgMin", |f| arg(f, false)),
+    rule("ArgMax", |f| arg(f, "ReduceMax", Operand::less)),
+    rule("ArgMin", |f| arg(f, "ReduceMin", Operand::greater)),
     rule("CumSum", cum_sum),
 ];
 
 /// Maximum number of nodes of an unrolled loop over an axis.
 const MAX_UNROLLED: i64 = 256;
 
-fn size(f: &mut Form<'_>, x: &Operand) -> Operand {
-    f.abs(x)
-}
-
-fn square(f: &mut Form<'_>, x: &Operand) -> Operand {
-    f.mul(x, x)
-}
-
 /// The axes of a reduction.
-enum Over {
+enum Over<'f> {
     Axes(Vec<usize>),
-    /// Axes that are known at run time only.
-    Found(Operand),
+    /// Axes that are known at run time only; an empty list means all axes, as for `ReduceSum`.
+    Found(Operand<'f>),
 }
 
 /// Reads the axes from the attribute or input, or takes all axes. For an empty list the node's attribute
 /// decides.
-fn over(f: &Form<'_>, x: &Operand) -> Lowered<Over> {
+fn over(x: Operand<'_>) -> OrRefusal<Over<'_>> {
+    let f = x.form;
     let nothing_if_empty = f.int("noop_with_empty_axes", 0) != 0;
     let given = match f.ints("axes") {
         Some(axes) => Some(axes),
         None => match (f.optional(1)?, f.constant_ints(1)) {
             (None, _) => None,
             (Some(_), Ok(Some(axes))) => Some(axes),
-            (Some(axes), Ok(None) | Err(_)) => return Ok(Over::Found(axes)),
+            (Some(axes), Ok(None) | Err(_)) if !nothing_if_empty && f.version >= 13 => {
+                return Ok(Over::Found(axes));
+            }
+            (Some(_), Ok(None) | Err(_)) => return refuse("its axes are found when it runs"),
         },
     };
     let rank = x.rank()?;
@@ -55,139 +51,97 @@ fn over(f: &Form<'_>, x: &Operand) -> Lowered<Over> {
     }
 }
 
-fn reduce(
-    f: &mut Form<'_>,
-    before: impl Fn(&mut Form<'_>, &Operand) -> Operand,
-    op: &str,
-    after: impl Fn(&mut Form<'_>, Operand) -> Operand,
-) -> Lowered {
-    let x = f.input(0)?;
-    let floats = matches!(x.dtype(), Dtype::F16 | Dtype::BF16);
-    let x = if floats { f.real(0)? } else { x };
-    let keep = f.int("keepdims", 1) != 0;
-    let over = over(f, &x)?;
-    let terms = before(f, &x);
-    let sum = match &over {
-        Over::Axes(axes) => f.reduce(op, &terms, axes, keep),
-        // An empty list at run time means all axes, as for the sum.
-        Over::Found(axes) if f.int("noop_with_empty_axes", 0) == 0 && f.version >= 13 => {
-            f.sum_over(&terms, axes, keep)
-        }
-        Over::Found(_) => return refuse("its axes are found when it runs"),
-    };
-    Ok(after(f, sum))
+fn keeps(f: Form<'_>) -> bool {
+    f.int("keepdims", 1) != 0
+}
+
+/// The sum of terms over the axes of the node, whose input is `x`.
+fn sum<'f>(x: Operand<'f>, terms: Operand<'f>) -> Lowered<'f> {
+    Ok(match over(x)? {
+        Over::Axes(axes) => terms.reduce("ReduceSum", &axes, keeps(x.form)),
+        Over::Found(axes) => terms.sum_over(axes, keeps(x.form)),
+    })
 }
 
 /// The maximum is subtracted first, so that no power overflows.
-fn log_sum_exp(f: &mut Form<'_>) -> Lowered {
+fn log_sum_exp(f: Form<'_>) -> Lowered<'_> {
     let x = f.real(0)?;
-    let keep = f.int("keepdims", 1) != 0;
-    let axes = match over(f, &x)? {
+    let keep = keeps(f);
+    let axes = match over(x)? {
         Over::Axes(axes) => axes,
-        Over::Found(axes) if f.int("noop_with_empty_axes", 0) == 0 && f.version >= 13 => {
-            let power = f.exp(&x);
-            let sum = f.sum_over(&power, &axes, keep);
-            return Ok(f.log(&sum));
-        }
-        Over::Found(_) => return refuse("its axes are found when it runs"),
+        Over::Found(axes) => return Ok(x.exp().sum_over(axes, keep).log()),
     };
-    let most = f.reduce("ReduceMax", &x, &axes, true);
-    let bounds = (f.number(&x, f64::INFINITY), f.number(&x, 0.0));
-    let size = f.abs(&most);
-    let finite = f.less(&size, &bounds.0);
-    let most = f.select(&finite, &most, &bounds.1);
-    let from = f.sub(&x, &most);
-    let power = f.exp(&from);
-    let sum = f.reduce("ReduceSum", &power, &axes, true);
-    let log = f.log(&sum);
-    let whole = f.add(&log, &most);
+    let most = x.reduce("ReduceMax", &axes, true);
+    let most = most.abs().less(f64::INFINITY).select(most, 0.0);
+    let whole = (x - most).exp().reduce("ReduceSum", &axes, true).log() + most;
     // The sum of one element removes the axes.
-    Ok(if keep { whole } else { f.reduce("ReduceSum", &whole, &axes, false) })
+    Ok(if keep { whole } else { whole.reduce("ReduceSum", &axes, false) })
 }
 
-fn product(f: &mut Form<'_>) -> Lowered {
+/// Refuses extents of more elements than a form computes one after the other.
+fn unrolled(extent: i64, loop_name: &str) -> OrRefusal<i64> {
+    match (1..=MAX_UNROLLED).contains(&extent) {
+        true => Ok(extent),
+        false => refuse(format!("a {loop_name} is not written out")),
+    }
+}
+
+fn product(f: Form<'_>) -> Lowered<'_> {
     let x = f.input(0)?;
-    let Over::Axes(axes) = over(f, &x)? else { return refuse("its axes are found when it runs") };
-    let keep = f.int("keepdims", 1) != 0;
-    let mut y = x.clone();
+    let Over::Axes(axes) = over(x)? else { return refuse("its axes are found when it runs") };
+    let mut y = x;
     for axis in &axes {
         let extent = x.extent(*axis)?;
-        if !(1..=MAX_UNROLLED).contains(&extent) {
-            return refuse(format!("a product of {extent} factors is not written out"));
-        }
-        let mut result = f.slice(&y, *axis, 0, 1);
-        for at in 1..extent {
-            let next = f.slice(&y, *axis, at, at + 1);
-            result = f.mul(&result, &next);
-        }
-        y = result;
+        let extent = unrolled(extent, &format!("product of {extent} factors"))?;
+        y = (1..extent).fold(y.slice(*axis, 0, 1), |result, at| result * y.slice(*axis, at, at + 1));
     }
-    if !keep && !axes.is_empty() {
-        y = f.reduce("ReduceSum", &y, &axes, false);
-    }
-    Ok(y)
+    Ok(if keeps(f) { y } else { y.reduce("ReduceSum", &axes, false) })
 }
 
-/// The first or last position of the maximum.
-fn arg(f: &mut Form<'_>, greatest: bool) -> Lowered {
+/// The first or last position of the best element.
+fn arg<'f>(f: Form<'f>, best: &str, is_worse: fn(Operand<'f>, Operand<'f>) -> Operand<'f>) -> Lowered<'f> {
     let x = f.input(0)?;
     let axis = f.axis(f.int("axis", 0), x.rank()?)?;
     let extent = x.extent(axis)?;
-    let (keep, last) = (f.int("keepdims", 1) != 0, f.int("select_last_index", 0) != 0);
     let carrier = f.truth_dtype();
-    let mut dims = vec![1; x.rank()?];
-    dims[axis] = extent;
-    let numbers: Vec<f64> = (0..bounded(extent)?).map(|at| at as f64).collect();
     if extent > 1 << 11 && matches!(carrier, Dtype::F16) || extent > 1 << 8 && matches!(carrier, Dtype::BF16)
     {
         return refuse(format!("{} does not count to {extent}", carrier.type_node().id));
     }
-    let numbers = f.tensor(carrier, &dims, &numbers);
-    let best = f.reduce(if greatest { "ReduceMax" } else { "ReduceMin" }, &x, &[axis], true);
-    let worse = if greatest { f.less(&x, &best) } else { f.greater(&x, &best) };
-    let outside = f.literal(carrier, if last { -1.0 } else { extent as f64 });
-    let candidates = f.select(&worse, &outside, &numbers);
-    let found = f.reduce(if last { "ReduceMax" } else { "ReduceMin" }, &candidates, &[axis], keep);
-    Ok(f.cast(&found, Dtype::I64))
+    let numbers = f.counted(carrier, &along(x.rank()?, axis, extent))?;
+    let worse = is_worse(x, x.reduce(best, &[axis], true));
+    let (outside, pick) =
+        if f.int("select_last_index", 0) != 0 { (-1.0, "ReduceMax") } else { (extent as f64, "ReduceMin") };
+    let candidates = worse.select(outside, numbers);
+    Ok(candidates.reduce(pick, &[axis], keeps(f)).cast(Dtype::I64))
 }
 
-fn cum_sum(f: &mut Form<'_>) -> Lowered {
+fn cum_sum(f: Form<'_>) -> Lowered<'_> {
     let x = f.input(0)?;
     let rank = x.rank()?;
-    let axis = match f.constant_ints(1) {
-        Ok(Some(axis)) if axis.len() == 1 => f.axis(axis[0], rank)?,
-        Ok(_) | Err(_) if rank == 1 => 0,
-        Ok(_) | Err(_) => return refuse("its axis is found when it runs"),
+    let axis = match f.constant_int(1) {
+        Some(axis) => f.axis(axis, rank)?,
+        None if rank == 1 => 0,
+        None => return refuse("its axis is found when it runs"),
     };
     let extent = x.extent(axis)?;
-    if !(1..=MAX_UNROLLED).contains(&extent) {
-        return refuse(format!("a sum of {extent} terms is not written out"));
-    }
+    let extent = unrolled(extent, &format!("sum of {extent} terms"))?;
     let (exclusive, reverse) = (f.int("exclusive", 0) != 0, f.int("reverse", 0) != 0);
-    let mut order: Vec<i64> = (0..extent).collect();
-    if reverse {
-        order.reverse();
-    }
-    let mut parts: Vec<Operand> = Vec::new();
-    let mut so_far: Option<Operand> = None;
-    for at in order {
-        let term = f.slice(&x, axis, at, at + 1);
-        let sum = match &so_far {
-            Some(sum) => f.add(sum, &term),
-            None => term.clone(),
-        };
+    let mut parts: Vec<Operand<'_>> = Vec::new();
+    let mut so_far: Option<Operand<'_>> = None;
+    for at in 0..extent {
+        let at = if reverse { extent - 1 - at } else { at };
+        let term = x.slice(axis, at, at + 1);
+        let sum = so_far.map_or(term, |sum| sum + term);
         parts.push(match (exclusive, so_far) {
-            (false, _) => sum.clone(),
+            (false, _) => sum,
             (true, Some(before)) => before,
-            (true, None) => {
-                let (zero, never) = (f.number(&x, 0.0), f.mask(&[], &[false]));
-                f.select(&never, &term, &zero)
-            }
+            (true, None) => f.mask(&[], &[false]).select(term, 0.0),
         });
         so_far = Some(sum);
     }
     if reverse {
         parts.reverse();
     }
-    Ok(f.concat(&parts, axis))
+    Ok(parts[0].concat(&parts[1..], axis))
 }

@@ -6,9 +6,9 @@
 use typeloom_onnx::messages::AttributeProto;
 
 use super::super::constants;
-use super::{Form, clamped};
+use super::{Rewriting, clamped};
 
-impl Form<'_> {
+impl Rewriting<'_> {
     pub(super) fn attribute(&self, name: &str) -> Option<&AttributeProto> {
         let at = self.node.attribute.iter().position(|attribute| attribute.name() == name)?;
         self.read.set(self.read.get() | 1_u64.checked_shl(at as u32).unwrap_or(0));
