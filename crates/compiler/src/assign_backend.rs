@@ -62,8 +62,7 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
     let types = solve(model, bindings, Mode::Permissive)?.types;
     let version = ir::imported(model, "").unwrap_or(1);
     let graph = model.graph.get_or_insert_default();
-    let mut number = 0;
-    nested::each_graph_mut(graph, |graph, _| {
+    nested::each_numbered_graph_mut(graph, |graph, number| {
         let visible = VisibleTypes { types: &types, graph: number };
         for node in graph.node.iter_mut().filter(|node| !is_elsewhere(node)) {
             let Lookup::Found(operator) = Standard.lookup("", node.op_type(), version) else { continue };
@@ -81,7 +80,6 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
                 assign(node);
             }
         }
-        number += 1;
     });
     Ok(())
 }

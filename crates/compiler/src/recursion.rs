@@ -4,11 +4,8 @@
 //! an explicit stack, starting at the model's graph. It is linear in the size of the model and ignores
 //! functions that the graph does not reach.
 
-use std::collections::HashMap;
-
+use typeloom_onnx::inline;
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto};
-
-use typeloom_onnx::inline::{Key, key};
 use typeloom_onnx::nested;
 
 /// The state of a function in the search: `Open` on the current path, `Done` if it reaches no cycle.
@@ -24,14 +21,11 @@ pub(crate) fn cycle(model: &ModelProto) -> Option<Vec<String>> {
     if model.functions.is_empty() {
         return None;
     }
-    let mut functions: HashMap<Key, usize> = HashMap::new();
-    for (at, it) in model.functions.iter().enumerate() {
-        functions.entry(key(it.domain(), it.name(), it.overload())).or_insert(at);
-    }
+    let functions = inline::positions(&model.functions);
     let calls = |nodes: &[NodeProto]| -> Vec<usize> {
         let mut found = Vec::new();
         let mut of_node = |node: &NodeProto| {
-            found.extend(functions.get(&key(node.domain(), node.op_type(), node.overload())).copied());
+            found.extend(functions.get(&inline::callee(node)).copied());
         };
         for node in nodes {
             of_node(node);

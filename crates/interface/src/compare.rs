@@ -30,77 +30,63 @@ pub enum PortIdentity {
     Name,
 }
 
-/// Change between two interfaces.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum InterfaceChange {
-    /// Only the new program has the input.
-    InputAdded,
-    /// Only the old program has the input.
-    InputRemoved,
-    /// The input becomes optional.
-    DefaultAdded,
-    /// The input becomes required.
-    DefaultRemoved,
-    /// The order of the inputs changes.
-    InputOrder,
-    /// Only the new program has the output.
-    OutputAdded,
-    /// Only the old program has the output.
-    OutputRemoved,
-    /// The positions of the outputs change.
-    OutputOrder,
-    /// The kind of a type changes.
-    Kind,
-    /// The element type changes.
-    Element,
-    /// The number of axes changes.
-    Rank,
-    /// An extent changes, or a relation between extents.
-    Extent,
-    /// Only the new program requires the condition.
-    ConditionAdded,
-    /// Only the old program requires the condition.
-    ConditionRemoved,
-}
-
-impl InterfaceChange {
-    /// The stable identifier in JSON, such as `input-added`.
-    #[must_use]
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::InputAdded => "input-added",
-            Self::InputRemoved => "input-removed",
-            Self::DefaultAdded => "default-added",
-            Self::DefaultRemoved => "default-removed",
-            Self::InputOrder => "input-order",
-            Self::OutputAdded => "output-added",
-            Self::OutputRemoved => "output-removed",
-            Self::OutputOrder => "output-order",
-            Self::Kind => "type-changed",
-            Self::Element => "element-type-changed",
-            Self::Rank => "rank-changed",
-            Self::Extent => "extent-changed",
-            Self::ConditionAdded => "condition-added",
-            Self::ConditionRemoved => "condition-removed",
+/// Defines the changes with their identifiers and the changes in the opposite direction.
+macro_rules! changes {
+    ($($(#[$doc:meta])* $change:ident $code:literal reversed $reversed:ident;)*) => {
+        /// Change between two interfaces.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum InterfaceChange {
+            $($(#[$doc])* $change,)*
         }
-    }
 
-    /// The same change with the two sides exchanged.
-    fn reversed(self) -> Self {
-        match self {
-            Self::InputAdded => Self::InputRemoved,
-            Self::InputRemoved => Self::InputAdded,
-            Self::DefaultAdded => Self::DefaultRemoved,
-            Self::DefaultRemoved => Self::DefaultAdded,
-            Self::OutputAdded => Self::OutputRemoved,
-            Self::OutputRemoved => Self::OutputAdded,
-            Self::ConditionAdded => Self::ConditionRemoved,
-            Self::ConditionRemoved => Self::ConditionAdded,
-            Self::InputOrder | Self::OutputOrder | Self::Kind | Self::Element | Self::Rank | Self::Extent => {
-                self
+        impl InterfaceChange {
+            /// The stable identifier in JSON, such as `input-added`.
+            #[must_use]
+            pub fn code(self) -> &'static str {
+                match self {
+                    $(Self::$change => $code,)*
+                }
+            }
+
+            /// The same change with the two sides exchanged.
+            fn reversed(self) -> Self {
+                match self {
+                    $(Self::$change => Self::$reversed,)*
+                }
             }
         }
-    }
+    };
+}
+
+changes! {
+    /// Only the new program has the input.
+    InputAdded "input-added" reversed InputRemoved;
+    /// Only the old program has the input.
+    InputRemoved "input-removed" reversed InputAdded;
+    /// The input becomes optional.
+    DefaultAdded "default-added" reversed DefaultRemoved;
+    /// The input becomes required.
+    DefaultRemoved "default-removed" reversed DefaultAdded;
+    /// The order of the inputs changes.
+    InputOrder "input-order" reversed InputOrder;
+    /// Only the new program has the output.
+    OutputAdded "output-added" reversed OutputRemoved;
+    /// Only the old program has the output.
+    OutputRemoved "output-removed" reversed OutputAdded;
+    /// The positions of the outputs change.
+    OutputOrder "output-order" reversed OutputOrder;
+    /// The kind of a type changes.
+    Kind "type-changed" reversed Kind;
+    /// The element type changes.
+    Element "element-type-changed" reversed Element;
+    /// The number of axes changes.
+    Rank "rank-changed" reversed Rank;
+    /// An extent changes, or a relation between extents.
+    Extent "extent-changed" reversed Extent;
+    /// Only the new program requires the condition.
+    ConditionAdded "condition-added" reversed ConditionRemoved;
+    /// Only the old program requires the condition.
+    ConditionRemoved "condition-removed" reversed ConditionAdded;
 }
 
 impl fmt::Display for InterfaceChange {

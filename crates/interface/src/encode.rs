@@ -23,36 +23,16 @@ pub(crate) const DEFAULT: &str = "default";
 /// The constructor around a sparse tensor.
 pub(crate) const SPARSE: &str = "sparse";
 
+macro_rules! elements {
+    ($($elem:ident $tag:ident),* $(,)?) => { [$((Elem::$elem, Tag::$tag)),*] };
+}
+
 /// The element types with a primitive type in pools.
-pub(crate) const ELEMENTS: [(Elem, Tag); 28] = [
-    (Elem::FLOAT, Tag::F32),
-    (Elem::UINT8, Tag::U8),
-    (Elem::INT8, Tag::I8),
-    (Elem::UINT16, Tag::U16),
-    (Elem::INT16, Tag::I16),
-    (Elem::INT32, Tag::I32),
-    (Elem::INT64, Tag::I64),
-    (Elem::STRING, Tag::Str),
-    (Elem::BOOL, Tag::Bool),
-    (Elem::FLOAT16, Tag::F16),
-    (Elem::DOUBLE, Tag::F64),
-    (Elem::UINT32, Tag::U32),
-    (Elem::UINT64, Tag::U64),
-    (Elem::COMPLEX64, Tag::Complex64),
-    (Elem::COMPLEX128, Tag::Complex128),
-    (Elem::BFLOAT16, Tag::Bf16),
-    (Elem::FLOAT8E4M3FN, Tag::F8E4M3Fn),
-    (Elem::FLOAT8E4M3FNUZ, Tag::F8E4M3FnUz),
-    (Elem::FLOAT8E5M2, Tag::F8E5M2),
-    (Elem::FLOAT8E5M2FNUZ, Tag::F8E5M2FnUz),
-    (Elem::UINT4, Tag::U4),
-    (Elem::INT4, Tag::I4),
-    (Elem::FLOAT4E2M1, Tag::F4E2M1),
-    (Elem::FLOAT8E8M0, Tag::F8E8M0),
-    (Elem::UINT2, Tag::U2),
-    (Elem::INT2, Tag::I2),
-    (Elem::FLOAT6E2M3, Tag::F6E2M3),
-    (Elem::FLOAT6E3M2, Tag::F6E3M2),
+pub(crate) const ELEMENTS: [(Elem, Tag); 28] = elements![
+    FLOAT F32, UINT8 U8, INT8 I8, UINT16 U16, INT16 I16, INT32 I32, INT64 I64, STRING Str, BOOL Bool,
+    FLOAT16 F16, DOUBLE F64, UINT32 U32, UINT64 U64, COMPLEX64 Complex64, COMPLEX128 Complex128, BFLOAT16 Bf16,
+    FLOAT8E4M3FN F8E4M3Fn, FLOAT8E4M3FNUZ F8E4M3FnUz, FLOAT8E5M2 F8E5M2, FLOAT8E5M2FNUZ F8E5M2FnUz, UINT4 U4,
+    INT4 I4, FLOAT4E2M1 F4E2M1, FLOAT8E8M0 F8E8M0, UINT2 U2, INT2 I2, FLOAT6E2M3 F6E2M3, FLOAT6E3M2 F6E3M2,
 ];
 
 /// Error of [`Interface::to_pool`].

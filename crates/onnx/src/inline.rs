@@ -14,6 +14,40 @@ pub fn key(domain: &str, name: &str, overload: &str) -> Key {
     (domain.to_owned(), name.to_owned(), overload.to_owned())
 }
 
+/// The key of the function that a node calls, if there is one.
+pub fn callee(node: &NodeProto) -> Key {
+    key(node.domain(), node.op_type(), node.overload())
+}
+
+/// The positions of functions; the first of equal keys counts.
+pub fn positions(functions: &[FunctionProto]) -> HashMap<Key, usize> {
+    let mut positions = HashMap::new();
+    for (at, it) in functions.iter().enumerate() {
+        positions.entry(key(it.domain(), it.name(), it.overload())).or_insert(at);
+    }
+    positions
+}
+
+/// Replaces nodes, in order, by others that may be replaced again. Terminates if `replacement` does not replace nodes of
+/// functions that call themselves.
+///
+/// # Errors
+/// Those of `replacement`, which returns `None` for a node that stays.
+pub fn expand<N, E>(
+    nodes: impl DoubleEndedIterator<Item = N>,
+    mut replacement: impl FnMut(&N) -> Result<Option<Vec<N>>, E>,
+) -> Result<Vec<N>, E> {
+    let mut open: Vec<N> = nodes.rev().collect();
+    let mut expanded = Vec::with_capacity(open.len());
+    while let Some(node) = open.pop() {
+        match replacement(&node)? {
+            Some(others) => open.extend(others.into_iter().rev()),
+            None => expanded.push(node),
+        }
+    }
+    Ok(expanded)
+}
+
 /// A call of a function: substitutions for its names and attributes.
 pub struct Call {
     /// Names of formal parameters, with the actual names.

@@ -42,6 +42,32 @@ pub fn each_graph_mut(graph: &mut GraphProto, mut visit: impl FnMut(&mut GraphPr
     }
 }
 
+/// As [`each_graph_mut`], with the number of each graph in the order of visits instead of its depth.
+pub fn each_numbered_graph_mut(graph: &mut GraphProto, mut visit: impl FnMut(&mut GraphProto, usize)) {
+    let mut number = 0;
+    each_graph_mut(graph, |graph, _| {
+        visit(graph, number);
+        number += 1;
+    });
+}
+
+/// As [`each_graph_mut`], up to the first error.
+///
+/// # Errors
+/// The first error of `visit`.
+pub fn try_each_graph_mut<E>(
+    graph: &mut GraphProto,
+    mut visit: impl FnMut(&mut GraphProto, usize) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut result = Ok(());
+    each_graph_mut(graph, |graph, depth| {
+        if result.is_ok() {
+            result = visit(graph, depth);
+        }
+    });
+    result
+}
+
 /// Visits every node of a graph and of the graphs nested in it.
 pub fn each_node<'g>(graph: &'g GraphProto, mut visit: impl FnMut(&'g NodeProto)) {
     each_graph(graph, |graph, _| graph.node.iter().for_each(&mut visit));

@@ -4,7 +4,7 @@
 //! branches and loops. A function that imports other versions of operators than the program is kept: its
 //! nodes would change their meaning.
 //!
-//! Algorithm: a stack of open calls, each with a map of names; the nodes of a call are copied with the names
+//! Algorithm: a stack of nodes, see [`inline::expand`]; the nodes of a call are copied with the names
 //! substituted. The cost is linear in the result, which is bounded by [`MAX_NODES`], [`MAX_GROWTH`] and
 //! [`MAX_COPIED`], and by [`MAX_NESTING`] where functions call each other in branches. Functions that call
 //! themselves are an error.
@@ -53,25 +53,14 @@ pub(crate) fn run(parsed: Parsed) -> Result<Expanded, BuildError> {
         let limit = MAX_NODES.max(written.saturating_mul(MAX_GROWTH));
         let heads = heads(graph);
         let mut expansion = Expansion { functions: &inlined, heads, nodes, limit, copied: 0, calls: 0 };
-        let mut result = Ok(());
-        nested::each_graph_mut(graph, |graph, depth| {
-            if result.is_ok() && depth > MAX_NESTING {
-                result = Err(BuildError::NestingTooDeep { limit: MAX_NESTING });
-            }
-            if result.is_ok() {
-                result = expansion.graph(graph);
-            }
-        });
-        result?;
+        nested::try_each_graph_mut(graph, |graph, depth| match depth > MAX_NESTING {
+            true => Err(BuildError::NestingTooDeep { limit: MAX_NESTING }),
+            false => expansion.graph(graph),
+        })?;
     }
     unit.model.functions = kept;
-    let mut result = Ok(());
-    nested::each_graph_mut(unit.graph_mut(), |graph, _| {
-        if result.is_ok() {
-            result = unbundle(graph);
-        }
-    });
-    result.map(|()| Expanded { unit })
+    nested::try_each_graph_mut(unit.graph_mut(), |graph, _| unbundle(graph))?;
+    Ok(Expanded { unit })
 }
 
 /// Returns the error of functions that call themselves: the solver's diagnostics, which show the nodes, if it
@@ -126,27 +115,15 @@ struct Expansion<'f> {
     calls: usize,
 }
 
-/// A call that is being expanded.
-struct Open<'f> {
-    function: &'f FunctionProto,
-    at: usize,
-    call: Call,
-}
-
 impl<'f> Expansion<'f> {
     fn graph(&mut self, graph: &mut GraphProto) -> Result<(), BuildError> {
-        let calls = graph.node.iter().any(|node| self.function(node).is_some());
-        if !calls {
-            return Ok(());
+        if graph.node.iter().any(|node| self.function(node).is_some()) {
+            let nodes = std::mem::take(&mut graph.node).into_iter();
+            graph.node = inline::expand(nodes, |node| match self.function(node) {
+                Some(function) => self.call(node, function, &mut graph.value_info).map(Some),
+                None => Ok(None),
+            })?;
         }
-        let mut expanded = Vec::with_capacity(graph.node.len());
-        for node in std::mem::take(&mut graph.node) {
-            match self.function(&node) {
-                None => expanded.push(node),
-                Some(function) => self.call(node, function, &mut expanded, &mut graph.value_info)?,
-            }
-        }
-        graph.node = expanded;
         Ok(())
     }
 
@@ -165,46 +142,17 @@ impl<'f> Expansion<'f> {
         if of_standard && self.functions.is_empty() {
             return None;
         }
-        self.functions.get(&inline::key(node.domain(), node.op_type(), node.overload()))
+        self.functions.get(&inline::callee(node))
     }
 
-    /// Replaces a call by the nodes of its function, recursively.
+    /// Returns the nodes that replace a call: formal names are mapped to actual ones, and all other names to
+    /// names with a new prefix.
     fn call(
         &mut self,
-        node: NodeProto,
-        function: &'f FunctionProto,
-        expanded: &mut Vec<NodeProto>,
+        node: &NodeProto,
+        function: &FunctionProto,
         infos: &mut Vec<ValueInfoProto>,
-    ) -> Result<(), BuildError> {
-        let mut open = vec![self.open(node, function, expanded, infos)?];
-        while let Some(call) = open.last_mut() {
-            let Some(inner) = call.function.node.get(call.at) else {
-                open.pop();
-                continue;
-            };
-            call.at += 1;
-            let (nodes, bytes) = call.call.size(inner);
-            self.count(nodes, bytes)?;
-            let inner = call.call.instance(inner);
-            match self.function(&inner) {
-                None => expanded.push(inner),
-                Some(function) => {
-                    let call = self.open(inner, function, expanded, infos)?;
-                    open.push(call);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Begins a call: maps formal names to actual ones, and all other names to names with a new prefix.
-    fn open(
-        &mut self,
-        node: NodeProto,
-        function: &'f FunctionProto,
-        expanded: &mut Vec<NodeProto>,
-        infos: &mut Vec<ValueInfoProto>,
-    ) -> Result<Open<'f>, BuildError> {
+    ) -> Result<Vec<NodeProto>, BuildError> {
         let prefix = loop {
             self.calls += 1;
             let head = format!("{}.{}", function.name(), self.calls);
@@ -212,19 +160,19 @@ impl<'f> Expansion<'f> {
                 break format!("{head}/");
             }
         };
+        let mut nodes = Vec::with_capacity(function.node.len());
         let mut names: HashMap<String, String> = HashMap::new();
         for (at, formal) in function.input.iter().enumerate() {
             names.insert(formal.clone(), node.input.get(at).cloned().unwrap_or_default());
         }
-        for (at, formal) in function.output.iter().enumerate() {
-            let Some(actual) = node.output.get(at).filter(|actual| !actual.is_empty()) else { continue };
+        for (formal, actual) in function.output.iter().zip(&node.output).filter(|(_, it)| !it.is_empty()) {
             match names.get(formal) {
                 None => {
                     names.insert(formal.clone(), actual.clone());
                 }
                 // An input that is returned, or a value that is returned twice.
                 Some(from) => {
-                    expanded.push(ir::types_node("Identity", from, actual, node.metadata_props.clone()));
+                    nodes.push(ir::types_node("Identity", from, actual, node.metadata_props.clone()));
                 }
             }
         }
@@ -233,14 +181,16 @@ impl<'f> Expansion<'f> {
         let attributes: usize = lengths.map(AttributeProto::encoded_len).sum();
         let declared: usize = function.value_info.iter().map(|info| info.encoded_len() + prefix.len()).sum();
         self.count(0, attributes.saturating_add(declared))?;
-        let call = Call::new(function, &node, names, prefix);
-        for info in &function.value_info {
-            let name = call.name(info.name());
-            if !name.is_empty() {
-                infos.push(ValueInfoProto { name: Some(name), ..info.clone() });
-            }
+        let call = Call::new(function, node, names, prefix);
+        let renamed = |info: &ValueInfoProto| Some(call.name(info.name())).filter(|name| !name.is_empty());
+        let declared = function.value_info.iter().filter_map(|info| Some((renamed(info)?, info)));
+        infos.extend(declared.map(|(name, info)| ValueInfoProto { name: Some(name), ..info.clone() }));
+        for inner in &function.node {
+            let (count, bytes) = call.size(inner);
+            self.count(count, bytes)?;
+            nodes.push(call.instance(inner));
         }
-        Ok(Open { function, at: 0, call })
+        Ok(nodes)
     }
 }
 

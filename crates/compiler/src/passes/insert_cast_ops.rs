@@ -23,8 +23,7 @@ pub(crate) fn run(solved: &mut Solved) {
     let Solved { unit, types, .. } = solved;
     unit.report.casts.extend(planned.iter().map(PlannedCast::report));
     let made = insert(&mut unit.model, &planned);
-    let mut number = 0;
-    nested::each_graph_mut(unit.graph_mut(), |graph, _| {
+    nested::each_numbered_graph_mut(unit.graph_mut(), |graph, number| {
         for (_, name) in made.iter().filter(|(of, _)| *of == number) {
             if let Some(ty) = types.get(number, name).filter(|ty| ty.is_concrete()) {
                 graph
@@ -32,7 +31,6 @@ pub(crate) fn run(solved: &mut Solved) {
                     .push(ValueInfoProto { r#type: Some(ty.to_message()), ..ir::value_info(name) });
             }
         }
-        number += 1;
     });
 }
 
@@ -52,8 +50,7 @@ pub(crate) fn insert(model: &mut ModelProto, planned: &[PlannedCast]) -> Vec<(us
     for cast in planned {
         by_node.entry(cast.graph).or_default().entry(cast.site.node).or_default().push(cast);
     }
-    let mut number = 0;
-    nested::each_graph_mut(graph, |graph, _| {
+    nested::each_numbered_graph_mut(graph, |graph, number| {
         let here = by_node.remove(&number).unwrap_or_default();
         if !here.is_empty() {
             let mut shared: HashMap<(String, &str), String> = HashMap::new();
@@ -85,7 +82,6 @@ pub(crate) fn insert(model: &mut ModelProto, planned: &[PlannedCast]) -> Vec<(us
             }
             graph.node = nodes;
         }
-        number += 1;
     });
     made
 }

@@ -96,8 +96,7 @@ pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
     let taken = RefCell::new(nested::value_names(graph));
     let mut lowered: Vec<(String, usize)> = Vec::new();
     let mut refusals: Map<String, String> = Map::default();
-    let mut number = 0;
-    nested::each_graph_mut(graph, |graph, _| {
+    nested::each_numbered_graph_mut(graph, |graph, number| {
         let visible = VisibleTypes { types: &types, graph: number };
         let mut nodes = Vec::with_capacity(graph.node.len());
         for node in std::mem::take(&mut graph.node) {
@@ -128,7 +127,6 @@ pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
             }
         }
         graph.node = nodes;
-        number += 1;
     });
     if !lowered.is_empty() {
         unit.report.lowered = lowered;

@@ -27,11 +27,9 @@ pub(crate) fn run(lowered: Lowered) -> Result<Dispatched, BuildError> {
         dispatch: Vec::new(),
         errors: Vec::new(),
     };
-    let mut number = 0;
-    nested::each_graph_mut(model.graph.get_or_insert_default(), |graph, _| {
+    nested::each_numbered_graph_mut(model.graph.get_or_insert_default(), |graph, number| {
         let visible = VisibleTypes { types: &types, graph: number };
         graph.node.iter_mut().for_each(|node| resolver.node(node, &visible));
-        number += 1;
     });
     let Resolver { mut dispatch, errors, .. } = resolver;
     dispatch.shrink_to_fit();

@@ -19,10 +19,8 @@ pub(crate) fn run(solved: &mut Solved) {
 pub(crate) fn stamp_all(unit: &mut Unit, types: &ValueTypes) {
     let message = |ty: &ValueType| ty.is_concrete().then(|| ty.to_message());
     let messages: Vec<Option<TypeProto>> = types.distinct().iter().map(message).collect();
-    let mut number = 0;
-    nested::each_graph_mut(unit.graph_mut(), |graph, _| {
+    nested::each_numbered_graph_mut(unit.graph_mut(), |graph, number| {
         stamp_graph(graph, |name| messages[types.number_of(number, name)?.index()].as_ref());
-        number += 1;
     });
 }
 

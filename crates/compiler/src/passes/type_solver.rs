@@ -78,11 +78,9 @@ fn plan(unit: &Unit) -> Result<Vec<PlannedCast>, BuildError> {
     let graph = model.graph.get_or_insert_default();
     let mut taken = nested::value_names(graph);
     let mut cuts: Vec<(usize, Cut)> = Vec::new();
-    let mut number = 0;
-    nested::each_graph_mut(graph, |graph, _| {
+    nested::each_numbered_graph_mut(graph, |graph, number| {
         let found = cut(graph, version, &mut taken);
         cuts.extend(found.into_iter().map(|cut| (number, cut)));
-        number += 1;
     });
     if cuts.is_empty() {
         return Ok(Vec::new());

@@ -83,12 +83,11 @@ impl Flattened {
         }
         let own_version = imported(&model.opset_import, "").unwrap_or(0);
         let mut bodies = vec![BodyCalls { calls: vec![CallId::MAIN], version: own_version }];
-        let mut functions: HashMap<Key, usize> = HashMap::new();
-        for (at, function) in model.functions.iter().enumerate() {
+        let functions = inline::positions(&model.functions);
+        bodies.extend(model.functions.iter().map(|function| {
             let version = imported(&function.opset_import, "").unwrap_or(own_version);
-            bodies.push(BodyCalls { calls: Vec::new(), version });
-            functions.entry(key(function.domain(), function.name(), function.overload())).or_insert(at);
-        }
+            BodyCalls { calls: Vec::new(), version }
+        }));
         let (mut imports, mut domains) = (model.opset_import.clone(), Domains::new());
         let versioned = |function: &FunctionProto| {
             let mut function = function.clone();
@@ -166,7 +165,7 @@ fn separate_versions(
 ) {
     let own = std::mem::take(&mut function.opset_import);
     let mut separate = |node: &mut NodeProto| {
-        if functions.contains_key(&key(node.domain(), node.op_type(), node.overload())) {
+        if functions.contains_key(&inline::callee(node)) {
             return;
         }
         let Some(version) = imported(&own, node.domain()) else { return };
@@ -194,6 +193,7 @@ struct Flattening<'l, 'a> {
     callees: HashMap<Key, usize>,
     functions: Vec<FunctionProto>,
     calls: Vec<Call>,
+    /// Number of nodes so far.
     nodes: usize,
 }
 
@@ -204,37 +204,35 @@ impl<'l, 'a> Flattening<'l, 'a> {
 
     /// Inlines the calls of one graph, and returns the origins of its nodes.
     fn expand(&mut self, graph: &mut GraphProto, call: CallId, id: GraphId) -> Option<Vec<NodeOrigin>> {
-        let mut open: Vec<(NodeProto, NodeOrigin)> = nodes_of(&mut graph.node.drain(..), call, id).collect();
-        open.reverse();
-        let mut origins = Vec::new();
-        while let Some((node, origin)) = open.pop() {
-            let function = self.callees.get(&key(node.domain(), node.op_type(), node.overload())).copied();
-            match function {
-                None => {
-                    self.nodes += 1;
-                    graph.node.push(node);
-                    origins.push(origin);
-                }
-                Some(function) => self.call(&node, origin, function, &mut open)?,
-            }
-            if self.nodes + open.len() > MAX_NODES || self.calls.len() > MAX_CALLS {
-                return None;
-            }
-        }
+        self.count(graph.node.len())?;
+        let nodes = std::mem::take(&mut graph.node).into_iter().enumerate();
+        let nodes = nodes.map(|(position, node)| (node, origin(call, id, position)));
+        let expanded =
+            inline::expand(nodes, |(node, origin)| match self.callees.get(&inline::callee(node)).copied() {
+                Some(function) => self.call(node, *origin, function).map(Some).ok_or(()),
+                None => Ok(None),
+            });
+        let (nodes, origins) = expanded.ok()?.into_iter().unzip();
+        graph.node = nodes;
         Some(origins)
     }
 
-    /// Replaces a call by the borders of its inputs, the nodes of the function and the borders of its outputs. They are
-    /// pushed in reverse order.
+    /// Counts an addition to the model.
+    fn count(&mut self, nodes: usize) -> Option<()> {
+        self.nodes += nodes;
+        (self.nodes <= MAX_NODES && self.calls.len() <= MAX_CALLS).then_some(())
+    }
+
+    /// Returns the replacement of a call: the borders of its inputs, the nodes of the function and the borders of its
+    /// outputs.
     fn call(
         &mut self,
         node: &NodeProto,
-        origin: NodeOrigin,
+        origin_of_call: NodeOrigin,
         function: usize,
-        open: &mut Vec<(NodeProto, NodeOrigin)>,
-    ) -> Option<()> {
+    ) -> Option<Vec<(NodeProto, NodeOrigin)>> {
         let body = BodyId::of_function(function);
-        let mut around = Some(origin.call);
+        let mut around = Some(origin_of_call.call);
         while let Some(call) = around {
             if self.calls[call.index()].body == body {
                 return None;
@@ -242,40 +240,39 @@ impl<'l, 'a> Flattening<'l, 'a> {
             around = self.calls[call.index()].caller.map(|(caller, _)| caller);
         }
         let callee = CallId::new(self.calls.len());
-        self.calls.push(Call { body, caller: Some((origin.call, origin.node)) });
+        self.calls.push(Call { body, caller: Some((origin_of_call.call, origin_of_call.node)) });
         let function = &self.functions[function];
         let actual = |port: usize| node.input.get(port).filter(|name| !name.is_empty());
         let missing = function.input.iter().enumerate().filter(|(port, _)| actual(*port).is_none());
         let missing = missing.map(|(_, formal)| (formal.clone(), String::new())).collect();
         let call = inline::Call::new(function, node, missing, prefix(callee));
-        for (port, (formal, actual)) in function.output.iter().zip(&node.output).enumerate().rev() {
+        let mut nodes = Vec::with_capacity(function.node.len());
+        for (port, formal) in function.input.iter().enumerate() {
+            if let Some(actual) = actual(port) {
+                let role = Role::Input { port, callee };
+                nodes.push((border(actual, &call.name(formal)), NodeOrigin { role, ..origin_of_call }));
+            }
+        }
+        for (position, node) in function.node.iter().enumerate() {
+            nodes.push((call.instance(node), origin(callee, GraphId::new(0), position)));
+        }
+        for (port, (formal, actual)) in function.output.iter().zip(&node.output).enumerate() {
             let inner = call.name(formal);
             if !actual.is_empty() && !inner.is_empty() {
                 let role = Role::Output { port, callee };
-                open.push((border(&inner, actual), NodeOrigin { role, ..origin }));
+                nodes.push((border(&inner, actual), NodeOrigin { role, ..origin_of_call }));
             }
         }
-        let mut inlined = function.node.iter().map(|node| call.instance(node));
-        let inner: Vec<_> = nodes_of(&mut inlined, callee, GraphId::new(0)).collect();
-        open.extend(inner.into_iter().rev());
-        for (port, formal) in function.input.iter().enumerate().rev() {
-            if let Some(actual) = actual(port) {
-                let role = Role::Input { port, callee };
-                open.push((border(actual, &call.name(formal)), NodeOrigin { role, ..origin }));
-            }
-        }
-        Some(())
+        // The call itself is replaced.
+        self.nodes -= 1;
+        self.count(nodes.len())?;
+        Some(nodes)
     }
 }
 
-/// The nodes of a graph with their origins.
-fn nodes_of(
-    nodes: &mut dyn Iterator<Item = NodeProto>,
-    call: CallId,
-    graph: GraphId,
-) -> impl Iterator<Item = (NodeProto, NodeOrigin)> {
-    let origin = move |position| NodeOrigin { call, node: NodeId { graph, position }, role: Role::Node };
-    nodes.enumerate().map(move |(position, node)| (node, origin(position)))
+/// The origin of a node of the original model.
+fn origin(call: CallId, graph: GraphId, position: usize) -> NodeOrigin {
+    NodeOrigin { call, node: NodeId { graph, position }, role: Role::Node }
 }
 
 fn border(from: &str, to: &str) -> NodeProto {

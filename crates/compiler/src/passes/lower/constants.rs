@@ -4,6 +4,8 @@ use half::{bf16, f16};
 use typeloom_module::ir::Map;
 use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto};
 use typeloom_onnx::nested;
+use typeloom_onnx::prost::Message as _;
+use typeloom_onnx::view::TensorView;
 use typeloom_types::dtype::Dtype;
 
 /// Larger tensors are not copied; rules do not read them.
@@ -64,46 +66,13 @@ pub(super) fn numbers_of(tensor: &TensorProto) -> Option<Vec<f64>> {
     if count > MAX_NUMBERS || !tensor.external_data.is_empty() {
         return None;
     }
-    let dtype = Dtype::from_onnx_number(tensor.data_type())?;
+    let bytes = tensor.encode_to_vec();
+    let view = TensorView::from_body(&bytes, 0);
     let exact = |value: i64| (value.unsigned_abs() <= 1 << 53).then_some(value as f64);
-    let raw = tensor.raw_data.as_deref().unwrap_or_default();
-    let numbers: Vec<f64> = match dtype {
-        Dtype::I64 if !tensor.int64_data.is_empty() => {
-            tensor.int64_data.iter().map(|value| exact(*value)).collect::<Option<_>>()?
-        }
-        Dtype::I64 => chunks(raw).map(|bytes| exact(i64::from_le_bytes(bytes))).collect::<Option<_>>()?,
-        Dtype::I32 | Dtype::Bool | Dtype::I16 | Dtype::I8 | Dtype::U8 | Dtype::U16
-            if !tensor.int32_data.is_empty() =>
-        {
-            tensor.int32_data.iter().map(|value| f64::from(*value)).collect()
-        }
-        Dtype::I32 => chunks(raw).map(|bytes| f64::from(i32::from_le_bytes(bytes))).collect(),
-        Dtype::I16 => chunks(raw).map(|bytes| f64::from(i16::from_le_bytes(bytes))).collect(),
-        Dtype::I8 => chunks(raw).map(|bytes| f64::from(i8::from_le_bytes(bytes))).collect(),
-        Dtype::U16 => chunks(raw).map(|bytes| f64::from(u16::from_le_bytes(bytes))).collect(),
-        Dtype::U32 | Dtype::U64 if !tensor.uint64_data.is_empty() => tensor
-            .uint64_data
-            .iter()
-            .map(|value| exact(i64::try_from(*value).ok()?))
-            .collect::<Option<_>>()?,
-        Dtype::U32 => chunks(raw).map(|bytes| f64::from(u32::from_le_bytes(bytes))).collect(),
-        Dtype::U64 => chunks(raw)
-            .map(|bytes| exact(i64::try_from(u64::from_le_bytes(bytes)).ok()?))
-            .collect::<Option<_>>()?,
-        Dtype::Bool | Dtype::U8 => raw.iter().map(|byte| f64::from(*byte)).collect(),
-        Dtype::F32 if !tensor.float_data.is_empty() => {
-            tensor.float_data.iter().map(|value| f64::from(*value)).collect()
-        }
-        Dtype::F32 => chunks(raw).map(|bytes| f64::from(f32::from_le_bytes(bytes))).collect(),
-        Dtype::F64 if !tensor.double_data.is_empty() => tensor.double_data.clone(),
-        Dtype::F64 => chunks(raw).map(f64::from_le_bytes).collect(),
-        _ => return None,
-    };
-    (numbers.len() == count).then_some(numbers)
-}
-
-fn chunks<const N: usize>(raw: &[u8]) -> impl Iterator<Item = [u8; N]> {
-    raw.chunks_exact(N).filter_map(|chunk| chunk.try_into().ok())
+    match view.int_values(MAX_NUMBERS).ok()? {
+        Some(integers) => integers.into_iter().map(exact).collect(),
+        None => view.float_values(MAX_NUMBERS).ok()?,
+    }
 }
 
 /// Encodes numbers as the bytes of a tensor; `None` for element types that no rule uses.
