@@ -19,7 +19,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use typeloom_solver::rule::{Control, Rule};
+use typeloom_solver::rule::{Control, Rule, RuleFn};
 
 /// Declares rules: `NAME = "operator.relation", function;`.
 macro_rules! rules {
@@ -107,6 +107,11 @@ const FAMILIES: &[&[Entry]] = &[
     vision::OPERATORS,
     window::OPERATORS,
 ];
+
+/// A rule of one entry. Rules of several entries are constants.
+const fn rule(name: &'static str, run: RuleFn) -> Rule {
+    Rule { name, run }
+}
 
 /// The rules of an operator in a range of versions of its domain.
 #[derive(Clone, Copy, Debug)]

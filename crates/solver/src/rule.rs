@@ -33,6 +33,7 @@ mod loops;
 pub(crate) mod port;
 mod recovery;
 mod shapes;
+mod steps;
 pub(crate) mod tree;
 mod types;
 mod unroll;
@@ -56,8 +57,11 @@ pub struct Rule {
     pub run: RuleFn,
 }
 
+/// The result of a rule or of a part of it.
+pub type RuleResult<T = ()> = Result<T, RuleError>;
+
 /// The function of a rule.
-pub type RuleFn = fn(&mut RuleCx<'_, '_>) -> Result<(), RuleError>;
+pub type RuleFn = fn(&mut RuleCx<'_, '_>) -> RuleResult;
 
 /// A rule that is data, such as a shape rule from a description file.
 pub trait ShapeRule: Send + Sync + std::fmt::Debug {

@@ -5,7 +5,7 @@
 //! memoises rule applications.
 
 use typeloom_solver::dim::DimId;
-use typeloom_solver::rule::{Port, RuleCx, RuleError, ShapeRule};
+use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult, ShapeRule};
 
 use super::{Described, lasting};
 
@@ -181,7 +181,7 @@ impl ShapeRule for RustRule {
         self.name
     }
 
-    fn run(&self, cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+    fn run(&self, cx: &mut RuleCx<'_, '_>) -> RuleResult {
         (self.run)(&mut OperatorCx(cx)).map_err(|error| error.0)
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::Out;
-use typeloom_solver::rule::{DimVec, Extent, Port, RuleCx, RuleError, ShapeRule};
+use typeloom_solver::rule::{DimVec, Extent, Port, RuleCx, RuleError, RuleResult, ShapeRule};
 use typeloom_types::shape::position;
 
 use super::expr::{Action, Clause, ComparisonOp, Condition, Expr, Item, Mention, NameNo, Operation, RunNo};
@@ -59,7 +59,7 @@ impl ShapeRule for Shapes {
         self.name
     }
 
-    fn run(&self, cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+    fn run(&self, cx: &mut RuleCx<'_, '_>) -> RuleResult {
         let mut bindings = Bindings { extents: vec![None; self.extents], runs: vec![None; self.runs] };
         let mut first = None;
         // The clauses of this pass and of the next one, by line.
@@ -141,7 +141,7 @@ impl Bindings {
     }
 
     /// Whether all conditions of a clause hold; `None` if the first one that may not hold is undecided.
-    fn applies(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> Result<Option<bool>, RuleError> {
+    fn applies(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> RuleResult<Option<bool>> {
         for condition in &clause.conditions {
             let holds = self.holds(cx, condition)?;
             if holds != Some(true) {
@@ -151,7 +151,7 @@ impl Bindings {
         Ok(Some(true))
     }
 
-    fn clause(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> Result<ClauseState, RuleError> {
+    fn clause(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> RuleResult<ClauseState> {
         match self.applies(cx, clause)? {
             Some(true) => {}
             Some(false) => return Ok(ClauseState::Done),
@@ -188,12 +188,7 @@ impl Bindings {
     }
 
     /// Matches the shape of an input.
-    fn input(
-        &mut self,
-        cx: &mut RuleCx<'_, '_>,
-        port: Port,
-        items: &[Item],
-    ) -> Result<ClauseState, RuleError> {
+    fn input(&mut self, cx: &mut RuleCx<'_, '_>, port: Port, items: &[Item]) -> RuleResult<ClauseState> {
         if !cx.has(port) {
             return Ok(ClauseState::Done);
         }
@@ -229,7 +224,7 @@ impl Bindings {
     }
 
     /// Matches an extent of an input with its expression, and binds the unknown name if there is exactly one.
-    fn extent(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr, at: Extent) -> Result<ClauseState, RuleError> {
+    fn extent(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr, at: Extent) -> RuleResult<ClauseState> {
         if let Expr::Name(name) = expr {
             let extent = match self.extents[name.0] {
                 None => at,
@@ -253,7 +248,7 @@ impl Bindings {
         cx: &mut RuleCx<'_, '_>,
         expr: &Expr,
         target: DimId,
-    ) -> Result<Option<(NameNo, DimId)>, RuleError> {
+    ) -> RuleResult<Option<(NameNo, DimId)>> {
         match expr {
             Expr::Name(name) => Ok(self.extents[name.0].is_none().then_some((*name, target))),
             Expr::Binary(operation, left, right) => {
@@ -298,7 +293,7 @@ impl Bindings {
         run: RunNo,
         (port, from): (Port, usize),
         dims: &[DimId],
-    ) -> Result<(), RuleError> {
+    ) -> RuleResult {
         let Some((other, other_from, known)) = self.runs[run.0].clone() else {
             self.runs[run.0] = Some((port, from, dims.into()));
             return Ok(());
@@ -317,7 +312,7 @@ impl Bindings {
     }
 
     /// Sets the shape of an output.
-    fn output(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> Result<(), RuleError> {
+    fn output(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> RuleResult {
         if self.applies(cx, clause)? != Some(true) {
             return Ok(());
         }
@@ -326,10 +321,8 @@ impl Bindings {
         for item in items {
             match item {
                 Item::Any => shape.push(unknown_extent(cx, *port, shape.len())),
-                Item::Extent(expr) => shape.push(match self.value(cx, expr)? {
-                    Some(dim) => dim,
-                    None => unknown_extent(cx, *port, shape.len()),
-                }),
+                Item::Extent(expr) => shape
+                    .push(self.value(cx, expr)?.unwrap_or_else(|| unknown_extent(cx, *port, shape.len()))),
                 Item::Run(run) | Item::AnyOf(run) | Item::OnesOf(run) => {
                     let Some((_, _, dims)) = &self.runs[run.0] else { return Ok(()) };
                     for dim in dims {
@@ -349,7 +342,7 @@ impl Bindings {
         cx.set_shape(*port, &shape)
     }
 
-    fn broadcast(&self, cx: &mut RuleCx<'_, '_>, runs: &[RunNo]) -> Result<Option<DimVec>, RuleError> {
+    fn broadcast(&self, cx: &mut RuleCx<'_, '_>, runs: &[RunNo]) -> RuleResult<Option<DimVec>> {
         let mut wide: Vec<Extent> = Vec::new();
         for run in runs {
             let Some((port, from, dims)) = &self.runs[run.0] else { return Ok(None) };
@@ -369,7 +362,7 @@ impl Bindings {
     }
 
     /// The value of an expression with its origin for diagnostics.
-    fn located(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr) -> Result<Option<Extent>, RuleError> {
+    fn located(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr) -> RuleResult<Option<Extent>> {
         if let Expr::Name(name) = expr {
             return Ok(self.extents[name.0]);
         }
@@ -383,7 +376,7 @@ impl Bindings {
     }
 
     /// The value of an expression; `None` if a part is unknown.
-    fn value(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr) -> Result<Option<DimId>, RuleError> {
+    fn value(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr) -> RuleResult<Option<DimId>> {
         Ok(match expr {
             Expr::Integer(number) => Some(cx.dims().constant(*number)),
             Expr::Name(name) => self.extents[name.0].map(|extent| extent.dim),
@@ -433,7 +426,7 @@ impl Bindings {
     }
 
     /// The value of a condition; `None` if it is undecided.
-    fn holds(&mut self, cx: &mut RuleCx<'_, '_>, condition: &Condition) -> Result<Option<bool>, RuleError> {
+    fn holds(&mut self, cx: &mut RuleCx<'_, '_>, condition: &Condition) -> RuleResult<Option<bool>> {
         Ok(match condition {
             Condition::Has(port) => Some(cx.has(*port)),
             Condition::HasAttribute(name) => Some(cx.has_attr(name)?),

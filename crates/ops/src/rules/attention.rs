@@ -5,23 +5,16 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::{Deferred, Shared, require_at_most, require_multiple};
+use super::{Entry, rule};
 
 mod flex;
 mod linear;
 mod rotary;
 #[cfg(test)]
 mod tests;
-
-/// Queries and keys have the same size, every key has a value, and a group of query heads shares a key head.
-/// Source: Attention, "Inputs" and "Outputs", `q_num_heads`, `kv_num_heads`.
-const ATTENTION: Rule = Rule { name: "attention.heads", run: attention };
-
-/// Attributes with a range. Source: Attention, `qk_matmul_output_mode`, `softmax_precision`, `left_window_size`.
-const ATTENTION_RANGES: Rule = Rule { name: "attention.ranges", run: ranges };
 
 /// Gate and value have the same shape, without broadcasting. Source: SwiGLU.
 const SWIGLU: Rule = Rule {
@@ -34,7 +27,7 @@ const SWIGLU: Rule = Rule {
 };
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Attention", &[ATTENTION_RANGES, ATTENTION]),
+    Entry::of("Attention", &[rule("attention.ranges", ranges), rule("attention.heads", attention)]),
     Entry::of("CausalConvWithState", &[linear::CAUSAL_CONV]),
     Entry::of("FlexAttention", &[flex::RULE]).in_domain("ai.onnx.preview").with_control(&flex::CONTROL),
     Entry::of("LinearAttention", &[linear::RULE]),
@@ -72,7 +65,9 @@ const KEYS: &str = "are the keys, which have a value each";
 const PAST: &str = "are the past keys, which have a value each";
 const SIZE: &str = "are the size of a head";
 
-fn attention(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Queries and keys have the same size, every key has a value, and a group of query heads shares a key head.
+/// Source: Attention, "Inputs" and "Outputs", `q_num_heads`, `kv_num_heads`.
+fn attention(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let rank = rank(cx)?;
     let counts = match rank {
         Some(3) => Some(head_counts(cx)?),
@@ -95,7 +90,7 @@ fn attention(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Past keys and past values are both present or both absent, and exclude a separate cache.
-fn used_together(cx: &RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn used_together(cx: &RuleCx<'_, '_>) -> RuleResult {
     let past = [PAST_KEY, PAST_VALUE].map(|port| cx.has(port));
     let present = [PRESENT_KEY, PRESENT_VALUE].map(|port| cx.has(port));
     if past[0] != past[1] {
@@ -117,7 +112,7 @@ fn used_together(cx: &RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// The number of axes of query, key and value, 3 or 4.
-fn rank(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, RuleError> {
+fn rank(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<usize>> {
     let mut rank = None;
     for port in [QUERY, KEY, VALUE] {
         let found = cx.require_rank(port, 3..=4)?;
@@ -141,12 +136,12 @@ fn rank(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, RuleError> {
 }
 
 /// The heads of the queries and those of keys and values of packed operands.
-fn head_counts(cx: &RuleCx<'_, '_>) -> Result<[i64; 2], RuleError> {
+fn head_counts(cx: &RuleCx<'_, '_>) -> RuleResult<[i64; 2]> {
     Ok([positive(cx, "q_num_heads")?, positive(cx, "kv_num_heads")?])
 }
 
 /// A required positive attribute.
-fn positive(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<i64, RuleError> {
+fn positive(cx: &RuleCx<'_, '_>, name: &'static str) -> RuleResult<i64> {
     match cx.attr_int(name)? {
         None => Err(RuleError::attribute(name, "must be given for operands with 3 axes")),
         Some(count) if count < 1 => {
@@ -180,7 +175,7 @@ fn packed(
     counts: [i64; 2],
     extents: &mut Extents,
     errors: &mut Deferred,
-) -> Result<(), RuleError> {
+) -> RuleResult {
     let Extents { batch, query_heads, heads, queries, keys, size, value_size, past: _ } = extents;
     let [query_count, count] = counts;
     for (shared, count) in [(query_heads, query_count), (heads, count)] {
@@ -206,12 +201,7 @@ fn packed(
 }
 
 /// The part of the last axis of a port that belongs to one of `count` heads; `None` if it is unknown.
-fn share(
-    cx: &mut RuleCx<'_, '_>,
-    port: Port,
-    packed: DimId,
-    count: i64,
-) -> Result<Option<Extent>, RuleError> {
+fn share(cx: &mut RuleCx<'_, '_>, port: Port, packed: DimId, count: i64) -> RuleResult<Option<Extent>> {
     if let Some(packed) = cx.const_dim(packed)
         && packed.checked_rem(count) != Some(0)
     {
@@ -233,25 +223,23 @@ fn share(
 }
 
 /// Past keys and values, which are never packed.
-fn past(cx: &mut RuleCx<'_, '_>, extents: &mut Extents, errors: &mut Deferred) -> Result<(), RuleError> {
+fn past(cx: &mut RuleCx<'_, '_>, extents: &mut Extents, errors: &mut Deferred) -> RuleResult {
     let Extents { batch, heads, past, size, value_size, .. } = extents;
     for (port, size) in [(PAST_KEY, size), (PAST_VALUE, value_size)] {
-        cx.require_rank(port, 4..=4)?;
-        let Some(shape) = cx.shape(port) else { continue };
+        let Some(shape) = cx.shape_of_rank(port, 4..=4)? else { continue };
         errors.note(batch.meet(cx, (port, 0, shape[0]), BATCH));
         errors.note(heads.meet(cx, (port, 1, shape[1]), HEADS));
         errors.note(past.meet(cx, (port, 2, shape[2]), PAST));
         errors.note(size.meet(cx, (port, 3, shape[3]), SIZE));
     }
-    cx.require_rank(VALID_KEYS, 1..=1)?;
-    if let Some(valid) = cx.shape(VALID_KEYS) {
+    if let Some(valid) = cx.shape_of_rank(VALID_KEYS, 1..=1)? {
         errors.note(batch.meet(cx, (VALID_KEYS, 0, valid[0]), BATCH));
     }
     Ok(())
 }
 
 /// Requires the query heads to be a multiple of the heads of keys and values.
-fn grouped(cx: &mut RuleCx<'_, '_>, port: Port, queries: Shared, keys: Shared) -> Result<(), RuleError> {
+fn grouped(cx: &mut RuleCx<'_, '_>, port: Port, queries: Shared, keys: Shared) -> RuleResult {
     let (Some(queries), Some(keys)) = (queries.get(), keys.get()) else { return Ok(()) };
     match (cx.const_dim(queries), cx.const_dim(keys)) {
         (Some(queries), Some(keys)) if queries != keys && queries.checked_rem(keys) != Some(0) => {
@@ -273,9 +261,8 @@ fn total(cx: &mut RuleCx<'_, '_>, extents: &Extents) -> Option<DimId> {
 }
 
 /// The mask broadcasts to `[batch, query heads, queries, keys]`; from version 24 on it may have fewer keys.
-fn mask(cx: &mut RuleCx<'_, '_>, extents: &Extents, total: Option<DimId>) -> Result<(), RuleError> {
-    cx.require_rank(MASK, ..=4)?;
-    let Some(mask) = cx.shape(MASK) else { return Ok(()) };
+fn mask(cx: &mut RuleCx<'_, '_>, extents: &Extents, total: Option<DimId>) -> RuleResult {
+    let Some(mask) = cx.shape_of_rank(MASK, ..=4)? else { return Ok(()) };
     let full = [extents.batch.get(), extents.query_heads.get(), extents.queries.get(), total];
     let missing = full.len() - mask.len();
     for (axis, dim) in mask.iter().enumerate() {
@@ -298,7 +285,7 @@ fn outputs(
     counts: Option<[i64; 2]>,
     extents: &Extents,
     total: Option<DimId>,
-) -> Result<(), RuleError> {
+) -> RuleResult {
     match (rank, counts) {
         (Some(3), Some([query_heads, _])) => {
             let hidden = match extents.value_size.get() {
@@ -330,7 +317,7 @@ fn outputs(
 }
 
 /// Sets the shape of an optional output with possibly unknown extents.
-fn set(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[Shared]) -> Result<(), RuleError> {
+fn set(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[Shared]) -> RuleResult {
     if !cx.has(port) {
         return Ok(());
     }
@@ -338,7 +325,8 @@ fn set(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[Shared]) -> Result<(), Ru
     cx.set_shape(port, &shape)
 }
 
-fn ranges(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Attributes with a range. Source: Attention, `qk_matmul_output_mode`, `softmax_precision`, `left_window_size`.
+fn ranges(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let mode = cx.attr_int("qk_matmul_output_mode")?.unwrap_or(0);
     if !(0..=3).contains(&mode) {
         return Err(RuleError::attribute(
@@ -358,7 +346,7 @@ fn ranges(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// The element type of the softmax, if the attribute is set.
-fn softmax_precision(cx: &RuleCx<'_, '_>) -> Result<Option<typeloom_solver::elem::Elem>, RuleError> {
+fn softmax_precision(cx: &RuleCx<'_, '_>) -> RuleResult<Option<typeloom_solver::elem::Elem>> {
     const FLOATS: [i64; 4] = [1, 10, 11, 16];
     match cx.attr_int("softmax_precision")? {
         Some(number) if !FLOATS.contains(&number) => {

@@ -3,44 +3,36 @@
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Floats, Ints, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Floats, Ints, Rule, RuleCx, RuleError, RuleResult};
 use typeloom_types::dtype::DtypeClass;
 
-use super::Entry;
 use super::common::{dtype_attr, set_named_elem};
 use super::elementwise::SAME_SHAPE;
 use super::items::{Items, follows_whole};
-
-/// The output has the type of attribute `to`. Source: Cast, `to`.
-const TO: Rule = Rule { name: "cast.type", run: to };
-
-/// Before version 6, `to` is a string. Source: Cast version 1, `to`.
-const TO_WORD: Rule = Rule { name: "cast.type_word", run: to_word };
-
-/// The output has the type of attribute `to`, whose elements have the same size as those of the input.
-/// Source: BitCast, `to`.
-const BIT_CAST: Rule = Rule { name: "bitcast.type", run: bit_cast };
+use super::{Entry, rule};
 
 /// The value converted to the output's type. Source: Cast, table of conversions.
 const VALUE: Rule = Rule { name: "cast.value", run: value };
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("BitCast", &[SAME_SHAPE, BIT_CAST]),
-    Entry::of("Cast", &[SAME_SHAPE, TO_WORD, VALUE]).until(6),
-    Entry::of("Cast", &[SAME_SHAPE, TO, VALUE]).since(6),
+    Entry::of("BitCast", &[SAME_SHAPE, rule("bitcast.type", bit_cast)]),
+    Entry::of("Cast", &[SAME_SHAPE, rule("cast.type_word", to_word), VALUE]).until(6),
+    Entry::of("Cast", &[SAME_SHAPE, rule("cast.type", to), VALUE]).since(6),
     Entry::of("CastLike", &[SAME_SHAPE, VALUE]),
 ];
 
-fn named(cx: &RuleCx<'_, '_>) -> Result<Elem, RuleError> {
+fn named(cx: &RuleCx<'_, '_>) -> RuleResult<Elem> {
     dtype_attr(cx, "to")?.ok_or_else(|| RuleError::attribute("to", "names no element type"))
 }
 
-fn to(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The output has the type of attribute `to`. Source: Cast, `to`.
+fn to(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let elem = named(cx)?;
     set_named_elem(cx, Out(0), "to", elem)
 }
 
-fn to_word(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Before version 6, `to` is a string. Source: Cast version 1, `to`.
+fn to_word(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(word) = cx.attr_str("to")? else { return Ok(()) };
     match Elem::from_onnx_name(&word.to_ascii_lowercase()) {
         Some(elem) => set_named_elem(cx, Out(0), "to", elem),
@@ -53,7 +45,9 @@ fn width(elem: Elem) -> Option<u32> {
     elem.dtype()?.size_bits()
 }
 
-fn bit_cast(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The output has the type of attribute `to`, whose elements have the same size as those of the input.
+/// Source: BitCast, `to`.
+fn bit_cast(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let elem = named(cx)?;
     set_named_elem(cx, Out(0), "to", elem)?;
     let Some(wide) = width(elem) else { return Ok(()) };
@@ -94,7 +88,7 @@ pub(super) fn significand(elem: Elem) -> Option<u32> {
     }
 }
 
-fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (Some(from), Some(to)) = (cx.elem(In(0)), cx.elem(Out(0))) else { return Ok(()) };
     match Items::at(cx, In(0)) {
         Some(Items::Ints(ints)) => {
@@ -176,10 +170,9 @@ fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 /// 1 for a non-zero integer, otherwise 0.
 fn truth(cx: &mut RuleCx<'_, '_>, item: DimId) -> DimId {
-    let zero = cx.dims().constant(0);
-    match cx.dims().compare(item, zero) {
-        Decision::Equal => zero,
-        Decision::Different => cx.dims().constant(1),
+    match cx.dims().compare(item, DimId::ZERO) {
+        Decision::Equal => DimId::ZERO,
+        Decision::Different => DimId::ONE,
         Decision::Undecided => match cx.dims().bounds(item) {
             (Some(0), Some(1)) => item,
             _ => cx.dims().fresh_integer(),

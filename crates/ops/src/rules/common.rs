@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{DimVec, Extent, MAX_ELEMENTS, Port, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Extent, MAX_ELEMENTS, Port, RuleCx, RuleError, RuleResult};
 use typeloom_solver::signature::FormalType;
 use typeloom_types::shape;
 
@@ -43,7 +43,7 @@ pub(super) fn broadcast_positions(shapes: &[&[usize]]) -> Option<Positions> {
 }
 
 /// The element type in an attribute with a `TensorProto.DataType` number; `None` if absent or 0.
-pub(super) fn dtype_attr(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Option<Elem>, RuleError> {
+pub(super) fn dtype_attr(cx: &RuleCx<'_, '_>, name: &'static str) -> RuleResult<Option<Elem>> {
     match cx.attr_int(name)? {
         None | Some(0) => Ok(None),
         Some(number) => match i32::try_from(number).ok().and_then(Elem::from_onnx) {
@@ -68,7 +68,7 @@ impl Shared {
         cx: &mut RuleCx<'_, '_>,
         extent: impl Into<Extent>,
         relation: &'static str,
-    ) -> Result<(), RuleError> {
+    ) -> RuleResult {
         let extent = extent.into();
         self.0 = Some(match self.0 {
             None => extent,
@@ -95,7 +95,7 @@ pub(super) struct Deferred(Option<RuleError>);
 
 impl Deferred {
     /// Stores an error and returns the success value.
-    pub(super) fn note<T>(&mut self, result: Result<T, RuleError>) -> Option<T> {
+    pub(super) fn note<T>(&mut self, result: RuleResult<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(failure) => {
@@ -106,7 +106,7 @@ impl Deferred {
     }
 
     /// The stored error, if any.
-    pub(super) fn finish(self) -> Result<(), RuleError> {
+    pub(super) fn finish(self) -> RuleResult {
         self.0.map_or(Ok(()), Err)
     }
 }
@@ -118,7 +118,7 @@ pub(super) fn set_named_elem(
     port: Port,
     name: &'static str,
     elem: Elem,
-) -> Result<(), RuleError> {
+) -> RuleResult {
     if let (Some(schema), Port::Out(at)) = (cx.schema(), port)
         && let Some(FormalType::Var(variable)) = schema.output(at).map(|formal| formal.ty)
         && !schema.type_vars[usize::from(variable)].allowed.tensor.contains(elem)
@@ -135,7 +135,7 @@ pub(crate) fn require_at_most(
     left: impl Into<Extent>,
     right: impl Into<Extent>,
     relation: &'static str,
-) -> Result<(), RuleError> {
+) -> RuleResult {
     let (left, right) = (left.into(), right.into());
     let is_one = cx.const_dim(left.dim).is_some_and(|left| left <= 1);
     if is_one && cx.const_dim(right.dim).is_none() {
@@ -150,7 +150,7 @@ pub(crate) fn require_multiple(
     extent: impl Into<Extent>,
     of: DimId,
     relation: &'static str,
-) -> Result<(), RuleError> {
+) -> RuleResult {
     let extent: Extent = extent.into();
     let dims = cx.dims();
     if dims.div_exact(extent.dim, of).is_some() || dims.is_anonymous(extent.dim) || dims.is_anonymous(of) {
@@ -167,7 +167,7 @@ pub(super) fn require_indices(
     port: Port,
     indices: impl Iterator<Item = i64>,
     axis: Extent,
-) -> Result<(), RuleError> {
+) -> RuleResult {
     // An axis with the extreme indices in both directions has all others.
     let (mut least, mut most) = (0, -1);
     for index in indices {
@@ -192,10 +192,7 @@ pub(super) fn require_indices(
 
 /// An extent that is known at run time only: that of an earlier application of the rule, or a fresh one.
 pub(crate) fn unknown_extent(cx: &mut RuleCx<'_, '_>, port: Port, axis: usize) -> DimId {
-    match cx.shape(port).and_then(|known| known.get(axis).copied()) {
-        Some(known) => known,
-        None => cx.fresh(),
-    }
+    cx.shape(port).and_then(|known| known.get(axis).copied()).unwrap_or_else(|| cx.fresh())
 }
 
 /// The origin of a list of integers: an attribute in early versions of an operator, an input in later ones.
@@ -215,7 +212,7 @@ impl Source {
     }
 
     /// An axis as a position; a negative axis counts from the end.
-    pub(super) fn axis(self, axis: i64, rank: usize) -> Result<usize, RuleError> {
+    pub(super) fn axis(self, axis: i64, rank: usize) -> RuleResult<usize> {
         let limit = i64::try_from(rank).unwrap_or(i64::MAX);
         shape::position(axis, rank).ok_or_else(|| {
             self.error(format!("names axis {axis}, outside [-{limit}, {limit}) for {rank} axes"))
@@ -223,7 +220,7 @@ impl Source {
     }
 
     /// Distinct axes as positions.
-    pub(super) fn axes(self, axes: &[i64], rank: usize) -> Result<Vec<usize>, RuleError> {
+    pub(super) fn axes(self, axes: &[i64], rank: usize) -> RuleResult<Vec<usize>> {
         let mut positions = Vec::with_capacity(axes.len());
         for axis in axes {
             positions.push(self.axis(*axis, rank)?);
@@ -275,11 +272,7 @@ impl List {
 }
 
 /// The list in the attribute `name` or in the input `at` of rank 1; `None` if both are omitted.
-pub(super) fn list(
-    cx: &mut RuleCx<'_, '_>,
-    name: &'static str,
-    at: usize,
-) -> Result<Option<List>, RuleError> {
+pub(super) fn list(cx: &mut RuleCx<'_, '_>, name: &'static str, at: usize) -> RuleResult<Option<List>> {
     let list = list_or_single(cx, name, at)?;
     if let Some(List { source: Source::Input(port), .. }) = list {
         cx.require_rank(port, 1..=1)?;
@@ -292,7 +285,7 @@ pub(super) fn list_or_single(
     cx: &mut RuleCx<'_, '_>,
     name: &'static str,
     at: usize,
-) -> Result<Option<List>, RuleError> {
+) -> RuleResult<Option<List>> {
     if let Some(values) = cx.attr_ints(name)? {
         let len = Some(values.len());
         let items = values.into_iter().map(|value| cx.dims().constant(value)).collect();
@@ -316,13 +309,13 @@ pub(super) fn list_or_single(
 ///
 /// # Errors
 /// If the input is known to have another number of elements.
-pub(super) fn single(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<DimId>, RuleError> {
+pub(super) fn single(cx: &mut RuleCx<'_, '_>, port: Port) -> RuleResult<Option<DimId>> {
     require_single(cx, port)?;
     Ok(cx.ints(port).and_then(|ints| ints.items.first().copied()))
 }
 
 /// Requires an input to be a scalar or to have one element.
-pub(super) fn require_single(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), RuleError> {
+pub(super) fn require_single(cx: &mut RuleCx<'_, '_>, port: Port) -> RuleResult {
     cx.require_rank(port, ..=1)?;
     if let Some(shape) = cx.shape(port)
         && let [only] = shape[..]
@@ -335,11 +328,7 @@ pub(super) fn require_single(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), 
 }
 
 /// Requires an extent that comes from a value to be non-negative.
-pub(super) fn require_extent(
-    cx: &mut RuleCx<'_, '_>,
-    source: Source,
-    extent: DimId,
-) -> Result<DimId, RuleError> {
+pub(super) fn require_extent(cx: &mut RuleCx<'_, '_>, source: Source, extent: DimId) -> RuleResult<DimId> {
     match cx.const_dim(extent) {
         Some(extent) if extent < 0 => Err(source.error(format!("has the negative extent {extent}"))),
         Some(_) | None => Ok(extent),
@@ -347,27 +336,18 @@ pub(super) fn require_extent(
 }
 
 /// The sum of two extents; an error if it overflows for constants.
-pub(super) fn sum(cx: &mut RuleCx<'_, '_>, source: Source, a: DimId, b: DimId) -> Result<DimId, RuleError> {
+pub(super) fn sum(cx: &mut RuleCx<'_, '_>, source: Source, a: DimId, b: DimId) -> RuleResult<DimId> {
     let sum = cx.dims().add(a, b);
     within_range(cx, source, [a, b, sum])
 }
 
 /// The product of two extents; an error if it overflows for constants.
-pub(super) fn product(
-    cx: &mut RuleCx<'_, '_>,
-    source: Source,
-    a: DimId,
-    b: DimId,
-) -> Result<DimId, RuleError> {
+pub(super) fn product(cx: &mut RuleCx<'_, '_>, source: Source, a: DimId, b: DimId) -> RuleResult<DimId> {
     let product = cx.dims().mul(a, b);
     within_range(cx, source, [a, b, product])
 }
 
-fn within_range(
-    cx: &mut RuleCx<'_, '_>,
-    source: Source,
-    [a, b, result]: [DimId; 3],
-) -> Result<DimId, RuleError> {
+fn within_range(cx: &mut RuleCx<'_, '_>, source: Source, [a, b, result]: [DimId; 3]) -> RuleResult<DimId> {
     if let (Some(_), Some(_), None) = (cx.const_dim(a), cx.const_dim(b), cx.const_dim(result)) {
         return Err(source.error("makes an axis longer than any tensor can be"));
     }

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Ints, Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Ints, Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
 use super::common::{Source, list, require_multiple, unknown_extent};
@@ -25,18 +25,18 @@ pub(super) const OPERATORS: &[Entry] =
     &[Entry::of("Concat", &[CONCAT, CONCAT_VALUE]), Entry::of("Split", &[SPLIT])];
 
 /// In version 1, the default of `axis` is stated in the text only: 1.
-fn concat_axis(cx: &RuleCx<'_, '_>, rank: usize) -> Result<usize, RuleError> {
+fn concat_axis(cx: &RuleCx<'_, '_>, rank: usize) -> RuleResult<usize> {
     let axis = cx.attr_int("axis")?.unwrap_or(1);
     cx.axis("axis", axis, rank)
 }
 
-fn concat(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn concat(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let ports: SmallVec<[Port; 8]> = (0..cx.input_count()).map(In).collect();
     concat_ports(cx, &ports)
 }
 
 /// Joins some of the inputs.
-pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<(), RuleError> {
+pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> RuleResult {
     let mut result: Option<(Port, DimVec)> = None;
     let mut along: Option<DimVec> = Some(DimVec::new());
     for port in ports.iter().copied() {
@@ -86,7 +86,7 @@ fn is_integral(elem: Elem) -> bool {
     [Elem::INT64, Elem::INT32, Elem::BOOL].contains(&elem)
 }
 
-fn concat_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn concat_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let inputs: Vec<Port> = (0..cx.input_count()).map(In).filter(|port| cx.has(*port)).collect();
     if let [only] = inputs[..] {
         cx.copy_data(only, Out(0));
@@ -186,12 +186,11 @@ fn end_to_end(parts: &[Items]) -> Option<Items> {
     }
 }
 
-fn split(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn split(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let outputs = cx.output_count();
     let parts = split_parts(cx, outputs)?;
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
-    let axis = cx.attr_int("axis")?.unwrap_or(0);
-    let axis = cx.axis("axis", axis, shape.len())?;
+    let axis = cx.axis_attr("axis", 0, shape.len())?;
     let is_uneven = matches!(parts, Parts::Equal { uneven: true });
     let extents = match parts {
         Parts::Listed(source, extents) => {
@@ -237,7 +236,7 @@ enum Parts {
     Unknown,
 }
 
-fn split_parts(cx: &mut RuleCx<'_, '_>, outputs: usize) -> Result<Parts, RuleError> {
+fn split_parts(cx: &mut RuleCx<'_, '_>, outputs: usize) -> RuleResult<Parts> {
     let count = cx.attr_int("num_outputs")?;
     let Some(given) = list(cx, "split", 1)? else {
         return match count {
@@ -275,7 +274,7 @@ fn listed_parts(
     source: Source,
     extents: &[DimId],
     (axis, whole): (usize, DimId),
-) -> Result<(), RuleError> {
+) -> RuleResult {
     for extent in extents {
         super::common::require_extent(cx, source, *extent)?;
     }
@@ -292,11 +291,11 @@ fn equal_parts(
     (axis, whole): (usize, DimId),
     outputs: usize,
     uneven: bool,
-) -> Result<DimVec, RuleError> {
+) -> RuleResult<DimVec> {
     if uneven {
         return Ok(chunks(cx, whole, outputs));
     }
-    let divisor = cx.dims().constant(i64::try_from(outputs).unwrap_or(i64::MAX));
+    let divisor = cx.count(outputs);
     let remainder = cx.dims().modulo(whole, divisor);
     if cx.dims().compare(remainder, DimId::ZERO) == Decision::Different {
         let whole = cx.dims().display(whole).to_string();

@@ -3,28 +3,17 @@
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Floats, Ints, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Floats, Ints, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::{Source, dtype_attr, require_extent, set_named_elem};
 use super::elementwise::SAME_SHAPE;
 use super::items::MAX_ITEMS;
-
-/// The output is the tensor in the only attribute that is set. Source: Constant, attributes.
-const CONSTANT: Rule = Rule { name: "constant.value", run: constant };
-
-/// The input lists the extents; all elements equal `value` or the float 0. Source: ConstantOfShape, `input`
-/// and `value`.
-const CONSTANT_OF_SHAPE: Rule = Rule { name: "constantofshape.shape", run: constant_of_shape };
-
-/// The output is a matrix with the input's shape and the type of `dtype` or of the input. Source: EyeLike,
-/// `dtype`.
-const EYE_LIKE: Rule = Rule { name: "eyelike.matrix", run: eye_like };
+use super::{Entry, rule};
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Constant", &[CONSTANT]),
-    Entry::of("ConstantOfShape", &[CONSTANT_OF_SHAPE]),
-    Entry::of("EyeLike", &[SAME_SHAPE, EYE_LIKE]),
+    Entry::of("Constant", &[rule("constant.value", constant)]),
+    Entry::of("ConstantOfShape", &[rule("constantofshape.shape", constant_of_shape)]),
+    Entry::of("EyeLike", &[SAME_SHAPE, rule("eyelike.matrix", eye_like)]),
 ];
 
 /// The attributes of Constant; exactly one is set.
@@ -39,7 +28,8 @@ const CONSTANT_FORMS: [&str; 8] = [
     "value_strings",
 ];
 
-fn constant(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The output is the tensor in the only attribute that is set. Source: Constant, attributes.
+fn constant(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let mut given = None;
     for form in cx.attr_names()? {
         let Some(form) = CONSTANT_FORMS.into_iter().find(|known| *known == form) else { continue };
@@ -96,7 +86,7 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
 }
 
-fn floats(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[f32]) -> Result<(), RuleError> {
+fn floats(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[f32]) -> RuleResult {
     cx.set_elem(Out(0), Elem::FLOAT)?;
     cx.set_shape(Out(0), &shape)?;
     let extents = shape.iter().map(|_| items.len()).collect();
@@ -104,7 +94,7 @@ fn floats(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[f32]) -> Result<(), R
     Ok(())
 }
 
-fn ints(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[i64]) -> Result<(), RuleError> {
+fn ints(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[i64]) -> RuleResult {
     cx.set_elem(Out(0), Elem::INT64)?;
     cx.set_shape(Out(0), &shape)?;
     let extents = shape.iter().map(|_| items.len()).collect();
@@ -114,7 +104,7 @@ fn ints(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[i64]) -> Result<(), Rul
 }
 
 /// A dense tensor given by its non-zero elements.
-fn sparse(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn sparse(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(tensor) = cx.attr_sparse_tensor("sparse_value")? else { return Ok(()) };
     let parts = tensor.parse()?;
     if let Some(values) = parts.values
@@ -131,10 +121,12 @@ fn sparse(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 fn length(cx: &mut RuleCx<'_, '_>, count: usize) -> DimId {
-    cx.dims().constant(i64::try_from(count).unwrap_or(i64::MAX))
+    cx.count(count)
 }
 
-fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The input lists the extents; all elements equal `value` or the float 0. Source: ConstantOfShape, `input`
+/// and `value`.
+fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let value = cx.attr_tensor("value")?;
     let mut elem = Elem::FLOAT;
     if let Some(tensor) = value {
@@ -191,7 +183,9 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn eye_like(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The output is a matrix with the input's shape and the type of `dtype` or of the input. Source: EyeLike,
+/// `dtype`.
+fn eye_like(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 2..=2)?;
     cx.set_rank(Out(0), 2)?;
     match dtype_attr(cx, "dtype")? {

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
 use super::common::{MAX_AXES, require_at_most, unknown_extent};
@@ -125,9 +125,8 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 /// Windows over data with the channels on the last axis. The weights have theirs on axis 1, as in `Conv`.
-fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> Result<(), RuleError> {
-    cx.require_rank(In(0), 3..=MAX_AXES)?;
-    let Some(input) = cx.shape(In(0)) else { return Ok(()) };
+fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> RuleResult {
+    let Some(input) = cx.shape_of_rank(In(0), 3..=MAX_AXES)? else { return Ok(()) };
     let spatial = input.len() - 2;
     let windows = Windows::read(cx, spatial)?;
     let channels: Extent = (In(0), spatial + 1, input[spatial + 1]).into();
@@ -167,15 +166,9 @@ fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> Result<(), Ru
             }
             None => None,
         };
-        shape.push(match places {
-            Some(places) => places,
-            None => unknown_extent(cx, Out(0), axis + 1),
-        });
+        shape.push(places.unwrap_or_else(|| unknown_extent(cx, Out(0), axis + 1)));
     }
-    shape.push(match channels {
-        Some(channels) => channels,
-        None => unknown_extent(cx, Out(0), spatial + 1),
-    });
+    shape.push(channels.unwrap_or_else(|| unknown_extent(cx, Out(0), spatial + 1)));
     cx.set_shape(Out(0), &shape)
 }
 
@@ -184,9 +177,8 @@ fn operand(
     cx: &mut RuleCx<'_, '_>,
     port: Port,
     [transposed, batch_transposed]: [&str; 2],
-) -> Result<Option<Vec<Extent>>, RuleError> {
-    cx.require_rank(port, 1..)?;
-    let Some(shape) = cx.shape(port) else { return Ok(None) };
+) -> RuleResult<Option<Vec<Extent>>> {
+    let Some(shape) = cx.shape_of_rank(port, 1..)? else { return Ok(None) };
     let mut axes: Vec<Extent> =
         shape.iter().enumerate().map(|(axis, dim)| Extent::from((port, axis, *dim))).collect();
     let rank = axes.len();
@@ -202,7 +194,7 @@ fn operand(
     Ok(Some(axes))
 }
 
-fn fused_matmul(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn fused_matmul(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let left = operand(cx, In(0), ["transA", "transBatchA"])?;
     let right = operand(cx, In(1), ["transB", "transBatchB"])?;
     let (Some(left), Some(right)) = (left, right) else { return Ok(()) };
@@ -230,11 +222,10 @@ fn fused_matmul(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// As `Gather`; several numbers of fewer than 8 bits share a byte along the last axis.
-fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn gather(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..)?;
     let (Some(mut data), Some(elem)) = (cx.shape(In(0)), cx.elem(In(0))) else { return Ok(()) };
-    let axis = cx.attr_int("gather_axis")?.unwrap_or(0);
-    let axis = cx.axis("gather_axis", axis, data.len())?;
+    let axis = cx.axis_attr("gather_axis", 0, data.len())?;
     let bits = cx.attr_int("bits")?.unwrap_or(4);
     if ![2, 4, 8].contains(&bits) {
         return Err(RuleError::attribute("bits", format!("is {bits}, but must be 2, 4 or 8")));
@@ -251,11 +242,9 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// The axis becomes the positions of the window, whose elements are a new last axis.
-fn unfold(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
-    cx.require_rank(In(0), 1..)?;
-    let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
-    let axis = cx.attr_int("dim")?.unwrap_or(-1);
-    let axis = cx.axis("dim", axis, shape.len())?;
+fn unfold(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    let Some(mut shape) = cx.shape_of_rank(In(0), 1..)? else { return Ok(()) };
+    let axis = cx.axis_attr("dim", -1, shape.len())?;
     let (Some(size), step) = (cx.attr_int("size")?, cx.attr_int("step")?.unwrap_or(1)) else { return Ok(()) };
     for (name, value) in [("size", size), ("step", step)] {
         if value < 1 {

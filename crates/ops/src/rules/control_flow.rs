@@ -11,7 +11,8 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
 use typeloom_solver::rule::{
-    Control, DimVec, Exit, ExitRule, Ints, Kind, Knowledge, Port, Rule, RuleCx, RuleError, Trips, Unroll,
+    Control, DimVec, Exit, ExitRule, Ints, Kind, Knowledge, Port, Rule, RuleCx, RuleError, RuleResult, Trips,
+    Unroll,
 };
 
 use super::Entry;
@@ -42,17 +43,12 @@ const SEQUENCE_MAP: Control = Control {
 };
 
 /// The graph in an attribute; the signature has checked its presence.
-fn graph(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<GraphId, RuleError> {
+fn graph(cx: &RuleCx<'_, '_>, name: &'static str) -> RuleResult<GraphId> {
     cx.body(name).ok_or_else(|| RuleError::attribute(name, "must be a graph"))
 }
 
 /// Requires a graph to have a given number of inputs or outputs.
-pub(super) fn require_count(
-    graph: GraphId,
-    what: &str,
-    found: usize,
-    expected: usize,
-) -> Result<(), RuleError> {
+pub(super) fn require_count(graph: GraphId, what: &str, found: usize, expected: usize) -> RuleResult {
     if found == expected {
         return Ok(());
     }
@@ -61,7 +57,7 @@ pub(super) fn require_count(
 }
 
 /// `if.branches`: both branches have no inputs and as many outputs as the node. Source: If, `then_branch`.
-fn if_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn if_enter(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     for name in ["then_branch", "else_branch"] {
         let branch = graph(cx, name)?;
         require_count(branch, "inputs", cx.body_inputs(branch), 0)?;
@@ -72,7 +68,7 @@ fn if_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 /// `if.join`: each output has the type of both branches, and the dims on which they agree. Source: If,
 /// `outputs`.
-fn if_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
+fn if_exit(cx: &mut RuleCx<'_, '_>) -> RuleResult<Exit> {
     let (then, other) = (graph(cx, "then_branch")?, graph(cx, "else_branch")?);
     // A constant condition selects one branch, whose shapes are those of the node.
     let live = match cx.truth(In(0)) {
@@ -126,7 +122,7 @@ struct LoopPorts {
     scans: usize,
 }
 
-fn loop_ports(cx: &RuleCx<'_, '_>) -> Result<LoopPorts, RuleError> {
+fn loop_ports(cx: &RuleCx<'_, '_>) -> RuleResult<LoopPorts> {
     let body = graph(cx, "body")?;
     let state = cx.input_count().saturating_sub(2);
     require_count(body, "inputs", cx.body_inputs(body), state + 2)?;
@@ -153,7 +149,7 @@ fn loop_ports(cx: &RuleCx<'_, '_>) -> Result<LoopPorts, RuleError> {
 /// `loop.state`: the inputs of the body are the iteration number, the condition and the state variables; its
 /// outputs are the next condition, the state variables and the collected values. Source: Loop, "Inputs" and
 /// `body`.
-fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn loop_enter(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let LoopPorts { body, state, .. } = loop_ports(cx)?;
     for (port, elem) in
         [(BodyIn(body, 0), Elem::INT64), (BodyIn(body, 1), Elem::BOOL), (BodyOut(body, 0), Elem::BOOL)]
@@ -164,20 +160,18 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     for (port, outer) in [(BodyIn(body, 0), In(0)), (BodyIn(body, 1), In(1))] {
         if cx.rank(port).is_none() {
             // Runtimes give the iteration number and the condition the rank that the body declares.
-            let one = cx.dims().constant(1);
             let shape = match cx.declared_shape(port) {
                 Some(declared) if declared.is_empty() => declared,
-                Some(declared) if declared.len() == 1 => DimVec::from_slice(&[one]),
+                Some(declared) if declared.len() == 1 => DimVec::from_slice(&[DimId::ONE]),
                 Some(_) | None => cx.shape(outer).unwrap_or_default(),
             };
             cx.assume_shape(port, Some(shape));
         }
     }
     // An iteration starts only if the condition is true.
-    let one = cx.dims().constant(1);
     match cx.rank(BodyIn(body, 1)).or_else(|| cx.declared_rank(BodyIn(body, 1))) {
-        Some(0) => cx.set_ints(BodyIn(body, 1), Ints::scalar(one)),
-        Some(1) => cx.set_ints(BodyIn(body, 1), Ints::vector([one])),
+        Some(0) => cx.set_ints(BodyIn(body, 1), Ints::scalar(DimId::ONE)),
+        Some(1) => cx.set_ints(BodyIn(body, 1), Ints::vector([DimId::ONE])),
         Some(_) | None => {}
     }
     cx.repeats(body);
@@ -191,7 +185,7 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 /// `loop.turns`: state variables keep their type; collected values get a leading axis with one element per
 /// iteration. Source: Loop, "Outputs".
-fn loop_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
+fn loop_exit(cx: &mut RuleCx<'_, '_>) -> RuleResult<Exit> {
     let LoopPorts { body, state, scans } = loop_ports(cx)?;
     // Checked after solving, so that an error about the type of a state variable is reported at the loop, not
     // at a node in its body.
@@ -292,7 +286,7 @@ fn is_unwrapped(cx: &mut RuleCx<'_, '_>, before: Port, next: Port) -> bool {
 }
 
 /// Sets the shape of an output; an extent that was unknown before keeps its unknown.
-pub(super) fn set_last(cx: &mut RuleCx<'_, '_>, port: Port, shape: &[DimId]) -> Result<(), RuleError> {
+pub(super) fn set_last(cx: &mut RuleCx<'_, '_>, port: Port, shape: &[DimId]) -> RuleResult {
     let known = cx.shape(port).filter(|known| known.len() == shape.len());
     let dims: DimVec = shape
         .iter()
@@ -321,29 +315,28 @@ fn iterations_begun(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
 }
 
 /// Number of iterations, if the trip count is known and the condition never ends the loop early.
-fn trip_count(cx: &mut RuleCx<'_, '_>, body: GraphId) -> Result<Option<DimId>, RuleError> {
-    let zero = cx.dims().constant(0);
+fn trip_count(cx: &mut RuleCx<'_, '_>, body: GraphId) -> RuleResult<Option<DimId>> {
     let starts = if cx.has(In(1)) { cx.truth(In(1)) } else { Some(true) };
     if starts == Some(false) {
-        return Ok(Some(zero));
+        return Ok(Some(DimId::ZERO));
     }
     let count = if cx.has(In(0)) { cx.ints(In(0)) } else { None };
     let Some(count) = count else { return Ok(None) };
     let [count] = count.items[..] else { return Ok(None) };
     if cx.dims().bounds(count).1.is_some_and(|most| most <= 0) {
-        return Ok(Some(zero));
+        return Ok(Some(DimId::ZERO));
     }
     let keeps_going =
         cx.const_int(BodyOut(body, 0)) == Some(1) || cx.is_same_value(BodyOut(body, 0), BodyIn(body, 1));
     if starts != Some(true) || !keeps_going {
         return Ok(None);
     }
-    Ok(Some(cx.dims().max(count, zero)))
+    Ok(Some(cx.dims().max(count, DimId::ZERO)))
 }
 
 /// `sequencemap.elements`: the inputs of the body are one element of each sequence, and the other inputs.
 /// Source: SequenceMap, "Inputs" and `body`.
-fn sequence_map_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn sequence_map_enter(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let body = graph(cx, "body")?;
     cx.repeats(body);
     require_count(body, "inputs", cx.body_inputs(body), cx.input_count())?;
@@ -369,7 +362,7 @@ fn sequence_map_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// `sequencemap.collect`: each output is the sequence of the body's results. Source: SequenceMap, "Outputs".
-fn sequence_map_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
+fn sequence_map_exit(cx: &mut RuleCx<'_, '_>) -> RuleResult<Exit> {
     let body = graph(cx, "body")?;
     for at in 0..cx.output_count() {
         cx.sequence_of(Out(at), BodyOut(body, at))?;

@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
 use super::common::{MAX_AXES, require_single, unknown_extent};
@@ -95,7 +95,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     ),
 ];
 
-fn convolve(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
+fn convolve(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
     let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
     let windows = Windows::read(cx, spatial)?;
     let kernel = sliding::kernel(cx, ports.weights, spatial)?;
@@ -111,7 +111,7 @@ fn convolve(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
 }
 
 /// Number of spatial axes of the input, the weights and `kernel_shape`, which must agree.
-fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<usize>, RuleError> {
+fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult<Option<usize>> {
     let input = cx.require_rank(ports.input, 3..)?;
     let weights = cx.require_rank(ports.weights, 3..)?;
     let given = cx.attr_ints("kernel_shape")?.map(|kernel| kernel.len() + 2);
@@ -125,7 +125,7 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<usize>, 
     Ok(input.or(weights).or(given).filter(|rank| (3..=MAX_AXES).contains(rank)).map(|rank| rank - 2))
 }
 
-fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
+fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
     let group = group(cx)?;
     let Some(weights) = cx.shape(ports.weights) else { return Ok(()) };
     if let Some(input) = cx.shape(ports.input) {
@@ -143,7 +143,7 @@ fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
 }
 
 /// The attribute `group`.
-fn group(cx: &RuleCx<'_, '_>) -> Result<i64, RuleError> {
+fn group(cx: &RuleCx<'_, '_>) -> RuleResult<i64> {
     match cx.attr_int("group")?.unwrap_or(1) {
         group if group < 1 => {
             Err(RuleError::attribute("group", format!("is {group}, but must be at least 1")))
@@ -153,7 +153,7 @@ fn group(cx: &RuleCx<'_, '_>) -> Result<i64, RuleError> {
 }
 
 /// Requires `group` to divide a number of channels.
-fn divides(cx: &mut RuleCx<'_, '_>, group: i64, channels: DimId, which: &str) -> Result<(), RuleError> {
+fn divides(cx: &mut RuleCx<'_, '_>, group: i64, channels: DimId, which: &str) -> RuleResult {
     match cx.const_dim(channels) {
         Some(channels) if channels.checked_rem(group) != Some(0) => {
             let message = format!("is {group}, which does not divide the {channels} {which} channels");
@@ -163,13 +163,13 @@ fn divides(cx: &mut RuleCx<'_, '_>, group: i64, channels: DimId, which: &str) ->
     }
 }
 
-fn bias(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
+fn bias(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
     let channels = cx.shape(ports.weights).map(|weights| (ports.weights, 0, weights[0]).into());
     bias_fits(cx, ports, channels)
 }
 
 /// Requires the bias to be a vector with one element per output channel.
-fn bias_fits(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<Extent>) -> Result<(), RuleError> {
+fn bias_fits(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<Extent>) -> RuleResult {
     let Some(bias) = ports.bias else { return Ok(()) };
     cx.require_rank(bias, 1..=1)?;
     if let (Some(shape), Some(channels)) = (cx.shape(bias), channels) {
@@ -179,7 +179,7 @@ fn bias_fits(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<Extent>) ->
 }
 
 /// Requires the spatial axes of the weights to have the extents of `kernel_shape`.
-fn kernel(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
+fn kernel(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
     let Some(weights) = cx.shape(ports.weights) else { return Ok(()) };
     let Some(given) = sliding::kernel_shape(cx, weights.len().saturating_sub(2))? else { return Ok(()) };
     for ((axis, dim), given) in weights.iter().enumerate().skip(2).zip(given) {
@@ -190,7 +190,7 @@ fn kernel(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
 }
 
 /// Requires a tensor to have one element, or one per output channel.
-fn single_or_per_channel(cx: &mut RuleCx<'_, '_>, port: Port, weights: Port) -> Result<(), RuleError> {
+fn single_or_per_channel(cx: &mut RuleCx<'_, '_>, port: Port, weights: Port) -> RuleResult {
     cx.require_rank(port, ..=1)?;
     let (Some(shape), Some(weights_shape)) = (cx.shape(port), cx.shape(weights)) else { return Ok(()) };
     let ([len], [channels, ..]) = (&shape[..], &weights_shape[..]) else { return Ok(()) };
@@ -215,7 +215,7 @@ fn spatial_extents(
     windows: &Windows,
     kernel: Option<&[DimId]>,
     spatial: usize,
-) -> Result<SmallVec<[DimId; 6]>, RuleError> {
+) -> RuleResult<SmallVec<[DimId; 6]>> {
     let shape = cx.shape(input);
     let mut extents = SmallVec::new();
     for axis in 0..spatial {
@@ -228,10 +228,7 @@ fn spatial_extents(
             }
             (Some(_) | None, _) => None,
         };
-        extents.push(match places {
-            Some(places) => places,
-            None => unknown_extent(cx, Out(0), axis + 2),
-        });
+        extents.push(places.unwrap_or_else(|| unknown_extent(cx, Out(0), axis + 2)));
     }
     Ok(extents)
 }

@@ -5,9 +5,9 @@
 
 use smallvec::SmallVec;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
+use super::{Entry, rule};
 
 mod fold;
 
@@ -34,9 +34,6 @@ const BROADCAST_AT_AXIS: Rule = Rule { name: "broadcast.at_axis", run: broadcast
 /// All inputs and the output have the same shape. Source: Sum version 6.
 const ALL_SAME_SHAPE: Rule = Rule { name: "elementwise.all", run: all_same_shape };
 
-/// The bounds of Clip are single numbers. Source: Clip version 11, `min` and `max`.
-const CLIP_BOUNDS: Rule = Rule { name: "clip.bounds", run: clip_bounds };
-
 /// The shape only.
 const UNARY: &[Rule] = &[SAME_SHAPE];
 
@@ -60,7 +57,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Ceil", &[SAME_SHAPE, CEIL]),
     Entry::of("Celu", UNARY),
     Entry::of("Clip", UNARY).until(11),
-    Entry::of("Clip", &[SAME_SHAPE, CLIP_BOUNDS, CLIP]).since(11),
+    Entry::of("Clip", &[SAME_SHAPE, rule("clip.bounds", clip_bounds), CLIP]).since(11),
     Entry::of("Cos", UNARY),
     Entry::of("Cosh", UNARY),
     Entry::of("Div", &[BROADCAST_AT_AXIS]).until(7),
@@ -128,11 +125,11 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Xor", &[BROADCAST, XOR]).since(7),
 ];
 
-fn same_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn same_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.same_shape(In(0), Out(0))
 }
 
-fn broadcast(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn broadcast(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let inputs: SmallVec<[Port; 4]> = (0..cx.input_count()).map(In).filter(|port| cx.has(*port)).collect();
     if let [first, rest @ ..] = &inputs[..]
         && rest.iter().all(|other| cx.shares_shape(*first, *other))
@@ -145,7 +142,7 @@ fn broadcast(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
 }
 
-fn broadcast_to_first(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn broadcast_to_first(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.same_shape(In(0), Out(0))?;
     let (Some(wide), Some(narrow)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
     let Some(missing) = wide.len().checked_sub(narrow.len()) else {
@@ -160,7 +157,7 @@ fn broadcast_to_first(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn broadcast_at_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn broadcast_at_axis(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if !cx.attr_flag("broadcast")? {
         // The specification requires equal shapes here; runtimes and the reference broadcast nevertheless.
         return broadcast_to_first(cx);
@@ -190,11 +187,12 @@ fn broadcast_at_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn all_same_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn all_same_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     (0..cx.input_count()).try_for_each(|at| cx.same_shape(In(at), Out(0)))
 }
 
-fn clip_bounds(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The bounds of Clip are single numbers. Source: Clip version 11, `min` and `max`.
+fn clip_bounds(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     for bound in [In(1), In(2)] {
         // Exporters write a tensor of one element instead of a scalar, and runtimes accept it.
         if let Some(shape) = cx.shape(bound)

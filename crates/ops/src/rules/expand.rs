@@ -2,34 +2,23 @@
 
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleResult};
 
-use super::Entry;
 use super::common::{list, product, require_extent, single, unknown_extent};
 use super::items::{Items, constant_shape, separable, strides, whole};
-
-/// The output has the broadcast shape of the input and the target. Source: Expand, `shape`.
-const EXPAND: Rule = Rule { name: "expand.target", run: expand };
-
-/// The elements, repeated along the expanded axes. Source: Expand.
-const EXPAND_VALUE: Rule = Rule { name: "expand.value", run: expand_value };
-
-/// Each extent is multiplied by its number of repeats. Source: Tile, `repeats`.
-const TILE: Rule = Rule { name: "tile.repeats", run: tile };
-
-/// The extent of one axis is multiplied. Source: Tile version 1, `tiles` and `axis`.
-const TILE_AXIS: Rule = Rule { name: "tile.axis", run: tile_axis };
+use super::{Entry, rule};
 
 /// The elements, repeated. Source: Tile.
 const TILE_VALUE: Rule = Rule { name: "tile.value", run: tile_value };
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Expand", &[EXPAND, EXPAND_VALUE]),
-    Entry::of("Tile", &[TILE_AXIS, TILE_VALUE]).until(6),
-    Entry::of("Tile", &[TILE, TILE_VALUE]).since(6),
+    Entry::of("Expand", &[rule("expand.target", expand), rule("expand.value", expand_value)]),
+    Entry::of("Tile", &[rule("tile.axis", tile_axis), TILE_VALUE]).until(6),
+    Entry::of("Tile", &[rule("tile.repeats", tile), TILE_VALUE]).since(6),
 ];
 
-fn expand(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The output has the broadcast shape of the input and the target. Source: Expand, `shape`.
+fn expand(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(1), 1..=1)?;
     let Some(target) = list(cx, "shape", 1)? else { return Ok(()) };
     if let Some(items) = &target.items {
@@ -56,11 +45,11 @@ fn expand(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 fn is_never_one(cx: &mut RuleCx<'_, '_>, dim: DimId) -> bool {
-    let one = cx.dims().constant(1);
-    cx.dims().compare(dim, one) == Decision::Different
+    cx.dims().compare(dim, DimId::ONE) == Decision::Different
 }
 
-fn expand_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The elements, repeated along the expanded axes. Source: Expand.
+fn expand_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(counting) = cx.counting(In(0)) {
         cx.set_counting(Out(0), counting.shuffled());
         return Ok(());
@@ -89,7 +78,8 @@ fn expand_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn tile(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Each extent is multiplied by its number of repeats. Source: Tile, `repeats`.
+fn tile(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(1), 1..=1)?;
     let Some(repeats) = list(cx, "repeats", 1)? else { return Ok(()) };
     let Some(mut shape) = cx.shape(In(0)) else {
@@ -113,7 +103,8 @@ fn tile(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &shape)
 }
 
-fn tile_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The extent of one axis is multiplied. Source: Tile version 1, `tiles` and `axis`.
+fn tile_axis(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (count, axis) = (tile_number(cx, 1)?, tile_number(cx, 2)?);
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
     let Some(axis) = axis.and_then(|axis| cx.const_dim(axis)) else {
@@ -128,7 +119,7 @@ fn tile_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// A number input of Tile version 1, which has the type of the data.
-fn tile_number(cx: &mut RuleCx<'_, '_>, at: usize) -> Result<Option<DimId>, RuleError> {
+fn tile_number(cx: &mut RuleCx<'_, '_>, at: usize) -> RuleResult<Option<DimId>> {
     if let Some(item) = single(cx, In(at))? {
         return Ok(Some(item));
     }
@@ -139,7 +130,7 @@ fn tile_number(cx: &mut RuleCx<'_, '_>, at: usize) -> Result<Option<DimId>, Rule
     Ok(whole.map(|number| cx.dims().constant(number)))
 }
 
-fn tile_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn tile_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (Some(items), Some(shape)) = (Items::at(cx, In(0)), constant_shape(cx, Out(0))) else {
         return Ok(());
     };

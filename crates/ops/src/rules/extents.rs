@@ -1,7 +1,7 @@
 //! Operators that read shapes: Shape and Size. Their outputs are values computed from extents.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Ints, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Ints, Rule, RuleCx, RuleResult};
 
 use super::Entry;
 use super::common::unknown_extent;
@@ -15,7 +15,7 @@ const SIZE: Rule = Rule { name: "size.count", run: size };
 
 pub(super) const OPERATORS: &[Entry] = &[Entry::of("Shape", &[SHAPE]), Entry::of("Size", &[SIZE])];
 
-fn shape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let start = cx.attr_int("start")?.unwrap_or(0);
     let end = cx.attr_int("end")?;
     let Some(extents) = cx.shape(In(0)) else {
@@ -29,13 +29,13 @@ fn shape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     };
     let (start, end) = (position(start), end.map_or(extents.len(), position));
     let kept = extents.get(start..end).unwrap_or(&[]);
-    let count = cx.dims().constant(i64::try_from(kept.len()).unwrap_or(i64::MAX));
+    let count = cx.count(kept.len());
     cx.set_shape(Out(0), &[count])?;
     cx.set_ints(Out(0), Ints::vector(kept));
     Ok(())
 }
 
-fn size(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn size(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_shape(Out(0), &[])?;
     if let Some(extents) = cx.shape(In(0)) {
         let count = cx.dims().product(&extents);

@@ -3,41 +3,28 @@
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Counting, CountingOrder, DimVec, Extent, Ints, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{
+    Counting, CountingOrder, DimVec, Extent, Ints, Rule, RuleCx, RuleError, RuleResult,
+};
 use typeloom_types::shape::position;
 
-use super::Entry;
 use super::common::{require_at_most, require_indices};
 use super::items::{Items, MAX_ITEMS, put_whole, separable, strides, whole};
-
-/// The axes of the indices replace `axis`. Source: Gather, output rank `q + (r - 1)`.
-const GATHER: Rule = Rule { name: "gather.axis", run: gather };
-
-/// The slices at the indices. Source: Gather, pseudo code.
-const GATHER_VALUE: Rule = Rule { name: "gather.value", run: gather_value };
-
-/// The output has the shape of the indices, which have the rank of the data and, except for `axis`, no larger
-/// extents. Source: GatherElements, `indices`.
-const GATHER_ELEMENTS: Rule = Rule { name: "gatherelements.shape", run: gather_elements };
+use super::{Entry, rule};
 
 /// The elements at the indices. Source: GatherElements, pseudo code.
 const GATHER_ELEMENTS_VALUE: Rule = Rule { name: "gatherelements.value", run: gather_elements_value };
 
-/// The last axis of the indices lists positions along the axes of the data after the batch axes. Source:
-/// GatherND, `batch_dims` and the output's rank.
-const GATHER_ND: Rule = Rule { name: "gathernd.tuples", run: gather_nd };
-
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Gather", &[GATHER, GATHER_VALUE]),
-    Entry::of("GatherElements", &[GATHER_ELEMENTS, GATHER_ELEMENTS_VALUE]),
-    Entry::of("GatherND", &[GATHER_ND]),
+    Entry::of("Gather", &[rule("gather.axis", gather), rule("gather.value", gather_value)]),
+    Entry::of("GatherElements", &[rule("gatherelements.shape", gather_elements), GATHER_ELEMENTS_VALUE]),
+    Entry::of("GatherND", &[rule("gathernd.tuples", gather_nd)]),
 ];
 
-fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
-    cx.require_rank(In(0), 1..)?;
-    let Some(data) = cx.shape(In(0)) else { return Ok(()) };
-    let axis = cx.attr_int("axis")?.unwrap_or(0);
-    let axis = cx.axis("axis", axis, data.len())?;
+/// The axes of the indices replace `axis`. Source: Gather, output rank `q + (r - 1)`.
+fn gather(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    let Some(data) = cx.shape_of_rank(In(0), 1..)? else { return Ok(()) };
+    let axis = cx.axis_attr("axis", 0, data.len())?;
     require_all_indices(cx, (In(0), axis, data[axis]).into())?;
     let Some(indices) = cx.shape(In(1)) else { return Ok(()) };
     let shape: DimVec = data[..axis].iter().chain(&indices).chain(&data[axis + 1..]).copied().collect();
@@ -46,7 +33,7 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 /// Requires constant indices, and those counted by a `Range`, to be within the axis; negative ones count from
 /// the end.
-fn require_all_indices(cx: &mut RuleCx<'_, '_>, axis: Extent) -> Result<(), RuleError> {
+fn require_all_indices(cx: &mut RuleCx<'_, '_>, axis: Extent) -> RuleResult {
     if let Some(Counting { least, greatest, .. }) = cx.counting(In(1))
         && cx.dims().is_non_negative(least)
         && !cx.dims().is_anonymous(greatest)
@@ -73,7 +60,7 @@ pub(super) fn require_tuples(
     cx: &mut RuleCx<'_, '_>,
     data: &[DimId],
     (batch, tuple): (usize, usize),
-) -> Result<(), RuleError> {
+) -> RuleResult {
     let Some(indices) = cx.ints(In(1)) else { return Ok(()) };
     for at in 0..tuple {
         let column = indices.items.iter().skip(at).step_by(tuple);
@@ -98,7 +85,8 @@ fn indices(cx: &mut RuleCx<'_, '_>) -> Option<(Vec<usize>, Vec<Option<i64>>)> {
     (count == 1).then(|| (shape, vec![None]))
 }
 
-fn gather_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The slices at the indices. Source: Gather, pseudo code.
+fn gather_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(counting) = cx.counting(In(0)) {
         counted_value(cx, counting);
         return Ok(());
@@ -109,8 +97,7 @@ fn gather_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if data.is_empty() {
         return Ok(());
     }
-    let axis = cx.attr_int("axis")?.unwrap_or(0);
-    let axis = cx.axis("axis", axis, data.len())?;
+    let axis = cx.axis_attr("axis", 0, data.len())?;
     let strides = strides(&data);
     let axes: Vec<_> = (0..data.len())
         .map(|at| {
@@ -151,7 +138,9 @@ fn counted_value(cx: &mut RuleCx<'_, '_>, Counting { least, greatest, order }: C
     put_whole(cx, Out(0), Ints { shape: indices.shape.clone(), items: items.into() });
 }
 
-fn gather_elements(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The output has the shape of the indices, which have the rank of the data and, except for `axis`, no larger
+/// extents. Source: GatherElements, `indices`.
+fn gather_elements(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.same_shape(In(1), Out(0))?;
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     require_inside(cx, axis)
@@ -159,7 +148,7 @@ fn gather_elements(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 /// Requires indices of the rank of the data and, except for the indexed axis, with no larger extents. Source:
 /// GatherElements and ScatterElements, `indices`.
-pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>, axis: i64) -> Result<(), RuleError> {
+pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>, axis: i64) -> RuleResult {
     cx.require_rank(In(0), 1..)?;
     let (Some(data), Some(indices)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
     let axis = cx.axis("axis", axis, data.len())?;
@@ -187,14 +176,13 @@ pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>, axis: i64) -> Result<(), R
     require_all_indices(cx, (In(0), axis, data[axis]).into())
 }
 
-fn gather_elements_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn gather_elements_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (Some(items), Some(indices)) = (Items::at(cx, In(0)), cx.ints(In(1))) else { return Ok(()) };
     let data = items.shape().to_vec();
     if data.is_empty() || data.len() != indices.shape.len() || indices.items.len() > MAX_ITEMS {
         return Ok(());
     }
-    let axis = cx.attr_int("axis")?.unwrap_or(0);
-    let axis = cx.axis("axis", axis, data.len())?;
+    let axis = cx.axis_attr("axis", 0, data.len())?;
     let Ints { shape, items: picks } = &*indices;
     let (strides, own) = (strides(&data), strides(shape));
     let mut positions = Vec::with_capacity(picks.len());
@@ -209,7 +197,9 @@ fn gather_elements_value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn gather_nd(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The last axis of the indices lists positions along the axes of the data after the batch axes. Source:
+/// GatherND, `batch_dims` and the output's rank.
+fn gather_nd(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..)?;
     cx.require_rank(In(1), 1..)?;
     let batch = cx.attr_int("batch_dims")?.unwrap_or(0);

@@ -1,7 +1,7 @@
 //! Losses over classes: scores `[N, C, d1, ...]`, labels `[N, d1, ...]`, one weight per class.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Rule, RuleCx, RuleResult};
 
 use super::Entry;
 
@@ -18,7 +18,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("SoftmaxCrossEntropyLoss", &[CLASSES, LOG_PROBABILITIES]),
 ];
 
-fn classes(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn classes(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 2..)?;
     cx.require_rank(In(1), 1..)?;
     let reduction = cx.attr_str("reduction")?;

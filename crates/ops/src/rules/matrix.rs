@@ -1,10 +1,10 @@
 //! Products of matrices: MatMul and its quantised forms, Gemm, Einsum, Det.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::unknown_extent;
+use super::{Entry, rule};
 
 mod einsum;
 
@@ -15,26 +15,16 @@ const MATMUL: Rule = Rule { name: "matmul.contract", run: |cx| contract(cx, In(0
 /// As MatMul, for the quantised tensors among the inputs. Source: QLinearMatMul, `a` and `b`.
 const QLINEAR_MATMUL: Rule = Rule { name: "qlinearmatmul.contract", run: |cx| contract(cx, In(0), In(3)) };
 
-/// Scales and zero points are single numbers, or one per row or column. Source: QLinearMatMul, `a_scale` to
-/// `y_zero_point`; MatMulInteger, `a_zero_point`.
-const QLINEAR_SCALES: Rule = Rule { name: "qlinearmatmul.scales", run: qlinear_scales };
-
-/// `C` broadcasts to the product of `A'` and `B'`. Source: Gemm, `transA`, `transB`, `C`.
-const GEMM: Rule = Rule { name: "gemm.contract", run: gemm };
-
-/// One number per square matrix in the last two axes. Source: Det.
-const DET: Rule = Rule { name: "det.square", run: det };
-
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Det", &[DET]),
+    Entry::of("Det", &[rule("det.square", det)]),
     Entry::of("Einsum", &[einsum::RULE]),
-    Entry::of("Gemm", &[GEMM]),
+    Entry::of("Gemm", &[rule("gemm.contract", gemm)]),
     Entry::of("MatMul", &[MATMUL]),
     Entry::of("MatMulInteger", &[MATMUL]),
-    Entry::of("QLinearMatMul", &[QLINEAR_MATMUL, QLINEAR_SCALES]),
+    Entry::of("QLinearMatMul", &[QLINEAR_MATMUL, rule("qlinearmatmul.scales", qlinear_scales)]),
 ];
 
-fn contract(cx: &mut RuleCx<'_, '_>, left: Port, right: Port) -> Result<(), RuleError> {
+fn contract(cx: &mut RuleCx<'_, '_>, left: Port, right: Port) -> RuleResult {
     cx.require_rank(left, 1..)?;
     cx.require_rank(right, 1..)?;
     let (Some(a), Some(b)) = (cx.shape(left), cx.shape(right)) else { return Ok(()) };
@@ -62,7 +52,9 @@ fn contract(cx: &mut RuleCx<'_, '_>, left: Port, right: Port) -> Result<(), Rule
     cx.set_shape(Out(0), &shape)
 }
 
-fn qlinear_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Scales and zero points are single numbers, or one per row or column. Source: QLinearMatMul, `a_scale` to
+/// `y_zero_point`; MatMulInteger, `a_zero_point`.
+fn qlinear_scales(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     for (scale, zero_point) in [(1, 2), (4, 5), (6, 7)] {
         let (Some(a), Some(b)) = (cx.shape(In(scale)), cx.shape(In(zero_point))) else { continue };
         if a.len() != b.len() {
@@ -76,7 +68,8 @@ fn qlinear_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn gemm(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// `C` broadcasts to the product of `A'` and `B'`. Source: Gemm, `transA`, `transB`, `C`.
+fn gemm(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 2..=2)?;
     cx.require_rank(In(1), 2..=2)?;
     let (flip_a, flip_b) = (cx.attr_flag("transA")?, cx.attr_flag("transB")?);
@@ -122,9 +115,9 @@ fn gemm(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn det(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
-    cx.require_rank(In(0), 2..)?;
-    let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
+/// One number per square matrix in the last two axes. Source: Det.
+fn det(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    let Some(mut shape) = cx.shape_of_rank(In(0), 2..)? else { return Ok(()) };
     let rank = shape.len();
     cx.require_equal(
         (In(0), rank - 2, shape[rank - 2]),

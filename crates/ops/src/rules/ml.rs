@@ -3,7 +3,7 @@
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Port, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Port, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
 use super::common::{require_at_most, unknown_extent};
@@ -69,16 +69,14 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 /// The number of rows of a table: its first extent, or 1 for a single row.
-fn rows(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, RuleError> {
-    cx.require_rank(In(0), 1..=2)?;
-    let Some(shape) = cx.shape(In(0)) else { return Ok(None) };
-    Ok(Some(if shape.len() == 1 { cx.dims().constant(1) } else { shape[0] }))
+fn rows(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<DimId>> {
+    let Some(shape) = cx.shape_of_rank(In(0), 1..=2)? else { return Ok(None) };
+    Ok(Some(if shape.len() == 1 { DimId::ONE } else { shape[0] }))
 }
 
 /// The last axis of `X` has one element per index, for indices of any rank; a vector becomes a row.
-fn extract(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
-    cx.require_rank(In(0), 1..)?;
-    let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
+fn extract(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    let Some(shape) = cx.shape_of_rank(In(0), 1..)? else { return Ok(()) };
     let last = shape.len() - 1;
     for index in cx.const_ints(In(1)).unwrap_or_default() {
         index_below(cx, index, In(1), (In(0), last, shape[last]))?;
@@ -86,10 +84,7 @@ fn extract(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let count = cx.shape(In(1)).map(|indices| cx.dims().product(&indices));
     let mut extracted: DimVec =
         if last == 0 { [DimId::ONE].into_iter().collect() } else { shape[..last].into() };
-    extracted.push(match count {
-        Some(count) => count,
-        None => unknown_extent(cx, Out(0), extracted.len()),
-    });
+    extracted.push(count.unwrap_or_else(|| unknown_extent(cx, Out(0), extracted.len())));
     cx.set_shape(Out(0), &extracted)
 }
 
@@ -99,7 +94,7 @@ fn index_below(
     index: i64,
     port: Port,
     (data, axis, extent): (Port, usize, DimId),
-) -> Result<(), RuleError> {
+) -> RuleResult {
     if index < 0 {
         return Err(RuleError::value(
             port,
@@ -115,7 +110,7 @@ fn index_below(
     )
 }
 
-fn cast_map(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn cast_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let elem = match cx.attr_str("cast_to")? {
         Some("TO_FLOAT") | None => Elem::FLOAT,
         Some("TO_STRING") => Elem::STRING,
@@ -140,7 +135,7 @@ fn cast_map(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &[DimId::ONE, width])
 }
 
-fn category(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn category(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let ints = cx.attr_ints("cats_int64s")?.unwrap_or_default().len();
     let strings = cx.attr_strings("cats_strings")?.unwrap_or_default().len();
     if ints == 0 || ints != strings {
@@ -158,7 +153,7 @@ fn category(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn dictionary(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn dictionary(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if cx.has_attr("string_vocabulary")? == cx.has_attr("int64_vocabulary")? {
         return Err(RuleError::attribute(
             "string_vocabulary",
@@ -170,13 +165,12 @@ fn dictionary(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         Some(words) => words.len(),
         None => cx.attr_ints("int64_vocabulary")?.unwrap_or_default().len(),
     };
-    let one = cx.dims().constant(1);
-    let words = cx.dims().constant(i64::try_from(words).unwrap_or(i64::MAX));
-    cx.set_shape(Out(0), &[one, words])
+    let words = cx.count(words);
+    cx.set_shape(Out(0), &[DimId::ONE, words])
 }
 
 /// A row has the columns of all inputs; the attribute states their numbers.
-fn features(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn features(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let mut rows: Option<(Port, usize, DimId)> = None;
     for port in (0..cx.input_count()).map(In) {
         let Some(shape) = cx.shape(port) else { continue };
@@ -209,7 +203,7 @@ fn features(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// The element type of the only list of values, keys or default among the alternatives.
-fn labels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn labels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if cx.since_version() < 2 {
         return category_labels(cx);
     }
@@ -264,7 +258,7 @@ fn labels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Number of items of the list in an attribute; the suffix of its name determines their type.
-fn list_length(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Option<usize>, RuleError> {
+fn list_length(cx: &RuleCx<'_, '_>, name: &'static str) -> RuleResult<Option<usize>> {
     let kind = name.rsplit('_').next();
     Ok(match kind {
         Some("strings") => cx.attr_strings(name)?.map(|items| items.len()),
@@ -281,7 +275,7 @@ fn list_length(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Option<usize>,
 }
 
 /// Version 1 maps strings to integers and vice versa.
-fn category_labels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn category_labels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     match cx.elem(In(0)) {
         Some(Elem::STRING) => cx.set_elem(Out(0), Elem::INT64),
         Some(Elem::INT64) => cx.set_elem(Out(0), Elem::STRING),
@@ -290,7 +284,7 @@ fn category_labels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Number of class labels, which are the elements of the first output.
-fn classes(cx: &mut RuleCx<'_, '_>, strings: &'static str, ints: &'static str) -> Result<usize, RuleError> {
+fn classes(cx: &mut RuleCx<'_, '_>, strings: &'static str, ints: &'static str) -> RuleResult<usize> {
     let of_strings = cx.attr_strings(strings)?.unwrap_or_default().len();
     let of_ints = cx.attr_ints(ints)?.unwrap_or_default().len();
     if of_strings > 0 && of_ints > 0 {
@@ -301,11 +295,8 @@ fn classes(cx: &mut RuleCx<'_, '_>, strings: &'static str, ints: &'static str) -
 }
 
 /// Sets the shapes of the label and the scores of each row.
-fn scores(cx: &mut RuleCx<'_, '_>, rows: Option<DimId>, columns: Option<usize>) -> Result<(), RuleError> {
-    let rows = match rows {
-        Some(rows) => rows,
-        None => unknown_extent(cx, Out(0), 0),
-    };
+fn scores(cx: &mut RuleCx<'_, '_>, rows: Option<DimId>, columns: Option<usize>) -> RuleResult {
+    let rows = rows.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
     cx.set_shape(Out(0), &[rows])?;
     let columns = match columns {
         Some(columns) => count(cx, columns),
@@ -315,11 +306,11 @@ fn scores(cx: &mut RuleCx<'_, '_>, rows: Option<DimId>, columns: Option<usize>) 
 }
 
 fn count(cx: &mut RuleCx<'_, '_>, items: usize) -> DimId {
-    cx.dims().constant(i64::try_from(items).unwrap_or(i64::MAX))
+    cx.count(items)
 }
 
 /// One score per intercept; for a single one, the score of the other class is implied.
-fn linear_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn linear_classifier(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let labels = classes(cx, "classlabels_strings", "classlabels_ints")?;
     let rows = rows(cx)?;
     let intercepts = cx.attr_floats("intercepts")?.unwrap_or_default().len();
@@ -342,7 +333,7 @@ fn linear_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 /// Requires a coefficient per feature and class (or target) of a row. The specification does not define the
 /// features of a vector.
-fn coefficients(cx: &mut RuleCx<'_, '_>, classes: usize) -> Result<(), RuleError> {
+fn coefficients(cx: &mut RuleCx<'_, '_>, classes: usize) -> RuleResult {
     let Some(given) = cx.attr_floats("coefficients")? else { return Ok(()) };
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
     let [_, features] = shape[..] else { return Ok(()) };
@@ -352,7 +343,7 @@ fn coefficients(cx: &mut RuleCx<'_, '_>, classes: usize) -> Result<(), RuleError
 }
 
 /// Without probabilities, a support vector machine has a score per pair of classes.
-fn svm_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn svm_classifier(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let labels = classes(cx, "classlabels_strings", "classlabels_ints")?;
     let rows = rows(cx)?;
     let vectors: i64 =
@@ -375,7 +366,7 @@ fn svm_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     scores(cx, rows, columns)
 }
 
-fn targets_per_row(cx: &mut RuleCx<'_, '_>, name: &'static str, targets: i64) -> Result<(), RuleError> {
+fn targets_per_row(cx: &mut RuleCx<'_, '_>, name: &'static str, targets: i64) -> RuleResult {
     if targets < 0 {
         return Err(RuleError::attribute(name, format!("is {targets}, but cannot be negative")));
     }
@@ -386,7 +377,7 @@ fn targets_per_row(cx: &mut RuleCx<'_, '_>, name: &'static str, targets: i64) ->
     }
 }
 
-fn linear_regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn linear_regressor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let targets = cx.attr_int("targets")?.unwrap_or(1);
     if let Ok(targets) = usize::try_from(targets) {
         coefficients(cx, targets)?;
@@ -394,7 +385,7 @@ fn linear_regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     targets_per_row(cx, "targets", targets)
 }
 
-fn svm_regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn svm_regressor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let numbers = cx.attr_floats("support_vectors")?.unwrap_or_default().len();
     let vectors = cx.attr_int("n_supports")?.and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
     svm_features(cx, numbers, vectors)?;
@@ -402,7 +393,7 @@ fn svm_regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Requires the number of features to equal the number of elements of a vector.
-fn svm_features(cx: &mut RuleCx<'_, '_>, numbers: usize, vectors: usize) -> Result<(), RuleError> {
+fn svm_features(cx: &mut RuleCx<'_, '_>, numbers: usize, vectors: usize) -> RuleResult {
     if vectors > 0
         && numbers.is_multiple_of(vectors)
         && let Some(shape) = cx.shape(In(0))
@@ -416,7 +407,7 @@ fn svm_features(cx: &mut RuleCx<'_, '_>, numbers: usize, vectors: usize) -> Resu
 }
 
 /// One value per feature, or one for all; ONNX Runtime also accepts other numbers of values.
-fn imputer(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn imputer(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let floats = cx.attr_floats("imputed_value_floats")?.is_some_and(|values| !values.is_empty());
     let ints = cx.attr_ints("imputed_value_int64s")?.is_some_and(|values| !values.is_empty());
     let (name, other, is_given) = match cx.elem(In(0)) {
@@ -433,11 +424,11 @@ fn imputer(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn normalizer(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn normalizer(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     rows(cx).map(|_| ())
 }
 
-fn scaler(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn scaler(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (offset, scale) = (cx.attr_floats("offset")?, cx.attr_floats("scale")?);
     let (Some(offset), Some(scale)) = (offset, scale) else { return Ok(()) };
     if offset.len() != scale.len() {
@@ -455,7 +446,7 @@ fn scaler(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn one_hot(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let ints = cx.attr_ints("cats_int64s")?.unwrap_or_default().len();
     let strings = cx.attr_strings("cats_strings")?.unwrap_or_default().len();
     if (ints > 0) == (strings > 0) {
@@ -467,7 +458,7 @@ fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &shape)
 }
 
-fn zip_map(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn zip_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..=2)?;
     let strings = cx.attr_strings("classlabels_strings")?.unwrap_or_default().len();
     let ints = cx.attr_ints("classlabels_int64s")?.unwrap_or_default().len();

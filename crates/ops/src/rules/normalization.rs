@@ -1,23 +1,16 @@
 //! Normalisations and Dropout: the output has the input's shape, and the parameters have its channels.
 
+use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::{dtype_attr, require_multiple};
 use super::elementwise::SAME_SHAPE;
-
-/// Scale, bias, mean and variance are vectors with one number per channel; so are the running statistics.
-/// Source: BatchNormalization, inputs and outputs 1 to 4.
-const BATCH_CHANNELS: Rule = Rule { name: "batchnormalization.channels", run: batch_channels };
+use super::{Entry, rule};
 
 /// Scale and bias are vectors with one number per channel. Source: InstanceNormalization, `scale` and `B`.
 const INSTANCE_CHANNELS: Rule = Rule { name: "instancenormalization.channels", run: instance_channels };
-
-/// The groups divide the channels; scale and bias have one number per channel (before version 21: per group).
-/// Source: GroupNormalization, `num_groups`, `scale`, `bias`.
-const GROUP_CHANNELS: Rule = Rule { name: "groupnormalization.groups", run: group_channels };
 
 /// Scale and bias broadcast to the normalised axes. Source: LayerNormalization, `axis`, `Scale`, `B`.
 pub(super) const LAYER_SCALE: Rule = Rule { name: "layernormalization.scale", run: layer_scale };
@@ -30,28 +23,22 @@ pub(super) const LAYER_STATISTICS: Rule =
 /// The normalised axes are axes of the input. Source: RMSNormalization, `axis`.
 const RMS_SCALE: Rule = Rule { name: "rmsnormalization.scale", run: layer_scale };
 
-/// The normalised axes are axes of the input. Source: MeanVarianceNormalization, `axes`.
-const AXES: Rule = Rule { name: "meanvariancenormalization.axes", run: axes };
-
 /// The input has a batch and a channel axis. Source: LRN, `X`.
 const LRN_RANK: Rule = Rule { name: "lrn.rank", run: |cx| cx.require_rank(In(0), 2..).map(drop) };
 
-/// The mask has the data's shape; the ratio is a single number. Source: Dropout, `mask` and `ratio`.
-const DROPOUT_MASK: Rule = Rule { name: "dropout.mask", run: dropout_mask };
-
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("BatchNormalization", &[SAME_SHAPE, BATCH_CHANNELS]),
-    Entry::of("Dropout", &[SAME_SHAPE, DROPOUT_MASK]),
-    Entry::of("GroupNormalization", &[SAME_SHAPE, GROUP_CHANNELS]),
+    Entry::of("BatchNormalization", &[SAME_SHAPE, rule("batchnormalization.channels", batch_channels)]),
+    Entry::of("Dropout", &[SAME_SHAPE, rule("dropout.mask", dropout_mask)]),
+    Entry::of("GroupNormalization", &[SAME_SHAPE, rule("groupnormalization.groups", group_channels)]),
     Entry::of("InstanceNormalization", &[SAME_SHAPE, INSTANCE_CHANNELS]),
     Entry::of("LRN", &[SAME_SHAPE, LRN_RANK]),
     Entry::of("LayerNormalization", &[SAME_SHAPE, LAYER_SCALE, LAYER_STATISTICS]),
-    Entry::of("MeanVarianceNormalization", &[SAME_SHAPE, AXES]),
+    Entry::of("MeanVarianceNormalization", &[SAME_SHAPE, rule("meanvariancenormalization.axes", axes)]),
     Entry::of("RMSNormalization", &[SAME_SHAPE, RMS_SCALE]),
 ];
 
 /// Requires the vectors at some inputs to have one element per channel of the data.
-fn channel_vectors(cx: &mut RuleCx<'_, '_>, vectors: std::ops::Range<usize>) -> Result<(), RuleError> {
+fn channel_vectors(cx: &mut RuleCx<'_, '_>, vectors: std::ops::Range<usize>) -> RuleResult {
     let data = cx.shape(In(0));
     for at in vectors {
         cx.require_rank(In(at), 1..=1)?;
@@ -63,7 +50,9 @@ fn channel_vectors(cx: &mut RuleCx<'_, '_>, vectors: std::ops::Range<usize>) -> 
     Ok(())
 }
 
-fn batch_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Scale, bias, mean and variance are vectors with one number per channel; so are the running statistics.
+/// Source: BatchNormalization, inputs and outputs 1 to 4.
+fn batch_channels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..)?;
     // Before version 9, `spatial = 0` means separate parameters for every activation.
     if cx.attr_int("spatial")? == Some(0) {
@@ -74,12 +63,14 @@ fn batch_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     (1..cx.output_count()).try_for_each(|at| cx.set_shape(Out(at), &channels))
 }
 
-fn instance_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn instance_channels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 2..)?;
     channel_vectors(cx, 1..3)
 }
 
-fn group_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The groups divide the channels; scale and bias have one number per channel (before version 21: per group).
+/// Source: GroupNormalization, `num_groups`, `scale`, `bias`.
+fn group_channels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 2..)?;
     let groups = cx.attr_int("num_groups")?.unwrap_or(1);
     if groups < 1 {
@@ -103,8 +94,7 @@ fn group_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
     let groups = cx.dims().constant(groups);
     for at in [1, 2] {
-        cx.require_rank(In(at), 1..=1)?;
-        if let Some(vector) = cx.shape(In(at)) {
+        if let Some(vector) = cx.shape_of_rank(In(at), 1..=1)? {
             cx.require_equal((In(at), 0, vector[0]), groups, "hold one number a group")?;
         }
     }
@@ -112,12 +102,12 @@ fn group_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// The position of the first normalised axis.
-fn first_axis(cx: &RuleCx<'_, '_>, rank: usize) -> Result<usize, RuleError> {
+fn first_axis(cx: &RuleCx<'_, '_>, rank: usize) -> RuleResult<usize> {
     let axis = cx.attr_int("axis")?.unwrap_or(-1);
     cx.axis("axis", axis, rank)
 }
 
-fn layer_scale(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn layer_scale(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(data) = cx.shape(In(0)) else { return Ok(()) };
     let first = first_axis(cx, data.len())?;
     let normalised = &data[first..];
@@ -143,7 +133,7 @@ fn layer_scale(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn layer_statistics(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn layer_statistics(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if cx.output_count() < 2 {
         return Ok(());
     }
@@ -151,8 +141,7 @@ fn layer_statistics(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let shape = match cx.shape(In(0)) {
         Some(mut shape) => {
             let first = first_axis(cx, shape.len())?;
-            let one = cx.dims().constant(1);
-            shape[first..].fill(one);
+            shape[first..].fill(DimId::ONE);
             Some(shape)
         }
         None => None,
@@ -166,7 +155,8 @@ fn layer_statistics(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn axes(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The normalised axes are axes of the input. Source: MeanVarianceNormalization, `axes`.
+fn axes(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (Some(rank), Some(axes)) = (cx.rank(In(0)), cx.attr_ints("axes")?) else { return Ok(()) };
     // The default lists axes of an input of rank 4; only an explicit list is checked.
     if cx.has_attr("axes")? {
@@ -177,7 +167,8 @@ fn axes(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn dropout_mask(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The mask has the data's shape; the ratio is a single number. Source: Dropout, `mask` and `ratio`.
+fn dropout_mask(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.same_shape(In(0), Out(1))?;
     for port in [In(1), In(2)] {
         let Some(shape) = cx.shape(port) else { continue };

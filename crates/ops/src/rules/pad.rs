@@ -2,12 +2,12 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Rule, RuleCx, RuleResult};
 
-use super::Entry;
 use super::common::{
     self, List, Source, list, require_at_most, require_extent, require_single, unknown_extent,
 };
+use super::{Entry, rule};
 
 /// Each padded axis grows by its pads at both ends, or shrinks if they are negative. Source: Pad, `pads` and
 /// `axes`.
@@ -16,16 +16,13 @@ const PAD: Rule = Rule { name: "pad.pads", run: |cx| pad(cx, "pads") };
 /// As `pad.pads`, with another attribute name. Source: Pad version 1, `paddings`.
 const PADDINGS: Rule = Rule { name: "pad.paddings", run: |cx| pad(cx, "paddings") };
 
-/// The axes in `axes`, or all axes, get the extents in `shape`. Source: CenterCropPad, `shape` and `axes`.
-const CENTER_CROP_PAD: Rule = Rule { name: "centercroppad.shape", run: center_crop_pad };
-
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("CenterCropPad", &[CENTER_CROP_PAD]),
+    Entry::of("CenterCropPad", &[rule("centercroppad.shape", center_crop_pad)]),
     Entry::of("Pad", &[PADDINGS]).until(2),
     Entry::of("Pad", &[PAD]).since(2),
 ];
 
-fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> Result<(), RuleError> {
+fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> RuleResult {
     require_single(cx, In(2))?;
     let (Some(pads), axes) = (list(cx, name, 1)?, list(cx, "axes", 3)?) else { return Ok(()) };
     let Some(mut shape) = cx.shape(In(0)) else {
@@ -73,7 +70,7 @@ fn require_room(
     (axis, extent): (usize, DimId),
     [front, back]: [i64; 2],
     is_reflected: bool,
-) -> Result<(), RuleError> {
+) -> RuleResult {
     let cut = front.min(0).saturating_add(back.min(0)).saturating_neg();
     let widest = front.max(back);
     let needed = if is_reflected && widest > 0 {
@@ -94,11 +91,7 @@ fn require_room(
 }
 
 /// The axes in a list, or all axes; `None` if they are known at run time only.
-fn padded_axes(
-    cx: &mut RuleCx<'_, '_>,
-    axes: Option<List>,
-    rank: usize,
-) -> Result<Option<Vec<usize>>, RuleError> {
+fn padded_axes(cx: &mut RuleCx<'_, '_>, axes: Option<List>, rank: usize) -> RuleResult<Option<Vec<usize>>> {
     let Some(axes) = axes else { return Ok(Some((0..rank).collect())) };
     match axes.constants(cx) {
         Some(known) => axes.source.axes(&known, rank).map(Some),
@@ -106,7 +99,8 @@ fn padded_axes(
     }
 }
 
-fn center_crop_pad(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The axes in `axes`, or all axes, get the extents in `shape`. Source: CenterCropPad, `shape` and `axes`.
+fn center_crop_pad(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(1), 1..=1)?;
     let axes = match cx.attr_ints("axes")? {
         Some(_) => list(cx, "axes", usize::MAX)?,

@@ -1,11 +1,12 @@
 //! Pooling over sliding windows, over whole channels and over regions, and its inverse.
 
+use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::{MAX_AXES, Shared, unknown_extent};
 use super::sliding::{self, Rounding, Windows};
+use super::{Entry, rule};
 
 mod columns;
 mod regions;
@@ -19,10 +20,6 @@ const POOL: Rule = Rule { name: "pool.windows", run: pool };
 /// Every channel is reduced to one number. Source: GlobalAveragePool.
 const GLOBAL: Rule = Rule { name: "globalpool.shape", run: global };
 
-/// The extents of the input of the pooling, or those in `output_shape`. Source: MaxUnpool, `I`,
-/// `output_shape`, and the inverse of MaxPool's formula.
-const UNPOOL: Rule = Rule { name: "maxunpool.windows", run: unpool };
-
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("AveragePool", &[POOL]),
     Entry::of("Col2Im", &[columns::COL2IM]),
@@ -32,12 +29,12 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("LpPool", &[POOL]),
     Entry::of("MaxPool", &[POOL]),
     Entry::of("MaxRoiPool", &[regions::MAX_ROI_POOL]),
-    Entry::of("MaxUnpool", &[UNPOOL]),
+    Entry::of("MaxUnpool", &[rule("maxunpool.windows", unpool)]),
     Entry::of("RoiAlign", &[regions::ROI_ALIGN]),
 ];
 
 /// Number of spatial axes, from the input or from `kernel_shape`.
-fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, RuleError> {
+fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<usize>> {
     if let Some(rank) = cx.require_rank(In(0), 3..)? {
         return Ok((rank <= MAX_AXES).then(|| rank - 2));
     }
@@ -47,7 +44,7 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, RuleError> {
         .filter(|spatial| (1..MAX_AXES).contains(spatial)))
 }
 
-fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn pool(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
     let kernel = sliding::kernel_shape(cx, spatial)?;
     let windows = Windows::read(cx, spatial)?;
@@ -76,29 +73,26 @@ fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
             // Only version 1 of LpPool makes the kernel optional, without a defined meaning.
             (Some(_) | None, _) => None,
         };
-        shape.push(match extent {
-            Some(extent) => extent,
-            None => unknown_extent(cx, Out(0), axis),
-        });
+        shape.push(extent.unwrap_or_else(|| unknown_extent(cx, Out(0), axis)));
     }
     cx.set_shape(Out(0), &shape)?;
     cx.same_shape(Out(0), Out(1))
 }
 
-fn global(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
-    cx.require_rank(In(0), 2..)?;
-    let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
-    let one = cx.dims().constant(1);
-    shape[2..].fill(one);
+fn global(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    let Some(mut shape) = cx.shape_of_rank(In(0), 2..)? else { return Ok(()) };
+    shape[2..].fill(DimId::ONE);
     cx.set_shape(Out(0), &shape)
 }
 
-fn unpool(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The extents of the input of the pooling, or those in `output_shape`. Source: MaxUnpool, `I`,
+/// `output_shape`, and the inverse of MaxPool's formula.
+fn unpool(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     unpooled(cx)?;
     cx.same_shape(In(0), In(1))
 }
 
-fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn unpooled(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
     let rank = spatial + 2;
     let windows = Windows::read(cx, spatial)?;
@@ -128,7 +122,7 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         let elements = kernel.as_ref().map_or(1, |kernel| kernel[axis]);
         let dims = cx.dims();
         let (one, stride, elements) =
-            (dims.constant(1), dims.constant(windows.strides[axis]), dims.constant(elements));
+            (DimId::ONE, dims.constant(windows.strides[axis]), dims.constant(elements));
         let (before, after) = (dims.constant(before), dims.constant(after));
         let moves = dims.sub(input[axis + 2], one);
         let moved = dims.mul(moves, stride);
@@ -147,7 +141,7 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Sets the shape `[regions, channels, height, width]`.
-fn regions_shape(cx: &mut RuleCx<'_, '_>, regions: Shared, height: i64, width: i64) -> Result<(), RuleError> {
+fn regions_shape(cx: &mut RuleCx<'_, '_>, regions: Shared, height: i64, width: i64) -> RuleResult {
     let channels = match cx.shape(In(0)) {
         Some(input) => input[1],
         None => unknown_extent(cx, Out(0), 1),

@@ -3,15 +3,11 @@
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::dtype_attr;
 use super::elementwise::SAME_SHAPE;
-
-/// The output has the type of the zero point, else of `output_dtype`, else `uint8`; both must agree. Source:
-/// QuantizeLinear, `y_zero_point` and `output_dtype`.
-const QUANTIZE_TYPE: Rule = Rule { name: "quantizelinear.type", run: quantize_type };
+use super::{Entry, rule};
 
 /// The output has the type of `output_dtype`, else of the scale. Source: DequantizeLinear version 23,
 /// `output_dtype` and `x_scale`.
@@ -21,17 +17,16 @@ const DEQUANTIZE_TYPE: Rule = Rule { name: "dequantizelinear.type", run: dequant
 /// scale's shape. Source: QuantizeLinear, `y_scale`, `axis` and `block_size`.
 const SCALE: Rule = Rule { name: "quantizelinear.scale", run: scale };
 
-/// Scale and zero point are single numbers. Source: DynamicQuantizeLinear, `y_scale`.
-const DYNAMIC: Rule = Rule { name: "dynamicquantizelinear.scalars", run: dynamic };
-
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("DequantizeLinear", &[SAME_SHAPE, SCALE]).until(23),
     Entry::of("DequantizeLinear", &[SAME_SHAPE, SCALE, DEQUANTIZE_TYPE]).since(23),
-    Entry::of("DynamicQuantizeLinear", &[SAME_SHAPE, DYNAMIC]),
-    Entry::of("QuantizeLinear", &[SAME_SHAPE, SCALE, QUANTIZE_TYPE]),
+    Entry::of("DynamicQuantizeLinear", &[SAME_SHAPE, rule("dynamicquantizelinear.scalars", dynamic)]),
+    Entry::of("QuantizeLinear", &[SAME_SHAPE, SCALE, rule("quantizelinear.type", quantize_type)]),
 ];
 
-fn quantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The output has the type of the zero point, else of `output_dtype`, else `uint8`; both must agree. Source:
+/// QuantizeLinear, `y_zero_point` and `output_dtype`.
+fn quantize_type(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let asked = dtype_attr(cx, "output_dtype")?;
     if cx.has(In(2)) {
         // The signature unifies the types of the output and the zero point.
@@ -48,7 +43,7 @@ fn quantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_elem(Out(0), asked.unwrap_or(Elem::UINT8))
 }
 
-fn dequantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn dequantize_type(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     match dtype_attr(cx, "output_dtype")? {
         Some(asked) => cx.set_elem(Out(0), asked),
         // A scale type that consists of an exponent only does not determine the result.
@@ -62,7 +57,7 @@ fn dequantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
 }
 
-fn scale(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn scale(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let axis = cx.attr_int("axis")?.unwrap_or(1);
     let block = cx.attr_int("block_size")?.unwrap_or(0);
     if block < 0 {
@@ -93,13 +88,7 @@ fn scale(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
 }
 
-fn blocked(
-    cx: &mut RuleCx<'_, '_>,
-    data: &[DimId],
-    scale: &[DimId],
-    axis: i64,
-    block: i64,
-) -> Result<(), RuleError> {
+fn blocked(cx: &mut RuleCx<'_, '_>, data: &[DimId], scale: &[DimId], axis: i64, block: i64) -> RuleResult {
     let axis = cx.axis("axis", axis, data.len())?;
     for (at, (dim, scale)) in data.iter().zip(scale).enumerate() {
         if at != axis {
@@ -118,7 +107,7 @@ fn same_parameters(
     cx: &mut RuleCx<'_, '_>,
     (scale_port, scale): (Port, &[DimId]),
     (zero_port, zero): (Port, &[DimId]),
-) -> Result<(), RuleError> {
+) -> RuleResult {
     let single = |cx: &mut RuleCx<'_, '_>, shape: &[_]| shape.iter().all(|dim| cx.const_dim(*dim) == Some(1));
     if single(cx, scale) && single(cx, zero) {
         return Ok(());
@@ -135,7 +124,8 @@ fn same_parameters(
     Ok(())
 }
 
-fn dynamic(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Scale and zero point are single numbers. Source: DynamicQuantizeLinear, `y_scale`.
+fn dynamic(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_shape(Out(1), &[])?;
     cx.set_shape(Out(2), &[])
 }

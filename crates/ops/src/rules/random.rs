@@ -1,11 +1,11 @@
 //! Operators that generate random numbers.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleResult};
 
-use super::Entry;
 use super::common::{Source, dtype_attr, require_extent, set_named_elem};
 use super::elementwise::SAME_SHAPE;
+use super::{Entry, rule};
 
 /// The output has the extents in `shape` and the type of `dtype`. Source: RandomNormal, `shape` and `dtype`.
 const SHAPED: Rule = Rule { name: "random.shape", run: shaped };
@@ -13,19 +13,16 @@ const SHAPED: Rule = Rule { name: "random.shape", run: shaped };
 /// The output has the type of `dtype` or of the input. Source: RandomNormalLike and Bernoulli, `dtype`.
 const LIKE: Rule = Rule { name: "random.like", run: like };
 
-/// `sample_size` samples for each row of the input. Source: Multinomial, `input` and `output`.
-const MULTINOMIAL: Rule = Rule { name: "multinomial.samples", run: multinomial };
-
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Bernoulli", &[SAME_SHAPE, LIKE]),
-    Entry::of("Multinomial", &[MULTINOMIAL]),
+    Entry::of("Multinomial", &[rule("multinomial.samples", multinomial)]),
     Entry::of("RandomNormal", &[SHAPED]),
     Entry::of("RandomNormalLike", &[SAME_SHAPE, LIKE]),
     Entry::of("RandomUniform", &[SHAPED]),
     Entry::of("RandomUniformLike", &[SAME_SHAPE, LIKE]),
 ];
 
-fn shaped(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn shaped(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(elem) = dtype_attr(cx, "dtype")? {
         set_named_elem(cx, Out(0), "dtype", elem)?;
     }
@@ -38,14 +35,15 @@ fn shaped(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &shape)
 }
 
-fn like(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn like(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     match dtype_attr(cx, "dtype")? {
         Some(elem) => set_named_elem(cx, Out(0), "dtype", elem),
         None => cx.same_elem(In(0), Out(0)),
     }
 }
 
-fn multinomial(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// `sample_size` samples for each row of the input. Source: Multinomial, `input` and `output`.
+fn multinomial(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(elem) = dtype_attr(cx, "dtype")? {
         set_named_elem(cx, Out(0), "dtype", elem)?;
     }

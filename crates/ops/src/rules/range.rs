@@ -5,7 +5,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Counting, CountingOrder, Floats, Ints, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Counting, CountingOrder, Floats, Ints, Rule, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
 use super::common::{require_single, unknown_extent};
@@ -17,7 +17,7 @@ const RANGE: Rule = Rule { name: "range.length", run: range };
 
 pub(super) const OPERATORS: &[Entry] = &[Entry::of("Range", &[RANGE])];
 
-fn range(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn range(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     for port in [In(0), In(1), In(2)] {
         require_single(cx, port)?;
     }
@@ -25,15 +25,12 @@ fn range(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         Some(length) => Some(length),
         None => range_of_floats(cx)?,
     };
-    let length = match length {
-        Some(length) => length,
-        None => unknown_extent(cx, Out(0), 0),
-    };
+    let length = length.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
     cx.set_shape(Out(0), &[length])
 }
 
 /// A range of integers, or of integral floats that are not all constants.
-fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, RuleError> {
+fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<DimId>> {
     if [0, 1, 2].into_iter().all(|at| !cx.has(In(at)) || cx.floats(In(at)).is_some()) {
         return Ok(None);
     }
@@ -93,7 +90,7 @@ fn is_filled(cx: &mut RuleCx<'_, '_>, start: DimId, span: DimId) -> bool {
     !cx.dims().is_anonymous(span) && (start == DimId::ZERO || cx.is_positive_in_runs(span))
 }
 
-fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, RuleError> {
+fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<DimId>> {
     let item =
         |cx: &mut RuleCx<'_, '_>, at| cx.floats(In(at)).and_then(|floats| floats.items.first().copied());
     let delta = if cx.has(In(2)) { item(cx, 2) } else { Some(1.0) };

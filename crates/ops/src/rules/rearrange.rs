@@ -3,39 +3,24 @@
 
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::{Source, require_at_most, require_multiple, require_single};
 use super::elementwise::SAME_SHAPE;
 use super::items::{Items, separable, strides, whole};
+use super::{Entry, rule};
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("DepthToSpace", &[rule("depthtospace.blocks", depth_to_space)]),
+    Entry::of("ReverseSequence", &[SAME_SHAPE, rule("reversesequence.axes", reverse)]),
+    Entry::of("SpaceToDepth", &[rule("spacetodepth.blocks", space_to_depth)]),
+    Entry::of("Transpose", &[rule("transpose.perm", transpose)]),
+    Entry::of("Trilu", &[SAME_SHAPE, rule("trilu.matrices", trilu)]),
+];
 
 /// Axis `i` of the output is axis `perm[i]` of the input; the default is the reverse order. Source:
 /// Transpose, `perm`.
-const TRANSPOSE: Rule = Rule { name: "transpose.perm", run: transpose };
-
-/// `[N, C, H, W]` becomes `[N, C/b^2, H*b, W*b]`. Source: DepthToSpace, formula of mode DCR.
-const DEPTH_TO_SPACE: Rule = Rule { name: "depthtospace.blocks", run: depth_to_space };
-
-/// `[N, C, H, W]` becomes `[N, C*b^2, H/b, W/b]`. Source: SpaceToDepth, output.
-const SPACE_TO_DEPTH: Rule = Rule { name: "spacetodepth.blocks", run: space_to_depth };
-
-/// One of the first two axes is time, the other the batch, with a length per batch element. Source:
-/// ReverseSequence, `batch_axis`, `time_axis` and `sequence_lens`.
-const REVERSE: Rule = Rule { name: "reversesequence.axes", run: reverse };
-
-/// Matrices, and the number of a diagonal. Source: Trilu, `input` and `k`.
-const TRILU: Rule = Rule { name: "trilu.matrices", run: trilu };
-
-pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("DepthToSpace", &[DEPTH_TO_SPACE]),
-    Entry::of("ReverseSequence", &[SAME_SHAPE, REVERSE]),
-    Entry::of("SpaceToDepth", &[SPACE_TO_DEPTH]),
-    Entry::of("Transpose", &[TRANSPOSE]),
-    Entry::of("Trilu", &[SAME_SHAPE, TRILU]),
-];
-
-fn transpose(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn transpose(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let given = cx.attr_ints("perm")?;
     let positions = match &given {
         Some(perm) => {
@@ -84,7 +69,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Propagates known extents of the output's axes to the input.
-fn move_back(cx: &mut RuleCx<'_, '_>, positions: &[usize], moved: &[DimId]) -> Result<(), RuleError> {
+fn move_back(cx: &mut RuleCx<'_, '_>, positions: &[usize], moved: &[DimId]) -> RuleResult {
     let mut shape: DimVec = moved.into();
     for (axis, dim) in positions.iter().zip(moved) {
         shape[*axis] = *dim;
@@ -92,7 +77,7 @@ fn move_back(cx: &mut RuleCx<'_, '_>, positions: &[usize], moved: &[DimId]) -> R
     cx.set_shape(In(0), &shape)
 }
 
-fn block_size(cx: &RuleCx<'_, '_>) -> Result<i64, RuleError> {
+fn block_size(cx: &RuleCx<'_, '_>) -> RuleResult<i64> {
     match cx.attr_int("blocksize")? {
         // The square of the size is a factor of a number of channels.
         Some(size @ 1..=0x7fff_ffff) => Ok(size),
@@ -102,11 +87,10 @@ fn block_size(cx: &RuleCx<'_, '_>) -> Result<i64, RuleError> {
 }
 
 /// An extent divided by a number; an error if it does not divide the extent.
-fn divided(cx: &mut RuleCx<'_, '_>, axis: usize, extent: DimId, by: i64) -> Result<DimId, RuleError> {
+fn divided(cx: &mut RuleCx<'_, '_>, axis: usize, extent: DimId, by: i64) -> RuleResult<DimId> {
     let divisor = cx.dims().constant(by);
     let remainder = cx.dims().modulo(extent, divisor);
-    let zero = cx.dims().constant(0);
-    if cx.dims().compare(remainder, zero) == Decision::Different {
+    if cx.dims().compare(remainder, DimId::ZERO) == Decision::Different {
         let extent = cx.dims().display(extent).to_string();
         let message = format!("axis {axis} has extent {extent}, which is not a multiple of {by}");
         return Err(RuleError::shapes(&[In(0)], message));
@@ -115,27 +99,29 @@ fn divided(cx: &mut RuleCx<'_, '_>, axis: usize, extent: DimId, by: i64) -> Resu
     Ok(cx.dims().floor_div(extent, divisor))
 }
 
-fn depth_to_space(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// `[N, C, H, W]` becomes `[N, C/b^2, H*b, W*b]`. Source: DepthToSpace, formula of mode DCR.
+fn depth_to_space(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let size = block_size(cx)?;
-    cx.require_rank(In(0), 4..=4)?;
-    let Some(shape) = cx.shape(In(0)) else { return cx.set_rank(Out(0), 4) };
+    let Some(shape) = cx.shape_of_rank(In(0), 4..=4)? else { return cx.set_rank(Out(0), 4) };
     let channels = divided(cx, 1, shape[1], size * size)?;
     let block = cx.dims().constant(size);
     let (height, width) = (cx.dims().mul(shape[2], block), cx.dims().mul(shape[3], block));
     cx.set_shape(Out(0), &[shape[0], channels, height, width])
 }
 
-fn space_to_depth(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// `[N, C, H, W]` becomes `[N, C*b^2, H/b, W/b]`. Source: SpaceToDepth, output.
+fn space_to_depth(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let size = block_size(cx)?;
-    cx.require_rank(In(0), 4..=4)?;
-    let Some(shape) = cx.shape(In(0)) else { return cx.set_rank(Out(0), 4) };
+    let Some(shape) = cx.shape_of_rank(In(0), 4..=4)? else { return cx.set_rank(Out(0), 4) };
     let square = cx.dims().constant(size * size);
     let channels = cx.dims().mul(shape[1], square);
     let (height, width) = (divided(cx, 2, shape[2], size)?, divided(cx, 3, shape[3], size)?);
     cx.set_shape(Out(0), &[shape[0], channels, height, width])
 }
 
-fn reverse(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// One of the first two axes is time, the other the batch, with a length per batch element. Source:
+/// ReverseSequence, `batch_axis`, `time_axis` and `sequence_lens`.
+fn reverse(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let axis =
         |cx: &RuleCx<'_, '_>, name: &'static str, default: i64| match cx.attr_int(name)?.unwrap_or(default) {
             0 => Ok(0),
@@ -161,7 +147,8 @@ fn reverse(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn trilu(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Matrices, and the number of a diagonal. Source: Trilu, `input` and `k`.
+fn trilu(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 2..)?;
     require_single(cx, In(1))
 }

@@ -14,7 +14,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
 use super::common::{Deferred, Shared};
@@ -55,7 +55,7 @@ struct Layout {
 const STEPS_FIRST: Layout = Layout { steps: 0, batch: 1, state: [0, 1], all: [0, 1, 2] };
 const BATCH_FIRST: Layout = Layout { steps: 1, batch: 0, state: [1, 0], all: [1, 2, 0] };
 
-fn recurrent(cx: &mut RuleCx<'_, '_>, gates: i64) -> Result<(), RuleError> {
+fn recurrent(cx: &mut RuleCx<'_, '_>, gates: i64) -> RuleResult {
     let layout = layout(cx)?;
     let directions = directions(cx)?;
     let mut extents = Extents::default();
@@ -68,7 +68,7 @@ fn recurrent(cx: &mut RuleCx<'_, '_>, gates: i64) -> Result<(), RuleError> {
     errors.finish()
 }
 
-fn layout(cx: &RuleCx<'_, '_>) -> Result<Layout, RuleError> {
+fn layout(cx: &RuleCx<'_, '_>) -> RuleResult<Layout> {
     match cx.attr_int("layout")? {
         None | Some(0) => Ok(STEPS_FIRST),
         Some(1) => Ok(BATCH_FIRST),
@@ -77,7 +77,7 @@ fn layout(cx: &RuleCx<'_, '_>) -> Result<Layout, RuleError> {
 }
 
 /// Number of directions. The schema's default is not used, because version 1 of GRU misspells it.
-fn directions(cx: &mut RuleCx<'_, '_>) -> Result<DimId, RuleError> {
+fn directions(cx: &mut RuleCx<'_, '_>) -> RuleResult<DimId> {
     let count = if cx.has_attr("direction")? {
         match cx.attr_str("direction")?.unwrap_or_default() {
             "forward" | "reverse" => 1,
@@ -94,7 +94,7 @@ fn directions(cx: &mut RuleCx<'_, '_>) -> Result<DimId, RuleError> {
 }
 
 /// The hidden size: the attribute, or the extent of the recurrence weights.
-fn hidden_size(cx: &mut RuleCx<'_, '_>, gates: i64, extents: &mut Extents) -> Result<(), RuleError> {
+fn hidden_size(cx: &mut RuleCx<'_, '_>, gates: i64, extents: &mut Extents) -> RuleResult {
     if let Some(size) = cx.attr_int("hidden_size")? {
         if size < 1 {
             return Err(RuleError::attribute("hidden_size", format!("is {size}, but must be at least 1")));
@@ -102,8 +102,7 @@ fn hidden_size(cx: &mut RuleCx<'_, '_>, gates: i64, extents: &mut Extents) -> Re
         let size = cx.dims().constant(size);
         extents.hidden.meet(cx, (Out(0), size), HIDDEN)?;
     }
-    cx.require_rank(In(2), 3..=3)?;
-    if let Some(recurrence) = cx.shape(In(2)) {
+    if let Some(recurrence) = cx.shape_of_rank(In(2), 3..=3)? {
         return extents.hidden.meet(cx, (In(2), 2, recurrence[2]), HIDDEN);
     }
     if extents.hidden.get().is_none()
@@ -123,29 +122,21 @@ const GATES: &str = "are the gates, as many numbers each as the hidden size";
 const DIRECTIONS: &str = "are the directions";
 const BATCH: &str = "are the batch";
 
-fn inputs(cx: &mut RuleCx<'_, '_>, layout: Layout, extents: &mut Extents) -> Result<(), RuleError> {
-    cx.require_rank(In(0), 3..=3)?;
-    if let Some(input) = cx.shape(In(0)) {
+fn inputs(cx: &mut RuleCx<'_, '_>, layout: Layout, extents: &mut Extents) -> RuleResult {
+    if let Some(input) = cx.shape_of_rank(In(0), 3..=3)? {
         extents.steps.meet(cx, (In(0), layout.steps, input[layout.steps]), "are the steps")?;
         extents.batch.meet(cx, (In(0), layout.batch, input[layout.batch]), BATCH)?;
         extents.inputs.meet(cx, (In(0), 2, input[2]), "are the inputs of a step")?;
     }
-    cx.require_rank(In(4), 1..=1)?;
-    if let Some(lengths) = cx.shape(In(4)) {
+    if let Some(lengths) = cx.shape_of_rank(In(4), 1..=1)? {
         extents.batch.meet(cx, (In(4), 0, lengths[0]), BATCH)?;
     }
     Ok(())
 }
 
-fn weights(
-    cx: &mut RuleCx<'_, '_>,
-    gates: i64,
-    directions: DimId,
-    extents: &mut Extents,
-) -> Result<(), RuleError> {
+fn weights(cx: &mut RuleCx<'_, '_>, gates: i64, directions: DimId, extents: &mut Extents) -> RuleResult {
     for (port, rank, times) in [(In(1), 3, gates), (In(2), 3, gates), (In(3), 2, 2 * gates)] {
-        cx.require_rank(port, rank..=rank)?;
-        let Some(shape) = cx.shape(port) else { continue };
+        let Some(shape) = cx.shape_of_rank(port, rank..=rank)? else { continue };
         cx.require_equal((port, 0, shape[0]), directions, DIRECTIONS)?;
         gate_values(cx, port, shape[1], times, extents)?;
         if port == In(1) {
@@ -156,13 +147,7 @@ fn weights(
 }
 
 /// Requires axis 1 of a port to have this number of values per hidden value.
-fn gate_values(
-    cx: &mut RuleCx<'_, '_>,
-    port: Port,
-    dim: DimId,
-    times: i64,
-    extents: &Extents,
-) -> Result<(), RuleError> {
+fn gate_values(cx: &mut RuleCx<'_, '_>, port: Port, dim: DimId, times: i64, extents: &Extents) -> RuleResult {
     let Some(hidden) = extents.hidden.get() else { return Ok(()) };
     let times = cx.dims().constant(times);
     let expected = cx.dims().mul(hidden, times);
@@ -175,20 +160,18 @@ fn states(
     gates: i64,
     directions: DimId,
     extents: &mut Extents,
-) -> Result<(), RuleError> {
+) -> RuleResult {
     // Only LSTM has a cell and peepholes.
     let cell = (gates == 4).then_some(In(6));
     let [at_directions, at_batch] = layout.state;
     for port in std::iter::once(In(5)).chain(cell) {
-        cx.require_rank(port, 3..=3)?;
-        let Some(state) = cx.shape(port) else { continue };
+        let Some(state) = cx.shape_of_rank(port, 3..=3)? else { continue };
         cx.require_equal((port, at_directions, state[at_directions]), directions, DIRECTIONS)?;
         extents.batch.meet(cx, (port, at_batch, state[at_batch]), BATCH)?;
         extents.hidden.meet(cx, (port, 2, state[2]), HIDDEN)?;
     }
     if cell.is_some() {
-        cx.require_rank(In(7), 2..=2)?;
-        if let Some(peepholes) = cx.shape(In(7)) {
+        if let Some(peepholes) = cx.shape_of_rank(In(7), 2..=2)? {
             cx.require_equal((In(7), 0, peepholes[0]), directions, DIRECTIONS)?;
             gate_values(cx, In(7), peepholes[1], 3, extents)?;
         }
@@ -196,12 +179,7 @@ fn states(
     Ok(())
 }
 
-fn outputs(
-    cx: &mut RuleCx<'_, '_>,
-    layout: Layout,
-    directions: DimId,
-    extents: &Extents,
-) -> Result<(), RuleError> {
+fn outputs(cx: &mut RuleCx<'_, '_>, layout: Layout, directions: DimId, extents: &Extents) -> RuleResult {
     let [steps, at_directions, batch] = layout.all;
     if cx.has(Out(0)) {
         let mut shape = [directions; 4];

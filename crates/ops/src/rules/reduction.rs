@@ -1,11 +1,12 @@
 //! Operators that reduce, search or accumulate along axes.
 
+use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::require_at_most;
 use super::elementwise::SAME_SHAPE;
+use super::{Entry, rule};
 
 mod fold;
 
@@ -15,9 +16,6 @@ const REDUCE: Rule = Rule { name: "reduce.axes", run: reduce };
 
 /// One axis is reduced to the position of its extreme value. Source: ArgMax, `axis` and `keepdims`.
 const ARG: Rule = Rule { name: "arg.axis", run: arg };
-
-/// The axis keeps `K` elements, in both outputs. Source: TopK, `K` and `axis`.
-const TOP_K: Rule = Rule { name: "topk.axis", run: top_k };
 
 /// The axis is an axis of the tensor. Source: CumSum, `axis`.
 const CUMULATE: Rule = Rule { name: "cumsum.axis", run: cumulate };
@@ -46,7 +44,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("ReduceSum", &[REDUCE, fold::SUM]),
     Entry::of("ReduceSumSquare", REDUCTION),
     Entry::of("Softmax", &[SAME_SHAPE, AXIS]),
-    Entry::of("TopK", &[TOP_K]),
+    Entry::of("TopK", &[rule("topk.axis", top_k)]),
 ];
 
 /// The reduced axes: from the attribute, or from the second input in newer versions.
@@ -60,7 +58,7 @@ enum Axes {
     Unknown,
 }
 
-fn axes(cx: &mut RuleCx<'_, '_>) -> Result<Axes, RuleError> {
+fn axes(cx: &mut RuleCx<'_, '_>) -> RuleResult<Axes> {
     let all_or_nothing = |nothing: bool| if nothing { Axes::Nothing } else { Axes::All };
     if let Some(axes) = cx.attr_ints("axes")? {
         return Ok(if axes.is_empty() { Axes::All } else { Axes::These(axes) });
@@ -77,7 +75,7 @@ fn axes(cx: &mut RuleCx<'_, '_>) -> Result<Axes, RuleError> {
     })
 }
 
-fn reduce(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn reduce(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
     let axes = axes(cx)?;
     let Some(shape) = cx.shape(In(0)) else {
@@ -110,17 +108,16 @@ fn reduce(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
             };
         }
     };
-    let one = cx.dims().constant(1);
     let kept = shape.iter().zip(&reduced).filter_map(|(dim, reduced)| match (reduced, keep) {
         (false, _) => Some(*dim),
-        (true, true) => Some(one),
+        (true, true) => Some(DimId::ONE),
         (true, false) => None,
     });
     let shape: DimVec = kept.collect();
     cx.set_shape(Out(0), &shape)
 }
 
-fn arg(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn arg(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
@@ -129,14 +126,15 @@ fn arg(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
     let axis = cx.axis("axis", axis, shape.len())?;
     if keep {
-        shape[axis] = cx.dims().constant(1);
+        shape[axis] = DimId::ONE;
     } else {
         shape.remove(axis);
     }
     cx.set_shape(Out(0), &shape)
 }
 
-fn top_k(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The axis keeps `K` elements, in both outputs. Source: TopK, `K` and `axis`.
+fn top_k(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let axis = cx.attr_int("axis")?.unwrap_or(-1);
     cx.require_rank(In(1), 1..=1)?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
@@ -161,10 +159,7 @@ fn top_k(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
             require_at_most(cx, (port, count), (In(0), axis, extent), relation)?;
             count
         }
-        None => match cx.shape(Out(0)).and_then(|known| known.get(axis).copied()) {
-            Some(known) => known,
-            None => cx.fresh(),
-        },
+        None => cx.shape(Out(0)).and_then(|known| known.get(axis).copied()).unwrap_or_else(|| cx.fresh()),
     };
     if cx.dims().bounds(shape[axis]).0.is_none_or(|least| least < 0) {
         // A number that may be negative is not an extent.
@@ -174,7 +169,7 @@ fn top_k(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.same_shape(Out(0), Out(1))
 }
 
-fn cumulate(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn cumulate(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (Some(rank), Some(axis)) = (cx.rank(In(0)), cx.const_int(In(1))) else { return Ok(()) };
     let limit = i64::try_from(rank).unwrap_or(i64::MAX);
     if (-limit..limit).contains(&axis) {
@@ -183,7 +178,7 @@ fn cumulate(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Err(RuleError::value(In(1), format!("is axis {axis}, outside [-{limit}, {limit}) for {rank} axes")))
 }
 
-fn axis(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn axis(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..)?;
     let (Some(rank), Some(axis)) = (cx.rank(In(0)), cx.attr_int("axis")?) else { return Ok(()) };
     if !(axis == i64::try_from(rank).unwrap_or(-1) && cx.since_version() < 13) {

@@ -2,36 +2,23 @@
 
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::{List, Source, list, list_or_single, members, require_multiple, unknown_extent};
 use super::items::relabel;
-
-/// The target lists the extents; 0 copies that of the input, -1 is the remaining extent; the number of
-/// elements is unchanged. Source: Reshape, `shape` and `allowzero`.
-const RESHAPE: Rule = Rule { name: "reshape.target", run: reshape };
-
-/// The axes before `axis` are merged, and so are those from it on. Source: Flatten, `axis`.
-const FLATTEN: Rule = Rule { name: "flatten.axis", run: flatten };
-
-/// Axes of extent 1 are removed: those in `axes`, or all of them. Source: Squeeze, `axes`.
-const SQUEEZE: Rule = Rule { name: "squeeze.axes", run: squeeze };
-
-/// Axes of extent 1 are inserted at the output positions in `axes`. Source: Unsqueeze, `axes`.
-const UNSQUEEZE: Rule = Rule { name: "unsqueeze.axes", run: unsqueeze };
+use super::{Entry, rule};
 
 /// The elements are unchanged.
 const VALUE: Rule = Rule { name: "reshape.value", run: value };
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Flatten", &[FLATTEN, VALUE]),
-    Entry::of("Reshape", &[RESHAPE, VALUE]),
-    Entry::of("Squeeze", &[SQUEEZE, VALUE]),
-    Entry::of("Unsqueeze", &[UNSQUEEZE, VALUE]),
+    Entry::of("Flatten", &[rule("flatten.axis", flatten), VALUE]),
+    Entry::of("Reshape", &[rule("reshape.target", reshape), VALUE]),
+    Entry::of("Squeeze", &[rule("squeeze.axes", squeeze), VALUE]),
+    Entry::of("Unsqueeze", &[rule("unsqueeze.axes", unsqueeze), VALUE]),
 ];
 
-fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     relabel(cx, In(0), Out(0));
     Ok(())
 }
@@ -48,7 +35,9 @@ enum Item {
     Unknown,
 }
 
-fn reshape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The target lists the extents; 0 copies that of the input, -1 is the remaining extent; the number of
+/// elements is unchanged. Source: Reshape, `shape` and `allowzero`.
+fn reshape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(target) = list(cx, "shape", 1)? else { return Ok(()) };
     if cx.has(In(1)) {
         cx.require_rank(In(1), 1..=1)?;
@@ -87,7 +76,7 @@ fn reshape(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Only the rank of the target is known; a single axis has all elements.
-fn reshape_to_rank(cx: &mut RuleCx<'_, '_>, rank: usize) -> Result<(), RuleError> {
+fn reshape_to_rank(cx: &mut RuleCx<'_, '_>, rank: usize) -> RuleResult {
     match cx.shape(In(0)) {
         Some(shape) if rank == 1 => {
             let count = cx.dims().product(&shape);
@@ -103,7 +92,7 @@ fn read_target(
     items: &[DimId],
     input: Option<&[DimId]>,
     count: Option<DimId>,
-) -> Result<Vec<Item>, RuleError> {
+) -> RuleResult<Vec<Item>> {
     let copies_zero = !cx.attr_flag("allowzero")?;
     let (mut rests, mut zeros) = (0, 0);
     let mut read = Vec::with_capacity(items.len());
@@ -164,9 +153,8 @@ fn or_copied(cx: &mut RuleCx<'_, '_>, item: DimId, input: Option<Option<DimId>>)
         return item;
     }
     let dims = cx.dims();
-    let one = dims.constant(1);
-    let is_positive = dims.min(item, one);
-    let is_zero = dims.sub(one, is_positive);
+    let is_positive = dims.min(item, DimId::ONE);
+    let is_zero = dims.sub(DimId::ONE, is_positive);
     let copied = dims.mul(copied, is_zero);
     dims.add(item, copied)
 }
@@ -186,7 +174,7 @@ fn same_count(
     count: DimId,
     known: DimId,
     extents: &[DimId],
-) -> Result<(), RuleError> {
+) -> RuleResult {
     if cx.dims().compare(count, known) == Decision::Different {
         let has = cx.dims().display(count).to_string();
         let (asks, total) = (shape_words(cx, extents), cx.dims().display(known).to_string());
@@ -196,12 +184,7 @@ fn same_count(
 }
 
 /// One open extent: the number of elements divided by the others.
-fn rest_of(
-    cx: &mut RuleCx<'_, '_>,
-    target: &List,
-    count: DimId,
-    known: DimId,
-) -> Result<Option<DimId>, RuleError> {
+fn rest_of(cx: &mut RuleCx<'_, '_>, target: &List, count: DimId, known: DimId) -> RuleResult<Option<DimId>> {
     if cx.const_dim(known) == Some(0) {
         return Ok(None);
     }
@@ -209,8 +192,7 @@ fn rest_of(
         return Ok(Some(exact));
     }
     let remainder = cx.dims().modulo(count, known);
-    let zero = cx.dims().constant(0);
-    if cx.dims().compare(remainder, zero) == Decision::Different {
+    if cx.dims().compare(remainder, DimId::ZERO) == Decision::Different {
         let (has, by) = (cx.dims().display(count).to_string(), cx.dims().display(known).to_string());
         let message = format!(
             "has extents with a product of {by}, which does not divide the {has} elements of the input"
@@ -226,7 +208,8 @@ fn shape_words(cx: &mut RuleCx<'_, '_>, extents: &[DimId]) -> String {
     typeloom_solver::dim::shape::display(cx.dims(), extents).to_string()
 }
 
-fn flatten(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The axes before `axis` are merged, and so are those from it on. Source: Flatten, `axis`.
+fn flatten(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let axis = cx.attr_int("axis")?.unwrap_or(1);
     let Some(shape) = cx.shape(In(0)) else { return cx.set_rank(Out(0), 2) };
     let rank = i64::try_from(shape.len()).unwrap_or(i64::MAX);
@@ -244,7 +227,8 @@ fn flatten(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &[outer, inner])
 }
 
-fn squeeze(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Axes of extent 1 are removed: those in `axes`, or all of them. Source: Squeeze, `axes`.
+fn squeeze(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(axes) = list(cx, "axes", 1)? else { return squeeze_ones(cx) };
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
     let Some(known) = axes.constants(cx) else {
@@ -255,10 +239,9 @@ fn squeeze(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     };
     // A duplicate axis is squeezed once.
     let mut squeezed = vec![false; shape.len()];
-    let one = cx.dims().constant(1);
     for axis in known {
         let axis = axes.source.axis(axis, shape.len())?;
-        cx.require_equal((In(0), axis, shape[axis]), one, "is squeezed, so it must be 1")?;
+        cx.require_equal((In(0), axis, shape[axis]), DimId::ONE, "is squeezed, so it must be 1")?;
         squeezed[axis] = true;
     }
     let left: DimVec = shape.iter().zip(&squeezed).filter(|(_, gone)| !**gone).map(|(dim, _)| *dim).collect();
@@ -266,12 +249,11 @@ fn squeeze(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Without axes, all axes of extent 1 are removed, which requires every extent to be known as 1 or not.
-fn squeeze_ones(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn squeeze_ones(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
-    let one = cx.dims().constant(1);
     let mut left = DimVec::new();
     for dim in shape {
-        match cx.dims().compare(dim, one) {
+        match cx.dims().compare(dim, DimId::ONE) {
             Decision::Equal => {}
             Decision::Different => left.push(dim),
             Decision::Undecided => return Ok(()),
@@ -280,18 +262,18 @@ fn squeeze_ones(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &left)
 }
 
-fn unsqueeze(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Axes of extent 1 are inserted at the output positions in `axes`. Source: Unsqueeze, `axes`.
+fn unsqueeze(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     // ONNX Runtime accepts a scalar for this list only.
     let Some(axes) = list_or_single(cx, "axes", 1)? else { return Ok(()) };
     let (Some(shape), Some(added)) = (cx.shape(In(0)), axes.len) else { return Ok(()) };
     let rank = shape.len() + added;
     let Some(known) = axes.constants(cx) else { return cx.set_rank(Out(0), rank) };
     let positions = axes.source.axes(&known, rank)?;
-    let one = cx.dims().constant(1);
     let mut rest = shape.iter().copied();
     let wide: DimVec = members(&positions, rank)
         .into_iter()
-        .map(|is_new| if is_new { one } else { rest.next().unwrap_or(one) })
+        .map(|is_new| if is_new { DimId::ONE } else { rest.next().unwrap_or(DimId::ONE) })
         .collect();
     cx.set_shape(Out(0), &wide)
 }

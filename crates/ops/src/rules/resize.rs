@@ -7,10 +7,10 @@
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::{MAX_AXES, repeated, unknown_extent};
+use super::{Entry, rule};
 
 mod policy;
 #[cfg(test)]
@@ -19,25 +19,16 @@ mod tests;
 /// Source: Resize version 10, `scales`; Upsample version 9, `scales`.
 const BY_SCALES: Rule = Rule { name: "resize.scales", run: by_scales };
 
-/// Source: Resize versions 11 to 19, `scales`, `sizes`, `axes`, `keep_aspect_ratio_policy`.
-const RESIZE: Rule = Rule { name: "resize.sizes", run: resize };
-
-/// Source: Upsample version 7, `scales`.
-const BY_ATTRIBUTE: Rule = Rule { name: "upsample.scales", run: by_attribute };
-
-/// Source: Upsample version 1, `height_scale`, `width_scale`.
-const BY_HEIGHT_AND_WIDTH: Rule = Rule { name: "upsample.height_and_width", run: by_height_and_width };
-
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Resize", &[BY_SCALES]).until(11),
-    Entry::of("Resize", &[RESIZE]).since(11),
-    Entry::of("Upsample", &[BY_HEIGHT_AND_WIDTH]).until(7),
-    Entry::of("Upsample", &[BY_ATTRIBUTE]).since(7).until(9),
+    Entry::of("Resize", &[rule("resize.sizes", resize)]).since(11),
+    Entry::of("Upsample", &[rule("upsample.height_and_width", by_height_and_width)]).until(7),
+    Entry::of("Upsample", &[rule("upsample.scales", by_attribute)]).since(7).until(9),
     Entry::of("Upsample", &[BY_SCALES]).since(9),
 ];
 
 /// Scales in an input, one per axis.
-fn by_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn by_scales(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let scales = In(1);
     cx.require_rank(scales, 1..=1)?;
     let count = cx.vector_len(scales);
@@ -48,7 +39,8 @@ fn by_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     scaled(cx, rank, &axes, scales.as_deref())
 }
 
-fn by_attribute(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Source: Upsample version 7, `scales`.
+fn by_attribute(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(scales) = cx.attr_floats("scales")? else { return Ok(()) };
     let rank = cx.rank(In(0)).unwrap_or(scales.len());
     if rank > MAX_AXES {
@@ -65,7 +57,8 @@ fn by_attribute(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     scaled(cx, rank, &axes, Some(&scales))
 }
 
-fn by_height_and_width(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Source: Upsample version 1, `height_scale`, `width_scale`.
+fn by_height_and_width(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 4..=4)?;
     let mut scales = [1.0; 2];
     for (scale, name) in scales.iter_mut().zip(["height_scale", "width_scale"]) {
@@ -83,7 +76,8 @@ type Axes = SmallVec<[usize; 6]>;
 const SCALES: Port = In(2);
 const SIZES: Port = In(3);
 
-fn resize(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Source: Resize versions 11 to 19, `scales`, `sizes`, `axes`, `keep_aspect_ratio_policy`.
+fn resize(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (scales, sizes) = (list(cx, SCALES)?, list(cx, SIZES)?);
     let policy = policy::read(cx)?;
     if matches!((scales, sizes), (List::Absent, List::Absent)) {
@@ -139,7 +133,7 @@ enum List {
     Unknown,
 }
 
-fn list(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<List, RuleError> {
+fn list(cx: &mut RuleCx<'_, '_>, port: Port) -> RuleResult<List> {
     if !cx.has(port) {
         return Ok(List::Absent);
     }
@@ -151,7 +145,7 @@ fn list(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<List, RuleError> {
     })
 }
 
-fn require_one_each(port: Port, count: Option<usize>, axes: usize) -> Result<(), RuleError> {
+fn require_one_each(port: Port, count: Option<usize>, axes: usize) -> RuleResult {
     match count {
         Some(count) if count != axes => {
             Err(RuleError::value(port, format!("has {count} numbers for {axes} axes")))
@@ -161,7 +155,7 @@ fn require_one_each(port: Port, count: Option<usize>, axes: usize) -> Result<(),
 }
 
 /// The resized axes; all axes without the attribute.
-fn axes(cx: &RuleCx<'_, '_>, rank: usize) -> Result<Axes, RuleError> {
+fn axes(cx: &RuleCx<'_, '_>, rank: usize) -> RuleResult<Axes> {
     let Some(given) = cx.attr_ints("axes")? else { return Ok((0..rank).collect()) };
     let mut axes = Axes::new();
     for axis in given {
@@ -173,7 +167,7 @@ fn axes(cx: &RuleCx<'_, '_>, rank: usize) -> Result<Axes, RuleError> {
     }
 }
 
-fn scale_values(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<Vec<f64>>, RuleError> {
+fn scale_values(cx: &mut RuleCx<'_, '_>, port: Port) -> RuleResult<Option<Vec<f64>>> {
     let Some(scales) = cx.floats(port) else { return Ok(None) };
     match scales.items.iter().find(|scale| not_positive(**scale)) {
         Some(bad) => Err(RuleError::value(port, format!("must be positive, but holds {bad}"))),
@@ -186,12 +180,7 @@ fn not_positive(scale: f64) -> bool {
 }
 
 /// Scales some axes; with unknown scales, determines only the axes that keep their extent.
-fn scaled(
-    cx: &mut RuleCx<'_, '_>,
-    rank: usize,
-    axes: &[usize],
-    scales: Option<&[f64]>,
-) -> Result<(), RuleError> {
+fn scaled(cx: &mut RuleCx<'_, '_>, rank: usize, axes: &[usize], scales: Option<&[f64]>) -> RuleResult {
     let input = cx.shape(In(0));
     let mut extents: Extents = SmallVec::from_elem(None, axes.len());
     if let (Some(input), Some(scales)) = (&input, scales) {
@@ -210,7 +199,7 @@ fn set_extents(
     rank: usize,
     axes: &[usize],
     extents: &[Option<DimId>],
-) -> Result<(), RuleError> {
+) -> RuleResult {
     let input = cx.shape(In(0));
     let mut known: SmallVec<[Option<DimId>; 6]> =
         (0..rank).map(|axis| input.as_ref().map(|input| input[axis])).collect();
@@ -221,10 +210,7 @@ fn set_extents(
     }
     let mut shape = DimVec::with_capacity(rank);
     for (axis, known) in known.into_iter().enumerate() {
-        shape.push(match known {
-            Some(known) => known,
-            None => unknown_extent(cx, Out(0), axis),
-        });
+        shape.push(known.unwrap_or_else(|| unknown_extent(cx, Out(0), axis)));
     }
     cx.set_shape(Out(0), &shape)
 }

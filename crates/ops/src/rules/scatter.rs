@@ -2,33 +2,25 @@
 //! ScatterND, TensorScatter.
 
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::require_at_most;
 use super::elementwise::SAME_SHAPE;
 use super::gather::{require_inside, require_tuples};
+use super::{Entry, rule};
 
 /// Indices and updates have the same shape, which is within that of the data except for `axis`. Source:
 /// ScatterElements, `indices`, `updates` and `axis`.
 const ELEMENTS: Rule = Rule { name: "scatterelements.shapes", run: elements };
 
-/// The updates have the shape of the indices without the last axis, followed by the axes of the data that the
-/// index tuples do not cover. Source: ScatterND, `updates`.
-const ND: Rule = Rule { name: "scatternd.shapes", run: nd };
-
-/// The update has the cache's shape except for `axis`; there is one write index per batch element. Source:
-/// TensorScatter, `update`, `write_indices` and `mode`.
-const TENSOR: Rule = Rule { name: "tensorscatter.shapes", run: tensor };
-
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Scatter", &[SAME_SHAPE, ELEMENTS]),
     Entry::of("ScatterElements", &[SAME_SHAPE, ELEMENTS]),
-    Entry::of("ScatterND", &[SAME_SHAPE, ND]),
-    Entry::of("TensorScatter", &[SAME_SHAPE, TENSOR]),
+    Entry::of("ScatterND", &[SAME_SHAPE, rule("scatternd.shapes", nd)]),
+    Entry::of("TensorScatter", &[SAME_SHAPE, rule("tensorscatter.shapes", tensor)]),
 ];
 
-fn elements(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn elements(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     require_inside(cx, axis)?;
     let (Some(indices), Some(updates)) = (cx.shape(In(1)), cx.shape(In(2))) else { return Ok(()) };
@@ -41,7 +33,9 @@ fn elements(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn nd(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The updates have the shape of the indices without the last axis, followed by the axes of the data that the
+/// index tuples do not cover. Source: ScatterND, `updates`.
+fn nd(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     for port in [In(0), In(1)] {
         cx.require_rank(port, 1..)?;
     }
@@ -66,7 +60,9 @@ fn nd(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn tensor(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The update has the cache's shape except for `axis`; there is one write index per batch element. Source:
+/// TensorScatter, `update`, `write_indices` and `mode`.
+fn tensor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let axis = cx.attr_int("axis")?.unwrap_or(-2);
     let Some(cache) = cx.shape(In(0)) else { return Ok(()) };
     let axis = cx.axis("axis", axis, cache.len())?;
@@ -94,8 +90,7 @@ fn tensor(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         let relation = "are what is written and the cache that it is written to";
         require_at_most(cx, (In(1), axis, update[axis]), (In(0), axis, cache[axis]), relation)?;
     }
-    cx.require_rank(In(2), 1..=1)?;
-    if let Some(starts) = cx.shape(In(2)) {
+    if let Some(starts) = cx.shape_of_rank(In(2), 1..=1)? {
         cx.require_equal(
             (In(2), 0, starts[0]),
             (In(0), 0, cache[0]),

@@ -2,41 +2,25 @@
 
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Ints, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Ints, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::{Source, require_extent, require_single, unknown_extent};
 use super::items::{Items, MAX_ITEMS, strides};
-
-/// One row of positions per axis of the input (none for a scalar), one column per non-zero element. Source:
-/// NonZero, text on scalars.
-const NON_ZERO: Rule = Rule { name: "nonzero.positions", run: non_zero };
-
-/// As many slices along `axis`, or elements, as the condition has true elements. Source: Compress,
-/// `condition`.
-const COMPRESS: Rule = Rule { name: "compress.condition", run: compress };
-
-/// The distinct slices along `axis`, or elements, with their first positions and counts, and for each input
-/// slice the number of its distinct slice. Source: Unique, outputs.
-const UNIQUE: Rule = Rule { name: "unique.counts", run: unique };
-
-/// An axis of `depth` elements is inserted at `axis` of the output. Source: OneHot, `depth` and `axis`.
-const ONE_HOT: Rule = Rule { name: "onehot.depth", run: one_hot };
+use super::{Entry, rule};
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Compress", &[COMPRESS]),
-    Entry::of("NonZero", &[NON_ZERO]),
-    Entry::of("OneHot", &[ONE_HOT]),
-    Entry::of("Unique", &[UNIQUE]),
+    Entry::of("Compress", &[rule("compress.condition", compress)]),
+    Entry::of("NonZero", &[rule("nonzero.positions", non_zero)]),
+    Entry::of("OneHot", &[rule("onehot.depth", one_hot)]),
+    Entry::of("Unique", &[rule("unique.counts", unique)]),
 ];
 
 /// The non-zero elements, if each is known to be zero or not.
 fn nonzero_elements(cx: &mut RuleCx<'_, '_>, items: &Items) -> Option<Vec<usize>> {
-    let zero = cx.dims().constant(0);
     let mut found = Vec::new();
     for at in 0..items.len() {
         let nonzero = match items {
-            Items::Ints(ints) => match cx.dims().compare(ints.items[at], zero) {
+            Items::Ints(ints) => match cx.dims().compare(ints.items[at], DimId::ZERO) {
                 Decision::Equal => false,
                 Decision::Different => true,
                 Decision::Undecided => return None,
@@ -50,18 +34,17 @@ fn nonzero_elements(cx: &mut RuleCx<'_, '_>, items: &Items) -> Option<Vec<usize>
     Some(found)
 }
 
-fn non_zero(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// One row of positions per axis of the input (none for a scalar), one column per non-zero element. Source:
+/// NonZero, text on scalars.
+fn non_zero(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(rank) = cx.rank(In(0)) else { return cx.set_rank(Out(0), 2) };
-    let rows = cx.dims().constant(i64::try_from(rank).unwrap_or(i64::MAX));
+    let rows = cx.count(rank);
     let known = Items::at(cx, In(0)).and_then(|items| Some((nonzero_elements(cx, &items)?, items)));
     let Some((found, items)) = known else {
-        let columns = match filled_columns(cx) {
-            Some(columns) => columns,
-            None => unknown_extent(cx, Out(0), 1),
-        };
+        let columns = filled_columns(cx).unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
         return cx.set_shape(Out(0), &[rows, columns]);
     };
-    let columns = cx.dims().constant(i64::try_from(found.len()).unwrap_or(i64::MAX));
+    let columns = cx.count(found.len());
     cx.set_shape(Out(0), &[rows, columns])?;
     let (shape, strides) = (items.shape(), strides(items.shape()));
     if shape.len() == rank && rank * found.len() <= MAX_ITEMS {
@@ -69,7 +52,7 @@ fn non_zero(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         for axis in 0..rank {
             for at in &found {
                 let index = at / strides[axis] % shape[axis];
-                positions.push(cx.dims().constant(i64::try_from(index).unwrap_or(i64::MAX)));
+                positions.push(cx.count(index));
             }
         }
         cx.set_ints(Out(0), Ints { shape: Box::new([rank, found.len()]), items: positions.into() });
@@ -82,14 +65,15 @@ fn filled_columns(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
     let item = cx.filled(In(0))?;
     let item = cx.const_dim(item)?;
     let shape = cx.shape(In(0))?;
-    let one = cx.dims().constant(1);
     Some(match item {
-        0 => cx.dims().constant(0),
-        _ => shape.iter().fold(one, |count, extent| cx.dims().mul(count, *extent)),
+        0 => DimId::ZERO,
+        _ => shape.iter().fold(DimId::ONE, |count, extent| cx.dims().mul(count, *extent)),
     })
 }
 
-fn compress(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// As many slices along `axis`, or elements, as the condition has true elements. Source: Compress,
+/// `condition`.
+fn compress(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..)?;
     cx.require_rank(In(1), 1..=1)?;
     let picked = Items::at(cx, In(1)).and_then(|condition| nonzero_elements(cx, &condition));
@@ -116,12 +100,14 @@ fn compress(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 
 fn picked_count(cx: &mut RuleCx<'_, '_>, picked: Option<&[usize]>, axis: usize) -> DimId {
     match picked {
-        Some(picked) => cx.dims().constant(i64::try_from(picked.len()).unwrap_or(i64::MAX)),
+        Some(picked) => cx.count(picked.len()),
         None => unknown_extent(cx, Out(0), axis),
     }
 }
 
-fn unique(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The distinct slices along `axis`, or elements, with their first positions and counts, and for each input
+/// slice the number of its distinct slice. Source: Unique, outputs.
+fn unique(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(sorted) = cx.attr_int("sorted")?
         && !(0..=1).contains(&sorted)
     {
@@ -175,18 +161,17 @@ fn unique_count(cx: &mut RuleCx<'_, '_>, axis: usize, all: DimId) -> DimId {
     cx.fresh()
 }
 
-fn unique_indices(cx: &mut RuleCx<'_, '_>, count: DimId, all: DimId) -> Result<(), RuleError> {
+fn unique_indices(cx: &mut RuleCx<'_, '_>, count: DimId, all: DimId) -> RuleResult {
     cx.set_shape(Out(1), &[count])?;
     cx.set_shape(Out(2), &[all])?;
     cx.set_shape(Out(3), &[count])
 }
 
-fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// An axis of `depth` elements is inserted at `axis` of the output. Source: OneHot, `depth` and `axis`.
+fn one_hot(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     // ONNX's own inference rejects a scalar index.
-    cx.require_rank(In(0), 1..)?;
-    if let Some(indices) = cx.shape(In(0)) {
-        let axis = cx.attr_int("axis")?.unwrap_or(-1);
-        let axis = cx.axis("axis", axis, indices.len() + 1)?;
+    if let Some(indices) = cx.shape_of_rank(In(0), 1..)? {
+        let axis = cx.axis_attr("axis", -1, indices.len() + 1)?;
         let depth = match depth(cx) {
             Some(depth) => require_extent(cx, Source::Input(In(1)), depth)?,
             None => unknown_extent(cx, Out(0), axis),
@@ -195,8 +180,7 @@ fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         cx.set_shape(Out(0), &shape)?;
     }
     require_single(cx, In(1))?;
-    cx.require_rank(In(2), 1..=1)?;
-    if let Some(values) = cx.shape(In(2)) {
+    if let Some(values) = cx.shape_of_rank(In(2), 1..=1)? {
         let two = cx.dims().constant(2);
         cx.require_equal((In(2), 0, values[0]), two, "are the off value and the on value")?;
     }

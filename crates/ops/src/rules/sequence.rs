@@ -8,7 +8,7 @@
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Ints, Kind, Port, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Ints, Kind, Port, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
 use super::common::{dtype_attr, require_at_most};
@@ -24,7 +24,7 @@ rules! {
     INSERT = "sequenceinsert.element", sequence_insert;
     /// Source: SequenceErase, `output_sequence`.
     ERASE = "sequenceerase.elements", |cx| {
-        let one_less = length(cx, In(0)).map(|length| { let one = cx.dims().constant(1); cx.dims().sub(length, one) });
+        let one_less = length(cx, In(0)).map(|length| { cx.dims().sub(length, DimId::ONE) });
         set_length(cx, one_less);
         cx.same_shape(In(0), Out(0))
     };
@@ -62,7 +62,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("SplitToSequence", &[SPLIT]),
 ];
 
-fn optional_has_element(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn optional_has_element(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_shape(Out(0), &[])?;
     let has_element = match cx.kind(In(0)) {
         _ if !cx.has(In(0)) => false,
@@ -101,16 +101,15 @@ fn set_length(cx: &mut RuleCx<'_, '_>, length: Option<DimId>) {
     }
 }
 
-fn sequence_empty(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn sequence_empty(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let elem = dtype_attr(cx, "dtype")?.unwrap_or(Elem::FLOAT);
     let element = cx.types().tensor_of(typeloom_solver::elem::ElemSet::of(elem));
     let sequence = cx.types().sequence(element);
-    let none = cx.dims().constant(0);
-    set_length(cx, Some(none));
+    set_length(cx, Some(DimId::ZERO));
     cx.set_ty(Out(0), sequence, "a sequence")
 }
 
-fn sequence_construct(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn sequence_construct(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let inputs: Vec<Port> = (0..cx.input_count()).map(In).collect();
     for input in &inputs {
         cx.sequence_of(Out(0), *input)?;
@@ -123,7 +122,7 @@ fn sequence_construct(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
 }
 
-fn sequence_at(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn sequence_at(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.sequence_of(In(0), Out(0))?;
     match element_shape(cx, In(0), Out(0)) {
         Some(shape) => cx.set_shape(Out(0), &shape),
@@ -131,12 +130,11 @@ fn sequence_at(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
 }
 
-fn sequence_insert(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn sequence_insert(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.sequence_of(In(0), In(1))?;
     cx.same_type(In(0), Out(0))?;
     let before = length(cx, In(0));
-    let one = cx.dims().constant(1);
-    let after = before.map(|length| cx.dims().add(length, one));
+    let after = before.map(|length| cx.dims().add(length, DimId::ONE));
     set_length(cx, after);
     // The element inserted into an empty sequence is its only one.
     let shape = match before.and_then(|length| cx.const_dim(length)) {
@@ -149,7 +147,7 @@ fn sequence_insert(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
 }
 
-fn position(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn position(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let inserts = cx.schema().is_some_and(|schema| &*schema.name == "SequenceInsert");
     let at = if inserts { In(2) } else { In(1) };
     let Some(shape) = cx.shape(at) else { return Ok(()) };
@@ -171,7 +169,7 @@ fn position(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     )
 }
 
-fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.sequence_of(Out(0), In(0))?;
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
@@ -195,7 +193,7 @@ fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     set_length(cx, length);
     if !cx.has(In(1)) {
         if keep {
-            shape[axis] = cx.dims().constant(1);
+            shape[axis] = DimId::ONE;
         } else {
             shape.remove(axis);
         }
@@ -220,7 +218,7 @@ fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// The common extent of all parts, if there is one.
-fn part_extent(cx: &mut RuleCx<'_, '_>, parts: &Ints, extent: Option<i64>) -> Result<DimId, RuleError> {
+fn part_extent(cx: &mut RuleCx<'_, '_>, parts: &Ints, extent: Option<i64>) -> RuleResult<DimId> {
     let constants: Option<Vec<i64>> = parts.items.iter().map(|part| cx.const_dim(*part)).collect();
     let Some(constants) = constants else { return Ok(cx.fresh()) };
     if constants.iter().any(|part| *part < 0 || (parts.shape.is_empty() && *part == 0)) {
@@ -246,7 +244,7 @@ fn part_extent(cx: &mut RuleCx<'_, '_>, parts: &Ints, extent: Option<i64>) -> Re
     }
 }
 
-fn concat_from_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn concat_from_sequence(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.sequence_of(In(0), Out(0))?;
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     let new_axis = cx.attr_flag("new_axis")?;
@@ -270,7 +268,7 @@ fn concat_from_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &shape)
 }
 
-fn optional(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn optional(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if cx.has(In(0)) {
         cx.optional_of(Out(0), In(0))?;
         return cx.same_shape(In(0), Out(0));
@@ -281,7 +279,7 @@ fn optional(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
 }
 
-fn optional_get_element(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn optional_get_element(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     match cx.kind(In(0)) {
         Kind::Unknown if cx.since_version() < 18 => cx.optional_of(In(0), Out(0))?,
         Kind::Unknown | Kind::Error => return Ok(()),

@@ -4,7 +4,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
 use super::common::{MAX_AXES, require_at_most, require_single, unknown_extent};
@@ -28,7 +28,7 @@ enum Axis {
     Unknown,
 }
 
-fn dft(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn dft(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (onesided, inverse) = (cx.attr_flag("onesided")?, cx.attr_flag("inverse")?);
     cx.require_rank(In(0), 2..)?;
     let length = scalar(cx, In(1), 1)?;
@@ -77,7 +77,7 @@ fn require_numbers(
     axis: (Port, usize, DimId),
     onesided: bool,
     inverse: bool,
-) -> Result<(), RuleError> {
+) -> RuleResult {
     let reason = "are the last axis and the numbers that make up one element";
     let two = cx.dims().constant(2);
     match (onesided, inverse) {
@@ -88,7 +88,7 @@ fn require_numbers(
 }
 
 /// The axis: an attribute before version 20 and an input since; never the last axis.
-fn axis(cx: &mut RuleCx<'_, '_>, rank: usize) -> Result<Axis, RuleError> {
+fn axis(cx: &mut RuleCx<'_, '_>, rank: usize) -> RuleResult<Axis> {
     let axis = if cx.since_version() < 20 {
         cx.attr_int("axis")?.unwrap_or(1)
     } else if cx.has(In(2)) {
@@ -108,13 +108,13 @@ fn axis(cx: &mut RuleCx<'_, '_>, rank: usize) -> Result<Axis, RuleError> {
 }
 
 /// The value of a scalar input, at least `least`.
-fn scalar(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> Result<Option<DimId>, RuleError> {
+fn scalar(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> RuleResult<Option<DimId>> {
     cx.require_rank(port, 0..=0)?;
     number(cx, port, least)
 }
 
 /// The value of a single-element input of any rank.
-fn number(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> Result<Option<DimId>, RuleError> {
+fn number(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> RuleResult<Option<DimId>> {
     let Some(ints) = cx.ints(port) else { return Ok(None) };
     let [only] = ints.items[..] else { return Ok(None) };
     match cx.const_dim(only) {
@@ -130,19 +130,19 @@ fn bins(cx: &mut RuleCx<'_, '_>, length: DimId, onesided: bool) -> DimId {
     if !onesided {
         return length;
     }
-    let (one, two) = (cx.dims().constant(1), cx.dims().constant(2));
+    let (one, two) = (DimId::ONE, cx.dims().constant(2));
     let half = cx.dims().floor_div(length, two);
     cx.dims().add(half, one)
 }
 
 /// The length of the signal of a one-sided transform of this size: the even one.
 fn doubled(cx: &mut RuleCx<'_, '_>, bins: DimId) -> DimId {
-    let (one, two) = (cx.dims().constant(1), cx.dims().constant(2));
+    let (one, two) = (DimId::ONE, cx.dims().constant(2));
     let half = cx.dims().sub(bins, one);
     cx.dims().mul(half, two)
 }
 
-fn stft(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn stft(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     // Every implementation accepts a real signal without the last axis.
     cx.require_rank(In(0), 2..=3)?;
     cx.require_rank(In(2), 1..=1)?;
@@ -178,7 +178,7 @@ fn stft(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// The length of a frame: the explicit one, else that of the window, else the whole signal.
-fn frame_length(cx: &mut RuleCx<'_, '_>, signal: Option<DimId>) -> Result<Option<DimId>, RuleError> {
+fn frame_length(cx: &mut RuleCx<'_, '_>, signal: Option<DimId>) -> RuleResult<Option<DimId>> {
     let given = scalar(cx, In(3), 1)?;
     let window = cx.shape(In(2)).map(|window| window[0]);
     Ok(match (given, window) {
@@ -193,19 +193,18 @@ fn frame_length(cx: &mut RuleCx<'_, '_>, signal: Option<DimId>) -> Result<Option
 }
 
 /// `(signal - frame) // step + 1`.
-fn frames(cx: &mut RuleCx<'_, '_>, signal: DimId, length: DimId, step: DimId) -> Result<DimId, RuleError> {
+fn frames(cx: &mut RuleCx<'_, '_>, signal: DimId, length: DimId, step: DimId) -> RuleResult<DimId> {
     let room = cx.dims().sub(signal, length);
     if cx.dims().bounds(room).1.is_some_and(|most| most < 0) {
         return Err(RuleError::shapes(&[In(0)], "a frame is longer than the signal"));
     }
     require_at_most(cx, (In(2), length), (In(0), 1, signal), "are a frame and the signal")?;
-    let one = cx.dims().constant(1);
     let moves = cx.dims().floor_div(room, step);
-    Ok(cx.dims().add(moves, one))
+    Ok(cx.dims().add(moves, DimId::ONE))
 }
 
 /// Whether the transform is one-sided; without an attribute, this is known for a real signal only.
-fn onesided(cx: &mut RuleCx<'_, '_>) -> Result<Option<bool>, RuleError> {
+fn onesided(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<bool>> {
     let asked = cx.attr_flag("onesided")?;
     Ok((cx.has_attr("onesided")? || signal_parts(cx) == Some(1)).then_some(asked))
 }

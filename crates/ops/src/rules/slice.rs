@@ -8,7 +8,7 @@
 
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
 use super::common::{List, list, unknown_extent};
@@ -30,7 +30,7 @@ struct Range {
     step: Option<i64>,
 }
 
-fn slice(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn slice(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (Some(starts), Some(ends)) = (list(cx, "starts", 1)?, list(cx, "ends", 2)?) else { return Ok(()) };
     let (axes, steps) = (list(cx, "axes", 3)?, list(cx, "steps", 4)?);
     let count = lengths(&[Some(&starts), Some(&ends), axes.as_ref(), steps.as_ref()])?;
@@ -66,10 +66,8 @@ fn slice(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
         };
         let range = Range { start: item(&starts), end: item(&ends), step };
         ranges[axis] = Some(range);
-        sliced[axis] = match extent_of(cx.dims(), range, shape[axis]) {
-            Some(extent) => extent,
-            None => unknown_extent(cx, Out(0), axis),
-        };
+        sliced[axis] =
+            extent_of(cx.dims(), range, shape[axis]).unwrap_or_else(|| unknown_extent(cx, Out(0), axis));
     }
     cx.set_shape(Out(0), &sliced)?;
     slice_value(cx, &ranges);
@@ -77,7 +75,7 @@ fn slice(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Requires the lists to have the same length, and returns it if it is known.
-fn lengths(lists: &[Option<&List>]) -> Result<Option<usize>, RuleError> {
+fn lengths(lists: &[Option<&List>]) -> RuleResult<Option<usize>> {
     let mut count = None;
     for list in lists.iter().flatten() {
         match (count, list.len) {

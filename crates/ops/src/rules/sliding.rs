@@ -13,7 +13,7 @@
 
 use smallvec::SmallVec;
 use typeloom_solver::dim::{Decision, DimId};
-use typeloom_solver::rule::{Extent, Port, RuleCx, RuleError};
+use typeloom_solver::rule::{Extent, Port, RuleCx, RuleError, RuleResult};
 
 use super::common::require_at_most;
 
@@ -53,7 +53,7 @@ pub(super) struct Windows {
 
 impl Windows {
     /// Reads and validates the attributes of a node with `spatial` spatial axes.
-    pub(super) fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Self, RuleError> {
+    pub(super) fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> RuleResult<Self> {
         let ones = || PerAxis::from_elem(1, spatial);
         let pads = numbers(cx, "pads", 2 * spatial, 0)?;
         Ok(Self {
@@ -65,12 +65,7 @@ impl Windows {
     }
 
     /// Number of elements covered by a window of `kernel` elements along a spatial axis.
-    pub(super) fn reach(
-        &self,
-        cx: &mut RuleCx<'_, '_>,
-        axis: usize,
-        kernel: DimId,
-    ) -> Result<DimId, RuleError> {
+    pub(super) fn reach(&self, cx: &mut RuleCx<'_, '_>, axis: usize, kernel: DimId) -> RuleResult<DimId> {
         let dilation = self.dilations[axis];
         if let Some(kernel) = cx.const_dim(kernel) {
             let reach = kernel
@@ -85,11 +80,10 @@ impl Windows {
                 )),
             };
         }
-        let one = cx.dims().constant(1);
         let dilation = cx.dims().constant(dilation);
-        let steps = cx.dims().sub(kernel, one);
+        let steps = cx.dims().sub(kernel, DimId::ONE);
         let reach = cx.dims().mul(steps, dilation);
-        Ok(cx.dims().add(reach, one))
+        Ok(cx.dims().add(reach, DimId::ONE))
     }
 
     /// Requires a window of `kernel` elements to fit into the padded axis; `spare` elements may extend past
@@ -103,7 +97,7 @@ impl Windows {
         input: Extent,
         kernel: DimId,
         spare: i64,
-    ) -> Result<(), RuleError> {
+    ) -> RuleResult {
         if self.auto_pad == AutoPad::Same {
             return Ok(());
         }
@@ -126,7 +120,7 @@ impl Windows {
         input: Extent,
         kernel: DimId,
         rounding: Rounding,
-    ) -> Result<Option<DimId>, RuleError> {
+    ) -> RuleResult<Option<DimId>> {
         let reach = self.reach(cx, axis, kernel)?;
         let stride = self.strides[axis];
         let explicit = match &self.pads {
@@ -178,7 +172,7 @@ fn slide(
     reach: DimId,
     stride: i64,
     rounding: Rounding,
-) -> Result<Option<DimId>, RuleError> {
+) -> RuleResult<Option<DimId>> {
     let Some(padding) = before.checked_add(after) else {
         return Err(RuleError::attribute(
             "pads",
@@ -187,7 +181,7 @@ fn slide(
     };
     let dims = cx.dims();
     let (one, step, front, padding) =
-        (dims.constant(1), dims.constant(stride), dims.constant(before), dims.constant(padding));
+        (DimId::ONE, dims.constant(stride), dims.constant(before), dims.constant(padding));
     let padded = dims.add(input.dim, padding);
     let room = dims.sub(padded, reach);
     // With rounding up, there is a window at the start even if its end extends past the axis by less than a
@@ -242,7 +236,7 @@ fn too_small(cx: &mut RuleCx<'_, '_>, input: Extent, padded: DimId, reach: DimId
 }
 
 /// The extents in the attribute `kernel_shape`, if it is set.
-pub(super) fn kernel_shape(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Option<PerAxis>, RuleError> {
+pub(super) fn kernel_shape(cx: &RuleCx<'_, '_>, spatial: usize) -> RuleResult<Option<PerAxis>> {
     numbers(cx, "kernel_shape", spatial, 1)
 }
 
@@ -252,7 +246,7 @@ pub(super) fn numbers(
     name: &'static str,
     count: usize,
     least: i64,
-) -> Result<Option<PerAxis>, RuleError> {
+) -> RuleResult<Option<PerAxis>> {
     let Some(numbers) = cx.attr_ints(name)? else { return Ok(None) };
     if numbers.len() != count {
         let message = format!("must have {count} entries for these axes, but has {}", numbers.len());
@@ -265,7 +259,7 @@ pub(super) fn numbers(
 }
 
 /// The attribute `auto_pad`.
-pub(super) fn auto_pad(cx: &RuleCx<'_, '_>) -> Result<AutoPad, RuleError> {
+pub(super) fn auto_pad(cx: &RuleCx<'_, '_>) -> RuleResult<AutoPad> {
     match cx.attr_str("auto_pad")? {
         None | Some("NOTSET") => Ok(AutoPad::NotSet),
         Some("SAME_UPPER" | "SAME_LOWER") => Ok(AutoPad::Same),
@@ -282,7 +276,7 @@ pub(super) fn kernel(
     cx: &mut RuleCx<'_, '_>,
     weights: Port,
     spatial: usize,
-) -> Result<Option<SmallVec<[DimId; 6]>>, RuleError> {
+) -> RuleResult<Option<SmallVec<[DimId; 6]>>> {
     if let Some(given) = kernel_shape(cx, spatial)? {
         return Ok(Some(given.into_iter().map(|extent| cx.dims().constant(extent)).collect()));
     }
@@ -296,11 +290,7 @@ pub(super) fn kernel(
 }
 
 /// Requires the elements of an input's value to be these extents.
-pub(super) fn require_extents(
-    cx: &mut RuleCx<'_, '_>,
-    port: Port,
-    extents: &[DimId],
-) -> Result<(), RuleError> {
+pub(super) fn require_extents(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[DimId]) -> RuleResult {
     match extents.iter().find_map(|extent| cx.const_dim(*extent).filter(|extent| *extent < 0)) {
         Some(bad) => Err(RuleError::value(port, format!("holds {bad}, which is no extent"))),
         None => Ok(()),

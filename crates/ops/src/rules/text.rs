@@ -1,37 +1,28 @@
 //! Operators on strings.
 
+use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::elementwise::{BROADCAST, SAME_SHAPE};
-
-/// Stop words are removed, so a row has an unknown number of strings. Source: StringNormalizer, `X`, `Y` and
-/// `stopwords`.
-const NORMALIZE: Rule = Rule { name: "stringnormalizer.words", run: normalize };
-
-/// The parts of each string are on a new last axis; their numbers have the input's shape. Source:
-/// StringSplit, `Y` and `Z`.
-const SPLIT: Rule = Rule { name: "stringsplit.parts", run: split };
-
-/// One number per n-gram of the pool. Source: TfIdfVectorizer, `ngram_indexes` and `Y`.
-const NGRAMS: Rule = Rule { name: "tfidfvectorizer.ngrams", run: ngrams };
+use super::{Entry, rule};
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("RegexFullMatch", &[SAME_SHAPE]),
     Entry::of("StringConcat", &[BROADCAST]),
-    Entry::of("StringNormalizer", &[NORMALIZE]),
-    Entry::of("StringSplit", &[SPLIT]),
-    Entry::of("TfIdfVectorizer", &[NGRAMS]),
+    Entry::of("StringNormalizer", &[rule("stringnormalizer.words", normalize)]),
+    Entry::of("StringSplit", &[rule("stringsplit.parts", split)]),
+    Entry::of("TfIdfVectorizer", &[rule("tfidfvectorizer.ngrams", ngrams)]),
 ];
 
-fn normalize(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Stop words are removed, so a row has an unknown number of strings. Source: StringNormalizer, `X`, `Y` and
+/// `stopwords`.
+fn normalize(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(rank) = cx.require_rank(In(0), 1..=2)? else { return Ok(()) };
     if rank == 2
         && let Some(shape) = cx.shape(In(0))
     {
-        let one = cx.dims().constant(1);
-        cx.require_equal((In(0), 0, shape[0]), one, "must be one row")?;
+        cx.require_equal((In(0), 0, shape[0]), DimId::ONE, "must be one row")?;
     }
     if cx.rank(Out(0)).is_some() {
         return Ok(());
@@ -42,25 +33,22 @@ fn normalize(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let kept = cx.fresh();
     match rank {
         1 => cx.set_shape(Out(0), &[kept]),
-        _ => {
-            let one = cx.dims().constant(1);
-            cx.set_shape(Out(0), &[one, kept])
-        }
+        _ => cx.set_shape(Out(0), &[DimId::ONE, kept]),
     }
 }
 
-fn split(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The parts of each string are on a new last axis; their numbers have the input's shape. Source:
+/// StringSplit, `Y` and `Z`.
+fn split(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.same_shape(In(0), Out(1))?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
-    let parts = match cx.shape(Out(0)).and_then(|known| known.last().copied()) {
-        Some(known) => known,
-        None => cx.fresh(),
-    };
+    let parts = cx.shape(Out(0)).and_then(|known| known.last().copied()).unwrap_or_else(|| cx.fresh());
     shape.push(parts);
     cx.set_shape(Out(0), &shape)
 }
 
-fn ngrams(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// One number per n-gram of the pool. Source: TfIdfVectorizer, `ngram_indexes` and `Y`.
+fn ngrams(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..=2)?;
     let indexes = cx.attr_ints("ngram_indexes")?.unwrap_or_default();
     let Some(largest) = indexes.iter().copied().max() else {

@@ -1,9 +1,9 @@
 //! Optimisers and gradients, domain `ai.onnx.preview.training`.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
+use super::{Entry, rule};
 
 const DOMAIN: &str = "ai.onnx.preview.training";
 
@@ -17,20 +17,16 @@ const ADAM: Rule = Rule { name: "adam.parameters", run: |cx| optimizer(cx, 2) };
 /// As Adagrad. Source: Momentum, `inputs` and `outputs`.
 const MOMENTUM: Rule = Rule { name: "momentum.parameters", run: |cx| optimizer(cx, 1) };
 
-/// Each output is the derivative with respect to one of `xs` and has its type. Source: Gradient, `xs` and
-/// `Outputs`.
-const GRADIENT: Rule = Rule { name: "gradient.variables", run: gradient };
-
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Adagrad", &[ADAGRAD]).in_domain(DOMAIN),
     Entry::of("Adam", &[ADAM]).in_domain(DOMAIN),
-    Entry::of("Gradient", &[GRADIENT]).in_domain(DOMAIN),
+    Entry::of("Gradient", &[rule("gradient.variables", gradient)]).in_domain(DOMAIN),
     Entry::of("Momentum", &[MOMENTUM]).in_domain(DOMAIN),
 ];
 
 /// The inputs are the learning rate, the step count, the parameters, their gradients, and `histories` groups
 /// of tensors that are updated in each step.
-fn optimizer(cx: &mut RuleCx<'_, '_>, histories: usize) -> Result<(), RuleError> {
+fn optimizer(cx: &mut RuleCx<'_, '_>, histories: usize) -> RuleResult {
     let groups = 2 + histories;
     let given = cx.input_count().saturating_sub(2);
     if !given.is_multiple_of(groups) || cx.output_count() != given / groups * (1 + histories) {
@@ -57,7 +53,9 @@ fn optimizer(cx: &mut RuleCx<'_, '_>, histories: usize) -> Result<(), RuleError>
     Ok(())
 }
 
-fn gradient(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Each output is the derivative with respect to one of `xs` and has its type. Source: Gradient, `xs` and
+/// `Outputs`.
+fn gradient(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let count = cx.attr_strings("xs")?.unwrap_or_default().len();
     if cx.output_count() > count || cx.input_count() < count {
         let message = format!(

@@ -2,36 +2,25 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::{Deferred, MAX_AXES, Shared, require_single, unknown_extent};
 use super::sliding::require_extents;
+use super::{Entry, rule};
 
 #[cfg(test)]
 mod tests;
 
-/// The grid has a position in the image for each output element. Source: GridSample, `X`, `grid` and the
-/// output `Y`.
-const GRID_SAMPLE: Rule = Rule { name: "gridsample.grid", run: grid_sample };
-
-/// A position per element of an image of this size. Source: AffineGrid, `theta`, `size`.
-const AFFINE_GRID: Rule = Rule { name: "affinegrid.size", run: affine_grid };
-
-/// Three indices per selected box. Source: NonMaxSuppression, `boxes`, `scores`.
-const SUPPRESS: Rule = Rule { name: "nonmaxsuppression.boxes", run: suppress };
-
-/// Height, width, and the channels of the pixel format. Source: ImageDecoder, `pixel_format`.
-const DECODE: Rule = Rule { name: "imagedecoder.pixels", run: decode };
-
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("AffineGrid", &[AFFINE_GRID]),
-    Entry::of("GridSample", &[GRID_SAMPLE]),
-    Entry::of("ImageDecoder", &[DECODE]),
-    Entry::of("NonMaxSuppression", &[SUPPRESS]),
+    Entry::of("AffineGrid", &[rule("affinegrid.size", affine_grid)]),
+    Entry::of("GridSample", &[rule("gridsample.grid", grid_sample)]),
+    Entry::of("ImageDecoder", &[rule("imagedecoder.pixels", decode)]),
+    Entry::of("NonMaxSuppression", &[rule("nonmaxsuppression.boxes", suppress)]),
 ];
 
-fn grid_sample(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The grid has a position in the image for each output element. Source: GridSample, `X`, `grid` and the
+/// output `Y`.
+fn grid_sample(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     // Version 16 supports images only.
     let most = if cx.since_version() < 20 { 4 } else { usize::MAX };
     let least = if cx.since_version() < 20 { 4 } else { 3 };
@@ -56,7 +45,7 @@ fn grid_sample(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
     if let Some(grid) = &grid {
         batch.meet(cx, (In(1), 0, grid[0]), "are the batch")?;
-        let spatial = cx.dims().constant(i64::try_from(rank - 2).unwrap_or(i64::MAX));
+        let spatial = cx.count(rank - 2);
         cx.require_equal((In(1), rank - 1, grid[rank - 1]), spatial, "are the coordinates of a position")?;
     }
     let mut shape: DimVec = [batch.at(cx, Out(0), 0), channels.at(cx, Out(0), 1)].into_iter().collect();
@@ -69,7 +58,8 @@ fn grid_sample(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     cx.set_shape(Out(0), &shape)
 }
 
-fn affine_grid(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// A position per element of an image of this size. Source: AffineGrid, `theta`, `size`.
+fn affine_grid(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 3..=3)?;
     cx.require_rank(In(1), 1..=1)?;
     let by_size = match cx.vector_len(In(1)) {
@@ -115,7 +105,7 @@ fn affine_grid(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Number of spatial axes of the transformation `[N, 2, 3]` or `[N, 3, 4]`.
-fn transformed_axes(cx: &mut RuleCx<'_, '_>, theta: &[DimId]) -> Result<Option<usize>, RuleError> {
+fn transformed_axes(cx: &mut RuleCx<'_, '_>, theta: &[DimId]) -> RuleResult<Option<usize>> {
     match (cx.const_dim(theta[1]), cx.const_dim(theta[2])) {
         (Some(2), Some(3) | None) | (None, Some(3)) => Ok(Some(2)),
         (Some(3), Some(4) | None) | (None, Some(4)) => Ok(Some(3)),
@@ -126,7 +116,8 @@ fn transformed_axes(cx: &mut RuleCx<'_, '_>, theta: &[DimId]) -> Result<Option<u
     }
 }
 
-fn suppress(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Three indices per selected box. Source: NonMaxSuppression, `boxes`, `scores`.
+fn suppress(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let three = cx.dims().constant(3);
     let selected = unknown_extent(cx, Out(0), 0);
     cx.set_shape(Out(0), &[selected, three])?;
@@ -143,13 +134,13 @@ fn suppress(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     [In(2), In(3), In(4)].into_iter().try_for_each(|port| require_single(cx, port))?;
     // The default number of selected boxes is 0.
     if !cx.has(In(2)) || cx.const_int(In(2)).is_some_and(|most| most <= 0) {
-        let none = cx.dims().constant(0);
-        cx.set_shape(Out(0), &[none, three])?;
+        cx.set_shape(Out(0), &[DimId::ZERO, three])?;
     }
     Ok(())
 }
 
-fn decode(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// Height, width, and the channels of the pixel format. Source: ImageDecoder, `pixel_format`.
+fn decode(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..=1)?;
     let channels = match cx.attr_str("pixel_format")? {
         None | Some("RGB" | "BGR") => 3,

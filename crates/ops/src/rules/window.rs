@@ -2,25 +2,22 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::{Source, dtype_attr, require_extent, set_named_elem, single, unknown_extent};
+use super::{Entry, rule};
 
 /// The window has `size` elements of the type of `output_datatype`. Source: HannWindow, `size`.
 const WINDOW: Rule = Rule { name: "window.size", run: window };
-
-/// The matrix is `[dft_length/2 + 1, num_mel_bins]`. Source: MelWeightMatrix, `num_mel_bins` and `dft_length`.
-const MEL: Rule = Rule { name: "melweightmatrix.shape", run: mel };
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("BlackmanWindow", &[WINDOW]),
     Entry::of("HammingWindow", &[WINDOW]),
     Entry::of("HannWindow", &[WINDOW]),
-    Entry::of("MelWeightMatrix", &[MEL]),
+    Entry::of("MelWeightMatrix", &[rule("melweightmatrix.shape", mel)]),
 ];
 
-fn output_type(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn output_type(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     match dtype_attr(cx, "output_datatype")? {
         Some(elem) => set_named_elem(cx, Out(0), "output_datatype", elem),
         None => Err(RuleError::attribute("output_datatype", "names no element type")),
@@ -28,36 +25,31 @@ fn output_type(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// An extent given by an input, or the unknown one of this output axis.
-fn extent(cx: &mut RuleCx<'_, '_>, at: usize) -> Result<Option<DimId>, RuleError> {
+fn extent(cx: &mut RuleCx<'_, '_>, at: usize) -> RuleResult<Option<DimId>> {
     match single(cx, In(at))? {
         Some(extent) => require_extent(cx, Source::Input(In(at)), extent).map(Some),
         None => Ok(None),
     }
 }
 
-fn window(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn window(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     output_type(cx)?;
-    let size = match extent(cx, 0)? {
-        Some(size) => size,
-        None => unknown_extent(cx, Out(0), 0),
-    };
+    let size = extent(cx, 0)?.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
     cx.set_shape(Out(0), &[size])
 }
 
-fn mel(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+/// The matrix is `[dft_length/2 + 1, num_mel_bins]`. Source: MelWeightMatrix, `num_mel_bins` and `dft_length`.
+fn mel(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     output_type(cx)?;
     let bins = match extent(cx, 1)? {
         Some(length) => {
-            let (one, two) = (cx.dims().constant(1), cx.dims().constant(2));
+            let (one, two) = (DimId::ONE, cx.dims().constant(2));
             let half = cx.dims().floor_div(length, two);
             cx.dims().add(half, one)
         }
         None => unknown_extent(cx, Out(0), 0),
     };
-    let bands = match extent(cx, 0)? {
-        Some(bands) => bands,
-        None => unknown_extent(cx, Out(0), 1),
-    };
+    let bands = extent(cx, 0)?.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
     for at in 2..5 {
         super::common::require_single(cx, In(at))?;
     }

@@ -3,7 +3,7 @@
 use typeloom_solver::elem::Elem;
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
-use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Rule, RuleCx, RuleError, RuleResult};
 
 use super::{Extents, grouped, set, softmax_precision, unpacked};
 use crate::rules::common::{Deferred, Shared};
@@ -18,13 +18,13 @@ pub(super) const CONTROL: Control = Control {
     exit: ExitRule { name: "flexattention.modified", run: exit },
 };
 
-fn heads(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn heads(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let extents = extents(cx)?;
     softmax_precision(cx)?;
     set(cx, Out(0), &[extents.batch, extents.query_heads, extents.queries, extents.value_size])
 }
 
-fn extents(cx: &mut RuleCx<'_, '_>) -> Result<Extents, RuleError> {
+fn extents(cx: &mut RuleCx<'_, '_>) -> RuleResult<Extents> {
     for port in [In(0), In(1), In(2)] {
         cx.require_rank(port, 4..=4)?;
     }
@@ -41,7 +41,7 @@ fn modifiers(cx: &RuleCx<'_, '_>) -> impl Iterator<Item = GraphId> + use<> {
 }
 
 /// Scores: one number per query head, query and key, in the precision of the softmax.
-fn enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn enter(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let extents = extents(cx)?;
     let precision = match softmax_precision(cx)? {
         Some(precision) => Some(precision),
@@ -62,7 +62,7 @@ fn enter(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// A modifier preserves the shape of its input.
-fn exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, RuleError> {
+fn exit(cx: &mut RuleCx<'_, '_>) -> RuleResult<Exit> {
     for graph in modifiers(cx) {
         cx.same_type(BodyIn(graph, 0), BodyOut(graph, 0))?;
         cx.require_rank(BodyOut(graph, 0), 4..=4)?;

@@ -1,7 +1,8 @@
 //! Layers with a state instead of a cache: LinearAttention, CausalConvWithState.
 
+use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::{BATCH, HEADS, SIZE, grouped, positive, set, share};
 use crate::rules::common::Shared;
@@ -19,7 +20,7 @@ const DECAY: Port = In(4);
 const BETA: Port = In(5);
 const PRESENT_STATE: Port = Out(1);
 
-fn linear_attention(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn linear_attention(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     gates(cx)?;
     // The state has the type of the past state, or in the first step of the query.
     if !cx.has(PAST_STATE) {
@@ -33,24 +34,21 @@ fn linear_attention(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
     grouped(cx, In(0), query_heads, heads)?;
     for (port, count) in [(In(0), query_count), (In(1), count), (In(2), count)] {
-        cx.require_rank(port, 3..=3)?;
-        let Some(shape) = cx.shape(port) else { continue };
+        let Some(shape) = cx.shape_of_rank(port, 3..=3)? else { continue };
         batch.meet(cx, (port, 0, shape[0]), BATCH)?;
         steps.meet(cx, (port, 1, shape[1]), "are the steps")?;
         if let Some(one) = share(cx, port, shape[2], count)? {
             if port == In(2) { &mut value_size } else { &mut size }.meet(cx, one, SIZE)?;
         }
     }
-    cx.require_rank(PAST_STATE, 4..=4)?;
-    if let Some(state) = cx.shape(PAST_STATE) {
+    if let Some(state) = cx.shape_of_rank(PAST_STATE, 4..=4)? {
         batch.meet(cx, (PAST_STATE, 0, state[0]), BATCH)?;
         heads.meet(cx, (PAST_STATE, 1, state[1]), HEADS)?;
         size.meet(cx, (PAST_STATE, 2, state[2]), SIZE)?;
         value_size.meet(cx, (PAST_STATE, 3, state[3]), SIZE)?;
     }
     for port in [DECAY, BETA] {
-        cx.require_rank(port, 3..=3)?;
-        let Some(shape) = cx.shape(port) else { continue };
+        let Some(shape) = cx.shape_of_rank(port, 3..=3)? else { continue };
         batch.meet(cx, (port, 0, shape[0]), BATCH)?;
         steps.meet(cx, (port, 1, shape[1]), "are the steps")?;
     }
@@ -66,7 +64,7 @@ fn linear_attention(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Requires the gates of an update rule: decay and update rate.
-fn gates(cx: &RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn gates(cx: &RuleCx<'_, '_>) -> RuleResult {
     let rule = cx.attr_str("update_rule")?.unwrap_or("gated_delta");
     let (decay, beta) = match rule {
         "linear" => (false, false),
@@ -89,7 +87,7 @@ fn gates(cx: &RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// The decay is per head, or per element of its keys; the update rate is a single one, or per head.
-fn gate_extents(cx: &mut RuleCx<'_, '_>, heads: i64, size: Shared) -> Result<(), RuleError> {
+fn gate_extents(cx: &mut RuleCx<'_, '_>, heads: i64, size: Shared) -> RuleResult {
     let last = |cx: &mut RuleCx<'_, '_>, port| cx.shape(port).and_then(|shape| cx.const_dim(shape[2]));
     if let Some(decay) = last(cx, DECAY) {
         let size = size.get().and_then(|size| cx.const_dim(size));
@@ -110,7 +108,7 @@ fn gate_extents(cx: &mut RuleCx<'_, '_>, heads: i64, size: Shared) -> Result<(),
     }
 }
 
-fn causal_conv(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn causal_conv(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(other) = cx.attr_str("activation")?
         && !["none", "silu", "swish"].contains(&other)
     {
@@ -121,28 +119,23 @@ fn causal_conv(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
     cx.same_shape(In(0), Out(0))?;
     let [mut batch, mut channels, mut state] = [Shared::default(); 3];
-    cx.require_rank(In(0), 3..=3)?;
-    if let Some(input) = cx.shape(In(0)) {
+    if let Some(input) = cx.shape_of_rank(In(0), 3..=3)? {
         batch.meet(cx, (In(0), 0, input[0]), BATCH)?;
         channels.meet(cx, (In(0), 1, input[1]), CHANNELS)?;
     }
-    cx.require_rank(In(1), 3..=3)?;
-    if let Some(kernel) = cx.shape(In(1)) {
+    if let Some(kernel) = cx.shape_of_rank(In(1), 3..=3)? {
         channels.meet(cx, (In(1), 0, kernel[0]), CHANNELS)?;
-        let one = cx.dims().constant(1);
-        cx.require_equal((In(1), 1, kernel[1]), one, "are the channels of a depthwise kernel")?;
+        cx.require_equal((In(1), 1, kernel[1]), DimId::ONE, "are the channels of a depthwise kernel")?;
         if cx.const_dim(kernel[2]) == Some(0) {
             return Err(RuleError::shapes(&[In(1)], "the kernel is empty"));
         }
-        let seen = cx.dims().sub(kernel[2], one);
+        let seen = cx.dims().sub(kernel[2], DimId::ONE);
         state.meet(cx, (In(1), seen), STATE)?;
     }
-    cx.require_rank(In(2), 1..=1)?;
-    if let Some(bias) = cx.shape(In(2)) {
+    if let Some(bias) = cx.shape_of_rank(In(2), 1..=1)? {
         channels.meet(cx, (In(2), 0, bias[0]), CHANNELS)?;
     }
-    cx.require_rank(In(3), 3..=3)?;
-    if let Some(past) = cx.shape(In(3)) {
+    if let Some(past) = cx.shape_of_rank(In(3), 3..=3)? {
         batch.meet(cx, (In(3), 0, past[0]), BATCH)?;
         channels.meet(cx, (In(3), 1, past[1]), CHANNELS)?;
         state.meet(cx, (In(3), 2, past[2]), STATE)?;

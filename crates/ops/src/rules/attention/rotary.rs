@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::share;
 use crate::rules::common::{Shared, require_indices};
@@ -15,7 +15,7 @@ const INPUT: Port = In(0);
 const CACHES: [Port; 2] = [In(1), In(2)];
 const POSITIONS: Port = In(3);
 
-fn rotate(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn rotate(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.same_shape(INPUT, Out(0))?;
     cx.require_rank(INPUT, 3..=4)?;
     let (mut batch, mut sequence, mut pairs) = (Shared::default(), Shared::default(), Shared::default());
@@ -30,8 +30,7 @@ fn rotate(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
     let by_position = cx.has(POSITIONS);
     if by_position {
-        cx.require_rank(POSITIONS, 2..=2)?;
-        if let Some(positions) = cx.shape(POSITIONS) {
+        if let Some(positions) = cx.shape_of_rank(POSITIONS, 2..=2)? {
             batch.meet(cx, (POSITIONS, 0, positions[0]), "are the batch")?;
             sequence.meet(cx, (POSITIONS, 1, positions[1]), "are the positions")?;
         }
@@ -39,8 +38,7 @@ fn rotate(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let rank = if by_position { 2 } else { 3 };
     let mut rows = Shared::default();
     for cache in CACHES {
-        cx.require_rank(cache, rank..=rank)?;
-        let Some(shape) = cx.shape(cache) else { continue };
+        let Some(shape) = cx.shape_of_rank(cache, rank..=rank)? else { continue };
         pairs.meet(cx, (cache, rank - 1, shape[rank - 1]), "are the pairs that are turned")?;
         if by_position {
             rows.meet(cx, (cache, 0, shape[0]), "are the positions there can be")?;
@@ -56,7 +54,7 @@ fn rotate(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Number of rotated elements of a head.
-fn turned(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> Result<Option<DimId>, RuleError> {
+fn turned(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> RuleResult<Option<DimId>> {
     let size = match input {
         [_, _, packed] => match cx.attr_int("num_heads")? {
             Some(count) if count > 0 => share(cx, INPUT, *packed, count)?.map(|share| share.dim),
@@ -83,7 +81,7 @@ fn turned(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> Result<Option<DimId>, Rul
     }
 }
 
-fn half(cx: &mut RuleCx<'_, '_>, turned: DimId) -> Result<DimId, RuleError> {
+fn half(cx: &mut RuleCx<'_, '_>, turned: DimId) -> RuleResult<DimId> {
     if let Some(turned) = cx.const_dim(turned)
         && turned % 2 != 0
     {

@@ -4,7 +4,9 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
-use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Knowledge, Rule, RuleCx, RuleError, Trips};
+use typeloom_solver::rule::{
+    Control, DimVec, Exit, ExitRule, Knowledge, Rule, RuleCx, RuleError, RuleResult, Trips,
+};
 
 use super::{graph, last_value, require_count, set_last};
 
@@ -54,7 +56,7 @@ struct Ports {
     collected: usize,
 }
 
-fn ports(cx: &RuleCx<'_, '_>, form: Form) -> Result<Ports, RuleError> {
+fn ports(cx: &RuleCx<'_, '_>, form: Form) -> RuleResult<Ports> {
     let body = graph(cx, "body")?;
     let given = cx.input_count().saturating_sub(form.skipped_inputs());
     let scanned = cx.attr_int("num_scan_inputs")?.unwrap_or(0);
@@ -75,7 +77,7 @@ fn ports(cx: &RuleCx<'_, '_>, form: Form) -> Result<Ports, RuleError> {
 }
 
 /// The scanned axis of each scanned input, or of each collected output.
-fn axes(cx: &RuleCx<'_, '_>, name: &'static str, count: usize) -> Result<Vec<i64>, RuleError> {
+fn axes(cx: &RuleCx<'_, '_>, name: &'static str, count: usize) -> RuleResult<Vec<i64>> {
     let axes = cx.attr_ints(name)?.unwrap_or_else(|| vec![0; count]);
     if axes.len() != count {
         return Err(RuleError::attribute(name, format!("has {} items, but {count} are needed", axes.len())));
@@ -85,7 +87,7 @@ fn axes(cx: &RuleCx<'_, '_>, name: &'static str, count: usize) -> Result<Vec<i64
 
 /// `scan.state`: the inputs of the body are the state variables and one element of each scanned input. Source:
 /// Scan, "Inputs", `body` and `scan_input_axes`.
-fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<(), RuleError> {
+fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult {
     let Ports { body, state, scanned, .. } = ports(cx, form)?;
     let (skip, batch) = (form.skipped_inputs(), form.batch_axes());
     cx.repeats(body);
@@ -121,7 +123,7 @@ fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<(), RuleError> {
 
 /// `scan.turns`: state variables keep their type; collected values get an axis of the scanned extent. Source:
 /// Scan, "Outputs" and `scan_output_axes`.
-fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<Exit, RuleError> {
+fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult<Exit> {
     let Ports { body, state, scanned, collected } = ports(cx, form)?;
     let skip = form.skipped_inputs();
     let inner = |cx: &mut RuleCx<'_, '_>, at: usize| {
@@ -182,12 +184,7 @@ fn batch_extent(cx: &mut RuleCx<'_, '_>, form: Form, inputs: usize) -> Option<Di
 }
 
 /// Number of iterations: the extent of the scanned axis of any scanned input of known rank.
-fn turns(
-    cx: &mut RuleCx<'_, '_>,
-    form: Form,
-    state: usize,
-    scanned: usize,
-) -> Result<Option<DimId>, RuleError> {
+fn turns(cx: &mut RuleCx<'_, '_>, form: Form, state: usize, scanned: usize) -> RuleResult<Option<DimId>> {
     let axes = match form {
         Form::Plain => axes(cx, "scan_input_axes", scanned)?,
         Form::Batched => vec![1; scanned],

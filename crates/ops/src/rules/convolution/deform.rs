@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::{PLAIN, Ports, bias, channels, convolve, kernel, spatial_axes};
 use crate::rules::sliding;
@@ -25,14 +25,13 @@ const PORTS: Ports = Ports { bias: Some(In(3)), ..PLAIN };
 const OFFSET: Port = In(2);
 const MASK: Port = In(4);
 
-fn offsets(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn offsets(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(spatial) = spatial_axes(cx, PORTS)? else { return Ok(()) };
     let groups = offset_groups(cx)?;
     let kernel = sliding::kernel(cx, PORTS.weights, spatial)?;
     let Some(known) = cx.shape(Out(0)) else { return Ok(()) };
     for (port, axes) in [(OFFSET, spatial), (MASK, 1)] {
-        cx.require_rank(port, spatial + 2..=spatial + 2)?;
-        let Some(found) = cx.shape(port) else { continue };
+        let Some(found) = cx.shape_of_rank(port, spatial + 2..=spatial + 2)? else { continue };
         cx.require_equal((port, 0, found[0]), (Out(0), 0, known[0]), "are the batch")?;
         if let Some(kernel) = &kernel {
             let numbers = numbers_for_each_place(cx, kernel, groups, axes);
@@ -53,7 +52,7 @@ fn offsets(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn offset_groups(cx: &mut RuleCx<'_, '_>) -> Result<i64, RuleError> {
+fn offset_groups(cx: &mut RuleCx<'_, '_>) -> RuleResult<i64> {
     let groups = cx.attr_int("offset_group")?.unwrap_or(1);
     if groups < 1 {
         return Err(RuleError::attribute("offset_group", format!("is {groups}, but must be at least 1")));
@@ -71,7 +70,7 @@ fn offset_groups(cx: &mut RuleCx<'_, '_>) -> Result<i64, RuleError> {
 fn numbers_for_each_place(cx: &mut RuleCx<'_, '_>, kernel: &[DimId], groups: i64, axes: usize) -> DimId {
     let elements = cx.dims().product(kernel);
     let groups = cx.dims().constant(groups);
-    let axes = cx.dims().constant(i64::try_from(axes).unwrap_or(i64::MAX));
+    let axes = cx.count(axes);
     let offsets = cx.dims().mul(elements, axes);
     cx.dims().mul(offsets, groups)
 }

@@ -8,7 +8,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Extent, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Extent, Rule, RuleCx, RuleError, RuleResult};
 
 use super::{PLAIN, Ports, bias_fits, divides, group, kernel, leading, spatial_axes};
 use crate::rules::common::unknown_extent;
@@ -34,7 +34,7 @@ struct Widening {
     output_shape: Option<PerAxis>,
 }
 
-fn transpose(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
+fn transpose(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
     let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
     let widening = read(cx, spatial)?;
     widen(cx, ports, spatial, &widening)
@@ -44,7 +44,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
 pub(in super::super) const DYNAMIC_PADS: Rule =
     Rule { name: "convtransposewithdynamicpads.windows", run: dynamic_pads };
 
-fn dynamic_pads(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn dynamic_pads(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let ports = Ports { input: In(0), weights: In(1), bias: Some(In(3)) };
     let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
     channels(cx, ports)?;
@@ -59,12 +59,7 @@ fn dynamic_pads(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     widen(cx, ports, spatial, &widening)
 }
 
-fn widen(
-    cx: &mut RuleCx<'_, '_>,
-    ports: Ports,
-    spatial: usize,
-    widening: &Widening,
-) -> Result<(), RuleError> {
+fn widen(cx: &mut RuleCx<'_, '_>, ports: Ports, spatial: usize, widening: &Widening) -> RuleResult {
     let channels = out_channels(cx, ports)?.map(|channels| channels.dim);
     let kernel = sliding::kernel(cx, ports.weights, spatial)?;
     let input = cx.shape(ports.input);
@@ -78,15 +73,12 @@ fn widen(
             }
             (None, Some(_) | None, _) => None,
         };
-        shape.push(match extent {
-            Some(extent) => extent,
-            None => unknown_extent(cx, Out(0), axis + 2),
-        });
+        shape.push(extent.unwrap_or_else(|| unknown_extent(cx, Out(0), axis + 2)));
     }
     cx.set_shape(Out(0), &shape)
 }
 
-fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Widening, RuleError> {
+fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> RuleResult<Widening> {
     let output_padding = sliding::numbers(cx, "output_padding", spatial, 0)?;
     Ok(Widening {
         windows: Windows::read(cx, spatial)?,
@@ -96,7 +88,7 @@ fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Widening, RuleError> {
 }
 
 /// Explicit padding excludes automatic padding, and output padding is less than a step.
-fn padding(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
+fn padding(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
     let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
     let Widening { windows, output_padding, .. } = read(cx, spatial)?;
     if windows.auto_pad != AutoPad::NotSet && windows.pads.iter().flatten().any(|pads| *pads != (0, 0)) {
@@ -115,7 +107,7 @@ fn padding(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
 }
 
 /// The output channels: those of the weights for all groups.
-fn out_channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<Extent>, RuleError> {
+fn out_channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult<Option<Extent>> {
     let group = group(cx)?;
     let Some(weights) = cx.shape(ports.weights) else {
         let bias = ports.bias.and_then(|bias| {
@@ -136,7 +128,7 @@ fn out_channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<Extent>,
     Ok(Some((ports.weights, channels).into()))
 }
 
-fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
+fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
     let group = group(cx)?;
     let (input, weights) = (cx.shape(ports.input), cx.shape(ports.weights));
     for channels in [input.as_ref().map(|input| input[1]), weights.as_ref().map(|weights| weights[0])]
@@ -155,7 +147,7 @@ fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn bias(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), RuleError> {
+fn bias(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
     let channels = out_channels(cx, ports)?;
     bias_fits(cx, ports, channels)
 }
@@ -167,13 +159,13 @@ fn widened(
     axis: usize,
     input: Extent,
     kernel: DimId,
-) -> Result<Option<DimId>, RuleError> {
+) -> RuleResult<Option<DimId>> {
     let Widening { windows, output_padding, .. } = widening;
     let reach = windows.reach(cx, axis, kernel)?;
     let (stride, extra) = (windows.strides[axis], output_padding[axis]);
     let (before, after) = windows.pads.as_ref().map_or((0, 0), |pads| pads[axis]);
     let dims = cx.dims();
-    let (one, step, extra_dim) = (dims.constant(1), dims.constant(stride), dims.constant(extra));
+    let (one, step, extra_dim) = (DimId::ONE, dims.constant(stride), dims.constant(extra));
     if windows.auto_pad == AutoPad::Same {
         // The text promises `input * stride`, which a kernel narrower than its stride cannot reach, and does
         // not define the padding of the output.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{ComparisonOp, Counting, CountingOrder, Floats, Ints, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{ComparisonOp, Counting, CountingOrder, Floats, Ints, Rule, RuleCx, RuleResult};
 
 use crate::rules::cast::{rounded, significand};
 use crate::rules::common::{Positions, broadcast_positions, is_unsigned};
@@ -28,10 +28,10 @@ folds! {
     ABS = "abs.value", |cx| unary(cx, |cx, x| { let minus = cx.dims().neg(x); cx.dims().max(x, minus) }, f64::abs);
     NEG = "neg.value", |cx| unary(cx, |cx, x| cx.dims().neg(x), |x| -x);
     CEIL = "ceil.value", |cx| round(cx, Dims::ceil_div, f64::ceil);
-    RELU = "relu.value", |cx| unary(cx, |cx, x| { let zero = cx.dims().constant(0); cx.dims().max(x, zero) }, |x| x.max(0.0));
+    RELU = "relu.value", |cx| unary(cx, |cx, x| { cx.dims().max(x, DimId::ZERO) }, |x| x.max(0.0));
     ROUND = "round.value", |cx| unary(cx, |_, x| x, f64::round_ties_even);
     FLOOR = "floor.value", |cx| round(cx, Dims::floor_div, f64::floor);
-    NOT = "not.value", |cx| unary(cx, |cx, x| { let one = cx.dims().constant(1); cx.dims().sub(one, x) }, |x| x);
+    NOT = "not.value", |cx| unary(cx, |cx, x| { cx.dims().sub(DimId::ONE, x) }, |x| x);
     ADD = "add.value", |cx| {
         shift(cx);
         binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_add, Dims::add), |a, b| a + b)
@@ -79,7 +79,7 @@ fn round(
     cx: &mut RuleCx<'_, '_>,
     divide: fn(&mut Dims, DimId, DimId) -> DimId,
     float: fn(f64) -> f64,
-) -> Result<(), RuleError> {
+) -> RuleResult {
     let Some((numerators, divisor)) = cx.ratios(In(0)) else { return unary(cx, |_, x| x, float) };
     let divisor = cx.dims().constant(divisor);
     let items = numerators.items.iter().map(|item| divide(cx.dims(), *item, divisor)).collect();
@@ -89,7 +89,7 @@ fn round(
 
 type Binary = fn(&mut RuleCx<'_, '_>, DimId, DimId) -> DimId;
 
-fn unary(cx: &mut RuleCx<'_, '_>, int: Unary, float: fn(f64) -> f64) -> Result<(), RuleError> {
+fn unary(cx: &mut RuleCx<'_, '_>, int: Unary, float: fn(f64) -> f64) -> RuleResult {
     if let Some(x) = cx.ints(In(0)) {
         let items = x.items.iter().map(|item| int(cx, *item)).collect();
         put_whole(cx, Out(0), Ints { shape: x.shape.clone(), items });
@@ -100,7 +100,7 @@ fn unary(cx: &mut RuleCx<'_, '_>, int: Unary, float: fn(f64) -> f64) -> Result<(
     Ok(())
 }
 
-fn binary(cx: &mut RuleCx<'_, '_>, int: Binary, float: fn(f64, f64) -> f64) -> Result<(), RuleError> {
+fn binary(cx: &mut RuleCx<'_, '_>, int: Binary, float: fn(f64, f64) -> f64) -> RuleResult {
     if let Some((a, b)) = both_ints(cx) {
         if let Some(result) = map_ints(cx, &a, &b, int) {
             put_whole(cx, Out(0), result);
@@ -146,7 +146,7 @@ const MAX_DIVISOR: i64 = 1 << 16;
 
 /// Integers are divided element by element. Quotients of floats are tracked if all are integral, or as ratios
 /// if the divisor is one constant.
-fn quotient(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn quotient(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if !cx.elem(Out(0)).is_some_and(follows_whole) {
         return binary(cx, divide, |a, b| a / b);
     }
@@ -196,7 +196,7 @@ fn map_ints(cx: &mut RuleCx<'_, '_>, a: &Ints, b: &Ints, int: Binary) -> Option<
     Some(Ints { shape, items })
 }
 
-fn variadic(cx: &mut RuleCx<'_, '_>, int: Binary) -> Result<(), RuleError> {
+fn variadic(cx: &mut RuleCx<'_, '_>, int: Binary) -> RuleResult {
     let Some(first) = whole_items(cx, In(0)) else { return Ok(()) };
     let mut result = Ints::clone(&first);
     for at in 1..cx.input_count() {
@@ -224,7 +224,7 @@ fn divide(cx: &mut RuleCx<'_, '_>, a: DimId, b: DimId) -> DimId {
     if !dims.is_positive(b) {
         return dims.fresh_integer();
     }
-    let (zero, down) = (dims.constant(0), dims.floor_div(a, b));
+    let (zero, down) = (DimId::ZERO, dims.floor_div(a, b));
     if dims.bounds(a).0.is_some_and(|least| least >= 0) {
         return down;
     }
@@ -239,7 +239,7 @@ fn divide(cx: &mut RuleCx<'_, '_>, a: DimId, b: DimId) -> DimId {
 }
 
 /// The sign of the result is that of the divisor, or with `fmod` that of the dividend.
-fn modulo(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn modulo(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let truncating = cx.attr_flag("fmod")?;
     let (Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1))) else { return Ok(()) };
     let remainder: Binary = if truncating {
@@ -268,10 +268,7 @@ fn modulo(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 /// Powers with a small constant exponent are products.
 fn power(cx: &mut RuleCx<'_, '_>, base: DimId, exponent: DimId) -> DimId {
     match cx.const_dim(exponent) {
-        Some(exponent @ 0..=8) => {
-            let one = cx.dims().constant(1);
-            (0..exponent).fold(one, |product, _| cx.dims().mul(product, base))
-        }
+        Some(exponent @ 0..=8) => (0..exponent).fold(DimId::ONE, |product, _| cx.dims().mul(product, base)),
         Some(_) | None => {
             let power = match (cx.const_dim(base), cx.const_dim(exponent)) {
                 (Some(base), Some(exponent)) => {
@@ -291,7 +288,7 @@ fn power(cx: &mut RuleCx<'_, '_>, base: DimId, exponent: DimId) -> DimId {
 const MAX_QUESTIONS: usize = 4;
 
 /// Compares element by element; an undecided comparison is unknown.
-fn compare(cx: &mut RuleCx<'_, '_>, comparison: ComparisonOp) -> Result<(), RuleError> {
+fn compare(cx: &mut RuleCx<'_, '_>, comparison: ComparisonOp) -> RuleResult {
     if let (Some(a), Some(b)) = (cx.floats(In(0)), cx.floats(In(1))) {
         if let Some((shape, positions)) = positions_of(cx, &[&a.shape, &b.shape]) {
             let items = positions.iter().map(|at| {
@@ -321,7 +318,7 @@ fn compare(cx: &mut RuleCx<'_, '_>, comparison: ComparisonOp) -> Result<(), Rule
 }
 
 /// Selects each element by the condition, if it is known.
-fn choose(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn choose(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (Some(condition), Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1)), cx.ints(In(2))) else {
         return Ok(());
     };
@@ -343,7 +340,7 @@ fn choose(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// An omitted bound has no effect. Source: Clip version 11.
-fn clip(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn clip(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(x) = cx.ints(In(0)) else { return Ok(()) };
     if cx.elem(In(0)).is_none_or(|elem| is_unsigned(elem) || elem == Elem::BOOL) {
         return Ok(());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError, RuleResult};
 
 /// A letter has the same extent in all operands, or 1: the reference and ONNX Runtime broadcast as NumPy
 /// does, which the operator's text does not mention. A letter that is repeated in an operand selects a
@@ -42,7 +42,7 @@ impl Term {
     }
 }
 
-fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn einsum(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(equation) = cx.attr_str("equation")? else { return Ok(()) };
     let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
     let malformed = || RuleError::attribute("equation", "is not of the form `ij,jk->ik`");
@@ -157,7 +157,7 @@ fn broadcast_ellipsis(
     port: Port,
     first: usize,
     covered: &[typeloom_solver::dim::DimId],
-) -> Result<Option<DimVec>, RuleError> {
+) -> RuleResult<Option<DimVec>> {
     let Some(sofar) = sofar else { return Ok(None) };
     let rank = sofar.len().max(covered.len());
     let mut shape = DimVec::with_capacity(rank);

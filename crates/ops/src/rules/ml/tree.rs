@@ -2,7 +2,7 @@
 
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
 use super::super::common::require_at_most;
 use super::{classes, scores, targets_per_row};
@@ -20,7 +20,7 @@ pub(super) const REGRESSOR: Rule = Rule { name: "treeensembleregressor.targets",
 /// 3, the attributes that end in `_as_tensor`.
 pub(super) const WEIGHTS: Rule = Rule { name: "treeensemble.weights", run: weights };
 
-fn classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn classifier(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let labels = classes(cx, "classlabels_strings", "classlabels_int64s")?;
     features(cx, branches(cx)?)?;
     let rows = cx.shape(In(0)).map(|shape| shape[0]);
@@ -28,7 +28,7 @@ fn classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// The largest feature that a branch node tests; the number of a leaf has no meaning.
-fn branches(cx: &RuleCx<'_, '_>) -> Result<Option<i64>, RuleError> {
+fn branches(cx: &RuleCx<'_, '_>) -> RuleResult<Option<i64>> {
     let features = cx.attr_ints("nodes_featureids")?.unwrap_or_default();
     let modes = cx.attr_strings("nodes_modes")?.unwrap_or_default();
     if features.len() != modes.len() {
@@ -38,7 +38,7 @@ fn branches(cx: &RuleCx<'_, '_>) -> Result<Option<i64>, RuleError> {
 }
 
 /// Requires rows with the features that the trees test.
-fn features(cx: &mut RuleCx<'_, '_>, largest: Option<i64>) -> Result<(), RuleError> {
+fn features(cx: &mut RuleCx<'_, '_>, largest: Option<i64>) -> RuleResult {
     cx.require_rank(In(0), 2..=2)?;
     let (Some(shape), Some(largest)) = (cx.shape(In(0)), largest) else { return Ok(()) };
     let needed = cx.dims().constant(largest.saturating_add(1));
@@ -46,7 +46,7 @@ fn features(cx: &mut RuleCx<'_, '_>, largest: Option<i64>) -> Result<(), RuleErr
     require_at_most(cx, (In(0), needed), (In(0), 1, shape[1]), relation)
 }
 
-fn regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn regressor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     features(cx, branches(cx)?)?;
     match cx.attr_int("n_targets")? {
         Some(targets) => targets_per_row(cx, "n_targets", targets),
@@ -54,7 +54,7 @@ fn regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
 }
 
-fn weights(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn weights(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     const PAIRS: [(&str, &str); 5] = [
         ("nodes_values", "nodes_values_as_tensor"),
         ("nodes_hitrates", "nodes_hitrates_as_tensor"),
@@ -70,7 +70,7 @@ fn weights(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn ensemble(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn ensemble(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     const VECTORS: [&str; 5] =
         ["nodes_splits", "nodes_hitrates", "leaf_weights", "membership_values", "nodes_modes"];
     let input = cx.elem(In(0));
@@ -112,7 +112,7 @@ fn ensemble(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Requires lists and vectors about the same entities to have the same length.
-fn same_length(cx: &RuleCx<'_, '_>, names: &[&'static str]) -> Result<(), RuleError> {
+fn same_length(cx: &RuleCx<'_, '_>, names: &[&'static str]) -> RuleResult {
     let mut first: Option<(&str, usize)> = None;
     for name in names {
         let length = match (cx.attr_tensor(name)?, cx.attr_ints(name)?) {

@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError, RuleResult};
 
 use crate::rules::common::{MAX_AXES, require_multiple, unknown_extent};
 use crate::rules::sliding::{self, Rounding, Windows};
@@ -16,7 +16,7 @@ const INPUT: Port = In(0);
 const IMAGE: Port = In(1);
 const BLOCK: Port = In(2);
 
-fn col2im(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn col2im(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(INPUT, 3..=3)?;
     let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
     let windows = Windows::read(cx, spatial)?;
@@ -34,10 +34,7 @@ fn col2im(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     };
     let mut shape = DimVec::new();
     for (axis, known) in [batch, channels].into_iter().enumerate() {
-        shape.push(match known {
-            Some(known) => known,
-            None => unknown_extent(cx, Out(0), axis),
-        });
+        shape.push(known.unwrap_or_else(|| unknown_extent(cx, Out(0), axis)));
     }
     for axis in 0..spatial {
         shape.push(match &image {
@@ -47,7 +44,7 @@ fn col2im(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     }
     cx.set_shape(Out(0), &shape)?;
     let (Some(input), Some(image), Some(block)) = (input, image, block) else { return Ok(()) };
-    let mut blocks = cx.dims().constant(1);
+    let mut blocks = DimId::ONE;
     for axis in 0..spatial {
         let extent = (Out(0), axis + 2, image[axis]).into();
         let Some(places) = windows.places(cx, axis, extent, block[axis], Rounding::Down)? else {
@@ -59,7 +56,7 @@ fn col2im(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Number of spatial axes, on which inputs and attributes must agree.
-fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, RuleError> {
+fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<usize>> {
     let mut known: Option<usize> = None;
     for port in [IMAGE, BLOCK] {
         cx.require_rank(port, 1..=1)?;
@@ -79,7 +76,7 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, RuleError> {
 }
 
 /// The extents in the value of an input.
-fn extents(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<DimVec>, RuleError> {
+fn extents(cx: &mut RuleCx<'_, '_>, port: Port) -> RuleResult<Option<DimVec>> {
     let value = cx.shape_value(port);
     if let Some(value) = &value {
         sliding::require_extents(cx, port, value)?;
@@ -88,7 +85,7 @@ fn extents(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<DimVec>, RuleEr
 }
 
 /// The channels: a column contains the elements of a block for each of them.
-fn channels(cx: &mut RuleCx<'_, '_>, column: DimId, block: &[DimId]) -> Result<DimId, RuleError> {
+fn channels(cx: &mut RuleCx<'_, '_>, column: DimId, block: &[DimId]) -> RuleResult<DimId> {
     let elements = cx.dims().product(block);
     if let (Some(column), Some(elements)) = (cx.const_dim(column), cx.const_dim(elements))
         && column.checked_rem(elements) != Some(0)

@@ -1,7 +1,7 @@
 //! Pooling over regions of interest: MaxRoiPool, RoiAlign.
 
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
 use super::regions_shape;
 use crate::rules::common::Shared;
@@ -14,18 +14,17 @@ pub(super) const MAX_ROI_POOL: Rule = Rule { name: "maxroipool.regions", run: ma
 /// `batch_indices`, `output_height`.
 pub(super) const ROI_ALIGN: Rule = Rule { name: "roialign.regions", run: roi_align };
 
-fn max_roi_pool(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn max_roi_pool(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 4..=4)?;
     let regions = rows(cx, 5)?;
     let Some(pooled) = sliding::numbers(cx, "pooled_shape", 2, 1)? else { return Ok(()) };
     regions_shape(cx, regions, pooled[0], pooled[1])
 }
 
-fn roi_align(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn roi_align(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 4..=4)?;
     let mut regions = rows(cx, 4)?;
-    cx.require_rank(In(2), 1..=1)?;
-    if let Some(images) = cx.shape(In(2)) {
+    if let Some(images) = cx.shape_of_rank(In(2), 1..=1)? {
         regions.meet(cx, (In(2), 0, images[0]), "are the regions")?;
     }
     let mut extents = [1, 1];
@@ -39,7 +38,7 @@ fn roi_align(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
 }
 
 /// Number of regions, each a row of `width` numbers.
-fn rows(cx: &mut RuleCx<'_, '_>, width: i64) -> Result<Shared, RuleError> {
+fn rows(cx: &mut RuleCx<'_, '_>, width: i64) -> RuleResult<Shared> {
     cx.require_rank(In(1), 2..=2)?;
     let mut regions = Shared::default();
     if let Some(rois) = cx.shape(In(1)) {

@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Ints, Rule, RuleCx, RuleError};
+use typeloom_solver::rule::{Ints, Rule, RuleCx, RuleResult};
 
 use super::{Axes, axes};
 use crate::rules::items::{put_whole, whole_items};
@@ -24,7 +24,7 @@ fn reduce(
     cx: &mut RuleCx<'_, '_>,
     empty: Option<i64>,
     combine: fn(&mut RuleCx<'_, '_>, DimId, DimId) -> DimId,
-) -> Result<(), RuleError> {
+) -> RuleResult {
     let Some(x) = whole_items(cx, In(0)) else { return Ok(()) };
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
     let whole = match axes(cx)? {
@@ -51,7 +51,7 @@ fn reduce(
     Ok(())
 }
 
-fn cum_sum(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+fn cum_sum(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (exclusive, reverse) = (cx.attr_flag("exclusive")?, cx.attr_flag("reverse")?);
     let Some(x) = cx.ints(In(0)) else { return Ok(()) };
     if x.shape.len() != 1 {
@@ -61,7 +61,7 @@ fn cum_sum(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     if reverse {
         items.reverse();
     }
-    let mut sum = cx.dims().constant(0);
+    let mut sum = DimId::ZERO;
     for item in &mut items {
         let next = cx.dims().add(sum, *item);
         *item = if exclusive { sum } else { next };

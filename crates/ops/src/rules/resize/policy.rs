@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{RuleCx, RuleError};
+use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
 
 use super::Extents;
 
@@ -23,7 +23,7 @@ pub(super) enum Policy {
 }
 
 /// The policy of the node; before version 18 always `Stretch`.
-pub(super) fn read(cx: &RuleCx<'_, '_>) -> Result<Policy, RuleError> {
+pub(super) fn read(cx: &RuleCx<'_, '_>) -> RuleResult<Policy> {
     match cx.attr_str("keep_aspect_ratio_policy")? {
         None | Some("stretch") => Ok(Policy::Stretch),
         Some("not_larger") => Ok(Policy::NotLarger),
