@@ -4,9 +4,10 @@
 //!
 //! ```text
 //! pub(super) const OPERATORS: &[Entry] = &[
-//!     Entry::of("Relu", &[ELEMENTWISE]),                // every version
+//!     Entry::of("Relu", &[rule("relu.shape", relu)]),   // every version
 //!     Entry::of("Clip", &[CLIP_BOUNDS]).since(11),      // from version 11 on
 //!     Entry::of("Clip", &[ELEMENTWISE]).until(11),      // before version 11
+//!     Entry::of("Cos Sin", UNARY),                      // several operators
 //!     Entry::of("Scaler", &[SCALER]).in_domain("ai.onnx.ml"),
 //! ];
 //! ```
@@ -113,11 +114,12 @@ const fn rule(name: &'static str, run: RuleFn) -> Rule {
     Rule { name, run }
 }
 
-/// The rules of an operator in a range of versions of its domain.
+/// The rules of one or more operators in a range of versions of their domain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     domain: &'static str,
-    name: &'static str,
+    /// The operators, separated by spaces.
+    names: &'static str,
     since: u32,
     until: u32,
     /// The rules in order of execution.
@@ -127,9 +129,13 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// An entry for all versions of an operator of the default domain.
-    const fn of(name: &'static str, rules: &'static [Rule]) -> Self {
-        Self { domain: "", name, since: 0, until: u32::MAX, rules, control: None }
+    /// An entry for all versions of some operators of the default domain.
+    const fn of(names: &'static str, rules: &'static [Rule]) -> Self {
+        Self { domain: "", names, since: 0, until: u32::MAX, rules, control: None }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.names.split_whitespace()
     }
 
     /// Restricts the entry to versions from this one on.
@@ -159,7 +165,9 @@ pub(crate) fn entry_for(domain: &str, name: &str, since: u32) -> Option<&'static
     let index = INDEX.get_or_init(|| {
         let mut index: BTreeMap<_, Vec<&Entry>> = BTreeMap::new();
         for entry in FAMILIES.iter().copied().flatten() {
-            index.entry((entry.domain, entry.name)).or_default().push(entry);
+            for name in entry.names() {
+                index.entry((entry.domain, name)).or_default().push(entry);
+            }
         }
         index
     });
@@ -184,11 +192,14 @@ mod tests {
     #[test]
     fn every_entry_is_for_an_operator_of_the_table() {
         for entry in entries() {
-            let versions = Table::get().versions(entry.domain, entry.name);
-            let described = Described::microsoft().versions(entry.domain, entry.name);
-            let is_covered = |schema: &&Schema| (entry.since..entry.until).contains(&schema.since_version);
-            let covered = versions.filter(is_covered).count() + described.filter(is_covered).count();
-            assert!(covered > 0, "no version of {} lies in {}..{}", entry.name, entry.since, entry.until);
+            for name in entry.names() {
+                let versions = Table::get().versions(entry.domain, name);
+                let described = Described::microsoft().versions(entry.domain, name);
+                let is_covered =
+                    |schema: &&Schema| (entry.since..entry.until).contains(&schema.since_version);
+                let covered = versions.filter(is_covered).count() + described.filter(is_covered).count();
+                assert!(covered > 0, "no version of {name} is in {}..{}", entry.since, entry.until);
+            }
         }
     }
 
@@ -196,7 +207,8 @@ mod tests {
     fn no_version_of_an_operator_has_two_entries() {
         for schema in Table::get().schemas() {
             let fits = |entry: &&Entry| {
-                (entry.domain, entry.name) == (&*schema.domain, &*schema.name)
+                entry.domain == &*schema.domain
+                    && entry.names().any(|name| name == &*schema.name)
                     && (entry.since..entry.until).contains(&schema.since_version)
             };
             assert!(entries().filter(fits).count() <= 1, "{} since {}", schema.name, schema.since_version);

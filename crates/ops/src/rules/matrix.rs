@@ -19,8 +19,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Det", &[rule("det.square", det)]),
     Entry::of("Einsum", &[einsum::RULE]),
     Entry::of("Gemm", &[rule("gemm.contract", gemm)]),
-    Entry::of("MatMul", &[MATMUL]),
-    Entry::of("MatMulInteger", &[MATMUL]),
+    Entry::of("MatMul MatMulInteger", &[MATMUL]),
     Entry::of("QLinearMatMul", &[QLINEAR_MATMUL, rule("qlinearmatmul.scales", qlinear_scales)]),
 ];
 

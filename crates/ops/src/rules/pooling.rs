@@ -21,13 +21,9 @@ const POOL: Rule = Rule { name: "pool.windows", run: pool };
 const GLOBAL: Rule = Rule { name: "globalpool.shape", run: global };
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("AveragePool", &[POOL]),
+    Entry::of("AveragePool LpPool MaxPool", &[POOL]),
     Entry::of("Col2Im", &[columns::COL2IM]),
-    Entry::of("GlobalAveragePool", &[GLOBAL]),
-    Entry::of("GlobalLpPool", &[GLOBAL]),
-    Entry::of("GlobalMaxPool", &[GLOBAL]),
-    Entry::of("LpPool", &[POOL]),
-    Entry::of("MaxPool", &[POOL]),
+    Entry::of("GlobalAveragePool GlobalLpPool GlobalMaxPool", &[GLOBAL]),
     Entry::of("MaxRoiPool", &[regions::MAX_ROI_POOL]),
     Entry::of("MaxUnpool", &[rule("maxunpool.windows", unpool)]),
     Entry::of("RoiAlign", &[regions::ROI_ALIGN]),

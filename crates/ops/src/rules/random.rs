@@ -14,12 +14,9 @@ const SHAPED: Rule = Rule { name: "random.shape", run: shaped };
 const LIKE: Rule = Rule { name: "random.like", run: like };
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Bernoulli", &[SAME_SHAPE, LIKE]),
+    Entry::of("Bernoulli RandomNormalLike RandomUniformLike", &[SAME_SHAPE, LIKE]),
     Entry::of("Multinomial", &[rule("multinomial.samples", multinomial)]),
-    Entry::of("RandomNormal", &[SHAPED]),
-    Entry::of("RandomNormalLike", &[SAME_SHAPE, LIKE]),
-    Entry::of("RandomUniform", &[SHAPED]),
-    Entry::of("RandomUniformLike", &[SAME_SHAPE, LIKE]),
+    Entry::of("RandomNormal RandomUniform", &[SHAPED]),
 ];
 
 fn shaped(cx: &mut RuleCx<'_, '_>) -> RuleResult {

@@ -26,24 +26,15 @@ const AXIS: Rule = Rule { name: "softmax.axis", run: axis };
 const REDUCTION: &[Rule] = &[REDUCE];
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("ArgMax", &[ARG]),
-    Entry::of("ArgMin", &[ARG]),
+    Entry::of("ArgMax ArgMin", &[ARG]),
     Entry::of("CumProd", &[SAME_SHAPE, CUMULATE]),
     Entry::of("CumSum", &[SAME_SHAPE, CUMULATE, fold::CUM_SUM]),
-    Entry::of("Hardmax", &[SAME_SHAPE, AXIS]),
-    Entry::of("LogSoftmax", &[SAME_SHAPE, AXIS]),
-    Entry::of("LpNormalization", &[SAME_SHAPE, AXIS]),
-    Entry::of("ReduceL1", REDUCTION),
-    Entry::of("ReduceL2", REDUCTION),
-    Entry::of("ReduceLogSum", REDUCTION),
-    Entry::of("ReduceLogSumExp", REDUCTION),
+    Entry::of("Hardmax LogSoftmax LpNormalization Softmax", &[SAME_SHAPE, AXIS]),
+    Entry::of("ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMean ReduceSumSquare", REDUCTION),
     Entry::of("ReduceMax", &[REDUCE, fold::MAX]),
-    Entry::of("ReduceMean", REDUCTION),
     Entry::of("ReduceMin", &[REDUCE, fold::MIN]),
     Entry::of("ReduceProd", &[REDUCE, fold::PROD]),
     Entry::of("ReduceSum", &[REDUCE, fold::SUM]),
-    Entry::of("ReduceSumSquare", REDUCTION),
-    Entry::of("Softmax", &[SAME_SHAPE, AXIS]),
     Entry::of("TopK", &[rule("topk.axis", top_k)]),
 ];
 

@@ -14,8 +14,7 @@ use super::{Entry, rule};
 const ELEMENTS: Rule = Rule { name: "scatterelements.shapes", run: elements };
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Scatter", &[SAME_SHAPE, ELEMENTS]),
-    Entry::of("ScatterElements", &[SAME_SHAPE, ELEMENTS]),
+    Entry::of("Scatter ScatterElements", &[SAME_SHAPE, ELEMENTS]),
     Entry::of("ScatterND", &[SAME_SHAPE, rule("scatternd.shapes", nd)]),
     Entry::of("TensorScatter", &[SAME_SHAPE, rule("tensorscatter.shapes", tensor)]),
 ];

@@ -11,9 +11,7 @@ use super::{Entry, rule};
 const WINDOW: Rule = Rule { name: "window.size", run: window };
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("BlackmanWindow", &[WINDOW]),
-    Entry::of("HammingWindow", &[WINDOW]),
-    Entry::of("HannWindow", &[WINDOW]),
+    Entry::of("BlackmanWindow HammingWindow HannWindow", &[WINDOW]),
     Entry::of("MelWeightMatrix", &[rule("melweightmatrix.shape", mel)]),
 ];
 
