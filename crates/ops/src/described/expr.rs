@@ -19,7 +19,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use typeloom_solver::rule::Port;
+use typeloom_solver::rule::{ComparisonOp, Port};
 
 use super::error::DescribeErrorKind;
 
@@ -28,6 +28,9 @@ const MAX_DEPTH: usize = 24;
 
 /// Maximum length of a line.
 const MAX_LINE: usize = 4096;
+
+/// The result of parsing a part of a line.
+type Parsed<T> = Result<T, DescribeErrorKind>;
 
 /// The number of an extent's name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -68,15 +71,6 @@ pub(super) enum Expr {
     If(Box<Condition>, Box<Expr>, Box<Expr>),
 }
 
-/// Comparison of two integers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ComparisonOp {
-    Equal,
-    Different,
-    Less,
-    AtMost,
-}
-
 /// A condition of a clause or expression.
 #[derive(Clone, Debug)]
 pub(super) enum Condition {
@@ -109,6 +103,8 @@ pub(super) struct Clause {
     /// The conditions of `when`, all of which must hold.
     pub(super) conditions: Vec<Condition>,
     pub(super) action: Action,
+    /// Every extent and every list of axes in the clause, in order.
+    pub(super) mentions: Vec<Mention>,
 }
 
 /// The effect of a clause.
@@ -122,80 +118,11 @@ pub(super) enum Action {
     Like(Box<str>, i64),
 }
 
-impl Clause {
-    /// Visits every extent and every list of axes in the clause.
-    pub(super) fn mentions(&self, visit: &mut dyn FnMut(Mention)) {
-        self.conditions.iter().for_each(|condition| condition.mentions(visit));
-        match &self.action {
-            Action::Shape(_, items) => items.iter().for_each(|item| item.mentions(visit)),
-            Action::Let(name, value) => {
-                visit(Mention::Extent(*name));
-                value.mentions(visit);
-            }
-            Action::Require(left, right) | Action::RequireAtMost(left, right) => {
-                left.mentions(visit);
-                right.mentions(visit);
-            }
-            Action::Like(..) => {}
-        }
-    }
-}
-
 /// A name in a clause.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Mention {
     Extent(NameNo),
     Run(RunNo),
-}
-
-impl Item {
-    fn mentions(&self, visit: &mut dyn FnMut(Mention)) {
-        match self {
-            Self::Any => {}
-            Self::Extent(value) => value.mentions(visit),
-            Self::Run(run) | Self::AnyOf(run) | Self::OnesOf(run) => visit(Mention::Run(*run)),
-            Self::Broadcast(runs) => runs.iter().for_each(|run| visit(Mention::Run(*run))),
-        }
-    }
-}
-
-impl Condition {
-    fn mentions(&self, visit: &mut dyn FnMut(Mention)) {
-        match self {
-            Self::Not(inner) => inner.mentions(visit),
-            Self::All(all) => all.iter().for_each(|one| one.mentions(visit)),
-            Self::Compare(_, left, right) => {
-                left.mentions(visit);
-                right.mentions(visit);
-            }
-            Self::Has(_) | Self::HasAttribute(_) | Self::Text { .. } => {}
-        }
-    }
-}
-
-impl Expr {
-    /// Recursion is bounded by the length of a line.
-    fn mentions(&self, visit: &mut dyn FnMut(Mention)) {
-        match self {
-            Self::Name(name) => visit(Mention::Extent(*name)),
-            Self::Size(run) => visit(Mention::Run(*run)),
-            Self::Binary(_, left, right) => {
-                left.mentions(visit);
-                right.mentions(visit);
-            }
-            Self::If(condition, then, other) => {
-                condition.mentions(visit);
-                then.mentions(visit);
-                other.mentions(visit);
-            }
-            Self::Integer(_)
-            | Self::Attribute(_)
-            | Self::AttributeItem(..)
-            | Self::Value(..)
-            | Self::Axis(..)
-            | Self::Rank(_) => {}
-        }
-    }
 }
 
 /// The names of one operator.
@@ -257,12 +184,12 @@ enum Token<'t> {
 }
 
 /// Parses one line about shapes.
-pub(super) fn clause(line: &str, names: &mut Names) -> Result<Clause, DescribeErrorKind> {
+pub(super) fn clause(line: &str, names: &mut Names) -> Parsed<Clause> {
     if line.len() > MAX_LINE {
         return Err(DescribeErrorKind::TooLong);
     }
     let tokens = tokens(line)?;
-    let mut reader = Reader { tokens, at: 0, depth: 0, names };
+    let mut reader = Reader { tokens, at: 0, depth: 0, names, mentions: Vec::new() };
     let clause = reader.clause()?;
     match reader.next() {
         None => Ok(clause),
@@ -325,6 +252,7 @@ struct Reader<'t, 'n> {
     at: usize,
     depth: usize,
     names: &'n mut Names,
+    mentions: Vec<Mention>,
 }
 
 impl<'t> Reader<'t, '_> {
@@ -358,18 +286,18 @@ impl<'t> Reader<'t, '_> {
         found
     }
 
-    fn need(&mut self, mark: &'static str, what: &'static str) -> Result<(), DescribeErrorKind> {
+    fn need(&mut self, mark: &'static str, what: &'static str) -> Parsed<()> {
         if self.take(mark) { Ok(()) } else { Err(expected(what, self.peek())) }
     }
 
-    fn word(&mut self, what: &'static str) -> Result<&'t str, DescribeErrorKind> {
+    fn word(&mut self, what: &'static str) -> Parsed<&'t str> {
         match self.next() {
             Some(Token::Word(word)) => Ok(word),
             other => Err(expected(what, other.as_ref())),
         }
     }
 
-    fn clause(&mut self) -> Result<Clause, DescribeErrorKind> {
+    fn clause(&mut self) -> Parsed<Clause> {
         self.descend()?;
         let mut conditions = Vec::new();
         while self.take_word("when") {
@@ -377,10 +305,11 @@ impl<'t> Reader<'t, '_> {
             self.need(":", "`:`")?;
             self.descend()?;
         }
-        Ok(Clause { conditions, action: self.action()? })
+        let action = self.action()?;
+        Ok(Clause { conditions, action, mentions: std::mem::take(&mut self.mentions) })
     }
 
-    fn action(&mut self) -> Result<Action, DescribeErrorKind> {
+    fn action(&mut self) -> Parsed<Action> {
         const KEYWORDS: &str = "`shape`, `let`, `require`, `like` or `when`";
         match self.word(KEYWORDS)? {
             "shape" => {
@@ -413,22 +342,19 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    fn descend(&mut self) -> Result<(), DescribeErrorKind> {
+    fn descend(&mut self) -> Parsed<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH { Err(DescribeErrorKind::TooLong) } else { Ok(()) }
     }
 
-    fn deeper<T>(
-        &mut self,
-        read: impl FnOnce(&mut Self) -> Result<T, DescribeErrorKind>,
-    ) -> Result<T, DescribeErrorKind> {
+    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.descend()?;
         let read = read(self);
         self.depth -= 1;
         read
     }
 
-    fn declared_port(&mut self) -> Result<Port, DescribeErrorKind> {
+    fn declared_port(&mut self) -> Parsed<Port> {
         // `in` and `out` may also be names of ports.
         let is_qualified = matches!(self.tokens.get(self.at + 1), Some(Token::Word(_)));
         let (name, port) = if is_qualified && self.take_word("in") {
@@ -450,14 +376,18 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn extent(&mut self, name: &str) -> NameNo {
-        NameNo(self.names.extents.position_or_add(name))
+        let name = NameNo(self.names.extents.position_or_add(name));
+        self.mentions.push(Mention::Extent(name));
+        name
     }
 
     fn run(&mut self, name: &str) -> RunNo {
-        RunNo(self.names.runs.position_or_add(name))
+        let run = RunNo(self.names.runs.position_or_add(name));
+        self.mentions.push(Mention::Run(run));
+        run
     }
 
-    fn shape(&mut self, binds: bool) -> Result<Vec<Item>, DescribeErrorKind> {
+    fn shape(&mut self, binds: bool) -> Parsed<Vec<Item>> {
         self.need("[", "`[`")?;
         let mut items = Vec::new();
         let mut runs = 0;
@@ -479,7 +409,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    fn item(&mut self, binds: bool) -> Result<Item, DescribeErrorKind> {
+    fn item(&mut self, binds: bool) -> Parsed<Item> {
         if self.take_word("_") {
             return Ok(Item::Any);
         }
@@ -502,8 +432,7 @@ impl<'t> Reader<'t, '_> {
                 return Ok(item(run));
             }
         }
-        if self.peek() == Some(&Token::Word("broadcast")) {
-            self.at += 1;
+        if self.take_word("broadcast") {
             self.need("(", "`(`")?;
             let mut runs = Vec::new();
             loop {
@@ -524,39 +453,31 @@ impl<'t> Reader<'t, '_> {
         Ok(Item::Extent(value))
     }
 
-    fn expr(&mut self) -> Result<Expr, DescribeErrorKind> {
-        self.deeper(|reader| {
-            let mut left = reader.term()?;
-            loop {
-                let operation = if reader.take("+") {
-                    Operation::Add
-                } else if reader.take("-") {
-                    Operation::Sub
-                } else {
-                    return Ok(left);
-                };
-                left = Expr::Binary(operation, Box::new(left), Box::new(reader.term()?));
-            }
-        })
+    fn expr(&mut self) -> Parsed<Expr> {
+        const SUMS: [(&str, Operation); 2] = [("+", Operation::Add), ("-", Operation::Sub)];
+        self.deeper(|reader| reader.operations(&SUMS, Self::term))
     }
 
-    fn term(&mut self) -> Result<Expr, DescribeErrorKind> {
-        let mut left = self.factor()?;
-        loop {
-            let operation = if self.take("*") {
-                Operation::Mul
-            } else if self.take("//") {
-                Operation::FloorDiv
-            } else if self.take("%") {
-                Operation::Modulo
-            } else {
-                return Ok(left);
-            };
-            left = Expr::Binary(operation, Box::new(left), Box::new(self.factor()?));
+    fn term(&mut self) -> Parsed<Expr> {
+        const PRODUCTS: [(&str, Operation); 3] =
+            [("*", Operation::Mul), ("//", Operation::FloorDiv), ("%", Operation::Modulo)];
+        self.operations(&PRODUCTS, Self::factor)
+    }
+
+    /// Operands with operations of one precedence between them.
+    fn operations(
+        &mut self,
+        operations: &[(&'static str, Operation)],
+        operand: fn(&mut Self) -> Parsed<Expr>,
+    ) -> Parsed<Expr> {
+        let mut left = operand(self)?;
+        while let Some((_, operation)) = operations.iter().find(|(mark, _)| self.take(mark)) {
+            left = Expr::Binary(*operation, Box::new(left), Box::new(operand(self)?));
         }
+        Ok(left)
     }
 
-    fn factor(&mut self) -> Result<Expr, DescribeErrorKind> {
+    fn factor(&mut self) -> Parsed<Expr> {
         if self.take("(") {
             let inner = self.expr()?;
             self.need(")", "`)`")?;
@@ -624,7 +545,7 @@ impl<'t> Reader<'t, '_> {
         Ok(read)
     }
 
-    fn integer(&mut self) -> Result<i64, DescribeErrorKind> {
+    fn integer(&mut self) -> Parsed<i64> {
         let negative = self.take("-");
         match self.next() {
             Some(Token::Integer(number)) => Ok(if negative { -number } else { number }),
@@ -632,7 +553,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    fn condition(&mut self) -> Result<Condition, DescribeErrorKind> {
+    fn condition(&mut self) -> Parsed<Condition> {
         self.deeper(|reader| {
             let first = reader.test()?;
             if reader.peek() != Some(&Token::Word("and")) {
@@ -646,11 +567,11 @@ impl<'t> Reader<'t, '_> {
         })
     }
 
-    fn test(&mut self) -> Result<Condition, DescribeErrorKind> {
+    fn test(&mut self) -> Parsed<Condition> {
         self.deeper(Self::one_test)
     }
 
-    fn one_test(&mut self) -> Result<Condition, DescribeErrorKind> {
+    fn one_test(&mut self) -> Parsed<Condition> {
         if self.take_word("not") {
             return Ok(Condition::Not(Box::new(self.test()?)));
         }
@@ -685,15 +606,16 @@ impl<'t> Reader<'t, '_> {
         let left = self.expr()?;
         let mark = self.next();
         let right = self.expr()?;
-        Ok(match mark {
-            Some(Token::Mark("=" | "==")) => Condition::Compare(ComparisonOp::Equal, left, right),
-            Some(Token::Mark("!=")) => Condition::Compare(ComparisonOp::Different, left, right),
-            Some(Token::Mark("<")) => Condition::Compare(ComparisonOp::Less, left, right),
-            Some(Token::Mark("<=")) => Condition::Compare(ComparisonOp::AtMost, left, right),
-            Some(Token::Mark(">")) => Condition::Compare(ComparisonOp::Less, right, left),
-            Some(Token::Mark(">=")) => Condition::Compare(ComparisonOp::AtMost, right, left),
+        let comparison = match mark {
+            Some(Token::Mark("=" | "==")) => ComparisonOp::Equal,
+            Some(Token::Mark("!=")) => ComparisonOp::Different,
+            Some(Token::Mark("<")) => ComparisonOp::Less,
+            Some(Token::Mark("<=")) => ComparisonOp::LessOrEqual,
+            Some(Token::Mark(">")) => ComparisonOp::Greater,
+            Some(Token::Mark(">=")) => ComparisonOp::GreaterOrEqual,
             other => return Err(expected("a comparison", other.as_ref())),
-        })
+        };
+        Ok(Condition::Compare(comparison, left, right))
     }
 }
 

@@ -64,6 +64,7 @@ struct Reader {
 }
 
 /// The operator being parsed: its lines by kind, with line numbers.
+#[derive(Default)]
 struct Open {
     line: usize,
     head: String,
@@ -124,8 +125,7 @@ impl Reader {
             return Err(DescribeErrorKind::Orphan { line: "op".into(), owner: "domain" });
         }
         let head = head.trim_start().to_owned();
-        let (types, ports, attributes, clauses) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        self.open = Some(Open { line, head, types, ports, attributes, clauses });
+        self.open = Some(Open { line, head, ..Open::default() });
         Ok(())
     }
 
@@ -189,40 +189,33 @@ fn shapes(open: &Open, schema: &Schema, mut names: Names) -> Result<Option<Shape
     if open.clauses.is_empty() {
         return Ok(None);
     }
+    let at = |line: &usize| {
+        let line = *line;
+        move |kind| DescribeError { line, kind }
+    };
     let mut clauses = Vec::with_capacity(open.clauses.len());
     for (line, text) in &open.clauses {
-        let clause = expr::clause(text, &mut names).map_err(|kind| DescribeError { line: *line, kind })?;
-        clauses.push((*line, clause));
+        clauses.push(expr::clause(text, &mut names).map_err(at(line))?);
     }
-    for (line, clause) in &clauses {
-        check_clause(clause, &names).map_err(|kind| DescribeError { line: *line, kind })?;
+    for ((line, _), clause) in open.clauses.iter().zip(&clauses) {
+        check_clause(clause, &names).map_err(at(line))?;
     }
     let name = lasting(format!("{}.shape", schema.name.to_lowercase()));
-    let clauses = clauses.into_iter().map(|(_, clause)| clause).collect();
     Ok(Some(Shapes::new(name, clauses, names.extents.len(), names.runs.len())))
 }
 
 fn check_clause(clause: &Clause, names: &Names) -> Result<(), DescribeErrorKind> {
-    let mut unbound = None;
-    clause.mentions(&mut |mention| {
-        if !names.bound.contains(&mention) {
-            unbound.get_or_insert(mention);
-        }
-    });
+    let unbound = clause.mentions.iter().find(|mention| !names.bound.contains(mention));
     match (unbound, &clause.action) {
         (Some(Mention::Extent(name)), _) => {
             Err(DescribeErrorKind::Unbound(names.extents.name(name.0).into()))
         }
         (Some(Mention::Run(run)), _) => Err(DescribeErrorKind::UnboundAxes(names.runs.name(run.0).into())),
-        (None, Action::Like(operator, version)) => match Standard.lookup("", operator, *version) {
-            Lookup::Found(_) => Ok(()),
-            Lookup::Declared(_)
-            | Lookup::NewerThanOpset { .. }
-            | Lookup::UnknownOperator
-            | Lookup::UnknownDomain => Err(DescribeErrorKind::UnknownOperator(operator.clone())),
-        },
-        (None, Action::Shape(..) | Action::Let(..) | Action::Require(..) | Action::RequireAtMost(..)) => {
-            Ok(())
+        (None, Action::Like(operator, version))
+            if !matches!(Standard.lookup("", operator, *version), Lookup::Found(_)) =>
+        {
+            Err(DescribeErrorKind::UnknownOperator(operator.clone()))
         }
+        (None, _) => Ok(()),
     }
 }

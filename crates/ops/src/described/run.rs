@@ -8,12 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
-use typeloom_solver::dim::{Decision, DimId};
+use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::Out;
 use typeloom_solver::rule::{DimVec, Extent, Port, RuleCx, RuleError, RuleResult, ShapeRule};
 use typeloom_types::shape::position;
 
-use super::expr::{Action, Clause, ComparisonOp, Condition, Expr, Item, Mention, NameNo, Operation, RunNo};
+use super::expr::{Action, Clause, Condition, Expr, Item, Mention, NameNo, Operation, RunNo};
 use crate::catalogue::Standard;
 use crate::rules::common::{require_at_most, unknown_extent};
 
@@ -43,12 +43,12 @@ impl Shapes {
     pub(super) fn new(name: &'static str, clauses: Vec<Clause>, extents: usize, runs: usize) -> Self {
         let mut readers: BTreeMap<Mention, Vec<usize>> = BTreeMap::new();
         for (at, clause) in clauses.iter().enumerate() {
-            clause.mentions(&mut |mention| {
-                let list = readers.entry(mention).or_default();
+            for mention in &clause.mentions {
+                let list = readers.entry(*mention).or_default();
                 if list.last() != Some(&at) {
                     list.push(at);
                 }
-            });
+            }
         }
         Self { name, clauses, extents, runs, readers }
     }
@@ -70,30 +70,22 @@ impl ShapeRule for Shapes {
         loop {
             while let Some(at) = pass.pop_first() {
                 let clause = &self.clauses[at];
-                let mut open = Vec::new();
-                clause.mentions(&mut |mention| open.extend((!bindings.has(mention)).then_some(mention)));
-                match bindings.clause(cx, clause) {
-                    Ok(ClauseState::Waiting) => {}
-                    Ok(ClauseState::Done) => {
-                        waiting.remove(&at);
-                        progress = true;
-                    }
+                let mut open = clause.mentions.clone();
+                open.retain(|mention| !bindings.has(*mention));
+                let state = bindings.clause(cx, clause).unwrap_or_else(|failure| {
                     // An error of the inputs does not affect outputs that depend on other inputs.
-                    Err(failure) => {
-                        first.get_or_insert(failure);
-                        waiting.remove(&at);
-                        progress = true;
-                    }
+                    first.get_or_insert(failure);
+                    ClauseState::Done
+                });
+                if state == ClauseState::Done {
+                    waiting.remove(&at);
+                    progress = true;
                 }
                 for mention in open.into_iter().filter(|mention| bindings.has(*mention)) {
                     progress = true;
                     for reader in self.readers.get(&mention).into_iter().flatten() {
                         if waiting.contains(reader) {
-                            if *reader > at {
-                                pass.insert(*reader)
-                            } else {
-                                next.insert(*reader)
-                            };
+                            if *reader > at { &mut pass } else { &mut next }.insert(*reader);
                         }
                     }
                 }
@@ -448,22 +440,8 @@ impl Bindings {
                     return Ok(None);
                 };
                 let dims = cx.dims();
-                let equal = match dims.compare(a, b) {
-                    Decision::Equal => Some(true),
-                    Decision::Different => Some(false),
-                    Decision::Undecided => None,
-                };
-                let difference = dims.sub(b, a);
-                let (least, most) = dims.bounds(difference);
-                match comparison {
-                    ComparisonOp::Equal => equal,
-                    ComparisonOp::Different => equal.map(|equal| !equal),
-                    ComparisonOp::Less if least.is_some_and(|least| least > 0) => Some(true),
-                    ComparisonOp::Less if most.is_some_and(|most| most <= 0) => Some(false),
-                    ComparisonOp::AtMost if least.is_some_and(|least| least >= 0) => Some(true),
-                    ComparisonOp::AtMost if most.is_some_and(|most| most < 0) => Some(false),
-                    ComparisonOp::Less | ComparisonOp::AtMost => None,
-                }
+                let difference = dims.sub(a, b);
+                comparison.judge(dims.compare(a, b), dims.bounds(difference))
             }
         })
     }
