@@ -47,7 +47,6 @@ const PRESENT_VALUE: Port = Out(2);
 const SCORES: Port = Out(3);
 
 /// Extents shared by the operands.
-#[derive(Default)]
 struct Extents {
     batch: Shared,
     query_heads: Shared,
@@ -59,11 +58,26 @@ struct Extents {
     value_size: Shared,
 }
 
-const BATCH: &str = "are the batch";
-const HEADS: &str = "are the heads of keys and values";
-const KEYS: &str = "are the keys, which have a value each";
-const PAST: &str = "are the past keys, which have a value each";
-const SIZE: &str = "are the size of a head";
+const BATCH: Shared = Shared::new("are the batch");
+const QUERY_HEADS: Shared = Shared::new("are the heads of queries");
+const HEADS: Shared = Shared::new("are the heads of keys and values");
+const QUERIES: Shared = Shared::new("are the queries");
+const KEYS: Shared = Shared::new("are the keys, which have a value each");
+const PAST: Shared = Shared::new("are the past keys, which have a value each");
+const SIZE: Shared = Shared::new("are the size of a head");
+
+impl Extents {
+    const UNKNOWN: Self = Self {
+        batch: BATCH,
+        query_heads: QUERY_HEADS,
+        heads: HEADS,
+        queries: QUERIES,
+        keys: KEYS,
+        past: PAST,
+        size: SIZE,
+        value_size: SIZE,
+    };
+}
 
 /// Queries and keys have the same size, every key has a value, and a group of query heads shares a key head.
 /// Source: Attention, "Inputs" and "Outputs", `q_num_heads`, `kv_num_heads`.
@@ -73,7 +87,7 @@ fn attention(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         Some(3) => Some(head_counts(cx)?),
         Some(_) | None => None,
     };
-    let mut extents = Extents::default();
+    let mut extents = Extents::UNKNOWN;
     let mut errors = Deferred::default();
     match (rank, counts) {
         (Some(3), Some(counts)) => packed(cx, counts, &mut extents, &mut errors)?,
@@ -99,10 +113,8 @@ fn used_together(cx: &RuleCx<'_, '_>) -> RuleResult {
     }
     if cx.since_version() >= 25 && present[0] != present[1] {
         let given = if present[0] { PRESENT_KEY } else { PRESENT_VALUE };
-        return Err(RuleError::shapes(
-            &[given],
-            "present keys and present values must be asked for together",
-        ));
+        let message = "present keys and present values must be asked for together";
+        return Err(RuleError::shapes(&[given], message));
     }
     if cx.has(VALID_KEYS) && (past[0] || cx.since_version() >= 25 && present[0]) {
         let message = "a cache outside of the operator excludes past and present keys";
@@ -144,29 +156,16 @@ fn head_counts(cx: &RuleCx<'_, '_>) -> RuleResult<[i64; 2]> {
 fn positive(cx: &RuleCx<'_, '_>, name: &'static str) -> RuleResult<i64> {
     match cx.attr_int(name)? {
         None => Err(RuleError::attribute(name, "must be given for operands with 3 axes")),
-        Some(count) if count < 1 => {
-            Err(RuleError::attribute(name, format!("is {count}, but must be at least 1")))
-        }
-        Some(count) => Ok(count),
+        Some(_) => cx.attr_at_least(name, 1, 1),
     }
 }
 
 /// `[batch, heads, sequence, size]`.
 fn unpacked(cx: &mut RuleCx<'_, '_>, extents: &mut Extents, errors: &mut Deferred) {
     let Extents { batch, query_heads, heads, queries, keys, size, value_size, past: _ } = extents;
-    if let Some(query) = cx.shape(QUERY) {
-        errors.note(query_heads.meet(cx, (QUERY, 1, query[1]), "are the heads of queries"));
-        errors.note(queries.meet(cx, (QUERY, 2, query[2]), "are the queries"));
-        errors.note(batch.meet(cx, (QUERY, 0, query[0]), BATCH));
-        errors.note(size.meet(cx, (QUERY, 3, query[3]), SIZE));
-    }
-    for (port, size) in [(KEY, size), (VALUE, value_size)] {
-        let Some(shape) = cx.shape(port) else { continue };
-        errors.note(batch.meet(cx, (port, 0, shape[0]), BATCH));
-        errors.note(heads.meet(cx, (port, 1, shape[1]), HEADS));
-        errors.note(keys.meet(cx, (port, 2, shape[2]), KEYS));
-        errors.note(size.meet(cx, (port, 3, shape[3]), SIZE));
-    }
+    errors.meet_axes(cx, QUERY, &mut [batch, query_heads, queries, size]);
+    errors.meet_axes(cx, KEY, &mut [batch, heads, keys, size]);
+    errors.meet_axes(cx, VALUE, &mut [batch, heads, keys, value_size]);
 }
 
 /// `[batch, sequence, heads * size]`.
@@ -180,22 +179,25 @@ fn packed(
     let [query_count, count] = counts;
     for (shared, count) in [(query_heads, query_count), (heads, count)] {
         let count = cx.dims().constant(count);
-        errors.note(shared.meet(cx, (QUERY, count), HEADS));
+        errors.note(shared.meet(cx, (QUERY, count)));
     }
-    if let Some(query) = cx.shape(QUERY) {
-        errors.note(batch.meet(cx, (QUERY, 0, query[0]), BATCH));
-        errors.note(queries.meet(cx, (QUERY, 1, query[1]), "are the queries"));
-        if let Some(one) = share(cx, QUERY, query[2], query_count)? {
-            errors.note(size.meet(cx, one, SIZE));
-        }
-    }
-    for (port, size) in [(KEY, size), (VALUE, value_size)] {
-        let Some(shape) = cx.shape(port) else { continue };
-        errors.note(batch.meet(cx, (port, 0, shape[0]), BATCH));
-        errors.note(keys.meet(cx, (port, 1, shape[1]), KEYS));
-        if let Some(one) = share(cx, port, shape[2], count)? {
-            errors.note(size.meet(cx, one, SIZE));
-        }
+    meet_packed(cx, QUERY, [batch, queries, size], query_count, errors)?;
+    meet_packed(cx, KEY, [batch, keys, size], count, errors)?;
+    meet_packed(cx, VALUE, [batch, keys, value_size], count, errors)
+}
+
+/// Adds the axes of a packed operand.
+fn meet_packed(
+    cx: &mut RuleCx<'_, '_>,
+    port: Port,
+    [batch, sequence, size]: [&mut Shared; 3],
+    count: i64,
+    errors: &mut Deferred,
+) -> RuleResult {
+    let Some(shape) = cx.shape(port) else { return Ok(()) };
+    errors.meet_axes(cx, port, &mut [batch, sequence]);
+    if let Some(one) = share(cx, port, shape[2], count)? {
+        errors.note(size.meet(cx, one));
     }
     Ok(())
 }
@@ -226,15 +228,11 @@ fn share(cx: &mut RuleCx<'_, '_>, port: Port, packed: DimId, count: i64) -> Rule
 fn past(cx: &mut RuleCx<'_, '_>, extents: &mut Extents, errors: &mut Deferred) -> RuleResult {
     let Extents { batch, heads, past, size, value_size, .. } = extents;
     for (port, size) in [(PAST_KEY, size), (PAST_VALUE, value_size)] {
-        let Some(shape) = cx.shape_of_rank(port, 4..=4)? else { continue };
-        errors.note(batch.meet(cx, (port, 0, shape[0]), BATCH));
-        errors.note(heads.meet(cx, (port, 1, shape[1]), HEADS));
-        errors.note(past.meet(cx, (port, 2, shape[2]), PAST));
-        errors.note(size.meet(cx, (port, 3, shape[3]), SIZE));
+        cx.require_rank(port, 4..=4)?;
+        errors.meet_axes(cx, port, &mut [batch, heads, past, size]);
     }
-    if let Some(valid) = cx.shape_of_rank(VALID_KEYS, 1..=1)? {
-        errors.note(batch.meet(cx, (VALID_KEYS, 0, valid[0]), BATCH));
-    }
+    cx.require_rank(VALID_KEYS, 1..=1)?;
+    errors.meet_axes(cx, VALID_KEYS, &mut [batch]);
     Ok(())
 }
 
@@ -293,7 +291,7 @@ fn outputs(
                     let count = cx.dims().constant(query_heads);
                     cx.dims().mul(size, count)
                 }
-                None => Shared::default().at(cx, Out(0), 2),
+                None => SIZE.at(cx, Out(0), 2),
             };
             let shape = [extents.batch.at(cx, Out(0), 0), extents.queries.at(cx, Out(0), 1), hidden];
             cx.set_shape(Out(0), &shape)?;
@@ -303,17 +301,13 @@ fn outputs(
         }
         (None, _) => {}
     }
-    let total = match total {
-        Some(total) => {
-            let mut shared = Shared::default();
-            shared.meet(cx, (SCORES, total), KEYS)?;
-            shared
-        }
-        None => Shared::default(),
-    };
-    set(cx, PRESENT_KEY, &[extents.batch, extents.heads, total, extents.size])?;
-    set(cx, PRESENT_VALUE, &[extents.batch, extents.heads, total, extents.value_size])?;
-    set(cx, SCORES, &[extents.batch, extents.query_heads, extents.queries, total])
+    let mut keys = KEYS;
+    if let Some(total) = total {
+        keys.meet(cx, (SCORES, total))?;
+    }
+    set(cx, PRESENT_KEY, &[extents.batch, extents.heads, keys, extents.size])?;
+    set(cx, PRESENT_VALUE, &[extents.batch, extents.heads, keys, extents.value_size])?;
+    set(cx, SCORES, &[extents.batch, extents.query_heads, extents.queries, keys])
 }
 
 /// Sets the shape of an optional output with possibly unknown extents.
@@ -329,10 +323,8 @@ fn set(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[Shared]) -> RuleResult {
 fn ranges(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let mode = cx.attr_int("qk_matmul_output_mode")?.unwrap_or(0);
     if !(0..=3).contains(&mode) {
-        return Err(RuleError::attribute(
-            "qk_matmul_output_mode",
-            format!("is {mode}, but must be 0, 1, 2 or 3"),
-        ));
+        let message = format!("is {mode}, but must be 0, 1, 2 or 3");
+        return Err(RuleError::attribute("qk_matmul_output_mode", message));
     }
     softmax_precision(cx)?;
     for name in ["left_window_size", "right_window_size"] {

@@ -7,6 +7,7 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::In;
 use typeloom_solver::rule::{DimVec, Extent, MAX_ELEMENTS, Port, RuleCx, RuleError, RuleResult};
 use typeloom_solver::signature::FormalType;
+use typeloom_types::dtype::DtypeClass;
 use typeloom_types::shape;
 
 /// The extents of a broadcast result, and for each of its elements the positions in all operands.
@@ -17,10 +18,7 @@ pub(super) type Positions = (Box<[usize]>, Vec<[usize; 3]>);
 pub(super) fn broadcast_positions(shapes: &[&[usize]]) -> Option<Positions> {
     let extents = shape::broadcast(shapes)?;
     let rank = extents.len();
-    let count = extents
-        .iter()
-        .try_fold(1_usize, |count, extent| count.checked_mul(*extent))
-        .filter(|count| *count <= MAX_ELEMENTS)?;
+    let count = element_count(&extents).filter(|count| *count <= MAX_ELEMENTS)?;
     let position = |element: usize| {
         let mut at = [0; 3];
         for (at, shape) in at.iter_mut().zip(shapes) {
@@ -58,34 +56,44 @@ pub(super) fn dtype_attr(cx: &RuleCx<'_, '_>, name: &'static str) -> RuleResult<
 pub(super) const MAX_AXES: usize = 64;
 
 /// An extent shared by several axes: the first known one defines it, the others must be equal.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Shared(Option<Extent>);
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shared {
+    extent: Option<Extent>,
+    relation: &'static str,
+}
 
 impl Shared {
-    /// Adds an axis or a computed extent. `relation` is that of [`RuleCx::require_equal`].
-    pub(super) fn meet(
-        &mut self,
-        cx: &mut RuleCx<'_, '_>,
-        extent: impl Into<Extent>,
-        relation: &'static str,
-    ) -> RuleResult {
+    /// `relation` is that of [`RuleCx::require_equal`].
+    pub(super) const fn new(relation: &'static str) -> Self {
+        Self { extent: None, relation }
+    }
+
+    /// Adds an axis or a computed extent.
+    pub(super) fn meet(&mut self, cx: &mut RuleCx<'_, '_>, extent: impl Into<Extent>) -> RuleResult {
         let extent = extent.into();
-        self.0 = Some(match self.0 {
+        self.extent = Some(match self.extent {
             None => extent,
-            Some(first) => Extent { dim: cx.require_equal(first, extent, relation)?, ..first },
+            Some(first) => Extent { dim: cx.require_equal(first, extent, self.relation)?, ..first },
         });
         Ok(())
     }
 
     /// The extent; `None` if no axis was added.
     pub(super) fn get(self) -> Option<DimId> {
-        self.0.map(|extent| extent.dim)
+        self.extent.map(|extent| extent.dim)
     }
 
     /// The extent for an axis of an output; without one, the known extent of the output or an unknown one.
     pub(super) fn at(self, cx: &mut RuleCx<'_, '_>, output: Port, axis: usize) -> DimId {
         self.get().unwrap_or_else(|| unknown_extent(cx, output, axis))
     }
+}
+
+/// Adds the axes of a port, in order. The port has as many axes.
+pub(super) fn meet_axes(cx: &mut RuleCx<'_, '_>, port: Port, axes: &mut [&mut Shared]) -> RuleResult {
+    let rank = axes.len();
+    let Some(shape) = cx.shape_of_rank(port, rank..=rank)? else { return Ok(()) };
+    axes.iter_mut().zip(shape).enumerate().try_for_each(|(at, (axis, dim))| axis.meet(cx, (port, at, dim)))
 }
 
 /// The first of several errors, deferred until the outputs have shapes: the shapes of outputs are useful even
@@ -105,14 +113,42 @@ impl Deferred {
         }
     }
 
+    /// Adds the first axes of a port, if its shape is known.
+    pub(super) fn meet_axes(&mut self, cx: &mut RuleCx<'_, '_>, port: Port, axes: &mut [&mut Shared]) {
+        for (at, (axis, dim)) in axes.iter_mut().zip(cx.shape(port).unwrap_or_default()).enumerate() {
+            self.note(axis.meet(cx, (port, at, dim)));
+        }
+    }
+
     /// The stored error, if any.
     pub(super) fn finish(self) -> RuleResult {
         self.0.map_or(Ok(()), Err)
     }
 }
 
-/// Sets the element type of an output from an attribute. A type that the signature does not allow for the
-/// output is an error of the attribute.
+/// Sets the element type of an output from an attribute and returns it; `None` if the attribute is absent.
+pub(super) fn set_elem_attr(
+    cx: &mut RuleCx<'_, '_>,
+    port: Port,
+    name: &'static str,
+) -> RuleResult<Option<Elem>> {
+    let elem = dtype_attr(cx, name)?;
+    if let Some(elem) = elem {
+        set_named_elem(cx, port, name, elem)?;
+    }
+    Ok(elem)
+}
+
+/// As [`set_elem_attr`]; without the attribute, the output has the element type of the first input.
+pub(super) fn set_elem_attr_or_same(cx: &mut RuleCx<'_, '_>, port: Port, name: &'static str) -> RuleResult {
+    match set_elem_attr(cx, port, name)? {
+        Some(_) => Ok(()),
+        None => cx.same_elem(In(0), port),
+    }
+}
+
+/// Sets the element type of an output that an attribute names. A type that the signature does not allow for
+/// the output is an error of the attribute.
 pub(super) fn set_named_elem(
     cx: &mut RuleCx<'_, '_>,
     port: Port,
@@ -356,7 +392,17 @@ fn within_range(cx: &mut RuleCx<'_, '_>, source: Source, [a, b, result]: [DimId;
 
 /// Whether an element type has no negative values.
 pub(super) fn is_unsigned(elem: Elem) -> bool {
-    [Elem::UINT8, Elem::UINT16, Elem::UINT32, Elem::UINT64, Elem::UINT4, Elem::UINT2].contains(&elem)
+    elem.dtype().is_some_and(|dtype| dtype.class() == DtypeClass::UnsignedInt)
+}
+
+/// The extents, if all are constants.
+pub(super) fn const_extents(cx: &mut RuleCx<'_, '_>, extents: &[DimId]) -> Option<Vec<usize>> {
+    extents.iter().map(|dim| cx.const_dim(*dim).and_then(|extent| usize::try_from(extent).ok())).collect()
+}
+
+/// Number of elements of a shape; `None` on overflow.
+pub(super) fn element_count(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Ints, Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
-use super::common::{Source, list, require_multiple, unknown_extent};
+use super::common::{Source, const_extents, list, require_multiple, unknown_extent};
 use super::items::{Items, MAX_ITEMS, separable, strides, whole, whole_items};
 
 /// The inputs have the same shape except for `axis`, whose output extent is the sum. Source: Concat, `axis`.
@@ -61,11 +61,8 @@ pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> RuleResul
         }
         for (at, (known, dim)) in joined.iter_mut().zip(&shape).enumerate() {
             if at != axis && *known != *dim {
-                *known = cx.require_equal(
-                    (*first, at, *known),
-                    (port, at, *dim),
-                    "are joined along another axis",
-                )?;
+                let relation = "are joined along another axis";
+                *known = cx.require_equal((*first, at, *known), (port, at, *dim), relation)?;
             }
         }
     }
@@ -168,8 +165,7 @@ fn join(cx: &mut RuleCx<'_, '_>, parts: &[Items], axis: usize) {
 
 /// The concatenated elements of all parts; `None` if they are of different kinds.
 fn end_to_end(parts: &[Items]) -> Option<Items> {
-    let mut ints = Vec::new();
-    let mut floats = Vec::new();
+    let (mut ints, mut floats) = (Vec::new(), Vec::new());
     for part in parts {
         match part {
             Items::Ints(part) => ints.extend_from_slice(&part.items),
@@ -243,19 +239,17 @@ fn split_parts(cx: &mut RuleCx<'_, '_>, outputs: usize) -> RuleResult<Parts> {
             None if cx.since_version() >= 18 => {
                 Err(RuleError::attribute("num_outputs", "must be given where the input split is left out"))
             }
-            Some(count) if usize::try_from(count) != Ok(outputs) => Err(RuleError::attribute(
-                "num_outputs",
-                format!("is {count}, but the node has {outputs} outputs"),
-            )),
+            Some(count) if usize::try_from(count) != Ok(outputs) => {
+                let message = format!("is {count}, but the node has {outputs} outputs");
+                Err(RuleError::attribute("num_outputs", message))
+            }
             Some(_) => Ok(Parts::Equal { uneven: true }),
             None => Ok(Parts::Equal { uneven: false }),
         };
     };
     if count.is_some() {
-        return Err(RuleError::attribute(
-            "num_outputs",
-            "is given beside the input split, and only one of them may be",
-        ));
+        let message = "is given beside the input split, and only one of them may be";
+        return Err(RuleError::attribute("num_outputs", message));
     }
     if let Some(len) = given.len
         && len != outputs
@@ -303,12 +297,8 @@ fn equal_parts(
             format!("axis {axis} of extent {whole} cannot be split into {outputs} parts of one size");
         return Err(RuleError::shapes(&[In(0)], message));
     }
-    require_multiple(
-        cx,
-        (In(0), axis, whole),
-        divisor,
-        "are an extent and what parts of one size add up to",
-    )?;
+    let relation = "are an extent and what parts of one size add up to";
+    require_multiple(cx, (In(0), axis, whole), divisor, relation)?;
     // The run fails unless the quotient is exact, so rounding does not matter.
     let size = cx.dims().floor_div(whole, divisor);
     Ok((0..outputs).map(|_| size).collect())
@@ -316,8 +306,7 @@ fn equal_parts(
 
 /// Parts of `ceil(whole / count)` elements; the last one has the remainder.
 fn chunks(cx: &mut RuleCx<'_, '_>, whole: DimId, count: usize) -> DimVec {
-    let parts = i64::try_from(count).unwrap_or(i64::MAX);
-    let (divisor, others) = (cx.dims().constant(parts), cx.dims().constant(parts.saturating_sub(1)));
+    let (divisor, others) = (cx.count(count), cx.count(count.saturating_sub(1)));
     let size = cx.dims().ceil_div(whole, divisor);
     let before = cx.dims().mul(size, others);
     // For two parts, the last extent is written as a quotient.
@@ -329,8 +318,7 @@ fn chunks(cx: &mut RuleCx<'_, '_>, whole: DimId, count: usize) -> DimVec {
 
 fn split_value(cx: &mut RuleCx<'_, '_>, axis: usize, extents: &[DimId]) {
     let Some(items) = Items::at(cx, In(0)) else { return };
-    let sizes = extents.iter().map(|dim| cx.const_dim(*dim).and_then(|extent| usize::try_from(extent).ok()));
-    let Some(sizes) = sizes.collect::<Option<Vec<usize>>>() else { return };
+    let Some(sizes) = const_extents(cx, extents) else { return };
     if items.shape().get(axis) != Some(&sizes.iter().sum()) {
         return;
     }

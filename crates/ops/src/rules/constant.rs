@@ -1,11 +1,12 @@
 //! Operators that create tensors from attributes and sizes: Constant, ConstantOfShape, EyeLike.
 
-use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Floats, Ints, RuleCx, RuleError, RuleResult};
 
-use super::common::{Source, dtype_attr, require_extent, set_named_elem};
+use super::common::{
+    Source, const_extents, element_count, require_extent, set_elem_attr_or_same, set_named_elem,
+};
 use super::elementwise::SAME_SHAPE;
 use super::items::MAX_ITEMS;
 use super::{Entry, rule};
@@ -60,7 +61,7 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         }
         Some(form @ "value_floats") => {
             let items = cx.attr_floats(form)?.unwrap_or_default();
-            let shape = DimVec::from_slice(&[length(cx, items.len())]);
+            let shape = DimVec::from_slice(&[cx.count(items.len())]);
             floats(cx, shape, &items)
         }
         Some(form @ "value_int") => {
@@ -69,7 +70,7 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         }
         Some(form @ "value_ints") => {
             let items = cx.attr_ints(form)?.unwrap_or_default();
-            let shape = DimVec::from_slice(&[length(cx, items.len())]);
+            let shape = DimVec::from_slice(&[cx.count(items.len())]);
             ints(cx, shape, &items)
         }
         Some("value_string") => {
@@ -78,7 +79,7 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         }
         Some("value_strings") => {
             let count = cx.attr_strings("value_strings")?.unwrap_or_default().len();
-            let count = length(cx, count);
+            let count = cx.count(count);
             cx.set_elem(Out(0), Elem::STRING)?;
             cx.set_shape(Out(0), &[count])
         }
@@ -120,10 +121,6 @@ fn sparse(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_shape(Out(0), &shape)
 }
 
-fn length(cx: &mut RuleCx<'_, '_>, count: usize) -> DimId {
-    cx.count(count)
-}
-
 /// The input lists the extents; all elements equal `value` or the float 0. Source: ConstantOfShape, `input`
 /// and `value`.
 fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
@@ -142,17 +139,13 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     set_named_elem(cx, Out(0), "value", elem)?;
     cx.require_rank(In(0), 1..=1)?;
     let Some(shape) = cx.shape_value(In(0)) else {
-        return match cx.vector_len(In(0)) {
-            Some(rank) => cx.set_rank(Out(0), rank),
-            None => Ok(()),
-        };
+        return cx.vector_len(In(0)).map_or(Ok(()), |rank| cx.set_rank(Out(0), rank));
     };
     for extent in &shape {
         require_extent(cx, Source::Input(In(0)), *extent)?;
     }
     cx.set_shape(Out(0), &shape)?;
-    let extents = shape.iter().map(|dim| cx.const_dim(*dim).and_then(|extent| usize::try_from(extent).ok()));
-    let Some(extents) = extents.collect::<Option<Box<[usize]>>>() else {
+    let Some(extents) = const_extents(cx, &shape).map(Vec::into_boxed_slice) else {
         let item = match value {
             None => Some(0),
             Some(tensor) => tensor.int_values(1)?.and_then(|ints| ints.first().copied()),
@@ -163,8 +156,7 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         }
         return Ok(());
     };
-    let count = extents.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent));
-    let Some(count) = count.filter(|count| *count <= MAX_ITEMS) else {
+    let Some(count) = element_count(&extents).filter(|count| *count <= MAX_ITEMS) else {
         cx.drop_constant(Out(0));
         return Ok(());
     };
@@ -188,10 +180,7 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn eye_like(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 2..=2)?;
     cx.set_rank(Out(0), 2)?;
-    match dtype_attr(cx, "dtype")? {
-        Some(elem) => set_named_elem(cx, Out(0), "dtype", elem),
-        None => cx.same_elem(In(0), Out(0)),
-    }
+    set_elem_attr_or_same(cx, Out(0), "dtype")
 }
 
 #[cfg(test)]

@@ -130,28 +130,21 @@ fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> RuleResult {
     let (kernel, channels): (Option<SmallVec<[DimId; 6]>>, Option<DimId>) = match weights {
         None => {
             let kernel = sliding::kernel_shape(cx, spatial)?;
-            (
-                kernel.map(|kernel| kernel.iter().map(|extent| cx.dims().constant(*extent)).collect()),
-                Some(channels.dim),
-            )
+            let kernel =
+                kernel.map(|kernel| kernel.iter().map(|extent| cx.dims().constant(*extent)).collect());
+            (kernel, Some(channels.dim))
         }
-        Some(weights) => {
-            cx.require_rank(weights, input.len()..=input.len())?;
-            match cx.shape(weights) {
-                Some(shape) => {
-                    let group = cx.attr_int("group")?.unwrap_or(1);
-                    let group = cx.dims().constant(group);
-                    let of_all = cx.dims().mul(shape[1], group);
-                    cx.require_equal(
-                        channels,
-                        (weights, of_all),
-                        "are the channels of the input and of the weights",
-                    )?;
-                    (Some(shape[2..].iter().copied().collect()), Some(shape[0]))
-                }
-                None => (None, None),
+        Some(weights) => match cx.shape_of_rank(weights, input.len()..=input.len())? {
+            Some(shape) => {
+                let group = cx.attr_int("group")?.unwrap_or(1);
+                let group = cx.dims().constant(group);
+                let of_all = cx.dims().mul(shape[1], group);
+                let relation = "are the channels of the input and of the weights";
+                cx.require_equal(channels, (weights, of_all), relation)?;
+                (Some(shape[2..].iter().copied().collect()), Some(shape[0]))
             }
-        }
+            None => (None, None),
+        },
     };
     let rounding = if cx.attr_flag("ceil_mode")? { Rounding::Up } else { Rounding::Down };
     let mut shape: DimVec = [input[0]].into_iter().collect();
@@ -242,12 +235,10 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn unfold(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(mut shape) = cx.shape_of_rank(In(0), 1..)? else { return Ok(()) };
     let axis = cx.axis_attr("dim", -1, shape.len())?;
-    let (Some(size), step) = (cx.attr_int("size")?, cx.attr_int("step")?.unwrap_or(1)) else { return Ok(()) };
-    for (name, value) in [("size", size), ("step", step)] {
-        if value < 1 {
-            return Err(RuleError::attribute(name, format!("is {value}, but must be at least 1")));
-        }
+    if cx.attr_int("size")?.is_none() {
+        return Ok(());
     }
+    let (size, step) = (cx.attr_at_least("size", 1, 1)?, cx.attr_at_least("step", 1, 1)?);
     let (size, step) = (cx.dims().constant(size), cx.dims().constant(step));
     let relation = "are the window and the axis that it slides along";
     require_at_most(cx, (In(0), size), (In(0), axis, shape[axis]), relation)?;

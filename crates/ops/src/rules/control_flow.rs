@@ -128,19 +128,16 @@ fn loop_ports(cx: &RuleCx<'_, '_>) -> RuleResult<LoopPorts> {
     require_count(body, "inputs", cx.body_inputs(body), state + 2)?;
     let outputs = cx.body_outputs(body);
     if outputs < state + 1 {
+        let needed = state + 1;
         let message = format!(
-            "the graph has {outputs} outputs, but the condition and {state} carried values are {}",
-            state + 1
+            "the graph has {outputs} outputs, but the condition and {state} carried values are {needed}"
         );
         return Err(RuleError::Body { graph: body, message });
     }
     let scans = outputs - 1 - state;
     if cx.output_count() > state + scans {
-        let message = format!(
-            "the graph gives {} values, but the node has {} outputs",
-            state + scans,
-            cx.output_count()
-        );
+        let (found, needed) = (state + scans, cx.output_count());
+        let message = format!("the graph gives {found} values, but the node has {needed} outputs");
         return Err(RuleError::Body { graph: body, message });
     }
     Ok(LoopPorts { body, state, scans })
@@ -308,10 +305,7 @@ fn iterations_begun(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
     if !cx.has(In(0)) {
         return Some(DimId::ONE);
     }
-    match cx.ints(In(0))?.items[..] {
-        [count] => Some(count),
-        [] | [_, _, ..] => None,
-    }
+    cx.ints(In(0))?.single()
 }
 
 /// Number of iterations, if the trip count is known and the condition never ends the loop early.
@@ -321,8 +315,7 @@ fn trip_count(cx: &mut RuleCx<'_, '_>, body: GraphId) -> RuleResult<Option<DimId
         return Ok(Some(DimId::ZERO));
     }
     let count = if cx.has(In(0)) { cx.ints(In(0)) } else { None };
-    let Some(count) = count else { return Ok(None) };
-    let [count] = count.items[..] else { return Ok(None) };
+    let Some(count) = count.and_then(|count| count.single()) else { return Ok(None) };
     if cx.dims().bounds(count).1.is_some_and(|most| most <= 0) {
         return Ok(Some(DimId::ZERO));
     }

@@ -144,12 +144,7 @@ fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
 
 /// The attribute `group`.
 fn group(cx: &RuleCx<'_, '_>) -> RuleResult<i64> {
-    match cx.attr_int("group")?.unwrap_or(1) {
-        group if group < 1 => {
-            Err(RuleError::attribute("group", format!("is {group}, but must be at least 1")))
-        }
-        group => Ok(group),
-    }
+    cx.attr_at_least("group", 1, 1)
 }
 
 /// Requires `group` to divide a number of channels.

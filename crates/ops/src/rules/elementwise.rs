@@ -132,11 +132,8 @@ fn broadcast_at_axis(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
     for (axis, dim) in narrow.iter().enumerate() {
         if cx.const_dim(*dim) != Some(1) {
-            cx.require_equal(
-                (In(0), start + axis, wide[start + axis]),
-                (In(1), axis, *dim),
-                "are broadcast",
-            )?;
+            let target = (In(0), start + axis, wide[start + axis]);
+            cx.require_equal(target, (In(1), axis, *dim), "are broadcast")?;
         }
     }
     Ok(())
@@ -151,7 +148,7 @@ fn clip_bounds(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     for bound in [In(1), In(2)] {
         // Exporters write a tensor of one element instead of a scalar, and runtimes accept it.
         if let Some(shape) = cx.shape(bound)
-            && shape.iter().any(|dim| cx.const_dim(*dim).is_some_and(|extent| extent != 1))
+            && shape.iter().any(|dim| cx.is_never_single(*dim))
         {
             return Err(RuleError::shapes(&[bound], "a bound must be a single number"));
         }

@@ -5,11 +5,17 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleResult};
 
 use super::common::{list, product, require_extent, single, unknown_extent};
-use super::items::{Items, constant_shape, separable, strides, whole};
+use super::items::{Items, MAX_ITEMS, constant_shape, separable, strides};
 use super::{Entry, rule};
 
 /// The elements, repeated. Source: Tile.
-const TILE_VALUE: Rule = Rule { name: "tile.value", run: tile_value };
+const TILE_VALUE: Rule = Rule {
+    name: "tile.value",
+    run: |cx| {
+        repeat_items(cx);
+        Ok(())
+    },
+};
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Expand", &[rule("expand.target", expand), rule("expand.value", expand_value)]),
@@ -50,32 +56,33 @@ fn is_never_one(cx: &mut RuleCx<'_, '_>, dim: DimId) -> bool {
 
 /// The elements, repeated along the expanded axes. Source: Expand.
 fn expand_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    if let Some(counting) = cx.counting(In(0)) {
-        cx.set_counting(Out(0), counting.shuffled());
-        return Ok(());
+    match cx.counting(In(0)) {
+        Some(counting) => cx.set_counting(Out(0), counting.shuffled()),
+        None => repeat_items(cx),
     }
-    let (Some(items), Some(shape)) = (Items::at(cx, In(0)), constant_shape(cx, Out(0))) else {
-        return Ok(());
-    };
-    let Some(missing) = shape.len().checked_sub(items.shape().len()) else { return Ok(()) };
+    Ok(())
+}
+
+/// Repeats the elements along each axis until they fill the output.
+fn repeat_items(cx: &mut RuleCx<'_, '_>) {
+    let (Some(items), Some(shape)) = (Items::at(cx, In(0)), constant_shape(cx, Out(0))) else { return };
+    let Some(missing) = shape.len().checked_sub(items.shape().len()) else { return };
+    if shape.iter().any(|extent| *extent > MAX_ITEMS) {
+        return cx.drop_constant(Out(0));
+    }
     let strides = strides(items.shape());
-    let mut axes = Vec::with_capacity(shape.len());
-    for (axis, extent) in shape.iter().copied().enumerate() {
-        if extent > super::items::MAX_ITEMS {
-            cx.drop_constant(Out(0));
-            return Ok(());
+    let offsets = |(axis, extent): (usize, &usize)| match axis.checked_sub(missing) {
+        Some(own) => {
+            let count = items.shape()[own].max(1);
+            (0..*extent).map(|index| Some(index % count * strides[own])).collect()
         }
-        axes.push(match axis.checked_sub(missing) {
-            Some(own) if items.shape()[own] == extent => whole(extent, strides[own]),
-            Some(own) if items.shape()[own] != 1 => return Ok(()),
-            Some(_) | None => vec![Some(0); extent],
-        });
-    }
+        None => vec![Some(0); *extent],
+    };
+    let axes: Vec<_> = shape.iter().enumerate().map(offsets).collect();
     match separable(&axes) {
         Some((shape, positions)) => items.put(cx, Out(0), &shape, &positions),
         None => cx.drop_constant(Out(0)),
     }
-    Ok(())
 }
 
 /// Each extent is multiplied by its number of repeats. Source: Tile, `repeats`.
@@ -83,10 +90,7 @@ fn tile(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(1), 1..=1)?;
     let Some(repeats) = list(cx, "repeats", 1)? else { return Ok(()) };
     let Some(mut shape) = cx.shape(In(0)) else {
-        return match repeats.len {
-            Some(rank) => cx.set_rank(Out(0), rank),
-            None => Ok(()),
-        };
+        return repeats.len.map_or(Ok(()), |rank| cx.set_rank(Out(0), rank));
     };
     if let Some(len) = repeats.len
         && len != shape.len()
@@ -128,33 +132,6 @@ fn tile_number(cx: &mut RuleCx<'_, '_>, at: usize) -> RuleResult<Option<DimId>> 
     // An integer of at most 31 bits because of the check above.
     let whole = whole.map(|number| number as i64);
     Ok(whole.map(|number| cx.dims().constant(number)))
-}
-
-fn tile_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    let (Some(items), Some(shape)) = (Items::at(cx, In(0)), constant_shape(cx, Out(0))) else {
-        return Ok(());
-    };
-    if shape.len() != items.shape().len() {
-        return Ok(());
-    }
-    if shape.iter().any(|extent| *extent > super::items::MAX_ITEMS) {
-        cx.drop_constant(Out(0));
-        return Ok(());
-    }
-    let strides = strides(items.shape());
-    let axes: Vec<_> = shape
-        .iter()
-        .enumerate()
-        .map(|(axis, extent)| {
-            let own = items.shape()[axis].max(1);
-            (0..*extent).map(|index| Some(index % own * strides[axis])).collect()
-        })
-        .collect();
-    match separable(&axes) {
-        Some((shape, positions)) => items.put(cx, Out(0), &shape, &positions),
-        None => cx.drop_constant(Out(0)),
-    }
-    Ok(())
 }
 
 #[cfg(test)]

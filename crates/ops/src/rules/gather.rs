@@ -8,7 +8,7 @@ use typeloom_solver::rule::{
 };
 use typeloom_types::shape::position;
 
-use super::common::{require_at_most, require_indices};
+use super::common::{element_count, require_at_most, require_indices};
 use super::items::{Items, MAX_ITEMS, put_whole, separable, strides, whole};
 use super::{Entry, rule};
 
@@ -80,9 +80,8 @@ fn indices(cx: &mut RuleCx<'_, '_>) -> Option<(Vec<usize>, Vec<Option<i64>>)> {
         return Some((ints.shape.to_vec(), known));
     }
     let shape = super::items::constant_shape(cx, In(1))?;
-    let count = shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent))?;
     // One element selected by an index that is known at run time only.
-    (count == 1).then(|| (shape, vec![None]))
+    (element_count(&shape)? == 1).then(|| (shape, vec![None]))
 }
 
 /// The slices at the indices. Source: Gather, pseudo code.
@@ -142,16 +141,15 @@ fn counted_value(cx: &mut RuleCx<'_, '_>, Counting { least, greatest, order }: C
 /// extents. Source: GatherElements, `indices`.
 fn gather_elements(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.same_shape(In(1), Out(0))?;
-    let axis = cx.attr_int("axis")?.unwrap_or(0);
-    require_inside(cx, axis)
+    require_inside(cx)
 }
 
 /// Requires indices of the rank of the data and, except for the indexed axis, with no larger extents. Source:
 /// GatherElements and ScatterElements, `indices`.
-pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>, axis: i64) -> RuleResult {
+pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..)?;
     let (Some(data), Some(indices)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
-    let axis = cx.axis("axis", axis, data.len())?;
+    let axis = cx.axis_attr("axis", 0, data.len())?;
     if data.len() != indices.len() {
         return Err(cx.wrong_rank(In(1), data.len()..=data.len()));
     }
@@ -166,12 +164,8 @@ pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>, axis: i64) -> RuleResult {
                 format!("the indices have {picked} elements along axis {at}, but the data has {extent}");
             return Err(RuleError::shapes(&[In(0), In(1)], message));
         }
-        require_at_most(
-            cx,
-            (In(1), at, *picked),
-            (In(0), at, *extent),
-            "are extents of the indices and the data",
-        )?;
+        let relation = "are extents of the indices and the data";
+        require_at_most(cx, (In(1), at, *picked), (In(0), at, *extent), relation)?;
     }
     require_all_indices(cx, (In(0), axis, data[axis]).into())
 }

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::{Floats, Ints, MAX_ELEMENTS, Port, RuleCx};
 
+use super::common::{const_extents, element_count};
+
 /// Maximum number of elements of a constant that is tracked through a move.
 pub(super) const MAX_ITEMS: usize = MAX_ELEMENTS;
 
@@ -138,10 +140,7 @@ pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
 /// `j` along axis `i`. `None` if the output is too large to track.
 pub(super) fn separable(axes: &[Vec<Option<usize>>]) -> Option<(Vec<usize>, Vec<Option<usize>>)> {
     let shape: Vec<usize> = axes.iter().map(Vec::len).collect();
-    let count = shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent))?;
-    if count > MAX_ITEMS {
-        return None;
-    }
+    element_count(&shape).filter(|count| *count <= MAX_ITEMS)?;
     let mut positions = vec![Some(0)];
     for axis in axes {
         let wider = positions
@@ -166,7 +165,7 @@ pub(super) fn relabel(cx: &mut RuleCx<'_, '_>, from: Port, to: Port) {
         return;
     };
     let Some(shape) = constant_shape(cx, to) else { return };
-    if shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent)) != Some(items.len()) {
+    if element_count(&shape) != Some(items.len()) {
         return;
     }
     let positions: Vec<Option<usize>> = (0..items.len()).map(Some).collect();
@@ -176,7 +175,7 @@ pub(super) fn relabel(cx: &mut RuleCx<'_, '_>, from: Port, to: Port) {
 /// The shape at a port, if every extent is a constant.
 pub(super) fn constant_shape(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<Vec<usize>> {
     let shape = cx.shape(port)?;
-    shape.iter().map(|dim| cx.const_dim(*dim).and_then(|extent| usize::try_from(extent).ok())).collect()
+    const_extents(cx, &shape)
 }
 
 #[cfg(test)]

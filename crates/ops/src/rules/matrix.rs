@@ -60,9 +60,7 @@ fn qlinear_scales(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             let message = "a scale and its zero point must have one shape";
             return Err(RuleError::shapes(&[In(scale), In(zero_point)], message));
         }
-        for (axis, (x, y)) in a.iter().zip(&b).enumerate() {
-            cx.require_equal((In(scale), axis, *x), (In(zero_point), axis, *y), "belong together")?;
-        }
+        cx.require_equal_axes((In(scale), &a), (In(zero_point), &b), 0..a.len(), "belong together")?;
     }
     Ok(())
 }
@@ -103,11 +101,8 @@ fn gemm(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             }
             let wide = cx.broadcast_dim((Out(0), at, target[at]), (In(2), axis, *dim))?;
             if cx.const_dim(target[at]) == Some(1) && cx.const_dim(wide).is_some_and(|extent| extent != 1) {
-                cx.require_equal(
-                    (Out(0), at, target[at]),
-                    (In(2), axis, *dim),
-                    "must match, as only `C` is broadcast",
-                )?;
+                let relation = "must match, as only `C` is broadcast";
+                cx.require_equal((Out(0), at, target[at]), (In(2), axis, *dim), relation)?;
             }
         }
     }
@@ -118,11 +113,8 @@ fn gemm(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn det(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(mut shape) = cx.shape_of_rank(In(0), 2..)? else { return Ok(()) };
     let rank = shape.len();
-    cx.require_equal(
-        (In(0), rank - 2, shape[rank - 2]),
-        (In(0), rank - 1, shape[rank - 1]),
-        "make a square",
-    )?;
+    let relation = "make a square";
+    cx.require_equal((In(0), rank - 2, shape[rank - 2]), (In(0), rank - 1, shape[rank - 1]), relation)?;
     shape.truncate(rank - 2);
     cx.set_shape(Out(0), &shape)
 }

@@ -35,7 +35,7 @@ rules! {
     /// Source: LinearRegressor, `targets`.
     LINEAR_REGRESSOR = "linearregressor.targets", linear_regressor;
     /// A vector or rows. Source: Normalizer, `X` and `norm`.
-    NORMALIZER = "normalizer.rows", normalizer;
+    NORMALIZER = "normalizer.rows", |cx| rows(cx).map(drop);
     /// One number per feature, or one for all. Source: Scaler, `offset` and `scale`.
     SCALER = "scaler.features", scaler;
     /// One number per row. Source: SVMRegressor, `Y`.
@@ -96,18 +96,12 @@ fn index_below(
     (data, axis, extent): (Port, usize, DimId),
 ) -> RuleResult {
     if index < 0 {
-        return Err(RuleError::value(
-            port,
-            format!("holds the index {index}, but indices cannot be negative"),
-        ));
+        let message = format!("holds the index {index}, but indices cannot be negative");
+        return Err(RuleError::value(port, message));
     }
     let needed = cx.dims().constant(index.saturating_add(1));
-    require_at_most(
-        cx,
-        (port, needed),
-        (data, axis, extent),
-        "are an index plus 1 and the extent that it indexes",
-    )
+    let relation = "are an index plus 1 and the extent that it indexes";
+    require_at_most(cx, (port, needed), (data, axis, extent), relation)
 }
 
 fn cast_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
@@ -123,10 +117,7 @@ fn cast_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_elem(Out(0), elem)?;
     let width = match cx.attr_str("map_form")? {
         Some("SPARSE") => {
-            let width = cx.attr_int("max_map")?.unwrap_or(1);
-            if width < 1 {
-                return Err(RuleError::attribute("max_map", format!("is {width}, but must be at least 1")));
-            }
+            let width = cx.attr_at_least("max_map", 1, 1)?;
             cx.dims().constant(width)
         }
         // One column per entry of the map.
@@ -136,36 +127,24 @@ fn cast_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 }
 
 fn category(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    let ints = cx.attr_ints("cats_int64s")?.unwrap_or_default().len();
-    let strings = cx.attr_strings("cats_strings")?.unwrap_or_default().len();
+    let (strings, ints) = alternatives(cx, "cats_strings", "cats_int64s")?;
     if ints == 0 || ints != strings {
         let message =
             format!("has {ints} items, but must have as many as `cats_strings` ({strings}), at least one");
         return Err(RuleError::attribute("cats_int64s", message));
     }
-    for (from, to) in [(In(0), Out(0)), (Out(0), In(0))] {
-        match cx.elem(from) {
-            Some(Elem::STRING) => cx.set_elem(to, Elem::INT64)?,
-            Some(Elem::INT64) => cx.set_elem(to, Elem::STRING)?,
-            Some(_) | None => {}
-        }
-    }
-    Ok(())
+    strings_to_integers(cx, In(0), Out(0))?;
+    strings_to_integers(cx, Out(0), In(0))
 }
 
 fn dictionary(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if cx.has_attr("string_vocabulary")? == cx.has_attr("int64_vocabulary")? {
-        return Err(RuleError::attribute(
-            "string_vocabulary",
-            "or `int64_vocabulary` must be given, but not both",
-        ));
+        let message = "or `int64_vocabulary` must be given, but not both";
+        return Err(RuleError::attribute("string_vocabulary", message));
     }
     cx.same_elem(In(0), Out(0))?;
-    let words = match cx.attr_strings("string_vocabulary")? {
-        Some(words) => words.len(),
-        None => cx.attr_ints("int64_vocabulary")?.unwrap_or_default().len(),
-    };
-    let words = cx.count(words);
+    let (strings, ints) = alternatives(cx, "string_vocabulary", "int64_vocabulary")?;
+    let words = cx.count(strings.max(ints));
     cx.set_shape(Out(0), &[DimId::ONE, words])
 }
 
@@ -191,21 +170,16 @@ fn features(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         Some(dims) => dims.iter().try_fold(0_i64, |sum, dim| sum.checked_add(*dim)),
         None => None,
     };
-    let rows = match rows {
-        Some((_, _, rows)) => rows,
-        None => unknown_extent(cx, Out(0), 0),
-    };
-    let columns = match columns {
-        Some(columns) => cx.dims().constant(columns),
-        None => unknown_extent(cx, Out(0), 1),
-    };
+    let rows = rows.map(|(_, _, rows)| rows).unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
+    let columns = columns.map(|columns| cx.dims().constant(columns));
+    let columns = columns.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
     cx.set_shape(Out(0), &[rows, columns])
 }
 
 /// The element type of the only list of values, keys or default among the alternatives.
 fn labels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if cx.since_version() < 2 {
-        return category_labels(cx);
+        return strings_to_integers(cx, In(0), Out(0));
     }
     let mut lengths = Vec::new();
     for (port, prefix) in [
@@ -232,10 +206,8 @@ fn labels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             [(_, None)] => {}
             [] => return Err(RuleError::attribute(prefix[0], "or another of its kind must be given")),
             [(name, _), ..] => {
-                return Err(RuleError::attribute(
-                    name,
-                    "is one of several lists where only one can be given",
-                ));
+                let message = "is one of several lists where only one can be given";
+                return Err(RuleError::attribute(name, message));
             }
         }
     }
@@ -274,19 +246,24 @@ fn list_length(cx: &RuleCx<'_, '_>, name: &'static str) -> RuleResult<Option<usi
     })
 }
 
-/// Version 1 maps strings to integers and vice versa.
-fn category_labels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    match cx.elem(In(0)) {
-        Some(Elem::STRING) => cx.set_elem(Out(0), Elem::INT64),
-        Some(Elem::INT64) => cx.set_elem(Out(0), Elem::STRING),
+/// Strings are mapped to integers and vice versa.
+fn strings_to_integers(cx: &mut RuleCx<'_, '_>, from: Port, to: Port) -> RuleResult {
+    match cx.elem(from) {
+        Some(Elem::STRING) => cx.set_elem(to, Elem::INT64),
+        Some(Elem::INT64) => cx.set_elem(to, Elem::STRING),
         Some(_) | None => Ok(()),
     }
 }
 
+/// Lengths of two lists that exclude each other, of strings and of integers.
+fn alternatives(cx: &RuleCx<'_, '_>, strings: &str, ints: &str) -> RuleResult<(usize, usize)> {
+    let of_strings = cx.attr_strings(strings)?.unwrap_or_default().len();
+    Ok((of_strings, cx.attr_ints(ints)?.unwrap_or_default().len()))
+}
+
 /// Number of class labels, which are the elements of the first output.
 fn classes(cx: &mut RuleCx<'_, '_>, strings: &'static str, ints: &'static str) -> RuleResult<usize> {
-    let of_strings = cx.attr_strings(strings)?.unwrap_or_default().len();
-    let of_ints = cx.attr_ints(ints)?.unwrap_or_default().len();
+    let (of_strings, of_ints) = alternatives(cx, strings, ints)?;
     if of_strings > 0 && of_ints > 0 {
         return Err(RuleError::attribute(strings, format!("and `{ints}` cannot both be given")));
     }
@@ -298,15 +275,9 @@ fn classes(cx: &mut RuleCx<'_, '_>, strings: &'static str, ints: &'static str) -
 fn scores(cx: &mut RuleCx<'_, '_>, rows: Option<DimId>, columns: Option<usize>) -> RuleResult {
     let rows = rows.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
     cx.set_shape(Out(0), &[rows])?;
-    let columns = match columns {
-        Some(columns) => count(cx, columns),
-        None => unknown_extent(cx, Out(1), 1),
-    };
+    let columns = columns.map(|columns| cx.count(columns));
+    let columns = columns.unwrap_or_else(|| unknown_extent(cx, Out(1), 1));
     cx.set_shape(Out(1), &[rows, columns])
-}
-
-fn count(cx: &mut RuleCx<'_, '_>, items: usize) -> DimId {
-    cx.count(items)
 }
 
 /// One score per intercept; for a single one, the score of the other class is implied.
@@ -337,7 +308,7 @@ fn coefficients(cx: &mut RuleCx<'_, '_>, classes: usize) -> RuleResult {
     let Some(given) = cx.attr_floats("coefficients")? else { return Ok(()) };
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
     let [_, features] = shape[..] else { return Ok(()) };
-    let most = count(cx, given.len() / classes.max(1));
+    let most = cx.count(given.len() / classes.max(1));
     let relation = "are the features and the coefficients of a class";
     require_at_most(cx, (In(0), 1, features), (In(0), most), relation)
 }
@@ -350,11 +321,9 @@ fn svm_classifier(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         cx.attr_ints("vectors_per_class")?.unwrap_or_default().iter().copied().fold(0, i64::saturating_add);
     let has_vectors = vectors > 0;
     if has_vectors {
-        let numbers = cx.attr_floats("support_vectors")?.unwrap_or_default().len();
-        svm_features(cx, numbers, usize::try_from(vectors).unwrap_or(usize::MAX))?;
+        svm_features(cx, "support_vectors", usize::try_from(vectors).unwrap_or(usize::MAX))?;
     } else {
-        let numbers = cx.attr_floats("coefficients")?.unwrap_or_default().len();
-        svm_features(cx, numbers, labels)?;
+        svm_features(cx, "coefficients", labels)?;
     }
     let has_probabilities = !cx.attr_floats("prob_a")?.unwrap_or_default().is_empty();
     let columns = match labels {
@@ -386,20 +355,20 @@ fn linear_regressor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 }
 
 fn svm_regressor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    let numbers = cx.attr_floats("support_vectors")?.unwrap_or_default().len();
     let vectors = cx.attr_int("n_supports")?.and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
-    svm_features(cx, numbers, vectors)?;
+    svm_features(cx, "support_vectors", vectors)?;
     targets_per_row(cx, "n_supports", 1)
 }
 
 /// Requires the number of features to equal the number of elements of a vector.
-fn svm_features(cx: &mut RuleCx<'_, '_>, numbers: usize, vectors: usize) -> RuleResult {
+fn svm_features(cx: &mut RuleCx<'_, '_>, vectors_attr: &str, vectors: usize) -> RuleResult {
+    let numbers = cx.attr_floats(vectors_attr)?.unwrap_or_default().len();
     if vectors > 0
         && numbers.is_multiple_of(vectors)
         && let Some(shape) = cx.shape(In(0))
         && let Some(last) = shape.len().checked_sub(1)
     {
-        let features = count(cx, numbers / vectors);
+        let features = cx.count(numbers / vectors);
         let relation = "are the features of a row and those of a support vector";
         cx.require_equal((In(0), last, shape[last]), features, relation)?;
     }
@@ -424,10 +393,6 @@ fn imputer(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     Ok(())
 }
 
-fn normalizer(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    rows(cx).map(|_| ())
-}
-
 fn scaler(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (offset, scale) = (cx.attr_floats("offset")?, cx.attr_floats("scale")?);
     let (Some(offset), Some(scale)) = (offset, scale) else { return Ok(()) };
@@ -440,15 +405,14 @@ fn scaler(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(features) = shape.get(axis).copied()
         && scale.len() != 1
     {
-        let needed = count(cx, scale.len());
+        let needed = cx.count(scale.len());
         cx.require_equal((In(0), axis, features), needed, "are the features and the items of `scale`")?;
     }
     Ok(())
 }
 
 fn one_hot(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    let ints = cx.attr_ints("cats_int64s")?.unwrap_or_default().len();
-    let strings = cx.attr_strings("cats_strings")?.unwrap_or_default().len();
+    let (strings, ints) = alternatives(cx, "cats_strings", "cats_int64s")?;
     if (ints > 0) == (strings > 0) {
         return Err(RuleError::attribute("cats_int64s", "or `cats_strings` must be given, but not both"));
     }
@@ -460,22 +424,19 @@ fn one_hot(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 
 fn zip_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..=2)?;
-    let strings = cx.attr_strings("classlabels_strings")?.unwrap_or_default().len();
-    let ints = cx.attr_ints("classlabels_int64s")?.unwrap_or_default().len();
+    let (strings, ints) = alternatives(cx, "classlabels_strings", "classlabels_int64s")?;
     let key = match (strings > 0, ints > 0) {
         (true, false) => Elem::STRING,
         (false, true) => Elem::INT64,
         _ => {
-            return Err(RuleError::attribute(
-                "classlabels_strings",
-                "or `classlabels_int64s` must be given, but not both",
-            ));
+            let message = "or `classlabels_int64s` must be given, but not both";
+            return Err(RuleError::attribute("classlabels_strings", message));
         }
     };
     if let Some(shape) = cx.shape(In(0))
         && let Some(last) = shape.len().checked_sub(1)
     {
-        let labels = count(cx, strings.max(ints));
+        let labels = cx.count(strings.max(ints));
         cx.require_equal((In(0), last, shape[last]), labels, "are the columns and the class labels")?;
     }
     let value = cx.types().tensor_of(ElemSet::of(Elem::FLOAT));

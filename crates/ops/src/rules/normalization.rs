@@ -74,28 +74,23 @@ fn group_channels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 2..)?;
     let groups = cx.attr_int("num_groups")?.unwrap_or(1);
     if groups < 1 {
-        return Err(RuleError::attribute(
-            "num_groups",
-            format!("is {groups}, but there must be at least one group"),
-        ));
-    }
-    if let Some(channels) = cx.shape(In(0)).and_then(|shape| cx.const_dim(shape[1]))
-        && channels % groups != 0
-    {
-        let message = format!("is {groups}, which does not divide the {channels} channels");
+        let message = format!("is {groups}, but there must be at least one group");
         return Err(RuleError::attribute("num_groups", message));
     }
+    let count = cx.dims().constant(groups);
     if let Some(channels) = cx.shape(In(0)).map(|shape| shape[1]) {
-        let groups = cx.dims().constant(groups);
-        require_multiple(cx, (In(0), 1, channels), groups, "are the channels and those of all groups")?;
+        if let Some(channels) = cx.const_dim(channels).filter(|channels| channels % groups != 0) {
+            let message = format!("is {groups}, which does not divide the {channels} channels");
+            return Err(RuleError::attribute("num_groups", message));
+        }
+        require_multiple(cx, (In(0), 1, channels), count, "are the channels and those of all groups")?;
     }
     if cx.since_version() >= 21 {
         return channel_vectors(cx, 1..3);
     }
-    let groups = cx.dims().constant(groups);
     for at in [1, 2] {
         if let Some(vector) = cx.shape_of_rank(In(at), 1..=1)? {
-            cx.require_equal((In(at), 0, vector[0]), groups, "hold one number a group")?;
+            cx.require_equal((In(at), 0, vector[0]), count, "hold one number a group")?;
         }
     }
     Ok(())
@@ -138,21 +133,14 @@ fn layer_statistics(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         return Ok(());
     }
     let elem = dtype_attr(cx, "stash_type")?.unwrap_or(Elem::FLOAT);
-    let shape = match cx.shape(In(0)) {
-        Some(mut shape) => {
-            let first = first_axis(cx, shape.len())?;
-            shape[first..].fill(DimId::ONE);
-            Some(shape)
-        }
-        None => None,
-    };
     for port in [Out(1), Out(2)] {
         cx.set_elem(port, elem)?;
-        if let Some(shape) = &shape {
-            cx.set_shape(port, shape)?;
-        }
     }
-    Ok(())
+    let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
+    let first = first_axis(cx, shape.len())?;
+    shape[first..].fill(DimId::ONE);
+    cx.set_shape(Out(1), &shape)?;
+    cx.set_shape(Out(2), &shape)
 }
 
 /// The normalised axes are axes of the input. Source: MeanVarianceNormalization, `axes`.
@@ -172,7 +160,7 @@ fn dropout_mask(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.same_shape(In(0), Out(1))?;
     for port in [In(1), In(2)] {
         let Some(shape) = cx.shape(port) else { continue };
-        if shape.iter().any(|dim| cx.const_dim(*dim).is_some_and(|extent| extent != 1)) {
+        if shape.iter().any(|dim| cx.is_never_single(*dim)) {
             return Err(RuleError::shapes(&[port], "must be a single number"));
         }
     }

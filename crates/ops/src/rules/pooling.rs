@@ -98,10 +98,8 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         if let Some(length) = cx.vector_len(In(2))
             && length != rank
         {
-            return Err(RuleError::value(
-                In(2),
-                format!("has {length} extents for the {rank} axes of the input"),
-            ));
+            let message = format!("has {length} extents for the {rank} axes of the input");
+            return Err(RuleError::value(In(2), message));
         }
         return match cx.shape_value(In(2)) {
             Some(shape) => {
@@ -126,10 +124,8 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         let padding = dims.add(before, after);
         let extent = dims.sub(reach, padding);
         if dims.bounds(extent).1.is_some_and(|most| most < 0) {
-            return Err(RuleError::attribute(
-                "pads",
-                format!("takes more from axis {} than there is", axis + 2),
-            ));
+            let message = format!("takes more from axis {} than there is", axis + 2);
+            return Err(RuleError::attribute("pads", message));
         }
         shape.push(extent);
     }

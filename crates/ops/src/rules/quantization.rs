@@ -33,10 +33,8 @@ fn quantize_type(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         if let (Some(asked), Some(given)) = (asked, cx.elem(In(2)))
             && asked != given
         {
-            return Err(RuleError::attribute(
-                "output_dtype",
-                "asks for another element type than that of the zero point",
-            ));
+            let message = "asks for another element type than that of the zero point";
+            return Err(RuleError::attribute("output_dtype", message));
         }
         return Ok(());
     }
@@ -61,10 +59,8 @@ fn scale(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let axis = cx.attr_int("axis")?.unwrap_or(1);
     let block = cx.attr_int("block_size")?.unwrap_or(0);
     if block < 0 {
-        return Err(RuleError::attribute(
-            "block_size",
-            format!("is {block}, but a block has at least one element"),
-        ));
+        let message = format!("is {block}, but a block has at least one element");
+        return Err(RuleError::attribute("block_size", message));
     }
     if let (Some(scale), Some(zero_point)) = (cx.shape(In(1)), cx.shape(In(2))) {
         same_parameters(cx, (In(1), &scale), (In(2), &zero_point))?;
@@ -113,15 +109,10 @@ fn same_parameters(
         return Ok(());
     }
     if scale.len() != zero.len() {
-        return Err(RuleError::shapes(
-            &[scale_port, zero_port],
-            "a scale and its zero point must have one shape",
-        ));
+        let message = "a scale and its zero point must have one shape";
+        return Err(RuleError::shapes(&[scale_port, zero_port], message));
     }
-    for (axis, (a, b)) in scale.iter().zip(zero).enumerate() {
-        cx.require_equal((scale_port, axis, *a), (zero_port, axis, *b), "belong together")?;
-    }
-    Ok(())
+    cx.require_equal_axes((scale_port, scale), (zero_port, zero), 0..scale.len(), "belong together")
 }
 
 /// Scale and zero point are single numbers. Source: DynamicQuantizeLinear, `y_scale`.

@@ -3,7 +3,7 @@
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleResult};
 
-use super::common::{Source, dtype_attr, require_extent, set_named_elem};
+use super::common::{Source, require_extent, set_elem_attr, set_elem_attr_or_same, unknown_extent};
 use super::elementwise::SAME_SHAPE;
 use super::{Entry, rule};
 
@@ -20,9 +20,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 fn shaped(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    if let Some(elem) = dtype_attr(cx, "dtype")? {
-        set_named_elem(cx, Out(0), "dtype", elem)?;
-    }
+    set_elem_attr(cx, Out(0), "dtype")?;
     let Some(extents) = cx.attr_ints("shape")? else { return Ok(()) };
     let mut shape = DimVec::new();
     for extent in extents {
@@ -33,28 +31,18 @@ fn shaped(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 }
 
 fn like(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    match dtype_attr(cx, "dtype")? {
-        Some(elem) => set_named_elem(cx, Out(0), "dtype", elem),
-        None => cx.same_elem(In(0), Out(0)),
-    }
+    set_elem_attr_or_same(cx, Out(0), "dtype")
 }
 
 /// `sample_size` samples for each row of the input. Source: Multinomial, `input` and `output`.
 fn multinomial(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    if let Some(elem) = dtype_attr(cx, "dtype")? {
-        set_named_elem(cx, Out(0), "dtype", elem)?;
-    }
+    set_elem_attr(cx, Out(0), "dtype")?;
     let samples = cx.attr_int("sample_size")?.unwrap_or(1);
     let samples = cx.dims().constant(samples);
     require_extent(cx, Source::Attribute("sample_size"), samples)?;
-    cx.require_rank(In(0), 2..=2)?;
-    match cx.shape(In(0)) {
-        Some(shape) => cx.set_shape(Out(0), &[shape[0], samples]),
-        None => {
-            let rows = super::common::unknown_extent(cx, Out(0), 0);
-            cx.set_shape(Out(0), &[rows, samples])
-        }
-    }
+    let rows = cx.shape_of_rank(In(0), 2..=2)?.map(|shape| shape[0]);
+    let rows = rows.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
+    cx.set_shape(Out(0), &[rows, samples])
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
-use super::common::{Deferred, Shared};
+use super::common::{Deferred, Shared, meet_axes};
 
 #[cfg(test)]
 mod tests;
@@ -33,7 +33,6 @@ pub(super) const OPERATORS: &[Entry] =
     &[Entry::of("GRU", &[GRU]), Entry::of("LSTM", &[LSTM]), Entry::of("RNN", &[RNN])];
 
 /// Extents shared by the ports.
-#[derive(Default)]
 struct Extents {
     steps: Shared,
     batch: Shared,
@@ -58,7 +57,12 @@ const BATCH_FIRST: Layout = Layout { steps: 1, batch: 0, state: [1, 0], all: [1,
 fn recurrent(cx: &mut RuleCx<'_, '_>, gates: i64) -> RuleResult {
     let layout = layout(cx)?;
     let directions = directions(cx)?;
-    let mut extents = Extents::default();
+    let mut extents = Extents {
+        steps: Shared::new("are the steps"),
+        batch: Shared::new("are the batch"),
+        inputs: Shared::new("are the inputs of a step"),
+        hidden: Shared::new("are the hidden size"),
+    };
     let mut errors = Deferred::default();
     errors.note(hidden_size(cx, gates, &mut extents));
     errors.note(inputs(cx, layout, &mut extents));
@@ -95,15 +99,13 @@ fn directions(cx: &mut RuleCx<'_, '_>) -> RuleResult<DimId> {
 
 /// The hidden size: the attribute, or the extent of the recurrence weights.
 fn hidden_size(cx: &mut RuleCx<'_, '_>, gates: i64, extents: &mut Extents) -> RuleResult {
-    if let Some(size) = cx.attr_int("hidden_size")? {
-        if size < 1 {
-            return Err(RuleError::attribute("hidden_size", format!("is {size}, but must be at least 1")));
-        }
+    if cx.attr_int("hidden_size")?.is_some() {
+        let size = cx.attr_at_least("hidden_size", 1, 1)?;
         let size = cx.dims().constant(size);
-        extents.hidden.meet(cx, (Out(0), size), HIDDEN)?;
+        extents.hidden.meet(cx, (Out(0), size))?;
     }
     if let Some(recurrence) = cx.shape_of_rank(In(2), 3..=3)? {
-        return extents.hidden.meet(cx, (In(2), 2, recurrence[2]), HIDDEN);
+        return extents.hidden.meet(cx, (In(2), 2, recurrence[2]));
     }
     if extents.hidden.get().is_none()
         && let Some(weights) = cx.shape(In(1))
@@ -111,27 +113,22 @@ fn hidden_size(cx: &mut RuleCx<'_, '_>, gates: i64, extents: &mut Extents) -> Ru
     {
         let gates = cx.dims().constant(gates);
         if let Some(hidden) = cx.dims().div_exact(weights[1], gates) {
-            extents.hidden.meet(cx, (In(1), hidden), HIDDEN)?;
+            extents.hidden.meet(cx, (In(1), hidden))?;
         }
     }
     Ok(())
 }
 
-const HIDDEN: &str = "are the hidden size";
 const GATES: &str = "are the gates, as many numbers each as the hidden size";
 const DIRECTIONS: &str = "are the directions";
-const BATCH: &str = "are the batch";
 
 fn inputs(cx: &mut RuleCx<'_, '_>, layout: Layout, extents: &mut Extents) -> RuleResult {
     if let Some(input) = cx.shape_of_rank(In(0), 3..=3)? {
-        extents.steps.meet(cx, (In(0), layout.steps, input[layout.steps]), "are the steps")?;
-        extents.batch.meet(cx, (In(0), layout.batch, input[layout.batch]), BATCH)?;
-        extents.inputs.meet(cx, (In(0), 2, input[2]), "are the inputs of a step")?;
+        extents.steps.meet(cx, (In(0), layout.steps, input[layout.steps]))?;
+        extents.batch.meet(cx, (In(0), layout.batch, input[layout.batch]))?;
+        extents.inputs.meet(cx, (In(0), 2, input[2]))?;
     }
-    if let Some(lengths) = cx.shape_of_rank(In(4), 1..=1)? {
-        extents.batch.meet(cx, (In(4), 0, lengths[0]), BATCH)?;
-    }
-    Ok(())
+    meet_axes(cx, In(4), &mut [&mut extents.batch])
 }
 
 fn weights(cx: &mut RuleCx<'_, '_>, gates: i64, directions: DimId, extents: &mut Extents) -> RuleResult {
@@ -140,7 +137,7 @@ fn weights(cx: &mut RuleCx<'_, '_>, gates: i64, directions: DimId, extents: &mut
         cx.require_equal((port, 0, shape[0]), directions, DIRECTIONS)?;
         gate_values(cx, port, shape[1], times, extents)?;
         if port == In(1) {
-            extents.inputs.meet(cx, (port, 2, shape[2]), "are the inputs of a step")?;
+            extents.inputs.meet(cx, (port, 2, shape[2]))?;
         }
     }
     Ok(())
@@ -167,8 +164,8 @@ fn states(
     for port in std::iter::once(In(5)).chain(cell) {
         let Some(state) = cx.shape_of_rank(port, 3..=3)? else { continue };
         cx.require_equal((port, at_directions, state[at_directions]), directions, DIRECTIONS)?;
-        extents.batch.meet(cx, (port, at_batch, state[at_batch]), BATCH)?;
-        extents.hidden.meet(cx, (port, 2, state[2]), HIDDEN)?;
+        extents.batch.meet(cx, (port, at_batch, state[at_batch]))?;
+        extents.hidden.meet(cx, (port, 2, state[2]))?;
     }
     if cell.is_some() {
         if let Some(peepholes) = cx.shape_of_rank(In(7), 2..=2)? {

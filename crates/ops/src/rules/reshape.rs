@@ -216,10 +216,8 @@ fn flatten(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     // Negative axes are supported from version 11 on.
     let least = if cx.since_version() < 11 { 0 } else { -rank };
     if !(least..=rank).contains(&axis) {
-        return Err(RuleError::attribute(
-            "axis",
-            format!("is {axis}, outside [{least}, {rank}] for {rank} axes"),
-        ));
+        let message = format!("is {axis}, outside [{least}, {rank}] for {rank} axes");
+        return Err(RuleError::attribute("axis", message));
     }
     let at = usize::try_from(if axis < 0 { axis + rank } else { axis }).unwrap_or(0).min(shape.len());
     let (outer, inner) = shape.split_at(at);

@@ -87,10 +87,8 @@ fn resize(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let by_sizes = matches!(scales, List::Absent) || matches!(sizes, List::Given(_));
     let by_scales = matches!(sizes, List::Absent) || matches!(scales, List::Given(_)) && !by_sizes;
     if by_scales && policy != policy::Policy::Stretch {
-        return Err(RuleError::attribute(
-            "keep_aspect_ratio_policy",
-            "applies to `sizes`, but `scales` are given",
-        ));
+        let message = "applies to `sizes`, but `scales` are given";
+        return Err(RuleError::attribute("keep_aspect_ratio_policy", message));
     }
     let count = match (scales, sizes) {
         (_, List::Given(count)) | (List::Given(count), _) => Some(count),

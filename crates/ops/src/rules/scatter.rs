@@ -20,16 +20,8 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 fn elements(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    let axis = cx.attr_int("axis")?.unwrap_or(0);
-    require_inside(cx, axis)?;
-    let (Some(indices), Some(updates)) = (cx.shape(In(1)), cx.shape(In(2))) else { return Ok(()) };
-    if indices.len() != updates.len() {
-        return Err(cx.wrong_rank(In(2), indices.len()..=indices.len()));
-    }
-    for (at, (index, update)) in indices.iter().zip(&updates).enumerate() {
-        cx.require_equal((In(1), at, *index), (In(2), at, *update), "are an index and its update")?;
-    }
-    Ok(())
+    require_inside(cx)?;
+    cx.require_equal_shapes(In(1), In(2), "are an index and its update")
 }
 
 /// The updates have the shape of the indices without the last axis, followed by the axes of the data that the
@@ -62,9 +54,8 @@ fn nd(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// The update has the cache's shape except for `axis`; there is one write index per batch element. Source:
 /// TensorScatter, `update`, `write_indices` and `mode`.
 fn tensor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    let axis = cx.attr_int("axis")?.unwrap_or(-2);
     let Some(cache) = cx.shape(In(0)) else { return Ok(()) };
-    let axis = cx.axis("axis", axis, cache.len())?;
+    let axis = cx.axis_attr("axis", -2, cache.len())?;
     if axis == 0 {
         return Err(RuleError::attribute("axis", "is the batch axis"));
     }
@@ -72,13 +63,8 @@ fn tensor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         if update.len() != cache.len() {
             return Err(cx.wrong_rank(In(1), cache.len()..=cache.len()));
         }
-        for at in (0..cache.len()).filter(|at| *at != axis) {
-            cx.require_equal(
-                (In(0), at, cache[at]),
-                (In(1), at, update[at]),
-                "are written along another axis",
-            )?;
-        }
+        let others = (0..cache.len()).filter(|at| *at != axis);
+        cx.require_equal_axes((In(0), &cache), (In(1), &update), others, "are written along another axis")?;
         if let (Some(most), Some(written)) = (cx.const_dim(cache[axis]), cx.const_dim(update[axis]))
             && written > most
         {
@@ -90,11 +76,8 @@ fn tensor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         require_at_most(cx, (In(1), axis, update[axis]), (In(0), axis, cache[axis]), relation)?;
     }
     if let Some(starts) = cx.shape_of_rank(In(2), 1..=1)? {
-        cx.require_equal(
-            (In(2), 0, starts[0]),
-            (In(0), 0, cache[0]),
-            "hold one write index a batch element",
-        )?;
+        let relation = "hold one write index a batch element";
+        cx.require_equal((In(2), 0, starts[0]), (In(0), 0, cache[0]), relation)?;
     }
     Ok(())
 }

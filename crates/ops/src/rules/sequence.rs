@@ -89,9 +89,14 @@ fn element_shape(cx: &mut RuleCx<'_, '_>, port: Port, known: Port) -> Option<Dim
 
 /// Number of elements of a sequence.
 fn length(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<DimId> {
-    match cx.ints(port)?.items[..] {
-        [length] => Some(length),
-        [] | [_, _, ..] => None,
+    cx.ints(port)?.single()
+}
+
+/// Sets the shape of the elements of the output, unless an earlier application did.
+fn set_first_element_shape(cx: &mut RuleCx<'_, '_>, shape: Option<DimVec>) -> RuleResult {
+    match shape {
+        Some(shape) if cx.rank(Out(0)).is_none() => cx.set_element_shape(Out(0), &shape),
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -116,18 +121,13 @@ fn sequence_construct(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
     let count = i64::try_from(inputs.len()).ok().map(|count| cx.dims().constant(count));
     set_length(cx, count);
-    match cx.join_shapes(&inputs) {
-        Some(shape) if cx.rank(Out(0)).is_none() => cx.set_element_shape(Out(0), &shape),
-        Some(_) | None => Ok(()),
-    }
+    let shape = cx.join_shapes(&inputs);
+    set_first_element_shape(cx, shape)
 }
 
 fn sequence_at(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.sequence_of(In(0), Out(0))?;
-    match element_shape(cx, In(0), Out(0)) {
-        Some(shape) => cx.set_shape(Out(0), &shape),
-        None => Ok(()),
-    }
+    element_shape(cx, In(0), Out(0)).map_or(Ok(()), |shape| cx.set_shape(Out(0), &shape))
 }
 
 fn sequence_insert(cx: &mut RuleCx<'_, '_>) -> RuleResult {
@@ -141,17 +141,14 @@ fn sequence_insert(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         Some(0) => cx.shape(In(1)),
         Some(_) | None => cx.join_shapes(&[In(0), In(1)]),
     };
-    match shape {
-        Some(shape) if cx.rank(Out(0)).is_none() => cx.set_element_shape(Out(0), &shape),
-        Some(_) | None => Ok(()),
-    }
+    set_first_element_shape(cx, shape)
 }
 
 fn position(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let inserts = cx.schema().is_some_and(|schema| &*schema.name == "SequenceInsert");
     let at = if inserts { In(2) } else { In(1) };
     let Some(shape) = cx.shape(at) else { return Ok(()) };
-    if shape.iter().any(|dim| cx.const_dim(*dim).is_some_and(|extent| extent != 1)) {
+    if shape.iter().any(|dim| cx.is_never_single(*dim)) {
         return Err(RuleError::shapes(&[at], "a position must be a single number"));
     }
     let (Some(position), Some(length)) = (cx.const_int(at), length(cx, In(0))) else { return Ok(()) };
@@ -161,12 +158,8 @@ fn position(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         _ => position.saturating_neg(),
     };
     let needed = cx.dims().constant(needed);
-    require_at_most(
-        cx,
-        (at, needed),
-        (In(0), length),
-        "are what the position needs and the elements there are",
-    )
+    let relation = "are what the position needs and the elements there are";
+    require_at_most(cx, (at, needed), (In(0), length), relation)
 }
 
 fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> RuleResult {
@@ -204,11 +197,8 @@ fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         (Some(parts), extent) => {
             if parts.shape.len() == 1 && extent.is_none() {
                 let sum = cx.dims().sum(&parts.items);
-                cx.require_equal(
-                    (In(0), axis, shape[axis]),
-                    (In(1), sum),
-                    "are an extent and the sum of its parts",
-                )?;
+                let relation = "are an extent and the sum of its parts";
+                cx.require_equal((In(0), axis, shape[axis]), (In(1), sum), relation)?;
             }
             part_extent(cx, &parts, extent)?
         }

@@ -115,8 +115,7 @@ fn scalar(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> RuleResult<Option<
 
 /// The value of a single-element input of any rank.
 fn number(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> RuleResult<Option<DimId>> {
-    let Some(ints) = cx.ints(port) else { return Ok(None) };
-    let [only] = ints.items[..] else { return Ok(None) };
+    let Some(only) = cx.ints(port).and_then(|ints| ints.single()) else { return Ok(None) };
     match cx.const_dim(only) {
         Some(number) if number < least => {
             Err(RuleError::value(port, format!("is {number}, but must be at least {least}")))
@@ -127,18 +126,20 @@ fn number(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> RuleResult<Option<
 
 /// Number of elements of a transform of this length.
 fn bins(cx: &mut RuleCx<'_, '_>, length: DimId, onesided: bool) -> DimId {
-    if !onesided {
-        return length;
-    }
-    let (one, two) = (DimId::ONE, cx.dims().constant(2));
+    if onesided { one_sided_bins(cx, length) } else { length }
+}
+
+/// Number of elements of a one-sided transform of this length: half of it plus one.
+pub(super) fn one_sided_bins(cx: &mut RuleCx<'_, '_>, length: DimId) -> DimId {
+    let two = cx.dims().constant(2);
     let half = cx.dims().floor_div(length, two);
-    cx.dims().add(half, one)
+    cx.dims().add(half, DimId::ONE)
 }
 
 /// The length of the signal of a one-sided transform of this size: the even one.
 fn doubled(cx: &mut RuleCx<'_, '_>, bins: DimId) -> DimId {
-    let (one, two) = (DimId::ONE, cx.dims().constant(2));
-    let half = cx.dims().sub(bins, one);
+    let two = cx.dims().constant(2);
+    let half = cx.dims().sub(bins, DimId::ONE);
     cx.dims().mul(half, two)
 }
 
@@ -150,10 +151,8 @@ fn stft(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let step = number(cx, In(1), 1)?;
     let signal = cx.shape(In(0));
     let length = frame_length(cx, signal.as_ref().map(|signal| signal[1]))?;
-    let batch = match &signal {
-        Some(signal) => signal[0],
-        None => unknown_extent(cx, Out(0), 0),
-    };
+    let batch = signal.as_ref().map(|signal| signal[0]);
+    let batch = batch.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
     let frames = match (&signal, length, step) {
         (Some(signal), Some(length), Some(step)) => Some(frames(cx, signal[1], length, step)?),
         (Some(_) | None, _, _) => None,

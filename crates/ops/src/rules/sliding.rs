@@ -174,10 +174,8 @@ fn slide(
     rounding: Rounding,
 ) -> RuleResult<Option<DimId>> {
     let Some(padding) = before.checked_add(after) else {
-        return Err(RuleError::attribute(
-            "pads",
-            format!("are {before} and {after}, more than any tensor has"),
-        ));
+        let message = format!("are {before} and {after}, more than any tensor has");
+        return Err(RuleError::attribute("pads", message));
     };
     let dims = cx.dims();
     let (one, step, front, padding) =

@@ -11,6 +11,9 @@ use super::{Entry, rule};
 #[cfg(test)]
 mod tests;
 
+/// The batch that images and positions share.
+const BATCH: Shared = Shared::new("are the batch");
+
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("AffineGrid", &[rule("affinegrid.size", affine_grid)]),
     Entry::of("GridSample", &[rule("gridsample.grid", grid_sample)]),
@@ -38,13 +41,13 @@ fn grid_sample(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     else {
         return Ok(());
     };
-    let (mut batch, mut channels) = (Shared::default(), Shared::default());
+    let (mut batch, mut channels) = (BATCH, Shared::new("are the channels"));
     if let Some(image) = &image {
-        batch.meet(cx, (In(0), 0, image[0]), "are the batch")?;
-        channels.meet(cx, (In(0), 1, image[1]), "are the channels")?;
+        batch.meet(cx, (In(0), 0, image[0]))?;
+        channels.meet(cx, (In(0), 1, image[1]))?;
     }
     if let Some(grid) = &grid {
-        batch.meet(cx, (In(1), 0, grid[0]), "are the batch")?;
+        batch.meet(cx, (In(1), 0, grid[0]))?;
         let spatial = cx.count(rank - 2);
         cx.require_equal((In(1), rank - 1, grid[rank - 1]), spatial, "are the coordinates of a position")?;
     }
@@ -77,13 +80,13 @@ fn affine_grid(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     };
     let Some(spatial) = by_size.or(by_theta) else { return errors.finish() };
     let size = cx.shape_value(In(1));
-    let mut batch = Shared::default();
+    let mut batch = BATCH;
     if let Some(size) = &size {
         require_extents(cx, In(1), size)?;
-        batch.meet(cx, (In(1), size[0]), "are the batch")?;
+        batch.meet(cx, (In(1), size[0]))?;
     }
     if let Some(theta) = &theta {
-        errors.note(batch.meet(cx, (In(0), 0, theta[0]), "are the batch"));
+        errors.note(batch.meet(cx, (In(0), 0, theta[0])));
     }
     let mut shape: DimVec = [batch.at(cx, Out(0), 0)].into_iter().collect();
     for axis in 0..spatial {

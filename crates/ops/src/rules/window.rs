@@ -4,7 +4,8 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
-use super::common::{Source, dtype_attr, require_extent, set_named_elem, single, unknown_extent};
+use super::common::{Source, require_extent, set_elem_attr, single, unknown_extent};
+use super::signal::one_sided_bins;
 use super::{Entry, rule};
 
 /// The window has `size` elements of the type of `output_datatype`. Source: HannWindow, `size`.
@@ -16,8 +17,8 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 fn output_type(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    match dtype_attr(cx, "output_datatype")? {
-        Some(elem) => set_named_elem(cx, Out(0), "output_datatype", elem),
+    match set_elem_attr(cx, Out(0), "output_datatype")? {
+        Some(_) => Ok(()),
         None => Err(RuleError::attribute("output_datatype", "names no element type")),
     }
 }
@@ -39,14 +40,8 @@ fn window(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// The matrix is `[dft_length/2 + 1, num_mel_bins]`. Source: MelWeightMatrix, `num_mel_bins` and `dft_length`.
 fn mel(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     output_type(cx)?;
-    let bins = match extent(cx, 1)? {
-        Some(length) => {
-            let (one, two) = (DimId::ONE, cx.dims().constant(2));
-            let half = cx.dims().floor_div(length, two);
-            cx.dims().add(half, one)
-        }
-        None => unknown_extent(cx, Out(0), 0),
-    };
+    let bins = extent(cx, 1)?.map(|length| one_sided_bins(cx, length));
+    let bins = bins.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
     let bands = extent(cx, 0)?.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
     for at in 2..5 {
         super::common::require_single(cx, In(at))?;

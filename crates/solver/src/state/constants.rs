@@ -81,6 +81,15 @@ impl Ints {
         let items = items.into();
         Self { shape: Box::new([items.len()]), items }
     }
+
+    /// The only item.
+    #[must_use]
+    pub fn single(&self) -> Option<DimId> {
+        match self.items[..] {
+            [only] => Some(only),
+            [] | [_, _, ..] => None,
+        }
+    }
 }
 
 /// The elements of a constant.

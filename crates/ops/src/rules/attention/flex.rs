@@ -28,7 +28,7 @@ fn extents(cx: &mut RuleCx<'_, '_>) -> RuleResult<Extents> {
     for port in [In(0), In(1), In(2)] {
         cx.require_rank(port, 4..=4)?;
     }
-    let mut extents = Extents::default();
+    let mut extents = Extents::UNKNOWN;
     let mut errors = Deferred::default();
     unpacked(cx, &mut extents, &mut errors);
     errors.note(grouped(cx, In(0), extents.query_heads, extents.heads));
@@ -66,22 +66,12 @@ fn exit(cx: &mut RuleCx<'_, '_>) -> RuleResult<Exit> {
     for graph in modifiers(cx) {
         cx.same_type(BodyIn(graph, 0), BodyOut(graph, 0))?;
         cx.require_rank(BodyOut(graph, 0), 4..=4)?;
-        let (Some(before), Some(after)) = (cx.shape(BodyIn(graph, 0)), cx.shape(BodyOut(graph, 0))) else {
-            continue;
-        };
+        let (first, last) = (BodyIn(graph, 0), BodyOut(graph, 0));
+        let (Some(before), Some(after)) = (cx.shape(first), cx.shape(last)) else { continue };
         if before.len() != after.len() {
-            return Err(RuleError::shapes(
-                &[BodyIn(graph, 0), BodyOut(graph, 0)],
-                "a modifier must keep the number of axes",
-            ));
+            return Err(RuleError::shapes(&[first, last], "a modifier must keep the number of axes"));
         }
-        for (axis, (x, y)) in before.iter().zip(&after).enumerate() {
-            cx.require_equal(
-                (BodyIn(graph, 0), axis, *x),
-                (BodyOut(graph, 0), axis, *y),
-                "are kept by a modifier",
-            )?;
-        }
+        cx.require_equal_axes((first, &before), (last, &after), 0..before.len(), "are kept by a modifier")?;
     }
     heads(cx)?;
     Ok(Exit::Done)

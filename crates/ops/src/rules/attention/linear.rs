@@ -4,8 +4,8 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 
-use super::{BATCH, HEADS, SIZE, grouped, positive, set, share};
-use crate::rules::common::Shared;
+use super::{BATCH, HEADS, QUERY_HEADS, SIZE, grouped, positive, set, share};
+use crate::rules::common::{Shared, meet_axes};
 
 /// The state is a matrix per head, keys by values; `update_rule` determines the gates. Source:
 /// LinearAttention, "Inputs" and "Outputs", `update_rule`, `q_num_heads`, `kv_num_heads`.
@@ -27,38 +27,34 @@ fn linear_attention(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         cx.same_elem(In(0), PRESENT_STATE)?;
     }
     let (query_count, count) = (positive(cx, "q_num_heads")?, positive(cx, "kv_num_heads")?);
-    let [mut batch, mut steps, mut query_heads, mut heads, mut size, mut value_size] = [Shared::default(); 6];
+    let [mut batch, mut steps, mut query_heads, mut heads] = [BATCH, STEPS, QUERY_HEADS, HEADS];
+    let [mut size, mut value_size] = [SIZE; 2];
     for (shared, count) in [(&mut query_heads, query_count), (&mut heads, count)] {
         let count = cx.dims().constant(count);
-        shared.meet(cx, (PRESENT_STATE, count), HEADS)?;
+        shared.meet(cx, (PRESENT_STATE, count))?;
     }
     grouped(cx, In(0), query_heads, heads)?;
     for (port, count) in [(In(0), query_count), (In(1), count), (In(2), count)] {
         let Some(shape) = cx.shape_of_rank(port, 3..=3)? else { continue };
-        batch.meet(cx, (port, 0, shape[0]), BATCH)?;
-        steps.meet(cx, (port, 1, shape[1]), "are the steps")?;
+        batch.meet(cx, (port, 0, shape[0]))?;
+        steps.meet(cx, (port, 1, shape[1]))?;
         if let Some(one) = share(cx, port, shape[2], count)? {
-            if port == In(2) { &mut value_size } else { &mut size }.meet(cx, one, SIZE)?;
+            if port == In(2) { &mut value_size } else { &mut size }.meet(cx, one)?;
         }
     }
-    if let Some(state) = cx.shape_of_rank(PAST_STATE, 4..=4)? {
-        batch.meet(cx, (PAST_STATE, 0, state[0]), BATCH)?;
-        heads.meet(cx, (PAST_STATE, 1, state[1]), HEADS)?;
-        size.meet(cx, (PAST_STATE, 2, state[2]), SIZE)?;
-        value_size.meet(cx, (PAST_STATE, 3, state[3]), SIZE)?;
-    }
+    meet_axes(cx, PAST_STATE, &mut [&mut batch, &mut heads, &mut size, &mut value_size])?;
     for port in [DECAY, BETA] {
         let Some(shape) = cx.shape_of_rank(port, 3..=3)? else { continue };
-        batch.meet(cx, (port, 0, shape[0]), BATCH)?;
-        steps.meet(cx, (port, 1, shape[1]), "are the steps")?;
+        batch.meet(cx, (port, 0, shape[0]))?;
+        steps.meet(cx, (port, 1, shape[1]))?;
     }
     gate_extents(cx, count, size)?;
     set(cx, PRESENT_STATE, &[batch, heads, size, value_size])?;
-    let mut hidden = Shared::default();
+    let mut hidden = SIZE;
     if let Some(size) = value_size.get() {
         let count = cx.dims().constant(query_count);
         let packed = cx.dims().mul(size, count);
-        hidden.meet(cx, (Out(0), packed), SIZE)?;
+        hidden.meet(cx, (Out(0), packed))?;
     }
     set(cx, Out(0), &[batch, steps, hidden])
 }
@@ -112,36 +108,26 @@ fn causal_conv(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(other) = cx.attr_str("activation")?
         && !["none", "silu", "swish"].contains(&other)
     {
-        return Err(RuleError::attribute(
-            "activation",
-            format!("is `{other}`, but must be none, silu or swish"),
-        ));
+        let message = format!("is `{other}`, but must be none, silu or swish");
+        return Err(RuleError::attribute("activation", message));
     }
     cx.same_shape(In(0), Out(0))?;
-    let [mut batch, mut channels, mut state] = [Shared::default(); 3];
-    if let Some(input) = cx.shape_of_rank(In(0), 3..=3)? {
-        batch.meet(cx, (In(0), 0, input[0]), BATCH)?;
-        channels.meet(cx, (In(0), 1, input[1]), CHANNELS)?;
-    }
+    let [mut batch, mut channels, mut state] = [BATCH, CHANNELS, STATE];
+    meet_axes(cx, In(0), &mut [&mut batch, &mut channels, &mut Shared::new("are the elements")])?;
     if let Some(kernel) = cx.shape_of_rank(In(1), 3..=3)? {
-        channels.meet(cx, (In(1), 0, kernel[0]), CHANNELS)?;
+        channels.meet(cx, (In(1), 0, kernel[0]))?;
         cx.require_equal((In(1), 1, kernel[1]), DimId::ONE, "are the channels of a depthwise kernel")?;
         if cx.const_dim(kernel[2]) == Some(0) {
             return Err(RuleError::shapes(&[In(1)], "the kernel is empty"));
         }
         let seen = cx.dims().sub(kernel[2], DimId::ONE);
-        state.meet(cx, (In(1), seen), STATE)?;
+        state.meet(cx, (In(1), seen))?;
     }
-    if let Some(bias) = cx.shape_of_rank(In(2), 1..=1)? {
-        channels.meet(cx, (In(2), 0, bias[0]), CHANNELS)?;
-    }
-    if let Some(past) = cx.shape_of_rank(In(3), 3..=3)? {
-        batch.meet(cx, (In(3), 0, past[0]), BATCH)?;
-        channels.meet(cx, (In(3), 1, past[1]), CHANNELS)?;
-        state.meet(cx, (In(3), 2, past[2]), STATE)?;
-    }
+    meet_axes(cx, In(2), &mut [&mut channels])?;
+    meet_axes(cx, In(3), &mut [&mut batch, &mut channels, &mut state])?;
     set(cx, Out(1), &[batch, channels, state])
 }
 
-const CHANNELS: &str = "are the channels";
-const STATE: &str = "are the elements that the next kernel still sees";
+const CHANNELS: Shared = Shared::new("are the channels");
+const STATE: Shared = Shared::new("are the elements that the next kernel still sees");
+const STEPS: Shared = Shared::new("are the steps");

@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::share;
-use crate::rules::common::{Shared, require_indices};
+use crate::rules::common::{Shared, meet_axes, require_indices};
 
 /// The caches contain an angle per rotated pair, for each position, or with `position_ids` for each possible
 /// position. Source: RotaryEmbedding, `X`, `cos_cache`, `position_ids`, `num_heads`.
@@ -18,36 +18,35 @@ const POSITIONS: Port = In(3);
 fn rotate(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.same_shape(INPUT, Out(0))?;
     cx.require_rank(INPUT, 3..=4)?;
-    let (mut batch, mut sequence, mut pairs) = (Shared::default(), Shared::default(), Shared::default());
+    let mut batch = Shared::new("are the batch");
+    let mut sequence = Shared::new("are the positions");
+    let mut pairs = Shared::new("are the pairs that are turned");
     if let Some(input) = cx.shape(INPUT) {
         let along = input.len() - 2;
-        batch.meet(cx, (INPUT, 0, input[0]), "are the batch")?;
-        sequence.meet(cx, (INPUT, along, input[along]), "are the positions")?;
+        batch.meet(cx, (INPUT, 0, input[0]))?;
+        sequence.meet(cx, (INPUT, along, input[along]))?;
         if let Some(turned) = turned(cx, &input)? {
             let half = half(cx, turned)?;
-            pairs.meet(cx, (INPUT, half), "are the pairs that are turned")?;
+            pairs.meet(cx, (INPUT, half))?;
         }
     }
     let by_position = cx.has(POSITIONS);
     if by_position {
-        if let Some(positions) = cx.shape_of_rank(POSITIONS, 2..=2)? {
-            batch.meet(cx, (POSITIONS, 0, positions[0]), "are the batch")?;
-            sequence.meet(cx, (POSITIONS, 1, positions[1]), "are the positions")?;
-        }
+        meet_axes(cx, POSITIONS, &mut [&mut batch, &mut sequence])?;
     }
     let rank = if by_position { 2 } else { 3 };
-    let mut rows = Shared::default();
+    let mut rows = Shared::new("are the positions there can be");
     for cache in CACHES {
         let Some(shape) = cx.shape_of_rank(cache, rank..=rank)? else { continue };
-        pairs.meet(cx, (cache, rank - 1, shape[rank - 1]), "are the pairs that are turned")?;
+        pairs.meet(cx, (cache, rank - 1, shape[rank - 1]))?;
         if by_position {
-            rows.meet(cx, (cache, 0, shape[0]), "are the positions there can be")?;
+            rows.meet(cx, (cache, 0, shape[0]))?;
             if let Some(positions) = cx.const_ints(POSITIONS) {
                 require_indices(cx, POSITIONS, positions.into_iter(), (cache, 0, shape[0]).into())?;
             }
         } else {
-            batch.meet(cx, (cache, 0, shape[0]), "are the batch")?;
-            sequence.meet(cx, (cache, 1, shape[1]), "are the positions")?;
+            batch.meet(cx, (cache, 0, shape[0]))?;
+            sequence.meet(cx, (cache, 1, shape[1]))?;
         }
     }
     Ok(())
@@ -57,25 +56,22 @@ fn rotate(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn turned(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> RuleResult<Option<DimId>> {
     let size = match input {
         [_, _, packed] => match cx.attr_int("num_heads")? {
-            Some(count) if count > 0 => share(cx, INPUT, *packed, count)?.map(|share| share.dim),
-            Some(count) => {
-                return Err(RuleError::attribute("num_heads", format!("is {count}, but must be at least 1")));
+            Some(_) => {
+                let count = cx.attr_at_least("num_heads", 1, 1)?;
+                share(cx, INPUT, *packed, count)?.map(|share| share.dim)
             }
             None => return Err(RuleError::attribute("num_heads", "must be given for an input with 3 axes")),
         },
         [.., size] => Some(*size),
         [] => None,
     };
-    match cx.attr_int("rotary_embedding_dim")?.unwrap_or(0) {
+    match cx.attr_at_least("rotary_embedding_dim", 0, 0)? {
         0 => Ok(size),
-        dim if dim < 0 => {
-            Err(RuleError::attribute("rotary_embedding_dim", format!("is {dim}, but must be at least 0")))
-        }
         dim => match size.and_then(|size| cx.const_dim(size)) {
-            Some(size) if dim > size => Err(RuleError::attribute(
-                "rotary_embedding_dim",
-                format!("is {dim}, but a head has only {size} elements"),
-            )),
+            Some(size) if dim > size => {
+                let message = format!("is {dim}, but a head has only {size} elements");
+                Err(RuleError::attribute("rotary_embedding_dim", message))
+            }
             Some(_) | None => Ok(Some(cx.dims().constant(dim))),
         },
     }
@@ -88,8 +84,5 @@ fn half(cx: &mut RuleCx<'_, '_>, turned: DimId) -> RuleResult<DimId> {
         return Err(RuleError::shapes(&[INPUT], format!("{turned} elements of a head are no pairs")));
     }
     let two = cx.dims().constant(2);
-    Ok(match cx.dims().div_exact(turned, two) {
-        Some(half) => half,
-        None => cx.dims().floor_div(turned, two),
-    })
+    Ok(cx.dims().div_exact(turned, two).unwrap_or_else(|| cx.dims().floor_div(turned, two)))
 }

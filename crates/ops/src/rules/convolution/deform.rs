@@ -35,28 +35,17 @@ fn offsets(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         cx.require_equal((port, 0, found[0]), (Out(0), 0, known[0]), "are the batch")?;
         if let Some(kernel) = &kernel {
             let numbers = numbers_for_each_place(cx, kernel, groups, axes);
-            cx.require_equal(
-                (port, 1, found[1]),
-                numbers,
-                "are the numbers for each place, for all offset groups",
-            )?;
+            let relation = "are the numbers for each place, for all offset groups";
+            cx.require_equal((port, 1, found[1]), numbers, relation)?;
         }
-        for axis in 2..spatial + 2 {
-            cx.require_equal(
-                (port, axis, found[axis]),
-                (Out(0), axis, known[axis]),
-                "are the places of the kernel",
-            )?;
-        }
+        let (found, known) = ((port, &found[..]), (Out(0), &known[..]));
+        cx.require_equal_axes(found, known, 2..spatial + 2, "are the places of the kernel")?;
     }
     Ok(())
 }
 
 fn offset_groups(cx: &mut RuleCx<'_, '_>) -> RuleResult<i64> {
-    let groups = cx.attr_int("offset_group")?.unwrap_or(1);
-    if groups < 1 {
-        return Err(RuleError::attribute("offset_group", format!("is {groups}, but must be at least 1")));
-    }
+    let groups = cx.attr_at_least("offset_group", 1, 1)?;
     if let Some(input) = cx.shape(PORTS.input)
         && let Some(channels) = cx.const_dim(input[1])
         && channels % groups != 0

@@ -118,10 +118,8 @@ fn out_channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult<Option<Exte
     if let Some(of_group) = cx.const_dim(weights[1])
         && of_group.checked_mul(group).is_none()
     {
-        return Err(RuleError::attribute(
-            "group",
-            format!("is {group}, which makes more channels than any tensor has"),
-        ));
+        let message = format!("is {group}, which makes more channels than any tensor has");
+        return Err(RuleError::attribute("group", message));
     }
     let group = cx.dims().constant(group);
     let channels = cx.dims().mul(weights[1], group);
@@ -138,11 +136,8 @@ fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
         divides(cx, group, channels, "input")?;
     }
     if let (Some(input), Some(weights)) = (&input, &weights) {
-        cx.require_equal(
-            (ports.input, 1, input[1]),
-            (ports.weights, 0, weights[0]),
-            "are the input channels",
-        )?;
+        let relation = "are the input channels";
+        cx.require_equal((ports.input, 1, input[1]), (ports.weights, 0, weights[0]), relation)?;
     }
     Ok(())
 }

@@ -116,7 +116,7 @@ fn shift(cx: &mut RuleCx<'_, '_>) {
     for (positions, number) in [(In(0), In(1)), (In(1), In(0))] {
         if let Some(Counting { least, greatest, .. }) = cx.counting(positions)
             && let Some(ints) = cx.ints(number)
-            && let [by] = ints.items[..]
+            && let Some(by) = ints.single()
         {
             let (least, greatest) = (cx.dims().add(least, by), cx.dims().add(greatest, by));
             cx.set_counting(Out(0), Counting { least, greatest, order: CountingOrder::Any });
@@ -214,11 +214,8 @@ fn divide(cx: &mut RuleCx<'_, '_>, a: DimId, b: DimId) -> DimId {
     if let Some(exact) = cx.dims().div_exact(a, b) {
         return exact;
     }
-    if let (Some(a), Some(b)) = (cx.const_dim(a), cx.const_dim(b)) {
-        return match a.checked_div(b) {
-            Some(quotient) => cx.dims().constant(quotient),
-            None => cx.dims().fresh_integer(),
-        };
+    if cx.const_dim(a).is_some() && cx.const_dim(b).is_some() {
+        return constant_or_fresh(cx, a, b, i64::checked_div);
     }
     let dims = cx.dims();
     if !dims.is_positive(b) {
@@ -243,16 +240,7 @@ fn modulo(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let truncating = cx.attr_flag("fmod")?;
     let (Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1))) else { return Ok(()) };
     let remainder: Binary = if truncating {
-        |cx, a, b| {
-            let constant = match (cx.const_dim(a), cx.const_dim(b)) {
-                (Some(a), Some(b)) => a.checked_rem(b),
-                (Some(_) | None, _) => None,
-            };
-            match constant {
-                Some(constant) => cx.dims().constant(constant),
-                None => cx.dims().fresh_integer(),
-            }
-        }
+        |cx, a, b| constant_or_fresh(cx, a, b, i64::checked_rem)
     } else {
         |cx, a, b| match cx.const_dim(b) {
             Some(0) => cx.dims().fresh_integer(),
@@ -265,23 +253,26 @@ fn modulo(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     Ok(())
 }
 
+/// The result for two constants; unknown if there is none, or for other operands.
+fn constant_or_fresh(
+    cx: &mut RuleCx<'_, '_>,
+    a: DimId,
+    b: DimId,
+    compute: impl FnOnce(i64, i64) -> Option<i64>,
+) -> DimId {
+    match (cx.const_dim(a), cx.const_dim(b)) {
+        (Some(a), Some(b)) => compute(a, b).map(|result| cx.dims().constant(result)),
+        (Some(_) | None, _) => None,
+    }
+    .unwrap_or_else(|| cx.dims().fresh_integer())
+}
+
 /// Powers with a small constant exponent are products.
 fn power(cx: &mut RuleCx<'_, '_>, base: DimId, exponent: DimId) -> DimId {
-    match cx.const_dim(exponent) {
-        Some(exponent @ 0..=8) => (0..exponent).fold(DimId::ONE, |product, _| cx.dims().mul(product, base)),
-        Some(_) | None => {
-            let power = match (cx.const_dim(base), cx.const_dim(exponent)) {
-                (Some(base), Some(exponent)) => {
-                    u32::try_from(exponent).ok().and_then(|exponent| base.checked_pow(exponent))
-                }
-                (Some(_) | None, _) => None,
-            };
-            match power {
-                Some(power) => cx.dims().constant(power),
-                None => cx.dims().fresh_integer(),
-            }
-        }
+    if let Some(exponent @ 0..=8) = cx.const_dim(exponent) {
+        return (0..exponent).fold(DimId::ONE, |product, _| cx.dims().mul(product, base));
     }
+    constant_or_fresh(cx, base, exponent, |base, exponent| base.checked_pow(u32::try_from(exponent).ok()?))
 }
 
 /// Maximum number of compared elements: conditions of branches are single numbers.
@@ -325,7 +316,7 @@ fn choose(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some((shape, positions)) = positions_of(cx, &[&condition.shape, &a.shape, &b.shape]) else {
         return Ok(());
     };
-    let items = positions.iter().map(|at| {
+    let item = |at: &[usize; 3]| {
         let (condition, a, b) = (condition.items[at[0]], a.items[at[1]], b.items[at[2]]);
         match cx.const_dim(condition) {
             Some(0) => b,
@@ -333,8 +324,8 @@ fn choose(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             None if a == b => a,
             None => cx.dims().fresh_integer(),
         }
-    });
-    let items = items.collect();
+    };
+    let items = positions.iter().map(item).collect();
     cx.set_ints(Out(0), Ints { shape, items });
     Ok(())
 }
@@ -350,8 +341,7 @@ fn clip(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         if !cx.has(bound) {
             continue;
         }
-        let Some(limit) = cx.ints(bound) else { return Ok(()) };
-        let [limit] = limit.items[..] else { return Ok(()) };
+        let Some(limit) = cx.ints(bound).and_then(|limit| limit.single()) else { return Ok(()) };
         for item in &mut items {
             *item = if at == 1 { cx.dims().max(*item, limit) } else { cx.dims().min(*item, limit) };
         }

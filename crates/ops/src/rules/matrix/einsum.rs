@@ -72,10 +72,8 @@ fn einsum(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         };
         let fits = if term.after.is_some() { shape.len() >= term.len() } else { shape.len() == term.len() };
         if !fits {
-            return Err(RuleError::shapes(
-                &[port],
-                format!("the equation gives it {} axes, but it has {}", term.len(), shape.len()),
-            ));
+            let message = format!("the equation gives it {} axes, but it has {}", term.len(), shape.len());
+            return Err(RuleError::shapes(&[port], message));
         }
         let covered = shape.len() - term.len();
         if term.after.is_some() {

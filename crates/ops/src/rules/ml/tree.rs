@@ -78,20 +78,16 @@ fn ensemble(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         let Some(tensor) = cx.attr_tensor(name)? else { continue };
         let header = tensor.header()?;
         if header.dims.len() != 1 {
-            return Err(RuleError::attribute(
-                name,
-                format!("must have one axis, but has {}", header.dims.len()),
-            ));
+            let message = format!("must have one axis, but has {}", header.dims.len());
+            return Err(RuleError::attribute(name, message));
         }
         let elem = Elem::from_onnx(header.data_type);
         let expected = if name == "nodes_modes" { Some(Elem::UINT8) } else { input };
         if expected.is_some() && elem != expected {
             let expected = expected.and_then(Elem::onnx_name).unwrap_or("?");
             let found = elem.and_then(Elem::onnx_name).unwrap_or("undefined");
-            return Err(RuleError::attribute(
-                name,
-                format!("has {found} elements, but must have {expected} ones"),
-            ));
+            let message = format!("has {found} elements, but must have {expected} ones");
+            return Err(RuleError::attribute(name, message));
         }
     }
     let lengths = [
@@ -122,10 +118,8 @@ fn same_length(cx: &RuleCx<'_, '_>, names: &[&'static str]) -> RuleResult {
         };
         match (first, length) {
             (Some((other, before)), Some(length)) if before != length => {
-                return Err(RuleError::attribute(
-                    name,
-                    format!("has {length} items, but `{other}` has {before}"),
-                ));
+                let message = format!("has {length} items, but `{other}` has {before}");
+                return Err(RuleError::attribute(name, message));
             }
             (None, Some(length)) => first = Some((name, length)),
             (Some(_), _) | (None, None) => {}

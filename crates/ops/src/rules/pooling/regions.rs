@@ -1,10 +1,10 @@
 //! Pooling over regions of interest: MaxRoiPool, RoiAlign.
 
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Rule, RuleCx, RuleResult};
 
 use super::regions_shape;
-use crate::rules::common::Shared;
+use crate::rules::common::{Shared, meet_axes};
 use crate::rules::sliding;
 
 /// A region is an image number and two corners. Source: MaxRoiPool, `rois`, `pooled_shape`.
@@ -24,27 +24,20 @@ fn max_roi_pool(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn roi_align(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 4..=4)?;
     let mut regions = rows(cx, 4)?;
-    if let Some(images) = cx.shape_of_rank(In(2), 1..=1)? {
-        regions.meet(cx, (In(2), 0, images[0]), "are the regions")?;
-    }
-    let mut extents = [1, 1];
-    for (extent, name) in extents.iter_mut().zip(["output_height", "output_width"]) {
-        *extent = cx.attr_int(name)?.unwrap_or(1);
-        if *extent < 1 {
-            return Err(RuleError::attribute(name, format!("is {extent}, but must be at least 1")));
-        }
-    }
-    regions_shape(cx, regions, extents[0], extents[1])
+    meet_axes(cx, In(2), &mut [&mut regions])?;
+    let height = cx.attr_at_least("output_height", 1, 1)?;
+    let width = cx.attr_at_least("output_width", 1, 1)?;
+    regions_shape(cx, regions, height, width)
 }
 
 /// Number of regions, each a row of `width` numbers.
 fn rows(cx: &mut RuleCx<'_, '_>, width: i64) -> RuleResult<Shared> {
     cx.require_rank(In(1), 2..=2)?;
-    let mut regions = Shared::default();
+    let mut regions = Shared::new("are the regions");
     if let Some(rois) = cx.shape(In(1)) {
         let width = cx.dims().constant(width);
         cx.require_equal((In(1), 1, rois[1]), width, "are the numbers of a region")?;
-        regions.meet(cx, (In(1), 0, rois[0]), "are the regions")?;
+        regions.meet(cx, (In(1), 0, rois[0]))?;
     }
     Ok(regions)
 }
