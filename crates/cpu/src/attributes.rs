@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use typeloom_onnx::messages::attribute_proto::AttributeType;
-use typeloom_onnx::messages::{AttributeProto, SparseTensorProto, TypeProto};
+use typeloom_onnx::messages::{AttributeProto, TypeProto};
 use typeloom_types::any_tensor::AnyTensor;
 
 use crate::decode::{self, DecodeTensorError};
@@ -58,78 +58,68 @@ impl Attributes {
         self.0.iter().find(|(own, _)| **own == *name).map(|(_, value)| value)
     }
 
+    /// The value that `read` finds in an attribute; an error names the kind `wanted` if it finds none.
+    fn read<'a, T>(
+        &'a self,
+        name: &str,
+        wanted: &'static str,
+        read: impl FnOnce(&'a Attribute) -> Option<T>,
+    ) -> Result<Option<T>, Fault> {
+        let error = || Fault::AttributeKind { name: name.to_owned(), wanted };
+        self.get(name).map(|attribute| read(attribute).ok_or_else(error)).transpose()
+    }
+
     pub(crate) fn int(&self, name: &str) -> Result<Option<i64>, Fault> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Attribute::Int(value)) => Ok(Some(*value)),
-            Some(_) => Err(kind(name, "an integer")),
-        }
+        self.read(name, "an integer", |it| if let Attribute::Int(value) = it { Some(*value) } else { None })
     }
 
     pub(crate) fn float(&self, name: &str) -> Result<Option<f32>, Fault> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Attribute::Float(value)) => Ok(Some(*value)),
-            Some(_) => Err(kind(name, "a float")),
-        }
+        self.read(name, "a float", |it| if let Attribute::Float(value) = it { Some(*value) } else { None })
     }
 
     pub(crate) fn text(&self, name: &str) -> Result<Option<&str>, Fault> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Attribute::Bytes(bytes)) => {
-                std::str::from_utf8(bytes).map(Some).map_err(|_| kind(name, "valid UTF-8"))
-            }
-            Some(_) => Err(kind(name, "a string")),
-        }
+        let bytes = self
+            .read(name, "a string", |it| if let Attribute::Bytes(value) = it { Some(value) } else { None })?;
+        bytes.map(|bytes| utf8(name, bytes)).transpose()
     }
 
     pub(crate) fn ints(&self, name: &str) -> Result<Option<&[i64]>, Fault> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Attribute::Ints(values)) => Ok(Some(values)),
-            Some(_) => Err(kind(name, "a list of integers")),
-        }
+        let wanted = "a list of integers";
+        self.read(name, wanted, |it| if let Attribute::Ints(values) = it { Some(&values[..]) } else { None })
     }
 
     pub(crate) fn floats(&self, name: &str) -> Result<Option<&[f32]>, Fault> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Attribute::Floats(values)) => Ok(Some(values)),
-            Some(_) => Err(kind(name, "a list of floats")),
-        }
+        let wanted = "a list of floats";
+        self.read(
+            name,
+            wanted,
+            |it| if let Attribute::Floats(values) = it { Some(&values[..]) } else { None },
+        )
     }
 
     pub(crate) fn texts(&self, name: &str) -> Result<Option<Vec<&str>>, Fault> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Attribute::Strings(values)) => {
-                let texts = values.iter().map(|bytes| std::str::from_utf8(bytes));
-                texts.collect::<Result<_, _>>().map(Some).map_err(|_| kind(name, "valid UTF-8"))
-            }
-            Some(_) => Err(kind(name, "a list of strings")),
-        }
+        let wanted = "a list of strings";
+        let list =
+            self.read(name, wanted, |it| if let Attribute::Strings(list) = it { Some(list) } else { None })?;
+        list.map(|list| list.iter().map(|bytes| utf8(name, bytes)).collect()).transpose()
     }
 
     pub(crate) fn tensor(&self, name: &str) -> Result<Option<&AnyTensor>, Fault> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Attribute::Tensor(tensor)) => Ok(Some(tensor)),
-            Some(_) => Err(kind(name, "a tensor")),
-        }
+        self.read(name, "a tensor", |it| if let Attribute::Tensor(tensor) = it { Some(tensor) } else { None })
     }
 }
 
-fn kind(name: &str, wanted: &'static str) -> Fault {
-    Fault::AttributeKind { name: name.to_owned(), wanted }
+fn utf8<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, Fault> {
+    let error = |_| Fault::AttributeKind { name: name.to_owned(), wanted: "valid UTF-8" };
+    std::str::from_utf8(bytes).map_err(error)
 }
 
 /// The kind of an attribute. The oldest files omit it; it is then inferred from the fields that are set.
 #[must_use]
 pub fn kind_of(attribute: &AttributeProto) -> AttributeType {
-    let said = attribute.r#type();
-    if said != AttributeType::Undefined {
-        return said;
+    let declared = attribute.r#type();
+    if declared != AttributeType::Undefined {
+        return declared;
     }
     let fields = [
         (attribute.f.is_some(), AttributeType::Float),
@@ -149,14 +139,12 @@ fn value(attribute: &AttributeProto) -> Result<Option<Attribute>, DecodeTensorEr
         AttributeType::Float => Some(Attribute::Float(attribute.f())),
         AttributeType::Int => Some(Attribute::Int(attribute.i())),
         AttributeType::String => Some(Attribute::Bytes(attribute.s().to_vec())),
-        AttributeType::Tensor => match &attribute.t {
-            Some(tensor) => Some(Attribute::Tensor(decode::tensor(tensor)?)),
-            None => None,
-        },
-        AttributeType::SparseTensor => match attribute.sparse_tensor.as_deref() {
-            Some(sparse) => Some(Attribute::Tensor(sparse_tensor(sparse)?)),
-            None => None,
-        },
+        AttributeType::Tensor => {
+            attribute.t.as_deref().map(decode::tensor).transpose()?.map(Attribute::Tensor)
+        }
+        AttributeType::SparseTensor => {
+            attribute.sparse_tensor.as_deref().map(decode::sparse).transpose()?.map(Attribute::Tensor)
+        }
         AttributeType::Floats => Some(Attribute::Floats(attribute.floats.clone())),
         AttributeType::Ints => Some(Attribute::Ints(attribute.ints.clone())),
         AttributeType::Strings => {
@@ -170,8 +158,4 @@ fn value(attribute: &AttributeProto) -> Result<Option<Attribute>, DecodeTensorEr
         | AttributeType::SparseTensors
         | AttributeType::TypeProtos => None,
     })
-}
-
-fn sparse_tensor(sparse: &SparseTensorProto) -> Result<AnyTensor, DecodeTensorError> {
-    decode::sparse(sparse)
 }

@@ -104,6 +104,20 @@ impl Call<'_> {
         Ok(self.attributes.text(name)?.unwrap_or(default))
     }
 
+    /// The value that a string attribute selects; by default the first one.
+    pub(crate) fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<T, Fault> {
+        let given = self.text(name, choices[0].0)?;
+        match choices.iter().find(|(text, _)| *text == given) {
+            Some((_, value)) => Ok(*value),
+            None => invalid(format!("`{name}` = `{given}` is not known")),
+        }
+    }
+
+    /// A required integer input of any shape.
+    pub(crate) fn required_integers(&self, index: usize) -> Result<Vec<i64>, Fault> {
+        self.integers(index)?.ok_or(Fault::MissingInput(index))
+    }
+
     /// Element type given by an attribute as its ONNX number.
     pub(crate) fn dtype(&self, name: &str) -> Result<Option<Dtype>, Fault> {
         match self.attributes.int(name)? {

@@ -1,6 +1,5 @@
 //! Element type dispatch, kernel arithmetic, and tensor construction.
 
-use half::{bf16, f16};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
@@ -34,6 +33,13 @@ macro_rules! on_numbers {
 macro_rules! on_floats {
     ($dtype:expr, $T:ident => $body:expr) => {
         $crate::element::dispatch!($dtype, $T in [F32 f32, F64 f64] => $body)
+    };
+}
+
+/// Dispatches on the 16-bit float types.
+macro_rules! on_halves {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::element::dispatch!($dtype, $T in [F16 half::f16, BF16 half::bf16] => $body)
     };
 }
 
@@ -220,11 +226,17 @@ pub(crate) trait Real:
 impl Real for f32 {}
 impl Real for f64 {}
 
+/// Whether the elements are 16-bit floats.
+pub(crate) fn is_half(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::F16 | Dtype::BF16)
+}
+
 /// Widens the elements to `f64`, for kernels that are not dominated by arithmetic.
 pub(crate) fn to_f64s(tensor: &AnyTensor) -> Result<Vec<f64>, Fault> {
     match tensor.dtype() {
-        Dtype::F16 => Ok(tensor.as_slice::<f16>()?.iter().map(|it| it.to_f64()).collect()),
-        Dtype::BF16 => Ok(tensor.as_slice::<bf16>()?.iter().map(|it| it.to_f64()).collect()),
+        half if is_half(half) => on_halves!(half, T => {
+            Ok(tensor.as_slice::<T>()?.iter().map(|it| it.to_f64()).collect())
+        }),
         Dtype::Bool => Ok(tensor.as_slice::<bool>()?.iter().map(|it| f64::from(u8::from(*it))).collect()),
         other => on_numbers!(other, T => {
             Ok(tensor.as_slice::<T>()?.iter().map(|it| Number::to_f64(*it)).collect())
@@ -235,8 +247,7 @@ pub(crate) fn to_f64s(tensor: &AnyTensor) -> Result<Vec<f64>, Fault> {
 /// Converts `f64`s to a tensor of this element type. Integers are truncated and saturated.
 pub(crate) fn of_f64s(dtype: Dtype, shape: &[usize], values: &[f64]) -> Result<AnyTensor, Fault> {
     match dtype {
-        Dtype::F16 => of_each(shape, values, f16::from_f64),
-        Dtype::BF16 => of_each(shape, values, bf16::from_f64),
+        half if is_half(half) => on_halves!(half, T => of_each(shape, values, T::from_f64)),
         Dtype::Bool => of_each(shape, values, |it| it != 0.0),
         other => on_numbers!(other, T => of_each(shape, values, T::from_f64)),
     }
@@ -249,36 +260,24 @@ fn of_each<T: Element>(shape: &[usize], values: &[f64], each: impl Fn(f64) -> T)
 
 /// Widens 16-bit floats to `f32`; returns other tensors unchanged.
 pub(crate) fn widen(tensor: AnyTensor) -> Result<AnyTensor, Fault> {
-    match tensor.dtype() {
-        Dtype::F16 => {
-            let from = tensor.as_slice::<f16>()?;
-            build::<f32>(tensor.shape(), |to| {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_f32());
-            })
-        }
-        Dtype::BF16 => {
-            let from = tensor.as_slice::<bf16>()?;
-            build::<f32>(tensor.shape(), |to| {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_f32());
-            })
-        }
-        _ => Ok(tensor),
+    if !is_half(tensor.dtype()) {
+        return Ok(tensor);
     }
+    on_halves!(tensor.dtype(), T => {
+        let from = tensor.as_slice::<T>()?;
+        build::<f32>(tensor.shape(), |to| {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_f32());
+        })
+    })
 }
 
 /// Rounds `f32` to 16-bit floats; returns other tensors unchanged.
 pub(crate) fn narrow(tensor: AnyTensor, dtype: Dtype) -> Result<AnyTensor, Fault> {
-    if tensor.dtype() != Dtype::F32 {
+    if tensor.dtype() != Dtype::F32 || !is_half(dtype) {
         return Ok(tensor);
     }
     let from = tensor.as_slice::<f32>()?;
-    match dtype {
-        Dtype::F16 => build::<f16>(tensor.shape(), |to| {
-            to.iter_mut().zip(from).for_each(|(to, from)| *to = f16::from_f32(*from));
-        }),
-        Dtype::BF16 => build::<bf16>(tensor.shape(), |to| {
-            to.iter_mut().zip(from).for_each(|(to, from)| *to = bf16::from_f32(*from));
-        }),
-        _ => Ok(tensor),
-    }
+    on_halves!(dtype, T => build::<T>(tensor.shape(), |to| {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = T::from_f32(*from));
+    }))
 }

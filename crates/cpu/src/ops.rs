@@ -7,12 +7,11 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::call::Call;
-use crate::element::{Number, narrow, widen};
+use crate::element::{Number, is_half, narrow, widen};
 use crate::error::{Fault, KernelError};
 use crate::memory;
 use crate::value::Value;
 use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::dtype::Dtype;
 
 mod binary;
 
@@ -219,7 +218,6 @@ impl Operator {
     }
 
     fn run_widened(&self, call: &mut Call<'_>, outputs: u32) -> Result<Vec<Value>, Fault> {
-        let is_half = |dtype: Dtype| matches!(dtype, Dtype::F16 | Dtype::BF16);
         let tensors = call.inputs.iter().flatten().filter_map(Value::as_tensor);
         let Some(half) = tensors.map(AnyTensor::dtype).find(|it| is_half(*it)) else {
             return (self.kernel)(call);

@@ -16,6 +16,11 @@ pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
+/// Offset of the element with this index in a tensor with these strides.
+pub(crate) fn offset(index: &[usize], strides: &[usize]) -> usize {
+    index.iter().zip(strides).map(|(index, stride)| index * stride).sum()
+}
+
 /// Normalises a possibly negative axis.
 pub(crate) fn axis(axis: i64, rank: usize) -> Result<usize, Fault> {
     typeloom_types::shape::position(axis, rank)
@@ -128,6 +133,27 @@ pub(crate) fn each_index(shape: &[usize], mut visit: impl FnMut(usize, &[usize])
 /// it).
 pub(crate) fn around(shape: &[usize], axis: usize) -> (usize, usize, usize) {
     (count(&shape[..axis]), shape[axis], count(&shape[axis + 1..]))
+}
+
+/// The elements along the middle of three axes, for one index of the others.
+#[derive(Clone, Copy)]
+pub(crate) struct Lane {
+    start: usize,
+    step: usize,
+}
+
+impl Lane {
+    /// Offset of an element.
+    #[inline(always)]
+    pub(crate) fn at(self, index: usize) -> usize {
+        self.start + index * self.step
+    }
+}
+
+/// All lanes along the middle of three axes, in order.
+pub(crate) fn lanes(outer: usize, extent: usize, inner: usize) -> impl Iterator<Item = Lane> {
+    let lane = move |block, lane| Lane { start: block * extent * inner + lane, step: inner };
+    (0..outer).flat_map(move |block| (0..inner).map(move |at| lane(block, at)))
 }
 
 /// Zips `to` with every `stride`-th element of `from`. Strides 1 and 2 are specialised, so that the loops

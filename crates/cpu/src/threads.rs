@@ -43,6 +43,23 @@ fn split<T: Send>(out: &mut [T], part: usize, each: &(dyn Fn(usize, &mut [T]) + 
     out.par_chunks_mut(part).enumerate().for_each(|(at, out)| each(at * part, out));
 }
 
+/// Calls `each` with the number and the elements of every chunk of `size` elements, in parallel if there is
+/// enough work; a task has at least `least` chunks.
+#[inline]
+pub(crate) fn each_chunk<T: Send>(
+    out: &mut [T],
+    size: usize,
+    is_worth: bool,
+    least: usize,
+    each: impl Fn((usize, &mut [T])) + Sync + Send,
+) {
+    if is_worth {
+        out.par_chunks_exact_mut(size).enumerate().with_min_len(least.max(1)).for_each(each);
+    } else {
+        out.chunks_exact_mut(size).enumerate().for_each(each);
+    }
+}
+
 /// Whether a kernel on this thread split its work since the last call. Resets the flag.
 pub fn split_any() -> bool {
     SPLIT.take()

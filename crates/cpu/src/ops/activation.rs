@@ -9,7 +9,7 @@ use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, Real, from_slice, narrow, on_floats, on_numbers, widen};
 use crate::error::{Fault, invalid};
-use crate::shape::{around, axis, count};
+use crate::shape::{around, axis, count, lanes};
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("Relu", |call| {
@@ -187,17 +187,10 @@ pub(crate) fn rows<T: Real>(
         return;
     }
     let mut row = vec![T::ZERO; extent];
-    for block in 0..outer {
-        for lane in 0..inner {
-            let start = block * extent * inner + lane;
-            for (at, slot) in row.iter_mut().enumerate() {
-                *slot = data[start + at * inner];
-            }
-            each(&mut row);
-            for (at, value) in row.iter().enumerate() {
-                data[start + at * inner] = *value;
-            }
-        }
+    for lane in lanes(outer, extent, inner) {
+        row.iter_mut().enumerate().for_each(|(at, slot)| *slot = data[lane.at(at)]);
+        each(&mut row);
+        row.iter().enumerate().for_each(|(at, value)| data[lane.at(at)] = *value);
     }
 }
 

@@ -107,29 +107,18 @@ fn attention(call: &mut Call<'_>) -> Outcome {
         k = join(&[keys, &k], 2)?;
         v = join(&[values, &v], 2)?;
     }
-    let &[batches, query_heads, queries, size] = q.shape() else {
-        return invalid("the query is not of rank 4");
+    let (&[batches, query_heads, queries, size], &[_, key_heads, keys, _], &[.., width]) =
+        (q.shape(), k.shape(), v.shape())
+    else {
+        return invalid("query, key and value are not of rank 4");
     };
-    let &[key_batches, key_heads, keys, key_size] = k.shape() else {
-        return invalid("the key is not of rank 4");
-    };
-    let &[value_batches, value_heads, value_keys, width] = v.shape() else {
-        return invalid("the value is not of rank 4");
-    };
-    let fits = key_size == size
-        && key_batches == batches
-        && value_batches == batches
-        && value_heads == key_heads
-        && value_keys == keys
+    let fits = k.shape() == [batches, key_heads, keys, size]
+        && v.shape() == [batches, key_heads, keys, width]
         && key_heads > 0
         && query_heads.is_multiple_of(key_heads);
     if !fits {
-        return invalid(format!(
-            "query {:?}, key {:?} and value {:?} do not fit",
-            q.shape(),
-            k.shape(),
-            v.shape()
-        ));
+        let (q, k, v) = (q.shape(), k.shape(), v.shape());
+        return invalid(format!("query {q:?}, key {k:?} and value {v:?} do not fit"));
     }
     let shape = [batches, query_heads, queries, keys];
     check_size(&shape, size_of::<f64>())?;
@@ -257,14 +246,13 @@ fn linear_attention(call: &mut Call<'_>) -> Outcome {
     let query_heads = heads(call, "q_num_heads", q_width)?;
     let heads = heads(call, "kv_num_heads", k_width)?;
     let (keys, values) = (k_width / heads, v_width / heads);
-    let rule = call.text("update_rule", "gated_delta")?;
-    let (gated, delta) = match rule {
-        "linear" => (false, false),
-        "gated" => (true, false),
-        "delta" => (false, true),
-        "gated_delta" => (true, true),
-        other => return invalid(format!("`update_rule` = `{other}` is not known")),
-    };
+    let rules = [
+        ("gated_delta", (true, true)),
+        ("linear", (false, false)),
+        ("gated", (true, false)),
+        ("delta", (false, true)),
+    ];
+    let (gated, delta) = call.choice("update_rule", &rules)?;
     if query_heads % heads != 0 || q_width / query_heads != keys || v_width % heads != 0 {
         return invalid("query, key and value do not fit the numbers of heads");
     }

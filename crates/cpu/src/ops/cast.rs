@@ -32,12 +32,9 @@ impl Default for Policy {
 
 fn policy(call: &Call<'_>) -> Result<Policy, Fault> {
     let overflow = if call.flag("saturate", true)? { Overflow::Saturate } else { Overflow::Special };
-    let power = match call.text("round_mode", "up")? {
-        "up" => PowerRounding::Up,
-        "down" => PowerRounding::Down,
-        "nearest" => PowerRounding::Nearest,
-        other => return invalid(format!("`round_mode` = `{other}` is not known")),
-    };
+    let modes =
+        [("up", PowerRounding::Up), ("down", PowerRounding::Down), ("nearest", PowerRounding::Nearest)];
+    let power = call.choice("round_mode", &modes)?;
     Ok(Policy { overflow, power })
 }
 
@@ -207,16 +204,9 @@ pub(crate) fn convert_with(x: &AnyTensor, to: Dtype, policy: Policy) -> Result<A
         return Ok(AnyTensor::from_codes(to, x.shape(), &codes)?);
     }
     if is_small_int(to) {
-        let codes = values.iter().map(|value| {
-            minifloat::encode_int(
-                to,
-                match value {
-                    Wide::Float(value) => *value as i64,
-                    Wide::Int(value) => *value as i64,
-                },
-            )
-        });
-        return Ok(AnyTensor::from_codes(to, x.shape(), &codes.collect::<Vec<u8>>())?);
+        let codes: Vec<u8> =
+            values.iter().map(|value| minifloat::encode_int(to, i64::narrow(*value))).collect();
+        return Ok(AnyTensor::from_codes(to, x.shape(), &codes)?);
     }
     if to == Dtype::String {
         let texts: Vec<String> = values.iter().map(|value| text(*value, x.dtype())).collect();

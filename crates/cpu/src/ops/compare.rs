@@ -9,7 +9,7 @@ use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, dispatch};
 use crate::error::{Fault, invalid};
 use crate::movement::{Run, assemble};
-use crate::shape::{broadcast, broadcast_strides, each_index};
+use crate::shape::{broadcast, broadcast_strides, each_index, offset};
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("Equal", equal),
@@ -55,9 +55,6 @@ fn equal(call: &mut Call<'_>) -> Outcome {
         let (left, right): (Vec<_>, Vec<_>) = (a.strings()?.collect(), b.strings()?.collect());
         let (sa, sb) = (broadcast_strides(a.shape(), &shape), broadcast_strides(b.shape(), &shape));
         let mut out = Vec::with_capacity(crate::shape::count(&shape));
-        let offset = |index: &[usize], strides: &[usize]| -> usize {
-            index.iter().zip(strides).map(|(index, stride)| index * stride).sum()
-        };
         each_index(&shape, |_, index| out.push(left[offset(index, &sa)] == right[offset(index, &sb)]));
         return one(AnyTensor::from_slice(&shape, &out)?);
     }
@@ -84,8 +81,7 @@ fn choose(call: &mut Call<'_>) -> Outcome {
     let mut runs: Vec<Run> = Vec::with_capacity(crate::shape::count(&shape));
     let mut inside = true;
     each_index(&shape, |_, index| {
-        let [at_flag, at_a, at_b] = [0, 1, 2]
-            .map(|which: usize| index.iter().zip(&strides[which]).map(|(i, s)| i * s).sum::<usize>());
+        let [at_flag, at_a, at_b] = [0, 1, 2].map(|which: usize| offset(index, &strides[which]));
         match flags.get(at_flag) {
             Some(true) => runs.push(Run { input: 0, start: at_a, len: 1 }),
             Some(false) => runs.push(Run { input: 1, start: at_b, len: 1 }),

@@ -164,11 +164,8 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
 }
 
 fn col2im(call: &mut Call<'_>) -> Outcome {
-    let (Some(image), Some(block)) = (call.integers(1)?, call.integers(2)?) else {
-        return Err(Fault::MissingInput(1));
-    };
     let x = call.tensor(0)?;
-    let (image, block) = (extents(&image)?, extents(&block)?);
+    let (image, block) = (extents(&call.required_integers(1)?)?, extents(&call.required_integers(2)?)?);
     let &[batches, depth, places] = x.shape() else { return invalid("the input is not of rank 3") };
     let windows = Windows::of(call, &image, &block)?;
     let kernel = count(&block);
@@ -300,11 +297,7 @@ fn causal_conv(call: &mut Call<'_>) -> Outcome {
     if rows != channels || k == 0 {
         return invalid(format!("weights {:?} do not fit {channels} channels", w.shape()));
     }
-    let silu = match call.text("activation", "none")? {
-        "none" => false,
-        "silu" | "swish" => true,
-        other => return invalid(format!("`activation` = `{other}` is not known")),
-    };
+    let silu = call.choice("activation", &[("none", false), ("silu", true), ("swish", true)])?;
     let (data, weights) = (to_f64s(x)?, to_f64s(w)?);
     let bias = call.optional(2)?.map(to_f64s).transpose()?;
     let past = call.optional(3)?.map(to_f64s).transpose()?;

@@ -357,12 +357,8 @@ fn by_planes<T: Lane>(
                     },
                 );
             };
-            if !threads::worth(out.len() * kernel, 4 * WORTH) {
-                out.chunks_exact_mut(places).enumerate().for_each(work);
-            } else {
-                let planes = out.par_chunks_exact_mut(places).enumerate();
-                planes.with_min_len((WORTH / (places * kernel)).max(1)).for_each(work);
-            }
+            let is_worth = threads::worth(out.len() * kernel, 4 * WORTH);
+            threads::each_chunk(out, places, is_worth, WORTH / (places * kernel), work);
         })
     })
 }

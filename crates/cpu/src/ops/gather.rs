@@ -1,10 +1,12 @@
 //! Indexed reads: the gather family.
 
+use typeloom_types::any_tensor::AnyTensor;
+
 use super::{Operator, native};
 use crate::call::{Call, Outcome, integers, one};
 use crate::error::{Fault, invalid};
 use crate::movement::{Run, assemble};
-use crate::shape::{around, axis, count, each_index, strides};
+use crate::shape::{around, axis, count, each_index, offset, strides};
 
 pub(super) const OPERATORS: &[Operator] =
     &[native("Gather", gather), native("GatherElements", gather_elements), native("GatherND", gather_nd)];
@@ -31,21 +33,30 @@ fn gather(call: &mut Call<'_>) -> Outcome {
 fn gather_elements(call: &mut Call<'_>) -> Outcome {
     let (data, indices) = (call.tensor(0)?, call.tensor(1)?);
     let axis = axis(call.int("axis", 0)?, data.rank())?;
+    let places = element_places(data, indices, axis)?;
+    one(assemble(&[data], indices.shape(), places.into_iter().map(Run::one))?)
+}
+
+/// For each index, the offset of the element with this index along the axis and the position of the index
+/// along the others.
+pub(super) fn element_places(
+    data: &AnyTensor,
+    indices: &AnyTensor,
+    axis: usize,
+) -> Result<Vec<usize>, Fault> {
     let fits = data.rank() == indices.rank()
         && (0..data.rank()).all(|at| at == axis || indices.shape()[at] <= data.shape()[at]);
     if !fits {
-        return invalid(format!("indices {:?} do not lie in {:?}", indices.shape(), data.shape()));
+        return invalid(format!("indices {:?} are not within {:?}", indices.shape(), data.shape()));
     }
     let own = strides(data.shape());
     let at: Vec<usize> =
         integers(indices)?.iter().map(|index| place(*index, data.shape()[axis])).collect::<Result<_, _>>()?;
-    let mut runs = Vec::with_capacity(at.len());
+    let mut places = Vec::with_capacity(at.len());
     each_index(indices.shape(), |flat, index| {
-        let rest =
-            index.iter().enumerate().filter(|(a, _)| *a != axis).map(|(a, i)| i * own[a]).sum::<usize>();
-        runs.push(Run::one(rest + at[flat] * own[axis]));
+        places.push(offset(index, &own) - index[axis] * own[axis] + at[flat] * own[axis]);
     });
-    one(assemble(&[data], indices.shape(), runs.into_iter())?)
+    Ok(places)
 }
 
 fn gather_nd(call: &mut Call<'_>) -> Outcome {

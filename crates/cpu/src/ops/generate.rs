@@ -58,7 +58,7 @@ fn constant(call: &mut Call<'_>) -> Outcome {
 }
 
 fn constant_of_shape(call: &mut Call<'_>) -> Outcome {
-    let Some(shape) = call.integers(0)? else { return Err(Fault::MissingInput(0)) };
+    let shape = call.required_integers(0)?;
     if call.tensor(0)?.rank() != 1 {
         return invalid("the shape is not a vector");
     }
@@ -96,9 +96,8 @@ fn eye_like(call: &mut Call<'_>) -> Outcome {
 
 fn range(call: &mut Call<'_>) -> Outcome {
     let half = call.tensor(0)?.dtype();
-    let [start, limit, step] = [0, 1, 2].map(|index| call.tensor(index).cloned());
-    let [start, limit, step] =
-        [crate::element::widen(start?)?, crate::element::widen(limit?)?, crate::element::widen(step?)?];
+    let wide = |index: usize| crate::element::widen(call.tensor(index)?.clone());
+    let (start, limit, step) = (wide(0)?, wide(1)?, wide(2)?);
     let made = on_numbers!(start.dtype(), T => {
         let first = |tensor: &AnyTensor| -> Result<T, Fault> {
             tensor.as_slice::<T>()?.first().copied().map_or_else(|| invalid("a bound is empty"), Ok)
@@ -107,14 +106,7 @@ fn range(call: &mut Call<'_>) -> Outcome {
         if step == T::ZERO {
             return invalid("the step is zero");
         }
-        let length = if T::IS_FLOAT {
-            ((limit.to_f64() - start.to_f64()) / step.to_f64()).ceil().max(0.0)
-        } else {
-            // Differences of 64-bit integers are exact in 128 bits; quotients that are too large are
-            // rejected.
-            let wide = |value: T| value.to_f64();
-            ((wide(limit) - wide(start)) / wide(step)).ceil().max(0.0)
-        };
+        let length = ((limit.to_f64() - start.to_f64()) / step.to_f64()).ceil().max(0.0);
         if !length.is_finite() || length > crate::element::MAX_BYTES as f64 {
             return Err(Fault::TooLarge { limit: crate::element::MAX_BYTES });
         }

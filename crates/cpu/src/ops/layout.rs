@@ -76,8 +76,7 @@ fn expand(call: &mut Call<'_>) -> Outcome {
 fn tile(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
     if call.version < 6 {
-        let Some(repeats) = call.integers(1)? else { return Err(Fault::MissingInput(1)) };
-        return tile_along_one(call, x, &repeats);
+        return tile_along_one(call, x, &call.required_integers(1)?);
     }
     let repeats = extents(&call.vector(1)?)?;
     if repeats.len() != x.rank() {
@@ -136,11 +135,10 @@ fn depth_to_space(call: &mut Call<'_>) -> Outcome {
     }
     let depth = c / (b * b);
     let result = [n, depth, h * b, w * b];
-    match call.text("mode", "DCR")? {
-        "DCR" => rearrange(call.tensor(0)?, &[n, b, b, depth, h, w], &[0, 3, 4, 1, 5, 2], &result),
-        "CRD" => rearrange(call.tensor(0)?, &[n, depth, b, b, h, w], &[0, 1, 4, 2, 5, 3], &result),
-        other => invalid(format!("`mode` = `{other}` is not known")),
-    }
+    let by_depth = ([n, b, b, depth, h, w], [0, 3, 4, 1, 5, 2]);
+    let by_column = ([n, depth, b, b, h, w], [0, 1, 4, 2, 5, 3]);
+    let (split, order) = call.choice("mode", &[("DCR", by_depth), ("CRD", by_column)])?;
+    rearrange(call.tensor(0)?, &split, &order, &result)
 }
 
 fn space_to_depth(call: &mut Call<'_>) -> Outcome {
@@ -149,22 +147,18 @@ fn space_to_depth(call: &mut Call<'_>) -> Outcome {
         return invalid(format!("the extents {h} and {w} are not multiples of {b}"));
     }
     let result = [n, c * b * b, h / b, w / b];
-    match call.text("mode", "DCR")? {
-        "DCR" => rearrange(call.tensor(0)?, &[n, c, h / b, b, w / b, b], &[0, 3, 5, 1, 2, 4], &result),
-        "CRD" => rearrange(call.tensor(0)?, &[n, c, h / b, b, w / b, b], &[0, 1, 3, 5, 2, 4], &result),
-        other => invalid(format!("`mode` = `{other}` is not known")),
-    }
+    let order = call.choice("mode", &[("DCR", [0, 3, 5, 1, 2, 4]), ("CRD", [0, 1, 3, 5, 2, 4])])?;
+    rearrange(call.tensor(0)?, &[n, c, h / b, b, w / b, b], &order, &result)
 }
 
 fn reverse_sequence(call: &mut Call<'_>) -> Outcome {
-    let Some(lengths) = call.integers(1)? else { return Err(Fault::MissingInput(1)) };
+    let lengths = extents(&call.required_integers(1)?)?;
     let x = call.tensor(0)?;
     let batch_axis = axis(call.int("batch_axis", 1)?, x.rank())?;
     let time_axis = axis(call.int("time_axis", 0)?, x.rank())?;
     if batch_axis == time_axis || batch_axis > 1 || time_axis > 1 {
         return invalid("batch and time are not the first two axes");
     }
-    let lengths = extents(&lengths)?;
     let (batches, times) = (x.shape()[batch_axis], x.shape()[time_axis]);
     if lengths.len() != batches || lengths.iter().any(|length| *length > times) {
         return invalid("the lengths do not fit the input");

@@ -53,10 +53,8 @@ fn likelihood(call: &Call<'_>, scores: &[f64]) -> Result<AnyTensor, Fault> {
         total += weight;
     }
     let sum: f64 = losses.iter().sum();
-    match call.text("reduction", "mean")? {
-        "none" => of_f64s(x.dtype(), &shape, &losses),
-        "sum" => of_f64s(x.dtype(), &[], &[sum]),
-        "mean" => of_f64s(x.dtype(), &[], &[sum / total]),
-        other => invalid(format!("`reduction` = `{other}` is not known")),
+    match call.choice("reduction", &[("mean", Some(sum / total)), ("sum", Some(sum)), ("none", None)])? {
+        Some(reduced) => of_f64s(x.dtype(), &[], &[reduced]),
+        None => of_f64s(x.dtype(), &shape, &losses),
     }
 }

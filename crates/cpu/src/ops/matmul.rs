@@ -10,7 +10,7 @@ use crate::element::{Number, build_over, on_numbers};
 use crate::error::{Fault, invalid};
 use crate::memory;
 use crate::product::{self, Matrix};
-use crate::shape::{broadcast, broadcast_strides, count, each_index};
+use crate::shape::{broadcast, broadcast_strides, count, each_index, offset};
 
 pub(super) const OPERATORS: &[Operator] =
     &[widened("MatMul", matmul), widened("Gemm", gemm), native("MatMulInteger", matmul_integer)];
@@ -53,9 +53,8 @@ pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, Fault>
                 return;
             }
             each_index(&outer, |flat, index| {
-                let at = |strides: &[usize]| index.iter().zip(strides).map(|(i, s)| i * s).sum::<usize>();
-                let a = Matrix::new(&left[at(&sa) * m * k..][..m * k], m, k);
-                let b = Matrix::new(&right[at(&sb) * k * n..][..k * n], k, n);
+                let a = Matrix::new(&left[offset(index, &sa) * m * k..][..m * k], m, k);
+                let b = Matrix::new(&right[offset(index, &sb) * k * n..][..k * n], k, n);
                 let done = product::multiply(a, b, &mut out[flat * m * n..][..m * n], T::ONE, None);
                 if complete.is_ok() {
                     complete = done;

@@ -1,7 +1,6 @@
 //! Normalisation: batch, instance, group, layer, RMS and local response.
 
 use pulp::Arch;
-use rayon::prelude::*;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -26,6 +25,12 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("MeanVarianceNormalization", mean_variance_normalization),
     widened("LRN", lrn),
 ];
+
+/// Factor and offset that normalise with this mean and variance, and then apply a scale and a bias.
+fn coefficient((scale, bias): (f64, f64), (mean, variance): (f64, f64), epsilon: f64) -> (f64, f64) {
+    let factor = scale / (variance + epsilon).sqrt();
+    (factor, bias - mean * factor)
+}
 
 /// `y = factor * x + offset`, with one factor and offset for each index of the middle of three axes.
 fn affine(
@@ -68,9 +73,8 @@ fn batch_normalization(call: &mut Call<'_>) -> Outcome {
         return invalid(format!("the input has rank {}, not above 1", x.rank()));
     }
     let channels = x.shape()[1];
-    let inputs = [1, 2, 3, 4].map(|index| call.tensor(index).and_then(to_f64s));
-    let [scale, bias, mean, variance] = inputs;
-    let (scale, bias, mean, variance) = (scale?, bias?, mean?, variance?);
+    let list = |index: usize| call.tensor(index).and_then(to_f64s);
+    let (scale, bias, mean, variance) = (list(1)?, list(2)?, list(3)?, list(4)?);
     if [&scale, &bias, &mean, &variance].iter().any(|list| list.len() != channels) {
         return invalid(format!("the parameters are not one for each of {channels} channels"));
     }
@@ -82,13 +86,9 @@ fn batch_normalization(call: &mut Call<'_>) -> Outcome {
     } else {
         (mean.iter().copied().zip(variance.iter().copied()).collect(), None)
     };
-    let coefficients: Vec<(f64, f64)> = (0..channels)
-        .map(|channel| {
-            let (mean, variance) = of[channel];
-            let factor = scale[channel] / (variance + epsilon).sqrt();
-            (factor, bias[channel] - mean * factor)
-        })
-        .collect();
+    let parameters = scale.iter().copied().zip(bias.iter().copied());
+    let coefficients: Vec<(f64, f64)> =
+        parameters.zip(&of).map(|(parameters, moments)| coefficient(parameters, *moments, epsilon)).collect();
     let y = affine(x, channels, count(&x.shape()[2..]), &coefficients)?;
     let y = if dtype == y.dtype() { y } else { narrow(y, dtype)? };
     let Some(current) = current else { return one(y) };
@@ -111,14 +111,10 @@ fn instance_normalization(call: &mut Call<'_>) -> Outcome {
     let inner = count(&x.shape()[2..]);
     let channels = x.shape()[1];
     let moments = moments(&to_f64s(x)?, inner);
-    let coefficients: Vec<(f64, f64)> = moments
-        .iter()
-        .enumerate()
-        .map(|(at, (mean, variance))| {
-            let factor = scale[at % channels] / (variance + epsilon).sqrt();
-            (factor, bias[at % channels] - mean * factor)
-        })
-        .collect();
+    let of = |(at, moments): (usize, &(f64, f64))| {
+        coefficient((scale[at % channels], bias[at % channels]), *moments, epsilon)
+    };
+    let coefficients: Vec<(f64, f64)> = moments.iter().enumerate().map(of).collect();
     one(affine(x, coefficients.len().max(1), inner, &coefficients)?)
 }
 
@@ -143,15 +139,12 @@ fn group_normalization(call: &mut Call<'_>) -> Outcome {
     let own = channels / groups;
     let inner = count(&x.shape()[2..]);
     let moments = moments(&to_f64s(x)?, own * inner);
-    let coefficients: Vec<(f64, f64)> = (0..x.shape()[0] * channels)
-        .map(|lane| {
-            let (mean, variance) = moments[lane / own];
-            let channel = lane % channels;
-            let parameter = if per_group { channel / own } else { channel };
-            let factor = scale[parameter] / (variance + epsilon).sqrt();
-            (factor, bias[parameter] - mean * factor)
-        })
-        .collect();
+    let of = |lane: usize| {
+        let channel = lane % channels;
+        let parameter = if per_group { channel / own } else { channel };
+        coefficient((scale[parameter], bias[parameter]), moments[lane / own], epsilon)
+    };
+    let coefficients: Vec<(f64, f64)> = (0..x.shape()[0] * channels).map(of).collect();
     one(affine(x, coefficients.len().max(1), inner, &coefficients)?)
 }
 
@@ -257,11 +250,8 @@ fn lrn(call: &mut Call<'_>) -> Outcome {
             if inner == 0 || channels == 0 {
                 return;
             }
-            if !threads::worth(out.len(), WORTH) {
-                out.chunks_exact_mut(inner).enumerate().for_each(work);
-            } else {
-                out.par_chunks_exact_mut(inner).enumerate().for_each(work);
-            }
+            let is_worth = threads::worth(out.len(), WORTH);
+            threads::each_chunk(out, inner, is_worth, 1, work);
         })
     })?)
 }

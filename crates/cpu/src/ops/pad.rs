@@ -22,13 +22,13 @@ enum Mode {
 
 fn pad(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
-    let mode = match call.text("mode", "constant")? {
-        "constant" => Mode::Constant,
-        "reflect" => Mode::Reflect,
-        "edge" => Mode::Edge,
-        "wrap" => Mode::Wrap,
-        other => return invalid(format!("`mode` = `{other}` is not known")),
-    };
+    let modes = [
+        ("constant", Mode::Constant),
+        ("reflect", Mode::Reflect),
+        ("edge", Mode::Edge),
+        ("wrap", Mode::Wrap),
+    ];
+    let mode = call.choice("mode", &modes)?;
     let name = if call.version < 2 { "paddings" } else { "pads" };
     let Some(pads) = call.integers_or(1, name)? else { return Err(Fault::MissingInput(1)) };
     let axes = match call.integers(3)? {

@@ -222,12 +222,8 @@ fn activations(call: &Call<'_>, cell: Cell, directions: usize) -> Result<Vec<Act
 
 fn recur(call: &mut Call<'_>, cell: Cell) -> Outcome {
     let batch_first = call.flag("layout", false)?;
-    let (first, directions) = match call.text("direction", "forward")? {
-        "forward" => (false, 1),
-        "reverse" => (true, 1),
-        "bidirectional" => (false, 2),
-        other => return invalid(format!("`direction` = `{other}` is not known")),
-    };
+    let directions = [("forward", (false, 1)), ("reverse", (true, 1)), ("bidirectional", (false, 2))];
+    let (first, directions) = call.choice("direction", &directions)?;
     let dtype = call.tensor(0)?.dtype();
     let x = if batch_first { permute(call.tensor(0)?, &[1, 0, 2])? } else { call.tensor(0)?.clone() };
     let &[steps, batches, width] = x.shape() else { return invalid("the input is not of rank 3") };

@@ -11,7 +11,7 @@ use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build, on_numbers};
 use crate::error::{Fault, invalid};
-use crate::shape::{around, axes, axis, count};
+use crate::shape::{around, axes, axis, count, lanes};
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("ReduceSum", |call| reduce(call, Reduction::Sum)),
@@ -141,19 +141,16 @@ fn arg(call: &mut Call<'_>, greatest: bool) -> Outcome {
     one(on_numbers!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
         build::<i64>(&shape, |out| {
-            for block in 0..outer {
-                for lane in 0..inner {
-                    let at = |index: usize| data[(block * extent + index) * inner + lane];
-                    let mut best = 0;
-                    for index in 1..extent {
-                        let (new, old) = (at(index), at(best));
-                        let better = if greatest { new > old } else { new < old };
-                        if better || (last && new == old) || (new.is_nan() && !old.is_nan()) {
-                            best = index;
-                        }
+            for (out, lane) in out.iter_mut().zip(lanes(outer, extent, inner)) {
+                let mut best = 0;
+                for index in 1..extent {
+                    let (new, old) = (data[lane.at(index)], data[lane.at(best)]);
+                    let better = if greatest { new > old } else { new < old };
+                    if better || (last && new == old) || (new.is_nan() && !old.is_nan()) {
+                        best = index;
                     }
-                    out[block * inner + lane] = best as i64;
                 }
+                *out = best as i64;
             }
         })
     })?)
@@ -161,22 +158,19 @@ fn arg(call: &mut Call<'_>, greatest: bool) -> Outcome {
 
 fn running(call: &mut Call<'_>, product: bool) -> Outcome {
     let (exclusive, reverse) = (call.flag("exclusive", false)?, call.flag("reverse", false)?);
-    let Some(given) = call.integer(1)? else { return Err(Fault::MissingInput(1)) };
+    let given = call.integer(1)?.ok_or(Fault::MissingInput(1))?;
     let mut x = call.take(0)?;
     let axis = axis(given, x.rank())?;
     let (outer, extent, inner) = around(x.shape(), axis);
     on_numbers!(x.dtype(), T => {
         let data = x.as_mut_slice::<T>()?;
-        for block in 0..outer {
-            for lane in 0..inner {
-                let mut total = if product { T::ONE } else { T::ZERO };
-                for step in 0..extent {
-                    let index = if reverse { extent - 1 - step } else { step };
-                    let slot = &mut data[(block * extent + index) * inner + lane];
-                    let next = if product { total.times(*slot) } else { total.plus(*slot) };
-                    *slot = if exclusive { total } else { next };
-                    total = next;
-                }
+        for lane in lanes(outer, extent, inner) {
+            let mut total = if product { T::ONE } else { T::ZERO };
+            for step in 0..extent {
+                let slot = &mut data[lane.at(if reverse { extent - 1 - step } else { step })];
+                let next = if product { total.times(*slot) } else { total.plus(*slot) };
+                *slot = if exclusive { total } else { next };
+                total = next;
             }
         }
         Ok(())

@@ -30,15 +30,12 @@ enum Nearest {
     Unnamed,
 }
 
-fn nearest(call: &Call<'_>) -> Result<Nearest, Fault> {
-    match call.text("nearest_mode", "round_prefer_floor")? {
-        "round_prefer_floor" => Ok(Nearest::PreferFloor),
-        "round_prefer_ceil" => Ok(Nearest::PreferCeil),
-        "floor" => Ok(Nearest::Floor),
-        "ceil" => Ok(Nearest::Ceil),
-        other => invalid(format!("`nearest_mode` = `{other}` is not known")),
-    }
-}
+const NEAREST_MODES: [(&str, Nearest); 4] = [
+    ("round_prefer_floor", Nearest::PreferFloor),
+    ("round_prefer_ceil", Nearest::PreferCeil),
+    ("floor", Nearest::Floor),
+    ("ceil", Nearest::Ceil),
+];
 
 /// Resampling of one axis.
 struct Axis {
@@ -128,7 +125,7 @@ impl Sampling<'_> {
 }
 
 /// Keys' cubic convolution kernel.
-fn cubic(x: f64, a: f64) -> f64 {
+pub(super) fn cubic(x: f64, a: f64) -> f64 {
     if x <= 1.0 {
         ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0
     } else if x < 2.0 {
@@ -138,14 +135,12 @@ fn cubic(x: f64, a: f64) -> f64 {
     }
 }
 
-fn mode(call: &Call<'_>) -> Result<Mode, Fault> {
-    match call.text("mode", "nearest")? {
-        "nearest" => Ok(Mode::Nearest),
-        "linear" | "bilinear" => Ok(Mode::Linear),
-        "cubic" => Ok(Mode::Cubic),
-        other => invalid(format!("`mode` = `{other}` is not known")),
-    }
-}
+const MODES: [(&str, Mode); 4] = [
+    ("nearest", Mode::Nearest),
+    ("linear", Mode::Linear),
+    ("bilinear", Mode::Linear),
+    ("cubic", Mode::Cubic),
+];
 
 fn upsample(call: &mut Call<'_>) -> Outcome {
     let scales = match (call.optional(1)?, call.attributes.floats("scales")?) {
@@ -160,7 +155,7 @@ fn upsample(call: &mut Call<'_>) -> Outcome {
 fn by_scales(call: &Call<'_>, scales: &[f64]) -> Result<AnyTensor, Fault> {
     let x = call.tensor(0)?;
     let sampling = Sampling {
-        mode: mode(call)?,
+        mode: call.choice("mode", &MODES)?,
         coordinates: "asymmetric",
         nearest: Nearest::Unnamed,
         cubic: -0.75,
@@ -182,15 +177,14 @@ fn by_scales(call: &Call<'_>, scales: &[f64]) -> Result<AnyTensor, Fault> {
 
 fn resize(call: &mut Call<'_>) -> Outcome {
     if call.version < 11 {
-        let Some(scales) = call.optional(1)? else { return Err(Fault::MissingInput(1)) };
-        return one(by_scales(call, &to_f64s(scales)?)?);
+        return one(by_scales(call, &to_f64s(call.tensor(1)?)?)?);
     }
     let x = call.tensor(0)?;
     let coordinates = call.text("coordinate_transformation_mode", "half_pixel")?;
     let sampling = Sampling {
-        mode: mode(call)?,
+        mode: call.choice("mode", &MODES)?,
         coordinates,
-        nearest: nearest(call)?,
+        nearest: call.choice("nearest_mode", &NEAREST_MODES)?,
         cubic: f64::from(call.float("cubic_coeff_a", -0.75)?),
         antialias: call.flag("antialias", false)?,
         exclude_outside: call.flag("exclude_outside", false)?,
@@ -208,8 +202,7 @@ fn resize(call: &mut Call<'_>) -> Outcome {
         .map(|extent| Axis { input: *extent, output: *extent, scale: 1.0, roi: (0.0, 1.0) })
         .collect();
     if coordinates == "tf_crop_and_resize" {
-        let Some(roi) = call.optional(1)? else { return Err(Fault::MissingInput(1)) };
-        let roi = to_f64s(roi)?;
+        let roi = to_f64s(call.tensor(1)?)?;
         if roi.len() != 2 * chosen.len() {
             return invalid(format!("the region {roi:?} does not fit {} axes", chosen.len()));
         }
@@ -238,12 +231,10 @@ fn resize(call: &mut Call<'_>) -> Outcome {
                 .zip(&sizes)
                 .map(|(axis, size)| *size as f64 / plan[*axis].input as f64)
                 .collect();
-            let common = match call.text("keep_aspect_ratio_policy", "stretch")? {
-                "stretch" => None,
-                "not_larger" => ratios.iter().copied().reduce(f64::min),
-                "not_smaller" => ratios.iter().copied().reduce(f64::max),
-                other => return invalid(format!("`keep_aspect_ratio_policy` = `{other}` is not known")),
-            };
+            let smallest = ratios.iter().copied().reduce(f64::min);
+            let largest = ratios.iter().copied().reduce(f64::max);
+            let policies = [("stretch", None), ("not_larger", smallest), ("not_smaller", largest)];
+            let common = call.choice("keep_aspect_ratio_policy", &policies)?;
             for ((axis, size), ratio) in chosen.iter().zip(&sizes).zip(ratios) {
                 let axis = &mut plan[*axis];
                 axis.scale = common.unwrap_or(ratio);

@@ -3,13 +3,13 @@
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::gather::place;
+use super::gather::{element_places, place};
 use super::{Operator, native};
 use crate::call::{Call, Outcome, integers, one};
-use crate::element::{Number, narrow, on_numbers, widen};
+use crate::element::{Number, is_half, narrow, on_numbers, widen};
 use crate::error::{Fault, invalid};
 use crate::movement::{Run, assemble};
-use crate::shape::{axis, count, each_index, strides};
+use crate::shape::{axis, count};
 
 pub(super) const OPERATORS: &[Operator] = &[
     native("Scatter", scatter_elements),
@@ -28,16 +28,13 @@ enum Meeting {
     Min,
 }
 
-fn meeting(call: &Call<'_>) -> Result<Meeting, Fault> {
-    match call.text("reduction", "none")? {
-        "none" => Ok(Meeting::Replace),
-        "add" => Ok(Meeting::Add),
-        "mul" => Ok(Meeting::Mul),
-        "max" => Ok(Meeting::Max),
-        "min" => Ok(Meeting::Min),
-        other => invalid(format!("`reduction` = `{other}` is not known")),
-    }
-}
+const REDUCTIONS: [(&str, Meeting); 5] = [
+    ("none", Meeting::Replace),
+    ("add", Meeting::Add),
+    ("mul", Meeting::Mul),
+    ("max", Meeting::Max),
+    ("min", Meeting::Min),
+];
 
 /// Writes consecutive runs of `updates` at offsets of `data`.
 fn write(
@@ -60,7 +57,7 @@ fn write(
         return assemble(&[data, updates], data.shape(), sources.into_iter());
     }
     let half = data.dtype();
-    if matches!(half, Dtype::F16 | Dtype::BF16) {
+    if is_half(half) {
         let wide = write(&widen(data.clone())?, &widen(updates.clone())?, places, inner, meeting)?;
         return narrow(wide, half);
     }
@@ -94,22 +91,11 @@ fn write(
 fn scatter_elements(call: &mut Call<'_>) -> Outcome {
     let (data, indices, updates) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
     let axis = axis(call.int("axis", 0)?, data.rank())?;
-    let fits = data.rank() == indices.rank()
-        && indices.shape() == updates.shape()
-        && (0..data.rank()).all(|at| at == axis || indices.shape()[at] <= data.shape()[at]);
-    if !fits {
-        return invalid(format!("indices {:?} do not lie in {:?}", indices.shape(), data.shape()));
+    if indices.shape() != updates.shape() {
+        return invalid(format!("updates {:?} do not fit indices {:?}", updates.shape(), indices.shape()));
     }
-    let own = strides(data.shape());
-    let at: Vec<usize> =
-        integers(indices)?.iter().map(|index| place(*index, data.shape()[axis])).collect::<Result<_, _>>()?;
-    let mut places = Vec::with_capacity(at.len());
-    each_index(indices.shape(), |flat, index| {
-        let rest =
-            index.iter().enumerate().filter(|(a, _)| *a != axis).map(|(a, i)| i * own[a]).sum::<usize>();
-        places.push(rest + at[flat] * own[axis]);
-    });
-    one(write(data, updates, &places, 1, meeting(call)?)?)
+    let places = element_places(data, indices, axis)?;
+    one(write(data, updates, &places, 1, call.choice("reduction", &REDUCTIONS)?)?)
 }
 
 fn scatter_nd(call: &mut Call<'_>) -> Outcome {
@@ -135,7 +121,7 @@ fn scatter_nd(call: &mut Call<'_>) -> Outcome {
         }
         places.push(offset * inner);
     }
-    one(write(data, updates, &places, inner, meeting(call)?)?)
+    one(write(data, updates, &places, inner, call.choice("reduction", &REDUCTIONS)?)?)
 }
 
 /// Writes an update into a cache along one axis, at a separate start index per batch.
@@ -145,11 +131,7 @@ fn tensor_scatter(call: &mut Call<'_>) -> Outcome {
     if axis == 0 || cache.rank() != update.rank() {
         return invalid("the sequence axis is not one behind the batch axis");
     }
-    let circular = match call.text("mode", "linear")? {
-        "linear" => false,
-        "circular" => true,
-        other => return invalid(format!("`mode` = `{other}` is not known")),
-    };
+    let circular = call.choice("mode", &[("linear", false), ("circular", true)])?;
     let fits = (0..cache.rank()).all(|at| {
         let (have, new) = (cache.shape()[at], update.shape()[at]);
         if at == axis { new <= have } else { new == have }

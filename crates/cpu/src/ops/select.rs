@@ -10,7 +10,7 @@ use crate::call::{Call, Outcome, one};
 use crate::element::{Number, ints, on_numbers, to_f64s, widen};
 use crate::error::{Fault, invalid};
 use crate::movement::{Run, assemble};
-use crate::shape::{around, as_ints, axis, count, each_index};
+use crate::shape::{around, as_ints, axis, count, each_index, lanes};
 
 pub(super) const OPERATORS: &[Operator] = &[
     native("TopK", top_k),
@@ -46,21 +46,17 @@ fn top_k(call: &mut Call<'_>) -> Outcome {
     on_numbers!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
         let mut row: Vec<usize> = Vec::with_capacity(extent);
-        for block in 0..outer {
-            for lane in 0..inner {
-                let offset = |index: usize| (block * extent + index) * inner + lane;
-                row.clear();
-                row.extend(0..extent);
-                // Ties keep index order; the sort must be stable.
-                row.sort_by(|a, b| {
-                    let order = total(data[offset(*a)], data[offset(*b)]);
-                    if largest { order.reverse() } else { order }
-                });
-                for (at, index) in row.iter().take(k).enumerate() {
-                    let slot = (block * k + at) * inner + lane;
-                    chosen[slot] = offset(*index);
-                    positions[slot] = *index as i64;
-                }
+        for (lane, target) in lanes(outer, extent, inner).zip(lanes(outer, k, inner)) {
+            row.clear();
+            row.extend(0..extent);
+            // Ties keep index order; the sort must be stable.
+            row.sort_by(|a, b| {
+                let order = total(data[lane.at(*a)], data[lane.at(*b)]);
+                if largest { order.reverse() } else { order }
+            });
+            for (at, index) in row.iter().take(k).enumerate() {
+                chosen[target.at(at)] = lane.at(*index);
+                positions[target.at(at)] = *index as i64;
             }
         }
         Ok(())
@@ -112,19 +108,17 @@ fn sort_keys(x: &AnyTensor) -> Result<Vec<usize>, Fault> {
     if x.dtype() == Dtype::String {
         let texts: Vec<&str> = x.strings()?.collect();
         rank_by(&|a, b| texts[a].cmp(texts[b]));
-        return Ok(ranks);
-    }
-    if x.dtype() == Dtype::Bool {
+    } else if x.dtype() == Dtype::Bool {
         let flags = x.as_slice::<bool>()?;
         rank_by(&|a, b| flags[a].cmp(&flags[b]));
-        return Ok(ranks);
+    } else {
+        let wide = widen(x.clone())?;
+        on_numbers!(wide.dtype(), T => {
+            let data = wide.as_slice::<T>()?;
+            rank_by(&|a, b| total::<T>(data[a], data[b]));
+            Ok(())
+        })?;
     }
-    let wide = widen(x.clone())?;
-    on_numbers!(wide.dtype(), T => {
-        let data = wide.as_slice::<T>()?;
-        rank_by(&|a, b| total::<T>(data[a], data[b]));
-        Ok(())
-    })?;
     Ok(ranks)
 }
 

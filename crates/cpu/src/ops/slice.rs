@@ -176,11 +176,8 @@ pub(crate) fn join(parts: &[&AnyTensor], axis_given: i64) -> Result<AnyTensor, F
         let fits = part.rank() == first.rank()
             && part.shape().iter().zip(first.shape()).enumerate().all(|(at, (a, b))| at == axis || a == b);
         if !fits {
-            return invalid(format!(
-                "{:?} and {:?} do not join along axis {axis}",
-                first.shape(),
-                part.shape()
-            ));
+            let (first, part) = (first.shape(), part.shape());
+            return invalid(format!("{first:?} and {part:?} do not join along axis {axis}"));
         }
         shape[axis] += part.shape()[axis];
     }
@@ -195,8 +192,7 @@ pub(crate) fn join(parts: &[&AnyTensor], axis_given: i64) -> Result<AnyTensor, F
 
 fn center_crop_pad(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
-    let Some(target) = call.integers(1)? else { return Err(Fault::MissingInput(1)) };
-    let target = extents(&target)?;
+    let target = extents(&call.required_integers(1)?)?;
     let axes = match call.attributes.ints("axes")? {
         Some(given) => axes(given, x.rank())?,
         None => (0..x.rank()).collect(),

@@ -3,6 +3,7 @@
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
+use super::resize::cubic;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, of_f64s, to_f64s};
@@ -17,6 +18,9 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("NonMaxSuppression", non_max_suppression),
     widened("Det", det),
 ];
+
+/// The parameter of cubic interpolation that image libraries use.
+const CUBIC: f64 = -0.75;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outside {
@@ -46,18 +50,10 @@ fn brought_back(at: f64, extent: usize, outside: Outside, align: bool) -> f64 {
 
 fn grid_sample(call: &mut Call<'_>) -> Outcome {
     let align = call.flag("align_corners", false)?;
-    let outside = match call.text("padding_mode", "zeros")? {
-        "zeros" => Outside::Zeros,
-        "border" => Outside::Border,
-        "reflection" => Outside::Reflection,
-        other => return invalid(format!("`padding_mode` = `{other}` is not known")),
-    };
-    let reach = match call.text("mode", "linear")? {
-        "nearest" => 0,
-        "linear" | "bilinear" => 1,
-        "cubic" | "bicubic" => 2,
-        other => return invalid(format!("`mode` = `{other}` is not known")),
-    };
+    let modes = [("zeros", Outside::Zeros), ("border", Outside::Border), ("reflection", Outside::Reflection)];
+    let outside = call.choice("padding_mode", &modes)?;
+    let modes = [("linear", 1), ("bilinear", 1), ("nearest", 0), ("cubic", 2), ("bicubic", 2)];
+    let reach = call.choice("mode", &modes)?;
     let (x, grid) = (call.tensor(0)?, call.tensor(1)?);
     let rank = x.rank().saturating_sub(2);
     if rank == 0
@@ -107,7 +103,7 @@ fn grid_sample(call: &mut Call<'_>) -> Outcome {
                         if is_beyond { brought_back(scaled, extent, outside, align) } else { scaled };
                     let low = scaled.floor();
                     let t = scaled - low;
-                    let weights = [1.0 + t, t, 1.0 - t, 2.0 - t].map(cubic);
+                    let weights = [1.0 + t, t, 1.0 - t, 2.0 - t].map(|x| cubic(x, CUBIC));
                     (0..4).map(|step| (index(low + step as f64 - 1.0), weights[step])).collect()
                 }
             });
@@ -130,23 +126,10 @@ fn grid_sample(call: &mut Call<'_>) -> Outcome {
     one(of_f64s(x.dtype(), &shape, &out)?)
 }
 
-/// Keys' cubic convolution kernel with a = -0.75, the value used by image libraries.
-fn cubic(x: f64) -> f64 {
-    let a = -0.75;
-    if x <= 1.0 {
-        ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0
-    } else if x < 2.0 {
-        ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a
-    } else {
-        0.0
-    }
-}
-
 fn affine_grid(call: &mut Call<'_>) -> Outcome {
     let align = call.flag("align_corners", false)?;
     let theta = call.tensor(0)?;
-    let Some(size) = call.integers(1)? else { return Err(Fault::MissingInput(1)) };
-    let size = extents(&size)?;
+    let size = extents(&call.required_integers(1)?)?;
     let rank = size.len().saturating_sub(2);
     if rank == 0 || theta.shape() != [size[0], rank, rank + 1] {
         return invalid(format!("the matrices {:?} do not fit the size {size:?}", theta.shape()));
@@ -176,22 +159,15 @@ fn affine_grid(call: &mut Call<'_>) -> Outcome {
 }
 
 fn roi_align(call: &mut Call<'_>) -> Outcome {
-    let half_pixel = match call.text("coordinate_transformation_mode", "half_pixel")? {
-        "half_pixel" => call.version >= 16,
-        "output_half_pixel" => false,
-        other => return invalid(format!("`coordinate_transformation_mode` = `{other}` is not known")),
-    };
-    let by_max = match call.text("mode", "avg")? {
-        "avg" => false,
-        "max" => true,
-        other => return invalid(format!("`mode` = `{other}` is not known")),
-    };
+    let modes = [("half_pixel", call.version >= 16), ("output_half_pixel", false)];
+    let half_pixel = call.choice("coordinate_transformation_mode", &modes)?;
+    let by_max = call.choice("mode", &[("avg", false), ("max", true)])?;
     let size = extents(&[call.int("output_height", 1)?, call.int("output_width", 1)?])?;
     let (rows, columns) = (size[0], size[1]);
     let ratio = usize::try_from(call.int("sampling_ratio", 0)?).unwrap_or(0);
     let scale = f64::from(call.float("spatial_scale", 1.0)?);
     let (x, rois) = (call.tensor(0)?, call.tensor(1)?);
-    let Some(owners) = call.integers(2)? else { return Err(Fault::MissingInput(2)) };
+    let owners = call.required_integers(2)?;
     let (&[batches, channels, height, width], &[regions, 4]) = (x.shape(), rois.shape()) else {
         return invalid(format!("the shapes {:?} and {:?} do not fit", x.shape(), rois.shape()));
     };
