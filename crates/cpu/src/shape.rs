@@ -40,6 +40,11 @@ pub(crate) fn axes(list: &[i64], rank: usize) -> Result<Vec<usize>, Fault> {
     Ok(axes)
 }
 
+/// As [`axes`]; all axes without a list.
+pub(crate) fn axes_or_all(list: Option<&[i64]>, rank: usize) -> Result<Vec<usize>, Fault> {
+    list.map_or_else(|| Ok((0..rank).collect()), |list| axes(list, rank))
+}
+
 /// Converts integers to a shape.
 pub(crate) fn extents(list: &[i64]) -> Result<Vec<usize>, Fault> {
     let extent = |extent: &i64| match usize::try_from(*extent) {

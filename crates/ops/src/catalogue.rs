@@ -12,7 +12,7 @@ pub struct Standard;
 impl Catalogue for Standard {
     fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
         match Table::get().at(domain, name, version) {
-            Found::Schema(_, schema) => {
+            Found::Schema(schema) => {
                 let entry = rules::entry_for(&schema.domain, &schema.name, schema.since_version);
                 let (rules, control) = entry.map_or((&[][..], None), |entry| (entry.rules, entry.control));
                 Lookup::Found(Operator { schema, rules, control, described: None })

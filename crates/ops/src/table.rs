@@ -57,7 +57,6 @@ pub(crate) mod values;
 pub(crate) mod words;
 
 use std::borrow::Cow;
-use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -65,22 +64,6 @@ use typeloom_solver::elem::ElemSet;
 use typeloom_solver::signature::Schema;
 
 pub use error::{TableError, TableErrorKind};
-
-/// The position of a schema in [`Table::schemas`], dense so that rules can be stored in a parallel array.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct SchemaId(NonZeroU32);
-
-impl SchemaId {
-    /// The position; less than [`Table::len`].
-    #[must_use]
-    pub fn index(self) -> usize {
-        self.0.get() as usize - 1
-    }
-
-    fn at(position: u32) -> Self {
-        Self(NonZeroU32::MIN.saturating_add(position))
-    }
-}
 
 /// A domain of operators and the range of its versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +82,7 @@ pub struct Domain {
 pub enum Found<'t> {
     /// The schema in effect: the newest one that is not newer than the requested version. It may be
     /// [deprecated](Schema::deprecated).
-    Schema(SchemaId, &'t Schema),
+    Schema(&'t Schema),
     /// The operator exists in newer versions of the domain only.
     NewerThanOpset {
         /// The first version with the operator.
@@ -142,7 +125,7 @@ struct Entry {
 /// use typeloom_ops::table::{Found, Table};
 ///
 /// let table = Table::get();
-/// assert!(matches!(table.at("", "Add", 10), Found::Schema(_, add) if add.since_version == 7));
+/// assert!(matches!(table.at("", "Add", 10), Found::Schema(add) if add.since_version == 7));
 /// assert_eq!(table.at("ai.onnx", "Gelu", 10), Found::NewerThanOpset { since: 20 });
 /// assert_eq!(table.at("ai.onnx.ml", "Add", 10), Found::UnknownOperator);
 /// ```
@@ -195,30 +178,9 @@ impl Table {
         (&self.package, &self.package_version)
     }
 
-    /// Number of schemas.
-    #[must_use]
-    #[expect(
-        clippy::len_without_is_empty,
-        reason = "a bound for `SchemaId`; whether it is 0 interests nobody"
-    )]
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     /// All schemas by domain, name and version.
     pub fn schemas(&self) -> impl ExactSizeIterator<Item = &Schema> {
         self.entries.iter().map(|entry| self.schema_of(entry))
-    }
-
-    /// All schemas with their ids.
-    pub fn entries(&self) -> impl Iterator<Item = (SchemaId, &Schema)> {
-        (0..).map(SchemaId::at).zip(self.schemas())
-    }
-
-    /// The schema with this id; `None` for an id of a larger table.
-    #[must_use]
-    pub fn schema(&self, id: SchemaId) -> Option<&Schema> {
-        self.entries.get(id.index()).map(|entry| self.schema_of(entry))
     }
 
     /// All domains by name.
@@ -256,7 +218,7 @@ impl Table {
         for position in versions.clone().rev() {
             let entry = &self.entries[position as usize];
             if i64::from(entry.since_version) <= opset {
-                return Found::Schema(SchemaId::at(position), self.schema_of(entry));
+                return Found::Schema(self.schema_of(entry));
             }
             since = entry.since_version;
         }

@@ -33,7 +33,7 @@ pub(crate) fn lowered(model: &ModelProto) -> Option<ModelProto> {
 fn is_the_same(model: &ModelProto, version: i64) -> bool {
     let table = Table::get();
     let since = |op: &str, version: i64| match table.at("", op, version) {
-        Found::Schema(_, schema) => Some(schema.since_version),
+        Found::Schema(schema) => Some(schema.since_version),
         Found::NewerThanOpset { .. } | Found::UnknownOperator | Found::UnknownDomain => None,
     };
     let mut graphs: Vec<_> = model.graph.iter().collect();

@@ -118,7 +118,7 @@ fn leave_out(node: &mut NodeProto, version: i64, read: &HashSet<String>) {
     if !matches!(node.domain(), "" | "ai.onnx") {
         return;
     }
-    let Found::Schema(_, schema) = Table::get().at("", node.op_type(), version) else { return };
+    let Found::Schema(schema) = Table::get().at("", node.op_type(), version) else { return };
     while let Some(last) = node.output.last() {
         let formal = schema.outputs.get(node.output.len() - 1);
         let is_optional = formal.is_some_and(|formal| formal.arity == Arity::Optional);

@@ -7,7 +7,7 @@ use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, of_f64s};
 use crate::error::{Fault, invalid};
 use crate::movement::{Run, assemble};
-use crate::shape::{axes, count, each_index, strides};
+use crate::shape::{axes_or_all, count, each_index, strides};
 
 pub(super) const OPERATORS: &[Operator] = &[native("Pad", pad)];
 
@@ -31,10 +31,7 @@ fn pad(call: &mut Call<'_>) -> Outcome {
     let mode = call.choice("mode", &modes)?;
     let name = if call.version < 2 { "paddings" } else { "pads" };
     let Some(pads) = call.integers_or(1, name)? else { return Err(Fault::MissingInput(1)) };
-    let axes = match call.integers(3)? {
-        Some(given) => axes(&given, x.rank())?,
-        None => (0..x.rank()).collect(),
-    };
+    let axes = axes_or_all(call.integers(3)?.as_deref(), x.rank())?;
     if pads.len() != 2 * axes.len() {
         return invalid(format!("{} pads for {} axes", pads.len(), axes.len()));
     }

@@ -113,7 +113,7 @@ fn max_pool_with_indices(call: &Call<'_>, x: &AnyTensor, windows: &Windows, shap
         build::<T>(shape, |out| {
             let rows = out.chunks_exact_mut(places.len().max(1));
             for (lane, (row, data)) in rows.zip(data.chunks_exact(plane.max(1))).enumerate() {
-                for (at, (slot, (offsets, _))) in row.iter_mut().zip(&places).enumerate() {
+                for (at, (slot, offsets)) in row.iter_mut().zip(&places).enumerate() {
                     let mut best = T::LOWEST;
                     let mut chosen = offsets.first().copied().unwrap_or(0);
                     for offset in offsets {
@@ -139,62 +139,55 @@ fn average_pool(call: &mut Call<'_>) -> Outcome {
     let include = call.flag("count_include_pad", false)?;
     let x = call.tensor(0)?;
     let (windows, shape) = windows(call, x)?;
-    let (stretches, made) = (windows.stretches(), count(&windows.output));
-    let step = windows.strides.last().copied().unwrap_or(1);
+    let stretches = windows.stretches();
     let counts = if include {
         windows.padded_counts()
     } else {
-        let mut counts = vec![0; made];
+        let mut counts = vec![0; count(&windows.output)];
         for stretch in &stretches {
             counts[stretch.window..stretch.window + stretch.len].iter_mut().for_each(|count| *count += 1);
         }
         counts
     };
-    one(on_floats!(x.dtype(), T => {
-        let data = x.as_slice::<T>()?;
-        build_over::<T>(&shape, |out| {
-            let steps = made * count(&windows.kernel);
-            planes(data, count(&windows.input), out, made, steps, #[inline(always)] |data, out| {
-                let mut sums = vec![0.0_f64; made];
-                for stretch in &stretches {
-                    along(stretch, step, data, &mut sums, #[inline(always)] |sum: &mut f64, value: T| {
-                        *sum += Number::to_f64(value);
-                    });
-                }
-                for (out, (sum, count)) in out.iter_mut().zip(sums.iter().zip(&counts)) {
-                    *out = T::from_f64(sum / *count as f64);
-                }
-            });
-        })
-    })?)
+    one(summed(x, &windows, &stretches, &shape, |value| value, |at, sum| sum / counts[at] as f64)?)
 }
 
 fn lp_pool(call: &mut Call<'_>) -> Outcome {
     let p = call.int("p", 2)? as f64;
-    pooled(call, move |values, _| {
-        let sum: f64 = values.map(|value| value.abs().powf(p)).sum();
-        sum.powf(1.0 / p)
-    })
-}
-
-/// Global pooling: reduces each plane to one number.
-fn pooled(call: &mut Call<'_>, each: impl Fn(&mut dyn Iterator<Item = f64>, usize) -> f64) -> Outcome {
     let x = call.tensor(0)?;
     let (windows, shape) = windows(call, x)?;
-    let plane = count(&windows.input);
-    let places = windows.places();
-    one(on_floats!(x.dtype(), T => {
+    let (power, root) = (|value: f64| value.abs().powf(p), |_, sum: f64| sum.powf(1.0 / p));
+    one(summed(x, &windows, &windows.stretches(), &shape, power, root)?)
+}
+
+/// Sums a function of the elements of each window; `finish` converts the sum of the window with a number.
+fn summed(
+    x: &AnyTensor,
+    windows: &Windows,
+    stretches: &[Stretch],
+    shape: &[usize],
+    each: impl Fn(f64) -> f64 + Sync,
+    finish: impl Fn(usize, f64) -> f64 + Sync,
+) -> Result<AnyTensor, Fault> {
+    let made = count(&windows.output);
+    let step = windows.strides.last().copied().unwrap_or(1);
+    on_floats!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
-        build::<T>(&shape, |out| {
-            let rows = out.chunks_exact_mut(places.len().max(1));
-            for (row, data) in rows.zip(data.chunks_exact(plane.max(1))) {
-                for (slot, (offsets, padded)) in row.iter_mut().zip(&places) {
-                    let mut values = offsets.iter().map(|offset| Number::to_f64(data[*offset]));
-                    *slot = T::from_f64(each(&mut values, *padded));
+        build_over::<T>(shape, |out| {
+            let steps = made * count(&windows.kernel);
+            planes(data, count(&windows.input), out, made, steps, #[inline(always)] |data, out| {
+                let mut sums = vec![0.0_f64; made];
+                for stretch in stretches {
+                    along(stretch, step, data, &mut sums, #[inline(always)] |sum: &mut f64, value: T| {
+                        *sum += each(Number::to_f64(value));
+                    });
                 }
-            }
+                for (at, (out, sum)) in out.iter_mut().zip(sums).enumerate() {
+                    *out = T::from_f64(finish(at, sum));
+                }
+            });
         })
-    })?)
+    })
 }
 
 fn global(call: &mut Call<'_>, kind: Reduction) -> Outcome {

@@ -8,7 +8,7 @@ use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, of_f64s, to_f64s};
 use crate::error::{Fault, invalid};
 use crate::movement::{Run, assemble};
-use crate::shape::{around, axes, count, each_index, extents, strides};
+use crate::shape::{around, axes_or_all, count, each_index, extents, strides};
 
 pub(super) const OPERATORS: &[Operator] = &[native("Resize", resize), native("Upsample", upsample)];
 
@@ -190,10 +190,7 @@ fn resize(call: &mut Call<'_>) -> Outcome {
         exclude_outside: call.flag("exclude_outside", false)?,
         extrapolation: f64::from(call.float("extrapolation_value", 0.0)?),
     };
-    let chosen = match call.attributes.ints("axes")? {
-        Some(given) => axes(given, x.rank())?,
-        None => (0..x.rank()).collect(),
-    };
+    let chosen = axes_or_all(call.attributes.ints("axes")?, x.rank())?;
     let scales = call.optional(2)?.filter(|scales| !scales.is_empty()).map(to_f64s).transpose()?;
     let sizes = call.integers(3)?.filter(|sizes| !sizes.is_empty());
     let mut plan: Vec<Axis> = x

@@ -6,7 +6,7 @@ use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::error::{Fault, invalid};
 use crate::movement::{Run, assemble};
-use crate::shape::{around, axes, axis, count, each_index, extents, strides};
+use crate::shape::{around, axes, axes_or_all, axis, count, each_index, extents, strides};
 use crate::value::Value;
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -193,10 +193,7 @@ pub(crate) fn join(parts: &[&AnyTensor], axis_given: i64) -> Result<AnyTensor, F
 fn center_crop_pad(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
     let target = extents(&call.required_integers(1)?)?;
-    let axes = match call.attributes.ints("axes")? {
-        Some(given) => axes(given, x.rank())?,
-        None => (0..x.rank()).collect(),
-    };
+    let axes = axes_or_all(call.attributes.ints("axes")?, x.rank())?;
     if axes.len() != target.len() {
         return invalid("the target has not one extent for each axis");
     }

@@ -224,27 +224,21 @@ impl Windows {
         });
     }
 
-    /// For every window, the offsets of its elements inside the input and the number of kernel positions
-    /// inside the padded input.
-    pub(super) fn places(&self) -> Vec<(Vec<usize>, usize)> {
+    /// For every window, the offsets of its elements inside the input.
+    pub(super) fn places(&self) -> Vec<Vec<usize>> {
         let own = strides(&self.input);
         let mut all = Vec::with_capacity(count(&self.output));
         each_index(&self.output, |_, window| {
             let mut offsets = Vec::new();
-            let mut padded = 0;
             each_index(&self.kernel, |_, within| {
                 let mut offset = Some(0);
-                let mut is_padded = true;
                 for axis in 0..window.len() {
                     let at = self.inside(axis, window[axis], within[axis]);
                     offset = offset.zip(at).map(|(offset, at)| offset + at * own[axis]);
-                    let place = window[axis] * self.strides[axis] + within[axis] * self.dilations[axis];
-                    is_padded &= (place as i64) < self.input[axis] as i64 + self.begin[axis] + self.end[axis];
                 }
                 offsets.extend(offset);
-                padded += usize::from(is_padded);
             });
-            all.push((offsets, padded));
+            all.push(offsets);
         });
         all
     }

@@ -93,41 +93,6 @@ impl OperatorCx<'_, '_, '_> {
         self.0.dims().as_constant(dim.0)
     }
 
-    /// `a + b`.
-    pub fn add(&mut self, a: RuleDim, b: RuleDim) -> RuleDim {
-        RuleDim(self.0.dims().add(a.0, b.0))
-    }
-
-    /// `a - b`.
-    pub fn sub(&mut self, a: RuleDim, b: RuleDim) -> RuleDim {
-        RuleDim(self.0.dims().sub(a.0, b.0))
-    }
-
-    /// `a * b`.
-    pub fn mul(&mut self, a: RuleDim, b: RuleDim) -> RuleDim {
-        RuleDim(self.0.dims().mul(a.0, b.0))
-    }
-
-    /// `a // b`, rounded down.
-    pub fn floor_div(&mut self, a: RuleDim, b: RuleDim) -> RuleDim {
-        RuleDim(self.0.dims().floor_div(a.0, b.0))
-    }
-
-    /// The remainder of `a // b`.
-    pub fn modulo(&mut self, a: RuleDim, b: RuleDim) -> RuleDim {
-        RuleDim(self.0.dims().modulo(a.0, b.0))
-    }
-
-    /// The smaller dim.
-    pub fn min(&mut self, a: RuleDim, b: RuleDim) -> RuleDim {
-        RuleDim(self.0.dims().min(a.0, b.0))
-    }
-
-    /// The greater dim.
-    pub fn max(&mut self, a: RuleDim, b: RuleDim) -> RuleDim {
-        RuleDim(self.0.dims().max(a.0, b.0))
-    }
-
     /// Sets the shape of an output.
     ///
     /// # Errors
@@ -159,6 +124,36 @@ impl OperatorCx<'_, '_, '_> {
             (0..self.input_count()).map(Port::In).filter(|port| self.0.has(*port)).collect();
         OperatorError(RuleError::shapes(&ports, message))
     }
+}
+
+macro_rules! operations {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        impl OperatorCx<'_, '_, '_> {
+            $(
+                $(#[$doc])*
+                pub fn $name(&mut self, a: RuleDim, b: RuleDim) -> RuleDim {
+                    RuleDim(self.0.dims().$name(a.0, b.0))
+                }
+            )*
+        }
+    };
+}
+
+operations! {
+    /// `a + b`.
+    add;
+    /// `a - b`.
+    sub;
+    /// `a * b`.
+    mul;
+    /// `a // b`, rounded down.
+    floor_div;
+    /// The remainder of `a // b`.
+    modulo;
+    /// The smaller dim.
+    min;
+    /// The greater dim.
+    max;
 }
 
 /// A boxed rule function.

@@ -275,11 +275,7 @@ pub(super) fn last_value(
 /// Whether a state variable is an optional before each iteration and its content afterwards. Runtimes accept a
 /// value for an optional.
 fn is_unwrapped(cx: &mut RuleCx<'_, '_>, before: Port, next: Port) -> bool {
-    cx.kind(before) == Kind::Optional
-        && match cx.kind(next) {
-            Kind::Tensor | Kind::Sparse | Kind::Scalar | Kind::Sequence | Kind::Map | Kind::Leaf => true,
-            Kind::Optional | Kind::Unknown | Kind::Error => false,
-        }
+    cx.kind(before) == Kind::Optional && matches!(cx.kind(next), Kind::Sequence | Kind::Other)
 }
 
 /// Sets the shape of an output; an extent that was unknown before keeps its unknown.
@@ -339,15 +335,7 @@ fn sequence_map_enter(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         match cx.kind(outer) {
             Kind::Sequence => cx.sequence_of(outer, inner)?,
             Kind::Unknown => continue,
-            Kind::Tensor
-            | Kind::Sparse
-            | Kind::Scalar
-            | Kind::Optional
-            | Kind::Map
-            | Kind::Leaf
-            | Kind::Error => {
-                cx.same_type(outer, inner)?;
-            }
+            Kind::Optional | Kind::Other | Kind::Error => cx.same_type(outer, inner)?,
         }
         cx.assume_shape_of(inner, outer);
     }

@@ -170,7 +170,7 @@ fn features(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         Some(dims) => dims.iter().try_fold(0_i64, |sum, dim| sum.checked_add(*dim)),
         None => None,
     };
-    let rows = rows.map(|(_, _, rows)| rows).unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
+    let rows = rows.map_or_else(|| unknown_extent(cx, Out(0), 0), |(_, _, rows)| rows);
     let columns = columns.map(|columns| cx.dims().constant(columns));
     let columns = columns.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
     cx.set_shape(Out(0), &[rows, columns])

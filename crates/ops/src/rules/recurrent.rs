@@ -167,11 +167,11 @@ fn states(
         extents.batch.meet(cx, (port, at_batch, state[at_batch]))?;
         extents.hidden.meet(cx, (port, 2, state[2]))?;
     }
-    if cell.is_some() {
-        if let Some(peepholes) = cx.shape_of_rank(In(7), 2..=2)? {
-            cx.require_equal((In(7), 0, peepholes[0]), directions, DIRECTIONS)?;
-            gate_values(cx, In(7), peepholes[1], 3, extents)?;
-        }
+    if cell.is_some()
+        && let Some(peepholes) = cx.shape_of_rank(In(7), 2..=2)?
+    {
+        cx.require_equal((In(7), 0, peepholes[0]), directions, DIRECTIONS)?;
+        gate_values(cx, In(7), peepholes[1], 3, extents)?;
     }
     Ok(())
 }

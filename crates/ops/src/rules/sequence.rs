@@ -66,7 +66,7 @@ fn optional_has_element(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_shape(Out(0), &[])?;
     let has_element = match cx.kind(In(0)) {
         _ if !cx.has(In(0)) => false,
-        Kind::Tensor | Kind::Sparse | Kind::Scalar | Kind::Sequence | Kind::Map | Kind::Leaf => true,
+        Kind::Sequence | Kind::Other => true,
         Kind::Optional | Kind::Unknown | Kind::Error => return Ok(()),
     };
     let item = cx.dims().constant(i64::from(has_element));
@@ -274,9 +274,7 @@ fn optional_get_element(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         Kind::Unknown if cx.since_version() < 18 => cx.optional_of(In(0), Out(0))?,
         Kind::Unknown | Kind::Error => return Ok(()),
         Kind::Optional => cx.optional_of(In(0), Out(0))?,
-        Kind::Tensor | Kind::Sparse | Kind::Scalar | Kind::Sequence | Kind::Map | Kind::Leaf => {
-            cx.same_type(In(0), Out(0))?;
-        }
+        Kind::Sequence | Kind::Other => cx.same_type(In(0), Out(0))?,
     }
     cx.same_shape(In(0), Out(0))
 }

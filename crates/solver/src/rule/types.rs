@@ -15,20 +15,12 @@ use crate::ty::{Clash, Head, Narrowed, Ty, Types};
 pub enum Kind {
     /// Unknown so far, or an omitted port.
     Unknown,
-    /// A dense tensor.
-    Tensor,
-    /// A sparse tensor.
-    Sparse,
-    /// A single element.
-    Scalar,
     /// A sequence.
     Sequence,
     /// An optional.
     Optional,
-    /// A map.
-    Map,
-    /// A leaf of the tree that is neither a tensor nor a scalar.
-    Leaf,
+    /// A tensor, sparse tensor, scalar or map, or another leaf of the type tree.
+    Other,
     /// Already in error.
     Error,
 }
@@ -42,13 +34,9 @@ impl RuleCx<'_, '_> {
                 self.wait_for(ty);
                 Kind::Unknown
             }
-            Head::Tensor => Kind::Tensor,
-            Head::Sparse => Kind::Sparse,
-            Head::Scalar => Kind::Scalar,
             Head::Sequence(_) => Kind::Sequence,
             Head::Optional(_) => Kind::Optional,
-            Head::Map(..) => Kind::Map,
-            Head::Leaf(_) => Kind::Leaf,
+            Head::Tensor | Head::Sparse | Head::Scalar | Head::Map(..) | Head::Leaf(_) => Kind::Other,
             Head::Error => Kind::Error,
         }
     }
