@@ -154,11 +154,19 @@ pub(crate) fn multiply<T: Lane + Memory>(
 
 /// Computes products, in parallel if they are large.
 pub(crate) fn run<T: Lane + Memory>(jobs: Vec<Job<'_, T>>) {
-    let work: usize = jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * job.columns).sum();
-    let is_large = threads::worth(work, 2 * WORTH);
-    let threads = if is_large { rayon::current_num_threads().min(work / WORTH) } else { 1 };
+    let work = jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * job.columns).sum();
+    let threads = threads_for(work);
     let share = threads.div_ceil(jobs.len().max(1));
-    let tasks: Vec<Task<'_, T>> = jobs.into_iter().flat_map(|job| split(job, share)).collect();
+    run_tasks(jobs.into_iter().flat_map(|job| split(job, share)).collect(), threads, compute);
+}
+
+/// Number of threads for this many multiplications.
+fn threads_for(work: usize) -> usize {
+    if threads::worth(work, 2 * WORTH) { rayon::current_num_threads().min(work / WORTH) } else { 1 }
+}
+
+/// Computes tasks, in parallel with several threads.
+fn run_tasks<T: Send>(tasks: Vec<T>, threads: usize, compute: impl Fn(T) + Sync + Send) {
     if threads == 1 {
         tasks.into_iter().for_each(compute);
     } else {

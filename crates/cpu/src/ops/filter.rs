@@ -266,15 +266,7 @@ fn multiplied<T: Lane + Memory>(
             if out.is_empty() {
                 return;
             }
-            let finish_of = |at: usize| {
-                let first = at % filter.groups * made;
-                Finish {
-                    scale: finish.scale.map(|list| &list[first..]),
-                    offset: finish.offset.map(|list| &list[first..]),
-                    addend: finish.addend.map(|list| &list[at * made * places..]),
-                    bounds: finish.bounds,
-                }
-            };
+            let finish_of = |at: usize| finish.part(at % filter.groups * made, at * made * places);
             let data_of = |at: usize, slack: usize| {
                 let (batch, group) = (at / filter.groups, at % filter.groups);
                 &input.data[(batch * channels + group * own) * plane..][..own * plane + slack]
@@ -341,12 +333,7 @@ fn by_planes<T: Lane>(
                 let (batch, channel) = (at / outputs, at % outputs);
                 let from = &input.data[(batch * filter.groups + channel / made) * plane..][..plane];
                 let weights = &weights[channel * kernel..][..kernel];
-                let finish = Finish {
-                    scale: finish.scale.map(|list| &list[channel..]),
-                    offset: finish.offset.map(|list| &list[channel..]),
-                    addend: finish.addend.map(|list| &list[at * places..][..places]),
-                    bounds: finish.bounds,
-                };
+                let finish = finish.part(channel, at * places);
                 arch.dispatch(
                     #[inline(always)]
                     || {

@@ -33,6 +33,19 @@ fn numbers(x: &AnyTensor) -> Result<Vec<f64>, Fault> {
     if is_small_int(x.dtype()) { to_f64s(&convert(x, Dtype::I8)?) } else { to_f64s(x) }
 }
 
+/// The scales, and a zero point for each; 0 without the input.
+fn parameters(call: &Call<'_>) -> Result<(Vec<f64>, Vec<f64>), Fault> {
+    let scales = to_f64s(call.tensor(1)?)?;
+    let zeros = match call.optional(2)? {
+        Some(zeros) => numbers(zeros)?,
+        None => vec![0.0; scales.len()],
+    };
+    if zeros.len() != scales.len() {
+        return invalid("scales and zero points differ in number");
+    }
+    Ok((scales, zeros))
+}
+
 /// Index of the scale for each element of `x`.
 fn scale_indices(call: &Call<'_>, x: &AnyTensor, scale: &AnyTensor) -> Result<Vec<usize>, Fault> {
     if scale.len() == 1 && scale.rank() <= 1 {
@@ -97,18 +110,14 @@ fn quantize_linear(call: &mut Call<'_>) -> Outcome {
     let precision = call.dtype("precision")?.unwrap_or(scale.dtype());
     let overflow = if call.flag("saturate", true)? { Overflow::Saturate } else { Overflow::Special };
     let indices = scale_indices(call, x, scale)?;
-    let scales = to_f64s(scale)?;
-    let zeros = zero.map(numbers).transpose()?;
-    if zeros.as_ref().is_some_and(|zeros| zeros.len() != scales.len()) {
-        return invalid("scales and zero points differ in number");
-    }
+    let (scales, zeros) = parameters(call)?;
     let is_whole = limits(dtype).is_some();
     let data = to_f64s(x)?;
     let values: Vec<f64> = data
         .iter()
         .zip(&indices)
         .map(|(value, at)| {
-            let zero = zeros.as_ref().map_or(0.0, |zeros| zeros[*at]);
+            let zero = zeros[*at];
             let quotient = rounded(precision, rounded(precision, *value) / rounded(precision, scales[*at]));
             if is_whole { quotient.round_ties_even() + zero } else { quotient + zero }
         })
@@ -120,16 +129,9 @@ fn dequantize_linear(call: &mut Call<'_>) -> Outcome {
     let (x, scale) = (call.tensor(0)?, call.tensor(1)?);
     let dtype = call.dtype("output_dtype")?.unwrap_or(scale.dtype());
     let indices = scale_indices(call, x, scale)?;
-    let scales = to_f64s(scale)?;
-    let zeros = call.optional(2)?.map(numbers).transpose()?;
-    if zeros.as_ref().is_some_and(|zeros| zeros.len() != scales.len()) {
-        return invalid("scales and zero points differ in number");
-    }
-    let values: Vec<f64> = numbers(x)?
-        .iter()
-        .zip(&indices)
-        .map(|(value, at)| (value - zeros.as_ref().map_or(0.0, |zeros| zeros[*at])) * scales[*at])
-        .collect();
+    let (scales, zeros) = parameters(call)?;
+    let values: Vec<f64> =
+        numbers(x)?.iter().zip(&indices).map(|(value, at)| (value - zeros[*at]) * scales[*at]).collect();
     one(of_f64s(dtype, x.shape(), &values)?)
 }
 

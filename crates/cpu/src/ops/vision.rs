@@ -259,18 +259,12 @@ fn max_roi_pool(call: &mut Call<'_>) -> Outcome {
         };
         for channel in 0..channels {
             let plane = &data[(batch * channels + channel) * height * width..][..height * width];
-            for row in 0..rows {
-                for column in 0..columns {
-                    let mut most: Option<f64> = None;
-                    for y in range(row, rows, y1, high, height) {
-                        for x in range(column, columns, x1, wide, width) {
-                            let value = plane[y * width + x];
-                            most = Some(most.map_or(value, |most| most.max(value)));
-                        }
-                    }
-                    out.push(most.unwrap_or(0.0));
-                }
-            }
+            each_index(&[rows, columns], |_, bin| {
+                let across = range(bin[1], columns, x1, wide, width);
+                let seen = range(bin[0], rows, y1, high, height)
+                    .flat_map(|y| across.clone().map(move |x| plane[y * width + x]));
+                out.push(seen.reduce(f64::max).unwrap_or(0.0));
+            });
         }
     }
     one(of_f64s(x.dtype(), &[regions, channels, rows, columns], &out)?)

@@ -6,13 +6,11 @@
 //! computed with the others, and dropped when results are written.
 
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 
 use super::lane::Lane;
 use super::operands::{DEPTH, Rows};
 use super::tile::{Finish, finished};
-use super::{PANELS, WORTH, panel_width};
-use crate::threads;
+use super::{PANELS, panel_width, run_tasks, threads_for};
 
 /// Number of readable elements required after the last one that windows read.
 pub(crate) const SLACK: usize = 64;
@@ -75,19 +73,13 @@ struct Task<'a, 't, T> {
 pub(crate) fn run<T: Lane>(jobs: Vec<InPlace<'_, T>>, sliding: Sliding<'_>) {
     let tiles = tiles::<T>(&sliding);
     let columns = sliding.columns();
-    let work: usize = jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * columns).sum();
-    let is_large = threads::worth(work, 2 * WORTH);
-    let threads = if is_large { rayon::current_num_threads().min(work / WORTH) } else { 1 };
+    let threads = threads_for(jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * columns).sum());
     let share = threads.div_ceil(jobs.len().max(1));
     let mut tasks = Vec::new();
     for job in jobs {
         split(job, sliding, &tiles, share, &mut tasks);
     }
-    if threads == 1 {
-        tasks.into_iter().for_each(|task| Arch::new().dispatch(task));
-    } else {
-        tasks.into_par_iter().with_max_len(1).for_each(|task| Arch::new().dispatch(task));
-    }
+    run_tasks(tasks, threads, |task| Arch::new().dispatch(task));
 }
 
 fn tiles<T: Lane>(sliding: &Sliding<'_>) -> Vec<Tile> {

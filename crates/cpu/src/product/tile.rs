@@ -22,6 +22,18 @@ impl<T> Finish<'_, T> {
     pub(crate) const NONE: Self = Self { scale: None, offset: None, addend: None, bounds: None };
 }
 
+impl<T: Copy> Finish<'_, T> {
+    /// The epilogue of the rows from `row` on, whose results begin at `start`.
+    pub(crate) fn part(&self, row: usize, start: usize) -> Self {
+        Self {
+            scale: self.scale.map(|list| &list[row..]),
+            offset: self.offset.map(|list| &list[row..]),
+            addend: self.addend.map(|list| &list[start..]),
+            bounds: self.bounds,
+        }
+    }
+}
+
 /// Position of a tile in the result.
 #[derive(Clone, Copy)]
 pub(super) struct TilePosition {

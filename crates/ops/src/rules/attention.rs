@@ -287,10 +287,7 @@ fn outputs(
     match (rank, counts) {
         (Some(3), Some([query_heads, _])) => {
             let hidden = match extents.value_size.get() {
-                Some(size) => {
-                    let count = cx.dims().constant(query_heads);
-                    cx.dims().mul(size, count)
-                }
+                Some(size) => cx.scaled(size, query_heads),
                 None => SIZE.at(cx, Out(0), 2),
             };
             let shape = [extents.batch.at(cx, Out(0), 0), extents.queries.at(cx, Out(0), 1), hidden];

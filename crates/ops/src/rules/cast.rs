@@ -104,19 +104,18 @@ fn value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
                     None if follows_whole(to) => cx.set_ints(Out(0), Ints::clone(&ints)),
                     None => {}
                 }
-            } else if to == Elem::BOOL {
-                let items = ints.items.iter().map(|item| truth(cx, *item)).collect();
-                cx.set_ints(Out(0), Ints { shape: ints.shape.clone(), items });
-            } else if let Some(range) = int_range(to) {
-                let fits = |item: i64| (range.0..=range.1).contains(&item);
+            } else if to == Elem::BOOL || int_range(to).is_some() {
                 // A symbol is an extent or computed from extents, which fit in these types in practice.
-                let wide = matches!(to, Elem::INT64 | Elem::INT32);
-                let items = ints.items.iter().map(|item| match cx.const_dim(*item) {
-                    Some(constant) if fits(constant) => *item,
-                    None if wide || from == Elem::BOOL => *item,
-                    Some(_) | None => cx.dims().fresh_integer(),
-                });
-                let items = items.collect();
+                let is_wide = matches!(to, Elem::INT64 | Elem::INT32);
+                let item = |item: &DimId| match int_range(to) {
+                    None => truth(cx, *item),
+                    Some((least, most)) => match cx.const_dim(*item) {
+                        Some(constant) if (least..=most).contains(&constant) => *item,
+                        None if is_wide || from == Elem::BOOL => *item,
+                        Some(_) | None => cx.dims().fresh_integer(),
+                    },
+                };
+                let items = ints.items.iter().map(item).collect();
                 cx.set_ints(Out(0), Ints { shape: ints.shape.clone(), items });
             }
         }
@@ -126,16 +125,15 @@ fn value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
                 if let Some(items) = items {
                     cx.set_floats(Out(0), Floats { shape: floats.shape.clone(), items });
                 }
-            } else if to == Elem::BOOL {
-                let items = floats.items.iter().map(|item| cx.dims().constant(i64::from(*item != 0.0)));
-                let items = items.collect();
-                cx.set_ints(Out(0), Ints { shape: floats.shape.clone(), items });
-            } else if let Some(range) = int_range(to) {
-                let items = floats.items.iter().map(|item| match truncated(*item, range) {
-                    Some(constant) => cx.dims().constant(constant),
-                    None => cx.dims().fresh_integer(),
-                });
-                let items = items.collect();
+            } else if to == Elem::BOOL || int_range(to).is_some() {
+                let item = |item: &f64| match int_range(to) {
+                    None => cx.dims().constant(i64::from(*item != 0.0)),
+                    Some(range) => match truncated(*item, range) {
+                        Some(constant) => cx.dims().constant(constant),
+                        None => cx.dims().fresh_integer(),
+                    },
+                };
+                let items = floats.items.iter().map(item).collect();
                 cx.set_ints(Out(0), Ints { shape: floats.shape.clone(), items });
             }
         }

@@ -137,8 +137,7 @@ fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> RuleResult {
         Some(weights) => match cx.shape_of_rank(weights, input.len()..=input.len())? {
             Some(shape) => {
                 let group = cx.attr_int("group")?.unwrap_or(1);
-                let group = cx.dims().constant(group);
-                let of_all = cx.dims().mul(shape[1], group);
+                let of_all = cx.scaled(shape[1], group);
                 let relation = "are the channels of the input and of the weights";
                 cx.require_equal(channels, (weights, of_all), relation)?;
                 (Some(shape[2..].iter().copied().collect()), Some(shape[0]))
@@ -223,8 +222,7 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if elem == Elem::UINT8
         && let Some(last) = data.last_mut()
     {
-        let packed = cx.dims().constant(8 / bits);
-        *last = cx.dims().mul(*last, packed);
+        *last = cx.scaled(*last, 8 / bits);
     }
     let Some(indices) = cx.shape(In(1)) else { return Ok(()) };
     let shape: DimVec = data[..axis].iter().chain(&indices).chain(&data[axis + 1..]).copied().collect();

@@ -130,12 +130,8 @@ fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
     let Some(weights) = cx.shape(ports.weights) else { return Ok(()) };
     if let Some(input) = cx.shape(ports.input) {
         let of_group: Extent = (ports.weights, 1, weights[1]).into();
-        let of_all = if group == 1 {
-            of_group
-        } else {
-            let group = cx.dims().constant(group);
-            (ports.weights, cx.dims().mul(of_group.dim, group)).into()
-        };
+        let of_all =
+            if group == 1 { of_group } else { (ports.weights, cx.scaled(of_group.dim, group)).into() };
         let relation = "are the channels of the input, those of the weights for all groups";
         cx.require_equal((ports.input, 1, input[1]), of_all, relation)?;
     }

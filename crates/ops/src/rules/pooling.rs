@@ -112,21 +112,9 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(input) = cx.shape(In(0)) else { return cx.set_rank(Out(0), rank) };
     let mut shape: DimVec = input[..2].into();
     for axis in 0..spatial {
-        let (before, after) = windows.pads.as_ref().map_or((0, 0), |pads| pads[axis]);
         let elements = kernel.as_ref().map_or(1, |kernel| kernel[axis]);
-        let dims = cx.dims();
-        let (one, stride, elements) =
-            (DimId::ONE, dims.constant(windows.strides[axis]), dims.constant(elements));
-        let (before, after) = (dims.constant(before), dims.constant(after));
-        let moves = dims.sub(input[axis + 2], one);
-        let moved = dims.mul(moves, stride);
-        let reach = dims.add(moved, elements);
-        let padding = dims.add(before, after);
-        let extent = dims.sub(reach, padding);
-        if dims.bounds(extent).1.is_some_and(|most| most < 0) {
-            let message = format!("takes more from axis {} than there is", axis + 2);
-            return Err(RuleError::attribute("pads", message));
-        }
+        let elements = cx.dims().constant(elements);
+        let extent = windows.covered(cx, axis, input[axis + 2], elements)?;
         shape.push(extent);
     }
     cx.set_shape(Out(0), &shape)
@@ -134,10 +122,8 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 
 /// Sets the shape `[regions, channels, height, width]`.
 fn regions_shape(cx: &mut RuleCx<'_, '_>, regions: Shared, height: i64, width: i64) -> RuleResult {
-    let channels = match cx.shape(In(0)) {
-        Some(input) => input[1],
-        None => unknown_extent(cx, Out(0), 1),
-    };
+    let channels = cx.shape(In(0)).map(|input| input[1]);
+    let channels = channels.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
     let regions = regions.at(cx, Out(0), 0);
     let (height, width) = (cx.dims().constant(height), cx.dims().constant(width));
     cx.set_shape(Out(0), &[regions, channels, height, width])

@@ -104,8 +104,7 @@ fn depth_to_space(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let size = block_size(cx)?;
     let Some(shape) = cx.shape_of_rank(In(0), 4..=4)? else { return cx.set_rank(Out(0), 4) };
     let channels = divided(cx, 1, shape[1], size * size)?;
-    let block = cx.dims().constant(size);
-    let (height, width) = (cx.dims().mul(shape[2], block), cx.dims().mul(shape[3], block));
+    let (height, width) = (cx.scaled(shape[2], size), cx.scaled(shape[3], size));
     cx.set_shape(Out(0), &[shape[0], channels, height, width])
 }
 
@@ -113,8 +112,7 @@ fn depth_to_space(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn space_to_depth(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let size = block_size(cx)?;
     let Some(shape) = cx.shape_of_rank(In(0), 4..=4)? else { return cx.set_rank(Out(0), 4) };
-    let square = cx.dims().constant(size * size);
-    let channels = cx.dims().mul(shape[1], square);
+    let channels = cx.scaled(shape[1], size * size);
     let (height, width) = (divided(cx, 2, shape[2], size)?, divided(cx, 3, shape[3], size)?);
     cx.set_shape(Out(0), &[shape[0], channels, height, width])
 }

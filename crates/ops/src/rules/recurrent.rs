@@ -146,8 +146,7 @@ fn weights(cx: &mut RuleCx<'_, '_>, gates: i64, directions: DimId, extents: &mut
 /// Requires axis 1 of a port to have this number of values per hidden value.
 fn gate_values(cx: &mut RuleCx<'_, '_>, port: Port, dim: DimId, times: i64, extents: &Extents) -> RuleResult {
     let Some(hidden) = extents.hidden.get() else { return Ok(()) };
-    let times = cx.dims().constant(times);
-    let expected = cx.dims().mul(hidden, times);
+    let expected = cx.scaled(hidden, times);
     cx.require_equal((port, 1, dim), expected, GATES).map(drop)
 }
 

@@ -138,9 +138,8 @@ pub(super) fn one_sided_bins(cx: &mut RuleCx<'_, '_>, length: DimId) -> DimId {
 
 /// The length of the signal of a one-sided transform of this size: the even one.
 fn doubled(cx: &mut RuleCx<'_, '_>, bins: DimId) -> DimId {
-    let two = cx.dims().constant(2);
     let half = cx.dims().sub(bins, DimId::ONE);
-    cx.dims().mul(half, two)
+    cx.scaled(half, 2)
 }
 
 fn stft(cx: &mut RuleCx<'_, '_>) -> RuleResult {

@@ -111,6 +111,30 @@ impl Windows {
         require_at_most(cx, (input.port, least), input, "are what a window needs and the axis")
     }
 
+    /// The inverse of [`Windows::places`]: the extent that windows at `places` positions along a spatial axis
+    /// cover, without the explicit padding.
+    pub(super) fn covered(
+        &self,
+        cx: &mut RuleCx<'_, '_>,
+        axis: usize,
+        places: DimId,
+        reach: DimId,
+    ) -> RuleResult<DimId> {
+        let (before, after) = self.pads.as_ref().map_or((0, 0), |pads| pads[axis]);
+        let moves = cx.dims().sub(places, DimId::ONE);
+        let moved = cx.scaled(moves, self.strides[axis]);
+        let dims = cx.dims();
+        let (before, after) = (dims.constant(before), dims.constant(after));
+        let padding = dims.add(before, after);
+        let full = dims.add(moved, reach);
+        let extent = dims.sub(full, padding);
+        if dims.bounds(extent).1.is_some_and(|most| most < 0) {
+            let message = format!("takes more from axis {} than there is", axis + 2);
+            return Err(RuleError::attribute("pads", message));
+        }
+        Ok(extent)
+    }
+
     /// Number of positions of a window of `kernel` elements along a spatial axis; `None` if the specification
     /// and its implementations disagree.
     pub(super) fn places(

@@ -204,24 +204,17 @@ fn write_attribute(f: &mut Formatter<'_>, decl: &AttributeDecl) -> fmt::Result {
     if *required {
         write!(f, " required")?;
     }
-    match default {
-        None => {}
-        Some(AttributeDefault::Float(value)) => write!(f, " = {value:?}")?,
-        Some(AttributeDefault::Int(value)) => write!(f, " = {value}")?,
-        Some(AttributeDefault::String(value)) => write!(f, " = {}", quoted(value))?,
-        Some(AttributeDefault::Floats(values)) => {
-            write!(f, " =")?;
-            values.iter().try_for_each(|value| write!(f, " {value:?}"))?;
-        }
-        Some(AttributeDefault::Ints(values)) => {
-            write!(f, " =")?;
-            values.iter().try_for_each(|value| write!(f, " {value}"))?;
-        }
-        Some(AttributeDefault::Strings(values)) => {
-            write!(f, " =")?;
-            values.iter().try_for_each(|value| write!(f, " {}", quoted(value)))?;
-        }
-    }
+    let Some(default) = default else { return writeln!(f) };
+    let values: Vec<String> = match default {
+        AttributeDefault::Float(value) => vec![format!("{value:?}")],
+        AttributeDefault::Int(value) => vec![value.to_string()],
+        AttributeDefault::String(value) => vec![quoted(value)],
+        AttributeDefault::Floats(values) => values.iter().map(|value| format!("{value:?}")).collect(),
+        AttributeDefault::Ints(values) => values.iter().map(i64::to_string).collect(),
+        AttributeDefault::Strings(values) => values.iter().map(|value| quoted(value)).collect(),
+    };
+    write!(f, " =")?;
+    values.iter().try_for_each(|value| write!(f, " {value}"))?;
     writeln!(f)
 }
 

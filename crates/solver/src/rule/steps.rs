@@ -45,6 +45,12 @@ impl RuleCx<'_, '_> {
         self.dims().constant(i64::try_from(items).unwrap_or(i64::MAX))
     }
 
+    /// A dim times a number.
+    pub fn scaled(&mut self, dim: DimId, factor: i64) -> DimId {
+        let factor = self.dims().constant(factor);
+        self.dims().mul(dim, factor)
+    }
+
     /// Whether an extent is a constant other than 1.
     pub fn is_never_single(&mut self, dim: DimId) -> bool {
         self.const_dim(dim).is_some_and(|extent| extent != 1)

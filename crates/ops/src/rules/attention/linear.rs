@@ -52,8 +52,7 @@ fn linear_attention(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     set(cx, PRESENT_STATE, &[batch, heads, size, value_size])?;
     let mut hidden = SIZE;
     if let Some(size) = value_size.get() {
-        let count = cx.dims().constant(query_count);
-        let packed = cx.dims().mul(size, count);
+        let packed = cx.scaled(size, query_count);
         hidden.meet(cx, (Out(0), packed))?;
     }
     set(cx, Out(0), &[batch, steps, hidden])

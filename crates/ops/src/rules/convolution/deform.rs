@@ -58,8 +58,7 @@ fn offset_groups(cx: &mut RuleCx<'_, '_>) -> RuleResult<i64> {
 
 fn numbers_for_each_place(cx: &mut RuleCx<'_, '_>, kernel: &[DimId], groups: i64, axes: usize) -> DimId {
     let elements = cx.dims().product(kernel);
-    let groups = cx.dims().constant(groups);
     let axes = cx.count(axes);
     let offsets = cx.dims().mul(elements, axes);
-    cx.dims().mul(offsets, groups)
+    cx.scaled(offsets, groups)
 }

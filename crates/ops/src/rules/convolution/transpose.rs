@@ -121,8 +121,7 @@ fn out_channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult<Option<Exte
         let message = format!("is {group}, which makes more channels than any tensor has");
         return Err(RuleError::attribute("group", message));
     }
-    let group = cx.dims().constant(group);
-    let channels = cx.dims().mul(weights[1], group);
+    let channels = cx.scaled(weights[1], group);
     Ok(Some((ports.weights, channels).into()))
 }
 
@@ -158,25 +157,13 @@ fn widened(
     let Widening { windows, output_padding, .. } = widening;
     let reach = windows.reach(cx, axis, kernel)?;
     let (stride, extra) = (windows.strides[axis], output_padding[axis]);
-    let (before, after) = windows.pads.as_ref().map_or((0, 0), |pads| pads[axis]);
-    let dims = cx.dims();
-    let (one, step, extra_dim) = (DimId::ONE, dims.constant(stride), dims.constant(extra));
     if windows.auto_pad == AutoPad::Same {
         // The text promises `input * stride`, which a kernel narrower than its stride cannot reach, and does
         // not define the padding of the output.
-        return Ok((extra == 0 && dims.as_constant(reach).is_some_and(|reach| reach >= stride))
-            .then(|| dims.mul(input.dim, step)));
+        return Ok((extra == 0 && cx.const_dim(reach).is_some_and(|reach| reach >= stride))
+            .then(|| cx.scaled(input.dim, stride)));
     }
-    let moves = dims.sub(input.dim, one);
-    let moved = dims.mul(moves, step);
-    let (front, back) = (dims.constant(before), dims.constant(after));
-    let padding = dims.add(front, back);
-    let full = dims.add(moved, reach);
-    let full = dims.add(full, extra_dim);
-    let extent = dims.sub(full, padding);
-    if dims.bounds(extent).1.is_some_and(|most| most < 0) {
-        let axis = axis + 2;
-        return Err(RuleError::attribute("pads", format!("takes more from axis {axis} than there is")));
-    }
-    Ok(Some(extent))
+    let extra = cx.dims().constant(extra);
+    let reach = cx.dims().add(reach, extra);
+    windows.covered(cx, axis, input.dim, reach).map(Some)
 }
