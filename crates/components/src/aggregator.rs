@@ -76,47 +76,19 @@ impl FromMetadata for Contribution {
 pub enum AggregateError {
     /// The contribution has another shape than the others.
     #[error("`{source_name}` contributed {}, where the others are {}", shown(.found), shown(.expected))]
-    Shape {
-        /// Source of the contribution.
-        source_name: String,
-        /// Shape of the other contributions.
-        expected: Vec<usize>,
-        /// Shape of the contribution.
-        found: Vec<usize>,
-    },
+    Shape { source_name: String, expected: Vec<usize>, found: Vec<usize> },
     /// The contribution has another element type than the others.
     #[error("`{source_name}` contributed {found}, where the others are {expected}")]
-    ElementType {
-        /// Source of the contribution.
-        source_name: String,
-        /// Element type of the other contributions.
-        expected: Dtype,
-        /// Element type of the contribution.
-        found: Dtype,
-    },
+    ElementType { source_name: String, expected: Dtype, found: Dtype },
     /// The elements of the contribution are not floats.
     #[error("`{source_name}`: {error}")]
-    NotFloats {
-        /// Source of the contribution.
-        source_name: String,
-        error: NotFloats,
-    },
+    NotFloats { source_name: String, error: NotFloats },
     /// The contribution contains an infinity or NaN.
     #[error("element {at} of what `{source_name}` contributed is not finite")]
-    NotFinite {
-        /// Source of the contribution.
-        source_name: String,
-        /// Index of the element.
-        at: usize,
-    },
+    NotFinite { source_name: String, at: usize },
     /// There are too few contributions; the round continues.
     #[error("{needed} contributions are needed, and there are {found}")]
-    TooFew {
-        /// Required number of contributions.
-        needed: usize,
-        /// Number of contributions in the round.
-        found: usize,
-    },
+    TooFew { needed: usize, found: usize },
     /// All contributions have zero samples; the round continues.
     #[error("no contribution comes from any sample")]
     NoSamples,

@@ -49,43 +49,22 @@ pub enum IndexError<E: Error + 'static> {
     Backend(#[source] E),
     /// The backend returned a result of another type or shape.
     #[error("the backend gave {found}, where {expected} was asked for")]
-    BackendResult {
-        /// Expected element type and shape.
-        expected: String,
-        /// Element type and shape of the result.
-        found: String,
-    },
+    BackendResult { expected: String, found: String },
     /// The tensor does not have rank 1.
     #[error("a vector has one axis, and this is of shape {}", shown(.shape))]
-    NotAVector {
-        /// Shape of the rejected tensor.
-        shape: Vec<usize>,
-    },
+    NotAVector { shape: Vec<usize> },
     /// The vector has another length than the stored vectors.
     #[error("the vectors of the index have {expected} elements, and this has {found}")]
-    Length {
-        /// Length of the stored vectors.
-        expected: usize,
-        /// Length of the vector.
-        found: usize,
-    },
+    Length { expected: usize, found: usize },
     /// The vector has another element type than the stored vectors.
     #[error("the vectors of the index are of {expected}, and this is of {found}")]
-    ElementType {
-        /// Element type of the stored vectors.
-        expected: Dtype,
-        /// Element type of the vector.
-        found: Dtype,
-    },
+    ElementType { expected: Dtype, found: Dtype },
     /// The elements are not floats.
     #[error(transparent)]
     NotFloats(#[from] NotFloats),
     /// The vector contains an infinity or NaN, so its distances are undefined.
     #[error("element {at} of the vector is not finite")]
-    NotFinite {
-        /// Index of the element.
-        at: usize,
-    },
+    NotFinite { at: usize },
     /// The vectors do not fit in one matrix.
     #[error(transparent)]
     TooLarge(#[from] TensorError),

@@ -48,10 +48,7 @@ use typed::solve;
 pub enum ModelError {
     /// The model does not type-check.
     #[error("the model is ill-typed: {message}")]
-    IllTyped {
-        /// First error of the type check.
-        message: String,
-    },
+    IllTyped { message: String },
     /// The model cannot be prepared for execution.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
@@ -59,20 +56,13 @@ pub enum ModelError {
     #[error(
         "a network has one input and one output beside its parameters, and this has {inputs} and {outputs}"
     )]
-    Ports {
-        /// Number of inputs.
-        inputs: usize,
-        /// Number of outputs.
-        outputs: usize,
-    },
+    Ports { inputs: usize, outputs: usize },
     /// The parameters have different element types.
     #[error("parameter `{name}` is of {found}, and those before it are of {expected}")]
     MixedParameters {
         /// First parameter with another element type.
         name: String,
-        /// Element type of the preceding parameters.
         expected: Dtype,
-        /// Element type of this parameter.
         found: Dtype,
     },
     /// A frozen parameter does not exist.
@@ -86,28 +76,13 @@ pub enum ModelError {
     Run(#[from] RunError),
     /// The elements of a slice cannot be arranged in a shape that the model accepts.
     #[error("{length} elements cannot be in the shape {wanted}")]
-    Elements {
-        /// Number of elements.
-        length: usize,
-        /// Shape that the model declares.
-        wanted: String,
-    },
+    Elements { length: usize, wanted: String },
     /// A parameter tensor or delta has the wrong length.
     #[error("the model has {expected} parameters, and these are {found}")]
-    ParameterCount {
-        /// Number of parameters of the model.
-        expected: usize,
-        /// Length of the tensor.
-        found: usize,
-    },
+    ParameterCount { expected: usize, found: usize },
     /// A parameter tensor or delta has the wrong element type.
     #[error("the parameters are of {expected}, and these are of {found}")]
-    ParameterType {
-        /// Element type of the parameters.
-        expected: Dtype,
-        /// Element type of the tensor.
-        found: Dtype,
-    },
+    ParameterType { expected: Dtype, found: Dtype },
     /// An update would make a parameter infinite or NaN.
     #[error("parameter {at} would not be finite")]
     NotFinite {
@@ -116,10 +91,7 @@ pub enum ModelError {
     },
     /// The type of the prediction is unknown, so the loss cannot be typed.
     #[error("the type of the prediction `{prediction}` is not known, so that no loss can be computed")]
-    Loss {
-        /// Name of the output.
-        prediction: String,
-    },
+    Loss { prediction: String },
     /// `backward` was called before `forward`.
     #[error("nothing was predicted yet, so there is nothing to go back over")]
     NothingPredicted,
@@ -136,10 +108,7 @@ pub enum ModelError {
     Floats(#[from] FloatsError),
     /// A result is not a tensor.
     #[error("`{name}` is no tensor")]
-    NoTensor {
-        /// Name of the output.
-        name: String,
-    },
+    NoTensor { name: String },
 }
 
 /// Training settings.

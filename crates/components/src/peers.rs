@@ -35,18 +35,10 @@ pub enum Preference {
 pub enum PeersError {
     /// More peers were requested than are known.
     #[error("{wanted} peers are asked for, and {known} are known")]
-    TooFew {
-        /// Requested number of peers.
-        wanted: usize,
-        /// Number of known peers.
-        known: usize,
-    },
+    TooFew { wanted: usize, known: usize },
     /// The score is NaN and cannot be compared.
     #[error("a peer cannot have the score {score}")]
-    NoScore {
-        /// Rejected score.
-        score: f64,
-    },
+    NoScore { score: f64 },
 }
 
 /// Peers by score and freshness, or at random.

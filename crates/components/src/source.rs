@@ -54,25 +54,16 @@ pub enum SourceError {
     NoAxis,
     /// Elements of this type do not have a whole number of bytes, so samples cannot be sliced.
     #[error("samples of type {dtype} do not lie on whole bytes")]
-    ElementType {
-        /// Element type of the tensor.
-        dtype: Dtype,
-    },
+    ElementType { dtype: Dtype },
     /// The samples have no elements.
     #[error("the samples have no elements: their shape is {}", shown(.shape))]
-    NoElements {
-        /// Shape of the whole tensor.
-        shape: Vec<usize>,
-    },
+    NoElements { shape: Vec<usize> },
     /// The batch size is 0.
     #[error("a batch has at least one sample")]
     NoBatch,
     /// The acknowledged batch is not one that is in flight.
     #[error("a batch of shape {} arrived, which is none of those that were given", shown(.shape))]
-    UnknownBatch {
-        /// Shape of the batch.
-        shape: Vec<usize>,
-    },
+    UnknownBatch { shape: Vec<usize> },
     /// A batch cannot be converted to the storage of the source.
     #[error(transparent)]
     Storage(#[from] TensorError),

@@ -39,13 +39,7 @@ pub enum AuthoringErrorKind {
     UnwiredInput { module: String, name: String },
     /// A call with a number of values that differs from the number of inputs.
     #[error("module `{module}` has {inputs} inputs ({names}), and the call gives {given}")]
-    CallArity {
-        module: String,
-        inputs: usize,
-        names: String,
-        /// How many values the call gives.
-        given: usize,
-    },
+    CallArity { module: String, inputs: usize, names: String, given: usize },
     /// Calls of two different modules with the same name.
     #[error("two modules are called `{module}` and have different bodies; the first call is at {first}")]
     ModuleNameTaken { module: String, first: SourceLocation },

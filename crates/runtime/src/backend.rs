@@ -73,12 +73,7 @@ pub enum CpuError {
     Tensor(#[from] DecodeTensorError),
     /// The number of tensors differs from the number of inputs.
     #[error("the graph has {expected} inputs, not {given}")]
-    InputCount {
-        /// Number of inputs.
-        expected: usize,
-        /// Number of tensors.
-        given: usize,
-    },
+    InputCount { expected: usize, given: usize },
     /// A result is not a tensor.
     #[error("output `{0}` is no tensor")]
     NoTensor(String),

@@ -30,28 +30,13 @@ pub enum PrepareError {
     Tensor(#[from] DecodeTensorError),
     /// The data of a tensor in another file could not be read.
     #[error("the data of `{name}` cannot be read: {reason}")]
-    ExternalData {
-        /// The tensor.
-        name: String,
-        /// Message of the reader.
-        reason: String,
-    },
+    ExternalData { name: String, reason: String },
     /// A node reads a value that is not defined before it.
     #[error("{node} reads `{value}`, which nothing makes before it")]
-    UnknownValue {
-        /// The node.
-        node: String,
-        /// The value.
-        value: String,
-    },
+    UnknownValue { node: String, value: String },
     /// A control flow operator lacks a nested graph.
     #[error("{node} has no graph `{attribute}`")]
-    MissingGraph {
-        /// The node.
-        node: String,
-        /// The attribute.
-        attribute: &'static str,
-    },
+    MissingGraph { node: String, attribute: &'static str },
     /// Graphs or functions are nested too deeply, or a function calls itself.
     #[error("{node} is nested more than {limit} graphs and functions deep")]
     TooDeep {
@@ -61,10 +46,7 @@ pub enum PrepareError {
     },
     /// Inlining the functions of the model yields too many nodes.
     #[error("the functions of the model unfold to more than {limit} nodes")]
-    TooManyNodes {
-        /// The largest accepted number.
-        limit: usize,
-    },
+    TooManyNodes { limit: usize },
     /// A compiled program cannot be linked with its components.
     #[error(transparent)]
     Link(#[from] LinkError),
@@ -78,94 +60,41 @@ pub enum LinkError {
     Component(#[from] LoadError),
     /// A slot has no component.
     #[error("{node} runs on slot `{slot}`, which asks for {role}, and there is no component for it")]
-    NoComponent {
-        /// The first node on the slot.
-        node: String,
-        slot: String,
-        role: Role,
-    },
+    NoComponent { node: String, slot: String, role: Role },
     /// A slot has two components.
     #[error("there are two components for slot `{slot}`")]
-    BoundTwice {
-        /// The slot.
-        slot: String,
-    },
+    BoundTwice { slot: String },
     /// The component implements another contract than the node requires.
     #[error("{node} asks for {asks} in slot `{slot}`, and what is there is {found}")]
-    Role {
-        node: String,
-        slot: String,
-        /// The required contract.
-        asks: String,
-        found: Role,
-    },
+    Role { node: String, slot: String, asks: String, found: Role },
     /// The compiler did not resolve a node on a slot.
     #[error("{node} runs on slot `{slot}`, and compiling did not resolve what runs it")]
-    Unresolved {
-        /// The node.
-        node: String,
-        /// The slot.
-        slot: String,
-    },
+    Unresolved { node: String, slot: String },
     /// The contract of a slot does not have the operator.
     #[error("{node}: {role} has no operator `{op}`")]
-    NoMethod {
-        /// The node.
-        node: String,
-        /// The contract.
-        role: Role,
-        /// The operator.
-        op: String,
-    },
+    NoMethod { node: String, role: Role, op: String },
     /// An operator has no implementation.
     #[error("{node}: operator `{op}` of domain `{domain}` is not supported")]
-    UnknownOperator {
-        /// The node.
-        node: String,
-        /// The domain.
-        domain: String,
-        /// The operator.
-        op: String,
-    },
+    UnknownOperator { node: String, domain: String, op: String },
     /// A function of another module is called, but no program is linked for it.
     #[error("{node} calls `{function}` of another module, and no program is linked for it")]
-    NoFunction {
-        /// The node.
-        node: String,
-        /// The function.
-        function: String,
-    },
+    NoFunction { node: String, function: String },
     /// The target type of a cast is not an element type of tensors.
     #[error("{node} casts to `{to}`, which is no element type of tensors")]
-    NoCast {
-        /// The node.
-        node: String,
-        /// The type.
-        to: String,
-    },
+    NoCast { node: String, to: String },
     /// The program sends values to peers: only its parts can run.
     #[error("{node} is on the wire: no one process runs all of the program, but each of its parts")]
-    InParts {
-        /// The node.
-        node: String,
-    },
+    InParts { node: String },
     /// The type of a value on the wire cannot be sent.
     #[error("`{wire}` cannot be sent: {error}")]
     Wire {
-        /// Name of the value on the wire.
         wire: String,
-        /// The error of the type.
         #[source]
         error: PortTypeError,
     },
     /// The program does not have the part.
     #[error("the program has no part `{part}`; it has {}", known.join(", "))]
-    NoPart {
-        /// The part.
-        part: String,
-        /// The parts of the program.
-        known: Vec<String>,
-    },
+    NoPart { part: String, known: Vec<String> },
 }
 
 /// Error of a run. The session or executor stays usable.
@@ -173,10 +102,7 @@ pub enum LinkError {
 pub enum RunError {
     /// An input without a default is missing.
     #[error("input `{name}` is missing")]
-    MissingInput {
-        /// The input.
-        name: String,
-    },
+    MissingInput { name: String },
     /// An unknown input was given.
     #[error("the {owner} has no input `{name}`")]
     UnknownInput {
@@ -186,20 +112,10 @@ pub enum RunError {
     },
     /// An input is not of its type.
     #[error("input `{name}`: {mismatch}")]
-    Input {
-        /// The input.
-        name: String,
-        /// The difference.
-        mismatch: Mismatch,
-    },
+    Input { name: String, mismatch: Mismatch },
     /// The extents of the inputs violate a precondition of the model.
     #[error("the model runs only where {condition}, but {}", bound(symbols))]
-    Precondition {
-        /// The condition.
-        condition: String,
-        /// The values of the symbols.
-        symbols: Vec<(String, usize)>,
-    },
+    Precondition { condition: String, symbols: Vec<(String, usize)> },
     /// The part contains no receive, so no message can start it.
     #[error("the part receives nothing, so that no message starts it")]
     NeverStarts,
@@ -212,7 +128,6 @@ pub enum RunError {
         node: String,
         /// The module slot that the node runs on.
         slot: Option<String>,
-        /// The error of the node.
         #[source]
         error: NodeError,
     },
@@ -269,12 +184,7 @@ pub enum NodeError {
     Component(#[from] ComponentError),
     /// The operator has no implementation.
     #[error("operator `{op}` of domain `{domain}` is not supported")]
-    UnknownOperator {
-        /// The domain.
-        domain: String,
-        /// The operator.
-        op: String,
-    },
+    UnknownOperator { domain: String, op: String },
     /// The operator panicked.
     #[error("the operator panicked: {0}")]
     OperatorPanicked(String),
@@ -286,23 +196,13 @@ pub enum NodeError {
     NoValue(String),
     /// An operator on tensors received another value.
     #[error("input {index} is {found}, and the operator takes tensors")]
-    NotTensors {
-        index: usize,
-        /// Type of the value.
-        found: String,
-    },
+    NotTensors { index: usize, found: String },
     /// The loops exceed the limit on iterations.
     #[error("the loops of the model took more turns than the limit of {limit}")]
-    TooManyIterations {
-        /// The limit.
-        limit: u64,
-    },
+    TooManyIterations { limit: u64 },
     /// The run exceeds the limit on steps.
     #[error("the run took more steps than the limit of {limit}")]
-    TooManySteps {
-        /// The limit.
-        limit: u64,
-    },
+    TooManySteps { limit: u64 },
     /// A control flow operator received invalid operands.
     #[error("{0}")]
     ControlFlow(String),
@@ -314,12 +214,7 @@ pub enum NodeError {
     Wire(#[from] WireError),
     /// A result is not of its type.
     #[error("output `{value}`: {mismatch}")]
-    Mismatch {
-        /// The value.
-        value: String,
-        /// The difference.
-        mismatch: Mismatch,
-    },
+    Mismatch { value: String, mismatch: Mismatch },
     /// A node of a nested graph, function or program failed.
     #[error("{0}")]
     Nested(Box<RunError>),
@@ -360,20 +255,13 @@ pub enum ComponentError {
     #[error("input {index} is {found}, and the component stores {stores}")]
     Storage {
         index: usize,
-        /// Type of the value.
         found: String,
         /// Storage type of the component, as a node of the type tree.
         stores: &'static str,
     },
     /// The operator does not accept an input.
     #[error("input {index} is {found}, not {wanted}")]
-    Argument {
-        index: usize,
-        /// Type of the value.
-        found: String,
-        /// The expected kind of value.
-        wanted: &'static str,
-    },
+    Argument { index: usize, found: String, wanted: &'static str },
     /// Inputs contradict each other.
     #[error("{0}")]
     Inconsistent(String),
@@ -382,11 +270,7 @@ pub enum ComponentError {
     Exhausted,
     /// The component returned more or fewer values than the node has outputs.
     #[error("the component gave {found} values for {expected} outputs")]
-    Count {
-        /// Number of outputs of the node.
-        expected: usize,
-        found: usize,
-    },
+    Count { expected: usize, found: usize },
 }
 
 impl ComponentError {
@@ -413,18 +297,10 @@ pub enum WireError {
     },
     /// Answers are journaled but not acknowledged in time. A later run sends them.
     #[error("{pending} messages are not acknowledged in time; they are sent with the next ones")]
-    Unsent {
-        /// Number of messages.
-        pending: usize,
-    },
+    Unsent { pending: usize },
     /// A node depends on messages of several peers of two classes.
     #[error("it depends on messages of several peers of `{left}` and of several of `{right}`")]
-    TwoClasses {
-        /// The first class.
-        left: String,
-        /// The second class.
-        right: String,
-    },
+    TwoClasses { left: String, right: String },
 }
 
 fn from_peers(peers: &[PeerId]) -> String {

@@ -23,16 +23,10 @@ pub struct Wanted {
 pub enum ReceiveError {
     /// No value arrived before the timeout.
     #[error("nothing arrived at `{port}` in time")]
-    Timeout {
-        /// Port of the call.
-        port: PortId,
-    },
+    Timeout { port: PortId },
     /// The endpoint does not have the port, so messages for it are refused.
     #[error("there is no port `{port}`")]
-    UnknownPort {
-        /// Port of the call.
-        port: PortId,
-    },
+    UnknownPort { port: PortId },
 }
 
 /// Effects of a commit. They are applied atomically: after a restart either all or none of them are visible.

@@ -20,19 +20,10 @@ pub enum Flaw {
     Magic,
     /// The format version is not supported.
     #[error("the format version is {found}, and {supported} is supported")]
-    Version {
-        /// Version of the message.
-        found: u8,
-        supported: u8,
-    },
+    Version { found: u8, supported: u8 },
     /// Unknown discriminant.
     #[error("there is no {what} of kind {found}")]
-    Kind {
-        /// Name of the enumeration.
-        what: &'static str,
-        /// Discriminant that was found.
-        found: u8,
-    },
+    Kind { what: &'static str, found: u8 },
     /// The input ends before the message does.
     #[error("the message ends in the middle")]
     Truncated,
@@ -56,10 +47,7 @@ pub enum Flaw {
     Padding,
     /// The leaf type is not registered in this program, or has a dedicated encoding.
     #[error("`{id}` is no leaf that this program registered")]
-    UnknownLeaf {
-        /// Id of the leaf type.
-        id: String,
-    },
+    UnknownLeaf { id: String },
     /// The wire tag does not match the value.
     #[error("the value is not of the type that the message is tagged with")]
     Tag,

@@ -39,16 +39,12 @@ pub trait Journal: Send {
 pub enum JournalError {
     /// The journal could not be read or written.
     #[error("the journal cannot be used: {reason}")]
-    Failed {
-        /// Reason for the failure.
-        reason: String,
-    },
+    Failed { reason: String },
     /// A record cannot be decoded.
     #[error("record {index} of the journal cannot be read: {malformed}")]
     Record {
         /// Index of the record, from 0.
         index: usize,
-        /// Decoding error.
         malformed: Malformed,
     },
     /// The journal belongs to another peer.

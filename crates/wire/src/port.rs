@@ -42,10 +42,7 @@ pub enum PortTypeError {
     },
     /// Sparse tensors and maps have no values at run time.
     #[error("{found} values cannot be sent")]
-    NoValues {
-        /// Kind of the type.
-        found: &'static str,
-    },
+    NoValues { found: &'static str },
     /// Constructors nest too deeply.
     #[error("a value on the wire has at most {MAX_DEPTH} levels")]
     TooDeep,

@@ -31,16 +31,10 @@ pub enum Verdict {
 pub enum Refusal {
     /// The receiver reads another version of the format.
     #[error("it reads version {supported} of the format")]
-    Version {
-        /// Version that the receiver reads.
-        supported: u8,
-    },
+    Version { supported: u8 },
     /// The message cannot be decoded or exceeds the limits of the receiver.
     #[error("it could not read the message: {reason}")]
-    Malformed {
-        /// Decoding error.
-        reason: String,
-    },
+    Malformed { reason: String },
     /// The receiver does not accept messages of the sender.
     #[error("it does not know this peer")]
     UnknownPeer,
@@ -49,30 +43,13 @@ pub enum Refusal {
     WrongSender,
     /// The receiver does not have the port.
     #[error("it has no port `{port}`")]
-    UnknownPort {
-        /// Port of the message.
-        port: String,
-    },
+    UnknownPort { port: String },
     /// The declared type of the value is not admitted by the port.
     #[error("`{port}` expects {expected} (type {digest}), and {found} was sent, declared as another type")]
-    OtherType {
-        port: String,
-        /// Type of the port.
-        expected: String,
-        /// Digest of the port's type.
-        digest: Digest,
-        /// Type of the value.
-        found: String,
-    },
+    OtherType { port: String, expected: String, digest: Digest, found: String },
     /// The value is not of its declared type.
     #[error("`{port}` expects {expected}, and {found} was sent")]
-    OtherValue {
-        port: String,
-        /// Type of the port.
-        expected: String,
-        /// Type of the value.
-        found: String,
-    },
+    OtherValue { port: String, expected: String, found: String },
     /// The mailbox of the receiver is full. A later attempt may succeed.
     #[error("it holds as many messages as it may")]
     Busy,

@@ -42,12 +42,7 @@ pub struct Ticket {
 pub enum SendError {
     /// The value is not of its declared type.
     #[error("`{port}` is declared as {expected}, and {found} was to be sent")]
-    OtherValue {
-        port: PortId,
-        expected: String,
-        /// Type of the value.
-        found: String,
-    },
+    OtherValue { port: PortId, expected: String, found: String },
     /// The message exceeds the limits.
     #[error("what was to be sent is too large: {0}")]
     TooLarge(#[from] Exceeded),
@@ -59,26 +54,14 @@ pub enum SendError {
     OtherEndpoint,
     /// The transport cannot send the message to this peer.
     #[error("{} cannot be sent to: {error}", DisplayPeer(.peer))]
-    Transport {
-        peer: PeerId,
-        /// Error of the transport.
-        error: TransportError,
-    },
+    Transport { peer: PeerId, error: TransportError },
     /// The peer refused the message.
     #[error("{} refused: {refusal}", DisplayPeer(.peer))]
-    Refused {
-        peer: PeerId,
-        /// Reason of the peer.
-        refusal: Refusal,
-    },
+    Refused { peer: PeerId, refusal: Refusal },
     /// The peer has not acknowledged the message in time. The peer may or may not have the value; it is not
     /// sent again.
     #[error("{} has not acknowledged in time{}", DisplayPeer(.peer), .last.as_ref().map_or_else(String::new, |last| format!(": {last}")))]
-    Unconfirmed {
-        peer: PeerId,
-        /// Error of the last attempt.
-        last: Option<String>,
-    },
+    Unconfirmed { peer: PeerId, last: Option<String> },
 }
 
 /// Displays a peer id: as text if it is printable UTF-8, in hexadecimal otherwise.

@@ -85,10 +85,7 @@ pub enum TransportError {
     },
     /// The peer is unreachable at present, or the connection broke.
     #[error("the peer cannot be reached: {reason}")]
-    Unreachable {
-        /// Reason for the failure.
-        reason: String,
-    },
+    Unreachable { reason: String },
     /// The answer did not arrive before the timeout.
     #[error("no answer came in time")]
     Timeout,

@@ -33,25 +33,13 @@ pub enum Int8Error {
     NotFloats(#[from] NotFloats),
     /// The value cannot be quantized.
     #[error("element {at} is not finite")]
-    NotFinite {
-        /// Index of the element.
-        at: usize,
-    },
+    NotFinite { at: usize },
     /// The tensor does not have the axis of the codec.
     #[error("a tensor of rank {rank} has no axis {axis}")]
-    NoAxis {
-        axis: usize,
-        /// Rank of the tensor.
-        rank: usize,
-    },
+    NoAxis { axis: usize, rank: usize },
     /// The ranges were learned from tensors with another extent along the axis.
     #[error("ranges were learned for {learned} entries, and there are {found}")]
-    Entries {
-        /// Number of learned ranges.
-        learned: usize,
-        /// Extent of the tensor along the axis.
-        found: usize,
-    },
+    Entries { learned: usize, found: usize },
     /// The samples contain no elements.
     #[error("there is nothing to learn a range from")]
     NoSamples,

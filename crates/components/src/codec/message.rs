@@ -29,7 +29,6 @@ pub enum MessageError {
     /// Bytes follow the end of the message.
     #[error("the message ends at byte {at}, and there are {more} more")]
     Trailing {
-        /// Offset of the end of the message.
         at: usize,
         /// Number of bytes that follow.
         more: usize,
@@ -44,7 +43,6 @@ pub enum MessageError {
     /// A field has an invalid value.
     #[error("the {what} at byte {at} is not usable")]
     Number {
-        /// Name of the field.
         what: &'static str,
         /// Offset in bytes.
         at: usize,

@@ -48,18 +48,10 @@ pub enum GradientError {
     },
     /// The rule of the operator does not support this use.
     #[error("{node}: `{op}` cannot be differentiated here: {reason}")]
-    Form {
-        node: String,
-        op: String,
-        /// Property of the node that the rule does not support.
-        reason: &'static str,
-    },
+    Form { node: String, op: String, reason: &'static str },
     /// The operator set version is older than the rules support.
     #[error("operators of version {found} cannot be differentiated; the first that can is 13")]
-    Version {
-        /// Version that the model imports.
-        found: i64,
-    },
+    Version { found: i64 },
 }
 
 /// Input of a gradient graph: the gradient of the model's output.

@@ -54,9 +54,7 @@ pub enum CsvError {
     Ragged {
         /// One-based line number.
         line: u64,
-        /// Number of fields in the first line.
         expected: u64,
-        /// Number of fields in this line.
         found: u64,
     },
     /// A line is not valid UTF-8.
@@ -92,7 +90,6 @@ pub enum CsvError {
     NoPosition {
         /// Zero-based position.
         position: usize,
-        /// Number of columns.
         found: usize,
     },
     /// The requested element type is not a float type.

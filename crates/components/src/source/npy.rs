@@ -36,10 +36,7 @@ pub enum NpyError {
     Magic,
     /// The version of the format is not supported.
     #[error("version {major} of the format is not known")]
-    Version {
-        /// Major version.
-        major: u8,
-    },
+    Version { major: u8 },
     /// The file ends within its header.
     #[error("the header is cut off at byte {at}")]
     CutOff {
@@ -51,10 +48,7 @@ pub enum NpyError {
     NoText,
     /// A key is missing from the header.
     #[error("the header has no `{key}`")]
-    NoKey {
-        /// Name of the key.
-        key: &'static str,
-    },
+    NoKey { key: &'static str },
     /// The element type is not supported.
     #[error("{}", unsupported(descr))]
     ElementType {

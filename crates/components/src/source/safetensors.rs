@@ -14,27 +14,17 @@ pub enum SafeTensorsError {
     Malformed(#[source] SafeTensorError),
     /// The file does not contain a tensor with this name.
     #[error("the file has no tensor `{name}`; it has {}", listed(.present))]
-    NoTensor {
-        /// Requested name.
-        name: String,
-        /// Names of the tensors in the file.
-        present: Vec<String>,
-    },
+    NoTensor { name: String, present: Vec<String> },
     /// The element type is not supported.
     #[error("the elements of `{name}` are of type {dtype}, which is not supported")]
     ElementType {
-        /// Name of the tensor.
         name: String,
         /// Element type in the notation of the file.
         dtype: String,
     },
     /// The data of a tensor is invalid for its type.
     #[error("tensor `{name}`: {error}")]
-    Elements {
-        /// Name of the tensor.
-        name: String,
-        error: TensorError,
-    },
+    Elements { name: String, error: TensorError },
 }
 
 /// Formats a list of names, shortened if it is long.

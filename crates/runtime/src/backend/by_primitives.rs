@@ -34,30 +34,16 @@ pub enum WalkError<E: Error + 'static> {
     Primitive(E),
     /// A primitive of a graph failed or rejected an operand.
     #[error("`{op}`, which makes `{value}`: {fault}")]
-    Node {
-        op: String,
-        /// Output of the node.
-        value: String,
-        fault: ComponentError,
-    },
+    Node { op: String, value: String, fault: ComponentError },
     /// An operator that is not a primitive.
     #[error("`{op}`, which makes `{value}`, is no primitive")]
-    NoPrimitive {
-        op: String,
-        /// Output of the node.
-        value: String,
-    },
+    NoPrimitive { op: String, value: String },
     /// A value without a definition.
     #[error("nothing makes `{0}`")]
     NoValue(String),
     /// The number of tensors differs from the number of inputs.
     #[error("the graph has {expected} inputs, not {given}")]
-    InputCount {
-        /// Number of inputs of the graph.
-        expected: usize,
-        /// Number of tensors.
-        given: usize,
-    },
+    InputCount { expected: usize, given: usize },
 }
 
 /// The inputs of a node during the execution of a graph.

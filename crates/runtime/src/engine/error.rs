@@ -22,12 +22,7 @@ pub enum EngineError {
     Unsolved(String),
     /// The data of a tensor in another file could not be read.
     #[error("the data of `{name}` cannot be read: {reason}")]
-    ExternalData {
-        /// The tensor.
-        name: String,
-        /// The reason.
-        reason: String,
-    },
+    ExternalData { name: String, reason: String },
     /// Graphs are nested too deeply.
     #[error("graphs are nested more than {limit} deep")]
     TooDeep {
@@ -41,71 +36,33 @@ pub enum EngineError {
         node: String,
         /// The operator, with its domain unless that is ONNX's.
         operator: String,
-        /// The solved types of the node.
         types: String,
         reason: String,
     },
     /// An input or output is not a tensor.
     #[error("{engine} takes and gives tensors only: `{name}` is {found}")]
-    NoTensor {
-        engine: String,
-        /// The input or output.
-        name: String,
-        found: String,
-    },
+    NoTensor { engine: String, name: String, found: String },
     /// The engine reports another type for a value than the solved one.
     #[error("{engine} does not keep the type of `{value}`, which `{operator}` makes: {mismatch}")]
-    NotKept {
-        engine: String,
-        value: String,
-        /// The operator that returns it.
-        operator: String,
-        mismatch: Mismatch,
-    },
+    NotKept { engine: String, value: String, operator: String, mismatch: Mismatch },
     /// The engine rejects the model without naming a node.
     #[error("{engine} does not take the model: {reason}")]
-    Load {
-        /// The engine.
-        engine: String,
-        /// The message of the engine.
-        reason: String,
-    },
+    Load { engine: String, reason: String },
     /// An input without a default is missing.
     #[error("input `{name}` is missing")]
-    MissingInput {
-        /// The input.
-        name: String,
-    },
+    MissingInput { name: String },
     /// An unknown input was given.
     #[error("the model has no input `{name}`")]
-    UnknownInput {
-        /// The input.
-        name: String,
-    },
+    UnknownInput { name: String },
     /// The number of tensors differs from the number of inputs.
     #[error("the graph has {expected} inputs, not {given}")]
-    InputCount {
-        /// Number of inputs.
-        expected: usize,
-        /// Number of tensors.
-        given: usize,
-    },
+    InputCount { expected: usize, given: usize },
     /// The default of an input cannot be replaced.
     #[error("{engine} cannot be given another value for `{name}`, which has a default")]
-    Default {
-        /// The engine.
-        engine: String,
-        /// The input.
-        name: String,
-    },
+    Default { engine: String, name: String },
     /// An input is not of its solved type.
     #[error("input `{name}`: {mismatch}")]
-    Input {
-        /// The input.
-        name: String,
-        /// The difference.
-        mismatch: Mismatch,
-    },
+    Input { name: String, mismatch: Mismatch },
     /// A run failed.
     #[error("{engine} failed{}: {reason}", at(node.as_deref()))]
     Failed {
@@ -116,24 +73,10 @@ pub enum EngineError {
     },
     /// A result is not of its solved type.
     #[error("{engine} gave `{name}` another type: {mismatch}")]
-    Output {
-        /// The engine.
-        engine: String,
-        /// The value.
-        name: String,
-        /// The difference.
-        mismatch: Mismatch,
-    },
+    Output { engine: String, name: String, mismatch: Mismatch },
     /// The number of results differs from the number of outputs.
     #[error("{engine} gave {given} results, not {expected}")]
-    OutputCount {
-        /// The engine.
-        engine: String,
-        /// Number of outputs.
-        expected: usize,
-        /// Number of results.
-        given: usize,
-    },
+    OutputCount { engine: String, expected: usize, given: usize },
 }
 
 fn at(node: Option<&str>) -> String {
