@@ -180,9 +180,9 @@ impl<S: ?Sized + Dense> Network<S> {
             return Err(ModelError::Ports { inputs: ports.len(), outputs: graph.output.len() });
         };
         let input = input.clone();
-        let solved = solve(&model)?;
+        let solved = solve(model)?;
         let backward = match differentiate(&solved, &names) {
-            Ok(model) => Ok(solve(&model)?.session),
+            Ok(model) => Ok(solve(model)?.session),
             Err(error) => Err(error),
         };
         let losses = Losses::new(settings.loss, &solved)?;

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `value` | handles of values, and Rust's operators on them |
 //! | `operators` | every ONNX operator as a method, generated from the operator table |
-//! | `attributes` | Rust values as attributes |
 //! | `slots` | placeholders of the components of the eight roles |
 //! | `wire` | sends, receives, network outputs, bundles |
 //! | `control` | branches and loops |
@@ -13,7 +12,6 @@
 //! An error does not stop the recording. It is collected with its source location, its results are poisoned
 //! values that cause no further errors, and all errors are reported together.
 
-pub mod attributes;
 pub mod control;
 pub mod operators;
 pub mod recorded;
@@ -94,13 +92,7 @@ impl Graph {
     /// Adds a constant tensor.
     #[track_caller]
     pub fn constant(&self, tensor: &AnyTensor) -> ValueRef {
-        let message = TensorProto {
-            dims: tensor.shape().iter().map(|extent| i64::try_from(*extent).unwrap_or(i64::MAX)).collect(),
-            data_type: Some(tensor.dtype().onnx_number()),
-            raw_data: Some(bytes::Bytes::copy_from_slice(tensor.bytes())),
-            ..TensorProto::default()
-        };
-        self.constant_proto(message)
+        self.constant_proto(TensorProto::from(tensor))
     }
 
     /// Adds a constant tensor from its ONNX message.
@@ -114,13 +106,7 @@ impl Graph {
     /// Adds a constant list of 64-bit integers, such as axes or a shape.
     #[track_caller]
     pub fn ints(&self, values: &[i64]) -> ValueRef {
-        let message = TensorProto {
-            dims: vec![i64::try_from(values.len()).unwrap_or(i64::MAX)],
-            data_type: Some(typeloom_types::dtype::Dtype::I64.onnx_number()),
-            raw_data: Some(values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>().into()),
-            ..TensorProto::default()
-        };
-        self.constant_proto(message)
+        self.constant(&AnyTensor::from(values))
     }
 
     /// Records a node of any operator, also of one that has no method or belongs to a custom domain.

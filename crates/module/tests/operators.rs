@@ -1,7 +1,7 @@
 //! The methods of operators agree with the operator table.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use typeloom_module::graph::operators::method_name;
 use typeloom_ops::table::Table;
@@ -74,93 +74,66 @@ fn input(formal: &Formal) -> String {
     format!("{}: {ty}", argument(&formal.name))
 }
 
-fn attributes() -> String {
-    let mut text = String::from(
-        "//! The optional attributes of operators, generated from the operator table.\n\nuse super::*;\n\nattribute_structs! {\n",
-    );
-    for schema in newest() {
-        let optional: Vec<_> = schema.attributes.iter().filter(|attribute| !attribute.required).collect();
-        if optional.is_empty() {
-            continue;
-        }
-        write!(text, "    {0}Attrs of \"{0}\" {{", schema.name).expect("a string takes everything");
-        for attribute in optional {
-            let default = default(attribute).map_or_else(String::new, |value| format!(" = \"{value}\""));
-            let field = argument(&attribute.name);
-            write!(text, " {field} \"{}\": {}{default},", attribute.name, rust_type(attribute))
-                .expect("a string takes everything");
-        }
-        text.push_str(" }\n");
-    }
-    text + "}\n"
+/// The name, the Rust name, the type and the default of attributes.
+fn listed(attributes: &[&AttributeDecl]) -> Vec<String> {
+    let each = attributes.iter().map(|attribute| {
+        let default = default(attribute).map_or_else(String::new, |value| format!(" = \"{value}\""));
+        format!("{} \"{}\": {}{default}", argument(&attribute.name), attribute.name, rust_type(attribute))
+    });
+    each.collect()
 }
 
-fn method(schema: &Schema, suffix: &str, outputs: usize, takes_first: bool) -> String {
-    let mut inputs = schema.inputs.iter();
+/// The methods of an operator: one for the required outputs, and one for all.
+fn methods(schema: &Schema) -> String {
     let name = method_name(&schema.name);
-    let mut text = format!("        \"{}\" {} {name}{suffix}", schema.name, schema.since_version);
-    if takes_first {
-        let first = inputs.next().map(|formal| argument(&formal.name)).expect("it has a first input");
-        write!(text, " [{first}]").expect("a string takes everything");
+    if matches!(schema.outputs.last().map(|last| last.arity), Some(Arity::Variadic { .. })) {
+        return format!("{name}(outputs) -> Vec<ValueRef>, outputs");
     }
-    let inputs: Vec<_> = inputs.map(input).collect();
-    let required: Vec<_> = schema
-        .attributes
-        .iter()
-        .filter(|attribute| attribute.required)
-        .map(|attribute| {
-            format!("{} \"{}\": {}", argument(&attribute.name), attribute.name, rust_type(attribute))
-        })
-        .collect();
-    let optional = schema.attributes.iter().any(|attribute| !attribute.required);
-    let attrs = if optional { format!("attrs: {}Attrs", schema.name) } else { String::new() };
-    write!(text, " ({}) ({}) ({attrs})", inputs.join(", "), required.join(", "))
-        .expect("a string takes everything");
-    let variadic = matches!(schema.outputs.last().map(|last| last.arity), Some(Arity::Variadic { .. }));
-    match outputs {
-        _ if variadic => text.push_str(" with outputs -> Vec<ValueRef>, outputs;\n"),
-        1 => text.push_str(" -> ValueRef, 1;\n"),
-        n => writeln!(text, " -> [ValueRef; {n}], {n};").expect("a string takes everything"),
+    let returns =
+        |count: usize| if count == 1 { "ValueRef".to_owned() } else { format!("[ValueRef; {count}]") };
+    let total = schema.outputs.len();
+    let optional = |formal: &&Formal| formal.arity == Arity::Optional;
+    let required = match total - schema.outputs.iter().filter(optional).count() {
+        0 => total,
+        required => required,
+    };
+    let mut text = format!("{name}() -> {}, {required}", returns(required));
+    if required < total {
+        write!(text, "; {name}_all() -> {}, {total}", returns(total)).expect("a string takes everything");
     }
     text
 }
 
-fn methods() -> String {
-    let mut text = String::from(
-        "//! The operators as methods, generated from the operator table.\n\nuse super::*;\n\noperator_methods! {\n",
-    );
-    for takes_first in [true, false] {
-        text.push_str(if takes_first { "    methods {\n" } else { "    free {\n" });
-        for schema in newest() {
-            let first = schema.inputs.first().is_some_and(|first| first.arity == Arity::Required);
-            if first != takes_first {
-                continue;
-            }
-            let total = schema.outputs.len();
-            let optional = |formal: &&Formal| formal.arity != Arity::Optional;
-            let required = schema.outputs.iter().filter(optional).count();
-            let required = if required == 0 { total } else { required };
-            text.push_str(&method(schema, "", required, takes_first));
-            if required < total {
-                text.push_str(&method(schema, "_all", total, takes_first));
-            }
-        }
-        text.push_str("    }\n");
-    }
-    text + "}\n"
-}
-
-fn agrees(file: &str, generated: &str) {
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/graph/operators").join(file);
-    if std::env::var_os("TYPELOOM_BLESS").is_some() {
-        std::fs::write(&path, generated).expect("the source can be written");
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == generated, "{file} differs from the operator table; run with TYPELOOM_BLESS=1");
+fn operator(schema: &Schema) -> String {
+    let is_single = |first: &&Formal| first.arity == Arity::Required;
+    let first = schema.inputs.first().filter(is_single).map(|formal| argument(&formal.name));
+    let inputs: Vec<_> = schema.inputs.iter().skip(usize::from(first.is_some())).map(input).collect();
+    let (required, optional): (Vec<_>, Vec<_>) = schema.attributes.iter().partition(|it| it.required);
+    let attrs = match &listed(&optional)[..] {
+        [] => String::new(),
+        optional => format!("{}Attrs {{ {}, }}", schema.name, optional.join(", ")),
+    };
+    format!(
+        "    \"{}\" {} [{}] ({}) ({}) ({attrs}) {{ {} }}\n",
+        schema.name,
+        schema.since_version,
+        first.unwrap_or_default(),
+        inputs.join(", "),
+        listed(&required).join(", "),
+        methods(schema),
+    )
 }
 
 #[test]
 fn every_operator_of_the_table_is_a_method() {
-    agrees("attributes.rs", &attributes());
-    agrees("methods.rs", &methods());
+    let operators: String = newest().map(operator).collect();
+    let generated = format!(
+        "//! The operators of the default domain, generated from the operator table.\n\nuse super::*;\n\noperators! {{\n{operators}}}\n"
+    );
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/graph/operators/table.rs");
+    if std::env::var_os("TYPELOOM_BLESS").is_some() {
+        std::fs::write(&path, &generated).expect("the source can be written");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == generated, "table.rs differs from the operator table; run with TYPELOOM_BLESS=1");
 }

@@ -44,6 +44,7 @@ mod macros;
 
 mod encoding;
 
+mod convert;
 mod data;
 mod graph;
 mod model;
@@ -63,6 +64,7 @@ use prost::Message;
 
 use crate::error::{DecodeError, ErrorKind};
 
+pub use convert::IntoAttribute;
 pub use data::{MapProto, OptionalProto, SequenceProto, sequence_proto};
 pub use graph::{
     AttributeProto, GraphProto, IntIntListEntryProto, NodeDeviceConfigurationProto, NodeProto,

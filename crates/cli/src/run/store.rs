@@ -79,15 +79,5 @@ pub(crate) fn write(folder: &Path, name: &str, value: &Value) -> anyhow::Result<
 }
 
 fn proto(tensor: &AnyTensor, name: &str) -> TensorProto {
-    let mut proto = TensorProto {
-        name: Some(name.to_owned()),
-        data_type: Some(tensor.dtype().onnx_number()),
-        dims: tensor.shape().iter().map(|extent| i64::try_from(*extent).unwrap_or(i64::MAX)).collect(),
-        ..TensorProto::default()
-    };
-    match tensor.strings() {
-        Ok(strings) => proto.string_data = strings.map(|text| text.to_owned().into_bytes().into()).collect(),
-        Err(_) => proto.raw_data = Some(tensor.bytes().to_vec().into()),
-    }
-    proto
+    TensorProto { name: Some(name.to_owned()), ..TensorProto::from(tensor) }
 }

@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use typeloom_module::graph::attributes::IntoAttribute;
 use typeloom_module::ir;
 use typeloom_module::names;
+use typeloom_onnx::messages::IntoAttribute;
 use typeloom_onnx::messages::{ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
 use typeloom_onnx::nested;
 

@@ -8,9 +8,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom_module::graph::attributes::IntoAttribute;
 use typeloom_module::ir;
 use typeloom_module::names::PEER_CLASS;
+use typeloom_onnx::messages::IntoAttribute;
 use typeloom_onnx::messages::{FunctionProto, GraphProto, NodeProto, ValueInfoProto};
 
 use super::infer_peer_classes::{Classes, is_wire, reads};

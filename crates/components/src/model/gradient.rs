@@ -15,8 +15,9 @@
 use std::collections::{HashMap, HashSet};
 
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
+use typeloom_solver::value_type::ValueType;
 
-use super::typed::{Solved, Typed};
+use super::typed::Solved;
 use tape::Tape;
 
 pub(super) mod tape;
@@ -69,7 +70,7 @@ pub(super) fn differentiate(solved: &Solved, wrt: &[String]) -> Result<ModelProt
     }
     let mut sweep = Sweep {
         tape: Tape::of(graph, version),
-        types: &solved.types,
+        solved,
         constants: shapes::constants(graph),
         gradients: HashMap::new(),
         needed: needed(graph, wrt),
@@ -94,7 +95,7 @@ pub(super) fn differentiate(solved: &Solved, wrt: &[String]) -> Result<ModelProt
     }
     let mut made = graph.clone();
     made.value_info.clear();
-    let seed_type = output.and_then(|output| output.r#type.clone());
+    let seed_type = solved.type_of(output_name).map(ValueType::to_message);
     made.input.push(ValueInfoProto { name: Some(seed), r#type: seed_type, ..ValueInfoProto::default() });
     made.output = outputs;
     let Tape { nodes, initializers, .. } = sweep.tape;
@@ -117,7 +118,7 @@ fn needed(graph: &GraphProto, wrt: &[String]) -> HashSet<String> {
 /// State of the reverse sweep over a graph.
 struct Sweep<'a> {
     tape: Tape,
-    types: &'a HashMap<String, Typed>,
+    solved: &'a Solved,
     /// Integer lists that are constants of the graph.
     constants: HashMap<String, Vec<i64>>,
     /// Accumulated gradient of each value.

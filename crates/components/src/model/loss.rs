@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use typeloom_cpu::value::Value;
-use typeloom_onnx::messages::tensor_shape_proto::dimension;
-use typeloom_onnx::messages::{ModelProto, TypeProto, type_proto};
+use typeloom_onnx::messages::{ModelProto, TypeProto, ValueInfoProto};
 use typeloom_onnx::text::parse_model;
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
+use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 
 use super::gradient::{SEED, differentiate};
@@ -46,7 +46,7 @@ impl Loss {
     }
 
     /// Builds the graph of the loss for a type of predictions.
-    fn model(self, prediction: &TypeProto) -> Result<ModelProto, ModelError> {
+    fn model(self, prediction: &ValueType) -> Result<ModelProto, ModelError> {
         let text = format!(
             "<ir_version: 10, opset_import: [\"\" : 21]>
              loss (float prediction, float target) => (loss) {{ {} }}",
@@ -62,16 +62,13 @@ impl Loss {
 }
 
 /// Names every open extent of a type, so that the prediction and the target have equal extents.
-fn named(ty: &TypeProto) -> TypeProto {
-    let mut ty = ty.clone();
-    if let Some(type_proto::Value::TensorType(tensor)) = &mut ty.value {
-        for (at, dim) in tensor.shape.iter_mut().flat_map(|shape| &mut shape.dim).enumerate() {
-            if !matches!(&dim.value, Some(dimension::Value::DimValue(_))) {
-                dim.value = Some(dimension::Value::DimParam(format!("axis{at}")));
-            }
-        }
-    }
-    ty
+fn named(ty: &ValueType) -> TypeProto {
+    let named = |(at, dim): (usize, &Dim)| match dim {
+        Dim::Fixed(_) => dim.clone(),
+        Dim::Symbol(_) | Dim::Expression(_) | Dim::Unknown => Dim::Symbol(format!("axis{at}").into()),
+    };
+    let shape = ty.shape.as_deref().map(|shape| shape.iter().enumerate().map(named).collect());
+    ValueType { shape, ..ty.clone() }.to_message()
 }
 
 /// A loss and its gradient, prepared for execution.
@@ -83,13 +80,12 @@ pub(super) struct Losses {
 impl Losses {
     pub(super) fn new(loss: Loss, network: &typed::Solved) -> Result<Self, ModelError> {
         let output = network.model.graph.as_ref().and_then(|graph| graph.output.first());
-        let unusable = || ModelError::Loss {
-            prediction: output.map_or_else(String::new, |output| output.name().to_owned()),
-        };
-        let ty = output.and_then(|output| output.r#type.as_ref()).ok_or_else(unusable)?;
-        let solved = solve(&loss.model(ty)?)?;
+        let prediction = output.map(ValueInfoProto::name).unwrap_or_default();
+        let unusable = || ModelError::Loss { prediction: prediction.to_owned() };
+        let ty = network.type_of(prediction).ok_or_else(unusable)?;
+        let solved = solve(loss.model(ty)?)?;
         let gradient = differentiate(&solved, &["prediction".to_owned()])?;
-        Ok(Self { gradient: solve(&gradient)?.session, loss: solved.session })
+        Ok(Self { gradient: solve(gradient)?.session, loss: solved.session })
     }
 
     pub(super) fn loss(&self, prediction: AnyTensor, target: AnyTensor) -> Result<AnyTensor, ModelError> {

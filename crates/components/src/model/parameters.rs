@@ -1,9 +1,7 @@
 //! Parameters: initializers as inputs of the graph and as one flat tensor.
 
-use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
-use typeloom_onnx::messages::{
-    GraphProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto, type_proto,
-};
+use typeloom_onnx::messages::{GraphProto, TensorProto, ValueInfoProto};
+use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -66,17 +64,7 @@ pub(super) fn promote(
 
 /// Declares a value with the exact type of a tensor.
 fn declared(name: &str, tensor: &AnyTensor) -> ValueInfoProto {
-    let extent = |extent: &usize| Dimension {
-        value: Some(dimension::Value::DimValue(i64::try_from(*extent).unwrap_or(i64::MAX))),
-        ..Dimension::default()
-    };
-    let shape = TensorShapeProto { dim: tensor.shape().iter().map(extent).collect(), ..Default::default() };
-    let ty = type_proto::Tensor {
-        elem_type: Some(tensor.dtype().onnx_number()),
-        shape: Some(shape),
-        ..Default::default()
-    };
-    let ty = TypeProto { value: Some(type_proto::Value::TensorType(ty)), ..TypeProto::default() };
+    let ty = ValueType::tensor(tensor.dtype(), tensor.shape().iter().copied().map(Dim::Fixed)).to_message();
     ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() }
 }
 

@@ -6,13 +6,13 @@
 use typeloom_onnx::messages::{AttributeProto, GraphProto};
 
 use super::Graph;
-use super::attributes::IntoAttribute;
 use super::operators::{Input, record};
 use super::recorder::NewNode;
 use super::value::ValueRef;
 use crate::authoring::AuthoringErrorKind;
 use crate::location::SourceLocation;
 use crate::names::TYPES_DOMAIN;
+use typeloom_onnx::messages::IntoAttribute;
 
 impl Graph {
     /// ONNX's `If`: returns the values of the first closure if the condition holds, and of the second

@@ -8,24 +8,21 @@
 //! attributes, then a structure of the optional attributes. Methods return the required outputs; `.._all`
 //! returns the optional ones too.
 //!
-//! **Invariant:** the lists in `methods` and `attributes` are generated from the operator table. A test fails
-//! if they differ, and rewrites them under `TYPELOOM_BLESS=1`. Operators with nested graphs are in
+//! **Invariant:** the list in `table` is generated from the operator table. A test fails if they differ, and
+//! rewrites it under `TYPELOOM_BLESS=1`. Operators with nested graphs are in
 //! [`control`](super::control).
+
+use std::convert::identity;
 
 use typeloom_onnx::messages::{AttributeProto, TensorProto, TypeProto};
 use typeloom_types::dtype::Dtype;
 
 use super::Graph;
-use super::attributes::IntoAttribute;
 use super::recorder::NewNode;
 use super::value::{ValueRef, usable};
 use crate::location::SourceLocation;
 use crate::names::snake_case;
-
-#[rustfmt::skip]
-mod attributes;
-#[rustfmt::skip]
-mod methods;
+use typeloom_onnx::messages::IntoAttribute;
 
 /// An input argument of an operator method.
 #[derive(Clone, Copy, Debug)]
@@ -127,42 +124,79 @@ fn with_gaps(inputs: &[Input<'_>], names: Vec<String>) -> Vec<String> {
     all
 }
 
-macro_rules! attribute_structs {
-    ($($attrs:ident of $op:literal { $($field:ident $name:literal: $ty:ty $(= $default:literal)?,)* })*) => {
-        $(
-            #[doc = concat!("The optional attributes of `", $op, "`.")]
-            #[derive(Clone, Debug, Default)]
-            pub struct $attrs {
-                $(
-                    #[doc = concat!("`", $name, "`" $(, "; ", $default, " where it is not given")?, ".")]
-                    pub $field: Option<$ty>,
-                )*
-            }
+/// Declares the structure of an operator's optional attributes.
+macro_rules! attribute_struct {
+    ($op:literal ()) => {};
+    ($op:literal ($attrs:ident { $($field:ident $name:literal: $ty:ty $(= $default:literal)?,)* })) => {
+        #[doc = concat!("The optional attributes of `", $op, "`.")]
+        #[derive(Clone, Debug, Default)]
+        pub struct $attrs {
+            $(
+                #[doc = concat!("`", $name, "`" $(, "; ", $default, " where it is not given")?, ".")]
+                pub $field: Option<$ty>,
+            )*
+        }
 
-            impl $attrs {
-                pub(crate) fn append(self, attributes: &mut Vec<AttributeProto>) {
-                    let Self { $($field),* } = self;
-                    $(attributes.extend($field.map(|value| value.into_attribute($name)));)*
-                }
+        impl $attrs {
+            fn append(self, attributes: &mut Vec<AttributeProto>) {
+                let Self { $($field),* } = self;
+                $(attributes.extend($field.map(|value| value.into_attribute($name)));)*
             }
-        )*
+        }
     };
 }
-use attribute_structs;
 
-macro_rules! operator_methods {
+/// Defines a method of [`OperatorMethods`].
+macro_rules! operator_method {
     (
-        methods { $(
-            $op:literal $since:literal $name:ident
-            [$first:ident] ($($input:ident: $ity:ty),*) ($($req:ident $rname:literal: $rty:ty),*)
-            ($($attrs:ident: $aty:ident)?) $(with $count:ident)? -> $out:ty, $n:expr;
-        )* }
-        free { $(
-            $fop:literal $fsince:literal $fname:ident
-            ($($finput:ident: $fity:ty),*) ($($freq:ident $frname:literal: $frty:ty),*)
-            ($($fattrs:ident: $faty:ident)?) $(with $fcount:ident)? -> $fout:ty, $fn:expr;
-        )* }
+        $op:literal $since:literal [$($first:ident)?] ($($input:ident: $ity:ty),*)
+        ($($required:ident $name:literal: $rty:ty),*) ($($attrs:ident $fields:tt)?)
+        $method:ident($($count:ident)?) -> $out:ty, $n:expr
     ) => {
+        #[doc = concat!("ONNX's `", $op, "`, as of operator set ", $since, ".")]
+        #[track_caller]
+        fn $method(
+            &self $(, $first: &ValueRef)? $(, $input: $ity)* $(, $required: $rty)* $(, attrs: $attrs)?
+            $(, $count: usize)?
+        ) -> $out {
+            #[allow(unused_mut, reason = "some operators have no attributes")]
+            let mut attributes: Vec<AttributeProto> = vec![$($required.into_attribute($name)),*];
+            $($attrs::append(attrs, &mut attributes);)?
+            let inputs: &[Input<'_>] = &[$(Input::from($first),)? $(Input::from($input)),*];
+            FromOutputs::from_outputs(self.record_operator($op, inputs, attributes, $n, SourceLocation::here()))
+        }
+    };
+}
+
+/// Defines a method of [`ValueRef`], if the first input of the operator is a single value.
+macro_rules! value_method {
+    ($op:literal $since:literal [] $($rest:tt)*) => {};
+    (
+        $op:literal $since:literal [$first:ident] ($($input:ident: $ity:ty),*)
+        ($($required:ident $name:literal: $rty:ty),*) ($($attrs:ident $fields:tt)?)
+        $method:ident($($count:ident)?) -> $out:ty, $n:expr
+    ) => {
+        #[doc = concat!("ONNX's `", $op, "` of this value, as of operator set ", $since, ".")]
+        #[track_caller]
+        pub fn $method(
+            &self $(, $input: $ity)* $(, $required: $rty)* $(, attrs: $attrs)? $(, $count: usize)?
+        ) -> $out {
+            OperatorMethods::$method(
+                &self.graph(), self $(, $input)* $(, $required)* $(, identity::<$attrs>(attrs))? $(, $count)?
+            )
+        }
+    };
+}
+
+/// Defines the operators of a table. A line contains the operator with its version, its first input if that is
+/// a single value, the other inputs, the required and the optional attributes, and the methods.
+macro_rules! operators {
+    ($(
+        $op:literal $since:literal $first:tt $inputs:tt $required:tt $attrs:tt
+        { $($method:ident $count:tt -> $out:ty, $n:expr);+ }
+    )*) => {
+        $(attribute_struct!($op $attrs);)*
+
         /// ONNX's operators, recorded with all inputs as arguments.
         #[expect(clippy::too_many_arguments, reason = "operators have as many inputs as ONNX gives them")]
         pub trait OperatorMethods {
@@ -176,52 +210,20 @@ macro_rules! operator_methods {
                 location: SourceLocation,
             ) -> Vec<ValueRef>;
 
-            $(
-                #[doc = concat!("ONNX's `", $op, "`, as of operator set ", $since, ".")]
-                #[track_caller]
-                fn $name(
-                    &self, $first: &ValueRef $(, $input: $ity)* $(, $req: $rty)* $(, $attrs: $aty)? $(, $count: usize)?
-                ) -> $out {
-                    #[allow(unused_mut, reason = "some operators have no attributes")]
-                    let mut attributes: Vec<AttributeProto> = vec![$($req.into_attribute($rname)),*];
-                    $($attrs.append(&mut attributes);)?
-                    let inputs = [Input::from($first) $(, Input::from($input))*];
-                    FromOutputs::from_outputs(self.record_operator($op, &inputs, attributes, $n, SourceLocation::here()))
-                }
-            )*
-            $(
-                #[doc = concat!("ONNX's `", $fop, "`, as of operator set ", $fsince, ".")]
-                #[track_caller]
-                fn $fname(
-                    &self $(, $finput: $fity)* $(, $freq: $frty)* $(, $fattrs: $faty)? $(, $fcount: usize)?
-                ) -> $fout {
-                    #[allow(unused_mut, reason = "some operators have no attributes")]
-                    let mut attributes: Vec<AttributeProto> = vec![$($freq.into_attribute($frname)),*];
-                    $($fattrs.append(&mut attributes);)?
-                    let inputs: &[Input<'_>] = &[$(Input::from($finput)),*];
-                    FromOutputs::from_outputs(self.record_operator($fop, inputs, attributes, $fn, SourceLocation::here()))
-                }
-            )*
+            $($(operator_method!($op $since $first $inputs $required $attrs $method $count -> $out, $n);)+)*
         }
 
         #[expect(clippy::too_many_arguments, reason = "operators have as many inputs as ONNX gives them")]
         impl ValueRef {
-            $(
-                #[doc = concat!("ONNX's `", $op, "` of this value, as of operator set ", $since, ".")]
-                #[track_caller]
-                pub fn $name(
-                    &self $(, $input: $ity)* $(, $req: $rty)* $(, $attrs: $aty)? $(, $count: usize)?
-                ) -> $out {
-                    OperatorMethods::$name(&self.graph(), self $(, $input)* $(, $req)* $(, $attrs)? $(, $count)?)
-                }
-            )*
+            $($(value_method!($op $since $first $inputs $required $attrs $method $count -> $out, $n);)+)*
         }
     };
 }
-use operator_methods;
 
-pub use attributes::*;
-pub use methods::OperatorMethods;
+#[rustfmt::skip]
+mod table;
+
+pub use table::*;
 
 impl OperatorMethods for Graph {
     fn record_operator(

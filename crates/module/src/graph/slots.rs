@@ -10,11 +10,11 @@ use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::AttributeProto;
 
 use super::Graph;
-use super::attributes::IntoAttribute;
 use super::operators::{Input, OperatorMethods, record};
 use super::recorder::Recorder;
 use super::value::ValueRef;
 use crate::location::SourceLocation;
+use typeloom_onnx::messages::IntoAttribute;
 
 /// The placeholder of a component.
 #[derive(Clone)]

@@ -1,12 +1,12 @@
 //! Sends, receives, network outputs and bundles.
 
 use super::Graph;
-use super::attributes::IntoAttribute;
 use super::operators::record;
 use super::value::ValueRef;
 use crate::authoring::AuthoringErrorKind;
 use crate::location::SourceLocation;
 use crate::names::{COMPOSITE_DOMAIN, WIRE_DOMAIN};
+use typeloom_onnx::messages::IntoAttribute;
 
 impl Graph {
     /// Sends a value to peers. The first result is the value at the receiving peers: computations on it run

@@ -5,13 +5,13 @@ use typeloom_onnx::messages::{FunctionProto, GraphProto, NodeProto, OperatorSetI
 use super::Module;
 use crate::authoring::AuthoringErrorKind;
 use crate::graph::Graph;
-use crate::graph::attributes::IntoAttribute;
 use crate::graph::operators::record as record_node;
 use crate::graph::recorded::imports;
 use crate::graph::recorder::Recorder;
 use crate::graph::value::ValueRef;
 use crate::location::SourceLocation;
 use crate::names::MODULE_DOMAIN;
+use typeloom_onnx::messages::IntoAttribute;
 
 impl Graph {
     /// Calls a module. Inputs and outputs are in the order of their declarations.

@@ -12,13 +12,13 @@ use typeloom_solver::value_type::ValueType;
 
 use crate::authoring::AuthoringErrorKind;
 use crate::graph::Graph;
-use crate::graph::attributes::IntoAttribute;
 use crate::graph::operators::record;
 use crate::graph::value::ValueRef;
 use crate::location::SourceLocation;
 use crate::names::{IMPORT_DOMAIN, PARAMS, RESULTS};
 use crate::universe::default_universe;
 use typeloom_interface::{Interface, Parameter};
+use typeloom_onnx::messages::IntoAttribute;
 
 /// The signatures of another module's exports, to be called with [`Graph::call_import`].
 #[derive(Clone, Debug, Default)]

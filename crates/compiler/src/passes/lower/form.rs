@@ -12,9 +12,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use typeloom_module::graph::attributes::IntoAttribute;
 use typeloom_module::{ir, names};
-use typeloom_onnx::messages::{AttributeProto, NodeProto, StringStringEntryProto, TensorProto};
+use typeloom_onnx::messages::{
+    AttributeProto, IntoAttribute, NodeProto, StringStringEntryProto, TensorProto,
+};
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
 

@@ -6,12 +6,11 @@
 //! (Dumoulin and Visin, *A guide to convolution arithmetic for deep learning*, 2016). Grouped weights are
 //! handled one group at a time, by concatenating the samples of all groups along the channel axis.
 
-use typeloom_onnx::messages::AttributeProto;
+use typeloom_onnx::messages::{AttributeProto, IntoAttribute as _};
+use typeloom_solver::value_type::Dim;
 
-use super::shapes::{attribute, int_of};
-use super::tape::{int, ints};
+use super::shapes::int_of;
 use super::{GradientError, NodeSite, Sweep};
-use crate::model::typed::Dim;
 
 /// Attributes of a convolution. Each list has one entry per spatial axis; pads have two.
 pub(super) struct Steps {
@@ -25,11 +24,11 @@ impl Steps {
     pub(super) fn of(site: &NodeSite<'_>, axes: usize) -> Result<Self, GradientError> {
         let node = site.node;
         let is_explicit = |kind: &AttributeProto| [&b""[..], b"NOTSET", b"VALID"].contains(&kind.s());
-        if !attribute(node, "auto_pad").is_none_or(is_explicit) {
+        if !node.find_attribute("auto_pad").is_none_or(is_explicit) {
             return Err(site.form("its pads are not written out"));
         }
         let list = |name: &str, default: i64, count: usize| {
-            attribute(node, name).map_or_else(|| vec![default; count], |attribute| attribute.ints.clone())
+            node.find_attribute(name).map_or_else(|| vec![default; count], |attribute| attribute.ints.clone())
         };
         let steps = Self {
             strides: list("strides", 1, axes),
@@ -60,11 +59,11 @@ impl Sweep<'_> {
         if self.wants(node, 0) {
             let padding = self.left_over(site, x, &kernel, &steps)?;
             let attributes = vec![
-                ints("strides", &steps.strides),
-                ints("dilations", &steps.dilations),
-                ints("pads", &steps.pads),
-                ints("output_padding", &padding),
-                int("group", steps.group),
+                steps.strides[..].into_attribute("strides"),
+                steps.dilations[..].into_attribute("dilations"),
+                steps.pads[..].into_attribute("pads"),
+                padding.into_attribute("output_padding"),
+                steps.group.into_attribute("group"),
             ];
             gradients.push((0, self.tape.op_with("ConvTranspose", &[d, w], attributes)));
         }
@@ -76,7 +75,7 @@ impl Sweep<'_> {
         if self.wants(node, 2) {
             let axes: Vec<i64> = [0].into_iter().chain(2..2 + count(&kernel)).collect();
             let axes = self.tape.list(&axes);
-            let summed = self.tape.op_with("ReduceSum", &[d, &axes], vec![int("keepdims", 0)]);
+            let summed = self.tape.op_with("ReduceSum", &[d, &axes], vec![0_i64.into_attribute("keepdims")]);
             gradients.push((2, summed));
         }
         Ok(gradients)
@@ -109,7 +108,7 @@ impl Sweep<'_> {
         let spatial = count(kernel);
         let perm: Vec<i64> = [1, 0].into_iter().chain(2..2 + spatial).collect();
         let swapped = |sweep: &mut Self, value: &str| {
-            sweep.tape.op_with("Transpose", &[value], vec![ints("perm", &perm)])
+            sweep.tape.op_with("Transpose", &[value], vec![perm[..].into_attribute("perm")])
         };
         let x = if steps.group == 1 {
             swapped(self, x)
@@ -117,16 +116,16 @@ impl Sweep<'_> {
             // Reshape [n, g c, ..] to [n, g, c, ..], transpose to [c, g, n, ..], reshape to [c, g n, ..].
             let apart = self.led_by(x, &[0, steps.group, channels]);
             let perm: Vec<i64> = [2, 1, 0].into_iter().chain(3..3 + spatial).collect();
-            let turned = self.tape.op_with("Transpose", &[&apart], vec![ints("perm", &perm)]);
+            let turned = self.tape.op_with("Transpose", &[&apart], vec![perm[..].into_attribute("perm")]);
             let like = self.tape.op("Shape", &[x]);
             self.led_by_as(&turned, &[channels, -1], &like)
         };
         let d = swapped(self, d);
         let attributes = vec![
-            ints("strides", &steps.dilations),
-            ints("dilations", &steps.strides),
-            ints("pads", &steps.pads),
-            int("group", steps.group),
+            steps.dilations[..].into_attribute("strides"),
+            steps.strides[..].into_attribute("dilations"),
+            steps.pads[..].into_attribute("pads"),
+            steps.group.into_attribute("group"),
         ];
         let wide = self.tape.op_with("Conv", &[&x, &d], attributes);
         // Where the strides do not divide the input, the result is larger than the weights.
@@ -139,10 +138,7 @@ impl Sweep<'_> {
 }
 
 pub(super) fn known(dim: &Dim) -> Option<i64> {
-    match dim {
-        Dim::Known(extent) => Some(*extent),
-        Dim::Named(_) | Dim::Open => None,
-    }
+    i64::try_from(dim.fixed()?).ok()
 }
 
 fn count(kernel: &[i64]) -> i64 {

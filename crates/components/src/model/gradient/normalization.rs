@@ -3,9 +3,11 @@
 //! Batch normalization is differentiated in its inference form, with mean and variance as inputs. Layer
 //! normalization computes them from the values (Ba, Kiros and Hinton, *Layer Normalization*, 2016).
 
+use typeloom_onnx::messages::IntoAttribute as _;
+use typeloom_types::shape::position;
+
 use super::rules::Gradients;
-use super::shapes::{attribute, float_of, int_of};
-use super::tape::int;
+use super::shapes::{float_of, int_of};
 use super::{GradientError, NodeSite, Sweep};
 
 impl Sweep<'_> {
@@ -13,9 +15,8 @@ impl Sweep<'_> {
     fn deviation(&mut self, site: &NodeSite<'_>, variance: &str) -> String {
         let x = site.node.input[0].as_str();
         let epsilon = self.number_like(x, f64::from(float_of(site.node, "epsilon", 1e-5)));
-        let sum = self.tape.op("Add", &[variance, &epsilon]);
-        let root = self.tape.op("Sqrt", &[&sum]);
-        self.tape.op("Reciprocal", &[&root])
+        let values = [("variance", variance), ("epsilon", &epsilon)];
+        self.formula(x, "Reciprocal(Sqrt(Add(variance, epsilon)))", &values)
     }
 
     pub(super) fn batch_normalization(
@@ -37,7 +38,7 @@ impl Sweep<'_> {
         let others: Vec<i64> = [0].into_iter().chain(2..rank).collect();
         let others = self.tape.list(&others);
         let summed = |sweep: &mut Self, value: &str| {
-            sweep.tape.op_with("ReduceSum", &[value, &others], vec![int("keepdims", 0)])
+            sweep.tape.op_with("ReduceSum", &[value, &others], vec![0_i64.into_attribute("keepdims")])
         };
         let deviation = self.deviation(site, variance);
         let factor = self.tape.op("Mul", &[scale, &deviation]);
@@ -49,24 +50,22 @@ impl Sweep<'_> {
         let total = summed(self, d);
         if self.wants(node, 1) || self.wants(node, 4) {
             let mean = by_channel(self, mean);
-            let centred = self.tape.op("Sub", &[x, &mean]);
-            let weighted = self.tape.op("Mul", &[d, &centred]);
+            let weighted = self.formula(x, "Mul(d, Sub(x, mean))", &[("d", d), ("x", x), ("mean", &mean)]);
             let weighted = summed(self, &weighted);
             let of_scale = self.tape.op("Mul", &[&weighted, &deviation]);
             if self.wants(node, 4) {
                 // -1/2 scale (variance + epsilon)^(-3/2) sum(d (x - mean))
-                let half = self.number_like(x, -0.5);
-                let cubed = self.tape.op("Mul", &[&of_scale, &deviation]);
-                let cubed = self.tape.op("Mul", &[&cubed, &factor]);
-                gradients.push((4, self.tape.op("Mul", &[&cubed, &half])));
+                let values = [("of_scale", &*of_scale), ("deviation", &deviation), ("factor", &factor)];
+                let formula = "Mul(Mul(Mul(of_scale, deviation), factor), -0.5)";
+                gradients.push((4, self.formula(x, formula, &values)));
             }
             if self.wants(node, 1) {
                 gradients.push((1, of_scale));
             }
         }
         if self.wants(node, 3) {
-            let moved = self.tape.op("Mul", &[&total, &factor]);
-            gradients.push((3, self.tape.op("Neg", &[&moved])));
+            let values = [("total", &*total), ("factor", &factor)];
+            gradients.push((3, self.formula(x, "Neg(Mul(total, factor))", &values)));
         }
         if self.wants(node, 2) {
             gradients.push((2, total));
@@ -82,9 +81,8 @@ impl Sweep<'_> {
         let node = site.node;
         let [x, scale, ..] = &node.input[..] else { return Err(site.form("it has not two inputs")) };
         let wide = self.dims(site, x)?;
-        let rank = i64::try_from(wide.len()).unwrap_or(0);
-        let axis = attribute(node, "axis").map_or(-1, typeloom_onnx::messages::AttributeProto::i);
-        let axes: Vec<i64> = (if axis < 0 { axis + rank } else { axis }..rank).collect();
+        let first = position(int_of(node, "axis", -1), wide.len()).unwrap_or(0);
+        let axes: Vec<i64> = (first..wide.len()).map(|axis| axis as i64).collect();
         let mean = self.mean_along(x, &axes);
         let centred = self.tape.op("Sub", &[x, &mean]);
         let squared = self.tape.op("Mul", &[&centred, &centred]);
@@ -98,10 +96,15 @@ impl Sweep<'_> {
             let share = self.mean_along(&g, &axes);
             let weighted = self.tape.op("Mul", &[&g, &normal]);
             let weighted = self.mean_along(&weighted, &axes);
-            let along = self.tape.op("Mul", &[&normal, &weighted]);
-            let rest = self.tape.op("Sub", &[&g, &share]);
-            let rest = self.tape.op("Sub", &[&rest, &along]);
-            gradients.push((0, self.tape.op("Mul", &[&rest, &deviation])));
+            let formula = "Mul(Sub(Sub(g, share), Mul(normal, weighted)), deviation)";
+            let values = [
+                ("g", &*g),
+                ("share", &share),
+                ("normal", &normal),
+                ("weighted", &weighted),
+                ("deviation", &deviation),
+            ];
+            gradients.push((0, self.formula(x, formula, &values)));
         }
         if self.wants(node, 1) {
             let weighted = self.tape.op("Mul", &[d, &normal]);

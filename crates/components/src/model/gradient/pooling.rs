@@ -4,11 +4,10 @@
 //! several windows receives the sum. Average pooling is a depthwise convolution with equal weights, and its
 //! gradient is the transposed convolution.
 
-use typeloom_onnx::messages::AttributeProto;
+use typeloom_onnx::messages::{AttributeProto, IntoAttribute as _};
 
 use super::convolution::Steps;
-use super::shapes::{attribute, int_of};
-use super::tape::{int, ints, word};
+use super::shapes::int_of;
 use super::{GradientError, NodeSite, Sweep};
 
 impl Sweep<'_> {
@@ -27,7 +26,7 @@ impl Sweep<'_> {
         let flat = self.tape.op("Reshape", &[d, &all]);
         let zeros = self.zeros(x);
         let zeros = self.tape.op("Reshape", &[&zeros, &all]);
-        let attributes = vec![int("axis", 0), word("reduction", "add")];
+        let attributes = vec![0_i64.into_attribute("axis"), "add".into_attribute("reduction")];
         let gradient = self.tape.op_with("ScatterElements", &[&zeros, &positions, &flat], attributes);
         Ok(self.reshaped_like(&gradient, x))
     }
@@ -37,14 +36,15 @@ impl Sweep<'_> {
         if int_of(node, "ceil_mode", 0) != 0 {
             return Err(site.form("its windows go beyond its pads"));
         }
-        let kernel = attribute(node, "kernel_shape").map(|kernel| kernel.ints.clone()).unwrap_or_default();
+        let kernel =
+            node.find_attribute("kernel_shape").map(|kernel| kernel.ints.clone()).unwrap_or_default();
         let steps = Steps::of(site, kernel.len())?;
         let padding = self.left_over(site, x, &kernel, &steps)?;
         let extents: Option<Vec<usize>> = kernel.iter().map(|extent| usize::try_from(*extent).ok()).collect();
         let size =
             extents.as_ref().and_then(|it| it.iter().try_fold(1_usize, |size, it| size.checked_mul(*it)));
         // The window is written as an explicit weight tensor, which limits its size.
-        let (Some(extents), Some(size @ ..=MOST)) = (extents, size) else {
+        let (Some(extents), Some(size @ ..=MAX_WINDOW)) = (extents, size) else {
             return Err(site.form("its window is too large"));
         };
         let counts = self.number_like(x, size as f64);
@@ -58,22 +58,22 @@ impl Sweep<'_> {
             let ones = self.tape.op("Expand", &[&one, &shape]);
             let own = |attribute: &&AttributeProto| attribute.name() != "count_include_pad";
             let mut attributes: Vec<AttributeProto> = node.attribute.iter().filter(own).cloned().collect();
-            attributes.push(int("count_include_pad", 1));
+            attributes.push(1_i64.into_attribute("count_include_pad"));
             let shares = self.tape.op_with("AveragePool", &[&ones], attributes);
             self.tape.op("Mul", &[&shares, &counts])
         };
         let each = self.tape.op("Div", &[d, &counts]);
         let apart = self.led_by(&each, &[-1, 1]);
-        let dtype = self.typed(site, x)?.dtype;
+        let dtype = self.dtype(site, x)?;
         let shape: Vec<usize> = [1, 1].into_iter().chain(extents).collect();
         let weights = crate::dense::tensor_of(dtype, &shape, &vec![1.0; size]);
         let weights = weights.map_err(|_| site.form("its elements are no floats"))?;
         let weights = self.tape.constant(&weights);
         let attributes = vec![
-            ints("strides", &steps.strides),
-            ints("dilations", &steps.dilations),
-            ints("pads", &steps.pads),
-            ints("output_padding", &padding),
+            steps.strides[..].into_attribute("strides"),
+            steps.dilations[..].into_attribute("dilations"),
+            steps.pads[..].into_attribute("pads"),
+            padding.into_attribute("output_padding"),
         ];
         let spread = self.tape.op_with("ConvTranspose", &[&apart, &weights], attributes);
         Ok(self.reshaped_like(&spread, x))
@@ -81,4 +81,4 @@ impl Sweep<'_> {
 }
 
 /// Maximum number of elements in an average-pooling window.
-const MOST: usize = 1 << 16;
+const MAX_WINDOW: usize = 1 << 16;

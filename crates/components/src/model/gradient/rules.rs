@@ -2,13 +2,14 @@
 //!
 //! In comments, `d` is the gradient of the output `y`. The rules are the textbook derivatives.
 
-use typeloom_onnx::messages::NodeProto;
+use typeloom_onnx::messages::{IntoAttribute as _, NodeProto};
+use typeloom_solver::value_type::Dim;
 use typeloom_types::dtype::DtypeClass;
+use typeloom_types::shape::position;
 
-use super::shapes::{attribute, float_of, int_of};
-use super::tape::{float, int, ints};
+use super::convolution::known;
+use super::shapes::{float_of, int_of};
 use super::{GradientError, NodeSite, Sweep};
-use crate::model::typed::Dim;
 
 /// Operators that have a differentiation rule.
 pub const OPERATORS: &[&str] = &[
@@ -54,6 +55,24 @@ pub const OPERATORS: &[&str] = &[
     "Where",
 ];
 
+/// The gradient of the first input of operators of one variable. The derivative of `Relu` at 0 is that from
+/// below.
+const DERIVATIVES: &[(&str, &str)] = &[
+    ("Abs", "Mul(d, Sign(x))"),
+    // 2 / sqrt(pi) exp(-x^2)
+    ("Erf", "Mul(d, Mul(1.1283791670955126, Exp(Neg(Mul(x, x)))))"),
+    ("Exp", "Mul(d, y)"),
+    ("Identity", "d"),
+    ("Log", "Div(d, x)"),
+    ("Neg", "Neg(d)"),
+    ("Relu", "Where(Greater(x, 0), d, 0)"),
+    ("Sigmoid", "Mul(d, Mul(y, Sub(1, y)))"),
+    ("Softplus", "Mul(d, Sigmoid(x))"),
+    // 1 / (2 y)
+    ("Sqrt", "Div(Mul(d, 0.5), y)"),
+    ("Tanh", "Mul(d, Sub(1, Mul(y, y)))"),
+];
+
 /// Gradients of inputs, by input position.
 pub(super) type Gradients = Vec<(usize, String)>;
 
@@ -71,74 +90,32 @@ impl Sweep<'_> {
         let x = node.input[0].as_str();
         let y = output(node);
         let one = |gradient: String| Ok(vec![(0, gradient)]);
+        if let Some((_, formula)) = DERIVATIVES.iter().find(|(op, _)| *op == node.op_type()) {
+            return one(self.formula(x, formula, &[("d", d), ("x", x), ("y", y)]));
+        }
         match node.op_type() {
-            "Identity" => one(d.to_owned()),
-            "Neg" => one(self.tape.op("Neg", &[d])),
-            "Exp" => one(self.tape.op("Mul", &[d, y])),
-            "Erf" => {
-                // 2 / sqrt(pi) exp(-x^2)
-                let square = self.tape.op("Mul", &[x, x]);
-                let power = self.tape.op("Neg", &[&square]);
-                let bell = self.tape.op("Exp", &[&power]);
-                let height = self.number_like(x, std::f64::consts::FRAC_2_SQRT_PI);
-                let slope = self.tape.op("Mul", &[&height, &bell]);
-                one(self.tape.op("Mul", &[d, &slope]))
-            }
-            "Log" => one(self.tape.op("Div", &[d, x])),
-            "Sqrt" => {
-                // 1 / (2 y)
-                let half = self.number_like(x, 0.5);
-                let scaled = self.tape.op("Mul", &[d, &half]);
-                one(self.tape.op("Div", &[&scaled, y]))
-            }
-            "Abs" => {
-                let sign = self.tape.op("Sign", &[x]);
-                one(self.tape.op("Mul", &[d, &sign]))
-            }
-            "Relu" => one(self.where_positive(x, d, None)),
             "LeakyRelu" => {
                 let slope = self.number_like(x, f64::from(float_of(node, "alpha", 0.01)));
-                let below = self.tape.op("Mul", &[d, &slope]);
-                one(self.where_positive(x, d, Some(below)))
-            }
-            "Sigmoid" => {
-                // y (1 - y)
-                let one_ = self.number_like(x, 1.0);
-                let rest = self.tape.op("Sub", &[&one_, y]);
-                let slope = self.tape.op("Mul", &[y, &rest]);
-                one(self.tape.op("Mul", &[d, &slope]))
-            }
-            "Tanh" => {
-                // 1 - y^2
-                let (one_, square) = (self.number_like(x, 1.0), self.tape.op("Mul", &[y, y]));
-                let slope = self.tape.op("Sub", &[&one_, &square]);
-                one(self.tape.op("Mul", &[d, &slope]))
-            }
-            "Softplus" => {
-                let slope = self.tape.op("Sigmoid", &[x]);
-                one(self.tape.op("Mul", &[d, &slope]))
+                let values = [("d", d), ("x", x), ("slope", &slope)];
+                one(self.formula(x, "Where(Greater(x, 0), d, Mul(d, slope))", &values))
             }
             "Softmax" => {
                 // y (d - sum(d y))
                 let weighted = self.tape.op("Mul", &[d, y]);
                 let sum = self.sum_along(&weighted, int_of(node, "axis", -1));
-                let rest = self.tape.op("Sub", &[d, &sum]);
-                one(self.tape.op("Mul", &[y, &rest]))
+                one(self.formula(x, "Mul(y, Sub(d, sum))", &[("d", d), ("y", y), ("sum", &sum)]))
             }
             "LogSoftmax" => {
                 // d - exp(y) sum(d)
                 let sum = self.sum_along(d, int_of(node, "axis", -1));
-                let shares = self.tape.op("Exp", &[y]);
-                let share = self.tape.op("Mul", &[&shares, &sum]);
-                one(self.tape.op("Sub", &[d, &share]))
+                one(self.formula(x, "Sub(d, Mul(Exp(y), sum))", &[("d", d), ("y", y), ("sum", &sum)]))
             }
             "Cast" => {
-                let (from, into) = (self.typed(site, x)?.dtype, self.typed(site, y)?.dtype);
+                let (from, into) = (self.dtype(site, x)?, self.dtype(site, y)?);
                 if [from, into].iter().any(|dtype| dtype.class() != DtypeClass::Float) {
                     return Err(site.form("between numbers that are no floats there are steps"));
                 }
-                let to = i64::from(from.onnx_number());
-                one(self.tape.op_with("Cast", &[d], vec![int("to", to)]))
+                one(self.tape.op_with("Cast", &[d], vec![from.into_attribute("to")]))
             }
             "Expand" => {
                 let (wide, own) = (self.dims(site, y)?, self.dims(site, x)?);
@@ -162,14 +139,6 @@ impl Sweep<'_> {
         }
     }
 
-    /// `d` where `x > 0`, and `below` or 0 elsewhere. At 0 the rule uses the derivative from below.
-    fn where_positive(&mut self, x: &str, d: &str, below: Option<String>) -> String {
-        let zero = self.zero_like(x);
-        let is_positive = self.tape.op("Greater", &[x, &zero]);
-        let below = below.unwrap_or(zero);
-        self.tape.op("Where", &[&is_positive, d, &below])
-    }
-
     /// `d` where `x` is within the bounds of `Clip`, and 0 elsewhere.
     fn within(&mut self, site: &NodeSite<'_>, d: &str) -> String {
         let x = site.node.input[0].as_str();
@@ -188,11 +157,11 @@ impl Sweep<'_> {
     fn parts(&mut self, site: &NodeSite<'_>, d: &str) -> Result<Gradients, GradientError> {
         let (node, rank) = (site.node, self.dims(site, output(site.node))?.len());
         let axis = int_of(node, "axis", 0);
-        let at = usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).unwrap_or(usize::MAX);
+        let at = position(axis, rank).unwrap_or(usize::MAX);
         let axes = self.tape.list(&[axis]);
         let (mut from, mut gradients) = (0_i64, Vec::new());
         for (position, operand) in node.input.iter().enumerate() {
-            let Some(Dim::Known(extent)) = self.dims(site, operand)?.get(at).cloned() else {
+            let Some(extent) = self.dims(site, operand)?.get(at).and_then(known) else {
                 return Err(site.form("how long its operands are is not known"));
             };
             let (starts, ends) = (self.tape.list(&[from]), self.tape.list(&[from.saturating_add(extent)]));
@@ -206,11 +175,11 @@ impl Sweep<'_> {
 
     fn sum_along(&mut self, value: &str, axis: i64) -> String {
         let axes = self.tape.list(&[axis]);
-        self.tape.op_with("ReduceSum", &[value, &axes], vec![int("keepdims", 1)])
+        self.tape.op_with("ReduceSum", &[value, &axes], vec![1_i64.into_attribute("keepdims")])
     }
 
     fn transpose(&mut self, site: &NodeSite<'_>, d: &str) -> Result<String, GradientError> {
-        let inverse = match attribute(site.node, "perm") {
+        let inverse = match site.node.find_attribute("perm") {
             Some(perm) => {
                 let mut inverse = vec![0; perm.ints.len()];
                 for (to, from) in perm.ints.iter().enumerate() {
@@ -218,7 +187,7 @@ impl Sweep<'_> {
                     let from = from.ok_or_else(|| site.form("its axes are no permutation"))?;
                     *from = i64::try_from(to).unwrap_or(i64::MAX);
                 }
-                vec![ints("perm", &inverse)]
+                vec![inverse.into_attribute("perm")]
             }
             // The default permutation reverses the axes and is its own inverse.
             None => Vec::new(),
@@ -231,10 +200,10 @@ impl Sweep<'_> {
         let node = site.node;
         let x = &node.input[0];
         let rank = self.dims(site, x)?.len();
-        let axes: Vec<i64> = self.axes(site, rank)?.into_iter().collect();
+        let axes = self.axes(site, rank)?;
         let is_noop = int_of(node, "noop_with_empty_axes", 0) == 1;
         let names_axes =
-            attribute(node, "axes").is_some() || node.input.get(1).is_some_and(|it| !it.is_empty());
+            node.find_attribute("axes").is_some() || node.input.get(1).is_some_and(|it| !it.is_empty());
         if is_noop && (!names_axes || axes.len() == rank) {
             return Err(site.form("whether it reduces at all is not told apart"));
         }
@@ -253,10 +222,10 @@ impl Sweep<'_> {
     /// Distributes `d` over the elements of a mean; `d` has the rank of the input.
     fn share(&mut self, site: &NodeSite<'_>, d: &str) -> Result<String, GradientError> {
         let (x, y) = (site.node.input[0].as_str(), output(site.node));
-        let to = i64::from(self.typed(site, x)?.dtype.onnx_number());
+        let to = self.dtype(site, x)?;
         let mut size = |value: &str| {
             let size = self.tape.op("Size", &[value]);
-            self.tape.op_with("Cast", &[&size], vec![int("to", to)])
+            self.tape.op_with("Cast", &[&size], vec![to.into_attribute("to")])
         };
         let (all, kept) = (size(x), size(y));
         let count = self.tape.op("Div", &[&all, &kept]);
@@ -275,39 +244,24 @@ impl Sweep<'_> {
                 continue;
             }
             let other = node.input.get(1 - at.min(1)).map_or("", String::as_str);
-            let gradient = match (node.op_type(), at) {
-                ("Add" | "Sum", _) | ("Sub", 0) => d.to_owned(),
-                ("Sub", _) => self.tape.op("Neg", &[d]),
-                ("Mul", _) => self.tape.op("Mul", &[d, other]),
-                ("Div", 0) => self.tape.op("Div", &[d, other]),
-                ("Div", _) => {
-                    // -y / b
-                    let slope = self.tape.op("Div", &[y, operand]);
-                    let product = self.tape.op("Mul", &[d, &slope]);
-                    self.tape.op("Neg", &[&product])
+            let formula = match (node.op_type(), at) {
+                ("Add" | "Sum", _) | ("Sub", 0) => "d",
+                ("Sub", _) => "Neg(d)",
+                ("Mul", _) => "Mul(d, other)",
+                ("Div", 0) => "Div(d, other)",
+                ("Div", _) => "Neg(Mul(d, Div(y, own)))",
+                ("Pow", 0) if self.dtype(site, other)? != self.dtype(site, operand)? => {
+                    return Err(site.form("its exponent is of another type than its base"));
                 }
-                ("Pow", 0) => {
-                    // b a^(b - 1)
-                    let one = self.number_like(other, 1.0);
-                    let less = self.tape.op("Sub", &[other, &one]);
-                    let power = self.tape.op("Pow", &[operand, &less]);
-                    if self.typed(site, other)?.dtype != self.typed(site, operand)?.dtype {
-                        return Err(site.form("its exponent is of another type than its base"));
-                    }
-                    let slope = self.tape.op("Mul", &[other, &power]);
-                    self.tape.op("Mul", &[d, &slope])
-                }
+                ("Pow", 0) => "Mul(d, Mul(other, Pow(own, Sub(other, 1))))",
                 ("Pow", _) => return Err(site.form("its exponent is what is differentiated")),
-                ("Where", 1) => {
-                    let zero = self.zero_like(operand);
-                    self.tape.op("Where", &[&node.input[0], d, &zero])
-                }
-                ("Where", 2) => {
-                    let zero = self.zero_like(operand);
-                    self.tape.op("Where", &[&node.input[0], &zero, d])
-                }
+                ("Where", 1) => "Where(condition, d, 0)",
+                ("Where", 2) => "Where(condition, 0, d)",
                 (_, _) => return Err(site.operator()),
             };
+            let values =
+                [("d", d), ("y", y), ("own", operand), ("other", other), ("condition", &node.input[0])];
+            let gradient = self.formula(operand, formula, &values);
             let own = self.dims(site, operand)?;
             gradients.push((at, self.sum_to(site, gradient, &wide, &own)?));
         }
@@ -344,8 +298,11 @@ impl Sweep<'_> {
         let (alpha, beta) = (float_of(node, "alpha", 1.0), float_of(node, "beta", 1.0));
         let (trans_a, trans_b) = (int_of(node, "transA", 0), int_of(node, "transB", 0));
         let mut product = |left: &str, right: &str, trans_left: i64, trans_right: i64| {
-            let attributes =
-                vec![float("alpha", alpha), int("transA", trans_left), int("transB", trans_right)];
+            let attributes = vec![
+                alpha.into_attribute("alpha"),
+                trans_left.into_attribute("transA"),
+                trans_right.into_attribute("transB"),
+            ];
             self.tape.op_with("Gemm", &[left, right], attributes)
         };
         let of_a = match trans_a {

@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use bytes::Bytes;
-use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, NodeProto, TensorProto};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -16,43 +14,6 @@ pub(in crate::model) struct Tape {
     pub(super) version: i64,
     used: HashSet<String>,
     count: usize,
-}
-
-/// Creates an integer attribute.
-pub(super) fn int(name: &str, value: i64) -> AttributeProto {
-    let kind = Some(AttributeType::Int as i32);
-    AttributeProto { name: Some(name.to_owned()), i: Some(value), r#type: kind, ..AttributeProto::default() }
-}
-
-/// Creates a float attribute.
-pub(super) fn float(name: &str, value: f32) -> AttributeProto {
-    let kind = Some(AttributeType::Float as i32);
-    AttributeProto { name: Some(name.to_owned()), f: Some(value), r#type: kind, ..AttributeProto::default() }
-}
-
-/// Creates an attribute with a list of integers.
-pub(super) fn ints(name: &str, values: &[i64]) -> AttributeProto {
-    let kind = Some(AttributeType::Ints as i32);
-    let (name, ints) = (Some(name.to_owned()), values.to_vec());
-    AttributeProto { name, ints, r#type: kind, ..AttributeProto::default() }
-}
-
-/// Creates a string attribute.
-pub(super) fn word(name: &str, value: &'static str) -> AttributeProto {
-    let kind = Some(AttributeType::String as i32);
-    let s = Some(Bytes::from_static(value.as_bytes()));
-    AttributeProto { name: Some(name.to_owned()), s, r#type: kind, ..AttributeProto::default() }
-}
-
-/// Converts a tensor to its ONNX message.
-pub(in crate::model) fn stored(name: &str, tensor: &AnyTensor) -> TensorProto {
-    TensorProto {
-        name: Some(name.to_owned()),
-        dims: tensor.shape().iter().map(|extent| i64::try_from(*extent).unwrap_or(i64::MAX)).collect(),
-        data_type: Some(tensor.dtype().onnx_number()),
-        raw_data: Some(Bytes::copy_from_slice(tensor.bytes())),
-        ..TensorProto::default()
-    }
 }
 
 impl Tape {
@@ -110,7 +71,7 @@ impl Tape {
     pub(super) fn constant(&mut self, tensor: &AnyTensor) -> String {
         self.count += 1;
         let name = self.reserve(&format!("gradient.{}", self.count));
-        self.initializers.push(stored(&name, tensor));
+        self.initializers.push(TensorProto { name: Some(name.clone()), ..TensorProto::from(tensor) });
         name
     }
 

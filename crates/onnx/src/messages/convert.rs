@@ -1,0 +1,76 @@
+//! Rust values as attributes, and tensors as messages.
+
+use bytes::Bytes;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::attribute_proto::AttributeType;
+use super::{AttributeProto, GraphProto, NodeProto, SparseTensorProto, TensorProto, TypeProto};
+
+/// A Rust value that can be stored in an attribute.
+pub trait IntoAttribute {
+    /// Returns an attribute with this name.
+    fn into_attribute(self, name: &str) -> AttributeProto;
+}
+
+macro_rules! attributes {
+    ($($ty:ty => $kind:ident, $field:ident: |$value:ident| $stored:expr;)*) => {
+        $(
+            impl IntoAttribute for $ty {
+                fn into_attribute(self, name: &str) -> AttributeProto {
+                    let $value = self;
+                    AttributeProto {
+                        name: Some(name.to_owned()),
+                        r#type: Some(AttributeType::$kind as i32),
+                        $field: $stored,
+                        ..AttributeProto::default()
+                    }
+                }
+            }
+        )*
+    };
+}
+
+attributes! {
+    f32 => Float, f: |value| Some(value);
+    i64 => Int, i: |value| Some(value);
+    // The number of an element type, as in the attribute `to` of `Cast`.
+    Dtype => Int, i: |dtype| Some(i64::from(dtype.onnx_number()));
+    String => String, s: |text| Some(Bytes::from(text));
+    &str => String, s: |text| Some(Bytes::copy_from_slice(text.as_bytes()));
+    Vec<f32> => Floats, floats: |values| values;
+    Vec<i64> => Ints, ints: |values| values;
+    &[i64] => Ints, ints: |values| values.to_vec();
+    Vec<String> => Strings, strings: |texts| texts.into_iter().map(Bytes::from).collect();
+    TensorProto => Tensor, t: |tensor| Some(Box::new(tensor));
+    SparseTensorProto => SparseTensor, sparse_tensor: |tensor| Some(Box::new(tensor));
+    TypeProto => TypeProto, tp: |ty| Some(Box::new(ty));
+    Vec<TypeProto> => TypeProtos, type_protos: |types| types;
+    GraphProto => Graph, g: |graph| Some(Box::new(graph));
+}
+
+impl NodeProto {
+    /// The attribute with a name.
+    #[must_use]
+    pub fn find_attribute(&self, name: &str) -> Option<&AttributeProto> {
+        self.attribute.iter().find(|attribute| attribute.name() == name)
+    }
+}
+
+/// A tensor without a name. Strings are stored one by one, other elements as bytes.
+impl From<&AnyTensor> for TensorProto {
+    fn from(tensor: &AnyTensor) -> Self {
+        let message = Self {
+            dims: tensor.shape().iter().map(|extent| i64::try_from(*extent).unwrap_or(i64::MAX)).collect(),
+            data_type: Some(tensor.dtype().onnx_number()),
+            ..Self::default()
+        };
+        match tensor.strings() {
+            Ok(strings) => {
+                let string_data = strings.map(|text| Bytes::copy_from_slice(text.as_bytes())).collect();
+                Self { string_data, ..message }
+            }
+            Err(_) => Self { raw_data: Some(Bytes::copy_from_slice(tensor.bytes())), ..message },
+        }
+    }
+}
