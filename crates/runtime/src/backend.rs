@@ -176,7 +176,7 @@ static NATIVE: LazyLock<[AtomicOpsetDecl; 1]> = LazyLock::new(|| {
 });
 
 macro_rules! as_primitives {
-    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty;)*) => {
+    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty = $form:tt;)*) => {
         impl Backend for Cpu {
             type Tensor = AnyTensor;
             type Error = CpuError;

@@ -3,13 +3,15 @@
 //! Arguments that ONNX passes as tensors (axes, a shape, the bounds of a slice) become initializers of that
 //! graph, because only the backend can create its tensors.
 
-use bytes::Bytes;
-use typeloom_onnx::messages::attribute_proto::AttributeType;
-use typeloom_onnx::messages::{AttributeProto, GraphProto, NodeProto, TensorProto, ValueInfoProto};
+use typeloom_onnx::messages::{
+    AttributeProto, GraphProto, IntoAttribute as _, NodeProto, TensorProto, ValueInfoProto,
+};
+use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
 
 use super::{Backend, GraphExecutor};
+use crate::primitives;
 
 /// A backend implemented by a graph executor.
 ///
@@ -18,201 +20,120 @@ use super::{Backend, GraphExecutor};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByExecution<E>(pub E);
 
-/// Builder of a graph with one node.
-#[derive(Default)]
-struct Call<T> {
-    node: NodeProto,
-    graph: GraphProto,
-    inputs: Vec<T>,
+/// An operand of a primitive.
+enum Operand<'a, T> {
+    Tensor(&'a T),
+    Ints(&'a [i64]),
+    Absent,
 }
 
-impl<T: Clone> Call<T> {
-    fn new(op: &str) -> Self {
-        let node = NodeProto { op_type: Some(op.to_owned()), ..NodeProto::default() };
-        Self { node, graph: GraphProto::default(), inputs: Vec::new() }
+impl<'a, T> From<&'a T> for Operand<'a, T> {
+    fn from(tensor: &'a T) -> Self {
+        Self::Tensor(tensor)
     }
+}
 
-    fn input(mut self, tensor: &T) -> Self {
-        let name = format!("in{}", self.node.input.len());
-        self.graph.input.push(ValueInfoProto { name: Some(name.clone()), ..ValueInfoProto::default() });
-        self.node.input.push(name);
-        self.inputs.push(tensor.clone());
-        self
+impl<'a, T> From<&'a [i64]> for Operand<'a, T> {
+    fn from(values: &'a [i64]) -> Self {
+        Self::Ints(values)
     }
+}
 
-    fn ints(mut self, values: Option<&[i64]>) -> Self {
-        let name = match values {
-            None => String::new(),
-            Some(values) => {
-                let name = format!("in{}", self.node.input.len());
-                self.graph.initializer.push(TensorProto {
-                    name: Some(name.clone()),
-                    dims: vec![i64::try_from(values.len()).unwrap_or(i64::MAX)],
-                    data_type: Some(Dtype::I64.onnx_number()),
-                    raw_data: Some(Bytes::from(
-                        values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>(),
-                    )),
-                    ..TensorProto::default()
-                });
-                name
-            }
-        };
-        self.node.input.push(name);
-        self
+impl<'a, T> From<Option<&'a [i64]>> for Operand<'a, T> {
+    fn from(values: Option<&'a [i64]>) -> Self {
+        values.map_or(Self::Absent, Self::Ints)
     }
+}
 
-    fn int(mut self, name: &str, value: i64) -> Self {
-        let kind = Some(AttributeType::Int as i32);
-        let name = Some(name.to_owned());
-        self.node.attribute.push(AttributeProto {
-            name,
-            i: Some(value),
-            r#type: kind,
-            ..AttributeProto::default()
-        });
-        self
-    }
-
-    fn int_list(mut self, name: &str, values: &[i64]) -> Self {
-        let kind = Some(AttributeType::Ints as i32);
-        let (name, ints) = (Some(name.to_owned()), values.to_vec());
-        self.node.attribute.push(AttributeProto { name, ints, r#type: kind, ..AttributeProto::default() });
-        self
-    }
-
-    fn tensor(mut self, name: &str, value: &TensorProto) -> Self {
-        let kind = Some(AttributeType::Tensor as i32);
-        let (name, t) = (Some(name.to_owned()), Some(Box::new(value.clone())));
-        self.node.attribute.push(AttributeProto { name, t, r#type: kind, ..AttributeProto::default() });
-        self
-    }
-
-    fn run<E: GraphExecutor<Tensor = T>>(self, executor: &E, outputs: usize) -> Result<Vec<T>, E::Error> {
-        let Self { mut node, mut graph, inputs } = self;
-        for at in 0..outputs {
-            let name = format!("out{at}");
-            graph.output.push(ValueInfoProto { name: Some(name.clone()), ..ValueInfoProto::default() });
-            node.output.push(name);
+impl<E: GraphExecutor<Tensor: Clone>> ByExecution<E> {
+    /// Executes a graph of one node.
+    fn call<'a>(
+        &self,
+        op: &str,
+        operands: impl IntoIterator<Item = Operand<'a, E::Tensor>>,
+        attribute: Vec<AttributeProto>,
+        outputs: usize,
+    ) -> Result<Vec<E::Tensor>, E::Error>
+    where
+        E::Tensor: 'a,
+    {
+        let mut node = NodeProto { op_type: Some(op.to_owned()), attribute, ..NodeProto::default() };
+        let (mut graph, mut inputs) = (GraphProto::default(), Vec::new());
+        for (at, operand) in operands.into_iter().enumerate() {
+            let name = format!("in{at}");
+            let value = Some(name.clone());
+            node.input.push(match operand {
+                Operand::Tensor(tensor) => {
+                    graph.input.push(ValueInfoProto { name: value, ..ValueInfoProto::default() });
+                    inputs.push(tensor.clone());
+                    name
+                }
+                Operand::Ints(values) => {
+                    let tensor = AnyTensor::from(values);
+                    graph.initializer.push(TensorProto { name: value, ..TensorProto::from(&tensor) });
+                    name
+                }
+                Operand::Absent => String::new(),
+            });
         }
+        node.output = (0..outputs).map(|at| format!("out{at}")).collect();
+        let info = |name: &String| ValueInfoProto { name: Some(name.clone()), ..ValueInfoProto::default() };
+        graph.output = node.output.iter().map(info).collect();
         graph.node.push(node);
-        executor.execute(&graph, inputs, &[])
+        self.0.execute(&graph, inputs, &[])
     }
+}
 
-    /// # Panics
-    /// Panics if the executor violates its contract and returns no output.
-    fn run_for_one<E: GraphExecutor<Tensor = T>>(self, executor: &E) -> Result<T, E::Error> {
-        let mut outputs = self.run(executor, 1)?;
+/// The operands of a primitive.
+macro_rules! operands {
+    ([..$parts:ident]) => { $parts.iter().map(|part| Operand::Tensor(*part)) };
+    ([$($operand:ident),*]) => { [$(Operand::from($operand)),*] };
+}
+
+/// Calls a primitive by its form as a node.
+///
+/// # Panics
+/// Panics if the executor violates its contract and returns no output.
+macro_rules! call {
+    ($executor:ident $op:literal ($operands:tt $(; $attribute:ident: $value:ident)?)) => {{
+        let attribute = vec![$($value.into_attribute(stringify!($attribute)))?];
+        let mut outputs = $executor.call($op, operands!($operands), attribute, 1)?;
         Ok(outputs.pop().expect("a graph with one output gives one"))
-    }
+    }};
+    ($executor:ident $op:literal ($operands:tt; $attribute:ident: $value:ident; $sizes:ident)) => {{
+        let attribute = vec![$value.into_attribute(stringify!($attribute))];
+        $executor.call($op, operands!($operands), attribute, $sizes.len())
+    }};
 }
 
-macro_rules! with_tensors {
-    ($($op:literal $name:ident($($arg:ident),*);)*) => {
-        $(
-            fn $name(&self, $($arg: &Self::Tensor),*) -> Result<Self::Tensor, Self::Error> {
-                Call::new($op)$(.input($arg))*.run_for_one(&self.0)
-            }
-        )*
-    };
-}
+macro_rules! as_graphs {
+    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty = $form:tt;)*) => {
+        impl<E: GraphExecutor<Tensor: Clone>> Backend for ByExecution<E> {
+            type Tensor = E::Tensor;
+            type Error = E::Error;
+            $(
+                fn $name(&self, $($arg: $ty),*) -> Result<$out, Self::Error> {
+                    call!(self $op $form)
+                }
+            )*
 
-macro_rules! reductions {
-    ($($op:literal $name:ident;)*) => {
-        $(
-            fn $name(
+            fn execute(
                 &self,
-                a: &Self::Tensor,
-                axes: Option<&[i64]>,
-                keepdims: bool,
-            ) -> Result<Self::Tensor, Self::Error> {
-                Call::new($op).input(a).ints(axes).int("keepdims", i64::from(keepdims)).run_for_one(&self.0)
+                graph: &GraphProto,
+                inputs: Vec<Self::Tensor>,
+                attrs: &[AttributeProto],
+            ) -> Result<Vec<Self::Tensor>, Self::Error> {
+                self.0.execute(graph, inputs, attrs)
             }
-        )*
+
+            fn extension_opsets() -> &'static [AtomicOpsetDecl] {
+                E::extension_opsets()
+            }
+        }
     };
 }
 
-impl<E: GraphExecutor<Tensor: Clone>> Backend for ByExecution<E> {
-    type Tensor = E::Tensor;
-    type Error = E::Error;
-
-    with_tensors! {
-        "Add" add(a, b); "Sub" sub(a, b); "Mul" mul(a, b); "Div" div(a, b); "Pow" pow(a, b);
-        "Neg" neg(a); "Abs" abs(a); "Sqrt" sqrt(a); "Exp" exp(a); "Log" log(a); "Identity" identity(a);
-        "MatMul" matmul(a, b); "Equal" equal(a, b); "Greater" greater(a, b); "Less" less(a, b);
-        "Where" where_(condition, a, b);
-    }
-
-    reductions! {
-        "ReduceSum" reduce_sum; "ReduceMean" reduce_mean; "ReduceMax" reduce_max; "ReduceMin" reduce_min;
-    }
-
-    fn reshape(&self, a: &Self::Tensor, shape: &[i64]) -> Result<Self::Tensor, Self::Error> {
-        Call::new("Reshape").input(a).ints(Some(shape)).run_for_one(&self.0)
-    }
-
-    fn transpose(&self, a: &Self::Tensor, perm: &[i64]) -> Result<Self::Tensor, Self::Error> {
-        Call::new("Transpose").input(a).int_list("perm", perm).run_for_one(&self.0)
-    }
-
-    fn concat(&self, parts: &[&Self::Tensor], axis: i64) -> Result<Self::Tensor, Self::Error> {
-        let call = parts.iter().copied().fold(Call::new("Concat"), Call::input);
-        call.int("axis", axis).run_for_one(&self.0)
-    }
-
-    fn slice(
-        &self,
-        a: &Self::Tensor,
-        starts: &[i64],
-        ends: &[i64],
-        axes: &[i64],
-        steps: &[i64],
-    ) -> Result<Self::Tensor, Self::Error> {
-        let call = Call::new("Slice").input(a).ints(Some(starts)).ints(Some(ends));
-        call.ints(Some(axes)).ints(Some(steps)).run_for_one(&self.0)
-    }
-
-    fn split(&self, a: &Self::Tensor, sizes: &[i64], axis: i64) -> Result<Vec<Self::Tensor>, Self::Error> {
-        Call::new("Split").input(a).ints(Some(sizes)).int("axis", axis).run(&self.0, sizes.len())
-    }
-
-    fn squeeze(&self, a: &Self::Tensor, axes: Option<&[i64]>) -> Result<Self::Tensor, Self::Error> {
-        Call::new("Squeeze").input(a).ints(axes).run_for_one(&self.0)
-    }
-
-    fn unsqueeze(&self, a: &Self::Tensor, axes: &[i64]) -> Result<Self::Tensor, Self::Error> {
-        Call::new("Unsqueeze").input(a).ints(Some(axes)).run_for_one(&self.0)
-    }
-
-    fn cast(&self, a: &Self::Tensor, dtype: Dtype) -> Result<Self::Tensor, Self::Error> {
-        Call::new("Cast").input(a).int("to", i64::from(dtype.onnx_number())).run_for_one(&self.0)
-    }
-
-    fn constant(&self, value: &TensorProto) -> Result<Self::Tensor, Self::Error> {
-        Call::new("Constant").tensor("value", value).run_for_one(&self.0)
-    }
-
-    fn gather(
-        &self,
-        data: &Self::Tensor,
-        indices: &Self::Tensor,
-        axis: i64,
-    ) -> Result<Self::Tensor, Self::Error> {
-        Call::new("Gather").input(data).input(indices).int("axis", axis).run_for_one(&self.0)
-    }
-
-    fn execute(
-        &self,
-        graph: &GraphProto,
-        inputs: Vec<Self::Tensor>,
-        attrs: &[AttributeProto],
-    ) -> Result<Vec<Self::Tensor>, Self::Error> {
-        self.0.execute(graph, inputs, attrs)
-    }
-
-    fn extension_opsets() -> &'static [AtomicOpsetDecl] {
-        E::extension_opsets()
-    }
-}
+primitives!(as_graphs);
 
 #[cfg(test)]
 mod tests {

@@ -34,6 +34,7 @@ macro_rules! attributes {
 attributes! {
     f32 => Float, f: |value| Some(value);
     i64 => Int, i: |value| Some(value);
+    bool => Int, i: |value| Some(i64::from(value));
     // The number of an element type, as in the attribute `to` of `Cast`.
     Dtype => Int, i: |dtype| Some(i64::from(dtype.onnx_number()));
     String => String, s: |text| Some(Bytes::from(text));
@@ -43,6 +44,7 @@ attributes! {
     &[i64] => Ints, ints: |values| values.to_vec();
     Vec<String> => Strings, strings: |texts| texts.into_iter().map(Bytes::from).collect();
     TensorProto => Tensor, t: |tensor| Some(Box::new(tensor));
+    &TensorProto => Tensor, t: |tensor| Some(Box::new(tensor.clone()));
     SparseTensorProto => SparseTensor, sparse_tensor: |tensor| Some(Box::new(tensor));
     TypeProto => TypeProto, tp: |ty| Some(Box::new(ty));
     Vec<TypeProto> => TypeProtos, type_protos: |types| types;

@@ -17,7 +17,7 @@ use typeloom_types::op::AtomicOpsetDecl;
 use crate::convert::{FromDatum, IntoDatum};
 use crate::error::ComponentError;
 use crate::prepare::with_attributes;
-use crate::primitive::{Operands, Primitive, ints};
+use crate::primitive::{Operands, decode, ints};
 
 /// A backend built from an implementation of the primitives.
 ///
@@ -74,7 +74,7 @@ impl<T: FromDatum + IntoDatum + Clone> Operands<T> for Given<'_, T> {
 }
 
 macro_rules! forwarded {
-    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty;)*) => {
+    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty = $form:tt;)*) => {
         impl<P: Primitives<Tensor: FromDatum + IntoDatum + Clone>> Backend for ByPrimitives<P> {
             type Tensor = P::Tensor;
             type Error = WalkError<P::Error>;
@@ -122,7 +122,7 @@ fn walk<P: Primitives<Tensor: FromDatum + IntoDatum + Clone>>(
         let node = with_attributes(node, &attributes, 0);
         let value = || node.output.first().cloned().unwrap_or_default();
         let op = || node.op_type().to_owned();
-        let Some(primitive) = Primitive::of(&node) else {
+        let Some(primitive) = decode(&node) else {
             return Err(WalkError::NoPrimitive { op: op(), value: value() });
         };
         let given = node.input.iter().map(|name| match values.get(name) {
@@ -131,12 +131,9 @@ fn walk<P: Primitives<Tensor: FromDatum + IntoDatum + Clone>>(
             some => Ok(some),
         });
         let given = Given(given.collect::<Result<_, _>>()?);
-        let made = primitive.call(backend, &given, node.output.len()).map_err(|fault| WalkError::Node {
-            op: op(),
-            value: value(),
-            fault,
-        })?;
-        values.extend(node.output.iter().cloned().zip(made.each(|_, result| result)));
+        let failed = |fault| WalkError::Node { op: op(), value: value(), fault };
+        let results = primitive(backend, &given).map_err(failed)?;
+        values.extend(node.output.iter().cloned().zip(results));
     }
     let result = |name: &str| values.get(name).cloned().ok_or_else(|| WalkError::NoValue(name.to_owned()));
     graph.output.iter().map(|output| result(output.name())).collect()

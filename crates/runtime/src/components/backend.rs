@@ -4,21 +4,20 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use typeloom_contracts::backend::Backend;
-use typeloom_onnx::messages::{GraphProto, NodeProto, ValueInfoProto};
+use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
 
 use super::{AnyComponent, Args, ComponentError, Method, Results, method};
 use crate::convert::{FromDatum, IntoDatum};
-use crate::primitive::{Operands, Primitive, ints, message};
+use crate::primitive::{Operands, decode, ints};
 
 pub(super) struct BackendAdapter<B>(pub(super) B);
 
 impl<B: Backend<Tensor: FromDatum + IntoDatum + Clone>> AnyComponent for BackendAdapter<B> {
     fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
-        let outputs = node.output.len();
-        if let Some(primitive) = Primitive::of(node) {
+        if let Some(primitive) = decode(node) {
             return method(move |args| {
-                let made = primitive.call(&self.0, args, outputs)?;
-                Ok(made.each(|at, result| args.output_owned(at, result)))
+                let results = primitive(&self.0, args)?.into_iter().enumerate();
+                Ok(results.map(|(at, result)| args.output_owned(at, result)).collect())
             });
         }
         let graph = graph_of(node);
@@ -82,9 +81,7 @@ impl<B: Backend<Tensor: FromDatum + IntoDatum + Clone>> BackendAdapter<B> {
                 // Operands that the backend does not store (a shape, axes, an index) become part of the
                 // graph.
                 (None, Some(tensor)) => {
-                    let mut constant = message(tensor);
-                    constant.name = name;
-                    graph.initializer.push(constant);
+                    graph.initializer.push(TensorProto { name, ..TensorProto::from(tensor) });
                 }
                 (None, None) => {
                     let (found, stores) =
