@@ -7,16 +7,21 @@ use typeloom::host::SystemClock;
 use typeloom_contracts::datum::Datum;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_onnx::messages::{TypeProto, type_proto};
-use typeloom_wire::endpoint::{Config, Endpoint, Parts};
+use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
 use typeloom_wire::envelope::{Envelope, MessageId, PortId, RunId};
 use typeloom_wire::journal::{Journal, JournalError, NoJournal};
-use typeloom_wire::limits::Limits;
+use typeloom_wire::limits::MessageLimits;
 use typeloom_wire::port::PortType;
 use typeloom_wire::receipt::Receipt;
 use typeloom_wire::transport::{Inbound, Transport, TransportError};
 
-const LIMITS: Limits =
-    Limits { envelope_bytes: 1 << 20, name_bytes: 1 << 10, peer_bytes: 1 << 8, values: 1 << 12, rank: 16 };
+const LIMITS: MessageLimits = MessageLimits {
+    envelope_bytes: 1 << 20,
+    name_bytes: 1 << 10,
+    peer_bytes: 1 << 8,
+    values: 1 << 12,
+    rank: 16,
+};
 
 /// A transport that sends nothing and keeps the receiving endpoint.
 struct Ear(Mutex<Option<Weak<dyn Inbound>>>);
@@ -73,14 +78,15 @@ fn port_type() -> &'static PortType {
 
 fn endpoint(journal: Box<dyn Journal>) -> Result<(Endpoint, Arc<Ear>), JournalError> {
     let ear = Arc::new(Ear(Mutex::new(None)));
-    let parts = Parts {
+    let parts = EndpointParts {
         transport: Arc::<Ear>::clone(&ear),
         clock: Arc::new(SystemClock::new()),
         journal,
         ports: vec![(port(), port_type().clone())],
         peers: vec![sender()],
     };
-    Endpoint::open(parts, Config { limits: LIMITS, ..Config::new(1) }).map(|endpoint| (endpoint, ear))
+    Endpoint::open(parts, EndpointConfig { limits: LIMITS, ..EndpointConfig::new(1) })
+        .map(|endpoint| (endpoint, ear))
 }
 
 /// A message with a float tensor that the target's endpoint accepts, without the trailing digest.

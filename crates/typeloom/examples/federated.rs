@@ -21,7 +21,7 @@ use typeloom::run::components::seeded::Seeded;
 use typeloom::run::components::source::csv::Table;
 use typeloom::run::components::source::{Batches, Samples};
 use typeloom::run::host::SystemClock;
-use typeloom::run::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom::run::wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
 use typeloom::run::wire::envelope::RunId;
 use typeloom::run::wire::journal::NoJournal;
 use typeloom::run::wire::memory::LocalNetwork;
@@ -131,14 +131,14 @@ fn peer(name: &str) -> PeerId {
 }
 
 fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Result<Endpoint, Box<dyn Error>> {
-    let parts = Parts {
+    let parts = EndpointParts {
         transport: Arc::new(network.join(peer(name))),
         clock: Arc::new(SystemClock::new()),
         journal: Box::new(NoJournal),
         ports: part.ports(),
         peers: PEERS.iter().chain(&["home"]).map(|name| peer(name)).collect(),
     };
-    Ok(Endpoint::open(parts, Config::new(1))?)
+    Ok(Endpoint::open(parts, EndpointConfig::new(1))?)
 }
 
 /// Evaluates weights on all samples: the loss and the number of correctly classified points.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use typeloom::module::{Artifact, Coercion, Compiler, Graph, Module, PeerId};
 use typeloom::run::wire::clock::Clock;
-use typeloom::run::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom::run::wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
 use typeloom::run::wire::envelope::RunId;
 use typeloom::run::wire::journal::NoJournal;
 use typeloom::run::wire::memory::LocalNetwork;
@@ -62,14 +62,14 @@ fn run(artifact: &Artifact) -> Result<Vec<String>, Box<dyn Error>> {
     let network = LocalNetwork::new();
     let (home, worker) = (PeerId(b"home".to_vec()), PeerId(b"worker".to_vec()));
     let open = |peer: &PeerId, part: &Part| {
-        let parts = Parts {
+        let parts = EndpointParts {
             transport: Arc::new(network.join(peer.clone())),
             clock: Arc::new(Wall(Instant::now())),
             journal: Box::new(NoJournal),
             ports: part.ports(),
             peers: vec![home.clone(), worker.clone()],
         };
-        Endpoint::open(parts, Config::new(1))
+        Endpoint::open(parts, EndpointConfig::new(1))
     };
     let own = Part::new(artifact, "self", &Components::new())?;
     let workers = Part::new(artifact, "workers", &Components::new())?;

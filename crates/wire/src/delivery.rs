@@ -6,7 +6,7 @@ use typeloom_contracts::peer_selector::PeerId;
 
 use crate::endpoint::{Endpoint, Shared};
 use crate::envelope::{Envelope, MessageId, PortId, RunId};
-use crate::send::{Claim, Outgoing, SendError, Ticket};
+use crate::send::{Outgoing, SendError, SentBy, Ticket};
 use typeloom_contracts::datum::Datum;
 
 /// Selects values to receive.
@@ -90,7 +90,7 @@ impl Delivery {
     /// handed out again.
     pub fn commit(mut self, effects: &Effects<'_>) -> Result<(Datum, Vec<Ticket>), SendError> {
         let done = vec![self.key()];
-        let tickets = self.shared.apply(done, effects, Claim::Nobody)?;
+        let tickets = self.shared.apply(done, effects, SentBy::Flush)?;
         self.is_done = true;
         let value = std::mem::replace(&mut self.envelope.value, Datum::Trigger);
         Ok((value, tickets))
@@ -131,12 +131,12 @@ impl Endpoint {
     /// # Errors
     /// As [`Delivery::commit`], and if a delivery belongs to another endpoint.
     pub fn commit(&self, deliveries: Vec<Delivery>, effects: &Effects<'_>) -> Result<Vec<Ticket>, SendError> {
-        self.commit_as(Claim::Nobody, deliveries, effects)
+        self.commit_as(SentBy::Flush, deliveries, effects)
     }
 
     pub(crate) fn commit_as(
         &self,
-        claim: Claim,
+        sent_by: SentBy,
         mut deliveries: Vec<Delivery>,
         effects: &Effects<'_>,
     ) -> Result<Vec<Ticket>, SendError> {
@@ -144,7 +144,7 @@ impl Endpoint {
             return Err(SendError::OtherEndpoint);
         }
         let done = deliveries.iter().map(Delivery::key).collect();
-        let tickets = self.shared.apply(done, effects, claim)?;
+        let tickets = self.shared.apply(done, effects, sent_by)?;
         deliveries.iter_mut().for_each(|delivery| delivery.is_done = true);
         Ok(tickets)
     }
@@ -154,6 +154,6 @@ impl Endpoint {
     /// # Errors
     /// As [`Delivery::commit`].
     pub fn record(&self, effects: &Effects<'_>) -> Result<Vec<Ticket>, SendError> {
-        self.shared.apply(Vec::new(), effects, Claim::Nobody)
+        self.shared.apply(Vec::new(), effects, SentBy::Flush)
     }
 }

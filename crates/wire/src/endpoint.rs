@@ -12,7 +12,7 @@ use crate::delivery::{Delivery, ReceiveError, Wanted};
 use crate::envelope::{Envelope, FORMAT_VERSION, MessageId, PortId};
 use crate::error::Flaw;
 use crate::journal::{Journal, JournalError};
-use crate::limits::Limits;
+use crate::limits::MessageLimits;
 use crate::port::PortType;
 use crate::receipt::{Receipt, Refusal, Verdict};
 use crate::state::State;
@@ -20,24 +20,29 @@ use crate::transport::{Inbound, Transport};
 
 /// Configuration of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Config {
+pub struct EndpointConfig {
     /// Incarnation of the peer if the journal contains none. Must be greater than every earlier incarnation
     /// without a journal; nanoseconds since 1970 suffice. Message numbers restart with each incarnation, and
     /// receivers refuse messages of earlier ones.
     pub incarnation: u64,
     /// Size limits of messages.
-    pub limits: Limits,
+    pub limits: MessageLimits,
     /// Timing of attempts.
     pub retry: Retry,
     /// Limits of uncommitted messages.
     pub mailbox: Mailbox,
 }
 
-impl Config {
+impl EndpointConfig {
     /// Default configuration with the given incarnation.
     #[must_use]
     pub fn new(incarnation: u64) -> Self {
-        Self { incarnation, limits: Limits::default(), retry: Retry::default(), mailbox: Mailbox::default() }
+        Self {
+            incarnation,
+            limits: MessageLimits::default(),
+            retry: Retry::default(),
+            mailbox: Mailbox::default(),
+        }
     }
 }
 
@@ -77,7 +82,7 @@ impl Default for Mailbox {
 }
 
 /// Components of an endpoint.
-pub struct Parts {
+pub struct EndpointParts {
     /// Transport for messages.
     pub transport: Arc<dyn Transport>,
     /// Clock for deadlines.
@@ -99,7 +104,7 @@ pub struct Endpoint {
 pub(crate) struct Shared {
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) config: Config,
+    pub(crate) config: EndpointConfig,
     pub(crate) local: PeerId,
     state: Mutex<State>,
     arrived: Condvar,
@@ -111,8 +116,8 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`JournalError`].
-    pub fn open(parts: Parts, config: Config) -> Result<Self, JournalError> {
-        let Parts { transport, clock, journal, ports, peers } = parts;
+    pub fn open(parts: EndpointParts, config: EndpointConfig) -> Result<Self, JournalError> {
+        let EndpointParts { transport, clock, journal, ports, peers } = parts;
         let local = transport.local_peer();
         let mut state = State::recover(journal, local.clone(), config.incarnation)?;
         state.ports = ports.into_iter().collect();
@@ -190,7 +195,7 @@ impl Endpoint {
     /// Program state of the last commit that contains one, see [`Effects`](super::delivery::Effects).
     #[must_use]
     pub fn memory(&self) -> Vec<u8> {
-        self.shared.lock().memory.clone()
+        self.shared.lock().memory.to_vec()
     }
 }
 

@@ -3,10 +3,10 @@
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_pool::Digest;
 
-use crate::bytes::{Reader, put_int, put_limited};
+use crate::codec::{Encoded, Reader, Writer, fields};
 use crate::error::{Exceeded, Flaw, Limited, Malformed, within};
-use crate::limits::Limits;
-use crate::value::{put_value, tag_of, value};
+use crate::limits::MessageLimits;
+use crate::value::tag_of;
 use typeloom_contracts::datum::Datum;
 
 /// Magic bytes at the beginning of every message and receipt.
@@ -96,19 +96,17 @@ impl Envelope {
     ///
     /// # Errors
     /// [`Exceeded`] if a receiver with these limits would refuse the message.
-    pub fn to_bytes(&self, limits: &Limits) -> Result<Vec<u8>, Exceeded> {
-        let mut out = begin(MESSAGE);
-        for int in [self.id.incarnation, self.id.number, self.floor, self.run.0] {
-            put_int(&mut out, int);
-        }
-        put_limited(&mut out, &self.sender.0, Limited::Peer, limits.peer_bytes)?;
-        for name in [&self.port.program, &self.port.peer_class, &self.port.wire] {
-            put_limited(&mut out, name.as_bytes(), Limited::Name, limits.name_bytes)?;
-        }
-        out.extend_from_slice(self.ty.digest.as_bytes());
-        out.extend_from_slice(&self.ty.node.to_le_bytes());
-        put_value(&mut out, &self.value, limits)?;
-        let out = seal(out);
+    pub fn to_bytes(&self, limits: &MessageLimits) -> Result<Vec<u8>, Exceeded> {
+        let Self { id, floor, run, sender, port, ty, value } = self;
+        let mut out = Writer::new(begin(MESSAGE), limits);
+        id.put(&mut out);
+        floor.put(&mut out);
+        run.put(&mut out);
+        sender.put(&mut out);
+        port.put(&mut out);
+        ty.put(&mut out);
+        value.put(&mut out);
+        let out = seal(out.finish()?);
         within(Limited::Envelope, out.len(), limits.envelope_bytes)?;
         Ok(out)
     }
@@ -117,22 +115,16 @@ impl Envelope {
     ///
     /// # Errors
     /// [`Malformed`].
-    pub fn from_bytes(bytes: &[u8], limits: &Limits) -> Result<Self, Malformed> {
+    pub fn from_bytes(bytes: &[u8], limits: &MessageLimits) -> Result<Self, Malformed> {
         within(Limited::Envelope, bytes.len(), limits.envelope_bytes)
             .map_err(|exceeded| Malformed { at: 0, flaw: exceeded.into() })?;
-        let body = open(bytes, MESSAGE)?;
-        let mut reader = Reader::new(body);
-        reader.take(HEADER)?;
-        let id = MessageId { incarnation: reader.int()?, number: reader.int()? };
-        let (floor, run) = (reader.int()?, RunId(reader.int()?));
+        let mut reader = open(bytes, MESSAGE, limits)?;
+        let (id, floor, run) = <(MessageId, u64, RunId)>::read(&mut reader)?;
         if floor > id.number {
             return reader.fail(Flaw::Integer);
         }
-        let sender = PeerId(reader.limited(Limited::Peer, limits.peer_bytes)?.to_vec());
-        let mut name = || reader.text(Limited::Name, limits.name_bytes).map(str::to_owned);
-        let port = PortId { program: name()?, peer_class: name()?, wire: name()? };
-        let ty = TypeTag { digest: Digest(reader.array()?), node: u64::from_le_bytes(reader.array()?) };
-        let value = value(&mut reader, limits)?;
+        let (sender, port) = Encoded::read(&mut reader)?;
+        let (ty, value) = <(TypeTag, Datum)>::read(&mut reader)?;
         reader.end()?;
         if ty.node != tag_of(&value) {
             return reader.fail(Flaw::Tag);
@@ -141,8 +133,25 @@ impl Envelope {
     }
 }
 
+fields! {
+    MessageId { incarnation, number }
+    RunId { 0 }
+    PortId { program, peer_class, wire }
+}
+
+impl Encoded for TypeTag {
+    fn put(&self, out: &mut Writer<'_>) {
+        self.digest.put(out);
+        out.bytes(&self.node.to_le_bytes());
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Self { digest: Encoded::read(reader)?, node: u64::from_le_bytes(reader.array()?) })
+    }
+}
+
 /// Size of the frame header: magic bytes, version and kind.
-pub(crate) const HEADER: usize = MAGIC.len() + 2;
+const HEADER: usize = MAGIC.len() + 2;
 
 /// Returns a frame that consists of the header.
 pub(crate) fn begin(kind: u8) -> Vec<u8> {
@@ -158,31 +167,34 @@ pub(crate) fn seal(mut out: Vec<u8>) -> Vec<u8> {
     out
 }
 
-/// Validates header and digest of a frame and returns it without the digest. The version is checked first,
+/// Validates header and digest of a frame and returns a reader of its content. The version is checked first,
 /// since the rest of the layout depends on it.
-pub(crate) fn open(bytes: &[u8], kind: u8) -> Result<&[u8], Malformed> {
-    let mut reader = Reader::new(bytes);
-    let magic: [u8; MAGIC.len()] = reader.array()?;
-    if magic != MAGIC {
-        return Err(Malformed { at: 0, flaw: Flaw::Magic });
+pub(crate) fn open<'b>(
+    bytes: &'b [u8],
+    kind: u8,
+    limits: &'b MessageLimits,
+) -> Result<Reader<'b>, Malformed> {
+    let mut reader = Reader::new(bytes, limits);
+    let wrong = |at, flaw| Err(Malformed { at, flaw });
+    if reader.array()? != MAGIC {
+        return wrong(0, Flaw::Magic);
     }
-    let version = reader.byte()?;
-    if version != FORMAT_VERSION {
-        return Err(Malformed {
-            at: MAGIC.len(),
-            flaw: Flaw::Version { found: version, supported: FORMAT_VERSION },
-        });
+    let found = reader.byte()?;
+    if found != FORMAT_VERSION {
+        return wrong(MAGIC.len(), Flaw::Version { found, supported: FORMAT_VERSION });
     }
     let found = reader.byte()?;
     if found != kind {
-        return Err(Malformed { at: MAGIC.len() + 1, flaw: Flaw::Kind { what: "frame", found } });
+        return wrong(MAGIC.len() + 1, Flaw::Kind { what: "frame", found });
     }
     let Some(end) = bytes.len().checked_sub(TRAILER).filter(|end| *end >= HEADER) else {
-        return Err(Malformed { at: bytes.len(), flaw: Flaw::Truncated });
+        return wrong(bytes.len(), Flaw::Truncated);
     };
     let (body, digest) = bytes.split_at(end);
     if blake3::hash(body).as_bytes() != digest {
-        return Err(Malformed { at: end, flaw: Flaw::Checksum });
+        return wrong(end, Flaw::Checksum);
     }
-    Ok(body)
+    let mut reader = Reader::new(body, limits);
+    reader.take(HEADER)?;
+    Ok(reader)
 }

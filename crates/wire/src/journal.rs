@@ -53,7 +53,7 @@ pub enum JournalError {
 }
 
 /// A journal that stores nothing. Messages are neither lost nor duplicated while the process lives; for
-/// restarts see [`Config::incarnation`](super::endpoint::Config::incarnation).
+/// restarts see [`EndpointConfig::incarnation`](super::endpoint::EndpointConfig::incarnation).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoJournal;
 

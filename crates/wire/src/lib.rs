@@ -54,7 +54,7 @@ pub mod receipt;
 pub mod send;
 pub mod transport;
 
-mod bytes;
+mod codec;
 mod record;
 mod state;
 mod value;

@@ -6,7 +6,7 @@ pub const MAX_DEPTH: usize = 16;
 /// Size limits of messages. They apply to sent and to received messages, so that a value that the receiver
 /// would refuse is rejected by the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct MessageLimits {
     /// Bytes of a message.
     pub envelope_bytes: usize,
     /// Bytes of the name of a program, peer class, wire or leaf type.
@@ -19,8 +19,19 @@ pub struct Limits {
     pub rank: usize,
 }
 
-impl Default for Limits {
+impl Default for MessageLimits {
     fn default() -> Self {
         Self { envelope_bytes: 1 << 28, name_bytes: 1 << 10, peer_bytes: 1 << 8, values: 1 << 20, rank: 64 }
     }
+}
+
+impl MessageLimits {
+    /// No limits, for messages that were accepted under other limits.
+    pub(crate) const NONE: Self = Self {
+        envelope_bytes: usize::MAX,
+        name_bytes: usize::MAX,
+        peer_bytes: usize::MAX,
+        values: usize::MAX,
+        rank: usize::MAX,
+    };
 }

@@ -2,9 +2,10 @@
 
 use typeloom_pool::Digest;
 
-use crate::bytes::{Reader, put_bytes, put_int};
-use crate::envelope::{HEADER, MessageId, RECEIPT, begin, open, seal};
-use crate::error::{Flaw, Limited, Malformed};
+use crate::codec::{Encoded as _, Variants as _, Writer, variants};
+use crate::envelope::{MessageId, RECEIPT, begin, open, seal};
+use crate::error::Malformed;
+use crate::limits::MessageLimits;
 
 /// The answer to a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,37 +80,32 @@ impl Refusal {
     }
 }
 
-/// Maximum length in bytes of a text in a receipt; longer texts are truncated.
-const TEXT: usize = 1 << 10;
+/// Limits of receipts: texts have at most a kilobyte.
+const LIMITS: MessageLimits = MessageLimits { name_bytes: 1 << 10, ..MessageLimits::NONE };
+
+variants! { Verdict, "verdict":
+    0 => (Self::Taken) [],
+    1 => (Self::TakenBefore) [],
+    2 => (Self::Refused(Refusal::Version { supported })) [supported],
+    3 => (Self::Refused(Refusal::Malformed { reason })) [reason],
+    4 => (Self::Refused(Refusal::UnknownPeer)) [],
+    5 => (Self::Refused(Refusal::WrongSender)) [],
+    6 => (Self::Refused(Refusal::UnknownPort { port })) [port],
+    7 => (Self::Refused(Refusal::OtherType { port, expected, digest, found })) [port, expected, found, digest],
+    8 => (Self::Refused(Refusal::OtherValue { port, expected, found })) [port, expected, found],
+    9 => (Self::Refused(Refusal::Busy)) [],
+    10 => (Self::Refused(Refusal::NotKept)) [],
+    11 => (Self::Refused(Refusal::Stale)) [],
+}
 
 impl Receipt {
     /// Encodes the receipt. Texts of more than a kilobyte are truncated.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = begin(RECEIPT);
-        put_int(&mut out, self.id.incarnation);
-        put_int(&mut out, self.id.number);
-        let out = &mut out;
-        match &self.verdict {
-            Verdict::Taken => out.push(0),
-            Verdict::TakenBefore => out.push(1),
-            Verdict::Refused(refusal) => match refusal {
-                Refusal::Version { supported } => out.extend([2, *supported]),
-                Refusal::Malformed { reason } => texts(out, 3, &[reason]),
-                Refusal::UnknownPeer => out.push(4),
-                Refusal::WrongSender => out.push(5),
-                Refusal::UnknownPort { port } => texts(out, 6, &[port]),
-                Refusal::OtherType { port, expected, digest, found } => {
-                    texts(out, 7, &[port, expected, found]);
-                    out.extend_from_slice(digest.as_bytes());
-                }
-                Refusal::OtherValue { port, expected, found } => texts(out, 8, &[port, expected, found]),
-                Refusal::Busy => out.push(9),
-                Refusal::NotKept => out.push(10),
-                Refusal::Stale => out.push(11),
-            },
-        }
-        seal(std::mem::take(out))
+        let mut out = Writer::cutting_texts(begin(RECEIPT), &LIMITS);
+        self.id.put(&mut out);
+        self.verdict.put_variant(&mut out);
+        seal(out.finish().unwrap_or_default())
     }
 
     /// Decodes a receipt.
@@ -117,45 +113,10 @@ impl Receipt {
     /// # Errors
     /// [`Malformed`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
-        let body = open(bytes, RECEIPT)?;
-        let mut reader = Reader::new(body);
-        reader.take(HEADER)?;
-        let id = MessageId { incarnation: reader.int()?, number: reader.int()? };
-        let found = reader.byte()?;
-        let mut text = || reader.text(Limited::Name, TEXT).map(str::to_owned);
-        let refusal = match found {
-            0 | 1 => {
-                reader.end()?;
-                let verdict = if found == 0 { Verdict::Taken } else { Verdict::TakenBefore };
-                return Ok(Self { id, verdict });
-            }
-            2 => Refusal::Version { supported: reader.byte()? },
-            3 => Refusal::Malformed { reason: text()? },
-            4 => Refusal::UnknownPeer,
-            5 => Refusal::WrongSender,
-            6 => Refusal::UnknownPort { port: text()? },
-            7 => {
-                let (port, expected, found) = (text()?, text()?, text()?);
-                Refusal::OtherType { port, expected, found, digest: Digest(reader.array()?) }
-            }
-            8 => Refusal::OtherValue { port: text()?, expected: text()?, found: text()? },
-            9 => Refusal::Busy,
-            10 => Refusal::NotKept,
-            11 => Refusal::Stale,
-            _ => return reader.fail(Flaw::Kind { what: "verdict", found }),
-        };
+        let mut reader = open(bytes, RECEIPT, &LIMITS)?;
+        let id = MessageId::read(&mut reader)?;
+        let verdict = Verdict::read_variant(&mut reader)?;
         reader.end()?;
-        Ok(Self { id, verdict: Verdict::Refused(refusal) })
-    }
-}
-
-fn texts(out: &mut Vec<u8>, verdict: u8, texts: &[&str]) {
-    out.push(verdict);
-    for text in texts {
-        let mut end = text.len().min(TEXT);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        put_bytes(out, &text.as_bytes()[..end]);
+        Ok(Self { id, verdict })
     }
 }

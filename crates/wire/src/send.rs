@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use bytes::Bytes;
 use core::time::Duration;
 use typeloom_contracts::peer_selector::PeerId;
 
@@ -92,13 +93,13 @@ pub struct Flushed {
 
 /// Responsibility for sending posted messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Claim {
+pub(crate) enum SentBy {
     /// The call that posts them.
     Caller,
     /// The next flush.
-    Nobody,
+    Flush,
     /// The next flush, which stores the outcome for the run that waits, see [`Endpoint::commit_and_send`].
-    Awaited,
+    AwaitedFlush,
 }
 
 /// Result of [`Endpoint::commit_and_send`].
@@ -154,7 +155,7 @@ impl Endpoint {
         let shared = &*self.shared;
         let deadline = shared.clock.now().saturating_add(timeout);
         let effects = Effects { memory: None, posts: outgoing };
-        let tickets = shared.apply(Vec::new(), &effects, Claim::Caller)?;
+        let tickets = shared.apply(Vec::new(), &effects, SentBy::Caller)?;
         let mut of_peer: BTreeMap<&PeerId, VecDeque<usize>> = BTreeMap::new();
         for (at, ticket) in tickets.iter().enumerate() {
             of_peer.entry(&ticket.to).or_default().push_back(at);
@@ -199,7 +200,7 @@ impl Endpoint {
         effects: &Effects<'_>,
         timeout: Duration,
     ) -> Result<PostsSent, SendError> {
-        let tickets = self.commit_as(Claim::Awaited, deliveries, effects)?;
+        let tickets = self.commit_as(SentBy::AwaitedFlush, deliveries, effects)?;
         if tickets.is_empty() {
             return Ok(PostsSent::default());
         }
@@ -378,7 +379,7 @@ impl Shared {
         &self,
         done: Vec<(PeerId, MessageId)>,
         effects: &Effects<'_>,
-        claim: Claim,
+        sent_by: SentBy,
     ) -> Result<Vec<Ticket>, SendError> {
         for post in effects.posts {
             if !post.ty.fits(post.value) {
@@ -389,7 +390,8 @@ impl Shared {
         let mut state = self.lock();
         state.check()?;
         let mut ahead: BTreeMap<&PeerId, u64> = BTreeMap::new();
-        let mut commit = Commit { done, state: effects.memory.map(<[u8]>::to_vec), posts: Vec::new() };
+        let mut commit =
+            Commit { done, state: effects.memory.map(Bytes::copy_from_slice), posts: Vec::new() };
         let mut tickets = Vec::new();
         for post in effects.posts {
             let before = ahead.entry(post.to).or_default();
@@ -405,22 +407,22 @@ impl Shared {
                 ty: post.ty.tag(post.value),
                 value: post.value.clone(),
             };
-            commit.posts.push((post.to.clone(), number, envelope.to_bytes(&self.config.limits)?));
+            commit.posts.push((post.to.clone(), number, envelope.to_bytes(&self.config.limits)?.into()));
             tickets.push(Ticket { to: post.to.clone(), id });
         }
         state.commit(commit)?;
-        match claim {
-            Claim::Caller => {
+        match sent_by {
+            SentBy::Caller => {
                 for Ticket { to, id } in &tickets {
                     state.link(to).claimed.insert(id.number);
                 }
             }
-            Claim::Awaited => {
+            SentBy::AwaitedFlush => {
                 for Ticket { to, id } in &tickets {
                     state.link(to).awaited.insert(id.number, None);
                 }
             }
-            Claim::Nobody => {}
+            SentBy::Flush => {}
         }
         Ok(tickets)
     }
@@ -493,7 +495,7 @@ mod tests {
 
     use super::*;
     use crate::clock::Clock;
-    use crate::endpoint::{Config, Parts};
+    use crate::endpoint::{EndpointConfig, EndpointParts};
     use crate::journal::NoJournal;
     use crate::memory::LocalNetwork;
 
@@ -514,14 +516,14 @@ mod tests {
     fn endpoint(network: &LocalNetwork, name: &str) -> Endpoint {
         let peer = |name: &str| PeerId(name.as_bytes().to_vec());
         let port = PortId { program: "m".to_owned(), peer_class: "b".to_owned(), wire: "done".to_owned() };
-        let parts = Parts {
+        let parts = EndpointParts {
             transport: Arc::new(network.join(peer(name))),
             clock: Arc::new(Passing::default()),
             journal: Box::new(NoJournal),
             ports: vec![(port, trigger())],
             peers: vec![peer("a")],
         };
-        Endpoint::open(parts, Config::new(1)).expect("there is no journal that could fail")
+        Endpoint::open(parts, EndpointConfig::new(1)).expect("there is no journal that could fail")
     }
 
     fn trigger() -> PortType {
@@ -535,7 +537,7 @@ mod tests {
         let to = PeerId(to.as_bytes().to_vec());
         let (run, ty, value) = (RunId(run), &trigger(), &Datum::Trigger);
         let posts = &[Outgoing { to: &to, port: &port, run, ty, value }];
-        let tickets = from.commit_as(Claim::Awaited, Vec::new(), &Effects { memory: None, posts });
+        let tickets = from.commit_as(SentBy::AwaitedFlush, Vec::new(), &Effects { memory: None, posts });
         tickets.expect("there is no journal that could fail")
     }
 

@@ -6,17 +6,17 @@
 //! functions.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
+use bytes::Bytes;
 use typeloom_contracts::peer_selector::PeerId;
 
 use crate::endpoint::Mailbox;
 use crate::envelope::{Envelope, MessageId, PortId, RunId};
 use crate::journal::{Journal, JournalError};
-use crate::limits::Limits;
+use crate::limits::MessageLimits;
 use crate::port::PortType;
 use crate::receipt::{Refusal, Verdict};
-use crate::record::{Commit, Record};
+use crate::record::{Commit, Record, Version};
 use crate::send::{SendError, Ticket};
 
 /// Maximum distance of a message number from the sender's floor. Messages beyond it are refused as
@@ -26,15 +26,6 @@ const WINDOW: u64 = 1 << 12;
 /// Size in bytes at which a journal is compacted for the first time; later at twice its size after the last
 /// compaction.
 const COMPACT: usize = 1 << 20;
-
-/// Limits for recovery: messages that were accepted under other limits must still be readable.
-const NO_LIMITS: Limits = Limits {
-    envelope_bytes: usize::MAX,
-    name_bytes: usize::MAX,
-    peer_bytes: usize::MAX,
-    values: usize::MAX,
-    rank: usize::MAX,
-};
 
 pub(crate) struct State {
     journal: Box<dyn Journal>,
@@ -52,7 +43,7 @@ pub(crate) struct State {
     arrivals: u64,
     held_bytes: usize,
     /// Program state of the last commit that contains one.
-    pub(crate) memory: Vec<u8>,
+    pub(crate) memory: Bytes,
 }
 
 /// State of the connection between this peer and another.
@@ -63,7 +54,7 @@ pub(crate) struct Link {
     /// Number of the last message to the peer.
     last: u64,
     /// Messages that need further attempts, by number.
-    pub(crate) pending: BTreeMap<u64, Arc<[u8]>>,
+    pub(crate) pending: BTreeMap<u64, Bytes>,
     /// Subset of `pending` that a thread is sending.
     pub(crate) claimed: BTreeSet<u64>,
     /// Messages whose outcome a run waits for, with the error if they were refused. The sending thread stores
@@ -127,7 +118,7 @@ impl State {
             waiting: BTreeMap::new(),
             arrivals: 0,
             held_bytes: 0,
-            memory: Vec::new(),
+            memory: Bytes::new(),
         };
         for (index, bytes) in records.iter().enumerate() {
             let at = |malformed| JournalError::Record { index, malformed };
@@ -135,7 +126,7 @@ impl State {
                 Record::Identity { peer, .. } if peer != state.local => return Err(JournalError::OtherPeer),
                 Record::Identity { incarnation, .. } => state.incarnation = incarnation,
                 Record::Taken { message } => {
-                    let envelope = Envelope::from_bytes(&message, &NO_LIMITS).map_err(at)?;
+                    let envelope = Envelope::from_bytes(&message, &MessageLimits::NONE).map_err(at)?;
                     state.hold(envelope, message.len());
                 }
                 Record::Commit(commit) => state.apply(commit),
@@ -156,16 +147,20 @@ impl State {
 
     /// Minimal list of records that restores the state.
     fn snapshot(&self) -> Result<Vec<Vec<u8>>, JournalError> {
-        let mut records = vec![Record::Identity { peer: self.local.clone(), incarnation: self.incarnation }];
+        let mut records = vec![Record::Identity {
+            version: Version,
+            peer: self.local.clone(),
+            incarnation: self.incarnation,
+        }];
         if !self.memory.is_empty() {
             let state = Some(self.memory.clone());
             records.push(Record::Commit(Commit { state, ..Commit::default() }));
         }
         for held in self.held.values() {
-            let message = held.envelope.to_bytes(&NO_LIMITS);
+            let message = held.envelope.to_bytes(&MessageLimits::NONE);
             let message =
                 message.map_err(|exceeded| JournalError::Failed { reason: exceeded.to_string() })?;
-            records.push(Record::Taken { message });
+            records.push(Record::Taken { message: message.into() });
         }
         // After the messages: their records create windows too, which this one overwrites.
         for (peer, link) in &self.links {
@@ -174,11 +169,9 @@ impl State {
                 let from = peer.clone();
                 records.push(Record::Window { from, incarnation: *incarnation, floor: *floor, seen });
             }
-            let posts: Vec<_> = link
-                .pending
-                .iter()
-                .map(|(number, message)| (peer.clone(), *number, message.to_vec()))
-                .collect();
+            let pending = link.pending.iter();
+            let posts: Vec<_> =
+                pending.map(|(number, message)| (peer.clone(), *number, message.clone())).collect();
             if !posts.is_empty() {
                 records.push(Record::Commit(Commit { posts, ..Commit::default() }));
             }
@@ -236,7 +229,7 @@ impl State {
         if let Some(verdict) = self.refusal(&envelope, message.len(), mailbox) {
             return verdict;
         }
-        if self.write(&Record::Taken { message: message.to_vec() }).is_err() {
+        if self.write(&Record::Taken { message: Bytes::copy_from_slice(message) }).is_err() {
             return Verdict::Refused(Refusal::NotKept);
         }
         self.hold(envelope, message.len());
@@ -370,7 +363,7 @@ impl State {
         for (to, number, message) in posts {
             let link = self.link(&to);
             link.last = link.last.max(number);
-            link.pending.insert(number, message.into());
+            link.pending.insert(number, message);
         }
     }
 

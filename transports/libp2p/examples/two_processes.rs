@@ -29,7 +29,7 @@ use typeloom_libp2p::{Identity, Libp2p, Options, address, show_address};
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::part::Part;
 use typeloom_runtime::options::Verify;
-use typeloom_wire::endpoint::{Config, Endpoint, Parts};
+use typeloom_wire::endpoint::{EndpointConfig, Endpoint, EndpointParts};
 use typeloom_wire::envelope::RunId;
 
 /// Timeout of every step.
@@ -149,14 +149,14 @@ fn open(
     let transport = Libp2p::start(identity, &[address("/ip4/127.0.0.1/tcp/0")?], &Options::default())?;
     let transport = Arc::new(transport);
     let endpoint = Endpoint::open(
-        Parts {
+        EndpointParts {
             transport: Arc::<Libp2p>::clone(&transport),
             clock: Arc::new(SystemClock::new()),
             journal: Box::new(FileJournal::open(&journal, Durability::Machine)?),
             ports: part.ports(),
             peers,
         },
-        Config::new(incarnation()),
+        EndpointConfig::new(incarnation()),
     )?;
     Ok((endpoint, transport))
 }

@@ -9,19 +9,19 @@
 //! use std::sync::Arc;
 //!
 //! use typeloom::run::host::{Durability, FileJournal, SystemClock, incarnation};
-//! use typeloom_wire::endpoint::{Config, Endpoint, Parts};
+//! use typeloom_wire::endpoint::{EndpointConfig, Endpoint, EndpointParts};
 //! use typeloom_libp2p::{Identity, Libp2p, Options, address};
 //!
 //! let transport = Libp2p::start(&Identity::generate(), &[address("/ip4/127.0.0.1/tcp/0")?], &Options::default())?;
 //! let endpoint = Endpoint::open(
-//!     Parts {
+//!     EndpointParts {
 //!         transport: Arc::new(transport),
 //!         clock: Arc::new(SystemClock::new()),
 //!         journal: Box::new(FileJournal::open("peer.journal".as_ref(), Durability::Machine)?),
 //!         ports: vec![],
 //!         peers: vec![],
 //!     },
-//!     Config::new(incarnation()),
+//!     EndpointConfig::new(incarnation()),
 //! )?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

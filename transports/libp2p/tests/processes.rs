@@ -21,7 +21,7 @@ use typeloom_contracts::datum::Datum;
 use typeloom_libp2p::{Libp2p, Options, StartError, address};
 use typeloom_onnx::messages::{TypeProto, type_proto};
 use typeloom_wire::delivery::{Effects, Wanted};
-use typeloom_wire::endpoint::{Config, Endpoint, Parts, Retry};
+use typeloom_wire::endpoint::{EndpointConfig, Endpoint, EndpointParts, Retry};
 use typeloom_wire::envelope::{PortId, RunId};
 use typeloom_wire::journal::NoJournal;
 use typeloom_wire::port::PortType;
@@ -57,14 +57,14 @@ fn open(secret: u8, to: &PeerId, at: Option<&str>, attempt: Duration) -> (Endpoi
     transport.find(to, &at).expect("a peer and its address");
     let transport = Arc::new(transport);
     let endpoint = Endpoint::open(
-        Parts {
+        EndpointParts {
             transport: Arc::<Libp2p>::clone(&transport),
             clock: Arc::new(SystemClock::new()),
             journal: Box::new(NoJournal),
             ports: vec![(port(), tensors(Dtype::I64))],
             peers: vec![to.clone()],
         },
-        Config { retry: Retry { attempt, ..Retry::default() }, ..Config::new(1) },
+        EndpointConfig { retry: Retry { attempt, ..Retry::default() }, ..EndpointConfig::new(1) },
     );
     (endpoint.expect("there is no journal that could fail"), transport)
 }

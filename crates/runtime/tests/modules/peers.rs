@@ -19,7 +19,7 @@ use typeloom_runtime::executor::part::{Part, PartOutcome};
 use typeloom_runtime::options::Verify;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::clock::Clock;
-use typeloom_wire::endpoint::{Config, Endpoint, Parts};
+use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
 use typeloom_wire::envelope::RunId;
 use typeloom_wire::journal::NoJournal;
 use typeloom_wire::memory::LocalNetwork;
@@ -51,14 +51,14 @@ fn peers(names: &[&str]) -> Datum {
 
 /// An endpoint of a peer that accepts the ports of a part.
 fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Endpoint {
-    let parts = Parts {
+    let parts = EndpointParts {
         transport: Arc::new(network.join(peer(name))),
         clock: Arc::new(Wall(Instant::now())),
         journal: Box::new(NoJournal),
         ports: part.ports(),
         peers: ["home", "a", "b", "c"].map(peer).to_vec(),
     };
-    Endpoint::open(parts, Config::new(1)).expect("there is no journal that could fail")
+    Endpoint::open(parts, EndpointConfig::new(1)).expect("there is no journal that could fail")
 }
 
 /// Multiplies by a number; panics if the number is zero.

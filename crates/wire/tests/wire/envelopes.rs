@@ -10,7 +10,7 @@ use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::{TypeKind, TypeNode};
 use typeloom_wire::envelope::{Envelope, MessageId, PortId, RunId, TypeTag};
 use typeloom_wire::error::{Exceeded, Flaw, Limited, Malformed};
-use typeloom_wire::limits::{Limits, MAX_DEPTH};
+use typeloom_wire::limits::{MAX_DEPTH, MessageLimits};
 use typeloom_wire::receipt::{Receipt, Refusal, Verdict};
 
 static TYPE_SKETCH: TypeNode = TypeNode {
@@ -84,7 +84,7 @@ fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
 
 #[test]
 fn every_value_comes_back_as_it_was() {
-    let limits = Limits::default();
+    let limits = MessageLimits::default();
     for value in values() {
         let sent = envelope(value);
         let bytes = sent.to_bytes(&limits).expect("it is within the limits");
@@ -97,7 +97,7 @@ fn every_value_comes_back_as_it_was() {
 
 #[test]
 fn every_cut_and_every_flipped_bit_is_refused() {
-    let limits = Limits::default();
+    let limits = MessageLimits::default();
     for value in values().into_iter().skip(80) {
         let bytes = envelope(value).to_bytes(&limits).expect("it is within the limits");
         for end in 0..bytes.len() {
@@ -113,7 +113,7 @@ fn every_cut_and_every_flipped_bit_is_refused() {
 
 #[test]
 fn bits_that_are_flipped_on_purpose_give_another_message_or_none() {
-    let limits = Limits::default();
+    let limits = MessageLimits::default();
     for value in values().into_iter().skip(70) {
         let bytes = envelope(value).to_bytes(&limits).expect("it is within the limits");
         for bit in 0..8 * (bytes.len() - 32).min(300) {
@@ -129,7 +129,7 @@ fn bits_that_are_flipped_on_purpose_give_another_message_or_none() {
 
 #[test]
 fn a_message_of_another_version_says_so() {
-    let limits = Limits::default();
+    let limits = MessageLimits::default();
     let mut bytes = envelope(Datum::Trigger).to_bytes(&limits).expect("a small message");
     bytes[4] = 2;
     let found = Envelope::from_bytes(&bytes, &limits).expect_err("it is of another version");
@@ -139,13 +139,13 @@ fn a_message_of_another_version_says_so() {
 
 #[test]
 fn what_exceeds_the_limits_is_refused_at_both_ends() {
-    let limits = Limits::default();
+    let limits = MessageLimits::default();
     let narrow = [
-        (Limits { envelope_bytes: 100, ..limits }, Limited::Envelope),
-        (Limits { name_bytes: 3, ..limits }, Limited::Name),
-        (Limits { peer_bytes: 2, ..limits }, Limited::Peer),
-        (Limits { values: 1, ..limits }, Limited::Values),
-        (Limits { rank: 1, ..limits }, Limited::Rank),
+        (MessageLimits { envelope_bytes: 100, ..limits }, Limited::Envelope),
+        (MessageLimits { name_bytes: 3, ..limits }, Limited::Name),
+        (MessageLimits { peer_bytes: 2, ..limits }, Limited::Peer),
+        (MessageLimits { values: 1, ..limits }, Limited::Values),
+        (MessageLimits { rank: 1, ..limits }, Limited::Rank),
     ];
     let tensor = AnyTensor::zeros(Dtype::F32, &[1, 1]).expect("a small tensor");
     let sent = envelope(Datum::Sequence(vec![Datum::Tensor(tensor)]));
@@ -160,7 +160,7 @@ fn what_exceeds_the_limits_is_refused_at_both_ends() {
 
 #[test]
 fn values_nest_to_a_depth_and_no_further() {
-    let limits = Limits::default();
+    let limits = MessageLimits::default();
     let nested =
         |depth: usize| (0..depth).fold(Datum::Trigger, |held, _| Datum::Optional(Some(Box::new(held))));
     let mut deepest = envelope(nested(MAX_DEPTH)).to_bytes(&limits).expect("it is deep enough");
@@ -175,7 +175,7 @@ fn values_nest_to_a_depth_and_no_further() {
 
 #[test]
 fn a_count_that_is_not_there_costs_nothing() {
-    let limits = Limits::default();
+    let limits = MessageLimits::default();
     let mut bytes = envelope(Datum::Sequence(vec![])).to_bytes(&limits).expect("a small message");
     let count = bytes.len() - 33;
     bytes.splice(count..=count, [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]);
@@ -185,7 +185,7 @@ fn a_count_that_is_not_there_costs_nothing() {
 
 #[test]
 fn a_leaf_that_is_not_registered_is_refused() {
-    let limits = Limits::default();
+    let limits = MessageLimits::default();
     let leaf = Datum::Leaf(LeafDatum { node: &TYPE_SKETCH, bytes: Bytes::new() });
     let mut bytes = envelope(leaf).to_bytes(&limits).expect("a small message");
     let name = bytes.windows(6).position(|text| text == b"sketch").expect("the id is in the message");

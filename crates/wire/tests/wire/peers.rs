@@ -8,7 +8,7 @@ use typeloom_contracts::peer_selector::PeerId;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::clock::Clock;
 use typeloom_wire::delivery::{Effects, ReceiveError, Wanted};
-use typeloom_wire::endpoint::{Config, Endpoint, Mailbox, Parts};
+use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts, Mailbox};
 use typeloom_wire::envelope::{PortId, RunId};
 use typeloom_wire::journal::NoJournal;
 use typeloom_wire::memory::LocalNetwork;
@@ -49,8 +49,13 @@ fn value(values: &[f32]) -> Datum {
     Datum::Tensor(AnyTensor::from_slice(&[values.len()], values).expect("a small tensor"))
 }
 
-fn open(network: &LocalNetwork, name: &str, ports: Vec<(PortId, PortType)>, config: Config) -> Endpoint {
-    let parts = Parts {
+fn open(
+    network: &LocalNetwork,
+    name: &str,
+    ports: Vec<(PortId, PortType)>,
+    config: EndpointConfig,
+) -> Endpoint {
+    let parts = EndpointParts {
         transport: Arc::new(network.join(peer(name))),
         clock: Arc::new(Wall(Instant::now())),
         journal: Box::new(NoJournal),
@@ -67,8 +72,8 @@ struct Pair {
 
 fn pair() -> Pair {
     let network = LocalNetwork::new();
-    let a = open(&network, "a", vec![], Config::new(1));
-    let b = open(&network, "b", vec![(port("data"), floats())], Config::new(1));
+    let a = open(&network, "a", vec![], EndpointConfig::new(1));
+    let b = open(&network, "b", vec![(port("data"), floats())], EndpointConfig::new(1));
     Pair { a, b }
 }
 
@@ -132,8 +137,8 @@ fn unknown_ports_and_peers_are_refused() {
     assert_eq!(nowhere, Err(SendError::Transport { peer: peer("c"), error: TransportError::UnknownPeer }));
 
     let network = LocalNetwork::new();
-    let stranger = open(&network, "stranger", vec![], Config::new(1));
-    let b = open(&network, "b", vec![(self::port("data"), floats())], Config::new(1));
+    let stranger = open(&network, "stranger", vec![], EndpointConfig::new(1));
+    let b = open(&network, "b", vec![(self::port("data"), floats())], EndpointConfig::new(1));
     let (to, data, ty) = (peer("b"), self::port("data"), floats());
     let outgoing = Outgoing { to: &to, port: &data, run: RunId(1), ty: &ty, value: &one };
     let refused = stranger.send(&outgoing, SOON).expect_err("nobody knows the sender");
@@ -157,9 +162,14 @@ fn what_is_not_dealt_with_is_handed_out_again() {
 #[test]
 fn a_full_mailbox_lets_senders_wait_and_end_in_time() {
     let network = LocalNetwork::new();
-    let a = open(&network, "a", vec![], Config::new(1));
+    let a = open(&network, "a", vec![], EndpointConfig::new(1));
     let mailbox = Mailbox { messages: 1, ..Mailbox::default() };
-    let b = open(&network, "b", vec![(port("data"), floats())], Config { mailbox, ..Config::new(1) });
+    let b = open(
+        &network,
+        "b",
+        vec![(port("data"), floats())],
+        EndpointConfig { mailbox, ..EndpointConfig::new(1) },
+    );
     let pair = Pair { a, b };
     pair.send("b", "data", &floats(), &value(&[1.0])).expect("there is room");
     let started = Instant::now();
@@ -205,13 +215,13 @@ fn values_of_another_run_are_left_where_they_are() {
 #[test]
 fn an_endpoint_that_is_gone_is_unreachable_until_it_is_back() {
     let network = LocalNetwork::new();
-    let a = open(&network, "a", vec![], Config::new(1));
-    drop(open(&network, "b", vec![(port("data"), floats())], Config::new(1)));
+    let a = open(&network, "a", vec![], EndpointConfig::new(1));
+    drop(open(&network, "b", vec![(port("data"), floats())], EndpointConfig::new(1)));
     let (to, data, ty, value) = (peer("b"), port("data"), floats(), value(&[4.0]));
     let outgoing = Outgoing { to: &to, port: &data, run: RunId(1), ty: &ty, value: &value };
     let gone = a.send(&outgoing, SOON).expect_err("nobody is there");
     assert!(matches!(gone, SendError::Unconfirmed { .. }), "{gone}");
-    let b = open(&network, "b", vec![(port("data"), floats())], Config::new(2));
+    let b = open(&network, "b", vec![(port("data"), floats())], EndpointConfig::new(2));
     assert!(a.send(&outgoing, SOON).is_ok());
     assert_eq!(b.held(), 1);
 }
@@ -242,11 +252,14 @@ fn a_refusal_reaches_the_thread_that_sends_though_others_flush() {
 #[test]
 fn a_peer_that_is_gone_holds_up_nobody_else() {
     let network = LocalNetwork::new();
-    let a = open(&network, "a", vec![], Config::new(1));
-    drop(open(&network, "b", vec![], Config::new(1)));
+    let a = open(&network, "a", vec![], EndpointConfig::new(1));
+    drop(open(&network, "b", vec![], EndpointConfig::new(1)));
     let others: Vec<PeerId> = ["b", "c", "d"].into_iter().map(peer).collect();
     let ports = || vec![(port("data"), floats())];
-    let (c, d) = (open(&network, "c", ports(), Config::new(1)), open(&network, "d", ports(), Config::new(1)));
+    let (c, d) = (
+        open(&network, "c", ports(), EndpointConfig::new(1)),
+        open(&network, "d", ports(), EndpointConfig::new(1)),
+    );
     let (data, ty, value) = (port("data"), floats(), value(&[1.0]));
     let posts: Vec<Outgoing<'_>> =
         others.iter().map(|to| Outgoing { to, port: &data, run: RunId(1), ty: &ty, value: &value }).collect();
@@ -259,10 +272,10 @@ fn a_peer_that_is_gone_holds_up_nobody_else() {
 #[test]
 fn what_is_sent_to_several_peers_says_what_came_of_each() {
     let network = LocalNetwork::new();
-    let a = open(&network, "a", vec![], Config::new(1));
-    drop(open(&network, "b", vec![], Config::new(1)));
-    let c = open(&network, "c", vec![(port("data"), floats())], Config::new(1));
-    let d = open(&network, "d", vec![], Config::new(1));
+    let a = open(&network, "a", vec![], EndpointConfig::new(1));
+    drop(open(&network, "b", vec![], EndpointConfig::new(1)));
+    let c = open(&network, "c", vec![(port("data"), floats())], EndpointConfig::new(1));
+    let d = open(&network, "d", vec![], EndpointConfig::new(1));
     let others: Vec<PeerId> = ["b", "c", "d", "c"].into_iter().map(peer).collect();
     let (data, ty, values) = (port("data"), floats(), [1.0, 2.0, 3.0, 4.0].map(|it| value(&[it])));
     let outgoing: Vec<Outgoing<'_>> = others

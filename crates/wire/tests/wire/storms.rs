@@ -12,7 +12,7 @@ use typeloom_contracts::peer_selector::PeerId;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::clock::Clock;
 use typeloom_wire::delivery::{Effects, Wanted};
-use typeloom_wire::endpoint::{Config, Endpoint, Parts, Retry};
+use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts, Retry};
 use typeloom_wire::envelope::{PortId, RunId};
 use typeloom_wire::journal::{Journal, JournalError, NoJournal};
 use typeloom_wire::port::PortType;
@@ -249,9 +249,9 @@ fn floats() -> PortType {
     PortType::of_message(&tensor(1, &["n"])).expect("a type of values on the wire")
 }
 
-const CONFIG: Config = Config {
+const CONFIG: EndpointConfig = EndpointConfig {
     incarnation: 1,
-    limits: typeloom_wire::limits::Limits {
+    limits: typeloom_wire::limits::MessageLimits {
         envelope_bytes: 1 << 20,
         name_bytes: 100,
         peer_bytes: 100,
@@ -285,7 +285,7 @@ impl Mortal {
         loop {
             disk.lock().expect("one thread").writes_to_live = None;
             let journal = Paper { weather: weather.clone(), peer: name.clone(), disk: Arc::clone(disk) };
-            let parts = Parts {
+            let parts = EndpointParts {
                 transport: Arc::new(Wind { weather: weather.clone(), peer: name.clone() }),
                 clock: Arc::<Time>::clone(&weather.time),
                 journal: Box::new(journal),
@@ -453,14 +453,14 @@ fn senders_without_memory_repeat_nothing_and_are_told_the_truth() {
             }
         };
         for life in 0..5_u32 {
-            let parts = Parts {
+            let parts = EndpointParts {
                 transport: Arc::new(Wind { weather: weather.clone(), peer: peer("a") }),
                 clock: Arc::<Time>::clone(&weather.time),
                 journal: Box::new(NoJournal),
                 ports: Vec::new(),
                 peers: Vec::new(),
             };
-            let a = Endpoint::open(parts, Config { incarnation: u64::from(life), ..CONFIG })
+            let a = Endpoint::open(parts, EndpointConfig { incarnation: u64::from(life), ..CONFIG })
                 .expect("there is no journal that could fail");
             for message in 0..8 {
                 let number = 100 * life + message;

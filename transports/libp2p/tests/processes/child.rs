@@ -12,7 +12,7 @@ use typeloom::run::host::{Durability, FileJournal, SystemClock};
 use typeloom_contracts::datum::Datum;
 use typeloom_libp2p::Identity;
 use typeloom_wire::delivery::Wanted;
-use typeloom_wire::endpoint::{Config, Endpoint, Parts};
+use typeloom_wire::endpoint::{EndpointConfig, Endpoint, EndpointParts};
 use typeloom_wire::memory::LocalNetwork;
 
 use super::{PATIENCE, port, tensors};
@@ -39,14 +39,14 @@ impl Folder {
     pub(crate) fn memory(&self, secret: u8, friend: u8) -> (Vec<i64>, Vec<i64>) {
         let journal = FileJournal::open(&self.0.join("journal"), Durability::Process).expect("a journal");
         let endpoint = Endpoint::open(
-            Parts {
+            EndpointParts {
                 transport: Arc::new(LocalNetwork::new().join(identity(secret).peer())),
                 clock: Arc::new(SystemClock::new()),
                 journal: Box::new(journal),
                 ports: vec![(port(), tensors(typeloom::Dtype::I64))],
                 peers: vec![identity(friend).peer()],
             },
-            Config::new(1),
+            EndpointConfig::new(1),
         )
         .expect("the journal of this peer");
         let memory = endpoint.memory();

@@ -22,7 +22,7 @@ use typeloom_contracts::datum::{Datum, Multiaddress};
 use typeloom_libp2p::{Identity, Libp2p, Options, address, show_address};
 use typeloom_onnx::messages::{TypeProto, type_proto};
 use typeloom_wire::delivery::{Effects, Wanted};
-use typeloom_wire::endpoint::{Config, Endpoint, Parts};
+use typeloom_wire::endpoint::{EndpointConfig, Endpoint, EndpointParts};
 use typeloom_wire::envelope::{PortId, RunId};
 use typeloom_wire::port::PortType;
 use typeloom_wire::send::Outgoing;
@@ -40,14 +40,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let listening = transport.addresses().first().map(show_address).unwrap_or_default();
     let journal = FileJournal::open(&Path::new(folder).join("journal"), Durability::Process)?;
     let endpoint = Endpoint::open(
-        Parts {
+        EndpointParts {
             transport: Arc::new(transport),
             clock: Arc::new(SystemClock::new()),
             journal: Box::new(journal),
             ports: vec![(port(), numbers()?)],
             peers: vec![friend.clone()],
         },
-        Config::new(1),
+        EndpointConfig::new(1),
     )?;
     say(&format!("listens {listening}"))?;
     match rest {
