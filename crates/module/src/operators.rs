@@ -6,9 +6,9 @@
 use typeloom_contracts::protocol::Protocols;
 use typeloom_contracts::role::Role;
 use typeloom_types::op::AtomicOpKind::{Pure, Stateful, Wire};
-use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
+use typeloom_types::op::{AtomicOpDecl, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::custom::CustomRelationCtx;
-use typeloom_types::relation::{NO_RELATIONS, PortRef, RelationError, RelationResult, TypeRelation};
+use typeloom_types::relation::{PortRef, RelationError, RelationResult, TypeRelation};
 use typeloom_types::tree::builtin::{
     TYPE_ANY, TYPE_BYTES, TYPE_COMPOSITE, TYPE_PEER_ID, TYPE_PEER_ID_VEC, TYPE_TENSOR_F32, TYPE_TENSOR_U64,
     TYPE_TRIGGER, TYPE_WIRE_REQ_ID,
@@ -19,34 +19,24 @@ use crate::names;
 /// The name of the relation between a port and the storage type of its slot, as diagnostics cite it.
 pub const SLOT_STORAGE: &str = "slot.storage";
 
-const fn op(
-    name: &'static str,
-    kind: AtomicOpKind,
-    inputs: &'static [PortDecl],
-    outputs: &'static [PortDecl],
-    type_relations: &'static [TypeRelation],
-) -> AtomicOpDecl {
-    AtomicOpDecl { name, inputs, outputs, kind, type_relations }
-}
-
-/// Declares an operator of a component.
-const fn method(
-    name: &'static str,
-    inputs: &'static [PortDecl],
-    outputs: &'static [PortDecl],
-    type_relations: &'static [TypeRelation],
-) -> AtomicOpDecl {
-    op(name, Stateful, inputs, outputs, type_relations)
-}
-
 const fn any(name: &'static str) -> PortDecl {
     PortDecl::required(name, &TYPE_ANY)
+}
+
+const fn several(name: &'static str) -> PortDecl {
+    PortDecl::variadic(name, &TYPE_ANY)
 }
 
 const DONE: PortDecl = PortDecl::required("done", &TYPE_TRIGGER);
 const WHEN: PortDecl = PortDecl::optional("when", &TYPE_TRIGGER);
 const IDS: PortDecl = PortDecl::required("ids", &TYPE_TENSOR_U64);
+const DISTANCES: PortDecl = PortDecl::required("distances", &TYPE_TENSOR_F32);
 const PEERS: PortDecl = PortDecl::required("peers", &TYPE_PEER_ID_VEC);
+const SOURCE: PortDecl = PortDecl::required("source", &TYPE_PEER_ID);
+const SENDER: PortDecl = PortDecl::required("sender", &TYPE_PEER_ID);
+const METADATA: PortDecl = PortDecl::optional("metadata", &TYPE_BYTES);
+const HANDLE: PortDecl = PortDecl::required("handle", &TYPE_WIRE_REQ_ID);
+const BUNDLE: PortDecl = PortDecl::required("bundle", &TYPE_COMPOSITE);
 
 /// The associated types of all contracts, for use as constant parameters.
 const ASSOCS: [&str; 7] = ["Tensor", "Vector", "Element", "In", "Out", "Sample", "Metadata"];
@@ -98,93 +88,6 @@ pub fn binding_key(assoc: &str) -> String {
     format!("{}.{assoc}", names::BINDING)
 }
 
-static INDEX: AtomicOpsetDecl = AtomicOpsetDecl {
-    domain: Role::Index.domain(),
-    version: 1,
-    ops: &[
-        method("Add", &[IDS, any("vectors")], &[DONE], &[input::<1, VECTOR>()]),
-        method(
-            "Search",
-            &[any("query")],
-            &[IDS, PortDecl::required("distances", &TYPE_TENSOR_F32)],
-            &[input::<0, VECTOR>()],
-        ),
-        method("Remove", &[IDS], &[DONE], NO_RELATIONS),
-        method("Train", &[any("vectors")], &[DONE], &[input::<0, VECTOR>()]),
-    ],
-};
-
-static MODEL: AtomicOpsetDecl = AtomicOpsetDecl {
-    domain: Role::Model.domain(),
-    version: 1,
-    ops: &[
-        method("Forward", &[any("input")], &[any("output")], &[input::<0, TENSOR>(), output::<0, TENSOR>()]),
-        method("LoadParameters", &[any("parameters")], &[DONE], &[input::<0, TENSOR>()]),
-        method(
-            "Backward",
-            &[any("gradient")],
-            &[any("parameters")],
-            &[input::<0, TENSOR>(), output::<0, TENSOR>()],
-        ),
-        method("ApplyDelta", &[any("delta")], &[DONE], &[input::<0, TENSOR>()]),
-        method(
-            "ComputeLoss",
-            &[any("prediction"), any("target")],
-            &[any("loss")],
-            &[input::<0, TENSOR>(), input::<1, TENSOR>(), output::<0, TENSOR>()],
-        ),
-        method("Params", &[WHEN], &[any("parameters")], &[output::<0, TENSOR>()]),
-    ],
-};
-
-static AGGREGATOR: AtomicOpsetDecl = AtomicOpsetDecl {
-    domain: Role::Aggregator.domain(),
-    version: 1,
-    ops: &[
-        method(
-            "Contribute",
-            &[
-                PortDecl::required("source", &TYPE_PEER_ID),
-                any("element"),
-                PortDecl::optional("metadata", &TYPE_BYTES),
-            ],
-            &[DONE],
-            &[input::<1, ELEMENT>()],
-        ),
-        method("Aggregate", &[WHEN], &[any("element")], &[output::<0, ELEMENT>()]),
-    ],
-};
-
-static CODEC: AtomicOpsetDecl = AtomicOpsetDecl {
-    domain: Role::Codec.domain(),
-    version: 1,
-    ops: &[
-        method("Train", &[any("samples")], &[DONE], &[input::<0, IN>()]),
-        method("Encode", &[any("value")], &[any("encoded")], &[input::<0, IN>(), output::<0, OUT>()]),
-        method("Decode", &[any("encoded")], &[any("value")], &[input::<0, OUT>(), output::<0, IN>()]),
-    ],
-};
-
-static DATA_SOURCE: AtomicOpsetDecl = AtomicOpsetDecl {
-    domain: Role::DataSource.domain(),
-    version: 1,
-    ops: &[
-        method("NextBatch", &[WHEN], &[any("sample")], &[output::<0, SAMPLE>()]),
-        method("Reset", &[WHEN], &[DONE], NO_RELATIONS),
-        method("OnDataLoaded", &[any("batch")], &[DONE], &[input::<0, SAMPLE>()]),
-    ],
-};
-
-static PEER_SELECTOR: AtomicOpsetDecl = AtomicOpsetDecl {
-    domain: Role::PeerSelector.domain(),
-    version: 1,
-    ops: &[
-        method("Select", &[WHEN], &[PEERS], NO_RELATIONS),
-        method("Sample", &[WHEN], &[PEERS], NO_RELATIONS),
-        method("CurrentView", &[WHEN], &[PEERS], NO_RELATIONS),
-    ],
-};
-
 /// The target of a send is one peer or a list of peers.
 const TO_PEERS: TypeRelation = TypeRelation::Custom { name: "wire.peers", run: to_peers };
 
@@ -209,27 +112,6 @@ fn to_peers(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
 
 const PASSED_ON: TypeRelation = TypeRelation::SameType(&[PortRef::Input(0), PortRef::Output(0)]);
 
-static WIRE: AtomicOpsetDecl = AtomicOpsetDecl {
-    domain: names::WIRE_DOMAIN,
-    version: 1,
-    ops: &[
-        op(
-            "Send",
-            Wire,
-            &[any("value"), any("peers")],
-            &[any("data"), PortDecl::required("handle", &TYPE_WIRE_REQ_ID)],
-            &[PASSED_ON, TO_PEERS],
-        ),
-        op(
-            "Recv",
-            Wire,
-            &[PortDecl::optional("data", &TYPE_ANY)],
-            &[any("payload"), PortDecl::required("sender", &TYPE_PEER_ID)],
-            &[PASSED_ON],
-        ),
-    ],
-};
-
 /// Narrows the two sides of a cast to the types in its attributes.
 fn cast_sides(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     for (attribute, port) in [("from", PortRef::Input(0)), ("to", PortRef::Output(0))] {
@@ -241,47 +123,11 @@ fn cast_sides(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     RelationResult::Satisfied
 }
 
+const CAST_SIDES: TypeRelation = TypeRelation::Custom { name: "cast.sides", run: cast_sides };
+
 /// Both sides have the same shape; their element types are unrelated.
 const SAME_SHAPE: TypeRelation =
     TypeRelation::BroadcastShape { in0: PortRef::Input(0), in1: PortRef::Input(0), out: PortRef::Output(0) };
-
-static TYPES: AtomicOpsetDecl = AtomicOpsetDecl {
-    domain: names::TYPES_DOMAIN,
-    version: 1,
-    ops: &[
-        op(
-            "Cast",
-            Pure,
-            &[any("value")],
-            &[any("cast")],
-            &[TypeRelation::Custom { name: "cast.sides", run: cast_sides }, SAME_SHAPE],
-        ),
-        op("Identity", Pure, &[any("value")], &[any("same")], &[PASSED_ON]),
-        // A possible cast: the element types of its ends are independent.
-        op("Edge", Pure, &[any("from")], &[any("to")], &[SAME_SHAPE]),
-    ],
-};
-
-static COMPOSITE: AtomicOpsetDecl = AtomicOpsetDecl {
-    domain: names::COMPOSITE_DOMAIN,
-    version: 1,
-    ops: &[
-        op(
-            "Bundle",
-            Pure,
-            &[PortDecl::variadic("children", &TYPE_ANY)],
-            &[PortDecl::required("bundle", &TYPE_COMPOSITE)],
-            NO_RELATIONS,
-        ),
-        op(
-            "Unbundle",
-            Pure,
-            &[PortDecl::required("bundle", &TYPE_COMPOSITE)],
-            &[PortDecl::variadic("children", &TYPE_ANY)],
-            NO_RELATIONS,
-        ),
-    ],
-};
 
 fn signature(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     match cx.instantiate(names::PARAMS, names::RESULTS) {
@@ -290,34 +136,94 @@ fn signature(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     }
 }
 
-static IMPORT: AtomicOpsetDecl = AtomicOpsetDecl {
-    domain: names::IMPORT_DOMAIN,
-    version: 1,
-    ops: &[method(
-        "Call",
-        &[PortDecl::variadic("arguments", &TYPE_ANY)],
-        &[PortDecl::variadic("results", &TYPE_ANY)],
-        &[TypeRelation::Custom { name: "import.signature", run: signature }],
-    )],
-};
+const SIGNATURE: TypeRelation = TypeRelation::Custom { name: "import.signature", run: signature };
 
-const SAME_LIST: &[TypeRelation] = &[TypeRelation::SameType(&[PortRef::InputsFrom(0), PortRef::Output(0)])];
-const FIRST_LIST: &[TypeRelation] = &[TypeRelation::SameType(&[PortRef::Input(0), PortRef::Output(0)])];
-const POSITIONS: PortDecl = PortDecl::variadic("positions", &TYPE_ANY);
+/// Every list of peers has the type of the result.
+const SAME_LIST: TypeRelation = TypeRelation::SameType(&[PortRef::InputsFrom(0), PortRef::Output(0)]);
 
-/// Structural operators on lists of peers, between an input and a send.
-static PEER_LISTS: AtomicOpsetDecl = AtomicOpsetDecl {
-    domain: names::PEERS_DOMAIN,
-    version: 1,
-    ops: &[
-        op("Identity", Pure, &[PEERS], &[PEERS], FIRST_LIST),
-        op("Slice", Pure, &[PEERS, POSITIONS], &[PEERS], FIRST_LIST),
-        op("Gather", Pure, &[PEERS, POSITIONS], &[PEERS], FIRST_LIST),
-        op("Concat", Pure, &[PortDecl::variadic("lists", &TYPE_PEER_ID_VEC)], &[PEERS], SAME_LIST),
-        op("Squeeze", Pure, &[PEERS, POSITIONS], &[PEERS], FIRST_LIST),
-        op("Unsqueeze", Pure, &[PEERS, POSITIONS], &[PEERS], FIRST_LIST),
-    ],
-};
+/// Declares operator sets. A line is an operator with its inputs, outputs and relations.
+macro_rules! opsets {
+    ($($name:ident $domain:expr, $kind:ident {
+        $($op:literal [$($input:expr),*] -> [$($output:expr),*] [$($relation:expr),*];)*
+    })*) => {
+        $(
+            static $name: AtomicOpsetDecl = AtomicOpsetDecl {
+                domain: $domain,
+                version: 1,
+                ops: &[$(AtomicOpDecl {
+                    name: $op,
+                    inputs: &[$($input),*],
+                    outputs: &[$($output),*],
+                    kind: $kind,
+                    type_relations: &[$($relation),*],
+                }),*],
+            };
+        )*
+    };
+}
+
+opsets! {
+    INDEX Role::Index.domain(), Stateful {
+        "Add" [IDS, any("vectors")] -> [DONE] [input::<1, VECTOR>()];
+        "Search" [any("query")] -> [IDS, DISTANCES] [input::<0, VECTOR>()];
+        "Remove" [IDS] -> [DONE] [];
+        "Train" [any("vectors")] -> [DONE] [input::<0, VECTOR>()];
+    }
+    MODEL Role::Model.domain(), Stateful {
+        "Forward" [any("input")] -> [any("output")] [input::<0, TENSOR>(), output::<0, TENSOR>()];
+        "LoadParameters" [any("parameters")] -> [DONE] [input::<0, TENSOR>()];
+        "Backward" [any("gradient")] -> [any("parameters")] [input::<0, TENSOR>(), output::<0, TENSOR>()];
+        "ApplyDelta" [any("delta")] -> [DONE] [input::<0, TENSOR>()];
+        "ComputeLoss" [any("prediction"), any("target")] -> [any("loss")]
+            [input::<0, TENSOR>(), input::<1, TENSOR>(), output::<0, TENSOR>()];
+        "Params" [WHEN] -> [any("parameters")] [output::<0, TENSOR>()];
+    }
+    AGGREGATOR Role::Aggregator.domain(), Stateful {
+        "Contribute" [SOURCE, any("element"), METADATA] -> [DONE] [input::<1, ELEMENT>()];
+        "Aggregate" [WHEN] -> [any("element")] [output::<0, ELEMENT>()];
+    }
+    CODEC Role::Codec.domain(), Stateful {
+        "Train" [any("samples")] -> [DONE] [input::<0, IN>()];
+        "Encode" [any("value")] -> [any("encoded")] [input::<0, IN>(), output::<0, OUT>()];
+        "Decode" [any("encoded")] -> [any("value")] [input::<0, OUT>(), output::<0, IN>()];
+    }
+    DATA_SOURCE Role::DataSource.domain(), Stateful {
+        "NextBatch" [WHEN] -> [any("sample")] [output::<0, SAMPLE>()];
+        "Reset" [WHEN] -> [DONE] [];
+        "OnDataLoaded" [any("batch")] -> [DONE] [input::<0, SAMPLE>()];
+    }
+    PEER_SELECTOR Role::PeerSelector.domain(), Stateful {
+        "Select" [WHEN] -> [PEERS] [];
+        "Sample" [WHEN] -> [PEERS] [];
+        "CurrentView" [WHEN] -> [PEERS] [];
+    }
+    WIRE names::WIRE_DOMAIN, Wire {
+        "Send" [any("value"), any("peers")] -> [any("data"), HANDLE] [PASSED_ON, TO_PEERS];
+        "Recv" [PortDecl::optional("data", &TYPE_ANY)] -> [any("payload"), SENDER] [PASSED_ON];
+    }
+    TYPES names::TYPES_DOMAIN, Pure {
+        "Cast" [any("value")] -> [any("cast")] [CAST_SIDES, SAME_SHAPE];
+        "Identity" [any("value")] -> [any("same")] [PASSED_ON];
+        // A possible cast: the element types of its ends are independent.
+        "Edge" [any("from")] -> [any("to")] [SAME_SHAPE];
+    }
+    COMPOSITE names::COMPOSITE_DOMAIN, Pure {
+        "Bundle" [several("children")] -> [BUNDLE] [];
+        "Unbundle" [BUNDLE] -> [several("children")] [];
+    }
+    IMPORT names::IMPORT_DOMAIN, Stateful {
+        "Call" [several("arguments")] -> [several("results")] [SIGNATURE];
+    }
+    // Structural operators on lists of peers, between an input and a send.
+    PEER_LISTS names::PEERS_DOMAIN, Pure {
+        "Identity" [PEERS] -> [PEERS] [PASSED_ON];
+        "Slice" [PEERS, several("positions")] -> [PEERS] [PASSED_ON];
+        "Gather" [PEERS, several("positions")] -> [PEERS] [PASSED_ON];
+        "Concat" [PortDecl::variadic("lists", &TYPE_PEER_ID_VEC)] -> [PEERS] [SAME_LIST];
+        "Squeeze" [PEERS, several("positions")] -> [PEERS] [PASSED_ON];
+        "Unsqueeze" [PEERS, several("positions")] -> [PEERS] [PASSED_ON];
+    }
+}
 
 /// The operator sets of this crate.
 pub const OPSETS: [&AtomicOpsetDecl; 11] = [

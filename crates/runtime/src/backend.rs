@@ -92,19 +92,15 @@ impl GraphExecutor for Cpu {
         if graph.input.len() != inputs.len() {
             return Err(CpuError::InputCount { expected: graph.input.len(), given: inputs.len() });
         }
-        let given: HashMap<&str, &AttributeProto> = attrs.iter().map(|it| (it.name(), it)).collect();
         if let [node] = &graph.node[..]
-            && let Some(results) = single(graph, &with_attributes(node, &given, 0), &inputs)
+            && let Some(results) = single(graph, &with_attributes(node, &by_name(attrs), 0), &inputs)?
         {
-            return results;
+            return Ok(results);
         }
-        let mut graph = graph.clone();
-        graph.node = graph.node.iter().map(|node| with_attributes(node, &given, 0)).collect();
-        let names: Vec<String> = graph.input.iter().map(|input| input.name().to_owned()).collect();
-        let import = OperatorSetIdProto { version: Some(NEWEST), ..OperatorSetIdProto::default() };
-        let model = ModelProto { graph: Some(graph), opset_import: vec![import], ..ModelProto::default() };
+        let model = model_of(graph.clone(), attrs);
         let session = Session::new(&model, &|_| Err("a graph by itself has no other files".to_owned()))?;
-        let inputs = names.into_iter().zip(inputs.into_iter().map(Datum::Tensor)).collect();
+        let names = graph.input.iter().map(|input| input.name().to_owned());
+        let inputs = names.zip(inputs.into_iter().map(Datum::Tensor)).collect();
         let outcome = session.run(inputs, Verify::Inputs)?;
         outcome.outputs.into_iter().map(|(name, value)| expect_tensor(&name, value)).collect()
     }
@@ -114,18 +110,34 @@ impl GraphExecutor for Cpu {
     }
 }
 
+fn by_name(attrs: &[AttributeProto]) -> HashMap<&str, &AttributeProto> {
+    attrs.iter().map(|it| (it.name(), it)).collect()
+}
+
+/// A graph with values of its attributes as a model of the newest operator set.
+pub(crate) fn model_of(mut graph: GraphProto, attrs: &[AttributeProto]) -> ModelProto {
+    graph.node = graph.node.iter().map(|node| with_attributes(node, &by_name(attrs), 0)).collect();
+    let import = OperatorSetIdProto { version: Some(NEWEST), ..OperatorSetIdProto::default() };
+    ModelProto {
+        ir_version: Some(10),
+        graph: Some(graph),
+        opset_import: vec![import],
+        ..ModelProto::default()
+    }
+}
+
 /// Runs a graph of one node without preparing it; `None` if it is more than a kernel between inputs and
 /// outputs.
 fn single(
     graph: &GraphProto,
     node: &NodeProto,
     inputs: &[AnyTensor],
-) -> Option<Result<Vec<AnyTensor>, CpuError>> {
-    let kernel = ops::find(node.domain(), node.op_type())?;
+) -> Result<Option<Vec<AnyTensor>>, CpuError> {
+    let Some(kernel) = ops::find(node.domain(), node.op_type()) else { return Ok(None) };
     let holds_graph = |attribute: &AttributeProto| attribute.r#type() == AttributeType::Graph;
     let outputs_are_its_own = node.output.iter().eq(graph.output.iter().filter_map(|it| it.name.as_ref()));
     if !outputs_are_its_own || node.attribute.iter().any(holds_graph) {
-        return None;
+        return Ok(None);
     }
     let constants = graph.initializer.iter().map(|constant| (constant.name(), Err(constant)));
     let given = graph.input.iter().zip(inputs).map(|(info, tensor)| (info.name(), Ok(tensor)));
@@ -134,24 +146,15 @@ fn single(
     for name in &node.input {
         values.push(match known.get(name.as_str()) {
             Some(Ok(tensor)) => Some(Datum::Tensor((*tensor).clone())),
-            Some(Err(constant)) => match typeloom_cpu::decode::tensor(constant) {
-                Ok(tensor) => Some(Datum::Tensor(tensor)),
-                Err(error) => return Some(Err(error.into())),
-            },
+            Some(Err(constant)) => Some(Datum::Tensor(typeloom_cpu::decode::tensor(constant)?)),
             None if name.is_empty() => None,
-            None => return None,
+            None => return Ok(None),
         });
     }
-    let attributes = match Attributes::decode(&node.attribute) {
-        Ok(attributes) => attributes,
-        Err(error) => return Some(Err(error.into())),
-    };
+    let attributes = Attributes::decode(&node.attribute)?;
     let call = Call { version: NEWEST, attributes: &attributes, inputs: values, outputs: node.output.len() };
-    let results = match kernel.run(call) {
-        Ok(results) => results,
-        Err(error) => return Some(Err(error.into())),
-    };
-    Some(results.into_iter().zip(&node.output).map(|(value, name)| expect_tensor(name, value)).collect())
+    let results = kernel.run(call)?.into_iter().zip(&node.output);
+    results.map(|(value, name)| expect_tensor(name, value)).collect::<Result<_, _>>().map(Some)
 }
 
 fn expect_tensor(name: &str, value: Datum) -> Result<AnyTensor, CpuError> {

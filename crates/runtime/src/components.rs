@@ -79,7 +79,7 @@ fn trigger() -> Results {
 
 /// An integer attribute of a node.
 fn int(node: &NodeProto, name: &str) -> Option<i64> {
-    node.attribute.iter().find(|attribute| attribute.name() == name).map(AttributeProto::i)
+    node.find_attribute(name).map(AttributeProto::i)
 }
 
 /// A component with concurrent reads and exclusive writes.

@@ -20,7 +20,7 @@
 //!
 //! The engines are in separate workspaces because their dependencies take minutes to compile.
 
-use typeloom_onnx::messages::{ModelProto, NodeProto};
+use typeloom_onnx::messages::{AttributeProto, ModelProto, NodeProto};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -80,30 +80,25 @@ impl Offer<'_> {
     /// The value of an integer attribute.
     #[must_use]
     pub fn int(&self, name: &str) -> Option<i64> {
-        self.node
-            .attribute
-            .iter()
-            .find(|it| it.name() == name)
-            .map(typeloom_onnx::messages::AttributeProto::i)
+        self.node.find_attribute(name).map(AttributeProto::i)
     }
 
     /// The value of a float attribute.
     #[must_use]
     pub fn float(&self, name: &str) -> Option<f32> {
-        self.node.attribute.iter().find(|it| it.name() == name)?.f
+        self.node.find_attribute(name)?.f
     }
 
     /// The values of an integer list attribute.
     #[must_use]
     pub fn ints(&self, name: &str) -> Option<&[i64]> {
-        self.node.attribute.iter().find(|it| it.name() == name).map(|it| &it.ints[..])
+        self.node.find_attribute(name).map(|it| &it.ints[..])
     }
 
     /// The value of a string attribute.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
-        let attribute = self.node.attribute.iter().find(|it| it.name() == name)?;
-        std::str::from_utf8(attribute.s.as_deref()?).ok()
+        std::str::from_utf8(self.node.find_attribute(name)?.s.as_deref()?).ok()
     }
 }
 

@@ -66,17 +66,7 @@ impl Refusal {
     /// Whether a later attempt may succeed.
     #[must_use]
     pub fn is_passing(&self) -> bool {
-        match self {
-            Self::Busy | Self::NotKept => true,
-            Self::Version { .. }
-            | Self::Malformed { .. }
-            | Self::UnknownPeer
-            | Self::WrongSender
-            | Self::UnknownPort { .. }
-            | Self::OtherType { .. }
-            | Self::OtherValue { .. }
-            | Self::Stale => false,
-        }
+        matches!(self, Self::Busy | Self::NotKept)
     }
 }
 

@@ -87,13 +87,6 @@ impl EngineError {
     /// Whether a result of the engine contradicts its solved type. All other errors are refusals.
     #[must_use]
     pub fn is_contradiction(&self) -> bool {
-        match self {
-            Self::Output { .. } | Self::OutputCount { .. } => true,
-            Self::Types(_) | Self::Malformed(_) | Self::NoGraph | Self::Unsolved(_) => false,
-            Self::ExternalData { .. } | Self::TooDeep { .. } | Self::Unsupported { .. } => false,
-            Self::NoTensor { .. } | Self::NotKept { .. } | Self::Load { .. } => false,
-            Self::MissingInput { .. } | Self::UnknownInput { .. } | Self::InputCount { .. } => false,
-            Self::Default { .. } | Self::Input { .. } | Self::Failed { .. } => false,
-        }
+        matches!(self, Self::Output { .. } | Self::OutputCount { .. })
     }
 }

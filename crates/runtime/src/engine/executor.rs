@@ -1,10 +1,9 @@
 //! Engines as graph executors of the backend contract.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use typeloom_contracts::backend::GraphExecutor;
-use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, OperatorSetIdProto, TypeProto};
+use typeloom_onnx::messages::{AttributeProto, GraphProto, TypeProto};
 use typeloom_onnx::prost::Message as _;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::diagnostic::diagnose;
@@ -16,9 +15,8 @@ use super::Engine;
 use super::error::EngineError;
 use super::extents::of_tensor;
 use super::session::EngineSession;
-use crate::backend::NEWEST;
+use crate::backend::model_of;
 use crate::options::Verify;
-use crate::prepare::with_attributes;
 
 /// Number of graphs that an executor keeps loaded.
 const MAX_LOADED: usize = 16;
@@ -55,19 +53,11 @@ impl Hosted {
         inputs: Vec<TypeProto>,
         attrs: &[AttributeProto],
     ) -> Result<Arc<Loaded>, EngineError> {
-        let given: HashMap<&str, &AttributeProto> = attrs.iter().map(|it| (it.name(), it)).collect();
         let mut typed = graph.clone();
-        typed.node = typed.node.iter().map(|node| with_attributes(node, &given, 0)).collect();
         for (info, ty) in typed.input.iter_mut().zip(&inputs) {
             info.r#type = Some(ty.clone());
         }
-        let import = OperatorSetIdProto { version: Some(NEWEST), ..OperatorSetIdProto::default() };
-        let model = ModelProto {
-            ir_version: Some(10),
-            graph: Some(typed),
-            opset_import: vec![import],
-            ..ModelProto::default()
-        };
+        let model = model_of(typed, attrs);
         let bytes = model.encode_to_vec();
         let mut checked = check(&bytes, &Standard, universe(), &Options::default())
             .map_err(|error| EngineError::Unsolved(error.to_string()))?;

@@ -1,8 +1,7 @@
 //! Substitution of numbers for the symbols of a model's types.
 
-use typeloom_onnx::messages::tensor_shape_proto::Dimension;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
-use typeloom_onnx::messages::{GraphProto, TensorShapeProto, TypeProto, ValueInfoProto, type_proto};
+use typeloom_onnx::messages::{GraphProto, TypeProto, ValueInfoProto, type_proto};
 use typeloom_types::any_tensor::AnyTensor;
 
 use super::error::EngineError;
@@ -45,16 +44,5 @@ fn fix_type(ty: &mut TypeProto, symbols: &SymbolBindings) {
 
 /// The type of a tensor.
 pub(super) fn of_tensor(tensor: &AnyTensor) -> TypeProto {
-    let dim = |extent: &usize| Dimension {
-        value: Some(dimension::Value::DimValue(i64::try_from(*extent).unwrap_or(i64::MAX))),
-        ..Dimension::default()
-    };
-    let shape =
-        TensorShapeProto { dim: tensor.shape().iter().map(dim).collect(), ..TensorShapeProto::default() };
-    let ty = type_proto::Tensor {
-        elem_type: Some(tensor.dtype().onnx_number()),
-        shape: Some(shape),
-        ..type_proto::Tensor::default()
-    };
-    TypeProto { value: Some(type_proto::Value::TensorType(ty)), ..TypeProto::default() }
+    ValueType::tensor(tensor.dtype(), tensor.shape().iter().copied().map(Dim::Fixed)).to_message()
 }

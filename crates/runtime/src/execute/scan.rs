@@ -7,6 +7,7 @@ use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_solver::value_type::ValueType;
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::shape::position;
 
 use super::control_flow::{invalid, stack};
 use super::{Frame, Inputs, Run, catch_panic, operands};
@@ -133,8 +134,7 @@ impl Scan<'_, '_> {
         for (at, value) in scanned.iter().enumerate() {
             let tensor = value.as_tensor().ok_or_else(|| invalid("a scanned input is no tensor"))?;
             let axis = element(self.input_axes, at);
-            let axis = if axis < 0 { axis + tensor.rank() as i64 } else { axis };
-            let extent = usize::try_from(axis).ok().and_then(|axis| tensor.shape().get(axis).copied());
+            let extent = position(axis, tensor.rank()).map(|axis| tensor.shape()[axis]);
             let extent = extent.ok_or_else(|| invalid(format!("axis {axis} is outside a scanned input")))?;
             if length.is_some_and(|length| length != extent) {
                 return Err(invalid("the scanned inputs differ in length"));
@@ -163,16 +163,13 @@ fn slice(value: &Datum, axis: i64, index: usize) -> Result<Datum, NodeError> {
 /// Moves the first axis to another position.
 fn move_first_axis(value: Datum, axis: i64) -> Result<Datum, NodeError> {
     let Some(rank) = value.as_tensor().map(AnyTensor::rank) else { return Ok(value) };
-    let rank = rank as i64;
-    let axis = if axis < 0 { axis + rank } else { axis };
     if axis == 0 {
         return Ok(value);
     }
-    if !(0..rank).contains(&axis) {
-        return Err(invalid(format!("axis {axis} is outside a scanned output")));
-    }
-    let mut perm: Vec<i64> = (1..rank).collect();
-    perm.insert(usize::try_from(axis).unwrap_or(0), 0);
+    let to = position(axis, rank);
+    let to = to.ok_or_else(|| invalid(format!("axis {axis} is outside a scanned output")))?;
+    let mut perm: Vec<i64> = (1..rank as i64).collect();
+    perm.insert(to, 0);
     let attributes = Attributes::default().with("perm", Attribute::Ints(perm));
     operator::run("Transpose", &attributes, vec![value])
 }

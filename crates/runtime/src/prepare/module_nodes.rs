@@ -17,13 +17,11 @@ use crate::error::{LinkError, PrepareError};
 use crate::plan::{ModuleNode, NodeInfo, PeerListOperator};
 
 pub(crate) fn string<'n>(node: &'n NodeProto, name: &str) -> Option<&'n str> {
-    let attribute = node.attribute.iter().find(|attribute| attribute.name() == name)?;
-    std::str::from_utf8(attribute.s.as_deref()?).ok()
+    std::str::from_utf8(node.find_attribute(name)?.s.as_deref()?).ok()
 }
 
 fn keys(node: &NodeProto) -> Vec<String> {
-    let attribute = node.attribute.iter().find(|attribute| attribute.name() == "keys");
-    let strings = attribute.map(|attribute| attribute.strings.as_slice()).unwrap_or_default();
+    let strings = node.find_attribute("keys").map(|keys| &keys.strings[..]).unwrap_or_default();
     strings.iter().map(|key| String::from_utf8_lossy(key).into_owned()).collect()
 }
 
