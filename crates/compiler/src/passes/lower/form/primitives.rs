@@ -1,7 +1,7 @@
 //! The primitives as methods of operands, with the shapes of their results.
 
-use typeloom_module::graph::attributes::IntoAttribute;
 use typeloom_onnx::messages::AttributeProto;
+use typeloom_onnx::messages::IntoAttribute;
 use typeloom_solver::value_type::Dim;
 use typeloom_types::dtype::Dtype;
 
