@@ -1,7 +1,7 @@
 //! Construction of types: one method for each kind, and graphs for recursive types.
 
 use crate::binder::{check_uses, used_variables};
-use crate::descriptor::{Descriptor, FromWords, GraphRef, GraphWords, ToWords, Variable};
+use crate::descriptor::{Descriptor, GraphRef, ToWords, Variable, class_of, graph_words, with_sorts};
 use crate::digest::Digest;
 use crate::error::PoolError;
 use crate::graph::{Local, MAX_WORK};
@@ -12,30 +12,12 @@ use crate::tag::{Sort, Tag, TagClass};
 struct PoolWords<'p>(&'p mut Pool);
 
 impl ToWords<Idx> for PoolWords<'_> {
-    type Error = PoolError;
-
     fn child(&mut self, reference: &Idx) -> Result<u32, PoolError> {
-        if self.0.contains(*reference) {
-            Ok(reference.number())
-        } else {
-            Err(PoolError::UnknownType(*reference))
-        }
+        self.0.known(*reference)
     }
 
     fn name(&mut self, name: &str) -> Result<u32, PoolError> {
         Ok(self.0.name(name)?.0)
-    }
-}
-
-struct PoolDescriptors<'p>(&'p Pool);
-
-impl FromWords<Idx> for PoolDescriptors<'_> {
-    fn child(&mut self, word: u32) -> Idx {
-        Idx::from_raw(word)
-    }
-
-    fn name(&mut self, word: u32) -> String {
-        self.0.names.get(word).to_owned()
     }
 }
 
@@ -46,7 +28,7 @@ impl Pool {
     /// If the id is not of this pool.
     #[must_use]
     pub fn get(&self, ty: Idx) -> Descriptor<Idx> {
-        Descriptor::from_words(self.tag(ty), self.words(ty.number()), &mut PoolDescriptors(self))
+        Descriptor::from_words(&self.names, self.tag(ty), self.words(ty.number()), Idx::from_raw)
     }
 
     /// Interns a type given one level deep. Constants and schemes are normalized.
@@ -54,18 +36,19 @@ impl Pool {
     /// # Errors
     /// If the type is not well formed. The pool is then unchanged except for new names.
     pub fn intern(&mut self, ty: &Descriptor<Idx>) -> Result<Idx, PoolError> {
-        let (tag, words) = ty.to_words(&mut PoolWords(self))?;
-        self.intern_any(tag, words)
+        let node = ty.to_words(&mut PoolWords(self))?;
+        self.intern_any(node)
     }
 
-    pub(crate) fn intern_any(&mut self, tag: Tag, words: Vec<u32>) -> Result<Idx, PoolError> {
+    pub(crate) fn intern_any(&mut self, node: Local) -> Result<Idx, PoolError> {
+        let Local { tag, words } = &node;
         let id = match (tag, tag.class()) {
-            (Tag::Scheme, _) => match self.lookup(tag, &words) {
+            (Tag::Scheme, _) => match self.lookup(*tag, words) {
                 Some(id) => id,
-                None => self.intern_locals(vec![Local { tag, words }])?.ids[0],
+                None => self.intern_locals(vec![node])?.ids[0],
             },
-            (_, TagClass::Const) => self.intern_dim(tag, &words)?,
-            _ => self.intern_words(tag, &words)?,
+            (_, TagClass::Const) => self.intern_dim(*tag, words)?,
+            _ => self.intern_words(*tag, words)?,
         };
         Ok(Idx::from_raw(id))
     }
@@ -89,22 +72,11 @@ impl Pool {
     /// # Errors
     /// If a node is not well formed, or a group is too large or takes too long to minimise.
     pub fn intern_graph(&mut self, nodes: &[Descriptor<GraphRef<Idx>>]) -> Result<Vec<Idx>, PoolError> {
-        let checkpoint = self.checkpoint();
-        let locals: Result<Vec<Local>, PoolError> = nodes
-            .iter()
-            .map(|node| {
-                let (tag, words) = node.to_words(&mut GraphWords(&mut PoolWords(self)))?;
-                Ok(Local { tag, words })
-            })
-            .collect();
-        let interned = locals.and_then(|locals| self.intern_locals(locals));
-        match interned {
-            Ok(interned) => Ok(interned.ids.into_iter().map(Idx::from_raw).collect()),
-            Err(error) => {
-                self.rollback(checkpoint);
-                Err(error)
-            }
-        }
+        self.transaction(|pool| {
+            let nodes = graph_words(nodes, &mut PoolWords(pool))?;
+            let ids = pool.try_intern_locals(nodes, &mut { MAX_WORK })?.ids;
+            Ok(ids.into_iter().map(Idx::from_raw).collect())
+        })
     }
 
     /// Interns a primitive type.
@@ -112,9 +84,7 @@ impl Pool {
     /// # Errors
     /// If the tag is not that of a primitive.
     pub fn primitive(&mut self, tag: Tag) -> Result<Idx, PoolError> {
-        if tag.class() != TagClass::Primitive {
-            return Err(PoolError::WrongTag { tag, wanted: "primitive" });
-        }
+        let tag = class_of(tag, TagClass::Primitive, "primitive")?;
         Ok(Idx::from_raw(self.intern_words(tag, &[])?))
     }
 
@@ -124,9 +94,7 @@ impl Pool {
     /// If the tag is not that of a container or the child is not a type.
     #[inline]
     pub fn container(&mut self, tag: Tag, child: Idx) -> Result<Idx, PoolError> {
-        if tag.class() != TagClass::Container {
-            return Err(PoolError::WrongTag { tag, wanted: "container" });
-        }
+        let tag = class_of(tag, TagClass::Container, "container")?;
         Ok(Idx::from_raw(self.intern_short(tag, 1, [child.number(), 0, 0])?))
     }
 
@@ -264,8 +232,7 @@ impl Pool {
     /// # Errors
     /// If the body is not a type, or uses a parameter out of range or at a different sort.
     pub fn declared(&mut self, name: NameId, params: &[Sort], body: Idx) -> Result<Idx, PoolError> {
-        let mut words = vec![name.0, body.number()];
-        words.extend(params.iter().map(|&sort| sort as u32));
+        let words = with_sorts(vec![name.0, body.number()], params);
         Ok(Idx::from_raw(self.intern_words(Tag::Declared, &words)?))
     }
 
@@ -284,20 +251,16 @@ impl Pool {
     /// # Errors
     /// If the body is not a type, or uses a variable out of range or at a different sort.
     pub fn scheme(&mut self, vars: &[Sort], body: Idx) -> Result<Idx, PoolError> {
-        if !self.contains(body) {
-            return Err(PoolError::UnknownType(body));
-        }
+        let body = self.known(body)?;
         let vars = match vars {
             [] => {
-                let mut work = MAX_WORK;
-                check_uses(&used_variables(self, body.number(), &mut work)?, &[])?;
+                check_uses(&used_variables(self, body, &mut { MAX_WORK })?, &[])?;
                 // An unused variable changes nothing.
                 &[Sort::Type]
             }
             _ => vars,
         };
-        let words = std::iter::once(body.number()).chain(vars.iter().map(|&sort| sort as u32)).collect();
-        self.intern_any(Tag::Scheme, words)
+        self.intern_any(Local { tag: Tag::Scheme, words: with_sorts(vec![body], vars) })
     }
 
     /// Interns a bound variable: the variable `index` of the scheme or declaration that is separated from it
@@ -344,30 +307,19 @@ impl Pool {
 /// Looks up names and children without adding any.
 struct Lookup<'p>(&'p Pool);
 
-/// A name is not in the pool, so the type is not either.
-struct Absent;
-
-impl From<PoolError> for Absent {
-    fn from(_: PoolError) -> Self {
-        Absent
-    }
-}
-
 impl ToWords<Idx> for Lookup<'_> {
-    type Error = Absent;
-
-    fn child(&mut self, reference: &Idx) -> Result<u32, Absent> {
-        if self.0.contains(*reference) { Ok(reference.number()) } else { Err(Absent) }
+    fn child(&mut self, reference: &Idx) -> Result<u32, PoolError> {
+        self.0.known(*reference)
     }
 
-    fn name(&mut self, name: &str) -> Result<u32, Absent> {
-        self.0.find_name(name).map(|name| name.0).ok_or(Absent)
+    fn name(&mut self, name: &str) -> Result<u32, PoolError> {
+        self.0.find_name(name).map(|name| name.0).ok_or(PoolError::UnknownName)
     }
 }
 
 /// Returns the type with this description, if the pool contains it. Constants and schemes must be in normal
 /// form.
 pub(crate) fn find_descriptor(pool: &Pool, ty: &Descriptor<Idx>) -> Option<Idx> {
-    let (tag, words) = ty.to_words(&mut Lookup(pool)).ok()?;
+    let Local { tag, words } = ty.to_words(&mut Lookup(pool)).ok()?;
     pool.lookup(tag, &words).map(Idx::from_raw)
 }

@@ -13,33 +13,11 @@ impl Pool {
     /// Checks a node whose children are in the pool. Returns its number of free binders and its meta byte.
     #[inline(never)]
     pub(crate) fn check_completely(&self, tag: Tag, words: &[u32]) -> Result<(u8, u8), PoolError> {
-        let view = |child: u32| -> Result<(Tag, u8, u8), PoolError> {
-            match self.nodes.get(child as usize) {
-                Some(node) if child != 0 => Ok((node.tag, node.free, self.meta[child as usize])),
-                _ => Err(PoolError::UnknownType(Idx::from_raw(child.max(1)))),
-            }
-        };
-        let mut inherited = 0;
-        let len = self.nodes.len() as u32;
-        let mut wrong = None;
-        check_layout(tag, words, |accepts, child| {
-            if child == 0 || child >= len {
-                wrong = wrong.take().or(Some(PoolError::UnknownType(Idx::from_raw(child.max(1)))));
-                return;
-            }
-            let meta = self.meta[child as usize];
-            inherited |= meta & meta::INHERITED;
-            if let Accepts::Only(expected) = accepts
-                && sort_of(meta) != expected
-            {
-                wrong = wrong.take().or(Some(PoolError::WrongSort { tag, expected, found: sort_of(meta) }));
-            }
-        })?;
-        if let Some(error) = wrong {
-            return Err(error);
-        }
-        self.check_names(tag, words)?;
-        let mut free = 0u8;
+        let sort = |child: u32| self.sort_of_child(child);
+        let sort =
+            self.check_node(tag, words, sort, |child| (self.nodes[child as usize].tag, self.words(child)))?;
+        let (mut inherited, mut free) = (0, 0);
+        layout::for_each_child(tag, words, |child| inherited |= self.meta[child as usize] & meta::INHERITED);
         if inherited & meta::OPEN != 0 {
             let body = layout::binder_body(tag);
             layout::for_each(tag, words, |role, at, word| {
@@ -49,29 +27,50 @@ impl Pool {
                 }
             });
         }
-        let mut sort = class_sort(tag);
         match tag {
-            Tag::Bound => {
-                sort = Sort::from_number(words[2]).ok_or(PoolError::Layout { tag })?;
-                if words[0] >= MAX_BINDERS {
-                    return Err(PoolError::TooManyBinders);
-                }
-                free = words[0] as u8 + 1;
-            }
-            Tag::Infer => {
-                sort = Sort::from_number(words[1]).ok_or(PoolError::Layout { tag })?;
-                inherited |= meta::INFER;
-            }
-            Tag::Instance => check_instance(
-                words,
-                |child| view(child).map(|(tag, _, meta)| (tag, sort_of(meta))),
-                |at| self.words(at),
-            )?,
+            Tag::Bound => free = words[0] as u8 + 1,
+            Tag::Infer => inherited |= meta::INFER,
             Tag::Scheme => self.check_binder(tag, words[0], &words[1..], &mut { MAX_WORK })?,
             Tag::Declared => self.check_binder(tag, words[1], &words[2..], &mut { MAX_WORK })?,
             _ => {}
         }
         Ok((free, meta_byte(sort, inherited, free)))
+    }
+
+    /// Returns the sort of a type that a node refers to.
+    pub(crate) fn sort_of_child(&self, child: u32) -> Result<Sort, PoolError> {
+        match self.meta.get(child as usize) {
+            Some(&meta) if child != 0 => Ok(sort_of(meta)),
+            _ => Err(PoolError::UnknownType(Idx::from_raw(child.max(1)))),
+        }
+    }
+
+    /// Checks layout, references, sorts, names and instances. `sort` returns the sort of a child, `node` its
+    /// tag and words. Returns the sort of the node itself.
+    pub(crate) fn check_node<'a>(
+        &self,
+        tag: Tag,
+        words: &[u32],
+        sort: impl Fn(u32) -> Result<Sort, PoolError>,
+        node: impl Fn(u32) -> (Tag, &'a [u32]),
+    ) -> Result<Sort, PoolError> {
+        let mut checked = Ok(());
+        check_layout(tag, words, |accepts, child| {
+            if checked.is_ok() {
+                checked = match (sort(child), accepts) {
+                    (Ok(found), Accepts::Only(expected)) if found != expected => {
+                        Err(PoolError::WrongSort { tag, expected, found })
+                    }
+                    (found, Accepts::Only(_) | Accepts::Any) => found.map(drop),
+                };
+            }
+        })?;
+        checked?;
+        self.check_names(tag, words)?;
+        if let (Tag::Instance, [declaration, args @ ..]) = (tag, words) {
+            check_instance(node(*declaration), args, sort)?;
+        }
+        node_sort(tag, words)
     }
 
     /// Whether these are ids of closed types without inference variables.
@@ -155,6 +154,17 @@ pub(crate) fn sort_of(meta: u8) -> Sort {
     }
 }
 
+/// Returns the sort of a node of well-formed layout.
+pub(crate) fn node_sort(tag: Tag, words: &[u32]) -> Result<Sort, PoolError> {
+    match (tag, words) {
+        (Tag::Bound, &[depth, _, _]) if depth >= MAX_BINDERS => Err(PoolError::TooManyBinders),
+        (Tag::Bound, &[_, _, sort]) | (Tag::Infer, &[_, sort]) => {
+            Sort::from_number(sort).ok_or(PoolError::Layout { tag })
+        }
+        _ => Ok(class_sort(tag)),
+    }
+}
+
 #[inline]
 pub(crate) fn class_sort(tag: Tag) -> Sort {
     match tag.class() {
@@ -210,24 +220,21 @@ pub(crate) fn check_layout(
     if cursor.is_complete() { Ok(()) } else { Err(PoolError::Layout { tag }) }
 }
 
-/// Checks the arguments of an instance against the parameters of its declaration. `look` returns the tag and
-/// sort of a child, `words_of` its words.
-pub(crate) fn check_instance<'a>(
-    words: &[u32],
-    look: impl Fn(u32) -> Result<(Tag, Sort), PoolError>,
-    words_of: impl Fn(u32) -> &'a [u32],
+/// Checks the arguments of an instance against the parameters of its declaration.
+fn check_instance(
+    (found, declaration): (Tag, &[u32]),
+    args: &[u32],
+    sort: impl Fn(u32) -> Result<Sort, PoolError>,
 ) -> Result<(), PoolError> {
-    let (found, _) = look(words[0])?;
     if found != Tag::Declared {
         return Err(PoolError::NotADeclaration { found });
     }
-    let params = words_of(words[0]).get(2..).unwrap_or_default();
-    let args = &words[1..];
+    let params = declaration.get(2..).unwrap_or_default();
     if params.len() != args.len() {
         return Err(PoolError::ArgumentCount { expected: params.len(), found: args.len() });
     }
     for (position, (&param, &arg)) in params.iter().zip(args).enumerate() {
-        let (_, found) = look(arg)?;
+        let found = sort(arg)?;
         let expected = Sort::from_number(param).ok_or(PoolError::Layout { tag: Tag::Declared })?;
         if found != expected {
             return Err(PoolError::ArgumentSort { position, expected, found });

@@ -9,18 +9,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::descriptor::{
-    Descriptor, FromWords, GraphRef, GraphWords, GroupDescriptor, ToWords, TypeDescriptor,
-};
+use crate::descriptor::{Descriptor, GraphRef, GroupDescriptor, ToWords, TypeDescriptor, graph_words};
 use crate::digest::Digest;
 use crate::error::{PoolError, counted};
-use crate::graph::{LOCAL, Local};
+use crate::graph::{LOCAL, Local, MAX_WORK};
 use crate::hashing::{
     MemberRef, NotPortable, Space, hash_message, start_group, write_member, write_membership, write_type,
 };
-use crate::layout::{self, Role};
+use crate::layout;
 use crate::pool::{Idx, Pool};
-use crate::tag::Tag;
 
 /// Error of reconstructing types. The pool is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,8 +54,6 @@ impl DescriptionParts {
 }
 
 impl ToWords<Digest> for DescriptionParts {
-    type Error = PoolError;
-
     fn child(&mut self, reference: &Digest) -> Result<u32, PoolError> {
         self.digests.push(*reference);
         Ok(self.digests.len() as u32 - 1)
@@ -70,47 +65,37 @@ impl ToWords<Digest> for DescriptionParts {
     }
 }
 
-/// The types of one description (several for a group), each as tag and words.
-struct ParsedDescription {
+/// The types of one description, several for a group.
+struct ParsedDescription<'d> {
+    descriptor: &'d TypeDescriptor,
     parts: DescriptionParts,
-    types: Vec<(Tag, Vec<u32>)>,
-    /// Number of the described member, for a group.
-    member: Option<u32>,
+    types: Vec<Local>,
 }
 
-impl ParsedDescription {
-    fn of(descriptor: &TypeDescriptor) -> Result<ParsedDescription, PoolError> {
+impl<'d> ParsedDescription<'d> {
+    fn of(descriptor: &'d TypeDescriptor) -> Result<Self, PoolError> {
         let mut parts = DescriptionParts::default();
-        match descriptor {
+        let types = match descriptor {
             Descriptor::Recursive { group, member } => {
-                let types: Result<Vec<_>, PoolError> =
-                    group.members.iter().map(|member| member.to_words(&mut GraphWords(&mut parts))).collect();
-                let types = types?;
+                let types = graph_words(&group.members, &mut parts)?;
                 if *member as usize >= types.len() {
                     return Err(PoolError::BadGroup);
                 }
-                Ok(ParsedDescription { parts, types, member: Some(*member) })
+                types
             }
-            other => {
-                let single = other.to_words(&mut parts)?;
-                Ok(ParsedDescription { parts, types: vec![single], member: None })
-            }
-        }
+            other => vec![other.to_words(&mut parts)?],
+        };
+        Ok(ParsedDescription { descriptor, parts, types })
     }
 
     fn digest(&self) -> Digest {
         let mut message = Vec::new();
         let name = |at: u32| self.parts.name(at);
         let digest = |at: u32| &self.parts.digests[at as usize].0;
-        match self.member {
-            None => {
-                let (tag, words) = &self.types[0];
-                write_type(&mut message, Space::Exact, *tag, words, digest, name);
-                Digest(hash_message(&mut message))
-            }
-            Some(member) => {
+        match self.descriptor {
+            Descriptor::Recursive { member, .. } => {
                 start_group(&mut message, Space::Exact, self.types.len() as u32);
-                for (tag, words) in &self.types {
+                for Local { tag, words } in &self.types {
                     let reference = |word: u32| {
                         if word & LOCAL != 0 {
                             MemberRef::Inner(word & !LOCAL)
@@ -121,10 +106,14 @@ impl ParsedDescription {
                     write_member(&mut message, *tag, words, reference, name);
                 }
                 let group = hash_message(&mut message);
-                write_membership(&mut message, Space::Exact, &group, member);
-                Digest(hash_message(&mut message))
+                write_membership(&mut message, Space::Exact, &group, *member);
+            }
+            _ => {
+                let Local { tag, words } = &self.types[0];
+                write_type(&mut message, Space::Exact, *tag, words, digest, name);
             }
         }
+        Digest(hash_message(&mut message))
     }
 }
 
@@ -138,37 +127,20 @@ impl TypeDescriptor {
     }
 }
 
-/// Creates portable descriptors of types whose children have digests.
-struct ByDigest<'p>(&'p Pool);
-
-impl FromWords<Digest> for ByDigest<'_> {
-    fn child(&mut self, word: u32) -> Digest {
-        self.0.digests.get(word).unwrap_or(Digest([0; 32]))
-    }
-
-    fn name(&mut self, word: u32) -> String {
-        self.0.names.get(word).to_owned()
-    }
+/// Interns the parts of a description; `ids` contains the described types that were interned before.
+struct Interner<'p> {
+    pool: &'p mut Pool,
+    ids: &'p HashMap<Digest, u32>,
 }
 
-/// Creates portable descriptors of members of a group. `positions` contains the portable position of each
-/// member.
-struct ByMember<'p> {
-    pool: &'p Pool,
-    base: u32,
-    positions: &'p [u32],
-}
-
-impl FromWords<GraphRef<Digest>> for ByMember<'_> {
-    fn child(&mut self, word: u32) -> GraphRef<Digest> {
-        match word.checked_sub(self.base).and_then(|offset| self.positions.get(offset as usize)) {
-            Some(&position) => GraphRef::Member(position),
-            None => GraphRef::Outer(self.pool.digests.get(word).unwrap_or(Digest([0; 32]))),
-        }
+impl ToWords<Digest> for Interner<'_> {
+    fn child(&mut self, reference: &Digest) -> Result<u32, PoolError> {
+        let known = self.ids.get(reference).copied();
+        Ok(known.or_else(|| self.pool.digests.find(reference)).unwrap_or(0))
     }
 
-    fn name(&mut self, word: u32) -> String {
-        self.pool.names.get(word).to_owned()
+    fn name(&mut self, name: &str) -> Result<u32, PoolError> {
+        Ok(self.pool.name(name)?.0)
     }
 }
 
@@ -254,9 +226,10 @@ impl Pool {
         id: u32,
         groups: &mut HashMap<usize, Arc<GroupDescriptor>>,
     ) -> TypeDescriptor {
+        let digest = |child: u32| self.digests.get(child).unwrap_or(Digest([0; 32]));
         let Some(group) = self.group_of(id) else {
             let tag = self.nodes[id as usize].tag;
-            return Descriptor::from_words(tag, &self.portable_words(id), &mut ByDigest(self));
+            return Descriptor::from_words(&self.names, tag, &self.portable_words(id), digest);
         };
         let base = self.groups[group].base;
         let order = self.group_order(group);
@@ -269,8 +242,11 @@ impl Pool {
                 .iter()
                 .map(|offset| {
                     let member = base + offset;
-                    let mut from = ByMember { pool: self, base, positions: &positions };
-                    Descriptor::from_words(self.nodes[member as usize].tag, self.words(member), &mut from)
+                    let tag = self.nodes[member as usize].tag;
+                    Descriptor::from_words(&self.names, tag, self.words(member), |child| {
+                        let inside = child.checked_sub(base).and_then(|at| positions.get(at as usize));
+                        inside.map_or_else(|| GraphRef::Outer(digest(child)), |at| GraphRef::Member(*at))
+                    })
                 })
                 .collect();
             Arc::new(GroupDescriptor { members })
@@ -300,12 +276,7 @@ impl Pool {
         &mut self,
         descriptors: &[TypeDescriptor],
     ) -> Result<BTreeMap<Digest, Idx>, ReconstructError> {
-        let checkpoint = self.checkpoint();
-        let result = self.try_reconstruct(descriptors);
-        if result.is_err() {
-            self.rollback(checkpoint);
-        }
-        result
+        self.transaction(|pool| pool.try_reconstruct(descriptors))
     }
 
     fn try_reconstruct(
@@ -352,7 +323,7 @@ impl Pool {
         let mut ids: HashMap<Digest, u32> = HashMap::with_capacity(parsed.len());
         while let Some(at) = ready.pop() {
             let (digest, parts) = &parsed[at];
-            let id = self.intern_parsed(parts, &ids)?;
+            let id = self.intern_described(parts.descriptor, &ids)?;
             ids.insert(*digest, id);
             for &parent in &parents[at] {
                 waits[parent] -= 1;
@@ -372,43 +343,20 @@ impl Pool {
         Ok(ids.into_iter().map(|(digest, id)| (digest, Idx::from_raw(id))).collect())
     }
 
-    fn intern_parsed(
+    fn intern_described(
         &mut self,
-        parsed: &ParsedDescription,
+        descriptor: &TypeDescriptor,
         ids: &HashMap<Digest, u32>,
     ) -> Result<u32, PoolError> {
-        let mut locals = Vec::with_capacity(parsed.types.len());
-        for (tag, words) in &parsed.types {
-            let mut mapped = words.clone();
-            let mut failed = None;
-            layout::for_each(*tag, words, |role, at, word| match role {
-                Role::Child(_) if word & LOCAL != 0 => {}
-                Role::Child(_) => {
-                    let digest = &parsed.parts.digests[word as usize];
-                    mapped[at] = match ids.get(digest) {
-                        Some(&id) => id,
-                        None => self.digests.find(digest).unwrap_or(0),
-                    };
-                }
-                Role::Name => match self.name(parsed.parts.name(word)) {
-                    Ok(name) => mapped[at] = name.0,
-                    Err(error) => failed = Some(error),
-                },
-                Role::Num => {}
-            });
-            if let Some(error) = failed {
-                return Err(error);
+        let mut to = Interner { pool: self, ids };
+        match descriptor {
+            Descriptor::Recursive { group, member } => {
+                let nodes = graph_words(&group.members, &mut to)?;
+                Ok(self.try_intern_locals(nodes, &mut { MAX_WORK })?.ids[*member as usize])
             }
-            locals.push(Local { tag: *tag, words: mapped });
-        }
-        match parsed.member {
-            Some(member) => {
-                let mut work = crate::graph::MAX_WORK;
-                Ok(self.try_intern_locals(locals, &mut work)?.ids[member as usize])
-            }
-            None => {
-                let Local { tag, words } = locals.swap_remove(0);
-                Ok(self.intern_any(tag, words)?.number())
+            other => {
+                let node = other.to_words(&mut to)?;
+                Ok(self.intern_any(node)?.number())
             }
         }
     }

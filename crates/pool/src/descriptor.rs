@@ -11,8 +11,9 @@ use std::sync::Arc;
 use crate::digest::Digest;
 use crate::dim::{int_of, int_words};
 use crate::error::PoolError;
-use crate::graph::LOCAL;
-use crate::layout::FieldLists;
+use crate::graph::{LOCAL, Local};
+use crate::layout::{FieldList, FieldLists};
+use crate::name::Names;
 use crate::tag::{Sort, Tag, TagClass};
 
 /// One type with children of type `R`.
@@ -216,47 +217,65 @@ pub struct GroupDescriptor {
     pub members: Vec<Descriptor<GraphRef<Digest>>>,
 }
 
-/// Converts descriptors to words.
+/// Converts the parts of descriptors to words.
 pub(crate) trait ToWords<R> {
-    type Error: From<PoolError>;
-    fn child(&mut self, reference: &R) -> Result<u32, Self::Error>;
-    fn name(&mut self, name: &str) -> Result<u32, Self::Error>;
+    fn child(&mut self, reference: &R) -> Result<u32, PoolError>;
+    fn name(&mut self, name: &str) -> Result<u32, PoolError>;
 }
 
 /// Converts the references of a graph: `T` converts those to outside types, [`LOCAL`] marks those to nodes.
-pub(crate) struct GraphWords<T>(pub(crate) T);
+struct GraphWords<T>(T);
 
 impl<R, T: ToWords<R>> ToWords<GraphRef<R>> for GraphWords<&mut T> {
-    type Error = T::Error;
-
-    fn child(&mut self, reference: &GraphRef<R>) -> Result<u32, T::Error> {
+    fn child(&mut self, reference: &GraphRef<R>) -> Result<u32, PoolError> {
         match reference {
             GraphRef::Outer(outer) => self.0.child(outer),
             GraphRef::Member(node) if *node < LOCAL => Ok(LOCAL | node),
-            GraphRef::Member(node) => Err(PoolError::UnknownNode { node: *node }.into()),
+            GraphRef::Member(node) => Err(PoolError::UnknownNode { node: *node }),
         }
     }
 
-    fn name(&mut self, name: &str) -> Result<u32, T::Error> {
+    fn name(&mut self, name: &str) -> Result<u32, PoolError> {
         self.0.name(name)
     }
 }
 
-/// Converts words to descriptors.
-pub(crate) trait FromWords<R> {
-    fn child(&mut self, word: u32) -> R;
-    fn name(&mut self, word: u32) -> String;
+/// Converts the nodes of a graph.
+pub(crate) fn graph_words<R>(
+    nodes: &[Descriptor<GraphRef<R>>],
+    to: &mut impl ToWords<R>,
+) -> Result<Vec<Local>, PoolError> {
+    nodes.iter().map(|node| node.to_words(&mut GraphWords(&mut *to))).collect()
 }
 
-fn push_fields<R, T: ToWords<R>>(
+/// Appends words of children.
+fn with_children<R>(
+    mut words: Vec<u32>,
+    children: &[R],
+    to: &mut impl ToWords<R>,
+) -> Result<Vec<u32>, PoolError> {
+    for child in children {
+        words.push(to.child(child)?);
+    }
+    Ok(words)
+}
+
+/// Appends the words of sorts.
+pub(crate) fn with_sorts(mut words: Vec<u32>, sorts: &[Sort]) -> Vec<u32> {
+    words.extend(sorts.iter().map(|&sort| sort as u32));
+    words
+}
+
+/// Appends the name and the fields of a struct or a variant.
+fn push_fields<R>(
     words: &mut Vec<u32>,
-    to: &mut T,
-    names: &[String],
-    types: &[R],
-) -> Result<(), T::Error> {
+    (name, names, types): (&str, &[String], &[R]),
+    to: &mut impl ToWords<R>,
+) -> Result<(), PoolError> {
+    words.push(to.name(name)?);
     let named = !names.is_empty();
     if named && names.len() != types.len() {
-        return Err(PoolError::FieldCount { names: names.len(), types: types.len() }.into());
+        return Err(PoolError::FieldCount { names: names.len(), types: types.len() });
     }
     words.push((types.len() as u32) << 1 | u32::from(named));
     for (at, ty) in types.iter().enumerate() {
@@ -268,261 +287,172 @@ fn push_fields<R, T: ToWords<R>>(
     Ok(())
 }
 
-fn class_of(tag: Tag, class: TagClass, wanted: &'static str) -> Result<Tag, PoolError> {
+/// Checks the class of a tag.
+pub(crate) fn class_of(tag: Tag, class: TagClass, wanted: &'static str) -> Result<Tag, PoolError> {
     if tag.class() == class { Ok(tag) } else { Err(PoolError::WrongTag { tag, wanted }) }
 }
 
 impl<R> Descriptor<R> {
     /// Returns tag and words. Checks only the class of the tag and the number of fields.
-    pub(crate) fn to_words<T: ToWords<R>>(&self, to: &mut T) -> Result<(Tag, Vec<u32>), T::Error> {
-        let mut words = Vec::new();
-        let tag = match self {
-            Descriptor::Primitive(tag) => class_of(*tag, TagClass::Primitive, "primitive")?,
+    pub(crate) fn to_words(&self, to: &mut impl ToWords<R>) -> Result<Local, PoolError> {
+        let (tag, words) = match self {
+            Descriptor::Primitive(tag) => (class_of(*tag, TagClass::Primitive, "primitive")?, Vec::new()),
             Descriptor::Container { tag, child } => {
-                words.push(to.child(child)?);
-                class_of(*tag, TagClass::Container, "container")?
+                (class_of(*tag, TagClass::Container, "container")?, vec![to.child(child)?])
             }
             Descriptor::TwoChild { tag, child1, child2 } => {
-                words.extend([to.child(child1)?, to.child(child2)?]);
-                class_of(*tag, TagClass::TwoChild, "map or result")?
+                let tag = class_of(*tag, TagClass::TwoChild, "map or result")?;
+                (tag, vec![to.child(child1)?, to.child(child2)?])
             }
             Descriptor::Borrowed { inner, lifetime } => {
-                words.extend([to.child(inner)?, to.child(lifetime)?]);
-                Tag::Borrowed
+                (Tag::Borrowed, vec![to.child(inner)?, to.child(lifetime)?])
             }
             Descriptor::Function { params, returns } => {
-                words.push(to.child(returns)?);
-                for param in params {
-                    words.push(to.child(param)?);
-                }
-                Tag::Function
+                (Tag::Function, with_children(vec![to.child(returns)?], params, to)?)
             }
-            Descriptor::Tuple { elements } => {
-                for element in elements {
-                    words.push(to.child(element)?);
-                }
-                Tag::Tuple
-            }
+            Descriptor::Tuple { elements } => (Tag::Tuple, with_children(Vec::new(), elements, to)?),
             Descriptor::Struct { name, field_names, field_types } => {
-                words.push(to.name(name)?);
-                push_fields(&mut words, to, field_names, field_types)?;
-                Tag::Struct
+                let mut words = Vec::new();
+                push_fields(&mut words, (name, field_names, field_types), to)?;
+                (Tag::Struct, words)
             }
             Descriptor::Enum { name, variants } => {
-                words.push(to.name(name)?);
+                let mut words = vec![to.name(name)?];
                 for VariantDescriptor { name, field_names, field_types } in variants {
-                    words.push(to.name(name)?);
-                    push_fields(&mut words, to, field_names, field_types)?;
+                    push_fields(&mut words, (name, field_names, field_types), to)?;
                 }
-                Tag::Enum
+                (Tag::Enum, words)
             }
             Descriptor::Applied { name, args } => {
-                words.push(to.name(name)?);
-                for arg in args {
-                    words.push(to.child(arg)?);
-                }
-                Tag::Applied
+                (Tag::Applied, with_children(vec![to.name(name)?], args, to)?)
             }
-            Descriptor::Opaque { name } => {
-                words.push(to.name(name)?);
-                Tag::Opaque
-            }
+            Descriptor::Opaque { name } => (Tag::Opaque, vec![to.name(name)?]),
             Descriptor::Declared { name, params, body } => {
-                words.extend([to.name(name)?, to.child(body)?]);
-                words.extend(params.iter().map(|&sort| sort as u32));
-                Tag::Declared
+                (Tag::Declared, with_sorts(vec![to.name(name)?, to.child(body)?], params))
             }
             Descriptor::Instance { declaration, args } => {
-                words.push(to.child(declaration)?);
-                for arg in args {
-                    words.push(to.child(arg)?);
-                }
-                Tag::Instance
+                (Tag::Instance, with_children(vec![to.child(declaration)?], args, to)?)
             }
-            Descriptor::Named { name } => {
-                words.push(to.name(name)?);
-                Tag::Named
-            }
-            Descriptor::Scheme { vars, body } => {
-                words.push(to.child(body)?);
-                words.extend(vars.iter().map(|&sort| sort as u32));
-                Tag::Scheme
-            }
+            Descriptor::Named { name } => (Tag::Named, vec![to.name(name)?]),
+            Descriptor::Scheme { vars, body } => (Tag::Scheme, with_sorts(vec![to.child(body)?], vars)),
             Descriptor::Variable(Variable::Bound { depth, index, sort }) => {
-                words.extend([*depth, *index, *sort as u32]);
-                Tag::Bound
+                (Tag::Bound, vec![*depth, *index, *sort as u32])
             }
             Descriptor::Variable(Variable::Infer { number, sort }) => {
-                words.extend([*number, *sort as u32]);
-                Tag::Infer
+                (Tag::Infer, vec![*number, *sort as u32])
             }
-            Descriptor::Lifetime { name } => {
-                words.push(to.name(name)?);
-                Tag::Lifetime
+            Descriptor::Lifetime { name } => (Tag::Lifetime, vec![to.name(name)?]),
+            Descriptor::Tensor { element, dims: Some(dims) } => {
+                (Tag::Tensor, with_children(vec![to.child(element)?], dims, to)?)
             }
-            Descriptor::Tensor { element, dims } => {
-                words.push(to.child(element)?);
-                match dims {
-                    Some(dims) => {
-                        for dim in dims {
-                            words.push(to.child(dim)?);
-                        }
-                        Tag::Tensor
-                    }
-                    None => Tag::TensorUnranked,
-                }
-            }
-            Descriptor::Const(constant) => constant.to_words(to, &mut words)?,
-            Descriptor::Recursive { .. } => return Err(PoolError::BadGroup.into()),
+            Descriptor::Tensor { element, dims: None } => (Tag::TensorUnranked, vec![to.child(element)?]),
+            Descriptor::Const(constant) => constant.to_words(to)?,
+            Descriptor::Recursive { .. } => return Err(PoolError::BadGroup),
         };
-        Ok((tag, words))
+        Ok(Local { tag, words })
     }
 
     /// Returns the type with these words, which must be well formed.
-    pub(crate) fn from_words(tag: Tag, words: &[u32], from: &mut impl FromWords<R>) -> Self {
-        fn children<R>(words: &[u32], from: &mut impl FromWords<R>) -> Vec<R> {
-            words.iter().map(|&word| from.child(word)).collect()
-        }
-        fn sorts(words: &[u32]) -> Vec<Sort> {
-            words.iter().filter_map(|&word| Sort::from_number(word)).collect()
-        }
-        let variant = |part: crate::layout::FieldList<'_>,
-                       from: &mut dyn FnMut(u32, bool) -> (String, Option<R>)| {
-            VariantDescriptor {
-                name: from(part.name, true).0,
-                field_names: part.field_names().map(|name| from(name, true).0).collect(),
-                field_types: part.field_types().filter_map(|ty| from(ty, false).1).collect(),
-            }
-        };
+    pub(crate) fn from_words(names: &Names, tag: Tag, words: &[u32], child: impl Fn(u32) -> R) -> Self {
+        let name = |word: u32| names.get(word).to_owned();
+        let children = |words: &[u32]| words.iter().map(|&word| child(word)).collect();
+        let sorts = |words: &[u32]| words.iter().filter_map(|&word| Sort::from_number(word)).collect();
         let sort = |word: u32| Sort::from_number(word).unwrap_or(Sort::Type);
-        match tag.class() {
-            TagClass::Primitive => return Descriptor::Primitive(tag),
-            TagClass::Container => return Descriptor::Container { tag, child: from.child(words[0]) },
-            TagClass::TwoChild => {
-                return Descriptor::TwoChild {
-                    tag,
-                    child1: from.child(words[0]),
-                    child2: from.child(words[1]),
-                };
+        let part = |part: FieldList<'_>| VariantDescriptor {
+            name: name(part.name),
+            field_names: part.field_names().map(name).collect(),
+            field_types: part.field_types().map(&child).collect(),
+        };
+        match (tag.class(), words) {
+            (TagClass::Primitive, _) => return Descriptor::Primitive(tag),
+            (TagClass::Container, &[only]) => return Descriptor::Container { tag, child: child(only) },
+            (TagClass::TwoChild, &[first, second]) => {
+                return Descriptor::TwoChild { tag, child1: child(first), child2: child(second) };
             }
-            TagClass::Constructor | TagClass::Region | TagClass::Const => {}
+            _ => {}
         }
-        match tag {
-            Tag::Borrowed => {
-                Descriptor::Borrowed { inner: from.child(words[0]), lifetime: from.child(words[1]) }
+        if tag == Tag::Struct
+            && let Some(fields) = FieldLists(words).next()
+        {
+            let VariantDescriptor { name, field_names, field_types } = part(fields);
+            return Descriptor::Struct { name, field_names, field_types };
+        }
+        match (tag, words) {
+            (Tag::Borrowed, &[inner, lifetime]) => {
+                Descriptor::Borrowed { inner: child(inner), lifetime: child(lifetime) }
             }
-            Tag::Function => {
-                Descriptor::Function { returns: from.child(words[0]), params: children(&words[1..], from) }
+            (Tag::Function, [returns, params @ ..]) => {
+                Descriptor::Function { returns: child(*returns), params: children(params) }
             }
-            Tag::Tuple => Descriptor::Tuple { elements: children(words, from) },
-            Tag::Struct | Tag::Enum => {
-                let mut convert = |word: u32, is_name: bool| {
-                    if is_name { (from.name(word), None) } else { (String::new(), Some(from.child(word))) }
-                };
-                let mut parts: Vec<_> =
-                    FieldLists::of(tag, words).map(|part| variant(part, &mut convert)).collect();
-                match (tag, parts.pop()) {
-                    (Tag::Struct, Some(VariantDescriptor { name, field_names, field_types })) => {
-                        Descriptor::Struct { name, field_names, field_types }
-                    }
-                    (_, last) => {
-                        parts.extend(last);
-                        Descriptor::Enum { name: from.name(words[0]), variants: parts }
-                    }
-                }
+            (Tag::Tuple, elements) => Descriptor::Tuple { elements: children(elements) },
+            (Tag::Enum, [own, variants @ ..]) => {
+                Descriptor::Enum { name: name(*own), variants: FieldLists(variants).map(part).collect() }
             }
-            Tag::Applied => {
-                Descriptor::Applied { name: from.name(words[0]), args: children(&words[1..], from) }
+            (Tag::Applied, [own, args @ ..]) => {
+                Descriptor::Applied { name: name(*own), args: children(args) }
             }
-            Tag::Opaque => Descriptor::Opaque { name: from.name(words[0]) },
-            Tag::Declared => Descriptor::Declared {
-                name: from.name(words[0]),
-                body: from.child(words[1]),
-                params: sorts(&words[2..]),
-            },
-            Tag::Instance => {
-                Descriptor::Instance { declaration: from.child(words[0]), args: children(&words[1..], from) }
+            (Tag::Opaque, &[own]) => Descriptor::Opaque { name: name(own) },
+            (Tag::Declared, [own, body, params @ ..]) => {
+                Descriptor::Declared { name: name(*own), body: child(*body), params: sorts(params) }
             }
-            Tag::Named => Descriptor::Named { name: from.name(words[0]) },
-            Tag::Scheme => Descriptor::Scheme { body: from.child(words[0]), vars: sorts(&words[1..]) },
-            Tag::Bound => Descriptor::Variable(Variable::Bound {
-                depth: words[0],
-                index: words[1],
-                sort: sort(words[2]),
+            (Tag::Instance, [declaration, args @ ..]) => {
+                Descriptor::Instance { declaration: child(*declaration), args: children(args) }
+            }
+            (Tag::Named, &[own]) => Descriptor::Named { name: name(own) },
+            (Tag::Scheme, [body, vars @ ..]) => Descriptor::Scheme { body: child(*body), vars: sorts(vars) },
+            (Tag::Bound, &[depth, index, word]) => {
+                Descriptor::Variable(Variable::Bound { depth, index, sort: sort(word) })
+            }
+            (Tag::Infer, &[number, word]) => {
+                Descriptor::Variable(Variable::Infer { number, sort: sort(word) })
+            }
+            (Tag::Lifetime, &[own]) => Descriptor::Lifetime { name: name(own) },
+            (Tag::Tensor, [element, dims @ ..]) => {
+                Descriptor::Tensor { element: child(*element), dims: Some(children(dims)) }
+            }
+            (Tag::TensorUnranked, &[element]) => Descriptor::Tensor { element: child(element), dims: None },
+            _ => Descriptor::Const(match (tag, words) {
+                (Tag::DimConst, &[low, high]) => ConstDescriptor::Int(int_of(low, high)),
+                (Tag::DimSymbol, &[own]) => ConstDescriptor::Symbol(name(own)),
+                (Tag::DimSum, [low, high, terms @ ..]) => ConstDescriptor::Sum {
+                    constant: int_of(*low, *high),
+                    terms: terms.chunks_exact(3).map(|t| (int_of(t[0], t[1]), child(t[2]))).collect(),
+                },
+                (Tag::DimProduct, factors) => ConstDescriptor::Product(children(factors)),
+                (Tag::DimFloorDiv, &[a, b]) => ConstDescriptor::FloorDiv(child(a), child(b)),
+                (Tag::DimMod, &[a, b]) => ConstDescriptor::Mod(child(a), child(b)),
+                (Tag::DimMin, list) => ConstDescriptor::Min(children(list)),
+                (Tag::DimMax, list) => ConstDescriptor::Max(children(list)),
+                // `DimUnknown`; the words of the other tags are well formed.
+                _ => ConstDescriptor::Unknown,
             }),
-            Tag::Infer => Descriptor::Variable(Variable::Infer { number: words[0], sort: sort(words[1]) }),
-            Tag::Lifetime => Descriptor::Lifetime { name: from.name(words[0]) },
-            Tag::Tensor => {
-                Descriptor::Tensor { element: from.child(words[0]), dims: Some(children(&words[1..], from)) }
-            }
-            Tag::TensorUnranked => Descriptor::Tensor { element: from.child(words[0]), dims: None },
-            Tag::DimConst => Descriptor::Const(ConstDescriptor::Int(int_of(words[0], words[1]))),
-            Tag::DimSymbol => Descriptor::Const(ConstDescriptor::Symbol(from.name(words[0]))),
-            Tag::DimSum => Descriptor::Const(ConstDescriptor::Sum {
-                constant: int_of(words[0], words[1]),
-                terms: words[2..].chunks_exact(3).map(|t| (int_of(t[0], t[1]), from.child(t[2]))).collect(),
-            }),
-            Tag::DimProduct => Descriptor::Const(ConstDescriptor::Product(children(words, from))),
-            Tag::DimFloorDiv => {
-                Descriptor::Const(ConstDescriptor::FloorDiv(from.child(words[0]), from.child(words[1])))
-            }
-            Tag::DimMod => {
-                Descriptor::Const(ConstDescriptor::Mod(from.child(words[0]), from.child(words[1])))
-            }
-            Tag::DimMin => Descriptor::Const(ConstDescriptor::Min(children(words, from))),
-            Tag::DimMax => Descriptor::Const(ConstDescriptor::Max(children(words, from))),
-            // `DimUnknown`, and the classes that returned above.
-            _ => Descriptor::Const(ConstDescriptor::Unknown),
         }
     }
 }
 
 impl<R> ConstDescriptor<R> {
-    fn to_words<T: ToWords<R>>(&self, to: &mut T, words: &mut Vec<u32>) -> Result<Tag, T::Error> {
+    fn to_words(&self, to: &mut impl ToWords<R>) -> Result<(Tag, Vec<u32>), PoolError> {
         Ok(match self {
-            ConstDescriptor::Int(value) => {
-                words.extend(int_words(*value));
-                Tag::DimConst
-            }
-            ConstDescriptor::Symbol(name) => {
-                words.push(to.name(name)?);
-                Tag::DimSymbol
-            }
+            ConstDescriptor::Int(value) => (Tag::DimConst, int_words(*value).to_vec()),
+            ConstDescriptor::Symbol(name) => (Tag::DimSymbol, vec![to.name(name)?]),
             ConstDescriptor::Sum { constant, terms } => {
-                words.extend(int_words(*constant));
+                let mut words = int_words(*constant).to_vec();
                 for (coefficient, monomial) in terms {
                     words.extend(int_words(*coefficient));
                     words.push(to.child(monomial)?);
                 }
-                Tag::DimSum
+                (Tag::DimSum, words)
             }
-            ConstDescriptor::Product(children) => {
-                for child in children {
-                    words.push(to.child(child)?);
-                }
-                Tag::DimProduct
-            }
+            ConstDescriptor::Product(children) => (Tag::DimProduct, with_children(Vec::new(), children, to)?),
             ConstDescriptor::FloorDiv(dividend, divisor) => {
-                words.extend([to.child(dividend)?, to.child(divisor)?]);
-                Tag::DimFloorDiv
+                (Tag::DimFloorDiv, vec![to.child(dividend)?, to.child(divisor)?])
             }
             ConstDescriptor::Mod(dividend, divisor) => {
-                words.extend([to.child(dividend)?, to.child(divisor)?]);
-                Tag::DimMod
+                (Tag::DimMod, vec![to.child(dividend)?, to.child(divisor)?])
             }
-            ConstDescriptor::Min(children) => {
-                for child in children {
-                    words.push(to.child(child)?);
-                }
-                Tag::DimMin
-            }
-            ConstDescriptor::Max(children) => {
-                for child in children {
-                    words.push(to.child(child)?);
-                }
-                Tag::DimMax
-            }
-            ConstDescriptor::Unknown => Tag::DimUnknown,
+            ConstDescriptor::Min(children) => (Tag::DimMin, with_children(Vec::new(), children, to)?),
+            ConstDescriptor::Max(children) => (Tag::DimMax, with_children(Vec::new(), children, to)?),
+            ConstDescriptor::Unknown => (Tag::DimUnknown, Vec::new()),
         })
     }
 }

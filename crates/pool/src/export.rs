@@ -146,7 +146,7 @@ impl Exporter<'_> {
             for &offset in pool.group_order(group) {
                 let member = span.base + offset;
                 layout::for_each_child(pool.nodes[member as usize].tag, pool.words(member), |child| {
-                    if !(span.base..span.base + span.len).contains(&child) {
+                    if !span.members().contains(&child) {
                         push(child);
                     }
                 });
@@ -219,7 +219,7 @@ impl Exporter<'_> {
             self.items += 1;
             self.position[(span.base + offset) as usize] = self.items;
         }
-        let inside = span.base..span.base + span.len;
+        let inside = span.members();
         for &offset in order {
             let member = span.base + offset;
             self.write_words(pool.nodes[member as usize].tag, pool.words(member), |position, child| {
@@ -331,13 +331,6 @@ impl Pool {
     /// digest.
     fn imports(&self, targets: &[u32], receiver_has: &BTreeSet<Digest>) -> Vec<(Digest, u32)> {
         let has = |id: u32| self.digests.get(id).is_some_and(|digest| receiver_has.contains(&digest));
-        let left_out = |id: u32| match self.group_of(id) {
-            None => has(id),
-            Some(group) => {
-                let span = self.groups[group];
-                (span.base..span.base + span.len).any(has)
-            }
-        };
         let mut seen = vec![false; self.nodes.len()];
         let mut stack = targets.to_vec();
         let mut imports = Vec::new();
@@ -345,7 +338,7 @@ impl Pool {
             if std::mem::replace(&mut seen[id as usize], true) {
                 continue;
             }
-            if left_out(id) {
+            if self.members_of(id).any(has) {
                 imports.extend(self.digests.get(id).map(|digest| (digest, id)));
             } else {
                 layout::for_each_child(self.nodes[id as usize].tag, self.words(id), |child| {

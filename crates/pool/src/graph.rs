@@ -20,15 +20,16 @@
 //!
 //! **Invariant:** on an error the pool is unchanged.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use crate::binder::{self, View};
-use crate::check::{check_instance, check_layout, class_sort, meta_byte, sort_of};
+use crate::check::{class_sort, meta_byte, node_sort};
 use crate::error::PoolError;
-use crate::layout::{self, Accepts, Role};
-use crate::pool::{GroupMember, Idx, MAX_BINDERS, Pool, meta};
+use crate::layout::{self, Role};
+use crate::pool::{GroupMember, MAX_BINDERS, Pool, meta};
 use crate::refine::{Edges, OutOfWork, refine};
-use crate::tag::{Sort, Tag, TagClass};
+use crate::tag::{Tag, TagClass};
 
 /// Maximum number of members of one recursive group.
 pub const MAX_GROUP: usize = 1 << 16;
@@ -78,13 +79,7 @@ impl View for Graph<'_> {
 impl Pool {
     /// Interns all nodes of a graph, or none on an error.
     pub(crate) fn intern_locals(&mut self, nodes: Vec<Local>) -> Result<Interned, PoolError> {
-        let checkpoint = self.checkpoint();
-        let mut work = MAX_WORK;
-        let result = self.try_intern_locals(nodes, &mut work);
-        if result.is_err() {
-            self.rollback(checkpoint);
-        }
-        result
+        self.transaction(|pool| pool.try_intern_locals(nodes, &mut { MAX_WORK }))
     }
 
     /// [`Pool::intern_locals`] without rollback, with the caller's work limit.
@@ -248,77 +243,59 @@ impl Pool {
         candidates.sort_unstable();
         candidates.dedup();
         for group in candidates {
-            let span = self.groups[group];
-            *work = work.checked_sub(u64::from(span.len)).ok_or(PoolError::GroupTooHard)?;
-            // Every node needs a member with the same tag, names, numbers and length.
-            let own = |tag: Tag, words: &[u32]| {
-                let mut key = vec![u32::from(tag.number()), words.len() as u32];
-                layout::for_each(tag, words, |role, _, word| {
-                    if !matches!(role, Role::Child(_)) {
-                        key.push(word);
-                    }
-                });
-                key
-            };
-            let mut wanted: Vec<Vec<u32>> = cycle.iter().map(|node| own(node.tag, &node.words)).collect();
-            wanted.sort_unstable();
-            wanted.dedup();
-            let mut missing = wanted.len();
-            let mut hit = vec![false; wanted.len()];
-            for member in span.base..span.base + span.len {
-                if let Ok(at) =
-                    wanted.binary_search(&own(self.nodes[member as usize].tag, self.words(member)))
-                    && !hit[at]
-                {
-                    hit[at] = true;
-                    missing -= 1;
-                    if missing == 0 {
-                        break;
-                    }
+            let members = self.groups[group].members();
+            *work = work.checked_sub(members.len() as u64).ok_or(PoolError::GroupTooHard)?;
+            if self.may_unfold(cycle, members.clone()) {
+                let found = self.members_equal_to(cycle, members, work)?;
+                if found.is_some() {
+                    return Ok(found);
                 }
-            }
-            if missing > 0 {
-                continue;
-            }
-            let inside = |child: u32| (span.base..span.base + span.len).contains(&child);
-            let mut edges = Edges::new();
-            let mut keys = Vec::with_capacity(cycle.len() + span.len as usize);
-            let count = cycle.len() as u32;
-            let mut add = |tag: Tag, words: &[u32]| {
-                let mut key = vec![u32::from(tag.number())];
-                layout::for_each(tag, words, |role, _, word| {
-                    let target = match role {
-                        Role::Child(_) if word & LOCAL != 0 => Some(word & !LOCAL),
-                        Role::Child(_) if inside(word) => Some(count + (word - span.base)),
-                        Role::Child(_) | Role::Name | Role::Num => None,
-                    };
-                    match target {
-                        Some(target) => {
-                            edges.push(target);
-                            key.push(LOCAL);
-                        }
-                        None => key.push(word),
-                    }
-                });
-                edges.close_node();
-                keys.push(key);
-            };
-            for node in cycle {
-                add(node.tag, &node.words);
-            }
-            for member in span.base..span.base + span.len {
-                add(self.nodes[member as usize].tag, self.words(member));
-            }
-            let ranks = refine(&keys, &edges, work).map_err(|OutOfWork| PoolError::GroupTooHard)?;
-            let member_of: HashMap<u32, u32> =
-                (0..span.len).map(|at| (ranks[(count + at) as usize], span.base + at)).collect();
-            let found: Option<Vec<u32>> =
-                ranks[..cycle.len()].iter().map(|rank| member_of.get(rank).copied()).collect();
-            if found.is_some() {
-                return Ok(found);
             }
         }
         Ok(None)
+    }
+
+    /// Whether every node has a member with the same tag, names, numbers and length.
+    fn may_unfold(&self, cycle: &[Local], mut members: Range<u32>) -> bool {
+        let own = |tag: Tag, words: &[u32]| {
+            let mut key = vec![u32::from(tag.number()), words.len() as u32];
+            layout::for_each(tag, words, |role, _, word| {
+                if !matches!(role, Role::Child(_)) {
+                    key.push(word);
+                }
+            });
+            key
+        };
+        let mut missing: HashSet<Vec<u32>> = cycle.iter().map(|node| own(node.tag, &node.words)).collect();
+        members.any(|member| {
+            missing.remove(&own(self.nodes[member as usize].tag, self.words(member)));
+            missing.is_empty()
+        })
+    }
+
+    /// Refines a cycle together with the members of a group. Returns the member that equals each node.
+    fn members_equal_to(
+        &self,
+        cycle: &[Local],
+        members: Range<u32>,
+        work: &mut u64,
+    ) -> Result<Option<Vec<u32>>, PoolError> {
+        let count = cycle.len() as u32;
+        let mut partition = Partition::default();
+        let target = |child: u32| match child {
+            local if local & LOCAL != 0 => Some(local & !LOCAL),
+            child => members.contains(&child).then(|| count + (child - members.start)),
+        };
+        for node in cycle {
+            partition.add(node.tag, &node.words, target);
+        }
+        for member in members.clone() {
+            partition.add(self.nodes[member as usize].tag, self.words(member), target);
+        }
+        let ranks = partition.refine(work)?;
+        let (nodes, rest) = ranks.split_at(cycle.len());
+        let member_of: HashMap<u32, u32> = rest.iter().copied().zip(members).collect();
+        Ok(nodes.iter().map(|rank| member_of.get(rank).copied()).collect())
     }
 
     /// Minimizes a cycle and finds or adds its group.
@@ -329,22 +306,11 @@ impl Pool {
         inner_meta: u8,
         work: &mut u64,
     ) -> Result<Vec<u32>, PoolError> {
-        let mut edges = Edges::new();
-        let mut keys = Vec::with_capacity(cycle.len());
+        let mut partition = Partition::default();
         for node in cycle {
-            let mut key = vec![u32::from(node.tag.number())];
-            layout::for_each(node.tag, &node.words, |role, _, word| {
-                if matches!(role, Role::Child(_)) && word & LOCAL != 0 {
-                    edges.push(word & !LOCAL);
-                    key.push(LOCAL);
-                } else {
-                    key.push(word);
-                }
-            });
-            edges.close_node();
-            keys.push(key);
+            partition.add(node.tag, &node.words, |child| (child & LOCAL != 0).then_some(child & !LOCAL));
         }
-        let ranks = refine(&keys, &edges, work).map_err(|OutOfWork| PoolError::GroupTooHard)?;
+        let ranks = partition.refine(work)?;
         let mut representatives: Vec<(u32, u32)> =
             ranks.iter().zip(0..).map(|(&rank, node)| (rank, node)).collect();
         representatives.sort_unstable();
@@ -395,6 +361,36 @@ impl Pool {
     }
 }
 
+/// Nodes to be distinguished by partition refinement.
+#[derive(Default)]
+struct Partition {
+    edges: Edges,
+    keys: Vec<Vec<u32>>,
+}
+
+impl Partition {
+    /// Adds a node; `target` returns the number of the node that a child is, if it is one.
+    fn add(&mut self, tag: Tag, words: &[u32], target: impl Fn(u32) -> Option<u32>) {
+        let mut key = vec![u32::from(tag.number())];
+        layout::for_each(tag, words, |role, _, word| {
+            match target(word).filter(|_| matches!(role, Role::Child(_))) {
+                Some(target) => {
+                    self.edges.push(target);
+                    key.push(LOCAL);
+                }
+                None => key.push(word),
+            }
+        });
+        self.edges.close_node();
+        self.keys.push(key);
+    }
+
+    /// Returns a number for every node that is equal for equal nodes.
+    fn refine(&self, work: &mut u64) -> Result<Vec<u32>, PoolError> {
+        refine(&self.keys, &self.edges, work).map_err(|OutOfWork| PoolError::GroupTooHard)
+    }
+}
+
 pub(crate) fn map_children(node: &Local, mut f: impl FnMut(u32) -> u32) -> Vec<u32> {
     let mut words = node.words.clone();
     layout::for_each(node.tag, &node.words, |role, at, word| {
@@ -432,60 +428,19 @@ fn has_edge(node: &Local, to: u32) -> bool {
 
 /// Checks layouts, references, names, sorts and instances.
 fn check_graph(pool: &Pool, nodes: &[Local]) -> Result<(), PoolError> {
-    let sort_of_local = |node: &Local| -> Result<Sort, PoolError> {
-        match (node.tag, &node.words[..]) {
-            (Tag::Bound, &[depth, _, sort]) => {
-                if depth >= MAX_BINDERS {
-                    return Err(PoolError::TooManyBinders);
-                }
-                Sort::from_number(sort).ok_or(PoolError::Layout { tag: node.tag })
-            }
-            (Tag::Infer, &[_, sort]) => Sort::from_number(sort).ok_or(PoolError::Layout { tag: node.tag }),
-            _ => Ok(class_sort(node.tag)),
-        }
-    };
-    let look = |reference: u32| -> Result<(Tag, Sort), PoolError> {
+    let local = |reference: u32| nodes.get((reference & !LOCAL) as usize);
+    let sort = |reference: u32| {
         if reference & LOCAL == 0 {
-            let node = pool.nodes.get(reference as usize).filter(|_| reference != 0);
-            let node = node.ok_or(PoolError::UnknownType(Idx::from_raw(reference.max(1))))?;
-            Ok((node.tag, sort_of(pool.meta[reference as usize])))
-        } else {
-            let at = reference & !LOCAL;
-            let node = nodes.get(at as usize).ok_or(PoolError::UnknownNode { node: at })?;
-            Ok((node.tag, sort_of_local(node)?))
+            return pool.sort_of_child(reference);
         }
+        let node = local(reference).ok_or(PoolError::UnknownNode { node: reference & !LOCAL })?;
+        node_sort(node.tag, &node.words)
     };
-    for node in nodes {
-        let tag = node.tag;
-        let mut wrong = None;
-        check_layout(tag, &node.words, |accepts, child| {
-            if wrong.is_some() {
-                return;
-            }
-            match (look(child), accepts) {
-                (Err(error), _) => wrong = Some(error),
-                (Ok((_, found)), Accepts::Only(expected)) if found != expected => {
-                    wrong = Some(PoolError::WrongSort { tag, expected, found });
-                }
-                (Ok(_), Accepts::Only(_) | Accepts::Any) => {}
-            }
-        })?;
-        if let Some(error) = wrong {
-            return Err(error);
-        }
-        pool.check_names(tag, &node.words)?;
-        sort_of_local(node)?;
-        if tag == Tag::Instance {
-            check_instance(&node.words, look, |reference| {
-                if reference & LOCAL == 0 {
-                    pool.words(reference)
-                } else {
-                    &nodes[(reference & !LOCAL) as usize].words
-                }
-            })?;
-        }
-    }
-    Ok(())
+    let content = |reference: u32| match local(reference) {
+        Some(node) if reference & LOCAL != 0 => (node.tag, &node.words[..]),
+        _ => (pool.nodes[reference as usize].tag, pool.words(reference)),
+    };
+    nodes.iter().try_for_each(|node| pool.check_node(node.tag, &node.words, sort, content).map(drop))
 }
 
 /// For every node, the number of outer binders that its free variables reach: the least solution, propagated

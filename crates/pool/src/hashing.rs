@@ -446,7 +446,7 @@ fn push_member(
     mut inner: impl FnMut(u32) -> u32,
 ) {
     let reference = |word: u32| {
-        if (span.base..span.base + span.len).contains(&word) {
+        if span.members().contains(&word) {
             MemberRef::Inner(inner(word - span.base))
         } else {
             MemberRef::Outer(&pool.digests.exact[word as usize])
@@ -459,8 +459,9 @@ fn push_member(
 /// Returns the offsets of a group's members in portable order. The digests of all outside references must be
 /// known.
 fn portable_order(pool: &Pool, span: GroupSpan) -> Box<[u32]> {
-    let mut edges = Edges::new();
-    let keys: Vec<Vec<u8>> = (span.base..span.base + span.len)
+    let mut edges = Edges::default();
+    let keys: Vec<Vec<u8>> = span
+        .members()
         .map(|id| {
             let mut key = Vec::new();
             push_member(pool, span, id, &mut key, |offset| {
@@ -600,22 +601,19 @@ impl Pool {
         while at < needed.len() {
             let id = needed[at];
             let mut own = 0;
-            let end = match self.group_of(id) {
-                None => id + 1,
-                Some(group) => id + self.groups[group].len,
-            };
-            for member in id..end {
+            let members = self.members_of(id);
+            for member in members.clone() {
                 layout::for_each_child(self.nodes[member as usize].tag, self.words(member), |child| {
                     if child < id {
                         own = own.max(level_of(&level, child));
                     }
                 });
             }
-            for member in id..end {
+            at += members.len();
+            for member in members {
                 level[(member - first) as usize] = own + 1;
                 levels.push((member, own + 1));
             }
-            at += (end - id) as usize;
         }
         self.compute_levels(&levels);
     }
@@ -674,11 +672,7 @@ impl Pool {
         let mut stack: Vec<u32> = Vec::new();
         let mark = |id: u32, marked: &mut Vec<u64>, stack: &mut Vec<u32>| {
             if !self.digests.has(id) && !bit(marked, id) {
-                let members = match self.group_of(id) {
-                    None => id..id + 1,
-                    Some(group) => self.groups[group].base..self.groups[group].base + self.groups[group].len,
-                };
-                for member in members {
+                for member in self.members_of(id) {
                     set_bit(marked, member);
                     stack.push(member);
                 }

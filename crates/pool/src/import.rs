@@ -622,12 +622,7 @@ impl Pool {
         bytes: &[u8],
         limits: &ImportLimits,
     ) -> Result<Vec<ImportedRoot>, ImportError> {
-        let checkpoint = self.checkpoint();
-        let result = self.try_import(bytes, limits);
-        if result.is_err() {
-            self.rollback(checkpoint);
-        }
-        result
+        self.transaction(|pool| pool.try_import(bytes, limits))
     }
 
     fn try_import(&mut self, bytes: &[u8], limits: &ImportLimits) -> Result<Vec<ImportedRoot>, ImportError> {

@@ -6,22 +6,21 @@
 //! the bundle checks everything else.
 
 mod strict;
+mod types;
+
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
 use crate::check::check_layout;
-use crate::descriptor::{
-    ConstDescriptor, Descriptor, FromWords, GraphRef, ToWords, Variable, VariantDescriptor,
-};
 use crate::digest::Digest;
-use crate::error::PoolError;
 use crate::export::Bundle;
-use crate::graph::LOCAL;
 use crate::import::{ReferenceBase, read_head, read_tail, read_type};
 use crate::import_error::{ImportError, ImportErrorKind};
+use crate::json::types::{TypeReader, type_value};
 use crate::layout;
 use crate::limits::ImportLimits;
-use crate::tag::{GROUP_NUMBER, Sort, Tag, TagClass};
+use crate::tag::GROUP_NUMBER;
 use crate::wire::{FORMAT_VERSION, Reader, assemble, put_varint};
 
 /// Error of parsing the JSON view of a bundle.
@@ -83,119 +82,6 @@ pub enum JsonError {
         /// Number of the member.
         member: u32,
     },
-    /// A type that cannot be encoded.
-    #[error("{path}: {error}")]
-    Type {
-        /// Path to the type.
-        path: String,
-        /// Error of the type.
-        error: PoolError,
-    },
-}
-
-/// Reference in a view: an item, or a member of the current group.
-type ViewRef = GraphRef<u32>;
-
-struct Names<'b>(&'b [(usize, &'b str)]);
-
-impl FromWords<ViewRef> for Names<'_> {
-    fn child(&mut self, word: u32) -> ViewRef {
-        if word & LOCAL == 0 { GraphRef::Outer(word) } else { GraphRef::Member(word & !LOCAL) }
-    }
-
-    fn name(&mut self, word: u32) -> String {
-        self.0.get(word as usize).map_or("", |(_, name)| name).to_owned()
-    }
-}
-
-fn ref_value(reference: &ViewRef) -> Value {
-    match reference {
-        GraphRef::Outer(item) => json!(item),
-        GraphRef::Member(member) => json!({ "member": member }),
-    }
-}
-
-fn refs(children: &[ViewRef]) -> Value {
-    children.iter().map(ref_value).collect()
-}
-
-fn sorts(sorts: &[Sort]) -> Value {
-    sorts.iter().map(|sort| Value::from(sort.name())).collect()
-}
-
-fn fields(names: &[String], types: &[ViewRef]) -> Value {
-    let field = |(at, ty): (usize, &ViewRef)| match names.get(at) {
-        Some(name) => json!({ "name": name, "type": ref_value(ty) }),
-        None => json!({ "type": ref_value(ty) }),
-    };
-    types.iter().enumerate().map(field).collect()
-}
-
-fn type_value(ty: &Descriptor<ViewRef>) -> Value {
-    match ty {
-        Descriptor::Primitive(tag) => json!({ "kind": tag.name() }),
-        Descriptor::Container { tag, child } => json!({ "kind": tag.name(), "of": ref_value(child) }),
-        Descriptor::TwoChild { tag, child1, child2 } => {
-            json!({ "kind": tag.name(), "of": [ref_value(child1), ref_value(child2)] })
-        }
-        Descriptor::Borrowed { inner, lifetime } => {
-            json!({ "kind": "borrowed", "inner": ref_value(inner), "lifetime": ref_value(lifetime) })
-        }
-        Descriptor::Function { params, returns } => {
-            json!({ "kind": "function", "params": refs(params), "returns": ref_value(returns) })
-        }
-        Descriptor::Tuple { elements } => json!({ "kind": "tuple", "elements": refs(elements) }),
-        Descriptor::Struct { name, field_names, field_types } => {
-            json!({ "kind": "struct", "name": name, "fields": fields(field_names, field_types) })
-        }
-        Descriptor::Enum { name, variants } => {
-            let variant = |variant: &VariantDescriptor<ViewRef>| json!({ "name": variant.name, "fields": fields(&variant.field_names, &variant.field_types) });
-            json!({ "kind": "enum", "name": name, "variants": variants.iter().map(variant).collect::<Value>() })
-        }
-        Descriptor::Applied { name, args } => json!({ "kind": "applied", "name": name, "args": refs(args) }),
-        Descriptor::Opaque { name } => json!({ "kind": "opaque", "name": name }),
-        Descriptor::Declared { name, params, body } => {
-            json!({ "kind": "declared", "name": name, "params": sorts(params), "body": ref_value(body) })
-        }
-        Descriptor::Instance { declaration, args } => {
-            json!({ "kind": "instance", "declaration": ref_value(declaration), "args": refs(args) })
-        }
-        Descriptor::Named { name } => json!({ "kind": "named", "name": name }),
-        Descriptor::Scheme { vars, body } => {
-            json!({ "kind": "scheme", "vars": sorts(vars), "body": ref_value(body) })
-        }
-        Descriptor::Variable(Variable::Bound { depth, index, sort }) => {
-            json!({ "kind": "bound", "depth": depth, "index": index, "sort": sort.name() })
-        }
-        Descriptor::Variable(Variable::Infer { number, sort }) => {
-            json!({ "kind": "infer", "number": number, "sort": sort.name() })
-        }
-        Descriptor::Lifetime { name } => json!({ "kind": "lifetime", "name": name }),
-        Descriptor::Tensor { element, dims: Some(dims) } => {
-            json!({ "kind": "tensor", "element": ref_value(element), "dims": refs(dims) })
-        }
-        Descriptor::Tensor { element, dims: None } => {
-            json!({ "kind": "tensor_unranked", "element": ref_value(element) })
-        }
-        Descriptor::Const(ConstDescriptor::Int(value)) => json!({ "kind": "const", "value": value }),
-        Descriptor::Const(ConstDescriptor::Symbol(name)) => json!({ "kind": "symbol", "name": name }),
-        Descriptor::Const(ConstDescriptor::Sum { constant, terms }) => {
-            let term = |(coefficient, monomial): &(i64, ViewRef)| json!([coefficient, ref_value(monomial)]);
-            json!({ "kind": "sum", "constant": constant, "terms": terms.iter().map(term).collect::<Value>() })
-        }
-        Descriptor::Const(ConstDescriptor::Product(of)) => json!({ "kind": "product", "of": refs(of) }),
-        Descriptor::Const(ConstDescriptor::FloorDiv(a, b)) => {
-            json!({ "kind": "floor_div", "of": [ref_value(a), ref_value(b)] })
-        }
-        Descriptor::Const(ConstDescriptor::Mod(a, b)) => {
-            json!({ "kind": "mod", "of": [ref_value(a), ref_value(b)] })
-        }
-        Descriptor::Const(ConstDescriptor::Min(of)) => json!({ "kind": "min", "of": refs(of) }),
-        Descriptor::Const(ConstDescriptor::Max(of)) => json!({ "kind": "max", "of": refs(of) }),
-        Descriptor::Const(ConstDescriptor::Unknown) => json!({ "kind": "unknown" }),
-        // A view lists the members of groups and never nests them.
-        Descriptor::Recursive { member, .. } => json!({ "kind": "recursive", "member": member }),
-    }
 }
 
 impl Bundle {
@@ -218,7 +104,7 @@ impl Bundle {
             let tag = read_type(reader, base, &limits, &mut next_string, strings.len() as u32, &mut words)?;
             check_layout(tag, &words, |_, _| {})
                 .map_err(|error| ImportError::at(offset, ImportErrorKind::Type(error)))?;
-            Ok(type_value(&Descriptor::from_words(tag, &words, &mut Names(&strings))))
+            Ok(type_value(tag, &words, &strings))
         };
         while item < end {
             let offset = reader.at;
@@ -276,7 +162,7 @@ impl Bundle {
         for import in top.field("imports")?.array()? {
             imports.push(import.digest()?);
         }
-        let mut writer = ViewWriter { strings: Vec::new(), string_at: Default::default(), out: Vec::new() };
+        let mut writer = ViewWriter::default();
         let mut item = imports.len() as u32;
         for entry in top.field("types")?.array()? {
             if entry.value.get("group").is_some() {
@@ -359,209 +245,9 @@ impl<'v> JsonValue<'v> {
     fn digest(&self) -> Result<Digest, JsonError> {
         self.text()?.parse().or_else(|_| self.expected("64 lower-case hexadecimal digits"))
     }
-
-    fn reference(&self) -> Result<ViewRef, JsonError> {
-        if self.value.is_object() {
-            return Ok(GraphRef::Member(self.object(&["member"])?.field("member")?.small()?));
-        }
-        Ok(GraphRef::Outer(self.small()?))
-    }
-
-    fn references(&self) -> Result<Vec<ViewRef>, JsonError> {
-        self.array()?.iter().map(JsonValue::reference).collect()
-    }
-
-    fn two(&self) -> Result<(ViewRef, ViewRef), JsonError> {
-        match self.references()?[..] {
-            [a, b] => Ok((a, b)),
-            _ => self.expected("two references"),
-        }
-    }
-
-    fn sort(&self) -> Result<Sort, JsonError> {
-        match self.text()? {
-            "type" => Ok(Sort::Type),
-            "region" => Ok(Sort::Region),
-            "const" => Ok(Sort::Const),
-            _ => self.expected("\"type\", \"region\" or \"const\""),
-        }
-    }
-
-    fn sorts(&self) -> Result<Vec<Sort>, JsonError> {
-        self.array()?.iter().map(JsonValue::sort).collect()
-    }
-
-    fn fields(&self) -> Result<(Vec<String>, Vec<ViewRef>), JsonError> {
-        let mut names = Vec::new();
-        let mut types = Vec::new();
-        for field in self.array()? {
-            let field = field.object(&["name", "type"])?;
-            if field.map.contains_key("name") {
-                names.push(field.field("name")?.text()?.to_owned());
-            }
-            types.push(field.field("type")?.reference()?);
-        }
-        if !names.is_empty() && names.len() != types.len() {
-            return self.expected("names for all fields or for none");
-        }
-        Ok((names, types))
-    }
-
-    fn ty(&self) -> Result<Descriptor<ViewRef>, JsonError> {
-        let Some(kind) = self.value.get("kind").and_then(Value::as_str) else {
-            return self.expected("an object with a kind");
-        };
-        let Some(&tag) = Tag::ALL.iter().find(|tag| tag.name() == kind) else {
-            return self.expected("a known kind");
-        };
-        match tag.class() {
-            TagClass::Primitive => {
-                self.only(&[])?;
-                Ok(Descriptor::Primitive(tag))
-            }
-            TagClass::Container => {
-                Ok(Descriptor::Container { tag, child: self.only(&["of"])?.field("of")?.reference()? })
-            }
-            TagClass::TwoChild => {
-                let (child1, child2) = self.only(&["of"])?.field("of")?.two()?;
-                Ok(Descriptor::TwoChild { tag, child1, child2 })
-            }
-            TagClass::Const => self.constant(tag).map(Descriptor::Const),
-            TagClass::Constructor | TagClass::Region => self.constructor(tag),
-        }
-    }
-
-    fn only(&self, allowed: &[&str]) -> Result<Object<'v>, JsonError> {
-        self.object(&[&["kind"], allowed].concat())
-    }
-
-    fn constructor(&self, tag: Tag) -> Result<Descriptor<ViewRef>, JsonError> {
-        Ok(match tag {
-            Tag::Borrowed => {
-                let object = self.only(&["inner", "lifetime"])?;
-                Descriptor::Borrowed {
-                    inner: object.field("inner")?.reference()?,
-                    lifetime: object.field("lifetime")?.reference()?,
-                }
-            }
-            Tag::Function => {
-                let object = self.only(&["params", "returns"])?;
-                Descriptor::Function {
-                    params: object.field("params")?.references()?,
-                    returns: object.field("returns")?.reference()?,
-                }
-            }
-            Tag::Tuple => {
-                Descriptor::Tuple { elements: self.only(&["elements"])?.field("elements")?.references()? }
-            }
-            Tag::Struct => {
-                let object = self.only(&["name", "fields"])?;
-                let (field_names, field_types) = object.field("fields")?.fields()?;
-                Descriptor::Struct { name: object.name()?, field_names, field_types }
-            }
-            Tag::Enum => {
-                let object = self.only(&["name", "variants"])?;
-                let mut variants = Vec::new();
-                for variant in object.field("variants")?.array()? {
-                    let variant = variant.object(&["name", "fields"])?;
-                    let (field_names, field_types) = variant.field("fields")?.fields()?;
-                    variants.push(VariantDescriptor { name: variant.name()?, field_names, field_types });
-                }
-                Descriptor::Enum { name: object.name()?, variants }
-            }
-            Tag::Applied => {
-                let object = self.only(&["name", "args"])?;
-                Descriptor::Applied { name: object.name()?, args: object.field("args")?.references()? }
-            }
-            Tag::Opaque => Descriptor::Opaque { name: self.only(&["name"])?.name()? },
-            Tag::Declared => {
-                let object = self.only(&["name", "params", "body"])?;
-                Descriptor::Declared {
-                    name: object.name()?,
-                    params: object.field("params")?.sorts()?,
-                    body: object.field("body")?.reference()?,
-                }
-            }
-            Tag::Instance => {
-                let object = self.only(&["declaration", "args"])?;
-                Descriptor::Instance {
-                    declaration: object.field("declaration")?.reference()?,
-                    args: object.field("args")?.references()?,
-                }
-            }
-            Tag::Named => Descriptor::Named { name: self.only(&["name"])?.name()? },
-            Tag::Scheme => {
-                let object = self.only(&["vars", "body"])?;
-                Descriptor::Scheme {
-                    vars: object.field("vars")?.sorts()?,
-                    body: object.field("body")?.reference()?,
-                }
-            }
-            Tag::Bound => {
-                let object = self.only(&["depth", "index", "sort"])?;
-                Descriptor::Variable(Variable::Bound {
-                    depth: object.field("depth")?.small()?,
-                    index: object.field("index")?.small()?,
-                    sort: object.field("sort")?.sort()?,
-                })
-            }
-            Tag::Lifetime => Descriptor::Lifetime { name: self.only(&["name"])?.name()? },
-            Tag::Tensor => {
-                let object = self.only(&["element", "dims"])?;
-                Descriptor::Tensor {
-                    element: object.field("element")?.reference()?,
-                    dims: Some(object.field("dims")?.references()?),
-                }
-            }
-            Tag::TensorUnranked => Descriptor::Tensor {
-                element: self.only(&["element"])?.field("element")?.reference()?,
-                dims: None,
-            },
-            // `Infer`, and tags of other classes.
-            _ => return self.expected("a kind that can travel"),
-        })
-    }
-
-    fn constant(&self, tag: Tag) -> Result<ConstDescriptor<ViewRef>, JsonError> {
-        Ok(match tag {
-            Tag::DimConst => ConstDescriptor::Int(self.only(&["value"])?.field("value")?.int()?),
-            Tag::DimSymbol => ConstDescriptor::Symbol(self.only(&["name"])?.name()?),
-            Tag::DimSum => {
-                let object = self.only(&["constant", "terms"])?;
-                let mut terms = Vec::new();
-                for term in object.field("terms")?.array()? {
-                    match &term.array()?[..] {
-                        [coefficient, monomial] => terms.push((coefficient.int()?, monomial.reference()?)),
-                        _ => return term.expected("a coefficient and a reference"),
-                    }
-                }
-                ConstDescriptor::Sum { constant: object.field("constant")?.int()?, terms }
-            }
-            Tag::DimProduct => ConstDescriptor::Product(self.only(&["of"])?.field("of")?.references()?),
-            Tag::DimFloorDiv => {
-                let (a, b) = self.only(&["of"])?.field("of")?.two()?;
-                ConstDescriptor::FloorDiv(a, b)
-            }
-            Tag::DimMod => {
-                let (a, b) = self.only(&["of"])?.field("of")?.two()?;
-                ConstDescriptor::Mod(a, b)
-            }
-            Tag::DimMin => ConstDescriptor::Min(self.only(&["of"])?.field("of")?.references()?),
-            Tag::DimMax => ConstDescriptor::Max(self.only(&["of"])?.field("of")?.references()?),
-            Tag::DimUnknown => {
-                self.only(&[])?;
-                ConstDescriptor::Unknown
-            }
-            _ => return self.expected("a kind that can travel"),
-        })
-    }
 }
 
 impl<'v> Object<'v> {
-    fn name(&self) -> Result<String, JsonError> {
-        self.field("name")?.text().map(str::to_owned)
-    }
-
     fn field(&self, name: &'static str) -> Result<JsonValue<'v>, JsonError> {
         let dot = if self.path.is_empty() { "" } else { "." };
         let path = format!("{}{dot}{name}", self.path);
@@ -573,68 +259,25 @@ impl<'v> Object<'v> {
 }
 
 /// Writes types as in the bytes.
+#[derive(Default)]
 struct ViewWriter {
     strings: Vec<String>,
-    string_at: std::collections::HashMap<String, u32>,
+    string_at: HashMap<String, u32>,
     out: Vec<u8>,
 }
 
-struct ReferenceEncoder<'w> {
-    writer: &'w mut ViewWriter,
-    base: ReferenceBase,
-    path: &'w str,
-}
-
-impl From<PoolError> for JsonError {
-    fn from(error: PoolError) -> Self {
-        JsonError::Type { path: "types".to_owned(), error }
-    }
-}
-
-impl ToWords<ViewRef> for ReferenceEncoder<'_> {
-    type Error = JsonError;
-
-    fn child(&mut self, reference: &ViewRef) -> Result<u32, JsonError> {
-        let bad = |item: u32| JsonError::Reference { path: self.path.to_owned(), item: u64::from(item) };
-        match (*reference, self.base) {
-            (GraphRef::Outer(item), ReferenceBase::Item(own)) => {
-                own.checked_sub(item).filter(|&distance| distance > 0).ok_or_else(|| bad(item))
-            }
-            (GraphRef::Outer(item), ReferenceBase::Group { first, .. }) => first
-                .checked_sub(item)
-                .filter(|&distance| distance > 0)
-                .map(|d| d << 1)
-                .ok_or_else(|| bad(item)),
-            (GraphRef::Member(member), ReferenceBase::Group { len, .. }) if member < len => {
-                Ok(member << 1 | 1)
-            }
-            (GraphRef::Member(member), ReferenceBase::Group { .. } | ReferenceBase::Item(_)) => {
-                Err(JsonError::Member { path: self.path.to_owned(), member })
-            }
-        }
-    }
-
-    fn name(&mut self, name: &str) -> Result<u32, JsonError> {
-        let writer = &mut *self.writer;
-        if let Some(&at) = writer.string_at.get(name) {
-            return Ok(at);
-        }
-        let at = writer.strings.len() as u32;
-        writer.strings.push(name.to_owned());
-        writer.string_at.insert(name.to_owned(), at);
-        Ok(at)
-    }
-}
-
 impl ViewWriter {
+    /// Returns the number of a string.
+    fn string(&mut self, text: &str) -> u32 {
+        let Self { strings, string_at, .. } = self;
+        *string_at.entry(text.to_owned()).or_insert_with(|| {
+            strings.push(text.to_owned());
+            strings.len() as u32 - 1
+        })
+    }
+
     fn write(&mut self, at: &JsonValue<'_>, base: ReferenceBase) -> Result<(), JsonError> {
-        let ty = at.ty()?;
-        let (tag, words) = ty
-            .to_words(&mut ReferenceEncoder { writer: self, base, path: &at.path })
-            .map_err(|error| match error {
-                JsonError::Type { error, .. } => JsonError::Type { path: at.path.clone(), error },
-                other => other,
-            })?;
+        let (tag, words) = TypeReader { writer: self, base, path: &at.path }.read(at)?;
         self.out.push(tag.number());
         if layout::fixed_len(tag).is_none() {
             put_varint(&mut self.out, words.len() as u32);

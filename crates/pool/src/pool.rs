@@ -17,6 +17,7 @@
 //! Types under inference are terms, not pool types.
 
 use std::num::NonZeroU32;
+use std::ops::Range;
 
 use hashbrown::HashTable;
 
@@ -121,6 +122,13 @@ pub(crate) struct GroupSpan {
     pub(crate) base: u32,
     pub(crate) len: u32,
     pub(crate) hash: u64,
+}
+
+impl GroupSpan {
+    /// Returns the ids of the members.
+    pub(crate) fn members(self) -> Range<u32> {
+        self.base..self.base + self.len
+    }
 }
 
 /// Interned types.
@@ -331,12 +339,22 @@ impl Pool {
         ty.at() < self.nodes.len()
     }
 
+    /// Returns the number of a type, which must be in the pool.
+    pub(crate) fn known(&self, ty: Idx) -> Result<u32, PoolError> {
+        if self.contains(ty) { Ok(ty.number()) } else { Err(PoolError::UnknownType(ty)) }
+    }
+
     /// Returns the group of a recursive type.
     pub(crate) fn group_of(&self, ty: u32) -> Option<usize> {
         if self.meta[ty as usize] & meta::RECURSIVE == 0 {
             return None;
         }
         self.groups.partition_point(|group| group.base <= ty).checked_sub(1)
+    }
+
+    /// Returns the ids of the members of the type's group; the type alone if it has none.
+    pub(crate) fn members_of(&self, ty: u32) -> Range<u32> {
+        self.group_of(ty).map_or(ty..ty + 1, |group| self.groups[group].members())
     }
 
     /// Returns the first member of a group with this hash and number of members for which `same(base, i)`
@@ -347,12 +365,11 @@ impl Pool {
         count: usize,
         same: impl Fn(u32, usize) -> bool,
     ) -> Option<u32> {
-        let base_of = |group: u32| self.groups[group as usize].base;
         let found = self.group_index.find(hash, |&group| {
             let span = self.groups[group as usize];
             span.len as usize == count && (0..count).all(|at| same(span.base, at))
         });
-        found.map(|&group| base_of(group))
+        found.map(|&group| self.groups[group as usize].base)
     }
 
     pub(crate) fn checkpoint(&self) -> Checkpoint {
@@ -362,6 +379,19 @@ impl Pool {
             groups: self.groups.len(),
             names: self.names.len(),
         }
+    }
+
+    /// Performs an operation that adds everything or, on an error, nothing.
+    pub(crate) fn transaction<T, E>(
+        &mut self,
+        operation: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let checkpoint = self.checkpoint();
+        let result = operation(self);
+        if result.is_err() {
+            self.rollback(checkpoint);
+        }
+        result
     }
 
     /// Removes everything added since the checkpoint.

@@ -10,17 +10,19 @@
 //! so the caller limits the work.
 
 /// Edges of node `i` are `targets[offsets[i] .. offsets[i + 1]]`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Edges {
     offsets: Vec<u32>,
     targets: Vec<u32>,
 }
 
-impl Edges {
-    pub(crate) fn new() -> Self {
+impl Default for Edges {
+    fn default() -> Self {
         Edges { offsets: vec![0], targets: Vec::new() }
     }
+}
 
+impl Edges {
     /// Adds an edge of the node after the last closed one.
     pub(crate) fn push(&mut self, target: u32) {
         self.targets.push(target);

@@ -88,12 +88,7 @@ impl Pool {
         ty: &Ty<F>,
     ) -> Result<Idx, ConvertError> {
         let normal = typeloom_term::normal::normal_form(cx, ty)?;
-        let checkpoint = self.checkpoint();
-        let encoded = encode::Encoder::new(self, symbols).ty(&normal);
-        if encoded.is_err() {
-            self.rollback(checkpoint);
-        }
-        encoded
+        self.transaction(|pool| encode::Encoder::new(pool, symbols).ty(&normal))
     }
 
     /// Returns the term of a type. Its names are interned into `symbols`.

@@ -187,22 +187,62 @@ pub enum ConstOp {
 }
 
 impl ConstOp {
+    /// All operators.
+    pub const ALL: [Self; 12] = [
+        Self::Add,
+        Self::Sub,
+        Self::Mul,
+        Self::Div,
+        Self::Rem,
+        Self::Shl,
+        Self::Shr,
+        Self::BitAnd,
+        Self::BitOr,
+        Self::BitXor,
+        Self::Neg,
+        Self::Not,
+    ];
+
+    /// Returns the operator in Rust, a word for it, its binding strength and its number of operands.
+    const fn properties(self) -> (&'static str, &'static str, u8, usize) {
+        match self {
+            Self::Add => ("+", "add", 5, 2),
+            Self::Sub => ("-", "sub", 5, 2),
+            Self::Mul => ("*", "mul", 6, 2),
+            Self::Div => ("/", "div", 6, 2),
+            Self::Rem => ("%", "rem", 6, 2),
+            Self::Shl => ("<<", "shl", 4, 2),
+            Self::Shr => (">>", "shr", 4, 2),
+            Self::BitAnd => ("&", "and", 3, 2),
+            Self::BitOr => ("|", "or", 1, 2),
+            Self::BitXor => ("^", "xor", 2, 2),
+            Self::Neg => ("-", "neg", 7, 1),
+            Self::Not => ("!", "not", 7, 1),
+        }
+    }
+
+    /// Returns the spelling in Rust.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        self.properties().0
+    }
+
+    /// Returns a word for the operator, such as `shl`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        self.properties().1
+    }
+
+    /// Returns the binding strength in Rust's precedence, from 1.
+    #[must_use]
+    pub const fn strength(self) -> u8 {
+        self.properties().2
+    }
+
     /// Number of operands.
     #[must_use]
-    pub fn arity(self) -> usize {
-        match self {
-            Self::Neg | Self::Not => 1,
-            Self::Add
-            | Self::Sub
-            | Self::Mul
-            | Self::Div
-            | Self::Rem
-            | Self::Shl
-            | Self::Shr
-            | Self::BitAnd
-            | Self::BitOr
-            | Self::BitXor => 2,
-        }
+    pub const fn arity(self) -> usize {
+        self.properties().3
     }
 
     /// Returns the value for known operands, or `None` if there is none: overflow, division by zero, operands
@@ -230,27 +270,13 @@ impl ConstOp {
             (Self::BitXor, [Bool(a), Bool(b)]) => Bool(a ^ b),
             (Self::Neg, [Int(a)]) => Int(a.checked_neg()?),
             (Self::Not, [Bool(a)]) => Bool(!a),
-            (
-                Self::Add
-                | Self::Sub
-                | Self::Mul
-                | Self::Div
-                | Self::Rem
-                | Self::Shl
-                | Self::Shr
-                | Self::BitAnd
-                | Self::BitOr
-                | Self::BitXor
-                | Self::Neg
-                | Self::Not,
-                _,
-            ) => return None,
+            _ => return None,
         })
     }
 }
 
 impl std::fmt::Display for ConstOp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(crate::print::op_text(*self))
+        f.write_str(self.sign())
     }
 }

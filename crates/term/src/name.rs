@@ -206,48 +206,66 @@ pub enum Abi {
     Named(Symbol),
 }
 
+/// Constructor of a name that consists of a path.
+pub type PathName = fn(Symbol) -> Name;
+
+macro_rules! names_with_path {
+    ($($name:ident: $keyword:literal,)*) => {
+        impl Name {
+            /// The names that consist of a path, by keyword.
+            pub const WITH_PATH: &[(&str, PathName)] = &[$(($keyword, Name::$name),)*];
+
+            /// Returns the symbol that the name contains, except for the calling convention of a function
+            /// pointer.
+            #[must_use]
+            pub fn symbol(self) -> Option<Symbol> {
+                match self {
+                    $(Self::$name(symbol) => Some(symbol),)*
+                    _ => None,
+                }
+            }
+
+            /// Returns the keyword of a name that consists of a path.
+            #[must_use]
+            pub fn keyword(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$name(_) => Some($keyword),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+names_with_path! {
+    Adt: "adt",
+    Foreign: "extern",
+    Pattern: "pattern",
+    FnDef: "fn",
+    Closure: "closure",
+    CoroutineClosure: "coroutine-closure",
+    Coroutine: "coroutine",
+    CoroutineWitness: "coroutine-witness",
+    Trait: "trait",
+    Projection: "projection",
+    Inherent: "inherent",
+    Opaque: "opaque",
+    Free: "type",
+    Param: "param",
+    ConstItem: "const",
+    Tensor: "tensor",
+    TensorAnyRank: "tensor-any-rank",
+}
+
 impl Name {
+    /// Returns the name with this keyword if it has no syntax in Rust: `{closure path}`.
+    pub(crate) fn in_braces(keyword: &str) -> Option<PathName> {
+        let has_syntax = matches!(keyword, "adt" | "param" | "const" | "tensor" | "tensor-any-rank");
+        Self::WITH_PATH.iter().find(|(own, _)| *own == keyword && !has_syntax).map(|(_, name)| *name)
+    }
+
     /// A safe function pointer with Rust's calling convention.
     pub const FN: Self = Self::FnPtr(Safety::Safe, Variadic::Fixed, Abi::Rust);
-
-    /// Returns the symbol that the name contains, except for the calling convention of a function pointer.
-    #[must_use]
-    pub fn symbol(self) -> Option<Symbol> {
-        match self {
-            Self::Adt(symbol)
-            | Self::Foreign(symbol)
-            | Self::Pattern(symbol)
-            | Self::FnDef(symbol)
-            | Self::Closure(symbol)
-            | Self::CoroutineClosure(symbol)
-            | Self::Coroutine(symbol)
-            | Self::CoroutineWitness(symbol)
-            | Self::Trait(symbol)
-            | Self::Projection(symbol)
-            | Self::Inherent(symbol)
-            | Self::Opaque(symbol)
-            | Self::Free(symbol)
-            | Self::Param(symbol)
-            | Self::ConstItem(symbol)
-            | Self::Tensor(symbol)
-            | Self::TensorAnyRank(symbol) => Some(symbol),
-            Self::Bool
-            | Self::Char
-            | Self::Str
-            | Self::Never
-            | Self::Int(_)
-            | Self::Uint(_)
-            | Self::Float(_)
-            | Self::Tuple
-            | Self::Array
-            | Self::Slice
-            | Self::Ref(_)
-            | Self::RawPtr(_)
-            | Self::FnPtr(..)
-            | Self::UnsafeBinder
-            | Self::Forall => None,
-        }
-    }
 
     /// Returns the variance of argument `index` if the language defines it, and `None` if the program
     /// declares it.
@@ -300,16 +318,7 @@ impl Name {
     /// Returns the spelling of a primitive type, and `None` for all other names.
     #[must_use]
     pub fn primitive_text(self) -> Option<&'static str> {
-        match self {
-            Self::Bool
-            | Self::Char
-            | Self::Str
-            | Self::Never
-            | Self::Int(_)
-            | Self::Uint(_)
-            | Self::Float(_) => PRIMITIVES.iter().find(|(_, own)| *own == self).map(|(text, _)| *text),
-            _ => None,
-        }
+        PRIMITIVES.iter().find(|(_, own)| *own == self).map(|(text, _)| *text)
     }
 }
 

@@ -23,7 +23,7 @@ pub use message::{obligation, region_error, type_error};
 
 use crate::arg::GenericArg;
 use crate::binder::{Arity, BoundVar};
-use crate::constant::{Const, ConstData, ConstOp};
+use crate::constant::{Const, ConstData};
 use crate::family::TypeFamily;
 use crate::name::{Abi, Mutability, Name, Safety, Symbol, Symbols, Variadic};
 use crate::region::Region;
@@ -163,14 +163,6 @@ impl<'s> Printer<'s> {
         self.args(args);
     }
 
-    fn unwritable<F: TypeFamily<Name = Name>>(&mut self, kind: &str, path: Symbol, args: &[GenericArg<F>]) {
-        self.push("{");
-        self.push(kind);
-        self.push(" ");
-        self.path(path, args);
-        self.push("}");
-    }
-
     fn print_arg<F: TypeFamily<Name = Name>>(&mut self, arg: &GenericArg<F>) {
         match arg {
             GenericArg::Ty(ty) => self.print_ty(ty, Position::Free),
@@ -271,20 +263,15 @@ impl<'s> Printer<'s> {
 
     /// Prints a name with arguments that has no special syntax.
     fn print_name_of<F: TypeFamily<Name = Name>>(&mut self, name: Name, args: &[GenericArg<F>]) {
-        match name {
-            Name::Adt(path) => self.path(path, args),
-            Name::Foreign(path) => self.unwritable("extern", path, args),
-            Name::FnDef(path) => self.unwritable("fn", path, args),
-            Name::Closure(path) => self.unwritable("closure", path, args),
-            Name::CoroutineClosure(path) => self.unwritable("coroutine-closure", path, args),
-            Name::Coroutine(path) => self.unwritable("coroutine", path, args),
-            Name::CoroutineWitness(path) => self.unwritable("coroutine-witness", path, args),
-            Name::Pattern(path) => self.unwritable("pattern", path, args),
-            Name::Inherent(path) => self.unwritable("inherent", path, args),
-            Name::Opaque(path) => self.unwritable("opaque", path, args),
-            Name::Free(path) => self.unwritable("type", path, args),
-            Name::Projection(path) => self.unwritable("projection", path, args),
-            Name::Trait(path) => self.unwritable("trait", path, args),
+        match (name, name.keyword(), name.symbol()) {
+            (Name::Adt(path), _, _) => self.path(path, args),
+            (_, Some(keyword), Some(path)) if Name::in_braces(keyword).is_some() => {
+                self.push("{");
+                self.push(keyword);
+                self.push(" ");
+                self.path(path, args);
+                self.push("}");
+            }
             _ => {
                 self.print_name(name);
                 self.args(args);
@@ -583,7 +570,7 @@ impl<'s> Printer<'s> {
             }
             ConstData::Error(_) => self.push("{const error}"),
             ConstData::Expr(op, args) => {
-                let strength = strength(op);
+                let strength = op.strength();
                 if strength < outer {
                     self.push("(");
                 }
@@ -591,13 +578,13 @@ impl<'s> Printer<'s> {
                     [a, b] => {
                         self.print_operand(a, strength);
                         self.push(" ");
-                        self.push(op_text(op));
+                        self.push(op.sign());
                         self.push(" ");
                         // Operators associate to the left.
                         self.print_operand(b, strength + 1);
                     }
                     _ => {
-                        self.push(op_text(op));
+                        self.push(op.sign());
                         for arg in args {
                             self.print_operand(arg, strength);
                         }
@@ -623,37 +610,5 @@ fn decorate(tick: &str, sign: char, id: impl std::fmt::Display) -> String {
     match tick {
         "#" => format!("{sign}#{id}"),
         tick => format!("{tick}{sign}{id}"),
-    }
-}
-
-/// The spelling of an operator.
-#[must_use]
-pub fn op_text(op: ConstOp) -> &'static str {
-    match op {
-        ConstOp::Add => "+",
-        ConstOp::Sub | ConstOp::Neg => "-",
-        ConstOp::Mul => "*",
-        ConstOp::Div => "/",
-        ConstOp::Rem => "%",
-        ConstOp::Shl => "<<",
-        ConstOp::Shr => ">>",
-        ConstOp::BitAnd => "&",
-        ConstOp::BitOr => "|",
-        ConstOp::BitXor => "^",
-        ConstOp::Not => "!",
-    }
-}
-
-/// Binding strength of an operator, in Rust's precedence.
-#[must_use]
-pub fn strength(op: ConstOp) -> u8 {
-    match op {
-        ConstOp::BitOr => 1,
-        ConstOp::BitXor => 2,
-        ConstOp::BitAnd => 3,
-        ConstOp::Shl | ConstOp::Shr => 4,
-        ConstOp::Add | ConstOp::Sub => 5,
-        ConstOp::Mul | ConstOp::Div | ConstOp::Rem => 6,
-        ConstOp::Neg | ConstOp::Not => 7,
     }
 }

@@ -7,7 +7,7 @@
 
 use typeloom_term::name::{Abi, Mutability, Safety, Variadic};
 use typeloom_term::ty::DynBoundKind;
-use typeloom_term::{ConstOp, ConstValue, Name, Symbol, Symbols};
+use typeloom_term::{ConstOp, ConstValue, Name, Symbols};
 
 use crate::tag::{Tag, TagClass};
 
@@ -76,7 +76,7 @@ impl<'a> EncodedName<'a> {
             Self::Const(EncodedConst::Value(ConstValue::Char(value))) => {
                 format!("{{#char {}}}", u32::from(value))
             }
-            Self::Const(EncodedConst::Operator(op)) => format!("{{#op {}}}", operator_text(op)),
+            Self::Const(EncodedConst::Operator(op)) => format!("{{#op {}}}", op.word()),
             Self::Const(EncodedConst::Alias(of)) => format!("{{#={}}}", name(of)),
             Self::Apply(of) => format!("{{{}}}", name(of)),
         }
@@ -113,7 +113,7 @@ impl<'a> EncodedName<'a> {
                 "int" => EncodedConst::Value(ConstValue::Int(value.parse().ok()?)),
                 "bool" => EncodedConst::Value(ConstValue::Bool(value.parse().ok()?)),
                 "char" => EncodedConst::Value(ConstValue::Char(char::from_u32(value.parse().ok()?)?)),
-                "op" => EncodedConst::Operator(parse_operator(value)?),
+                "op" => EncodedConst::Operator(ConstOp::ALL.into_iter().find(|op| op.word() == value)?),
                 _ => return None,
             })
         } else {
@@ -188,64 +188,17 @@ impl<'a> PoolOnly<'a> {
     }
 }
 
-/// Operators with their encodings.
-const OPERATORS: [(ConstOp, &str); 12] = [
-    (ConstOp::Add, "add"),
-    (ConstOp::Sub, "sub"),
-    (ConstOp::Mul, "mul"),
-    (ConstOp::Div, "div"),
-    (ConstOp::Rem, "rem"),
-    (ConstOp::Shl, "shl"),
-    (ConstOp::Shr, "shr"),
-    (ConstOp::BitAnd, "and"),
-    (ConstOp::BitOr, "or"),
-    (ConstOp::BitXor, "xor"),
-    (ConstOp::Neg, "neg"),
-    (ConstOp::Not, "not"),
-];
-
-fn operator_text(op: ConstOp) -> &'static str {
-    OPERATORS.iter().find(|(own, _)| *own == op).map_or("", |(_, text)| text)
-}
-
-fn parse_operator(text: &str) -> Option<ConstOp> {
-    OPERATORS.iter().find(|(_, own)| *own == text).map(|(op, _)| *op)
-}
-
-/// Primitives that exist in pools and terms.
-const PRIMITIVES: &[(Tag, &str)] = &[
-    (Tag::Bool, "bool"),
-    (Tag::Char, "char"),
-    (Tag::Str, "str"),
-    (Tag::Never, "!"),
-    (Tag::I8, "i8"),
-    (Tag::I16, "i16"),
-    (Tag::I32, "i32"),
-    (Tag::I64, "i64"),
-    (Tag::I128, "i128"),
-    (Tag::Isize, "isize"),
-    (Tag::U8, "u8"),
-    (Tag::U16, "u16"),
-    (Tag::U32, "u32"),
-    (Tag::U64, "u64"),
-    (Tag::U128, "u128"),
-    (Tag::Usize, "usize"),
-    (Tag::F16, "f16"),
-    (Tag::F32, "f32"),
-    (Tag::F64, "f64"),
-    (Tag::F128, "f128"),
-];
-
 /// Returns the primitive with the name of a term.
 pub(super) fn primitive(name: Name) -> Option<Tag> {
-    let text = name.primitive_text()?;
-    PRIMITIVES.iter().find(|(_, own)| *own == text).map(|(tag, _)| *tag)
+    match name {
+        Name::Never => Some(Tag::Never),
+        name => element(name.primitive_text()?),
+    }
 }
 
 /// Returns the name of a primitive, if terms have it.
 pub(super) fn of_primitive(tag: Tag) -> Option<Name> {
-    let (_, text) = PRIMITIVES.iter().find(|(own, _)| *own == tag)?;
-    Name::primitive(text)
+    if tag == Tag::Never { Some(Name::Never) } else { Name::primitive(tag.name()) }
 }
 
 /// Returns the primitive for the element type of a tensor.
@@ -266,29 +219,8 @@ const PLAIN_NAMES: [(&str, Name); 9] = [
     ("forall", Name::Forall),
 ];
 
-/// Constructor of a name with a path.
-type PathName = fn(Symbol) -> Name;
-
-/// Keywords of names with a path.
-const PATH_NAMES: [(&str, PathName); 17] = [
-    ("adt", Name::Adt),
-    ("extern", Name::Foreign),
-    ("pattern", Name::Pattern),
-    ("fn-def", Name::FnDef),
-    ("closure", Name::Closure),
-    ("coroutine-closure", Name::CoroutineClosure),
-    ("coroutine", Name::Coroutine),
-    ("coroutine-witness", Name::CoroutineWitness),
-    ("trait", Name::Trait),
-    ("projection", Name::Projection),
-    ("inherent", Name::Inherent),
-    ("opaque", Name::Opaque),
-    ("type", Name::Free),
-    ("param", Name::Param),
-    ("const", Name::ConstItem),
-    ("tensor", Name::Tensor),
-    ("tensor-any-rank", Name::TensorAnyRank),
-];
+/// Keyword of a function item; `fn` is that of a function pointer.
+const FN_DEF: &str = "fn-def";
 
 /// Encodes a name as a keyword and a path.
 fn text(name: Name, symbols: &Symbols) -> String {
@@ -306,11 +238,11 @@ fn text(name: Name, symbols: &Symbols) -> String {
     if let Some((keyword, _)) = PLAIN_NAMES.iter().find(|(_, own)| *own == name) {
         return (*keyword).to_owned();
     }
-    let path = name.symbol().and_then(|path| {
-        let (keyword, _) = PATH_NAMES.iter().find(|(_, make)| make(path) == name)?;
-        Some(format!("{keyword} {}", symbols.resolve(path)))
-    });
-    path.unwrap_or_default()
+    let keyword = if matches!(name, Name::FnDef(_)) { Some(FN_DEF) } else { name.keyword() };
+    match (keyword, name.symbol()) {
+        (Some(keyword), Some(path)) => format!("{keyword} {}", symbols.resolve(path)),
+        _ => String::new(),
+    }
 }
 
 /// Decodes a name.
@@ -321,8 +253,9 @@ fn parse(text: &str, symbols: &mut Symbols) -> Option<Name> {
     match keyword {
         "primitive" => Name::primitive(path),
         "fn" => parse_fn(path, symbols),
+        FN_DEF => Some(Name::FnDef(symbols.intern(path))),
         _ => {
-            let (_, make) = PATH_NAMES.iter().find(|(own, _)| *own == keyword)?;
+            let (_, make) = Name::WITH_PATH.iter().find(|(own, _)| *own == keyword)?;
             Some(make(symbols.intern(path)))
         }
     }

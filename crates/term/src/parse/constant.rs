@@ -6,7 +6,6 @@ use crate::arg::GenericArg;
 use crate::constant::{Const, ConstData, ConstOp, ConstValue};
 use crate::family::TypeFamily;
 use crate::name::Name;
-use crate::print::strength;
 
 impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
     /// Whether a constant starts here, where a type or lifetime is possible too: a literal, a block, or a
@@ -38,14 +37,14 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
         self.nested(|this| {
             let mut left = this.operand()?;
             while let Some((op, tokens)) = this.operator() {
-                if strength(op) < least.max(1) {
+                if op.strength() < least.max(1) {
                     break;
                 }
                 let at = this.offset();
                 for _ in 0..tokens {
                     this.advance();
                 }
-                let right = this.expr(strength(op) + 1)?;
+                let right = this.expr(op.strength() + 1)?;
                 let args = [GenericArg::Const(left), GenericArg::Const(right)];
                 left = Const::expr(this.cx, op, &args).map_err(|e| this.term_error(at, e))?;
             }
@@ -56,19 +55,13 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
     /// Returns the next binary operator and its number of tokens.
     fn operator(&self) -> Option<(ConstOp, usize)> {
         let Token::Punct(first) = self.token() else { return None };
-        Some(match first {
-            "+" => (ConstOp::Add, 1),
-            "-" => (ConstOp::Sub, 1),
-            "*" => (ConstOp::Mul, 1),
-            "/" => (ConstOp::Div, 1),
-            "%" => (ConstOp::Rem, 1),
-            "&" => (ConstOp::BitAnd, 1),
-            "|" => (ConstOp::BitOr, 1),
-            "^" => (ConstOp::BitXor, 1),
-            "<" if self.joined("<") => (ConstOp::Shl, 2),
-            ">" if self.joined(">") => (ConstOp::Shr, 2),
-            _ => return None,
-        })
+        let (sign, tokens) = match first {
+            "<" if self.joined("<") => ("<<", 2),
+            ">" if self.joined(">") => (">>", 2),
+            sign => (sign, 1),
+        };
+        let op = ConstOp::ALL.into_iter().find(|op| op.sign() == sign && op.arity() == 2)?;
+        Some((op, tokens))
     }
 
     fn operand(&mut self) -> Result<Const<F>, ParseError> {

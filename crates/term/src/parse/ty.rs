@@ -5,7 +5,7 @@ use super::{Names, ParseError, ParseErrorKind, Parser};
 use crate::arg::GenericArg;
 use crate::binder::Arity;
 use crate::family::TypeFamily;
-use crate::name::{Abi, Mutability, Name, Safety, Variadic};
+use crate::name::{Abi, Mutability, Name, PathName, Safety, Variadic};
 use crate::region::Region;
 use crate::ty::{DynBound, DynBoundKind, DynTy, FnTy, Ty, TyData, WitnessTy};
 
@@ -164,21 +164,10 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
     /// Kinds of types without Rust syntax.
     fn braced_kind(word: &str) -> Option<Braced> {
         Some(match word {
-            "extern" => Braced::Apply(Name::Foreign),
-            "fn" => Braced::Apply(Name::FnDef),
-            "closure" => Braced::Apply(Name::Closure),
-            "coroutine-closure" => Braced::Apply(Name::CoroutineClosure),
-            "coroutine" => Braced::Apply(Name::Coroutine),
-            "coroutine-witness" => Braced::Apply(Name::CoroutineWitness),
-            "pattern" => Braced::Apply(Name::Pattern),
-            "inherent" => Braced::Alias(Name::Inherent),
-            "opaque" => Braced::Alias(Name::Opaque),
-            "type" => Braced::Alias(Name::Free),
-            "projection" => Braced::Alias(Name::Projection),
-            "trait" => Braced::Apply(Name::Trait),
+            "inherent" | "opaque" | "type" | "projection" => Braced::Alias(Name::in_braces(word)?),
             "witness" => Braced::Witness,
             "forall" => Braced::Forall,
-            _ => return None,
+            _ => Braced::Apply(Name::in_braces(word)?),
         })
     }
 
@@ -465,8 +454,8 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
 
 /// Kind of term in braces.
 enum Braced {
-    Apply(fn(crate::name::Symbol) -> Name),
-    Alias(fn(crate::name::Symbol) -> Name),
+    Apply(PathName),
+    Alias(PathName),
     Witness,
     Forall,
 }
