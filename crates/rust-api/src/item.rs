@@ -13,6 +13,9 @@ use typeloom_term::{Boxed, GenericArg, Symbol, Ty, Variance};
 /// A term of the family that this crate uses.
 pub type Type = Ty<Boxed>;
 
+/// An argument of that family.
+pub type Arg = GenericArg<Boxed>;
+
 /// Kind of an item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
@@ -124,7 +127,7 @@ pub struct Param {
     /// Source of the value.
     pub role: Role,
     /// Value where none is written.
-    pub default: Option<GenericArg<Boxed>>,
+    pub default: Option<Arg>,
 }
 
 /// A part of a signature.
@@ -282,53 +285,19 @@ impl Attribute {
     pub fn text(&self) -> String {
         let text = match self {
             Self::Target(path) => path,
-            Self::PublicPath(is_public) => {
-                if *is_public {
-                    ""
-                } else {
-                    "not public under this path"
-                }
-            }
+            Self::PublicPath(false) => "not public under this path",
             Self::Form(FieldForm::Unit) => "unit",
             Self::Form(FieldForm::Tuple) => "tuple",
             Self::Form(FieldForm::Named) => "named",
             Self::Extern(name) => name.as_deref().unwrap_or_default(),
-            Self::CVariadic(is_variadic) => {
-                if *is_variadic {
-                    "..."
-                } else {
-                    ""
-                }
-            }
-            Self::Auto(is_auto) => {
-                if *is_auto {
-                    "auto"
-                } else {
-                    ""
-                }
-            }
-            Self::Mutable(is_mutable) => {
-                if *is_mutable {
-                    "mut"
-                } else {
-                    ""
-                }
-            }
-            Self::Default { provided, open: _ } => {
-                if *provided {
-                    "provided"
-                } else {
-                    "required"
-                }
-            }
+            Self::CVariadic(true) => "...",
+            Self::Auto(true) => "auto",
+            Self::Mutable(true) => "mut",
+            Self::PublicPath(true) | Self::CVariadic(false) | Self::Auto(false) | Self::Mutable(false) => "",
+            Self::Default { provided: true, open: _ } => "provided",
+            Self::Default { provided: false, open: _ } => "required",
             Self::Variance { param, variance } => {
-                let word = match variance {
-                    Variance::Covariant => "covariant",
-                    Variance::Contravariant => "contravariant",
-                    Variance::Invariant => "invariant",
-                    Variance::Bivariant => "bivariant",
-                };
-                return format!("{word} in parameter {param}");
+                return format!("{variance} in parameter {param}");
             }
             Self::Exhaustive(holds)
             | Self::AllFieldsPublic(holds)

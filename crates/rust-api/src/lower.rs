@@ -30,10 +30,10 @@ mod ty;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rustdoc_types::{Crate, Id, Item as JsonItem, ItemEnum, Type as JsonType};
-use typeloom_term::{Boxed, GenericArg, Symbol, Symbols, TermError};
+use typeloom_term::{Boxed, Symbol, Symbols, TermError};
 
 use crate::edition::Edition;
-use crate::item::{Item, ParamKind, Type};
+use crate::item::{Arg, Item, ParamKind, Type};
 use paths::Paths;
 
 use generics::Sig;
@@ -123,7 +123,7 @@ pub struct Counts {
 /// The target of an alias, over its parameters.
 #[derive(Clone)]
 struct Alias {
-    params: Vec<(Symbol, ParamKind, Option<GenericArg<Boxed>>)>,
+    params: Vec<(Symbol, ParamKind, Option<Arg>)>,
     body: Type,
 }
 
@@ -166,7 +166,7 @@ pub(crate) struct ImplDef {
     pub(crate) params: Vec<(Symbol, ParamKind)>,
     pub(crate) of: Symbol,
     /// The arguments of the trait, the self type first.
-    pub(crate) args: Vec<GenericArg<Boxed>>,
+    pub(crate) args: Vec<Arg>,
     pub(crate) predicates: Vec<Type>,
     /// The associated types and their values.
     pub(crate) types: Vec<(Symbol, Type)>,

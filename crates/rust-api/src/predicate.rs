@@ -9,10 +9,9 @@
 //! Entailment between higher-ranked predicates is therefore subtyping of terms: arguments of traits are
 //! invariant, and a binder can be instantiated.
 
-use typeloom_term::ty::PlaceholderId;
 use typeloom_term::{Arity, Boxed, FnTy, GenericArg, Name, Region, Symbol, Symbols, TermError, Ty, TyData};
 
-use crate::item::Type;
+use crate::item::{Arg, Type};
 
 /// Path of the trait of types with a known size.
 pub const SIZED: &str = "core::marker::Sized";
@@ -35,11 +34,7 @@ pub(crate) const CAPTURED: &str = "'_captured";
 /// Whether a predicate states a capture of an `impl Trait` in a result.
 pub(crate) fn is_capture(symbols: &Symbols, predicate: &Type) -> bool {
     let Some((_, Predicate::Outlives(_, shorter))) = view(symbols, predicate) else { return false };
-    let Region::Placeholder(placeholder) = shorter else { return false };
-    match placeholder.id {
-        PlaceholderId::Named(Name::Param(symbol)) => stands_for_captures(symbols, symbol),
-        PlaceholderId::Named(_) | PlaceholderId::Fresh(_) => false,
-    }
+    crate::terms::param(&shorter.into()).is_some_and(|symbol| stands_for_captures(symbols, symbol))
 }
 
 /// Whether a lifetime parameter represents the captures of an `impl Trait` in a result.
@@ -54,31 +49,21 @@ const OUTLIVES: &str = "'outlives";
 #[derive(Clone, Debug)]
 pub enum Predicate<'t> {
     /// A type implements a trait: the trait, and its arguments with the self type first.
-    Trait(Symbol, &'t [GenericArg<Boxed>]),
+    Trait(Symbol, &'t [Arg]),
     /// An associated type has a value: the item, its arguments, the value.
-    Projection(Symbol, &'t [GenericArg<Boxed>], &'t GenericArg<Boxed>),
+    Projection(Symbol, &'t [Arg], &'t Arg),
     /// A type or lifetime outlives a lifetime.
-    Outlives(&'t GenericArg<Boxed>, Region<Boxed>),
+    Outlives(&'t Arg, Region<Boxed>),
 }
 
 /// Creates `args[0]: of<args[1..]>` under a binder.
-pub fn implements(
-    cx: &Boxed,
-    arity: Arity,
-    of: Symbol,
-    args: &[GenericArg<Boxed>],
-) -> Result<Type, TermError> {
+pub fn implements(cx: &Boxed, arity: Arity, of: Symbol, args: &[Arg]) -> Result<Type, TermError> {
     let inner = Ty::apply(cx, Name::Trait(of), args)?;
     Ty::function(cx, Name::Forall, arity, &[inner.into()])
 }
 
 /// Creates `<args[0] as of<..>>::item == value` under a binder; the value is the last argument.
-pub fn projects(
-    cx: &Boxed,
-    arity: Arity,
-    item: Symbol,
-    args: &[GenericArg<Boxed>],
-) -> Result<Type, TermError> {
+pub fn projects(cx: &Boxed, arity: Arity, item: Symbol, args: &[Arg]) -> Result<Type, TermError> {
     let inner = Ty::apply(cx, Name::Projection(item), args)?;
     Ty::function(cx, Name::Forall, arity, &[inner.into()])
 }
@@ -87,7 +72,7 @@ pub fn projects(
 pub fn outlives(
     cx: &Boxed,
     symbols: &mut Symbols,
-    longer: GenericArg<Boxed>,
+    longer: Arg,
     shorter: Region<Boxed>,
 ) -> Result<Type, TermError> {
     Ty::apply(cx, Name::Trait(symbols.intern(OUTLIVES)), &[longer, shorter.into()])

@@ -4,7 +4,7 @@ use typeloom_term::print::Printer;
 use typeloom_term::subst::{Instantiation, instantiate, instantiate_args};
 use typeloom_term::{Arity, Boxed, Const, FnTy, GenericArg, Name, Region, Symbols, Ty, TyData};
 
-use crate::item::{Attribute, Item, Kind, Param, ParamKind, PartLabel, Role, Type};
+use crate::item::{Arg, Attribute, Item, Kind, Param, ParamKind, PartLabel, Role, Type};
 use crate::predicate::{self, Predicate};
 
 /// Formats a type.
@@ -15,7 +15,7 @@ pub fn ty(ty: &Type, symbols: &Symbols) -> String {
 
 /// Formats an argument.
 #[must_use]
-pub fn arg(arg: &GenericArg<Boxed>, symbols: &Symbols) -> String {
+pub fn arg(arg: &Arg, symbols: &Symbols) -> String {
     elide_lifetimes(&Printer::new(symbols).arg(arg))
 }
 
@@ -49,17 +49,17 @@ pub fn predicate(predicate: &Type, symbols: &mut Symbols) -> String {
     let with = Instantiation { regions, ..Instantiation::default() };
     let symbols = &*symbols;
     let binder = if arity == Arity::NONE { String::new() } else { format!("for<{}> ", names.join(", ")) };
-    let open = |args: &[GenericArg<Boxed>]| {
+    let open = |args: &[Arg]| {
         if arity.is_empty() {
             return args.to_vec();
         }
         instantiate_args(&Boxed::new(), args, &with).unwrap_or_else(|_| args.to_vec())
     };
-    let list = |args: &[GenericArg<Boxed>]| -> String {
+    let list = |args: &[Arg]| -> String {
         let args: Vec<String> = args.iter().map(|one| arg(one, symbols)).collect();
         if args.is_empty() { String::new() } else { format!("<{}>", args.join(", ")) }
     };
-    let first = |args: &[GenericArg<Boxed>]| args.first().map_or_else(String::new, |one| arg(one, symbols));
+    let first = |args: &[Arg]| args.first().map_or_else(String::new, |one| arg(one, symbols));
     match predicate::view(symbols, predicate) {
         Some((_, Predicate::Trait(of, args))) => {
             let args = open(args);
@@ -141,18 +141,12 @@ fn value(name: &str, of: &Type, symbols: &mut Symbols) -> String {
 /// Formats an item as one line.
 #[must_use]
 pub fn item(item: &Item, symbols: &mut Symbols) -> String {
-    let values: Vec<String> = item
-        .parts
-        .iter()
-        .filter_map(|part| match &part.label {
-            PartLabel::Assoc(name) => Some(value(name, &part.ty, symbols)),
-            PartLabel::SelfType
-            | PartLabel::TraitRef
-            | PartLabel::Input(..)
-            | PartLabel::Output
-            | PartLabel::Type => None,
-        })
-        .collect();
+    let mut values: Vec<String> = Vec::new();
+    for part in &item.parts {
+        if let PartLabel::Assoc(name) = &part.label {
+            values.push(value(name, &part.ty, symbols));
+        }
+    }
     let mut conditions: Vec<String> = Vec::new();
     for one in item.predicates.iter().chain(&item.promises) {
         if !predicate::is_sized(one, symbols) && !predicate::is_capture(symbols, one) {
@@ -178,21 +172,11 @@ pub fn item(item: &Item, symbols: &mut Symbols) -> String {
             if let Some(abi) = item.abi() {
                 text.push_str(&format!("extern \"{abi}\" "));
             }
-            let inputs: Vec<String> = item
-                .parts
-                .iter()
-                .filter_map(|part| match &part.label {
-                    PartLabel::Input(_, name) if name == "self" => {
-                        Some(format!("self: {}", ty(&part.ty, symbols)))
-                    }
-                    PartLabel::Input(_, name) => Some(format!("{name}: {}", ty(&part.ty, symbols))),
-                    PartLabel::SelfType
-                    | PartLabel::TraitRef
-                    | PartLabel::Output
-                    | PartLabel::Type
-                    | PartLabel::Assoc(_) => None,
-                })
-                .collect();
+            let inputs = item.parts.iter().filter_map(|part| match &part.label {
+                PartLabel::Input(_, name) => Some(format!("{name}: {}", ty(&part.ty, symbols))),
+                _ => None,
+            });
+            let inputs: Vec<String> = inputs.collect();
             let output =
                 item.part(&PartLabel::Output).map(|part| ty(&part.ty, symbols)).filter(|text| text != "()");
             let output = output.map_or_else(String::new, |output| format!(" -> {output}"));

@@ -15,28 +15,29 @@ use typeloom_term::name::Mutability;
 use typeloom_term::subst::{Instantiation, instantiate_args};
 use typeloom_term::ty::{InferVar, Placeholder, PlaceholderId};
 use typeloom_term::{
-    AliasTy, ApplicationTy, Arity, Boxed, GenericArg, InferenceTable, Name, Region, Symbol, Ty, TyData,
+    AliasTy, ApplicationTy, Arity, Boxed, GenericArg, InferenceTable, Name, Region, Symbol, Symbols,
+    TermError, Ty, TyData,
 };
 
-use crate::item::Type;
+use crate::item::{Arg, Type};
 use crate::predicate::{self, Predicate};
 use crate::std_facts::{self, std_facts};
-use assumptions::Outlives;
-use world::{Knowledge, normalize};
+use assumptions::{Outlives, elaborate};
+use world::{Knowledge, World, normalize};
 
 /// Maximum nesting of impls in a proof.
 const MAX_DEPTH: usize = 24;
 
 /// Maximum number of steps of the proofs for one pair of items.
-pub(crate) const MAX_STEPS: u32 = 20_000;
+const MAX_STEPS: u32 = 20_000;
 
 /// The premises of proofs.
-pub(crate) struct Prover<'k, 'w> {
-    pub(crate) knowledge: &'k Knowledge<'w>,
-    pub(crate) facts: &'k [Type],
-    pub(crate) outlives: &'k Outlives,
+pub(crate) struct Prover<'w> {
+    pub(crate) knowledge: Knowledge<'w>,
+    facts: Vec<Type>,
+    pub(crate) outlives: Outlives,
     /// Number of remaining steps: impls that require each other have exponentially many paths.
-    pub(crate) steps: Cell<u32>,
+    steps: Cell<u32>,
 }
 
 type Table = InferenceTable<Boxed>;
@@ -50,7 +51,20 @@ fn end(table: &mut Table, snapshot: Snapshot, keep: bool) {
     }
 }
 
-impl Prover<'_, '_> {
+impl<'w> Prover<'w> {
+    /// Creates a prover from known predicates and from types that are well formed.
+    pub(crate) fn new(
+        world: &'w World,
+        symbols: &'w mut Symbols,
+        known: &[Type],
+        implied: &[Type],
+    ) -> Result<Self, TermError> {
+        let facts = elaborate(world, symbols, known)?;
+        let outlives = Outlives::new(world, symbols, &facts, implied);
+        let knowledge = Knowledge::new(world, symbols, &facts);
+        Ok(Self { knowledge, facts, outlives, steps: MAX_STEPS.into() })
+    }
+
     /// Whether a predicate holds. Constraints between lifetimes are added to the table.
     pub(crate) fn holds(&self, table: &mut Table, goal: &Type) -> bool {
         self.prove(table, goal, 0)
@@ -89,12 +103,7 @@ impl Prover<'_, '_> {
     }
 
     /// Replaces the variables of a binder by new placeholders.
-    fn open(
-        &self,
-        table: &mut Table,
-        arity: Arity,
-        args: &[GenericArg<Boxed>],
-    ) -> Option<Vec<GenericArg<Boxed>>> {
+    fn open(&self, table: &mut Table, arity: Arity, args: &[Arg]) -> Option<Vec<Arg>> {
         if arity.is_empty() {
             return Some(args.to_vec());
         }
@@ -121,7 +130,7 @@ impl Prover<'_, '_> {
             return true;
         }
         let snapshot = table.snapshot();
-        let related = table.sub(self.knowledge, fact, goal);
+        let related = table.sub(&self.knowledge, fact, goal);
         let sure = related.is_ok_and(|obligations| obligations.is_empty())
             && table.regions().check(&self.outlives.regions).is_ok();
         end(table, snapshot, sure);
@@ -129,26 +138,20 @@ impl Prover<'_, '_> {
     }
 
     /// `<args[0] as _>::item == value`
-    fn projects(
-        &self,
-        table: &mut Table,
-        item: Symbol,
-        args: &[GenericArg<Boxed>],
-        value: &GenericArg<Boxed>,
-    ) -> bool {
+    fn projects(&self, table: &mut Table, item: Symbol, args: &[Arg], value: &Arg) -> bool {
         let (Ok(alias), Some(value)) = (Ty::alias(table.cx(), Name::Projection(item), args), value.as_ty())
         else {
             return false;
         };
         let snapshot = table.snapshot();
-        let related = table.eq(self.knowledge, &alias, value);
+        let related = table.eq(&self.knowledge, &alias, value);
         // An alias without a value can be bound to a variable, but equals no other type.
         let sure = related.is_ok_and(|obligations| obligations.is_empty());
         end(table, snapshot, sure);
         sure
     }
 
-    fn implemented(&self, table: &mut Table, of: Symbol, args: &[GenericArg<Boxed>], depth: usize) -> bool {
+    fn implemented(&self, table: &mut Table, of: Symbol, args: &[Arg], depth: usize) -> bool {
         let Some(GenericArg::Ty(this)) = args.first() else { return false };
         let name = self.knowledge.symbols.resolve(of);
         if let Some(answer) = self.by_compiler(table, name, of, this, depth) {
@@ -175,7 +178,7 @@ impl Prover<'_, '_> {
             let Some(conditions) = world.apply(rule, of, args) else { continue };
             let snapshot = table.snapshot();
             let holds = |condition: &Type| {
-                normalize(self.knowledge, condition).is_ok_and(|goal| self.prove(table, &goal, depth + 1))
+                normalize(&self.knowledge, condition).is_ok_and(|goal| self.prove(table, &goal, depth + 1))
             };
             if conditions.iter().all(holds) {
                 table.commit(snapshot);
@@ -189,7 +192,7 @@ impl Prover<'_, '_> {
     }
 
     /// A trait object implements its traits and their supertraits.
-    fn object(&self, table: &mut Table, of: Symbol, this: &Type, args: &[GenericArg<Boxed>]) -> bool {
+    fn object(&self, table: &mut Table, of: Symbol, this: &Type, args: &[Arg]) -> bool {
         let TyData::Dyn(dynamic) = this.data() else { return false };
         let symbols = self.knowledge.symbols;
         let Ok(goal) = predicate::implements(table.cx(), Arity::NONE, of, args) else { return false };
@@ -211,12 +214,12 @@ impl Prover<'_, '_> {
     }
 
     /// A function pointer can be called with its parameters.
-    fn is_function(&self, table: &mut Table, this: &Type, inputs: &GenericArg<Boxed>) -> bool {
+    fn is_function(&self, table: &mut Table, this: &Type, inputs: &Arg) -> bool {
         let TyData::Fn(function) = this.data() else { return false };
         let (Name::FnPtr(..), true) = (function.name, function.arity.is_empty()) else { return false };
         let Ok(tuple) = Ty::apply(table.cx(), Name::Tuple, function.inputs()) else { return false };
         let Some(inputs) = inputs.as_ty() else { return false };
-        table.sub(self.knowledge, inputs, &tuple).is_ok_and(|obligations| obligations.is_empty())
+        table.sub(&self.knowledge, inputs, &tuple).is_ok_and(|obligations| obligations.is_empty())
     }
 
     /// Answers a goal by a rule of the language that no impl expresses; `None` if no rule applies.
@@ -261,7 +264,7 @@ impl Prover<'_, '_> {
         }
     }
 
-    fn all(&self, table: &mut Table, of: Symbol, args: &[GenericArg<Boxed>], depth: usize) -> bool {
+    fn all(&self, table: &mut Table, of: Symbol, args: &[Arg], depth: usize) -> bool {
         args.iter().filter_map(GenericArg::as_ty).all(|ty| {
             let goal = predicate::implements(table.cx(), Arity::NONE, of, &[ty.clone().into()]);
             goal.is_ok_and(|goal| self.prove(table, &goal, depth + 1))
@@ -285,7 +288,7 @@ impl Prover<'_, '_> {
     }
 
     /// Proves `longer: shorter` by the components of a type.
-    fn longer(&self, table: &mut Table, longer: &GenericArg<Boxed>, shorter: Region<Boxed>) -> bool {
+    fn longer(&self, table: &mut Table, longer: &Arg, shorter: Region<Boxed>) -> bool {
         let mut stack = vec![longer.clone()];
         while let Some(arg) = stack.pop() {
             match arg {

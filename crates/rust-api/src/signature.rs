@@ -12,7 +12,7 @@ use typeloom_term::name::{Abi, Safety, Variadic};
 use typeloom_term::subst::replace_params;
 use typeloom_term::{Arity, Boxed, GenericArg, Name, Symbols, TermError, Ty, TyData};
 
-use crate::item::{Attribute, Item, Kind, PartLabel, Role, Type};
+use crate::item::{Arg, Attribute, Item, Kind, PartLabel, Role, Type};
 use crate::lower::Api;
 use crate::terms::{binder, find, param_arg};
 
@@ -70,7 +70,7 @@ pub fn signature(item: &Item, symbols: &mut Symbols) -> Result<Option<Type>, Ter
     let args = params
         .iter()
         .map(|param| param_arg(&cx, param.symbol, &param.kind))
-        .collect::<Result<Vec<GenericArg<Boxed>>, _>>()?;
+        .collect::<Result<Vec<Arg>, _>>()?;
     let of_type = |label: &PartLabel| item.part(label).map(|part| part.ty.clone());
     let body = match item.kind {
         Kind::Struct | Kind::Enum | Kind::Union => {
@@ -80,7 +80,7 @@ pub fn signature(item: &Item, symbols: &mut Symbols) -> Result<Option<Type>, Ter
         Kind::Trait | Kind::TraitAlias => Ty::apply(&cx, Name::Trait(symbols.intern(&item.path)), &args)?,
         Kind::TraitType => Ty::alias(&cx, Name::Projection(symbols.intern(&item.path)), &args)?,
         Kind::Function | Kind::Method | Kind::TraitMethod => {
-            let signature: Vec<GenericArg<Boxed>> = item
+            let signature: Vec<Arg> = item
                 .parts
                 .iter()
                 .filter(|part| matches!(part.label, PartLabel::Input(..) | PartLabel::Output))
@@ -98,14 +98,8 @@ pub fn signature(item: &Item, symbols: &mut Symbols) -> Result<Option<Type>, Ter
             args.extend(of.args.iter().cloned());
             let implemented = Ty::apply(&cx, of.name, &args)?;
             let mut facts = vec![GenericArg::from(implemented)];
-            facts.extend(item.parts.iter().filter_map(|part| match &part.label {
-                PartLabel::Assoc(_) => Some(part.ty.clone().into()),
-                PartLabel::SelfType
-                | PartLabel::TraitRef
-                | PartLabel::Input(..)
-                | PartLabel::Output
-                | PartLabel::Type => None,
-            }));
+            let values = item.parts.iter().filter(|part| matches!(part.label, PartLabel::Assoc(_)));
+            facts.extend(values.map(|part| Arg::from(part.ty.clone())));
             Ty::apply(&cx, Name::Tuple, &facts)?
         }
         Kind::Variant => return Ok(None),
@@ -133,27 +127,22 @@ fn pointer(item: &Item, symbols: &mut Symbols) -> Name {
 }
 
 /// Binds the parameters of an item, under its conditions.
-fn close(
-    item: &Item,
-    args: &[GenericArg<Boxed>],
-    body: Type,
-    symbols: &mut Symbols,
-) -> Result<Type, TermError> {
+fn close(item: &Item, args: &[Arg], body: Type, symbols: &mut Symbols) -> Result<Type, TermError> {
     let cx = Boxed::new();
     let params = item.params.iter().filter(|param| param.role != Role::Existential);
     let (arity, bound) = binder(&cx, params)?;
     // An existential type depends on all parameters of the item.
-    let mut chosen: Vec<(Name, GenericArg<Boxed>)> = Vec::new();
+    let mut chosen: Vec<(Name, Arg)> = Vec::new();
     let existential = item.params.iter().filter(|param| param.role == Role::Existential);
     for (number, param) in existential.enumerate() {
         let name = symbols.intern(&format!("{}::impl#{number}", item.path));
         chosen.push((Name::Param(param.symbol), Ty::alias(&cx, Name::Opaque(name), args)?.into()));
     }
-    let closed = |arg: &GenericArg<Boxed>| -> Result<GenericArg<Boxed>, TermError> {
+    let closed = |arg: &Arg| -> Result<Arg, TermError> {
         let open = replace_params(&cx, arg, |name| find(&chosen, name))?;
         replace_params(&cx, &open, |name| find(&bound, name))
     };
-    let conditions: Vec<GenericArg<Boxed>> =
+    let conditions: Vec<Arg> =
         item.predicates.iter().chain(&item.promises).map(|one| one.clone().into()).collect();
     if conditions.is_empty() && arity.is_empty() && chosen.is_empty() {
         return Ok(body);

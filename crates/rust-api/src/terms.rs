@@ -1,21 +1,16 @@
 //! Helpers for the parameters and children of terms.
 
-use typeloom_term::ty::PlaceholderId;
 use typeloom_term::{
     Arity, BoundVar, Boxed, Const, ConstData, GenericArg, Name, Region, Symbol, TermError, Ty, TyData,
 };
 
-use crate::item::{Param, ParamKind, Type};
+use crate::item::{Arg, Param, ParamKind, Type};
 
 /// Generic arguments with the names they belong to.
-type NamedArguments = Vec<(Name, GenericArg<Boxed>)>;
+type NamedArguments = Vec<(Name, Arg)>;
 
 /// A parameter as an argument.
-pub(crate) fn param_arg(
-    cx: &Boxed,
-    symbol: Symbol,
-    kind: &ParamKind,
-) -> Result<GenericArg<Boxed>, TermError> {
+pub(crate) fn param_arg(cx: &Boxed, symbol: Symbol, kind: &ParamKind) -> Result<Arg, TermError> {
     let name = Name::Param(symbol);
     Ok(match kind {
         ParamKind::Region => Region::param(name).into(),
@@ -25,29 +20,17 @@ pub(crate) fn param_arg(
 }
 
 /// The parameter that an argument is.
-pub(crate) fn param(arg: &GenericArg<Boxed>) -> Option<Symbol> {
-    let id = match arg {
-        GenericArg::Ty(ty) => match ty.data() {
-            TyData::Placeholder(placeholder) => placeholder.id,
-            _ => return None,
-        },
-        GenericArg::Region(Region::Placeholder(placeholder)) => placeholder.id,
-        GenericArg::Region(_) => return None,
-        GenericArg::Const(constant) => match constant.data() {
-            ConstData::Placeholder(placeholder) => placeholder.id,
-            _ => return None,
-        },
-    };
-    match id {
-        PlaceholderId::Named(Name::Param(symbol)) => Some(symbol),
-        PlaceholderId::Named(_) | PlaceholderId::Fresh(_) => None,
+pub(crate) fn param(arg: &Arg) -> Option<Symbol> {
+    match arg.as_param()? {
+        Name::Param(symbol) => Some(symbol),
+        _ => None,
     }
 }
 
 /// The direct children of a term, each with a label for its position.
-pub(crate) fn children(arg: &GenericArg<Boxed>) -> Vec<(String, GenericArg<Boxed>)> {
+pub(crate) fn children(arg: &Arg) -> Vec<(String, Arg)> {
     let GenericArg::Ty(ty) = arg else { return Vec::new() };
-    let numbered = |args: &[GenericArg<Boxed>], word: &str| -> Vec<(String, GenericArg<Boxed>)> {
+    let numbered = |args: &[Arg], word: &str| -> Vec<(String, Arg)> {
         args.iter().enumerate().map(|(index, arg)| (format!("{word} {index}"), arg.clone())).collect()
     };
     match ty.data() {
@@ -85,13 +68,13 @@ pub(crate) fn children(arg: &GenericArg<Boxed>) -> Vec<(String, GenericArg<Boxed
 }
 
 /// The type parameter that an argument is.
-pub(crate) fn type_param(arg: &GenericArg<Boxed>) -> Option<Symbol> {
+pub(crate) fn type_param(arg: &Arg) -> Option<Symbol> {
     arg.as_ty().and_then(|_| param(arg))
 }
 
 /// All terms in types, in pre-order.
-pub(crate) fn subterms<'t>(types: impl IntoIterator<Item = &'t Type>) -> Vec<GenericArg<Boxed>> {
-    let mut stack: Vec<GenericArg<Boxed>> = types.into_iter().map(|ty| ty.clone().into()).collect();
+pub(crate) fn subterms<'t>(types: impl IntoIterator<Item = &'t Type>) -> Vec<Arg> {
+    let mut stack: Vec<Arg> = types.into_iter().map(|ty| ty.clone().into()).collect();
     stack.reverse();
     let mut found = Vec::new();
     while let Some(arg) = stack.pop() {
@@ -104,8 +87,8 @@ pub(crate) fn subterms<'t>(types: impl IntoIterator<Item = &'t Type>) -> Vec<Gen
 /// The values of parameters, by position.
 pub(crate) fn values<'a>(
     params: impl Iterator<Item = Symbol> + Clone + 'a,
-    args: &'a [GenericArg<Boxed>],
-) -> impl Fn(Name) -> Option<GenericArg<Boxed>> + 'a {
+    args: &'a [Arg],
+) -> impl Fn(Name) -> Option<Arg> + 'a {
     move |name| {
         let index = params.clone().position(|symbol| Name::Param(symbol) == name)?;
         args.get(index).cloned()
@@ -138,6 +121,6 @@ pub(crate) fn binder<'p>(
 }
 
 /// The value of a name in a list.
-pub(crate) fn find(list: &[(Name, GenericArg<Boxed>)], name: Name) -> Option<GenericArg<Boxed>> {
+pub(crate) fn find(list: &[(Name, Arg)], name: Name) -> Option<Arg> {
     list.iter().find(|(own, _)| *own == name).map(|(_, arg)| arg.clone())
 }

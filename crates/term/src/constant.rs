@@ -3,9 +3,10 @@
 //! Array lengths, const generics and tensor dims are all constants: `3`, `N`, `2 * seq + 1`.
 
 use crate::arg::GenericArg;
-use crate::binder::BoundVar;
+use crate::binder::{BoundVar, VarKind};
 use crate::family::{Node, TypeFamily};
-use crate::meta::{Flags, Meta, MetaBuilder, TermError};
+use crate::leaf::Leaf;
+use crate::meta::{Flags, Meta, TermError};
 use crate::ty::{ErrorProof, InferVar, Placeholder, args_meta};
 
 /// A constant.
@@ -120,18 +121,12 @@ impl<F: TypeFamily> ConstData<'_, F> {
     pub fn meta(&self) -> Result<Meta, TermError> {
         match self {
             Self::Value(_) => Ok(Meta::leaf(Flags::NONE)),
-            Self::Placeholder(placeholder) => {
-                Ok(Meta::leaf(Flags::CONST_PLACEHOLDER.union(placeholder.universe_flags())))
-            }
-            Self::Infer(var) => Ok(Meta::leaf(var.flags(Flags::CONST_INFER))),
-            Self::Bound(var) => {
-                let mut meta = MetaBuilder::new(Flags::NONE);
-                meta.bound(*var);
-                meta.finish()
-            }
+            Self::Placeholder(placeholder) => Leaf::Placeholder(*placeholder).meta(VarKind::Const),
+            Self::Infer(var) => Leaf::<F::Name>::Infer(*var).meta(VarKind::Const),
+            Self::Bound(var) => Leaf::<F::Name>::Bound(*var).meta(VarKind::Const),
+            Self::Error(proof) => Leaf::<F::Name>::Error(*proof).meta(VarKind::Const),
             Self::Expr(_, args) => args_meta(args, 0, Flags::CONST_EXPR),
             Self::Alias(_, args) => args_meta(args, 0, Flags::ALIAS),
-            Self::Error(_) => Ok(Meta::leaf(Flags::ERROR)),
         }
     }
 }

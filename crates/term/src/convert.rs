@@ -6,11 +6,10 @@
 use crate::arg::GenericArg;
 use crate::constant::{Const, ConstData};
 use crate::family::TypeFamily;
+use crate::leaf::Leaf;
 use crate::meta::TermError;
 use crate::region::Region;
-use crate::ty::{
-    AliasTy, ApplicationTy, DynBound, DynTy, FnTy, Placeholder, PlaceholderId, Ty, TyData, WitnessTy,
-};
+use crate::ty::{AliasTy, ApplicationTy, DynBound, DynTy, FnTy, Ty, TyData, WitnessTy};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
@@ -51,10 +50,6 @@ impl<'c, F: TypeFamily, G: TypeFamily, N: FnMut(F::Name) -> G::Name> Converter<'
                 let args = self.args(args)?;
                 Ty::apply(self.to, (self.name)(name), &args)
             }
-            TyData::Placeholder(placeholder) => {
-                Ty::new(self.to, TyData::Placeholder(self.placeholder(placeholder)))
-            }
-            TyData::InferenceVar(var) => Ty::new(self.to, TyData::InferenceVar(var)),
             TyData::Dyn(data) => self.dynamic(data),
             TyData::Fn(FnTy { name, arity, signature }) => {
                 let signature = self.args(signature)?;
@@ -69,6 +64,10 @@ impl<'c, F: TypeFamily, G: TypeFamily, N: FnMut(F::Name) -> G::Name> Converter<'
                 let args = self.args(args)?;
                 Ty::alias(self.to, (self.name)(name), &args)
             }
+            TyData::Placeholder(placeholder) => {
+                self.leaf(Leaf::Placeholder(placeholder)).ty_data().intern(self.to)
+            }
+            TyData::InferenceVar(var) => Ty::new(self.to, TyData::InferenceVar(var)),
             TyData::BoundVariable(var) => Ty::new(self.to, TyData::BoundVariable(var)),
             TyData::Error(proof) => Ok(Ty::error(self.to, proof)),
         }?;
@@ -88,23 +87,16 @@ impl<'c, F: TypeFamily, G: TypeFamily, N: FnMut(F::Name) -> G::Name> Converter<'
         Ty::new(self.to, TyData::Dyn(DynTy { bounds: &converted, region }))
     }
 
-    fn placeholder(&mut self, placeholder: Placeholder<F::Name>) -> Placeholder<G::Name> {
-        let id = match placeholder.id {
-            PlaceholderId::Named(name) => PlaceholderId::Named((self.name)(name)),
-            PlaceholderId::Fresh(index) => PlaceholderId::Fresh(index),
-        };
-        Placeholder { universe: placeholder.universe, id }
+    fn leaf(&mut self, leaf: Leaf<F::Name>) -> Leaf<G::Name> {
+        leaf.rename(&mut self.name)
     }
 
     /// Converts a region.
     pub fn region(&mut self, region: Region<F>) -> Region<G> {
-        match region {
-            Region::Static => Region::Static,
-            Region::Erased => Region::Erased,
-            Region::Placeholder(placeholder) => Region::Placeholder(self.placeholder(placeholder)),
-            Region::Infer(var) => Region::Infer(var),
-            Region::Bound(var) => Region::Bound(var),
-            Region::Error(proof) => Region::Error(proof),
+        match (region, region.leaf()) {
+            (_, Some(leaf)) => self.leaf(leaf).region(),
+            (Region::Static, None) => Region::Static,
+            (_, None) => Region::Erased,
         }
     }
 
@@ -113,14 +105,11 @@ impl<'c, F: TypeFamily, G: TypeFamily, N: FnMut(F::Name) -> G::Name> Converter<'
         match constant.data() {
             ConstData::Value(value) => Const::new(self.to, ConstData::Value(value)),
             ConstData::Placeholder(placeholder) => {
-                Const::new(self.to, ConstData::Placeholder(self.placeholder(placeholder)))
+                Const::new(self.to, self.leaf(Leaf::Placeholder(placeholder)).const_data())
             }
             ConstData::Infer(var) => Const::new(self.to, ConstData::Infer(var)),
             ConstData::Bound(var) => Const::new(self.to, ConstData::Bound(var)),
-            ConstData::Expr(op, args) => {
-                let args = self.args(args)?;
-                Const::new(self.to, ConstData::Expr(op, &args))
-            }
+            ConstData::Expr(op, args) => Const::expr(self.to, op, &self.args(args)?),
             ConstData::Alias(name, args) => {
                 let args = self.args(args)?;
                 Const::new(self.to, ConstData::Alias((self.name)(name), &args))

@@ -121,6 +121,9 @@ pub enum Obligation<F: TypeFamily> {
     WellFormed(Ty<F>),
 }
 
+/// Undecided parts of a relation, or its error.
+pub type RelationResult<F> = Result<Vec<Obligation<F>>, RelationError<F>>;
+
 /// Variables of types, regions and constants with their bindings and constraints.
 #[derive(Clone, Debug)]
 pub struct InferenceTable<F: TypeFamily> {
@@ -248,22 +251,12 @@ impl<F: TypeFamily> InferenceTable<F> {
     }
 
     /// Requires `a == b`.
-    pub fn eq<P: Program<F>>(
-        &mut self,
-        program: &P,
-        a: &Ty<F>,
-        b: &Ty<F>,
-    ) -> Result<Vec<Obligation<F>>, RelationError<F>> {
+    pub fn eq<P: Program<F>>(&mut self, program: &P, a: &Ty<F>, b: &Ty<F>) -> RelationResult<F> {
         self.relate(program, Variance::Invariant, a, b)
     }
 
     /// Requires `a <: b`.
-    pub fn sub<P: Program<F>>(
-        &mut self,
-        program: &P,
-        a: &Ty<F>,
-        b: &Ty<F>,
-    ) -> Result<Vec<Obligation<F>>, RelationError<F>> {
+    pub fn sub<P: Program<F>>(&mut self, program: &P, a: &Ty<F>, b: &Ty<F>) -> RelationResult<F> {
         self.relate(program, Variance::Covariant, a, b)
     }
 
@@ -274,7 +267,7 @@ impl<F: TypeFamily> InferenceTable<F> {
         variance: Variance,
         a: &Ty<F>,
         b: &Ty<F>,
-    ) -> Result<Vec<Obligation<F>>, RelationError<F>> {
+    ) -> RelationResult<F> {
         let snapshot = self.snapshot();
         let from = snapshot.outlives;
         let related = unify::relate(self, program, variance, a, b).and_then(|related| {
@@ -295,18 +288,14 @@ impl<F: TypeFamily> InferenceTable<F> {
         variance: Variance,
         a: &Ty<F>,
         b: &Ty<F>,
-    ) -> Result<Vec<Obligation<F>>, RelationError<F>> {
+    ) -> RelationResult<F> {
         let snapshot = self.snapshot();
         let related = unify::relate(self, program, variance, a, b).map(|related| related.obligations);
         self.settle(snapshot, related)
     }
 
     /// Commits the snapshot on success and rolls back on an error.
-    fn settle<T>(
-        &mut self,
-        snapshot: Snapshot,
-        result: Result<T, RelationError<F>>,
-    ) -> Result<T, RelationError<F>> {
+    fn settle(&mut self, snapshot: Snapshot, result: RelationResult<F>) -> RelationResult<F> {
         match &result {
             Ok(_) => self.commit(snapshot),
             Err(_) => self.rollback_to(snapshot),
@@ -315,12 +304,7 @@ impl<F: TypeFamily> InferenceTable<F> {
     }
 
     /// Requires two constants to be equal.
-    pub fn eq_consts<P: Program<F>>(
-        &mut self,
-        program: &P,
-        a: &Const<F>,
-        b: &Const<F>,
-    ) -> Result<Vec<Obligation<F>>, RelationError<F>> {
+    pub fn eq_consts<P: Program<F>>(&mut self, program: &P, a: &Const<F>, b: &Const<F>) -> RelationResult<F> {
         let snapshot = self.snapshot();
         let equated = unify::equate(self, program, a, b);
         self.settle(snapshot, equated)
@@ -337,7 +321,7 @@ impl<F: TypeFamily> InferenceTable<F> {
         &mut self,
         program: &P,
         obligations: Vec<Obligation<F>>,
-    ) -> Result<Vec<Obligation<F>>, RelationError<F>> {
+    ) -> RelationResult<F> {
         let snapshot = self.snapshot();
         let retried = self.retry_all(program, obligations);
         self.settle(snapshot, retried)
@@ -347,7 +331,7 @@ impl<F: TypeFamily> InferenceTable<F> {
         &mut self,
         program: &P,
         mut obligations: Vec<Obligation<F>>,
-    ) -> Result<Vec<Obligation<F>>, RelationError<F>> {
+    ) -> RelationResult<F> {
         loop {
             let mut open = Vec::new();
             let mut progress = false;

@@ -12,6 +12,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`ty`], [`region`], [`constant`], [`arg`] | terms and their arguments |
+//! | [`leaf`] | variables, placeholders and errors of any kind |
 //! | [`binder`], [`meta`] | de Bruijn indices and universes; metadata cached on every node |
 //! | [`family`] | the storage trait and its two implementations, boxed and interned |
 //! | [`fold`], [`visit`], [`subst`] | traversals: rebuild, inspect, shift and instantiate |
@@ -66,6 +67,7 @@ pub mod convert;
 pub mod family;
 pub mod fold;
 pub mod infer;
+pub mod leaf;
 pub mod meta;
 pub mod name;
 pub mod normal;

@@ -15,11 +15,12 @@ use crate::binder::{Arity, BoundVar, VarKind};
 use crate::constant::{Const, ConstData, ConstValue};
 use crate::family::TypeFamily;
 use crate::fold::{Fold, FoldState, Folder, fold_args, super_fold_const, super_fold_ty};
+use crate::leaf::Leaf;
 use crate::meta::{Flags, Meta, TermError};
-use crate::region::Region;
-use crate::subst::{FreeVars, Leaf, map_leaves};
-use crate::ty::{DynBound, DynBoundKind, DynTy, FnTy, Ty, TyData, WitnessTy};
-use crate::visit::{Visit, VisitState, Visitor, super_visit_const, super_visit_ty};
+use crate::relate::sort_bounds;
+use crate::subst::{FreeVars, map_leaves};
+use crate::ty::{DynBound, DynTy, FnTy, Ty, TyData, WitnessTy};
+use crate::visit::{Visit, VisitState, Visitor};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -64,20 +65,6 @@ impl<F: TypeFamily> Normalize<'_, F> {
         self.state.depth -= 1;
         renumber(self.cx, arity, folded?.map_or_else(|| args.to_vec(), |folded| folded.to_vec()))
     }
-}
-
-impl<F: TypeFamily> Normalize<'_, F> {
-    fn fold_fn(&mut self, data: FnTy<'_, F>) -> Result<Ty<F>, TermError> {
-        let FnTy { name, arity, signature } = data;
-        let (arity, signature) = self.under(arity, signature)?;
-        Ty::function(self.cx, name, arity, &signature)
-    }
-
-    fn fold_witness(&mut self, data: WitnessTy<'_, F>) -> Result<Ty<F>, TermError> {
-        let WitnessTy { name, arity, types } = data;
-        let (arity, types) = self.under(arity, types)?;
-        Ty::new(self.cx, TyData::GeneratorWitness(WitnessTy { name, arity, types: &types }))
-    }
 
     fn fold_dyn(&mut self, data: DynTy<'_, F>) -> Result<Ty<F>, TermError> {
         let DynTy { bounds, region } = data;
@@ -87,14 +74,7 @@ impl<F: TypeFamily> Normalize<'_, F> {
             let args = self.cx.intern_args(&args);
             normal.push(DynBound { arity, kind: *kind, name: *name, args });
         }
-        normal.sort_by(|x, y| {
-            let by_name = match x.kind {
-                DynBoundKind::Trait => Ordering::Equal,
-                DynBoundKind::Projection | DynBoundKind::AutoTrait => (self.order)(&x.name, &y.name),
-            };
-            x.kind.cmp(&y.kind).then(by_name)
-        });
-        normal.dedup_by(|x, y| x.kind == DynBoundKind::AutoTrait && y.kind == x.kind && x.name == y.name);
+        sort_bounds(&mut normal, self.order);
         Ty::new(self.cx, TyData::Dyn(DynTy { bounds: &normal, region }))
     }
 }
@@ -142,19 +122,12 @@ struct Uses {
 }
 
 impl Uses {
-    fn numbers(&self, kind: VarKind) -> &Numbers {
+    fn numbers(&mut self, kind: VarKind) -> &mut Numbers {
         match kind {
-            VarKind::Ty => &self.types,
-            VarKind::Region => &self.regions,
-            VarKind::Const => &self.consts,
+            VarKind::Ty => &mut self.types,
+            VarKind::Region => &mut self.regions,
+            VarKind::Const => &mut self.consts,
         }
-    }
-}
-
-fn note(numbers: &mut Numbers, var: BoundVar, depth: u32) {
-    if var.depth.0 == depth {
-        let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-        numbers.entry(var.index).or_insert(next);
     }
 }
 
@@ -169,27 +142,15 @@ impl<F: TypeFamily> Visitor<F> for Uses {
         u32::from(meta.outer) <= self.state.depth
     }
 
-    fn visit_ty(&mut self, ty: &Ty<F>) -> ControlFlow<Self::Break> {
-        if let TyData::BoundVariable(var) = ty.data() {
-            note(&mut self.types, var, self.state.depth);
-            return ControlFlow::Continue(());
-        }
-        super_visit_ty(ty, self)
-    }
-
-    fn visit_region(&mut self, region: Region<F>) -> ControlFlow<Self::Break> {
-        if let Region::Bound(var) = region {
-            note(&mut self.regions, var, self.state.depth);
+    fn visit_leaf(&mut self, kind: VarKind, leaf: Leaf<F::Name>) -> ControlFlow<Self::Break> {
+        if let Leaf::Bound(var) = leaf
+            && var.depth.0 == self.state.depth
+        {
+            let numbers = self.numbers(kind);
+            let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+            numbers.entry(var.index).or_insert(next);
         }
         ControlFlow::Continue(())
-    }
-
-    fn visit_const(&mut self, constant: &Const<F>) -> ControlFlow<Self::Break> {
-        if let ConstData::Bound(var) = constant.data() {
-            note(&mut self.consts, var, self.state.depth);
-            return ControlFlow::Continue(());
-        }
-        super_visit_const(constant, self)
     }
 }
 
@@ -210,8 +171,14 @@ impl<F: TypeFamily> Folder<F> for Normalize<'_, F> {
 
     fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
         match ty.data() {
-            TyData::Fn(data) => self.fold_fn(data),
-            TyData::GeneratorWitness(data) => self.fold_witness(data),
+            TyData::Fn(FnTy { name, arity, signature }) => {
+                let (arity, signature) = self.under(arity, signature)?;
+                Ty::function(self.cx, name, arity, &signature)
+            }
+            TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
+                let (arity, types) = self.under(arity, types)?;
+                Ty::new(self.cx, TyData::GeneratorWitness(WitnessTy { name, arity, types: &types }))
+            }
             TyData::Dyn(data) => self.fold_dyn(data),
             TyData::Apply(_)
             | TyData::Placeholder(_)

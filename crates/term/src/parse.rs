@@ -13,6 +13,7 @@ mod ty;
 use crate::arg::GenericArg;
 use crate::binder::{BoundVar, Universe};
 use crate::family::TypeFamily;
+use crate::leaf::Leaf;
 use crate::meta::{MAX_DEPTH, TermError};
 use crate::name::{Name, Symbols};
 use crate::ty::{InferVar, Placeholder, PlaceholderId, Ty};
@@ -237,10 +238,21 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         self.bound_const(name).is_some() || self.scope.consts.contains(name)
     }
 
-    /// A bound variable in sigil notation: its depth counts from outside the text.
-    fn sigil_bound(&self, sigil: Sigil) -> BoundVar {
-        let inside = u32::try_from(self.binders.len()).unwrap_or(u32::MAX);
-        BoundVar::new(sigil.first.saturating_add(inside), sigil.second)
+    /// The leaf in sigil notation. The depth of a bound variable counts from outside the text.
+    fn leaf(&self, sigil: Sigil) -> Leaf<Name> {
+        let Sigil { kind, sort: _, first, second } = sigil;
+        match kind {
+            SigilKind::Var => Leaf::Infer(InferVar::Var(first)),
+            SigilKind::Canonical => Leaf::Infer(InferVar::Canonical(first)),
+            SigilKind::Placeholder => {
+                let id = PlaceholderId::Fresh(second);
+                Leaf::Placeholder(Placeholder { universe: Universe(first), id })
+            }
+            SigilKind::Bound => {
+                let inside = u32::try_from(self.binders.len()).unwrap_or(u32::MAX);
+                Leaf::Bound(BoundVar::new(first.saturating_add(inside), second))
+            }
+        }
     }
 
     /// Parses `a::b::c`.
@@ -283,18 +295,5 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
     /// Parses optional `<...>`.
     fn optional_args(&mut self) -> Result<Vec<GenericArg<F>>, ParseError> {
         if self.eat("<") { self.list(">", Self::arg) } else { Ok(Vec::new()) }
-    }
-}
-
-impl Sigil {
-    fn var(self) -> InferVar {
-        match self.kind {
-            SigilKind::Canonical => InferVar::Canonical(self.first),
-            SigilKind::Var | SigilKind::Placeholder | SigilKind::Bound => InferVar::Var(self.first),
-        }
-    }
-
-    fn placeholder(self) -> Placeholder<Name> {
-        Placeholder { universe: Universe(self.first), id: PlaceholderId::Fresh(self.second) }
     }
 }

@@ -22,9 +22,10 @@ mod message;
 pub use message::{obligation, region_error, type_error};
 
 use crate::arg::GenericArg;
-use crate::binder::{Arity, BoundVar};
+use crate::binder::{Arity, BoundVar, DebruijnIndex, VarKind};
 use crate::constant::{Const, ConstData};
 use crate::family::TypeFamily;
+use crate::leaf::Leaf;
 use crate::name::{Abi, Mutability, Name, Safety, Symbol, Symbols, Variadic};
 use crate::region::Region;
 use crate::ty::{
@@ -182,8 +183,6 @@ impl<'s> Printer<'s> {
         }
         match ty.data() {
             TyData::Apply(ApplicationTy { name, args }) => self.print_apply(name, args),
-            TyData::Placeholder(placeholder) => self.print_placeholder("", placeholder),
-            TyData::InferenceVar(var) => self.print_var("", var),
             TyData::Dyn(DynTy { bounds, region }) => self.print_dyn(bounds, region),
             TyData::Fn(FnTy { name, arity, signature }) => self.print_fn(name, arity, signature),
             TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
@@ -198,8 +197,10 @@ impl<'s> Printer<'s> {
                 self.push("}");
             }
             TyData::Alias(AliasTy { name, args }) => self.print_alias(name, args),
-            TyData::BoundVariable(var) => self.print_bound("", var, |names| &names.types),
-            TyData::Error(_) => self.push("{error}"),
+            leaf @ (TyData::Placeholder(_)
+            | TyData::InferenceVar(_)
+            | TyData::BoundVariable(_)
+            | TyData::Error(_)) => self.print_leaf(VarKind::Ty, leaf.leaf()),
         }
         if parenthesized {
             self.push(")");
@@ -497,19 +498,6 @@ impl<'s> Printer<'s> {
         self.out.push_str(&format!("<{}>", all.join(", ")));
     }
 
-    fn print_bound(&mut self, tick: &str, var: BoundVar, kind: impl Fn(&Names) -> &Vec<String>) {
-        let BoundVar { depth, index } = var;
-        let binder = self.binders.len().checked_sub(1 + depth.0 as usize);
-        let name = binder.and_then(|i| self.binders.get(i)).and_then(|b| kind(b).get(index as usize));
-        match name.cloned() {
-            Some(name) => self.push(&name),
-            None => {
-                let outer = (depth.0 as usize).saturating_sub(self.binders.len());
-                self.push(&format!("{}.{index}", decorate(tick, '^', outer)));
-            }
-        }
-    }
-
     fn print_region<F: TypeFamily<Name = Name>>(&mut self, region: Region<F>) {
         if !self.part() {
             return;
@@ -517,28 +505,42 @@ impl<'s> Printer<'s> {
         match region {
             Region::Static => self.push("'static"),
             Region::Erased => self.push("'_"),
-            Region::Placeholder(placeholder) => self.print_placeholder("'", placeholder),
-            Region::Infer(var) => self.print_var("'", var),
-            Region::Bound(var) => self.print_bound("'", var, |names| &names.regions),
-            Region::Error(_) => self.push("'{error}"),
-        }
-    }
-
-    fn print_placeholder(&mut self, tick: &str, placeholder: Placeholder<Name>) {
-        let Placeholder { universe, id } = placeholder;
-        match id {
-            PlaceholderId::Named(name) => self.print_name(name),
-            PlaceholderId::Fresh(index) => {
-                self.push(&format!("{}.{index}", decorate(tick, '!', universe.0)));
+            leaf @ (Region::Placeholder(_) | Region::Infer(_) | Region::Bound(_) | Region::Error(_)) => {
+                self.print_leaf(VarKind::Region, leaf.leaf());
             }
         }
     }
 
-    fn print_var(&mut self, tick: &str, var: InferVar) {
-        match var {
-            InferVar::Var(id) => self.push(&decorate(tick, '?', id)),
-            InferVar::Canonical(id) => self.push(&decorate(tick, '?', format!("c{id}"))),
-        }
+    fn print_leaf(&mut self, kind: VarKind, leaf: Option<Leaf<Name>>) {
+        let text = match leaf {
+            None => return,
+            Some(Leaf::Placeholder(Placeholder { id: PlaceholderId::Named(name), .. })) => {
+                return self.print_name(name);
+            }
+            Some(Leaf::Placeholder(Placeholder { universe, id: PlaceholderId::Fresh(index) })) => {
+                format!("{}.{index}", sigil(kind, '!', universe.0))
+            }
+            Some(Leaf::Infer(InferVar::Var(id))) => sigil(kind, '?', id),
+            Some(Leaf::Infer(InferVar::Canonical(id))) => sigil(kind, '?', format!("c{id}")),
+            Some(Leaf::Bound(BoundVar { depth: DebruijnIndex(depth), index })) => {
+                let binder = self.binders.len().checked_sub(1 + depth as usize);
+                let names = binder.and_then(|at| self.binders.get(at)).map(|names| match kind {
+                    VarKind::Ty => &names.types,
+                    VarKind::Region => &names.regions,
+                    VarKind::Const => &names.consts,
+                });
+                let outer = (depth as usize).saturating_sub(self.binders.len());
+                let name = names.and_then(|names| names.get(index as usize)).cloned();
+                name.unwrap_or_else(|| format!("{}.{index}", sigil(kind, '^', outer)))
+            }
+            Some(Leaf::Error(_)) => match kind {
+                VarKind::Ty => "{error}",
+                VarKind::Region => "'{error}",
+                VarKind::Const => "{const error}",
+            }
+            .to_owned(),
+        };
+        self.push(&text);
     }
 
     fn print_const<F: TypeFamily<Name = Name>>(&mut self, constant: &Const<F>) {
@@ -559,16 +561,16 @@ impl<'s> Printer<'s> {
         }
         match constant.data() {
             ConstData::Value(value) => self.push(&value.to_string()),
-            ConstData::Placeholder(placeholder) => self.print_placeholder("#", placeholder),
-            ConstData::Infer(var) => self.print_var("#", var),
-            ConstData::Bound(var) => self.print_bound("#", var, |names| &names.consts),
             ConstData::Alias(name, args) => {
                 self.push("{const ");
                 self.print_name(name);
                 self.args(args);
                 self.push("}");
             }
-            ConstData::Error(_) => self.push("{const error}"),
+            leaf @ (ConstData::Placeholder(_)
+            | ConstData::Infer(_)
+            | ConstData::Bound(_)
+            | ConstData::Error(_)) => self.print_leaf(VarKind::Const, leaf.leaf()),
             ConstData::Expr(op, args) => {
                 let strength = op.strength();
                 if strength < outer {
@@ -606,9 +608,10 @@ impl<'s> Printer<'s> {
 }
 
 /// Formats a variable: `'?3` for a region, `?#3` for a constant, `?3` for a type.
-fn decorate(tick: &str, sign: char, id: impl std::fmt::Display) -> String {
-    match tick {
-        "#" => format!("{sign}#{id}"),
-        tick => format!("{tick}{sign}{id}"),
+fn sigil(kind: VarKind, sign: char, id: impl std::fmt::Display) -> String {
+    match kind {
+        VarKind::Ty => format!("{sign}{id}"),
+        VarKind::Region => format!("'{sign}{id}"),
+        VarKind::Const => format!("{sign}#{id}"),
     }
 }

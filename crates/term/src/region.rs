@@ -2,9 +2,9 @@
 //!
 //! **Invariant:** regions are small values, never interned.
 
-use crate::binder::{BoundVar, Universe};
+use crate::binder::{BoundVar, Universe, VarKind};
 use crate::family::TypeFamily;
-use crate::meta::{Flags, Meta, MetaBuilder, TermError};
+use crate::meta::{Flags, Meta, TermError};
 use crate::ty::{ErrorProof, InferVar, Placeholder};
 
 /// A region. `'a` outlives `'b` if `'a` includes `'b`.
@@ -41,20 +41,10 @@ impl<F: TypeFamily> Region<F> {
     /// Returns the metadata of the region as an argument.
     #[inline]
     pub fn meta(self) -> Result<Meta, TermError> {
-        let flags = match self {
-            Self::Static | Self::Erased => Flags::FREE_REGION,
-            Self::Placeholder(placeholder) => {
-                Flags::FREE_REGION.union(Flags::REGION_PLACEHOLDER).union(placeholder.universe_flags())
-            }
-            Self::Infer(var) => Flags::FREE_REGION.union(var.flags(Flags::REGION_INFER)),
-            Self::Error(_) => Flags::ERROR,
-            Self::Bound(var) => {
-                let mut meta = MetaBuilder::new(Flags::NONE);
-                meta.bound(var);
-                return meta.finish();
-            }
-        };
-        Ok(Meta { flags, depth: 1, outer: 0, weight: 1 })
+        match self.leaf() {
+            Some(leaf) => leaf.meta(VarKind::Region),
+            None => Ok(Meta::leaf(Flags::FREE_REGION)),
+        }
     }
 
     /// Returns the universe of a placeholder, and the root universe for all other regions.

@@ -14,6 +14,8 @@ use crate::family::TypeFamily;
 use crate::region::Region;
 use crate::ty::{AliasTy, ApplicationTy, DynBound, DynBoundKind, DynTy, FnTy, Ty, TyData, WitnessTy};
 use crate::variance::Variance;
+use std::borrow::Borrow;
+use std::cmp::Ordering;
 
 /// Kind of the lists under a pair of binders; determines the variance of each position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -185,28 +187,38 @@ pub fn relate_structurally<F: TypeFamily, R: Relation<F>>(
     }
 }
 
-/// Returns bounds in canonical order: traits as written, projections by name, auto traits as a set.
-pub(crate) fn bounds_in_order<F: TypeFamily>(bounds: &[DynBound<F>]) -> Vec<&DynBound<F>> {
-    let mut list: Vec<_> = bounds.iter().collect();
-    list.sort_by(|x, y| {
+/// Puts bounds into canonical order: traits as written, projections by name, auto traits as a set.
+pub(crate) fn sort_bounds<F: TypeFamily, B: Borrow<DynBound<F>>>(
+    bounds: &mut Vec<B>,
+    order: impl Fn(&F::Name, &F::Name) -> Ordering,
+) {
+    bounds.sort_by(|x, y| {
+        let (x, y) = (x.borrow(), y.borrow());
         let by_name = match x.kind {
-            DynBoundKind::Trait => std::cmp::Ordering::Equal,
-            DynBoundKind::Projection | DynBoundKind::AutoTrait => x.name.cmp(&y.name),
+            DynBoundKind::Trait => Ordering::Equal,
+            DynBoundKind::Projection | DynBoundKind::AutoTrait => order(&x.name, &y.name),
         };
         x.kind.cmp(&y.kind).then(by_name)
     });
-    list.dedup_by(|x, y| x.kind == DynBoundKind::AutoTrait && y.kind == x.kind && x.name == y.name);
-    list
+    bounds.dedup_by(|x, y| {
+        let (x, y): (&DynBound<F>, &DynBound<F>) = ((*x).borrow(), (*y).borrow());
+        x.kind == DynBoundKind::AutoTrait && y.kind == x.kind && x.name == y.name
+    });
 }
 
 /// Relates two sets of bounds; returns `false` if they do not have the same names.
-fn relate_bounds<F: TypeFamily, R: Relation<F>>(
+fn relate_bounds<'b, F: TypeFamily, R: Relation<F>>(
     relation: &mut R,
     variance: Variance,
-    a: &[DynBound<F>],
-    b: &[DynBound<F>],
+    a: &'b [DynBound<F>],
+    b: &'b [DynBound<F>],
 ) -> Result<bool, R::Error> {
-    let (a, b) = (bounds_in_order(a), bounds_in_order(b));
+    let in_order = |bounds: &'b [DynBound<F>]| {
+        let mut list: Vec<&DynBound<F>> = bounds.iter().collect();
+        sort_bounds(&mut list, F::Name::cmp);
+        list
+    };
+    let (a, b) = (in_order(a), in_order(b));
     let same_head = |x: &DynBound<F>, y: &DynBound<F>| {
         x.kind == y.kind && x.name == y.name && x.args.len() == y.args.len()
     };

@@ -10,53 +10,13 @@
 
 use crate::arg::GenericArg;
 use crate::binder::{BoundVar, VarKind};
-use crate::constant::{Const, ConstData};
+use crate::constant::Const;
 use crate::family::TypeFamily;
 use crate::fold::{Fold, FoldState, Folder, super_fold_const, super_fold_ty};
+use crate::leaf::Leaf;
 use crate::meta::{Flags, Meta, TermError};
 use crate::region::Region;
-use crate::ty::{InferVar, Placeholder, PlaceholderId, Ty, TyData};
-
-/// A variable or placeholder of any kind.
-#[derive(Clone, Copy)]
-pub(crate) enum Leaf<N> {
-    Bound(BoundVar),
-    Infer(InferVar),
-    Placeholder(Placeholder<N>),
-}
-
-impl<N: Copy> Leaf<N> {
-    /// Builds the term that consists of this leaf.
-    pub(crate) fn build<F: TypeFamily<Name = N>>(
-        self,
-        cx: &F,
-        kind: VarKind,
-    ) -> Result<GenericArg<F>, TermError> {
-        Ok(match kind {
-            VarKind::Ty => GenericArg::Ty(Ty::new(
-                cx,
-                match self {
-                    Self::Bound(var) => TyData::BoundVariable(var),
-                    Self::Infer(var) => TyData::InferenceVar(var),
-                    Self::Placeholder(placeholder) => TyData::Placeholder(placeholder),
-                },
-            )?),
-            VarKind::Region => GenericArg::Region(match self {
-                Self::Bound(var) => Region::Bound(var),
-                Self::Infer(var) => Region::Infer(var),
-                Self::Placeholder(placeholder) => Region::Placeholder(placeholder),
-            }),
-            VarKind::Const => GenericArg::Const(Const::new(
-                cx,
-                match self {
-                    Self::Bound(var) => ConstData::Bound(var),
-                    Self::Infer(var) => ConstData::Infer(var),
-                    Self::Placeholder(placeholder) => ConstData::Placeholder(placeholder),
-                },
-            )?),
-        })
-    }
-}
+use crate::ty::{Placeholder, PlaceholderId, Ty};
 
 /// A mapping of variables and placeholders.
 pub(crate) trait LeafMap<F: TypeFamily> {
@@ -116,17 +76,7 @@ impl<F: TypeFamily, M: LeafMap<F>> Folder<F> for MapLeaves<'_, F, M> {
 
     #[inline]
     fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
-        let leaf = match ty.data() {
-            TyData::BoundVariable(var) => Leaf::Bound(var),
-            TyData::InferenceVar(var) => Leaf::Infer(var),
-            TyData::Placeholder(placeholder) => Leaf::Placeholder(placeholder),
-            TyData::Apply(_)
-            | TyData::Dyn(_)
-            | TyData::Fn(_)
-            | TyData::GeneratorWitness(_)
-            | TyData::Alias(_)
-            | TyData::Error(_) => return super_fold_ty(ty, self),
-        };
+        let Some(leaf) = ty.data().leaf() else { return super_fold_ty(ty, self) };
         match self.map(VarKind::Ty, leaf)? {
             Some(GenericArg::Ty(ty)) => Ok(ty),
             Some(GenericArg::Region(_) | GenericArg::Const(_)) | None => Ok(ty.clone()),
@@ -134,12 +84,7 @@ impl<F: TypeFamily, M: LeafMap<F>> Folder<F> for MapLeaves<'_, F, M> {
     }
 
     fn fold_region(&mut self, region: Region<F>) -> Result<Region<F>, TermError> {
-        let leaf = match region {
-            Region::Bound(var) => Leaf::Bound(var),
-            Region::Infer(var) => Leaf::Infer(var),
-            Region::Placeholder(placeholder) => Leaf::Placeholder(placeholder),
-            Region::Static | Region::Erased | Region::Error(_) => return Ok(region),
-        };
+        let Some(leaf) = region.leaf() else { return Ok(region) };
         match self.map(VarKind::Region, leaf)? {
             Some(GenericArg::Region(region)) => Ok(region),
             Some(GenericArg::Ty(_) | GenericArg::Const(_)) | None => Ok(region),
@@ -147,14 +92,7 @@ impl<F: TypeFamily, M: LeafMap<F>> Folder<F> for MapLeaves<'_, F, M> {
     }
 
     fn fold_const(&mut self, constant: &Const<F>) -> Result<Const<F>, TermError> {
-        let leaf = match constant.data() {
-            ConstData::Bound(var) => Leaf::Bound(var),
-            ConstData::Infer(var) => Leaf::Infer(var),
-            ConstData::Placeholder(placeholder) => Leaf::Placeholder(placeholder),
-            ConstData::Value(_) | ConstData::Expr(..) | ConstData::Alias(..) | ConstData::Error(_) => {
-                return super_fold_const(constant, self);
-            }
-        };
+        let Some(leaf) = constant.data().leaf() else { return super_fold_const(constant, self) };
         match self.map(VarKind::Const, leaf)? {
             Some(GenericArg::Const(constant)) => Ok(constant),
             Some(GenericArg::Ty(_) | GenericArg::Region(_)) | None => Ok(constant.clone()),
@@ -189,7 +127,7 @@ where
     ) -> Result<Option<GenericArg<F>>, TermError> {
         match leaf {
             Leaf::Bound(var) if var.depth.0 >= depth => (self.map)(cx, kind, var, depth),
-            Leaf::Bound(_) | Leaf::Infer(_) | Leaf::Placeholder(_) => Ok(None),
+            Leaf::Bound(_) | Leaf::Infer(_) | Leaf::Placeholder(_) | Leaf::Error(_) => Ok(None),
         }
     }
 }

@@ -17,9 +17,10 @@
 //! | `Error` | always |
 
 use crate::arg::GenericArg;
-use crate::binder::{Arity, BoundVar, Universe};
+use crate::binder::{Arity, BoundVar, Universe, VarKind};
 use crate::family::boxed::Boxed;
 use crate::family::{Node, TypeFamily};
+use crate::leaf::Leaf;
 use crate::meta::{Flags, Meta, MetaBuilder, TermError};
 use crate::region::Region;
 
@@ -181,10 +182,6 @@ impl<F: TypeFamily> TyData<'_, F> {
     pub fn meta(&self) -> Result<Meta, TermError> {
         match self {
             Self::Apply(ApplicationTy { name: _, args }) => args_meta(args, 0, Flags::NONE),
-            Self::Placeholder(placeholder) => {
-                Ok(Meta::leaf(Flags::TY_PLACEHOLDER.union(placeholder.universe_flags())))
-            }
-            Self::InferenceVar(var) => Ok(Meta::leaf(var.flags(Flags::TY_INFER))),
             Self::Dyn(DynTy { bounds, region }) => {
                 let mut meta = MetaBuilder::new(Flags::BINDER);
                 meta.child(region.meta()?, 0);
@@ -205,12 +202,10 @@ impl<F: TypeFamily> TyData<'_, F> {
                 args_meta(types, 1, Flags::BINDER)
             }
             Self::Alias(AliasTy { name: _, args }) => args_meta(args, 0, Flags::ALIAS),
-            Self::BoundVariable(var) => {
-                let mut meta = MetaBuilder::new(Flags::NONE);
-                meta.bound(*var);
-                meta.finish()
-            }
-            Self::Error(_) => Ok(Meta::leaf(Flags::ERROR)),
+            Self::Placeholder(placeholder) => Leaf::Placeholder(*placeholder).meta(VarKind::Ty),
+            Self::InferenceVar(var) => Leaf::<F::Name>::Infer(*var).meta(VarKind::Ty),
+            Self::BoundVariable(var) => Leaf::<F::Name>::Bound(*var).meta(VarKind::Ty),
+            Self::Error(proof) => Leaf::<F::Name>::Error(*proof).meta(VarKind::Ty),
         }
     }
 }
@@ -375,15 +370,6 @@ pub enum InferVar {
     Var(u32),
     /// A variable of a canonical form. Not a de Bruijn index: crossing a binder does not change it.
     Canonical(u32),
-}
-
-impl InferVar {
-    pub(crate) fn flags(self, table: Flags) -> Flags {
-        match self {
-            Self::Var(_) => table,
-            Self::Canonical(_) => Flags::CANONICAL,
-        }
-    }
 }
 
 /// Proof that an error was reported.

@@ -4,8 +4,10 @@
 //! the same binder depth, so visitors must not depend on the number of occurrences of a shared node.
 
 use crate::arg::GenericArg;
+use crate::binder::VarKind;
 use crate::constant::{Const, ConstData};
 use crate::family::TypeFamily;
+use crate::leaf::Leaf;
 use crate::meta::{LARGE, Meta};
 use crate::region::Region;
 use crate::ty::{AliasTy, ApplicationTy, DynBound, DynTy, FnTy, Ty, TyData, WitnessTy};
@@ -42,7 +44,12 @@ pub trait Visitor<F: TypeFamily>: Sized {
 
     /// Visits a region. Regions are never skipped.
     fn visit_region(&mut self, region: Region<F>) -> ControlFlow<Self::Break> {
-        let _ = region;
+        region.leaf().map_or(ControlFlow::Continue(()), |leaf| self.visit_leaf(VarKind::Region, leaf))
+    }
+
+    /// Visits a leaf that a type, region or constant is.
+    fn visit_leaf(&mut self, kind: VarKind, leaf: Leaf<F::Name>) -> ControlFlow<Self::Break> {
+        let _ = (kind, leaf);
         ControlFlow::Continue(())
     }
 
@@ -140,8 +147,11 @@ pub fn super_visit_ty<F: TypeFamily, V: Visitor<F>>(ty: &Ty<F>, visitor: &mut V)
             }
             ControlFlow::Continue(())
         }
-        TyData::Placeholder(_) | TyData::InferenceVar(_) | TyData::BoundVariable(_) | TyData::Error(_) => {
-            ControlFlow::Continue(())
+        leaf @ (TyData::Placeholder(_)
+        | TyData::InferenceVar(_)
+        | TyData::BoundVariable(_)
+        | TyData::Error(_)) => {
+            leaf.leaf().map_or(ControlFlow::Continue(()), |leaf| visitor.visit_leaf(VarKind::Ty, leaf))
         }
     }
 }
@@ -153,10 +163,8 @@ pub fn super_visit_const<F: TypeFamily, V: Visitor<F>>(
 ) -> ControlFlow<V::Break> {
     match constant.data() {
         ConstData::Expr(_, args) | ConstData::Alias(_, args) => args.visit_with(visitor),
-        ConstData::Value(_)
-        | ConstData::Placeholder(_)
-        | ConstData::Infer(_)
-        | ConstData::Bound(_)
-        | ConstData::Error(_) => ControlFlow::Continue(()),
+        leaf => {
+            leaf.leaf().map_or(ControlFlow::Continue(()), |leaf| visitor.visit_leaf(VarKind::Const, leaf))
+        }
     }
 }

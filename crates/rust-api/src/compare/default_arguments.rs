@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 
 use typeloom_term::parse::{Scope, parse_ty};
-use typeloom_term::{ApplicationTy, Boxed, GenericArg, Name, Symbol, Symbols, TermError, Ty, TyData};
+use typeloom_term::{ApplicationTy, Boxed, Name, Symbol, Symbols, TermError, Ty, TyData};
 
 use super::map_types::map_types;
-use crate::item::{Item, Type};
+use crate::item::{Arg, Item, Type};
 use crate::std_facts::std_facts;
 use crate::terms::subterms;
 
@@ -89,6 +89,6 @@ impl DefaultArguments {
     }
 }
 
-fn count_without_regions(args: &[GenericArg<Boxed>]) -> usize {
+fn count_without_regions(args: &[Arg]) -> usize {
     args.iter().filter(|arg| arg.as_region().is_none()).count()
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use typeloom_pool::compat::PathStep;
 use typeloom_term::{Boxed, GenericArg, Name, Symbol, Symbols, TyData};
 
-use crate::item::Item;
+use crate::item::{Arg, Item};
 use crate::terms::{children, param, subterms};
 
 /// Numbers the parameters of an item by first use.
@@ -31,13 +31,13 @@ pub(crate) struct ParamNumbers<'s> {
 /// The path to the first difference, and the terms there.
 pub(crate) struct TermDifference {
     pub(crate) steps: Vec<PathStep>,
-    pub(crate) old: GenericArg<Boxed>,
-    pub(crate) new: GenericArg<Boxed>,
+    pub(crate) old: Arg,
+    pub(crate) new: Arg,
 }
 
 impl ParamNumbers<'_> {
     /// Finds the first difference between two terms.
-    pub(crate) fn difference(&self, old: &GenericArg<Boxed>, new: &GenericArg<Boxed>) -> TermDifference {
+    pub(crate) fn difference(&self, old: &Arg, new: &Arg) -> TermDifference {
         let mut found = TermDifference { steps: Vec::new(), old: old.clone(), new: new.clone() };
         while self.is_same_head(&found.old, &found.new) {
             let (a, b) = (children(&found.old), children(&found.new));
@@ -55,7 +55,7 @@ impl ParamNumbers<'_> {
         found
     }
 
-    fn is_same(&self, old: &GenericArg<Boxed>, new: &GenericArg<Boxed>) -> bool {
+    fn is_same(&self, old: &Arg, new: &Arg) -> bool {
         let mut stack = vec![(old.clone(), new.clone())];
         while let Some((x, y)) = stack.pop() {
             if !self.is_same_head(&x, &y) {
@@ -71,7 +71,7 @@ impl ParamNumbers<'_> {
     }
 
     /// Whether two terms agree without their children.
-    fn is_same_head(&self, old: &GenericArg<Boxed>, new: &GenericArg<Boxed>) -> bool {
+    fn is_same_head(&self, old: &Arg, new: &Arg) -> bool {
         if let (Some(x), Some(y)) = (param(old), param(new)) {
             return match (self.old.get(&x), self.new.get(&y)) {
                 (Some(x), Some(y)) => x == y,

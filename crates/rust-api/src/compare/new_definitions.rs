@@ -10,12 +10,10 @@
 use std::collections::{HashMap, HashSet};
 
 use typeloom_term::subst::replace_params;
-use typeloom_term::{
-    AliasTy, ApplicationTy, Boxed, GenericArg, Name, Symbol, Symbols, TermError, Ty, TyData,
-};
+use typeloom_term::{AliasTy, ApplicationTy, Boxed, Name, Symbol, Symbols, TermError, Ty, TyData};
 
 use super::map_types::map_types;
-use crate::item::{Item, Kind, Param, ParamKind, PartLabel, Type};
+use crate::item::{Arg, Item, Kind, Param, ParamKind, PartLabel, Type};
 use crate::prove::world::{Bindings, matches_arg};
 use crate::terms::{param_arg, values};
 
@@ -86,11 +84,7 @@ impl NewDefinitions {
     }
 
     /// The arguments of a definition with defaults for its additional parameters.
-    fn all_args(
-        &self,
-        of: Symbol,
-        args: &[GenericArg<Boxed>],
-    ) -> Result<Option<Vec<GenericArg<Boxed>>>, TermError> {
+    fn all_args(&self, of: Symbol, args: &[Arg]) -> Result<Option<Vec<Arg>>, TermError> {
         let Some((count, params)) = self.extended.get(&of).filter(|(count, _)| *count == args.len()) else {
             return Ok(None);
         };
@@ -124,7 +118,7 @@ impl NewDefinitions {
 }
 
 /// The definition that a type applies, and its arguments.
-fn application(ty: &Type) -> Option<(Symbol, &[GenericArg<Boxed>])> {
+fn application(ty: &Type) -> Option<(Symbol, &[Arg])> {
     match ty.data() {
         TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args }) => Some((symbol, args)),
         _ => None,
@@ -144,9 +138,8 @@ fn changed_aliases(
         let path = symbols.resolve(symbol);
         path.split("::").next() == Some(root) && !public.contains(path)
     };
-    let is_private_arg = |arg: &GenericArg<Boxed>| {
-        arg.as_ty().and_then(application).is_some_and(|(symbol, _)| is_private(symbol))
-    };
+    let is_private_arg =
+        |arg: &Arg| arg.as_ty().and_then(application).is_some_and(|(symbol, _)| is_private(symbol));
     let is_alias = |item: &&Item| item.kind == Kind::TypeAlias;
     let before: HashMap<&str, &Item> =
         old.iter().filter(is_alias).map(|item| (item.path.as_str(), item)).collect();
@@ -169,9 +162,7 @@ fn changed_aliases(
         let (Some((name, of_old)), Some((other, of_new))) = (application(&from.ty), application(&to)) else {
             continue;
         };
-        let is_allowed = |(a, b): (&GenericArg<Boxed>, &GenericArg<Boxed>)| {
-            a == b || is_private_arg(a) || is_private_arg(b)
-        };
+        let is_allowed = |(a, b): (&Arg, &Arg)| a == b || is_private_arg(a) || is_private_arg(b);
         if name == other
             && is_private(name)
             && of_old.len() == of_new.len()

@@ -13,12 +13,11 @@ use typeloom_term::{
     TyData, Variance,
 };
 
-use crate::item::{Item, Kind, Param, ParamKind, PartLabel, Role, Type};
+use crate::item::{Arg, Item, Kind, Param, ParamKind, PartLabel, Role, Type};
 use crate::lower::regions;
 use crate::predicate;
-use crate::prove::assumptions::{Outlives, elaborate};
+use crate::prove::Prover;
 use crate::prove::world::{Knowledge, World};
-use crate::prove::{MAX_STEPS, Prover};
 use crate::terms::{param, param_arg, subterms, values};
 
 /// The first reason why an item cannot replace another one.
@@ -76,7 +75,7 @@ pub(crate) struct SubstitutionCheck<'q> {
     pub(crate) invariant_parts: InvariantParts,
 }
 
-type ParamMap = Vec<(Symbol, GenericArg<Boxed>)>;
+type ParamMap = Vec<(Symbol, Arg)>;
 
 /// Two items with values for the parameters that are not placeholders.
 struct Pair<'i> {
@@ -111,7 +110,7 @@ fn substitute_all(cx: &Boxed, list: &[Type], map: &ParamMap) -> Result<Vec<Type>
 }
 
 /// The types of the fields of a definition that do not contain the definition: they imply bounds only without it.
-fn fields_of(world: &World, of: Symbol, args: &[GenericArg<Boxed>]) -> Result<Vec<Type>, TermError> {
+fn fields_of(world: &World, of: Symbol, args: &[Arg]) -> Result<Vec<Type>, TermError> {
     let Some(adt) = world.adts.get(&of) else { return Ok(Vec::new()) };
     let value = values(adt.params.iter().map(|(symbol, _)| *symbol), args);
     let fields = adt.fields.iter().filter(|field| !mentions(field, Name::Adt(of)));
@@ -135,7 +134,7 @@ fn is_same_kind(a: &ParamKind, b: &ParamKind) -> bool {
     std::mem::discriminant(a) == std::mem::discriminant(b)
 }
 
-fn variable(table: &mut InferenceTable<Boxed>, kind: &ParamKind) -> Result<GenericArg<Boxed>, TermError> {
+fn variable(table: &mut InferenceTable<Boxed>, kind: &ParamKind) -> Result<Arg, TermError> {
     Ok(match kind {
         ParamKind::Region => table.new_region_var()?.into(),
         ParamKind::Type => table.new_ty_var()?.into(),
@@ -209,9 +208,7 @@ impl SubstitutionCheck<'_> {
     ) -> Result<Vec<Obligation<Boxed>>, CheckError> {
         let Pair { sub, sup, sub_params, sup_choices } = pair;
         let cx = self.world.cx;
-        let facts = elaborate(self.world, self.symbols, known)?;
-        let outlives = Outlives::new(self.world, self.symbols, &facts, implied);
-        let knowledge = Knowledge::new(self.world, self.symbols, &facts);
+        let Prover { knowledge, outlives, .. } = &Prover::new(self.world, self.symbols, known, implied)?;
         let mut open = Vec::new();
         for part in &sup.parts {
             let mismatch = || Mismatch::Part(part.label.clone());
@@ -222,8 +219,8 @@ impl SubstitutionCheck<'_> {
             };
             let a = substitute(&cx, &other.ty, sub_params)?;
             let b = substitute(&cx, &part.ty, sup_choices)?;
-            open.extend(table.relate(&knowledge, variance, &a, &b).map_err(|_| mismatch())?);
-            open = table.retry(&knowledge, open).map_err(|_| mismatch())?;
+            open.extend(table.relate(knowledge, variance, &a, &b).map_err(|_| mismatch())?);
+            open = table.retry(knowledge, open).map_err(|_| mismatch())?;
             table.regions().check(&outlives.regions).map_err(|_| mismatch())?;
         }
         let is_extra = |label: &PartLabel| !matches!(label, PartLabel::Assoc(_)) && sup.part(label).is_none();
@@ -244,11 +241,8 @@ impl SubstitutionCheck<'_> {
     ) -> Result<(), CheckError> {
         let Pair { sub, sup, sub_params, sup_choices } = pair;
         let cx = self.world.cx;
-        let facts = elaborate(self.world, self.symbols, known)?;
-        let outlives = Outlives::new(self.world, self.symbols, &facts, implied);
-        let knowledge = Knowledge::new(self.world, self.symbols, &facts);
-        let prover =
-            Prover { knowledge: &knowledge, facts: &facts, outlives: &outlives, steps: MAX_STEPS.into() };
+        let prover = Prover::new(self.world, self.symbols, known, implied)?;
+        let Prover { knowledge, outlives, .. } = &prover;
         let mut goals: Vec<(Type, Mismatch)> = Vec::new();
         for goal in &sub.predicates {
             goals.push((substitute(&cx, goal, sub_params)?, Mismatch::Condition(goal.clone())));
@@ -258,17 +252,20 @@ impl SubstitutionCheck<'_> {
         }
         // Equations first: they can determine the variables in the other goals.
         let is_equation = |goal: &Type| {
-            matches!(predicate::view(self.symbols, goal), Some((_, predicate::Predicate::Projection(..))))
+            matches!(
+                predicate::view(knowledge.symbols, goal),
+                Some((_, predicate::Predicate::Projection(..)))
+            )
         };
         goals.sort_by_key(|(goal, _)| !is_equation(goal));
-        let mut open = table.retry(&knowledge, open).map_err(|_| Mismatch::Generics)?;
+        let mut open = table.retry(knowledge, open).map_err(|_| Mismatch::Generics)?;
         // An equation can also determine an associated type in an open obligation. Its own proof follows below.
         for (goal, _) in goals.iter().filter(|(goal, _)| is_equation(goal)) {
             if open.iter().all(is_harmless) {
                 break;
             }
             prover.holds(table, goal);
-            open = table.retry(&knowledge, open).map_err(|_| Mismatch::Generics)?;
+            open = table.retry(knowledge, open).map_err(|_| Mismatch::Generics)?;
         }
         if !open.iter().all(is_harmless) {
             let label = sup.parts.last().map(|part| part.label.clone());
@@ -295,7 +292,7 @@ impl SubstitutionCheck<'_> {
         let TyData::Apply(applied) = of.ty.data() else { return Ok(false) };
         let Name::Trait(name) = applied.name else { return Ok(false) };
         let cx = self.world.cx;
-        let args: Vec<GenericArg<Boxed>> =
+        let args: Vec<Arg> =
             std::iter::once(this.ty.clone().into()).chain(applied.args.iter().cloned()).collect();
         let mut goals = vec![predicate::implements(&cx, Arity::NONE, name, &args)?];
         for part in &item.parts {
@@ -311,14 +308,10 @@ impl SubstitutionCheck<'_> {
         if !regions::all(&types).is_empty() {
             return Ok(false);
         }
-        let facts = elaborate(self.world, self.symbols, &item.predicates)?;
-        let outlives = Outlives::new(self.world, self.symbols, &facts, &types);
-        let knowledge = Knowledge::new(self.world, self.symbols, &facts);
-        let prover =
-            Prover { knowledge: &knowledge, facts: &facts, outlives: &outlives, steps: MAX_STEPS.into() };
+        let prover = Prover::new(self.world, self.symbols, &item.predicates, &types)?;
         let mut table = InferenceTable::new(cx);
         let all = goals.iter().all(|goal| prover.holds(&mut table, goal));
-        Ok(all && table.regions().check(&outlives.regions).is_ok())
+        Ok(all && table.regions().check(&prover.outlives.regions).is_ok())
     }
 
     /// Values of the parameters of `sub`.

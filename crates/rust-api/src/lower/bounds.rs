@@ -9,22 +9,21 @@ use rustdoc_types::{
     AssocItemConstraint, AssocItemConstraintKind, DynTrait, GenericArgs, GenericBound, Id, ItemEnum,
     ItemKind, Path, PolyTrait, PreciseCapturingArg, TraitBoundModifier,
 };
-use typeloom_term::{
-    AliasTy, Boxed, DynBound, DynTy, GenericArg, Name, Region, Symbol, Ty, TyData, TypeFamily,
-};
+use typeloom_term::ty::DynBoundKind;
+use typeloom_term::{Boxed, DynBound, DynTy, GenericArg, Name, Region, Symbol, Ty, TyData, TypeFamily};
 
 use super::generics::{Captures, Opaque};
 use super::regions;
 use super::ty::generics_of;
 use super::{ItemError, Lower, Sig};
-use crate::item::{ParamKind, Role, Type};
+use crate::item::{Arg, ParamKind, Role, Type};
 use crate::predicate;
 use crate::std_facts::{Supertrait, std_facts};
 
 /// A trait with its arguments, the self type first, and the result of `Fn(..) ->`.
 pub(super) struct TraitRef {
     pub(super) of: Symbol,
-    pub(super) args: Vec<GenericArg<Boxed>>,
+    pub(super) args: Vec<Arg>,
     output: Option<Type>,
 }
 
@@ -75,7 +74,7 @@ impl Lower<'_> {
         path: &Path,
         this: &Type,
         sig: &mut Sig,
-    ) -> Result<(Symbol, Vec<GenericArg<Boxed>>), ItemError> {
+    ) -> Result<(Symbol, Vec<Arg>), ItemError> {
         let TraitRef { of, args, output: _ } = self.trait_applied(path, this, sig)?;
         Ok((of, args))
     }
@@ -87,12 +86,7 @@ impl Lower<'_> {
     }
 
     /// The symbol and the arguments of an associated type that a bound names: of the trait itself or of a supertrait.
-    fn associated_type(
-        &mut self,
-        path: &Path,
-        of: &TraitRef,
-        item: &str,
-    ) -> (Symbol, Vec<GenericArg<Boxed>>) {
+    fn associated_type(&mut self, path: &Path, of: &TraitRef, item: &str) -> (Symbol, Vec<Arg>) {
         let name = self.symbols.resolve(of.of).to_owned();
         let declaring = match self.get(path.id) {
             Some(_) => self.declaring(path.id, item, &mut Vec::new()),
@@ -202,9 +196,7 @@ impl Lower<'_> {
         names.append(&mut sig.of_bound);
         let (arity, args) = self.bind(names, &of.args)?;
         found.push(predicate::implements(&self.cx, arity, of.of, &args)?);
-        if let Some(output) = &of.output {
-            let (item, mut args) = self.associated_type(path, &of, "Output");
-            args.push(output.clone().into());
+        if let Some((item, args)) = self.output(path, &of) {
             let (arity, args) = self.bind(names, &args)?;
             found.push(predicate::projects(&self.cx, arity, item, &args)?);
         }
@@ -220,14 +212,21 @@ impl Lower<'_> {
                     found.push(predicate::projects(&self.cx, arity, item, &all)?);
                 }
                 AssocItemConstraintKind::Constraint(bounds) => {
-                    let alias = TyData::Alias(AliasTy { name: Name::Projection(item), args: &all });
-                    let alias = Ty::new(&self.cx, alias)?;
+                    let alias = Ty::alias(&self.cx, Name::Projection(item), &all)?;
                     let more = self.bounds(&alias, bounds, names, sig)?;
                     found.extend(more);
                 }
             }
         }
         Ok(())
+    }
+
+    /// The projection that `Fn(..) -> Output` states.
+    fn output(&mut self, path: &Path, of: &TraitRef) -> Option<(Symbol, Vec<Arg>)> {
+        let output = of.output.clone()?;
+        let (item, mut args) = self.associated_type(path, of, "Output");
+        args.push(output.into());
+        Some((item, args))
     }
 
     /// `dyn Trait + Auto + 'a`
@@ -247,12 +246,7 @@ impl Lower<'_> {
             let before = std::mem::take(&mut sig.of_bound);
             let of = self.trait_applied(trait_, &this, sig)?;
             names.append(&mut sig.of_bound);
-            let mut projections = Vec::new();
-            if let Some(output) = &of.output {
-                let (item, mut args) = self.associated_type(trait_, &of, "Output");
-                args.push(output.clone().into());
-                projections.push((item, args));
-            }
+            let mut projections = Vec::from_iter(self.output(trait_, &of));
             for AssocItemConstraint { name, args, binding } in constraints(trait_.args.as_deref()) {
                 let own = self.generic_args(args.as_deref(), sig)?.0;
                 let (item, mut all) = self.associated_type(trait_, &of, name);
@@ -270,14 +264,10 @@ impl Lower<'_> {
             let outlived = self.object_of(trait_, &of.args).filter(|region| !is_bound(*region));
             of_traits = outlived.filter(|region| *region == Region::Static).or(of_traits).or(outlived);
             let auto = self.is_auto(trait_.id, of.of);
-            let kind = if auto {
-                typeloom_term::ty::DynBoundKind::AutoTrait
-            } else {
-                typeloom_term::ty::DynBoundKind::Trait
-            };
+            let kind = if auto { DynBoundKind::AutoTrait } else { DynBoundKind::Trait };
             bounds.push(self.dyn_bound(&names, kind, Name::Trait(of.of), &of.args)?);
             for (item, args) in projections {
-                let kind = typeloom_term::ty::DynBoundKind::Projection;
+                let kind = DynBoundKind::Projection;
                 bounds.push(self.dyn_bound(&names, kind, Name::Projection(item), &args)?);
             }
         }
@@ -291,9 +281,9 @@ impl Lower<'_> {
     fn dyn_bound(
         &mut self,
         names: &[Symbol],
-        kind: typeloom_term::ty::DynBoundKind,
+        kind: DynBoundKind,
         name: Name,
-        args: &[GenericArg<Boxed>],
+        args: &[Arg],
     ) -> Result<DynBound<Boxed>, ItemError> {
         let args: Vec<_> = args.iter().skip(1).cloned().collect();
         let (arity, args) = self.bind(names, &args)?;
@@ -392,7 +382,7 @@ impl Lower<'_> {
         for Opaque { ty, captures } in opaque {
             let symbol = self.unique(sig, predicate::CAPTURED);
             let shorter = Region::param(Name::Param(symbol));
-            let mut longer: Vec<GenericArg<Boxed>> = Vec::new();
+            let mut longer: Vec<Arg> = Vec::new();
             let mut left_out = false;
             for param in &sig.params {
                 let arg = crate::terms::param_arg(&self.cx, param.symbol, &param.kind)?;

@@ -6,7 +6,7 @@ use rustdoc_types::{GenericParamDef, GenericParamDefKind, Generics, Id, WherePre
 use typeloom_term::{Arity, Boxed, GenericArg, Name, Region, Symbol, Ty, TyData};
 
 use super::{ItemError, Lower};
-use crate::item::{Param, ParamKind, Role, Type};
+use crate::item::{Arg, Param, ParamKind, Role, Type};
 use crate::predicate;
 use crate::terms::param;
 use crate::terms::param_arg;
@@ -32,16 +32,16 @@ pub(crate) enum ImplTrait {
 }
 
 /// Names that a binder shadows, with their previous meaning.
-pub(crate) type HiddenFields = Vec<(String, Option<GenericArg<Boxed>>)>;
+pub(crate) type HiddenFields = Vec<(String, Option<Arg>)>;
 
 /// A signature during lowering: the scope and the results.
 #[derive(Clone, Debug)]
 pub(crate) struct Sig {
-    pub(crate) scope: HashMap<String, GenericArg<Boxed>>,
+    pub(crate) scope: HashMap<String, Arg>,
     /// The type of `Self`.
     pub(crate) this: Option<Type>,
     /// The enclosing trait with its parameters, `Self` first.
-    pub(crate) within: Option<(Id, Vec<GenericArg<Boxed>>)>,
+    pub(crate) within: Option<(Id, Vec<Arg>)>,
     pub(crate) params: Vec<Param>,
     pub(crate) predicates: Vec<Type>,
     pub(crate) promises: Vec<Type>,
@@ -109,7 +109,7 @@ impl Sig {
     }
 
     /// The parameters as arguments.
-    pub(crate) fn args(&self, cx: &Boxed) -> Result<Vec<GenericArg<Boxed>>, ItemError> {
+    pub(crate) fn args(&self, cx: &Boxed) -> Result<Vec<Arg>, ItemError> {
         self.params.iter().map(|param| Ok(param_arg(cx, param.symbol, &param.kind)?)).collect()
     }
 }
@@ -144,7 +144,7 @@ impl Lower<'_> {
         self.conditions(generics, sig)
     }
 
-    fn declare(
+    pub(super) fn declare(
         &mut self,
         params: &[GenericParamDef],
         lifetimes: Role,
@@ -220,7 +220,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn set_default(arg: &GenericArg<Boxed>, default: GenericArg<Boxed>, sig: &mut Sig) {
+    fn set_default(arg: &Arg, default: Arg, sig: &mut Sig) {
         let Some(symbol) = param(arg) else { return };
         if let Some(param) = sig.params.iter_mut().find(|param| param.symbol == symbol) {
             param.default = Some(default);

@@ -6,12 +6,12 @@ use rustdoc_types::{
     Attribute as JsonAttribute, Function, Generics, Id, Impl, Item as JsonItem, ItemEnum, StructKind,
     Type as JsonType, VariantKind, Visibility, WherePredicate,
 };
-use typeloom_term::{Boxed, GenericArg, Name, Region, Symbol, Symbols, Ty};
+use typeloom_term::{ApplicationTy, Boxed, GenericArg, Name, Region, Symbol, Symbols, Ty, TyData};
 
 use super::generics::{Elided, ImplTrait};
 use super::ty::{abi_text, elided_result};
 use super::{AdtDef, HiddenFields, ItemError, Lower, LowerError, Sig, regions};
-use crate::item::{Attribute, FieldForm, Item, Kind, ParamKind, PartLabel, Role, SignaturePart, Type};
+use crate::item::{Arg, Attribute, FieldForm, Item, Kind, ParamKind, PartLabel, Role, SignaturePart, Type};
 use crate::lower::paths::Namespace;
 use crate::predicate::{self, Predicate};
 use crate::std_facts;
@@ -187,16 +187,12 @@ impl<'a> Lower<'a> {
                 Ok(())
             }
             ItemEnum::Constant { type_, const_: _ } => {
-                let ty = self.ty(type_, &mut Sig::new())?;
-                let mut item = Item::new(path.to_owned(), Kind::Const);
-                item.parts.push(SignaturePart { label: PartLabel::Type, ty });
+                let item = self.typed(path.to_owned(), Kind::Const, type_, &Sig::new())?;
                 self.items.push(item);
                 Ok(())
             }
             ItemEnum::Static(of) => {
-                let ty = self.ty(&of.type_, &mut Sig::new())?;
-                let mut item = Item::new(path.to_owned(), Kind::Static);
-                item.parts.push(SignaturePart { label: PartLabel::Type, ty });
+                let mut item = self.typed(path.to_owned(), Kind::Static, &of.type_, &Sig::new())?;
                 item.attributes.push(Attribute::Mutable(of.is_mutable));
                 item.attributes.push(Attribute::Safe(!of.is_unsafe));
                 self.items.push(item);
@@ -245,19 +241,7 @@ impl<'a> Lower<'a> {
     /// Brings parameters into scope without their bounds.
     fn names_only(&mut self, generics: &Generics, sig: &mut Sig) -> Result<(), ItemError> {
         let counts = self.counts.clone();
-        let mut bare = Generics { params: generics.params.clone(), where_predicates: Vec::new() };
-        for param in &mut bare.params {
-            use rustdoc_types::GenericParamDefKind::{Const, Lifetime, Type};
-            match &mut param.kind {
-                Lifetime { outlives } => outlives.clear(),
-                Type { bounds, default, is_synthetic: _ } => {
-                    bounds.clear();
-                    *default = None;
-                }
-                Const { type_: _, default } => *default = None,
-            }
-        }
-        self.generics(&bare, Role::Explicit, Role::Explicit, sig)?;
+        self.declare(&generics.params, Role::Explicit, Role::Explicit, sig)?;
         self.counts = counts;
         Ok(())
     }
@@ -275,31 +259,36 @@ impl<'a> Lower<'a> {
             let (ItemEnum::StructField(ty), Some(name), true) = (&field.inner, &field.name, public) else {
                 continue;
             };
-            let mut sig = sig.clone();
-            let ty = self.ty(ty, &mut sig)?;
-            let mut item = Item::new(format!("{path}::{name}"), Kind::Field);
+            let mut item = self.typed(format!("{path}::{name}"), Kind::Field, ty, sig)?;
             item.parent = Some(parent.to_owned());
-            item.params = sig.params;
-            item.context = sig.predicates;
-            item.parts.push(SignaturePart { label: PartLabel::Type, ty });
+            item.context = std::mem::take(&mut item.predicates);
             self.items.push(item);
         }
         Ok(())
+    }
+
+    /// The item of a value with a type; `sig` is the scope around it.
+    pub(super) fn typed(
+        &mut self,
+        path: String,
+        kind: Kind,
+        ty: &JsonType,
+        sig: &Sig,
+    ) -> Result<Item, ItemError> {
+        let mut sig = sig.clone();
+        let ty = self.ty(ty, &mut sig)?;
+        let mut item = Item::new(path, kind);
+        item.params = sig.params;
+        item.predicates = sig.predicates;
+        item.parts.push(SignaturePart { label: PartLabel::Type, ty });
+        Ok(item)
     }
 
     fn variant(&mut self, path: &str, id: Id, sig: &Sig) -> Result<(), ItemError> {
         let Some(variant) = self.get(id) else { return Ok(()) };
         let (ItemEnum::Variant(of), Some(name)) = (&variant.inner, &variant.name) else { return Ok(()) };
         let own = format!("{path}::{name}");
-        let (form, fields, hidden) = match &of.kind {
-            VariantKind::Plain => (FieldForm::Unit, Vec::new(), false),
-            VariantKind::Tuple(fields) => {
-                (FieldForm::Tuple, fields.iter().flatten().copied().collect(), fields.contains(&None))
-            }
-            VariantKind::Struct { fields, has_stripped_fields } => {
-                (FieldForm::Named, fields.clone(), *has_stripped_fields)
-            }
-        };
+        let (form, fields, hidden) = variant_fields(&of.kind);
         let mut item = Item::new(own.clone(), Kind::Variant);
         item.parent = Some(path.to_owned());
         item.params.clone_from(&sig.params);
@@ -375,15 +364,7 @@ impl<'a> Lower<'a> {
             let own = format!("{path}::{name}");
             let mut lowered = match &item.inner {
                 ItemEnum::Function(function) => self.function(&own, Kind::Method, function, &sig)?,
-                ItemEnum::AssocConst { type_, value: _ } => {
-                    let mut sig = sig.clone();
-                    let ty = self.ty(type_, &mut sig)?;
-                    let mut item = Item::new(own, Kind::AssocConst);
-                    item.params = sig.params;
-                    item.predicates = sig.predicates;
-                    item.parts.push(SignaturePart { label: PartLabel::Type, ty });
-                    item
-                }
+                ItemEnum::AssocConst { type_, value: _ } => self.typed(own, Kind::AssocConst, type_, &sig)?,
                 _ => continue,
             };
             lowered.parent = Some(path.clone());
@@ -428,17 +409,11 @@ impl<'a> Lower<'a> {
                 let mut hidden = of.has_stripped_variants;
                 for id in &of.variants {
                     match self.get(*id).map(|item| &item.inner) {
-                        Some(ItemEnum::Variant(variant)) => match &variant.kind {
-                            VariantKind::Plain => {}
-                            VariantKind::Tuple(list) => {
-                                hidden |= list.contains(&None);
-                                fields.extend(list.iter().flatten());
-                            }
-                            VariantKind::Struct { fields: list, has_stripped_fields } => {
-                                hidden |= has_stripped_fields;
-                                fields.extend(list);
-                            }
-                        },
+                        Some(ItemEnum::Variant(variant)) => {
+                            let (_, list, stripped) = variant_fields(&variant.kind);
+                            hidden |= stripped;
+                            fields.extend(list);
+                        }
                         _ => hidden = true,
                     }
                 }
@@ -512,8 +487,8 @@ fn late_bound(outer: &Sig, sig: &Sig, symbols: &Symbols) -> Vec<Symbol> {
 
 /// The names that a type applies.
 fn applied(ty: &Type) -> Vec<Name> {
-    let name = |arg: &GenericArg<Boxed>| match arg.as_ty().map(Ty::data) {
-        Some(typeloom_term::TyData::Apply(app)) => Some(app.name),
+    let name = |arg: &Arg| match arg.as_ty().map(Ty::data) {
+        Some(TyData::Apply(app)) => Some(app.name),
         _ => None,
     };
     subterms([ty]).iter().filter_map(name).collect()
@@ -527,27 +502,37 @@ fn is_non_exhaustive(item: &JsonItem) -> bool {
 fn struct_fields(kind: &StructKind) -> (FieldForm, Vec<Id>, bool) {
     match kind {
         StructKind::Unit => (FieldForm::Unit, Vec::new(), false),
-        StructKind::Tuple(fields) => {
-            (FieldForm::Tuple, fields.iter().flatten().copied().collect(), fields.contains(&None))
-        }
+        StructKind::Tuple(fields) => tuple_fields(fields),
         StructKind::Plain { fields, has_stripped_fields } => {
             (FieldForm::Named, fields.clone(), *has_stripped_fields)
         }
     }
 }
 
+/// [`struct_fields`] of a variant.
+fn variant_fields(kind: &VariantKind) -> (FieldForm, Vec<Id>, bool) {
+    match kind {
+        VariantKind::Plain => (FieldForm::Unit, Vec::new(), false),
+        VariantKind::Tuple(fields) => tuple_fields(fields),
+        VariantKind::Struct { fields, has_stripped_fields } => {
+            (FieldForm::Named, fields.clone(), *has_stripped_fields)
+        }
+    }
+}
+
+fn tuple_fields(fields: &[Option<Id>]) -> (FieldForm, Vec<Id>, bool) {
+    (FieldForm::Tuple, fields.iter().flatten().copied().collect(), fields.contains(&None))
+}
+
 /// The definition that a type applies.
 pub(crate) fn adt_path(ty: &Type) -> Option<Symbol> {
     match ty.data() {
-        typeloom_term::TyData::Apply(app) => match app.name {
-            Name::Adt(symbol) => Some(symbol),
-            _ => None,
-        },
+        TyData::Apply(ApplicationTy { name: Name::Adt(symbol), .. }) => Some(symbol),
         _ => None,
     }
 }
 
 /// The arguments without the self type.
-pub(super) fn without_self(args: &[GenericArg<Boxed>]) -> &[GenericArg<Boxed>] {
+pub(super) fn without_self(args: &[Arg]) -> &[Arg] {
     args.get(1..).unwrap_or_default()
 }

@@ -12,6 +12,7 @@ use typeloom_term::{Boxed, GenericArg, Region};
 
 use super::ty::generics_of;
 use super::{Lower, MAX_ALIASES};
+use crate::item::Arg;
 use crate::std_facts::std_facts;
 
 fn lifetimes(bounds: &[GenericBound]) -> impl Iterator<Item = &str> {
@@ -56,7 +57,7 @@ impl Lower<'_> {
     }
 
     /// The lifetime bound of the trait of an object with known arguments.
-    pub(super) fn object_of(&self, path: &Path, args: &[GenericArg<Boxed>]) -> Option<Region<Boxed>> {
+    pub(super) fn object_of(&self, path: &Path, args: &[Arg]) -> Option<Region<Boxed>> {
         if self.is_static(path.id, &path.path, &mut Vec::new()) {
             return Some(Region::Static);
         }

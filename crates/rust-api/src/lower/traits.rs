@@ -5,17 +5,17 @@ use rustdoc_types::{
 };
 use typeloom_term::print::Printer;
 use typeloom_term::subst::replace_params;
-use typeloom_term::{Arity, Boxed, GenericArg, Name, Symbol, Ty};
+use typeloom_term::{Arity, Name, Symbol, Ty};
 
 use super::items::without_self;
 use super::{ImplDef, ItemError, Lower, LowerError, Sig, TraitDef};
-use crate::item::{Attribute, Item, Kind, Param, ParamKind, PartLabel, Role, SignaturePart, Type};
+use crate::item::{Arg, Attribute, Item, Kind, Param, ParamKind, PartLabel, Role, SignaturePart, Type};
 use crate::predicate;
 use crate::std_facts;
 use crate::terms::{binder, find, type_param};
 
 /// The scope inside a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
-type TraitScope = (Sig, Vec<GenericArg<Boxed>>, Vec<Type>);
+type TraitScope = (Sig, Vec<Arg>, Vec<Type>);
 
 impl<'a> Lower<'a> {
     /// Collects the definitions for proofs and variances, public or not.
@@ -35,57 +35,40 @@ impl<'a> Lower<'a> {
         match &item.inner {
             ItemEnum::Struct(_) | ItemEnum::Enum(_) | ItemEnum::Union(_) => self.adt_definition(item),
             ItemEnum::Trait(of) => {
-                let (sig, args, supertraits) = self.trait_scope(id, of)?;
-                let params = sig.params.iter().map(|param| param.symbol).collect();
                 let symbol = self.symbols.intern(path);
-                let promises = self.trait_promises(symbol, of, &sig, &args)?;
-                let unsized_items = self.unsized_items(symbol, of);
-                self.traits.insert(symbol, TraitDef { params, supertraits, promises, unsized_items });
-                Ok(())
+                self.trait_definition(id, symbol, of)
             }
             ItemEnum::Impl(of) if of.blanket_impl.is_none() && !of.is_negative => self.impl_definition(of),
             _ => Ok(()),
         }
     }
 
-    /// The bounds of the associated types of a trait, except generic ones.
-    fn trait_promises(
-        &mut self,
-        symbol: Symbol,
-        of: &Trait,
-        sig: &Sig,
-        args: &[GenericArg<Boxed>],
-    ) -> Result<Vec<Type>, ItemError> {
-        let mut promises = Vec::new();
-        for id in &of.items {
-            let Some(item) = self.get(*id) else { continue };
-            if let (ItemEnum::AssocType { generics, bounds, type_: _ }, Some(name)) =
-                (&item.inner, &item.name)
-                && generics.params.is_empty()
-            {
-                let item = self.item_symbol(symbol, name);
-                let alias = Ty::alias(&self.cx, Name::Projection(item), args)?;
-                promises.extend(self.bounds(&alias, bounds, &[], &mut sig.clone())?);
-            }
-        }
-        Ok(promises)
-    }
-
-    /// The associated types of a trait with `?Sized`.
-    fn unsized_items(&mut self, symbol: Symbol, of: &Trait) -> Vec<Symbol> {
+    /// The definition of a trait: the bounds of its associated types, except generic ones, and those with
+    /// `?Sized`.
+    fn trait_definition(&mut self, id: Id, symbol: Symbol, of: &Trait) -> Result<(), ItemError> {
+        let (sig, args, supertraits) = self.trait_scope(id, of)?;
+        let params = sig.params.iter().map(|param| param.symbol).collect();
         let is_maybe = |bound: &GenericBound| {
             matches!(bound, GenericBound::TraitBound { modifier: TraitBoundModifier::Maybe, .. })
         };
-        let mut found = Vec::new();
+        let (mut promises, mut unsized_items) = (Vec::new(), Vec::new());
         for id in &of.items {
             let Some(item) = self.get(*id) else { continue };
-            if let (ItemEnum::AssocType { bounds, .. }, Some(name)) = (&item.inner, &item.name)
-                && bounds.iter().any(is_maybe)
-            {
-                found.push(self.item_symbol(symbol, name));
+            let (ItemEnum::AssocType { generics, bounds, type_: _ }, Some(name)) = (&item.inner, &item.name)
+            else {
+                continue;
+            };
+            let item = self.item_symbol(symbol, name);
+            if generics.params.is_empty() {
+                let alias = Ty::alias(&self.cx, Name::Projection(item), &args)?;
+                promises.extend(self.bounds(&alias, bounds, &[], &mut sig.clone())?);
+            }
+            if bounds.iter().any(is_maybe) {
+                unsized_items.push(item);
             }
         }
-        found
+        self.traits.insert(symbol, TraitDef { params, supertraits, promises, unsized_items });
+        Ok(())
     }
 
     fn impl_definition(&mut self, of: &Impl) -> Result<(), ItemError> {
@@ -130,7 +113,7 @@ impl<'a> Lower<'a> {
     fn over(&mut self, params: &[Param], ty: Type) -> Result<Type, ItemError> {
         let (arity, bound) = binder(&self.cx, params)?;
         let body = replace_params(&self.cx, &ty, |name| find(&bound, name))?;
-        let list: Vec<GenericArg<Boxed>> = bound.iter().map(|(_, arg)| arg.clone()).collect();
+        let list: Vec<Arg> = bound.iter().map(|(_, arg)| arg.clone()).collect();
         let list = Ty::apply(&self.cx, Name::Adt(self.symbols.intern(predicate::LIST)), &list)?;
         Ok(Ty::function(&self.cx, Name::Forall, arity, &[list.into(), body.into()])?)
     }
@@ -183,7 +166,7 @@ impl<'a> Lower<'a> {
 
     /// Whether an impl of the crate covers every type that could implement a trait, so that other crates
     /// cannot implement it.
-    fn is_for_all(&self, symbol: Symbol, args: &[GenericArg<Boxed>], supertraits: &[Type]) -> bool {
+    fn is_for_all(&self, symbol: Symbol, args: &[Arg], supertraits: &[Type]) -> bool {
         self.impls.iter().filter(|found| found.of == symbol).any(|found| {
             let params: Vec<Symbol> = found.params.iter().map(|(symbol, _)| *symbol).collect();
             let mut seen = Vec::new();
@@ -241,11 +224,7 @@ impl<'a> Lower<'a> {
                     lowered
                 }
                 ItemEnum::AssocConst { type_, value } => {
-                    let mut sig = inner.clone();
-                    let ty = self.ty(type_, &mut sig)?;
-                    let mut lowered = Item::new(own, Kind::TraitConst);
-                    lowered.params = sig.params;
-                    lowered.parts.push(SignaturePart { label: PartLabel::Type, ty });
+                    let mut lowered = self.typed(own, Kind::TraitConst, type_, &inner)?;
                     lowered.required = value.is_none();
                     lowered
                 }
@@ -314,7 +293,7 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
-    fn impl_path(&self, of: Symbol, args: &[GenericArg<Boxed>], this: &Type) -> String {
+    fn impl_path(&self, of: Symbol, args: &[Arg], this: &Type) -> String {
         let mut text = format!("impl {}", self.symbols.resolve(of));
         let args = without_self(args);
         if !args.is_empty() {

@@ -8,12 +8,13 @@ use typeloom_term::name::{Abi, Mutability, Safety, Variadic};
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::subst::replace_params;
 use typeloom_term::{
-    Arity, BoundVar, Boxed, Const, ConstData, ConstValue, Fold, GenericArg, Name, Region, Symbol, Ty, TyData,
+    Arity, BoundVar, Boxed, Const, ConstData, ConstValue, Fold, GenericArg, Name, Region, Symbol, Symbols,
+    Ty, TyData,
 };
 
 use super::generics::{Elided, ImplTrait};
 use super::{Alias, ItemError, Lower, MAX_ALIASES, MAX_LEVEL, Sig};
-use crate::item::{ParamKind, Role, Type};
+use crate::item::{Arg, ParamKind, Role, Type};
 use crate::predicate::{self, Predicate};
 use crate::std_facts::std_facts;
 use crate::terms::find;
@@ -190,7 +191,7 @@ impl Lower<'_> {
     }
 
     /// An alias of another crate: expanded if the table of facts has it.
-    fn known_alias(&mut self, name: &str, args: &[GenericArg<Boxed>]) -> Result<Type, ItemError> {
+    fn known_alias(&mut self, name: &str, args: &[Arg]) -> Result<Type, ItemError> {
         // Two paths of the standard library for platform-dependent types.
         let name = &name.replace("std::os::raw::", "core::ffi::primitives::");
         let Some(text) = std_facts().alias(name, args.len()) else {
@@ -217,7 +218,7 @@ impl Lower<'_> {
     }
 
     /// Removes trailing arguments of the standard library's types that are defaults.
-    fn drop_defaults(&mut self, name: &str, args: &mut Vec<GenericArg<Boxed>>) -> Result<(), ItemError> {
+    fn drop_defaults(&mut self, name: &str, args: &mut Vec<Arg>) -> Result<(), ItemError> {
         let regions = args.iter().filter(|arg| arg.as_region().is_some()).count();
         for (index, text) in std_facts().defaults(name) {
             let default = self.parse(text)?;
@@ -233,11 +234,10 @@ impl Lower<'_> {
     pub(super) fn fill(
         &mut self,
         generics: &Generics,
-        args: &mut Vec<GenericArg<Boxed>>,
+        args: &mut Vec<Arg>,
         this: Option<&Type>,
     ) -> Result<(), ItemError> {
-        let regions =
-            |args: &[GenericArg<Boxed>]| args.iter().filter(|arg| arg.as_region().is_some()).count();
+        let regions = |args: &[Arg]| args.iter().filter(|arg| arg.as_region().is_some()).count();
         let declared =
             generics.params.iter().filter(|p| matches!(p.kind, GenericParamDefKind::Lifetime { .. }));
         for _ in regions(args)..declared.count() {
@@ -254,7 +254,7 @@ impl Lower<'_> {
                 scope.scope.insert(param.name.clone(), arg.clone());
                 continue;
             }
-            let arg: GenericArg<Boxed> = match &param.kind {
+            let arg: Arg = match &param.kind {
                 GenericParamDefKind::Lifetime { .. } => Region::Erased.into(),
                 GenericParamDefKind::Type { default: Some(default), .. } => {
                     self.ty(default, &mut scope)?.into()
@@ -350,7 +350,7 @@ impl Lower<'_> {
         &mut self,
         args: Option<&GenericArgs>,
         sig: &mut Sig,
-    ) -> Result<(Vec<GenericArg<Boxed>>, Option<Type>), ItemError> {
+    ) -> Result<(Vec<Arg>, Option<Type>), ItemError> {
         self.generic_args_in(None, args, sig)
     }
 
@@ -360,8 +360,8 @@ impl Lower<'_> {
         container: Option<&Path>,
         args: Option<&GenericArgs>,
         sig: &mut Sig,
-    ) -> Result<(Vec<GenericArg<Boxed>>, Option<Type>), ItemError> {
-        let mut list: Vec<GenericArg<Boxed>> = Vec::new();
+    ) -> Result<(Vec<Arg>, Option<Type>), ItemError> {
+        let mut list: Vec<Arg> = Vec::new();
         match args {
             None | Some(GenericArgs::ReturnTypeNotation) => {}
             Some(GenericArgs::AngleBracketed { args, constraints: _ }) => {
@@ -430,7 +430,7 @@ impl Lower<'_> {
         self.leave(hidden, sig);
         let variadic = if *is_c_variadic { Variadic::CVariadic } else { Variadic::Fixed };
         let name = self.fn_ptr(header, variadic);
-        let signature: Vec<GenericArg<Boxed>> = types.into_iter().chain([output]).map(Into::into).collect();
+        let signature: Vec<Arg> = types.into_iter().chain([output]).map(Into::into).collect();
         let (arity, signature) = self.bind(&names, &signature)?;
         Ok(Ty::function(&self.cx, name, arity, &signature)?)
     }
@@ -481,14 +481,8 @@ impl Lower<'_> {
     }
 
     /// `F::Output` omits the arguments of the trait, which a bound of `F` contains.
-    fn args_of_bound(
-        &self,
-        of: Symbol,
-        item: Symbol,
-        this: &Type,
-        sig: &Sig,
-    ) -> Option<Vec<GenericArg<Boxed>>> {
-        let is_this = |args: &[GenericArg<Boxed>]| args.first().and_then(GenericArg::as_ty) == Some(this);
+    fn args_of_bound(&self, of: Symbol, item: Symbol, this: &Type, sig: &Sig) -> Option<Vec<Arg>> {
+        let is_this = |args: &[Arg]| args.first().and_then(GenericArg::as_ty) == Some(this);
         sig.predicates.iter().find_map(|bound| match predicate::view(self.symbols, bound)? {
             (Arity::NONE, Predicate::Trait(other, args)) if other == of && is_this(args) => {
                 Some(args.to_vec())
@@ -501,7 +495,7 @@ impl Lower<'_> {
     }
 
     /// The type or constant after `=` in a bound.
-    pub(super) fn term(&mut self, term: &Term, sig: &mut Sig) -> Result<GenericArg<Boxed>, ItemError> {
+    pub(super) fn term(&mut self, term: &Term, sig: &mut Sig) -> Result<Arg, ItemError> {
         Ok(match term {
             Term::Type(ty) => self.ty(ty, sig)?.into(),
             Term::Constant(constant) => {
@@ -529,13 +523,10 @@ impl Lower<'_> {
         // An expression, with the parameters in scope.
         let params = sig.scope.iter().filter(|(_, arg)| arg.as_const().is_some());
         let scope = Scope::new().consts(params.clone().map(|(name, _)| name.as_str()));
-        if let Ok(array) = parse_ty(&self.cx, self.symbols, &scope, &format!("[(); {{ {text} }}]"))
-            && let TyData::Apply(app) = array.data()
-            && let Some(GenericArg::Const(constant)) = app.args.get(1)
-        {
-            let names: Vec<(Name, GenericArg<Boxed>)> =
+        if let Some(constant) = parse_constant(self.symbols, &scope, text) {
+            let names: Vec<(Name, Arg)> =
                 params.map(|(name, arg)| (Name::Param(self.symbols.intern(name)), arg.clone())).collect();
-            let constant = replace_params(&self.cx, constant, |name| find(&names, name))?;
+            let constant = replace_params(&self.cx, &constant, |name| find(&names, name))?;
             return Ok(typeloom_term::normal::fold_constant(&self.cx, &constant)?);
         }
         let name = Name::ConstItem(self.symbols.intern(text));
@@ -590,33 +581,19 @@ fn mutability(is_mutable: bool) -> Mutability {
     if is_mutable { Mutability::Mutable } else { Mutability::Shared }
 }
 
+/// A constant from its text; parameters of `scope` are placeholders.
+fn parse_constant(symbols: &mut Symbols, scope: &Scope, text: &str) -> Option<Const<Boxed>> {
+    let array = parse_ty(&Boxed::new(), symbols, scope, &format!("[(); {{ {text} }}]")).ok()?;
+    match array.data() {
+        TyData::Apply(app) => app.args.get(1)?.as_const().cloned(),
+        _ => None,
+    }
+}
+
 /// The value of a literal: `3`, `0x1f_u8`, `-1`, `true`, `'a'`.
 fn literal(text: &str) -> Option<ConstValue> {
-    match text {
-        "true" => return Some(ConstValue::Bool(true)),
-        "false" => return Some(ConstValue::Bool(false)),
-        _ => {}
+    match parse_constant(&mut Symbols::new(), &Scope::new(), text)?.data() {
+        ConstData::Value(value) => Some(value),
+        _ => None,
     }
-    if let Some(inner) = text.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
-        let mut chars = inner.chars();
-        return match (chars.next(), chars.next()) {
-            (Some(c), None) if c != '\\' => Some(ConstValue::Char(c)),
-            _ => None,
-        };
-    }
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
-    let digits = digits.replace('_', "");
-    let (radix, digits) = match digits.get(..2) {
-        Some("0x") => (16, &digits[2..]),
-        Some("0b") => (2, &digits[2..]),
-        Some("0o") => (8, &digits[2..]),
-        _ => (10, &digits[..]),
-    };
-    let suffixes = ["usize", "isize", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128"];
-    let digits = suffixes.iter().find_map(|suffix| digits.strip_suffix(suffix)).unwrap_or(digits);
-    let value = i128::from_str_radix(digits, radix).ok()?;
-    Some(ConstValue::Int(if negative { value.checked_neg()? } else { value }))
 }

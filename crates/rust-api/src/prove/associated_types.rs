@@ -3,9 +3,9 @@
 
 use typeloom_term::name::Mutability;
 use typeloom_term::ty::DynBoundKind;
-use typeloom_term::{AliasTy, ApplicationTy, Arity, Boxed, FnTy, GenericArg, Name, Symbol, Ty, TyData};
+use typeloom_term::{AliasTy, ApplicationTy, Arity, FnTy, GenericArg, Name, Symbol, Ty, TyData};
 
-use crate::item::Type;
+use crate::item::{Arg, Type};
 use crate::prove::world::Knowledge;
 use crate::std_facts::{is_std, std_facts};
 
@@ -14,7 +14,7 @@ const ITEM: &str = "core::iter::traits::iterator::Iterator::Item";
 
 impl Knowledge<'_> {
     /// The value of an associated type by a rule of the compiler or a blanket impl.
-    pub(crate) fn by_rule(&self, item: Symbol, args: &[GenericArg<Boxed>]) -> Option<Type> {
+    pub(crate) fn by_rule(&self, item: Symbol, args: &[Arg]) -> Option<Type> {
         let this = args.first()?.as_ty()?;
         if let Some(value) = of_object(item, this, args) {
             return Some(value);
@@ -78,7 +78,7 @@ impl Knowledge<'_> {
             })
     }
 
-    fn same_item(&self, path: &str, this: &Type, rest: &[GenericArg<Boxed>]) -> Option<Type> {
+    fn same_item(&self, path: &str, this: &Type, rest: &[Arg]) -> Option<Type> {
         let item = self.symbols.get(path)?;
         let args: Vec<_> = std::iter::once(this.clone().into()).chain(rest.iter().cloned()).collect();
         Ty::alias(&self.world.cx, Name::Projection(item), &args).ok()
@@ -99,7 +99,7 @@ impl Knowledge<'_> {
 }
 
 /// The value of an associated type in the bounds of a trait object.
-fn of_object(item: Symbol, this: &Type, args: &[GenericArg<Boxed>]) -> Option<Type> {
+fn of_object(item: Symbol, this: &Type, args: &[Arg]) -> Option<Type> {
     let TyData::Dyn(dynamic) = this.data() else { return None };
     let rest = args.get(1..).unwrap_or_default();
     dynamic.bounds.iter().find_map(|bound| {
@@ -126,7 +126,7 @@ fn closed(arity: Arity, body: &Type) -> Option<Type> {
 }
 
 /// The result of arithmetic: `u8 + u8` and `&u8 + &u8` are `u8`; a shift keeps the type of its left side.
-fn of_arithmetic(path: &str, this: &Type, other: Option<&GenericArg<Boxed>>) -> Option<Type> {
+fn of_arithmetic(path: &str, this: &Type, other: Option<&Arg>) -> Option<Type> {
     let arithmetic = path.starts_with("core::ops::arith::") || path.starts_with("core::ops::bit::");
     let number = |ty: &Type| {
         let mut ty = ty.clone();

@@ -6,7 +6,7 @@ use typeloom_term::{
     Arity, BoundVar, Boxed, GenericArg, Name, Region, Symbol, Symbols, TermError, Ty, TyData,
 };
 
-use crate::item::Type;
+use crate::item::{Arg, Type};
 use crate::lower::regions;
 use crate::predicate::{self, Predicate};
 use crate::prove::world::World;
@@ -48,7 +48,7 @@ fn above(
     symbols: &mut Symbols,
     arity: Arity,
     of: Symbol,
-    args: &[GenericArg<Boxed>],
+    args: &[Arg],
 ) -> Result<Vec<Type>, TermError> {
     let cx = &world.cx;
     let mut found = Vec::new();
@@ -125,7 +125,7 @@ impl Outlives {
         this
     }
 
-    fn assume(&mut self, longer: &GenericArg<Boxed>, shorter: Region<Boxed>) {
+    fn assume(&mut self, longer: &Arg, shorter: Region<Boxed>) {
         match longer {
             GenericArg::Region(longer) => self.regions.assume(*longer, shorter),
             GenericArg::Ty(ty) => self.everything_in(ty, shorter),
@@ -149,13 +149,7 @@ impl Outlives {
     }
 
     /// The clauses of a type, and the bounds that the references in its fields imply.
-    fn of_definition(
-        &mut self,
-        world: &World,
-        symbols: &Symbols,
-        adt: &crate::lower::AdtDef,
-        args: &[GenericArg<Boxed>],
-    ) {
+    fn of_definition(&mut self, world: &World, symbols: &Symbols, adt: &crate::lower::AdtDef, args: &[Arg]) {
         let value = values(adt.params.iter().map(|(symbol, _)| *symbol), args);
         for predicate in &adt.predicates {
             if let Ok(predicate) = replace_params(&world.cx, predicate, &value)

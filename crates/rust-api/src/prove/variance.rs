@@ -15,13 +15,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use typeloom_term::{
-    AliasTy, ApplicationTy, Boxed, ConstData, DynTy, FnTy, GenericArg, Name, Region, Symbol, Symbols, TyData,
-    Variance,
+    AliasTy, ApplicationTy, ConstData, DynTy, FnTy, GenericArg, Name, Symbol, Symbols, TyData, Variance,
 };
 
-use crate::item::{ParamKind, Type};
+use crate::item::{Arg, ParamKind, Type};
 use crate::lower::{AdtDef, HiddenFields};
 use crate::std_facts::std_facts;
+use crate::terms::param;
 
 /// The variances before known fields are visited. Constants are invariant.
 fn starting(adt: &AdtDef) -> Vec<Variance> {
@@ -89,49 +89,26 @@ impl Variances {
 
     /// Meets the variances of the parameters with their uses in a type.
     fn walk(&self, ty: &Type, adt: &AdtDef, symbols: &Symbols, found: &mut [Variance]) {
-        let mut stack: Vec<(GenericArg<Boxed>, Variance)> = vec![(ty.clone().into(), Variance::Covariant)];
-        let mut meet = |is: &dyn Fn(&ParamKind) -> bool, name: Name, variance: Variance| {
-            for ((symbol, kind), found) in adt.params.iter().zip(found.iter_mut()) {
-                if Name::Param(*symbol) == name && is(kind) {
-                    *found = found.meet(variance);
-                }
-            }
-        };
+        let mut stack: Vec<(Arg, Variance)> = vec![(ty.clone().into(), Variance::Covariant)];
+        let invariant = |arg: &Arg| (arg.clone(), Variance::Invariant);
         while let Some((arg, variance)) = stack.pop() {
+            if let Some(symbol) = param(&arg) {
+                let variance = if arg.as_const().is_some() { Variance::Invariant } else { variance };
+                let uses = adt.params.iter().zip(found.iter_mut()).filter(|((own, _), _)| *own == symbol);
+                uses.for_each(|(_, found)| *found = found.meet(variance));
+                continue;
+            }
             let ty = match arg {
-                GenericArg::Region(region) => {
-                    if let Region::Placeholder(placeholder) = region
-                        && let typeloom_term::ty::PlaceholderId::Named(name) = placeholder.id
-                    {
-                        meet(&|kind| *kind == ParamKind::Region, name, variance);
-                    }
-                    continue;
-                }
+                GenericArg::Region(_) => continue,
                 GenericArg::Const(constant) => {
-                    match constant.data() {
-                        ConstData::Placeholder(placeholder) => {
-                            if let typeloom_term::ty::PlaceholderId::Named(name) = placeholder.id {
-                                meet(&|kind| matches!(kind, ParamKind::Const(_)), name, Variance::Invariant);
-                            }
-                        }
-                        ConstData::Expr(_, args) | ConstData::Alias(_, args) => {
-                            stack.extend(args.iter().map(|arg| (arg.clone(), Variance::Invariant)));
-                        }
-                        ConstData::Value(_)
-                        | ConstData::Infer(_)
-                        | ConstData::Bound(_)
-                        | ConstData::Error(_) => {}
+                    if let ConstData::Expr(_, args) | ConstData::Alias(_, args) = constant.data() {
+                        stack.extend(args.iter().map(invariant));
                     }
                     continue;
                 }
                 GenericArg::Ty(ty) => ty,
             };
             match ty.data() {
-                TyData::Placeholder(placeholder) => {
-                    if let typeloom_term::ty::PlaceholderId::Named(name) = placeholder.id {
-                        meet(&|kind| *kind == ParamKind::Type, name, variance);
-                    }
-                }
                 TyData::Apply(ApplicationTy { name, args }) => {
                     for (index, arg) in args.iter().enumerate() {
                         let inner = self.get(symbols, name, index);
@@ -148,16 +125,17 @@ impl Variances {
                 TyData::Dyn(DynTy { bounds, region }) => {
                     stack.push((region.into(), variance));
                     for bound in bounds {
-                        stack.extend(bound.args.iter().map(|arg| (arg.clone(), Variance::Invariant)));
+                        stack.extend(bound.args.iter().map(invariant));
                     }
                 }
-                TyData::Alias(AliasTy { name: _, args }) => {
-                    stack.extend(args.iter().map(|arg| (arg.clone(), Variance::Invariant)));
-                }
+                TyData::Alias(AliasTy { name: _, args }) => stack.extend(args.iter().map(invariant)),
                 TyData::GeneratorWitness(witness) => {
                     stack.extend(witness.types.iter().map(|arg| (arg.clone(), variance)));
                 }
-                TyData::InferenceVar(_) | TyData::BoundVariable(_) | TyData::Error(_) => {}
+                TyData::Placeholder(_)
+                | TyData::InferenceVar(_)
+                | TyData::BoundVariable(_)
+                | TyData::Error(_) => {}
             }
         }
     }

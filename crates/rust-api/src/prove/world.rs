@@ -16,7 +16,7 @@ use typeloom_term::{
     Region, Symbol, Symbols, TermError, Ty, TyData, Variance,
 };
 
-use crate::item::Type;
+use crate::item::{Arg, Type};
 use crate::lower::{AdtDef, Api, TraitDef};
 use crate::predicate::{self, Predicate};
 use crate::prove::variance::Variances;
@@ -24,17 +24,17 @@ use crate::std_facts::{self, std_facts};
 use crate::terms::{param, values};
 
 /// The generic arguments of one name.
-type Arguments<'t> = &'t [GenericArg<Boxed>];
+type Arguments<'t> = &'t [Arg];
 
 /// Values of pattern variables.
-pub(crate) type Bindings = HashMap<Symbol, GenericArg<Boxed>>;
+pub(crate) type Bindings = HashMap<Symbol, Arg>;
 
 /// An impl as a pattern.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
     vars: Vec<Symbol>,
     pub(crate) of: Symbol,
-    args: Vec<GenericArg<Boxed>>,
+    args: Vec<Arg>,
     pub(crate) conditions: Vec<Type>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Rule {
 struct Equation {
     vars: Vec<Symbol>,
     item: Symbol,
-    args: Vec<GenericArg<Boxed>>,
+    args: Vec<Arg>,
     value: Type,
 }
 
@@ -79,11 +79,11 @@ impl World {
         Ok(world)
     }
 
-    fn add_rule(&mut self, of: Symbol, vars: &[Symbol], args: Vec<GenericArg<Boxed>>, conditions: Vec<Type>) {
+    fn add_rule(&mut self, of: Symbol, vars: &[Symbol], args: Vec<Arg>, conditions: Vec<Type>) {
         self.rules.entry(of).or_default().push(Rule { vars: vars.to_vec(), of, args, conditions });
     }
 
-    fn add_equation(&mut self, item: Symbol, vars: &[Symbol], args: Vec<GenericArg<Boxed>>, value: Type) {
+    fn add_equation(&mut self, item: Symbol, vars: &[Symbol], args: Vec<Arg>, value: Type) {
         self.equations.entry(item).or_default().push(Equation { vars: vars.to_vec(), item, args, value });
     }
 
@@ -156,7 +156,7 @@ impl World {
     }
 
     /// The conditions under which a rule proves that `args[0]` implements `of`.
-    pub(crate) fn apply(&self, rule: &Rule, of: Symbol, args: &[GenericArg<Boxed>]) -> Option<Vec<Type>> {
+    pub(crate) fn apply(&self, rule: &Rule, of: Symbol, args: &[Arg]) -> Option<Vec<Type>> {
         if rule.of != of || rule.args.len() != args.len() {
             return None;
         }
@@ -195,18 +195,13 @@ impl World {
 }
 
 /// A trait that was parsed as a type, with a self type.
-fn trait_of(of: &Type, this: &Type) -> Option<(Symbol, Vec<GenericArg<Boxed>>)> {
+fn trait_of(of: &Type, this: &Type) -> Option<(Symbol, Vec<Arg>)> {
     let TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args }) = of.data() else { return None };
     Some((symbol, std::iter::once(this.clone().into()).chain(args.iter().cloned()).collect()))
 }
 
 /// Whether a term matches a pattern; sets the variables of the pattern.
-pub(crate) fn matches_arg(
-    pattern: &GenericArg<Boxed>,
-    term: &GenericArg<Boxed>,
-    vars: &[Symbol],
-    bindings: &mut Bindings,
-) -> bool {
+pub(crate) fn matches_arg(pattern: &Arg, term: &Arg, vars: &[Symbol], bindings: &mut Bindings) -> bool {
     let mut stack = vec![(pattern.clone(), term.clone())];
     while let Some((pattern, term)) = stack.pop() {
         if pattern == GenericArg::Region(Region::Erased) {
@@ -306,7 +301,7 @@ impl<'w> Knowledge<'w> {
             || self.world.traits.values().any(|definition| definition.unsized_items.contains(&item))
     }
 
-    fn solve(&self, equation: &Equation, item: Symbol, args: &[GenericArg<Boxed>]) -> Option<Type> {
+    fn solve(&self, equation: &Equation, item: Symbol, args: &[Arg]) -> Option<Type> {
         if equation.item != item || args.len() < equation.args.len() {
             return None;
         }
@@ -345,7 +340,7 @@ impl<'w> Knowledge<'w> {
     }
 }
 
-fn is_itself(item: Symbol, args: &[GenericArg<Boxed>], value: &Type) -> bool {
+fn is_itself(item: Symbol, args: &[Arg], value: &Type) -> bool {
     matches!(value.data(), TyData::Alias(alias) if alias.name == Name::Projection(item) && alias.args == args)
 }
 

@@ -79,14 +79,7 @@ impl<N: InternedName> TyNode<'_, N> {
     fn hash(&self) -> u64 {
         match self.data.view() {
             TyData::Apply(ApplicationTy { name, args }) => hash_application(name, args),
-            data @ (TyData::Placeholder(_)
-            | TyData::InferenceVar(_)
-            | TyData::Dyn(_)
-            | TyData::Fn(_)
-            | TyData::GeneratorWitness(_)
-            | TyData::Alias(_)
-            | TyData::BoundVariable(_)
-            | TyData::Error(_)) => hash(&data),
+            data => hash(&data),
         }
     }
 }
@@ -167,17 +160,7 @@ impl<'p, N: InternedName> Interned<'p, N> {
     fn application(&self, name: N, args: &[GenericArg<Self>]) -> Result<InternedTy<'p, N>, TermError> {
         let key = hash_application(name, args);
         let mut tys = self.0.tys.borrow_mut();
-        let same = |node: &&TyNode<'p, N>| match node.data {
-            Stored::Apply(other) => other.name == name && same_args(other.args, args),
-            Stored::Placeholder(_)
-            | Stored::InferenceVar(_)
-            | Stored::Dyn(_)
-            | Stored::Fn(_)
-            | Stored::GeneratorWitness(_)
-            | Stored::Alias(_)
-            | Stored::BoundVariable(_)
-            | Stored::Error(_) => false,
-        };
+        let same = |node: &&TyNode<'p, N>| matches!(node.data, Stored::Apply(other) if other.name == name && same_args(other.args, args));
         match tys.entry(key, same, |node| node.hash()) {
             Entry::Occupied(entry) => Ok(InternedTy(entry.get())),
             Entry::Vacant(entry) => {

@@ -12,9 +12,10 @@ use crate::arg::GenericArg;
 use crate::binder::{Universe, VarKind};
 use crate::family::TypeFamily;
 use crate::fold::Fold;
+use crate::leaf::Leaf;
 use crate::meta::{Flags, Meta, TermError};
 use crate::region::Region;
-use crate::subst::{Leaf, LeafMap, map_leaves};
+use crate::subst::{LeafMap, map_leaves};
 use crate::ty::{InferVar, Placeholder};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -167,7 +168,7 @@ impl<F: TypeFamily> LeafMap<F> for Canonicalize<'_, F> {
                 Leaf::Infer(InferVar::Canonical(number))
             }
             Leaf::Placeholder(placeholder) => Leaf::Placeholder(self.placeholder(placeholder)),
-            Leaf::Infer(InferVar::Canonical(_)) | Leaf::Bound(_) => return Ok(None),
+            Leaf::Infer(InferVar::Canonical(_)) | Leaf::Bound(_) | Leaf::Error(_) => return Ok(None),
         };
         canonical.build(cx, kind).map(Some)
     }
@@ -196,7 +197,7 @@ impl<F: TypeFamily> LeafMap<F> for Instantiate<'_, F> {
                 let universe = self.universes.get(universe.0 as usize).copied().unwrap_or(universe);
                 Leaf::Placeholder(Placeholder { universe, id }).build(cx, kind).map(Some)
             }
-            Leaf::Infer(InferVar::Var(_)) | Leaf::Bound(_) => Ok(None),
+            Leaf::Infer(InferVar::Var(_)) | Leaf::Bound(_) | Leaf::Error(_) => Ok(None),
         }
     }
 }

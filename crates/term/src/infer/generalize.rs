@@ -12,18 +12,17 @@ use super::unify::Relating;
 use super::vars::Probe;
 use super::{InferenceTable, Obligation, RelationError};
 use crate::arg::GenericArg;
-use crate::binder::Universe;
+use crate::binder::{Universe, VarKind};
 use crate::constant::{Const, ConstData};
 use crate::family::TypeFamily;
 use crate::fold::{Fold, FoldState, Folder, super_fold_const, super_fold_ty};
+use crate::leaf::Leaf;
 use crate::meta::{Flags, LARGE, Meta, TermError};
 use crate::program::{Normalized, Program};
 use crate::region::Region;
-use crate::ty::{
-    AliasTy, ApplicationTy, DynBound, DynTy, FnTy, InferVar, Placeholder, Ty, TyData, WitnessTy,
-};
+use crate::ty::{AliasTy, ApplicationTy, DynBound, DynTy, FnTy, InferVar, Ty, TyData, WitnessTy};
 use crate::variance::Variance;
-use crate::visit::{Visit, VisitState, Visitor, super_visit_const, super_visit_ty};
+use crate::visit::{Visit, VisitState, Visitor};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -44,8 +43,8 @@ struct Surface<F: TypeFamily> {
 /// Flags of terms with variables or inner universes.
 const OPEN_FLAGS: Flags = Flags::INFER.union(Flags::INNER_UNIVERSE);
 
-impl<F: TypeFamily> Surface<F> {
-    fn new() -> Self {
+impl<F: TypeFamily> Default for Surface<F> {
+    fn default() -> Self {
         Self {
             state: VisitState::default(),
             tys: Vec::new(),
@@ -53,10 +52,6 @@ impl<F: TypeFamily> Surface<F> {
             regions: Vec::new(),
             universe: Universe::ROOT,
         }
-    }
-
-    fn placeholder(&mut self, placeholder: Placeholder<F::Name>) {
-        self.universe = self.universe.max(placeholder.universe);
     }
 }
 
@@ -71,44 +66,13 @@ impl<F: TypeFamily> Visitor<F> for Surface<F> {
         !meta.flags.intersects(OPEN_FLAGS)
     }
 
-    fn visit_ty(&mut self, ty: &Ty<F>) -> ControlFlow<Self::Break> {
-        match ty.data() {
-            TyData::InferenceVar(InferVar::Var(var)) => self.tys.push(var),
-            TyData::Placeholder(placeholder) => self.placeholder(placeholder),
-            TyData::InferenceVar(InferVar::Canonical(_))
-            | TyData::Apply(_)
-            | TyData::Dyn(_)
-            | TyData::Fn(_)
-            | TyData::GeneratorWitness(_)
-            | TyData::Alias(_)
-            | TyData::BoundVariable(_)
-            | TyData::Error(_) => return super_visit_ty(ty, self),
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn visit_region(&mut self, region: Region<F>) -> ControlFlow<Self::Break> {
-        match region {
-            Region::Infer(InferVar::Var(_)) | Region::Placeholder(_) => self.regions.push(region),
-            Region::Infer(InferVar::Canonical(_))
-            | Region::Static
-            | Region::Erased
-            | Region::Bound(_)
-            | Region::Error(_) => {}
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn visit_const(&mut self, constant: &Const<F>) -> ControlFlow<Self::Break> {
-        match constant.data() {
-            ConstData::Infer(InferVar::Var(var)) => self.consts.push(var),
-            ConstData::Placeholder(placeholder) => self.placeholder(placeholder),
-            ConstData::Infer(InferVar::Canonical(_))
-            | ConstData::Value(_)
-            | ConstData::Bound(_)
-            | ConstData::Expr(..)
-            | ConstData::Alias(..)
-            | ConstData::Error(_) => return super_visit_const(constant, self),
+    fn visit_leaf(&mut self, kind: VarKind, leaf: Leaf<F::Name>) -> ControlFlow<Self::Break> {
+        match (kind, leaf) {
+            (_, Leaf::Infer(InferVar::Canonical(_)) | Leaf::Bound(_) | Leaf::Error(_)) => {}
+            (VarKind::Region, leaf) => self.regions.push(leaf.region()),
+            (_, Leaf::Placeholder(placeholder)) => self.universe = self.universe.max(placeholder.universe),
+            (VarKind::Ty, Leaf::Infer(InferVar::Var(var))) => self.tys.push(var),
+            (VarKind::Const, Leaf::Infer(InferVar::Var(var))) => self.consts.push(var),
         }
         ControlFlow::Continue(())
     }
@@ -134,7 +98,7 @@ impl<F: TypeFamily> InferenceTable<F> {
         let mut seen: HashSet<(bool, u32), FixedState> = HashSet::default();
         let mut stack = vec![start];
         while let Some(term) = stack.pop() {
-            let mut surface = Surface::new();
+            let mut surface = Surface::default();
             // The visitor never exits early.
             let ControlFlow::Continue(()) = term.visit_with(&mut surface);
             reached.placeholder = reached.placeholder.max(surface.universe);

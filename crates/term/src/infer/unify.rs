@@ -9,7 +9,7 @@
 //! are related in time proportional to the graphs.
 
 use super::vars::Probe;
-use super::{InferenceTable, Obligation, Outlives, RelationError};
+use super::{InferenceTable, Obligation, Outlives, RelationError, RelationResult};
 use crate::arg::GenericArg;
 use crate::binder::{Arity, Universe};
 use crate::constant::{Const, ConstData};
@@ -25,6 +25,7 @@ use crate::variance::Variance;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 
 /// Maximum number of aliases that one relation evaluates; the remaining pairs become obligations.
 pub const MAX_NORMALIZATIONS: usize = 10_000;
@@ -110,7 +111,7 @@ pub(super) fn equate<F: TypeFamily, P: Program<F>>(
     program: &P,
     a: &Const<F>,
     b: &Const<F>,
-) -> Result<Vec<Obligation<F>>, RelationError<F>> {
+) -> RelationResult<F> {
     let mut relating = Relating::new(table, program);
     relating.consts(a, b)?;
     relating.run()?;
@@ -263,17 +264,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
             Side::B => b,
         };
         let resolved = self.table.resolve(this)?;
-        let alias = match resolved.data() {
-            TyData::Alias(alias) => alias,
-            TyData::Apply(_)
-            | TyData::Placeholder(_)
-            | TyData::InferenceVar(_)
-            | TyData::Dyn(_)
-            | TyData::Fn(_)
-            | TyData::GeneratorWitness(_)
-            | TyData::BoundVariable(_)
-            | TyData::Error(_) => alias,
-        };
+        let alias = if let TyData::Alias(alias) = resolved.data() { alias } else { alias };
         match self.program.normalize(&self.table.cx, alias) {
             Normalized::To(ty) => {
                 let (a, b) = match side {
@@ -294,18 +285,13 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
                     self.bind(var, Variance::Contravariant.compose(variance), b, a)
                 }
                 (Side::A, _) => self.relate_parts(variance, a, b),
-                (Side::B, _) => match a.data() {
-                    TyData::InferenceVar(InferVar::Var(var)) => self.bind(var, variance, a, b),
-                    TyData::Apply(_)
-                    | TyData::Alias(_)
-                    | TyData::Placeholder(_)
-                    | TyData::InferenceVar(InferVar::Canonical(_))
-                    | TyData::Dyn(_)
-                    | TyData::Fn(_)
-                    | TyData::GeneratorWitness(_)
-                    | TyData::BoundVariable(_)
-                    | TyData::Error(_) => self.relate_parts(variance, a, b),
-                },
+                (Side::B, _) => {
+                    if let TyData::InferenceVar(InferVar::Var(var)) = a.data() {
+                        self.bind(var, variance, a, b)
+                    } else {
+                        self.relate_parts(variance, a, b)
+                    }
+                }
             },
         }
     }
@@ -351,23 +337,16 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
         b: BoundArgs<'_, F>,
     ) -> Result<(), RelationError<F>> {
         // The placeholders are created first, so that the variables can name them.
-        let given = match is_closed(b.value) {
-            true => None,
-            false => {
-                let with = self.placeholders(b.arity)?;
-                Some(instantiate_args(&self.table.cx, b.value, &with)?)
-            }
-        };
-        let chosen = match is_closed(a.value) {
-            true => None,
-            false => {
-                let with = self.variables(a.arity)?;
-                Some(instantiate_args(&self.table.cx, a.value, &with)?)
-            }
-        };
-        let a = chosen.as_deref().unwrap_or(a.value);
-        let b = given.as_deref().unwrap_or(b.value);
-        relate_args(self, variance, kind, a, b)
+        let (mut given, mut chosen) = (Cow::Borrowed(b.value), Cow::Borrowed(a.value));
+        if !is_closed(b.value) {
+            let with = self.placeholders(b.arity)?;
+            given = instantiate_args(&self.table.cx, b.value, &with)?.into();
+        }
+        if !is_closed(a.value) {
+            let with = self.variables(a.arity)?;
+            chosen = instantiate_args(&self.table.cx, a.value, &with)?.into();
+        }
+        relate_args(self, variance, kind, &chosen, &given)
     }
 }
 
@@ -415,20 +394,14 @@ impl<F: TypeFamily, P: Program<F>> Relation<F> for Relating<'_, F, P> {
             return Ok(());
         }
         let outlives = &mut self.table.regions.outlives;
-        let mut require = |longer, shorter| {
-            if longer != Region::Static {
-                outlives.push(Outlives { longer, shorter });
-            }
+        let pairs: &[_] = match variance {
+            Variance::Covariant => &[(a, b)],
+            Variance::Contravariant => &[(b, a)],
+            Variance::Invariant => &[(a, b), (b, a)],
+            Variance::Bivariant => &[],
         };
-        match variance {
-            Variance::Covariant => require(a, b),
-            Variance::Contravariant => require(b, a),
-            Variance::Invariant => {
-                require(a, b);
-                require(b, a);
-            }
-            Variance::Bivariant => {}
-        }
+        let required = pairs.iter().filter(|(longer, _)| *longer != Region::Static);
+        outlives.extend(required.map(|&(longer, shorter)| Outlives { longer, shorter }));
         Ok(())
     }
 

@@ -1,8 +1,9 @@
 //! Constant expressions: precedence climbing over Rust's operators.
 
-use super::lexer::{SigilKind, Sort, Token};
+use super::lexer::Token;
 use super::{ParseError, ParseErrorKind, Parser};
 use crate::arg::GenericArg;
+use crate::binder::VarKind;
 use crate::constant::{Const, ConstData, ConstOp, ConstValue};
 use crate::family::TypeFamily;
 use crate::name::Name;
@@ -14,7 +15,7 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
         match self.token() {
             Token::Int(_) | Token::Char(_) | Token::Punct("-" | "{") => !self.at_braced_type(),
             Token::Ident(name) => matches!(name, "true" | "false") || self.is_const_name(name),
-            Token::Sigil(sigil) => sigil.sort == Sort::Const,
+            Token::Sigil(sigil) => sigil.sort == VarKind::Const,
             Token::Lifetime(_) | Token::Str(_) | Token::Punct(_) | Token::End => false,
         }
     }
@@ -79,11 +80,7 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
                 }
                 .map_err(|e| self.term_error(at, e));
             }
-            Token::Sigil(sigil) if sigil.sort == Sort::Const => match sigil.kind {
-                SigilKind::Var | SigilKind::Canonical => ConstData::Infer(sigil.var()),
-                SigilKind::Placeholder => ConstData::Placeholder(sigil.placeholder()),
-                SigilKind::Bound => ConstData::Bound(self.sigil_bound(sigil)),
-            },
+            Token::Sigil(sigil) if sigil.sort == VarKind::Const => self.leaf(sigil).const_data(),
             Token::Punct("(") => {
                 self.advance();
                 let inner = self.expr(0)?;
@@ -110,9 +107,7 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
                 self.advance();
                 return self.unary(at, ConstOp::Not);
             }
-            Token::Lifetime(_) | Token::Str(_) | Token::Sigil(_) | Token::Punct(_) | Token::End => {
-                return Err(self.error(ParseErrorKind::Expected("a constant")));
-            }
+            _ => return Err(self.error(ParseErrorKind::Expected("a constant"))),
         };
         self.advance();
         Const::new(self.cx, data).map_err(|e| self.term_error(at, e))

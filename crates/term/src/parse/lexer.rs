@@ -1,6 +1,7 @@
 //! Tokens of the syntax of [`crate::print`].
 
 use super::{ParseError, ParseErrorKind};
+use crate::binder::VarKind;
 
 /// A token with its offset.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -34,7 +35,7 @@ pub(super) enum Token<'t> {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Sigil {
     pub(super) kind: SigilKind,
-    pub(super) sort: Sort,
+    pub(super) sort: VarKind,
     pub(super) first: u32,
     pub(super) second: u32,
 }
@@ -45,13 +46,6 @@ pub(super) enum SigilKind {
     Canonical,
     Placeholder,
     Bound,
-}
-
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Sort {
-    Ty,
-    Region,
-    Const,
 }
 
 /// Punctuation tokens, longest first.
@@ -192,9 +186,9 @@ fn sigil(text: &str) -> Option<(Sigil, usize)> {
         (second, rest) = digits(rest.strip_prefix('.')?)?;
     }
     let sort = match (region, constant) {
-        (true, false) => Sort::Region,
-        (false, true) => Sort::Const,
-        (false, false) => Sort::Ty,
+        (true, false) => VarKind::Region,
+        (false, true) => VarKind::Const,
+        (false, false) => VarKind::Ty,
         (true, true) => return None,
     };
     Some((Sigil { kind, sort, first, second }, text.len() - rest.len()))

@@ -1,9 +1,9 @@
 //! Parsing of types, regions, arguments and bounds.
 
-use super::lexer::{SigilKind, Sort, Token};
+use super::lexer::Token;
 use super::{Names, ParseError, ParseErrorKind, Parser};
 use crate::arg::GenericArg;
-use crate::binder::Arity;
+use crate::binder::{Arity, VarKind};
 use crate::family::TypeFamily;
 use crate::name::{Abi, Mutability, Name, PathName, Safety, Variadic};
 use crate::region::Region;
@@ -52,14 +52,9 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
             }
             Token::Punct("<") => self.projection(at),
             Token::Punct("{") => self.braced(at),
-            Token::Sigil(sigil) if sigil.sort == Sort::Ty => {
+            Token::Sigil(sigil) if sigil.sort == VarKind::Ty => {
                 self.advance();
-                let data = match sigil.kind {
-                    SigilKind::Var | SigilKind::Canonical => TyData::InferenceVar(sigil.var()),
-                    SigilKind::Placeholder => TyData::Placeholder(sigil.placeholder()),
-                    SigilKind::Bound => TyData::BoundVariable(self.sigil_bound(sigil)),
-                };
-                self.build(at, data)
+                self.build(at, self.leaf(sigil).ty_data())
             }
             Token::Ident("for" | "fn" | "extern") => self.function(at),
             Token::Ident("unsafe") if matches!(self.token_at(1), Token::Punct("<")) => self.unsafe_binder(at),
@@ -67,13 +62,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
             Token::Ident("dyn") => self.dynamic(at),
             Token::Ident("Tensor") if matches!(self.token_at(1), Token::Punct("<")) => self.tensor(at),
             Token::Ident(_) => self.named(at),
-            Token::Lifetime(_)
-            | Token::Int(_)
-            | Token::Char(_)
-            | Token::Str(_)
-            | Token::Sigil(_)
-            | Token::Punct(_)
-            | Token::End => Err(self.error(ParseErrorKind::Expected("a type"))),
+            _ => Err(self.error(ParseErrorKind::Expected("a type"))),
         }
     }
 
@@ -406,13 +395,8 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
     fn at_region(&self) -> bool {
         match self.token() {
             Token::Lifetime(_) => true,
-            Token::Sigil(sigil) => sigil.sort == Sort::Region,
-            Token::Ident(_)
-            | Token::Int(_)
-            | Token::Char(_)
-            | Token::Str(_)
-            | Token::Punct(_)
-            | Token::End => false,
+            Token::Sigil(sigil) => sigil.sort == VarKind::Region,
+            _ => false,
         }
     }
 
@@ -424,18 +408,8 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
                 Some(var) => Region::Bound(var),
                 None => Region::param(Name::Param(self.symbols.intern(name))),
             },
-            Token::Sigil(sigil) if sigil.sort == Sort::Region => match sigil.kind {
-                SigilKind::Var | SigilKind::Canonical => Region::Infer(sigil.var()),
-                SigilKind::Placeholder => Region::Placeholder(sigil.placeholder()),
-                SigilKind::Bound => Region::Bound(self.sigil_bound(sigil)),
-            },
-            Token::Ident(_)
-            | Token::Int(_)
-            | Token::Char(_)
-            | Token::Str(_)
-            | Token::Sigil(_)
-            | Token::Punct(_)
-            | Token::End => return Err(self.error(ParseErrorKind::Expected("a lifetime"))),
+            Token::Sigil(sigil) if sigil.sort == VarKind::Region => self.leaf(sigil).region(),
+            _ => return Err(self.error(ParseErrorKind::Expected("a lifetime"))),
         };
         self.advance();
         Ok(region)
