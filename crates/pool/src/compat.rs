@@ -253,8 +253,7 @@ impl Walk<'_> {
     fn is_leaf(&self, old: u32, new: u32) -> bool {
         let tags = (self.pool.nodes[old as usize].tag, self.pool.nodes[new as usize].tag);
         match tags {
-            (Tag::Tensor, Tag::TensorUnranked) | (Tag::TensorUnranked, Tag::Tensor) => false,
-            (Tag::Iterator, Tag::DoubleEndedIterator) | (Tag::DoubleEndedIterator, Tag::Iterator) => false,
+            (a, b) if share_element(a, b) => false,
             (a, b) => a != b || matches!(a.class(), TagClass::Primitive | TagClass::Region | TagClass::Const),
         }
     }
@@ -318,68 +317,44 @@ impl Walk<'_> {
             let sub = fits_by_tag(old_tag, new_tag);
             let sup = fits_by_tag(new_tag, old_tag);
             self.differ(pair, TypeChange::Type, !sub, !sup);
-            match (old_tag, new_tag) {
-                (Tag::Tensor, Tag::TensorUnranked)
-                | (Tag::TensorUnranked, Tag::Tensor)
-                | (Tag::Iterator, Tag::DoubleEndedIterator)
-                | (Tag::DoubleEndedIterator, Tag::Iterator) => {
-                    self.follow(pair, a[0], b[0], Variance::Covariant, PathStep::Part("element"));
-                }
-                _ => {}
+            if share_element(old_tag, new_tag) {
+                self.follow(pair, a[0], b[0], Variance::Covariant, PathStep::Part("element"));
             }
             return;
         }
-        match old_tag.class() {
-            TagClass::Container => {
-                let variance =
-                    if old_tag == Tag::Channel { Variance::Invariant } else { Variance::Covariant };
-                self.follow(pair, a[0], b[0], variance, PathStep::Part("element"));
-                return;
-            }
-            TagClass::TwoChild => {
-                let (first, second) = if old_tag == Tag::Map { ("key", "value") } else { ("ok", "error") };
-                self.follow(pair, a[0], b[0], Variance::Covariant, PathStep::Part(first));
-                self.follow(pair, a[1], b[1], Variance::Covariant, PathStep::Part(second));
-                return;
-            }
-            TagClass::Primitive | TagClass::Constructor | TagClass::Region | TagClass::Const => {}
-        }
         match old_tag {
-            Tag::Borrowed => {
-                self.follow(pair, a[0], b[0], Variance::Covariant, PathStep::Part("inner"));
-                self.follow(pair, a[1], b[1], Variance::Covariant, PathStep::Part("lifetime"));
+            Tag::Struct | Tag::Enum | Tag::Applied if a[0] != b[0] => {
+                self.differ(pair, TypeChange::Type, true, true);
             }
-            Tag::Function => {
-                self.lists(pair, &a[1..], &b[1..], Variance::Contravariant);
-                self.follow(pair, a[0], b[0], Variance::Covariant, PathStep::Part("returns"));
-            }
-            Tag::Tuple => self.lists(pair, a, b, Variance::Covariant),
-            Tag::Struct | Tag::Enum if a[0] != b[0] => self.differ(pair, TypeChange::Type, true, true),
             Tag::Struct => {
-                if let (Some(a), Some(b)) =
-                    (FieldLists::of(old_tag, a).next(), FieldLists::of(new_tag, b).next())
-                {
+                if let (Some(a), Some(b)) = (FieldLists(a).next(), FieldLists(b).next()) {
                     self.fields(pair, a, b, true);
                 }
             }
             Tag::Enum => self.variants(pair, a, b),
-            Tag::Applied if a[0] == b[0] => self.lists(pair, &a[1..], &b[1..], Variance::Invariant),
             Tag::Declared if a[0] == b[0] && a[2..] == b[2..] => {
                 self.follow(pair, a[1], b[1], Variance::Covariant, PathStep::Part("definition"));
             }
-            Tag::Instance => {
-                self.follow(pair, a[0], b[0], Variance::Covariant, PathStep::Part("declaration"));
-                self.lists(pair, &a[1..], &b[1..], Variance::Invariant);
-            }
             Tag::Scheme => self.schemes(pair, a, b),
-            Tag::Tensor => {
-                self.follow(pair, a[0], b[0], Variance::Covariant, PathStep::Part("element"));
-                self.lists(pair, &a[1..], &b[1..], Variance::Covariant);
+            Tag::Function => {
+                self.lists(pair, &a[1..], &b[1..], Variance::Contravariant);
+                self.follow(pair, a[0], b[0], Variance::Covariant, PathStep::Part("returns"));
             }
-            Tag::TensorUnranked => {
-                self.follow(pair, a[0], b[0], Variance::Covariant, PathStep::Part("element"));
+            Tag::Channel => {
+                self.follow(pair, a[0], b[0], Variance::Invariant, PathStep::Part("element"));
             }
-            _ => self.differ(pair, TypeChange::Type, true, true),
+            Tag::Applied => self.lists(pair, &a[1..], &b[1..], Variance::Invariant),
+            _ => match parts(old_tag) {
+                Some((names, rest)) => {
+                    for (at, name) in names.iter().enumerate() {
+                        self.follow(pair, a[at], b[at], Variance::Covariant, PathStep::Part(name));
+                    }
+                    if let Some(variance) = rest {
+                        self.lists(pair, &a[names.len()..], &b[names.len()..], variance);
+                    }
+                }
+                None => self.differ(pair, TypeChange::Type, true, true),
+            },
         }
     }
 
@@ -511,6 +486,34 @@ enum Variance {
     Covariant,
     Contravariant,
     Invariant,
+}
+
+/// Whether one of two different tags is a special case of the other, with the element first in both.
+const fn share_element(a: Tag, b: Tag) -> bool {
+    use Tag::{DoubleEndedIterator, Iterator, Tensor, TensorUnranked};
+    matches!(
+        (a, b),
+        (Tensor, TensorUnranked)
+            | (TensorUnranked, Tensor)
+            | (Iterator, DoubleEndedIterator)
+            | (DoubleEndedIterator, Iterator)
+    )
+}
+
+/// Names of the covariant parts that come first in a type, and the variance of the other ones, which are a
+/// list; `None` for a tag of which all types differ or that has another form.
+const fn parts(tag: Tag) -> Option<(&'static [&'static str], Option<Variance>)> {
+    Some(match tag {
+        Tag::Map => (&["key", "value"], None),
+        Tag::Result => (&["ok", "error"], None),
+        Tag::Borrowed => (&["inner", "lifetime"], None),
+        Tag::Tuple => (&[], Some(Variance::Covariant)),
+        Tag::Instance => (&["declaration"], Some(Variance::Invariant)),
+        Tag::Tensor => (&["element"], Some(Variance::Covariant)),
+        Tag::TensorUnranked => (&["element"], None),
+        _ if matches!(tag.class(), TagClass::Container) => (&["element"], None),
+        _ => return None,
+    })
 }
 
 /// Whether a type of tag `from` is a subtype of one of tag `to`, ignoring children.

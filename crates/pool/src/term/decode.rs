@@ -28,6 +28,22 @@ pub(super) fn binds(pool: &Pool, ty: Idx) -> bool {
     }
 }
 
+/// Returns the index of each variable among those of its sort, and their numbers.
+fn indices(vars: &[Sort]) -> Result<(Vec<u32>, Arity), TermError> {
+    let mut arity = Arity::NONE;
+    let mut indices = Vec::with_capacity(vars.len());
+    for sort in vars {
+        let count = match sort {
+            Sort::Region => &mut arity.regions,
+            Sort::Type => &mut arity.types,
+            Sort::Const => &mut arity.consts,
+        };
+        indices.push(u32::from(*count));
+        *count = count.checked_add(1).ok_or(TermError::TooMany)?;
+    }
+    Ok((indices, arity))
+}
+
 pub(super) struct Decoder<'p, F: TypeFamily<Name = Name>> {
     pool: &'p Pool,
     cx: &'p F,
@@ -86,14 +102,14 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
                 let args = [self.region(lifetime)?.into(), self.ty(inner)?.into()];
                 Ok(Ty::apply(self.cx, Name::Ref(Mutability::Shared), &args)?)
             }
-            Descriptor::Function { .. } => self.under(None, Arity::NONE, ty),
+            Descriptor::Function { .. } => self.under(None, |this| this.binding(Arity::NONE, ty)),
             Descriptor::Tuple { elements } => {
                 let args = self.args(&elements)?;
                 Ok(Ty::apply(self.cx, Name::Tuple, &args)?)
             }
             Descriptor::Applied { name, args } => {
                 if binds(self.pool, ty) {
-                    return self.under(None, Arity::NONE, ty);
+                    return self.under(None, |this| this.binding(Arity::NONE, ty));
                 }
                 self.applied(&name, &args)
             }
@@ -103,18 +119,8 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
             }
             Descriptor::Named { name } => Ok(Ty::param(self.cx, Name::Param(self.symbols.intern(&name)))?),
             Descriptor::Scheme { vars, body } => {
-                let mut arity = Arity::NONE;
-                let mut indices = Vec::with_capacity(vars.len());
-                for sort in &vars {
-                    let count = match sort {
-                        Sort::Region => &mut arity.regions,
-                        Sort::Type => &mut arity.types,
-                        Sort::Const => &mut arity.consts,
-                    };
-                    indices.push(u32::from(*count));
-                    *count = count.checked_add(1).ok_or(TermError::TooMany)?;
-                }
-                self.under(Some(indices), arity, body)
+                let (indices, arity) = indices(&vars)?;
+                self.under(Some(indices), |this| this.binding(arity, body))
             }
             Descriptor::Variable(variable) => self.variable(variable),
             Descriptor::Tensor { element, dims } => self.tensor(element, dims.as_deref()),
@@ -135,11 +141,15 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
     }
 
     /// Decodes a body under a binder.
-    fn under(&mut self, indices: Option<Vec<u32>>, arity: Arity, body: Idx) -> Result<Ty<F>, ConvertError> {
+    fn under<T>(
+        &mut self,
+        indices: Option<Vec<u32>>,
+        body: impl FnOnce(&mut Self) -> Result<T, ConvertError>,
+    ) -> Result<T, ConvertError> {
         self.levels.push(indices);
         self.contexts += 1;
         let outer = std::mem::replace(&mut self.context, self.contexts);
-        let built = self.binding(arity, body);
+        let built = body(self);
         self.context = outer;
         self.levels.pop();
         built
@@ -201,30 +211,15 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
         for bound in list {
             let (indices, arity, body) = match self.pool.get(*bound) {
                 Descriptor::Scheme { vars, body } => {
-                    let count = |sort: Sort| vars.iter().filter(|own| **own == sort).count();
-                    let narrow = |count: usize| u16::try_from(count).map_err(|_| TermError::TooMany);
-                    let arity = Arity {
-                        regions: narrow(count(Sort::Region))?,
-                        types: narrow(count(Sort::Type))?,
-                        consts: narrow(count(Sort::Const))?,
-                    };
-                    let place = |(at, sort): (usize, &Sort)| {
-                        u32::try_from(vars[..at].iter().filter(|own| *own == sort).count())
-                            .unwrap_or(u32::MAX)
-                    };
-                    (Some(vars.iter().enumerate().map(place).collect()), arity, body)
+                    let (indices, arity) = indices(&vars)?;
+                    (Some(indices), arity, body)
                 }
                 _ => (None, Arity::NONE, *bound),
             };
             let Descriptor::Applied { name, args } = self.pool.get(body) else { return Err(unknown()) };
             let EncodedName::Bound(kind, name) = self.encoded(&name)? else { return Err(unknown()) };
-            self.levels.push(indices);
-            self.contexts += 1;
-            let outer = std::mem::replace(&mut self.context, self.contexts);
-            let args = self.args(&args);
-            self.context = outer;
-            self.levels.pop();
-            let args = self.cx.intern_args(&args?);
+            let args = self.under(indices, |this| this.args(&args))?;
+            let args = self.cx.intern_args(&args);
             bounds.push(DynBound { arity, kind, name, args });
         }
         Ok(Ty::new(self.cx, TyData::Dyn(DynTy { bounds: &bounds, region }))?)
@@ -320,28 +315,25 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
                 Ok(Const::param(self.cx, Name::Param(self.symbols.intern(&name)))?)
             }
             ConstDescriptor::Sum { constant, terms } => {
-                let mut sum = None;
+                let mut operands = Vec::with_capacity(terms.len() + 1);
                 for (coefficient, monomial) in terms {
-                    let mut term = self.constant(monomial)?;
-                    if coefficient != 1 {
+                    let term = self.constant(monomial)?;
+                    operands.push(if coefficient == 1 {
+                        term
+                    } else {
                         let factor = Const::int(self.cx, coefficient.into());
-                        term = Const::expr(self.cx, ConstOp::Mul, &[factor.into(), term.into()])?;
-                    }
-                    sum = Some(self.joined(ConstOp::Add, sum, term)?);
+                        Const::expr(self.cx, ConstOp::Mul, &[factor.into(), term.into()])?
+                    });
                 }
-                if constant != 0 || sum.is_none() {
-                    let int = Const::int(self.cx, constant.into());
-                    sum = Some(self.joined(ConstOp::Add, sum, int)?);
+                if constant != 0 || operands.is_empty() {
+                    operands.push(Const::int(self.cx, constant.into()));
                 }
-                sum.ok_or(ConvertError::NoTerm(Tag::DimSum))
+                self.joined(ConstOp::Add, operands, Tag::DimSum)
             }
             ConstDescriptor::Product(factors) => {
-                let mut product = None;
-                for factor in factors {
-                    let factor = self.constant(factor)?;
-                    product = Some(self.joined(ConstOp::Mul, product, factor)?);
-                }
-                product.ok_or(ConvertError::NoTerm(Tag::DimProduct))
+                let factors = factors.into_iter().map(|factor| self.constant(factor));
+                let factors = factors.collect::<Result<Vec<_>, _>>()?;
+                self.joined(ConstOp::Mul, factors, Tag::DimProduct)
             }
             ConstDescriptor::FloorDiv(a, b) => self.operation(DimOperation::FloorDiv, &[a, b]),
             ConstDescriptor::Mod(a, b) => self.operation(DimOperation::Mod, &[a, b]),
@@ -351,11 +343,11 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
         }
     }
 
-    fn joined(&self, op: ConstOp, left: Option<Const<F>>, right: Const<F>) -> Result<Const<F>, ConvertError> {
-        match left {
-            None => Ok(right),
-            Some(left) => Ok(Const::expr(self.cx, op, &[left.into(), right.into()])?),
-        }
+    /// Applies an operator from the left.
+    fn joined(&self, op: ConstOp, operands: Vec<Const<F>>, tag: Tag) -> Result<Const<F>, ConvertError> {
+        let mut operands = operands.into_iter();
+        let first = operands.next().ok_or(ConvertError::NoTerm(tag))?;
+        operands.try_fold(first, |left, right| Ok(Const::expr(self.cx, op, &[left.into(), right.into()])?))
     }
 
     /// Decodes an operation that terms do not have, as an alias.

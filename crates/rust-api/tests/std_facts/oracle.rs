@@ -16,9 +16,8 @@ use typeloom_term::{Arity, Boxed, GenericArg, InferenceTable, Name, Symbols, TyD
 use super::{PARAMETERS, TABLE, conditions, declaration, is_path, std_facts};
 use crate::item::Type;
 use crate::predicate;
-use crate::prove::assumptions::Outlives;
-use crate::prove::world::{Knowledge, World};
-use crate::prove::{MAX_STEPS, Prover};
+use crate::prove::Prover;
+use crate::prove::world::World;
 
 /// Replaces every word of a text, paths included.
 fn replace_words(text: &str, replacement: impl Fn(&str) -> Option<String>) -> String {
@@ -438,8 +437,6 @@ fn what_proofs_say_of_types_of_the_standard_library_holds() {
     }
     // The world holds what the table states about the names of the questions.
     let world = world(&mut symbols);
-    let knowledge = Knowledge::new(&world, &symbols, &[]);
-    let outlives = Outlives::new(&world, &symbols, &[], &[]);
     let mut proven = Vec::new();
     let mut source =
         format!("{}use std::marker::PhantomData;\nstruct Of<T: ?Sized>(PhantomData<T>);\n", head());
@@ -450,8 +447,7 @@ fn what_proofs_say_of_types_of_the_standard_library_holds() {
         let args: Vec<GenericArg<Boxed>> =
             std::iter::once(this.clone().into()).chain(applied.args.iter().cloned()).collect();
         let goal = predicate::implements(&Boxed::new(), Arity::NONE, symbol, &args).expect("small");
-        let prover =
-            Prover { knowledge: &knowledge, facts: &[], outlives: &outlives, steps: MAX_STEPS.into() };
+        let prover = Prover::new(&world, &mut symbols, &[], &[]).expect("there are no facts");
         proven.push(prover.holds(&mut InferenceTable::new(Boxed::new()), &goal));
         let print = |ty: &Type| nameable(&Printer::new(&symbols).ty(ty));
         let index = names.iter().position(|own| *own == of).unwrap_or_else(|| {
