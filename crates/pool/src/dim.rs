@@ -97,8 +97,7 @@ impl Pool {
     /// # Errors
     /// If a child is not a constant of this pool, or the result is too large.
     pub fn dim_mul(&mut self, factors: &[Idx]) -> Result<Idx, PoolError> {
-        let words: Vec<u32> = factors.iter().map(|factor| factor.number()).collect();
-        self.intern_dim(Tag::DimProduct, &words).map(Idx::from_raw)
+        self.intern_operands(Tag::DimProduct, factors)
     }
 
     /// Interns a quotient rounded down.
@@ -106,7 +105,7 @@ impl Pool {
     /// # Errors
     /// If a child is not a constant of this pool, or the divisor is zero.
     pub fn dim_floor_div(&mut self, dividend: Idx, divisor: Idx) -> Result<Idx, PoolError> {
-        self.intern_dim(Tag::DimFloorDiv, &[dividend.number(), divisor.number()]).map(Idx::from_raw)
+        self.intern_operands(Tag::DimFloorDiv, &[dividend, divisor])
     }
 
     /// Interns the remainder of a quotient rounded down.
@@ -114,7 +113,7 @@ impl Pool {
     /// # Errors
     /// If a child is not a constant of this pool, or the divisor is zero.
     pub fn dim_mod(&mut self, dividend: Idx, divisor: Idx) -> Result<Idx, PoolError> {
-        self.intern_dim(Tag::DimMod, &[dividend.number(), divisor.number()]).map(Idx::from_raw)
+        self.intern_operands(Tag::DimMod, &[dividend, divisor])
     }
 
     /// Interns the minimum of at least one constant.
@@ -122,8 +121,7 @@ impl Pool {
     /// # Errors
     /// If `dims` is empty, or a child is not a constant of this pool.
     pub fn dim_min(&mut self, dims: &[Idx]) -> Result<Idx, PoolError> {
-        let words: Vec<u32> = dims.iter().map(|dim| dim.number()).collect();
-        self.intern_dim(Tag::DimMin, &words).map(Idx::from_raw)
+        self.intern_operands(Tag::DimMin, dims)
     }
 
     /// Interns the maximum of at least one constant.
@@ -131,8 +129,12 @@ impl Pool {
     /// # Errors
     /// If `dims` is empty, or a child is not a constant of this pool.
     pub fn dim_max(&mut self, dims: &[Idx]) -> Result<Idx, PoolError> {
-        let words: Vec<u32> = dims.iter().map(|dim| dim.number()).collect();
-        self.intern_dim(Tag::DimMax, &words).map(Idx::from_raw)
+        self.intern_operands(Tag::DimMax, dims)
+    }
+
+    fn intern_operands(&mut self, tag: Tag, operands: &[Idx]) -> Result<Idx, PoolError> {
+        let words: Vec<u32> = operands.iter().map(|operand| operand.number()).collect();
+        self.intern_dim(tag, &words).map(Idx::from_raw)
     }
 
     fn as_int(&self, dim: u32) -> Option<i64> {
@@ -264,50 +266,38 @@ impl Pool {
                 }
                 self.intern_poly(product)
             }
-            Tag::DimFloorDiv => self.intern_quotient(words[0], words[1]),
-            Tag::DimMod => self.intern_remainder(words[0], words[1]),
+            Tag::DimFloorDiv | Tag::DimMod => self.intern_division(tag, words[0], words[1]),
             Tag::DimMin | Tag::DimMax => self.intern_extreme(tag, &children),
             _ => self.intern_words(tag, words),
         }
     }
 
-    fn intern_quotient(&mut self, dividend: u32, divisor: u32) -> Result<u32, PoolError> {
-        match self.as_int(divisor) {
-            Some(0) => Err(PoolError::DivisionByZero),
-            Some(divisor_int) => {
-                let mut poly = self.poly(dividend);
-                if poly.len() == 1 && poly.contains_key(&[][..]) {
-                    let int = self.as_int(dividend).unwrap_or(0);
-                    return self.intern_words(Tag::DimConst, &int_words(floor_div(int, divisor_int)?));
-                }
-                if poly.values().all(|&c| i128::from(c) % i128::from(divisor_int) == 0) {
-                    for coefficient in poly.values_mut() {
-                        *coefficient = floor_div(*coefficient, divisor_int)?;
-                    }
-                    return self.intern_poly(poly);
-                }
-                self.intern_words(Tag::DimFloorDiv, &[dividend, divisor])
-            }
-            None => self.intern_words(Tag::DimFloorDiv, &[dividend, divisor]),
+    /// Interns a quotient or a remainder.
+    fn intern_division(&mut self, tag: Tag, dividend: u32, divisor: u32) -> Result<u32, PoolError> {
+        let Some(by) = self.as_int(divisor) else { return self.intern_words(tag, &[dividend, divisor]) };
+        if by == 0 {
+            return Err(PoolError::DivisionByZero);
         }
-    }
-
-    fn intern_remainder(&mut self, dividend: u32, divisor: u32) -> Result<u32, PoolError> {
-        match self.as_int(divisor) {
-            Some(0) => Err(PoolError::DivisionByZero),
-            Some(divisor_int) => {
-                let wide = i128::from(divisor_int);
-                if let Some(int) = self.as_int(dividend) {
-                    let rest = (i128::from(int) % wide + wide) % wide;
-                    let rest = i64::try_from(rest).map_err(|_| PoolError::ConstOverflow)?;
-                    return self.intern_words(Tag::DimConst, &int_words(rest));
-                }
-                if self.poly(dividend).values().all(|&c| i128::from(c) % wide == 0) {
-                    return self.intern_words(Tag::DimConst, &[0, 0]);
-                }
-                self.intern_words(Tag::DimMod, &[dividend, divisor])
+        let wide = i128::from(by);
+        let mut poly = self.poly(dividend);
+        let is_multiple = poly.values().all(|&c| i128::from(c) % wide == 0);
+        match (tag, self.as_int(dividend)) {
+            (Tag::DimFloorDiv, Some(int)) => {
+                self.intern_words(Tag::DimConst, &int_words(floor_div(int, by)?))
             }
-            None => self.intern_words(Tag::DimMod, &[dividend, divisor]),
+            (_, Some(int)) => {
+                let rest = (i128::from(int) % wide + wide) % wide;
+                let rest = i64::try_from(rest).map_err(|_| PoolError::ConstOverflow)?;
+                self.intern_words(Tag::DimConst, &int_words(rest))
+            }
+            (Tag::DimFloorDiv, None) if is_multiple => {
+                for coefficient in poly.values_mut() {
+                    *coefficient = floor_div(*coefficient, by)?;
+                }
+                self.intern_poly(poly)
+            }
+            (_, None) if is_multiple => self.intern_words(Tag::DimConst, &[0, 0]),
+            (_, None) => self.intern_words(tag, &[dividend, divisor]),
         }
     }
 

@@ -41,6 +41,11 @@ fn limit(offset: usize, what: Bounded, limit: u64) -> ImportError {
     ImportError::at(offset, ImportErrorKind::Limit { what, limit })
 }
 
+/// Checks a property of the bytes at an offset. Not for checks of every type: the error is built in any case.
+fn ensure(holds: bool, offset: usize, kind: ImportErrorKind) -> Result<(), ImportError> {
+    if holds { Ok(()) } else { error_at(offset, kind) }
+}
+
 fn error_at<T>(offset: usize, kind: ImportErrorKind) -> Result<T, ImportError> {
     Err(ImportError::at(offset, kind))
 }
@@ -81,20 +86,12 @@ pub(crate) fn read_head<'b>(
     if len > most {
         return Err(limit(0, Bounded::Bytes, most as u64));
     }
-    if reader.take(MAGIC.len())? != MAGIC {
-        return Err(ImportError::at(0, ImportErrorKind::BadMagic));
-    }
+    ensure(reader.take(MAGIC.len())? == MAGIC, 0, ImportErrorKind::BadMagic)?;
     let found = reader.byte()?;
-    if found != FORMAT_VERSION {
-        return Err(ImportError::at(4, ImportErrorKind::Version { found }));
-    }
+    ensure(found == FORMAT_VERSION, 4, ImportErrorKind::Version { found })?;
     let found = reader.byte()?;
-    if found != SUITE_BLAKE3 {
-        return Err(ImportError::at(5, ImportErrorKind::Suite { found }));
-    }
-    if reader.take(HEADER - 6)? != [0, 0] {
-        return Err(ImportError::at(6, ImportErrorKind::Reserved));
-    }
+    ensure(found == SUITE_BLAKE3, 5, ImportErrorKind::Suite { found })?;
+    ensure(reader.take(HEADER - 6)? == [0, 0], 6, ImportErrorKind::Reserved)?;
     let string_count = count(reader, 2, Bounded::Strings, limits.strings)?;
     let mut strings = Vec::with_capacity(string_count as usize);
     for _ in 0..string_count {
@@ -131,17 +128,13 @@ pub(crate) fn read_tail<'b>(
         }
         let item_offset = reader.at;
         let item = reader.varint()?;
-        if item >= items {
-            return Err(ImportError::at(item_offset, ImportErrorKind::DanglingReference));
-        }
+        ensure(item < items, item_offset, ImportErrorKind::DanglingReference)?;
         let digest = Digest(reader.digest()?);
         roots.push(RawRoot { label, item, digest, offset });
     }
     let end = reader.at;
     let claimed = reader.digest()?;
-    if reader.left() > 0 {
-        return Err(ImportError::at(reader.at, ImportErrorKind::TrailingBytes));
-    }
+    ensure(reader.left() == 0, reader.at, ImportErrorKind::TrailingBytes)?;
     if blake3::hash(&bytes[..bytes.len() - TRAILER]) != claimed {
         return Err(ImportError::at(end, ImportErrorKind::Checksum));
     }
@@ -314,7 +307,7 @@ impl Importer<'_, '_> {
     fn add_item(&mut self, id: u32, fresh: bool, offset: usize, depth: u32) -> Result<(), ImportError> {
         if !fresh {
             if id >= self.mark {
-                return error_at(offset, ImportErrorKind::DuplicateType);
+                return Err(ImportError::at(offset, ImportErrorKind::DuplicateType));
             }
             let (word, bit) = (id as usize / 64, 1u64 << (id % 64));
             if self.seen.is_empty() {
@@ -334,9 +327,10 @@ impl Importer<'_, '_> {
         Ok(())
     }
 
-    fn type_error(&self, offset: usize, tag: Tag, error: PoolError) -> ImportError {
+    /// The error of a type with this tag, or of a group.
+    fn type_error(&self, offset: usize, tag: Option<Tag>, error: PoolError) -> ImportError {
         match error {
-            PoolError::Layout { tag: Tag::Scheme } if tag == Tag::Scheme => {
+            PoolError::Layout { tag: Tag::Scheme } if tag == Some(Tag::Scheme) => {
                 ImportError::at(offset, ImportErrorKind::SchemeNotNormal)
             }
             PoolError::GroupTooHard | PoolError::SchemeTooHard => {
@@ -370,12 +364,12 @@ impl Importer<'_, '_> {
         let (tag, len) = read_tag(&mut self.reader, self.limits)?;
         if let Quick::Types(least) = layout::quick(tag) {
             if len < u32::from(least) {
-                return error_at(start, ImportErrorKind::Type(PoolError::Layout { tag }));
+                return Err(ImportError::at(start, ImportErrorKind::Type(PoolError::Layout { tag })));
             }
             let depth = self.read_children(len, words)?;
             self.child_ends.push(self.children.len() as u32);
             let id = self.pool.intern_words(tag, words);
-            let id = id.map_err(|error| self.type_error(start, tag, error))?;
+            let id = id.map_err(|error| self.type_error(start, Some(tag), error))?;
             return self.add_item(id, self.pool.len() > before, start, depth + 1);
         }
         let item = self.items.len() as u32;
@@ -412,9 +406,9 @@ impl Importer<'_, '_> {
                 // bundle.
                 self.pool
                     .check_binder(tag, body, sorts, &mut self.work)
-                    .map_err(|error| self.type_error(start, tag, error))?;
+                    .map_err(|error| self.type_error(start, Some(tag), error))?;
             }
-            self.pool.intern_words(tag, words).map_err(|error| self.type_error(start, tag, error))?
+            self.pool.intern_words(tag, words).map_err(|error| self.type_error(start, Some(tag), error))?
         };
         let fresh = self.pool.len() > before;
         self.add_item(id, fresh, start, depth + 1)
@@ -429,12 +423,8 @@ impl Importer<'_, '_> {
         let start = self.reader.at;
         self.reader.byte()?;
         let len = count(&mut self.reader, 1, Bounded::Group, self.limits.group)?;
-        if len == 0 {
-            return error_at(start, ImportErrorKind::GroupNotMinimal);
-        }
-        if len > left {
-            return error_at(start, ImportErrorKind::CountTooLarge { count: len });
-        }
+        ensure(len != 0, start, ImportErrorKind::GroupNotMinimal)?;
+        ensure(len <= left, start, ImportErrorKind::CountTooLarge { count: len })?;
         let first = self.items.len() as u32;
         let strings = self.names.len() as u32;
         let mut members = Vec::with_capacity(len as usize);
@@ -459,12 +449,8 @@ impl Importer<'_, '_> {
             members.push(Local { tag, words: words.clone() });
         }
         let before = self.pool.len();
-        let interned = self.pool.try_intern_locals(members, &mut self.work).map_err(|error| match error {
-            PoolError::GroupTooHard | PoolError::SchemeTooHard => {
-                limit(start, Bounded::Work, self.limits.work)
-            }
-            other => ImportError::at(start, ImportErrorKind::Type(other)),
-        })?;
+        let interned = self.pool.try_intern_locals(members, &mut self.work);
+        let interned = interned.map_err(|error| self.type_error(start, None, error))?;
         if interned.rewritten {
             return error_at(start, ImportErrorKind::SchemeNotNormal);
         }
@@ -543,8 +529,8 @@ impl Importer<'_, '_> {
                 };
             }
         }
-        if (next as usize) < self.items.len() {
-            return error_at(self.offsets[next as usize] as usize, ImportErrorKind::UnreachableType);
+        if let Some(&offset) = self.offsets.get(next as usize) {
+            return error_at(offset as usize, ImportErrorKind::UnreachableType);
         }
         // Every item is reached, so an import is reached if an item refers to it.
         let mut used = vec![false; imports as usize];
@@ -572,18 +558,15 @@ impl Importer<'_, '_> {
                 Tag::DimProduct => pair[0] <= pair[1],
                 _ => pair[0] < pair[1],
             });
-            if !sorted {
-                return error_at(self.offsets[item as usize] as usize, ImportErrorKind::OperandOrder);
-            }
+            ensure(sorted, self.offsets[item as usize] as usize, ImportErrorKind::OperandOrder)?;
         }
         for &(first, len) in &self.groups {
             let members = &self.items[first as usize..(first + len) as usize];
             let ids = members.iter().map(|member| member.id);
             let Some(group) = self.pool.group_of(members[0].id) else { continue };
             let base = self.pool.groups[group].base;
-            if !self.pool.group_order(group).iter().map(|offset| base + offset).eq(ids) {
-                return error_at(self.offsets[first as usize] as usize, ImportErrorKind::GroupOrder);
-            }
+            let in_order = self.pool.group_order(group).iter().map(|offset| base + offset).eq(ids);
+            ensure(in_order, self.offsets[first as usize] as usize, ImportErrorKind::GroupOrder)?;
         }
         Ok(())
     }
@@ -641,9 +624,7 @@ impl Pool {
             if !missing.is_empty() {
                 // A damaged bundle must not cause requests for types that nothing refers to.
                 let (body, claimed) = bytes.split_at(bytes.len().saturating_sub(TRAILER));
-                if claimed != blake3::hash(body).as_bytes() {
-                    return error_at(body.len(), ImportErrorKind::Checksum);
-                }
+                ensure(claimed == blake3::hash(body).as_bytes(), body.len(), ImportErrorKind::Checksum)?;
                 return Err(ImportError::NotFound { missing });
             }
         }
@@ -695,9 +676,7 @@ impl Pool {
         let mut roots = Vec::with_capacity(raw_roots.len());
         let targets: Vec<u32> = raw_roots.iter().map(|root| importer.items[root.item as usize].id).collect();
         for (root, &id) in raw_roots.iter().zip(&targets) {
-            if importer.pool.nodes[id as usize].free > 0 {
-                return Err(ImportError::at(root.offset, ImportErrorKind::OpenRoot));
-            }
+            ensure(importer.pool.nodes[id as usize].free == 0, root.offset, ImportErrorKind::OpenRoot)?;
         }
         let Importer { pool, items, .. } = &mut importer;
         pool.compute_reached(items.iter().map(|item| (item.id, item.depth)))

@@ -85,13 +85,17 @@ pub(crate) const fn pattern(tag: Tag) -> Pattern {
     }
 }
 
-const FIXED_LEN: [Option<u8>; 128] = {
-    let mut table = [None; 128];
+/// Class of the layout and number of words, if the tag alone determines it, for each tag.
+const LAYOUTS: [(Quick, Option<u8>); 128] = {
+    let mut table = [(Quick::General, None); 128];
     let mut at = 0;
     while at < Tag::ALL.len() {
-        if let Pattern::Regular { first, rest: [], .. } = pattern(Tag::ALL[at]) {
-            table[Tag::ALL[at].number() as usize] = Some(first.len() as u8);
-        }
+        let tag = Tag::ALL[at];
+        let len = match pattern(tag) {
+            Pattern::Regular { first, rest: [], .. } => Some(first.len() as u8),
+            Pattern::Regular { .. } | Pattern::Fields | Pattern::Variants => None,
+        };
+        table[tag.number() as usize] = (quick_of(tag), len);
         at += 1;
     }
     table
@@ -100,7 +104,7 @@ const FIXED_LEN: [Option<u8>; 128] = {
 /// Returns the number of words if the tag alone determines it.
 #[inline]
 pub(crate) fn fixed_len(tag: Tag) -> Option<u32> {
-    FIXED_LEN[usize::from(tag.number() & 127)].map(u32::from)
+    LAYOUTS[usize::from(tag.number() & 127)].1.map(u32::from)
 }
 
 /// Returns the word index of the child that is in the scope of the type's own binder.
@@ -244,54 +248,28 @@ const fn quick_of(tag: Tag) -> Quick {
         Pattern::Regular { first: [], rest: [], .. } if matches!(tag.class(), TagClass::Primitive) => {
             Quick::Leaf
         }
-        Pattern::Regular { first: [TYPE] | [TYPE, TYPE], rest: [] | [TYPE], .. }
-        | Pattern::Regular { first: [], rest: [TYPE], .. } => {
-            let Pattern::Regular { first, .. } = pattern(tag) else { return Quick::General };
-            Quick::Types(first.len() as u8)
-        }
+        Pattern::Regular { first: first @ ([TYPE] | [TYPE, TYPE]), rest: [] | [TYPE], .. }
+        | Pattern::Regular { first: first @ [], rest: [TYPE], .. } => Quick::Types(first.len() as u8),
         Pattern::Fields => Quick::Struct,
         Pattern::Regular { .. } | Pattern::Variants => Quick::General,
     }
 }
 
-const QUICK: [Quick; 128] = {
-    let mut table = [Quick::General; 128];
-    let mut at = 0;
-    while at < Tag::ALL.len() {
-        table[Tag::ALL[at].number() as usize] = quick_of(Tag::ALL[at]);
-        at += 1;
-    }
-    table
-};
-
-/// For each tag and number of words, one bit: whether the words may all be children of sort type. The last
-/// bit is for seven or more words.
-const TYPES_ONLY: [u8; 128] = {
-    let mut table = [0; 128];
-    let mut at = 0;
-    while at < Tag::ALL.len() {
-        let tag = Tag::ALL[at];
-        table[tag.number() as usize] = match (quick_of(tag), pattern(tag)) {
-            (Quick::Leaf, _) => 1,
-            (Quick::Types(least), Pattern::Regular { rest: [], .. }) => 1 << least,
-            (Quick::Types(least), _) => 0xff << least,
-            (Quick::Struct | Quick::General, _) => 0,
-        };
-        at += 1;
-    }
-    table
-};
-
 /// Whether a type of this tag may consist of this many children of sort type and no other words.
 #[inline(always)]
 pub(crate) fn may_be_types(tag: Tag, words: usize) -> bool {
-    TYPES_ONLY[usize::from(tag.number() & 127)] >> words.min(7) & 1 == 1
+    match LAYOUTS[usize::from(tag.number() & 127)] {
+        (Quick::Leaf, _) => words == 0,
+        (Quick::Types(least), None) => words >= usize::from(least),
+        (Quick::Types(len), Some(_)) => words == usize::from(len),
+        (Quick::Struct | Quick::General, _) => false,
+    }
 }
 
 /// Returns the layout class of a tag.
 #[inline]
 pub(crate) fn quick(tag: Tag) -> Quick {
-    QUICK[usize::from(tag.number() & 127)]
+    LAYOUTS[usize::from(tag.number() & 127)].0
 }
 
 /// Calls `f` with role, index and value of every word of a well-formed type.

@@ -233,7 +233,7 @@ impl<'w> Prover<'w> {
     ) -> Option<bool> {
         if name == predicate::SIZED {
             if let TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args }) = this.data()
-                && let Some(tail) = std_facts().tail(self.knowledge.symbols.resolve(symbol))
+                && let Some(tail) = std_facts().of_type(self.knowledge.symbols.resolve(symbol)).tail
             {
                 return Some(self.all(table, of, args.get(tail..=tail)?, depth));
             }
@@ -243,7 +243,7 @@ impl<'w> Prover<'w> {
             return Some(self.longer(table, &this.clone().into(), Region::Static));
         }
         let copied = matches!(name, "core::clone::Clone" | "core::marker::Copy");
-        let auto = std_facts().is_auto(name);
+        let auto = std_facts().of_trait(name).is_auto;
         let structural = std_facts::STRUCTURAL_TRAITS.contains(&name);
         match this.data() {
             TyData::Apply(ApplicationTy { name: Name::Tuple, args }) => {
@@ -274,7 +274,7 @@ impl<'w> Prover<'w> {
     fn sized(&self, this: &Type) -> Option<bool> {
         match this.data() {
             TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args: [] }) => {
-                Some(!std_facts().is_unsized(self.knowledge.symbols.resolve(symbol)))
+                Some(!std_facts().of_type(self.knowledge.symbols.resolve(symbol)).is_unsized)
             }
             TyData::Apply(app) => Some(!matches!(app.name, Name::Str | Name::Slice)),
             TyData::Dyn(_) => Some(false),

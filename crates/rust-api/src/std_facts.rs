@@ -47,7 +47,9 @@ pub(crate) fn std_facts() -> &'static StdFacts {
 #[derive(Debug, Default)]
 pub(crate) struct StdFacts {
     types: HashMap<&'static str, TypeFacts>,
+    unknown_type: TypeFacts,
     traits: HashMap<&'static str, TraitFacts>,
+    unknown_trait: TraitFacts,
     /// Number of parameters and target of each alias.
     aliases: HashMap<&'static str, (usize, &'static str)>,
     pub(crate) impls: Vec<ImplLine>,
@@ -56,26 +58,32 @@ pub(crate) struct StdFacts {
     definitions: HashMap<&'static str, &'static str>,
 }
 
+/// Facts about a type.
 #[derive(Debug, Default)]
-struct TypeFacts {
-    is_unsized: bool,
+pub(crate) struct TypeFacts {
+    /// Whether the size is unknown for all arguments.
+    pub(crate) is_unsized: bool,
     /// The parameter that a type contains as its last field, if it may be unsized.
-    tail: Option<usize>,
+    pub(crate) tail: Option<usize>,
     variances: Vec<Variance>,
     /// Number of lifetime parameters, which come first.
     regions: usize,
     /// Default arguments: position among the other parameters, and the type.
-    defaults: Vec<(usize, &'static str)>,
+    pub(crate) defaults: Vec<(usize, &'static str)>,
     /// `where T: 'a`: the parameter, lifetimes not counted, and the lifetime.
     outlives: Vec<(usize, usize)>,
 }
 
+/// Facts about a trait.
 #[derive(Debug, Default)]
-struct TraitFacts {
-    is_auto: bool,
-    is_static: bool,
-    self_by_default: bool,
-    supertraits: Vec<Supertrait>,
+pub(crate) struct TraitFacts {
+    pub(crate) is_auto: bool,
+    /// Whether every type that implements the trait is `'static`.
+    pub(crate) is_static: bool,
+    /// Whether the argument is the self type where none is written.
+    pub(crate) self_by_default: bool,
+    /// The declared supertraits.
+    pub(crate) supertraits: Vec<Supertrait>,
     items: Vec<ItemFacts>,
 }
 
@@ -290,25 +298,19 @@ impl StdFacts {
         out
     }
 
+    /// The facts about a type; those of no type for an unknown one.
+    pub(crate) fn of_type(&self, path: &str) -> &TypeFacts {
+        self.types.get(path).unwrap_or(&self.unknown_type)
+    }
+
+    /// The facts about a trait; those of no trait for an unknown one.
+    pub(crate) fn of_trait(&self, path: &str) -> &TraitFacts {
+        self.traits.get(path).unwrap_or(&self.unknown_trait)
+    }
+
     /// The variance of argument `index` of a type.
     pub(crate) fn variance(&self, path: &str, index: usize) -> Variance {
-        let found = self.types.get(path).and_then(|of| of.variances.get(index));
-        found.copied().unwrap_or(Variance::Invariant)
-    }
-
-    /// Whether the size of a type is unknown for all arguments.
-    pub(crate) fn is_unsized(&self, path: &str) -> bool {
-        self.types.get(path).is_some_and(|of| of.is_unsized)
-    }
-
-    /// The argument of a type that decides whether its size is known.
-    pub(crate) fn tail(&self, path: &str) -> Option<usize> {
-        self.types.get(path)?.tail
-    }
-
-    /// Default arguments of a type: position among the arguments that are not lifetimes, and the type.
-    pub(crate) fn defaults(&self, path: &str) -> &[(usize, &'static str)] {
-        self.types.get(path).map_or(&[], |of| &of.defaults)
+        self.of_type(path).variances.get(index).copied().unwrap_or(Variance::Invariant)
     }
 
     /// The types with default arguments, each with the first of them.
@@ -328,26 +330,6 @@ impl StdFacts {
     /// The target of an alias with a number of arguments, in terms of `T`.
     pub(crate) fn alias(&self, path: &str, args: usize) -> Option<&'static str> {
         self.aliases.get(path).filter(|(params, _)| *params == args).map(|(_, target)| *target)
-    }
-
-    /// Whether the argument of a trait is the self type where none is written.
-    pub(crate) fn self_by_default(&self, path: &str) -> bool {
-        self.traits.get(path).is_some_and(|of| of.self_by_default)
-    }
-
-    /// Whether every type that implements a trait is `'static`.
-    pub(crate) fn is_static(&self, path: &str) -> bool {
-        self.traits.get(path).is_some_and(|of| of.is_static)
-    }
-
-    /// Whether a trait is an auto trait.
-    pub(crate) fn is_auto(&self, path: &str) -> bool {
-        self.traits.get(path).is_some_and(|of| of.is_auto)
-    }
-
-    /// The declared supertraits of a trait.
-    pub(crate) fn supertraits(&self, path: &str) -> &[Supertrait] {
-        self.traits.get(path).map_or(&[], |of| &of.supertraits)
     }
 
     /// The path from a trait to itself or a supertrait of any level that satisfies a predicate.

@@ -4,65 +4,18 @@
 
 use crate::arg::GenericArg;
 use crate::binder::{BoundVar, VarKind};
+use crate::family::boxed::Boxed;
 use crate::family::{Node, TypeFamily};
 use crate::leaf::Leaf;
 use crate::meta::{Flags, Meta, TermError};
-use crate::ty::{ErrorProof, InferVar, Placeholder, args_meta};
+use crate::ty::{ErrorProof, InferVar, Placeholder, args_meta, term_handle};
 
-/// A constant.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Const<F: TypeFamily>(F::InternedConst);
-
-impl<F: TypeFamily> Copy for Const<F> where F::InternedConst: Copy {}
+term_handle! {
+    /// A constant.
+    Const, ConstData: InternedConst, intern_const, const_data
+}
 
 impl<F: TypeFamily> Const<F> {
-    /// Stores a constant with this content.
-    pub fn new(cx: &F, data: ConstData<'_, F>) -> Result<Self, TermError> {
-        cx.intern_const(data).map(Self)
-    }
-
-    /// Wraps a handle of the family.
-    #[inline]
-    #[must_use]
-    pub fn from_interned(interned: F::InternedConst) -> Self {
-        Self(interned)
-    }
-
-    /// Returns the handle of the family.
-    #[inline]
-    #[must_use]
-    pub fn interned(&self) -> &F::InternedConst {
-        &self.0
-    }
-
-    /// Returns the content.
-    #[inline]
-    #[must_use]
-    pub fn data(&self) -> ConstData<'_, F> {
-        F::const_data(&self.0)
-    }
-
-    /// Returns the cached metadata.
-    #[inline]
-    #[must_use]
-    pub fn meta(&self) -> Meta {
-        self.0.meta()
-    }
-
-    /// Whether both handles refer to the same node.
-    #[inline]
-    #[must_use]
-    pub fn same(&self, other: &Self) -> bool {
-        self.address() == other.address()
-    }
-
-    /// Address of the node: an identity as long as a handle exists.
-    #[inline]
-    #[must_use]
-    pub fn address(&self) -> usize {
-        self.0.address()
-    }
-
     /// Builds an integer.
     pub fn int(cx: &F, value: i128) -> Self {
         let data = ConstData::Value(ConstValue::Int(value));
@@ -77,15 +30,6 @@ impl<F: TypeFamily> Const<F> {
     /// Builds `op` applied to operands.
     pub fn expr(cx: &F, op: ConstOp, operands: &[GenericArg<F>]) -> Result<Self, TermError> {
         Self::new(cx, ConstData::Expr(op, operands))
-    }
-}
-
-impl<F: TypeFamily> std::fmt::Debug for Const<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.meta().weight > 1000 {
-            return f.debug_struct("Const").field("meta", &self.meta()).finish_non_exhaustive();
-        }
-        self.data().fmt(f)
     }
 }
 
@@ -107,13 +51,6 @@ pub enum ConstData<'a, F: TypeFamily> {
     /// The error constant.
     Error(ErrorProof),
 }
-
-impl<F: TypeFamily> Clone for ConstData<'_, F> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<F: TypeFamily> Copy for ConstData<'_, F> {}
 
 impl<F: TypeFamily> ConstData<'_, F> {
     /// Computes the metadata of the node, or the error if the node must not exist.

@@ -18,67 +18,91 @@
 
 use crate::arg::GenericArg;
 use crate::binder::{Arity, BoundVar, Universe, VarKind};
+use crate::constant::ConstData;
 use crate::family::boxed::Boxed;
 use crate::family::{Node, TypeFamily};
 use crate::leaf::Leaf;
 use crate::meta::{Flags, Meta, MetaBuilder, TermError};
 use crate::region::Region;
 
-/// A type.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Ty<F: TypeFamily = Boxed>(F::InternedTy);
+/// Defines the handle of a stored term.
+macro_rules! term_handle {
+    ($(#[$doc:meta])* $name:ident, $data:ident: $interned:ident, $intern:ident, $content:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash)]
+        pub struct $name<F: TypeFamily = Boxed>(F::$interned);
 
-impl<F: TypeFamily> Copy for Ty<F> where F::InternedTy: Copy {}
+        impl<F: TypeFamily> Copy for $name<F> where F::$interned: Copy {}
+
+        impl<F: TypeFamily> $name<F> {
+            /// Stores a term with this content.
+            #[inline]
+            pub fn new(cx: &F, data: $data<'_, F>) -> Result<Self, TermError> {
+                cx.$intern(data).map(Self)
+            }
+
+            /// Wraps a handle of the family.
+            #[inline]
+            #[must_use]
+            pub fn from_interned(interned: F::$interned) -> Self {
+                Self(interned)
+            }
+
+            /// Returns the handle of the family.
+            #[inline]
+            #[must_use]
+            pub fn interned(&self) -> &F::$interned {
+                &self.0
+            }
+
+            /// Returns the content.
+            #[inline]
+            #[must_use]
+            pub fn data(&self) -> $data<'_, F> {
+                F::$content(&self.0)
+            }
+
+            /// Returns the cached metadata.
+            #[inline]
+            #[must_use]
+            pub fn meta(&self) -> Meta {
+                self.0.meta()
+            }
+
+            /// Whether both handles refer to the same node. Equal terms of the interned family always do.
+            #[inline]
+            #[must_use]
+            pub fn same(&self, other: &Self) -> bool {
+                self.address() == other.address()
+            }
+
+            /// Address of the node: an identity as long as a handle exists.
+            #[inline]
+            #[must_use]
+            pub fn address(&self) -> usize {
+                self.0.address()
+            }
+        }
+
+        impl<F: TypeFamily> std::fmt::Debug for $name<F> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                if self.meta().weight > 1000 {
+                    return f.debug_struct(stringify!($name)).field("meta", &self.meta()).finish_non_exhaustive();
+                }
+                self.data().fmt(f)
+            }
+        }
+    };
+}
+
+pub(crate) use term_handle;
+
+term_handle! {
+    /// A type.
+    Ty, TyData: InternedTy, intern_ty, ty_data
+}
 
 impl<F: TypeFamily> Ty<F> {
-    /// Stores a type with this content.
-    #[inline]
-    pub fn new(cx: &F, data: TyData<'_, F>) -> Result<Self, TermError> {
-        cx.intern_ty(data).map(Self)
-    }
-
-    /// Wraps a handle of the family.
-    #[inline]
-    #[must_use]
-    pub fn from_interned(interned: F::InternedTy) -> Self {
-        Self(interned)
-    }
-
-    /// Returns the handle of the family.
-    #[inline]
-    #[must_use]
-    pub fn interned(&self) -> &F::InternedTy {
-        &self.0
-    }
-
-    /// Returns the content.
-    #[inline]
-    #[must_use]
-    pub fn data(&self) -> TyData<'_, F> {
-        F::ty_data(&self.0)
-    }
-
-    /// Returns the cached metadata.
-    #[inline]
-    #[must_use]
-    pub fn meta(&self) -> Meta {
-        self.0.meta()
-    }
-
-    /// Whether both handles refer to the same node. Equal types of the interned family always do.
-    #[inline]
-    #[must_use]
-    pub fn same(&self, other: &Self) -> bool {
-        self.address() == other.address()
-    }
-
-    /// Address of the node: an identity as long as a handle exists.
-    #[inline]
-    #[must_use]
-    pub fn address(&self) -> usize {
-        self.0.address()
-    }
-
     /// Whether other handles of the node may exist.
     #[inline]
     #[must_use]
@@ -124,15 +148,6 @@ impl<F: TypeFamily> Ty<F> {
     }
 }
 
-impl<F: TypeFamily> std::fmt::Debug for Ty<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.meta().weight > 1000 {
-            return f.debug_struct("Ty").field("meta", &self.meta()).finish_non_exhaustive();
-        }
-        self.data().fmt(f)
-    }
-}
-
 /// Content of a type.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub enum TyData<'a, F: TypeFamily> {
@@ -155,13 +170,6 @@ pub enum TyData<'a, F: TypeFamily> {
     /// The error type.
     Error(ErrorProof),
 }
-
-impl<F: TypeFamily> Clone for TyData<'_, F> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<F: TypeFamily> Copy for TyData<'_, F> {}
 
 impl<F: TypeFamily> TyData<'_, F> {
     /// Stores the type with this content; inverse of [`Ty::data`].
@@ -238,7 +246,7 @@ macro_rules! borrowed_view {
         impl<F: TypeFamily> Copy for $name<'_, F> {}
     )*};
 }
-borrowed_view!(ApplicationTy, DynTy, FnTy, WitnessTy, AliasTy);
+borrowed_view!(TyData, ConstData, ApplicationTy, DynTy, FnTy, WitnessTy, AliasTy);
 
 /// Name of a type constructor, opaque to this crate.
 pub type TypeName<F> = <F as TypeFamily>::Name;

@@ -59,7 +59,7 @@ impl Lower<'_> {
         }
         if let Some(generics) = self.get(path.id).and_then(|item| generics_of(&item.inner)) {
             self.fill(generics, &mut args, Some(this))?;
-        } else if std_facts().self_by_default(self.symbols.resolve(of))
+        } else if std_facts().of_trait(self.symbols.resolve(of)).self_by_default
             && let [GenericArg::Ty(only)] = &args[..]
             && only == this
         {
@@ -296,7 +296,7 @@ impl Lower<'_> {
             _ => {
                 let is_trait =
                     self.krate.paths.get(&id).is_none_or(|summary| summary.kind == ItemKind::Trait);
-                is_trait && std_facts().is_auto(self.symbols.resolve(of))
+                is_trait && std_facts().of_trait(self.symbols.resolve(of)).is_auto
             }
         }
     }

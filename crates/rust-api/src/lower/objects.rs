@@ -73,7 +73,7 @@ impl Lower<'_> {
     /// Whether every type that implements a trait is `'static`.
     fn is_static(&self, id: Id, written: &str, seen: &mut Vec<Id>) -> bool {
         let Some(ItemEnum::Trait(of)) = self.get(id).map(|item| &item.inner) else {
-            return std_facts().is_static(&self.name(id, written));
+            return std_facts().of_trait(&self.name(id, written)).is_static;
         };
         if seen.contains(&id) || seen.len() >= MAX_ALIASES {
             return false;

@@ -220,7 +220,7 @@ impl Lower<'_> {
     /// Removes trailing arguments of the standard library's types that are defaults.
     fn drop_defaults(&mut self, name: &str, args: &mut Vec<Arg>) -> Result<(), ItemError> {
         let regions = args.iter().filter(|arg| arg.as_region().is_some()).count();
-        for (index, text) in std_facts().defaults(name) {
+        for (index, text) in &std_facts().of_type(name).defaults {
             let default = self.parse(text)?;
             if args.len() == regions + index + 1 && args.last().and_then(GenericArg::as_ty) == Some(&default)
             {

@@ -80,12 +80,13 @@ fn above(
         }
         return Ok(found);
     }
-    if std_facts().is_static(symbols.resolve(of))
+    let facts = std_facts().of_trait(symbols.resolve(of));
+    if facts.is_static
         && let (Some(this), true) = (args.first(), arity.is_empty())
     {
         found.push(predicate::outlives(cx, symbols, this.clone(), Region::Static)?);
     }
-    for supertrait in std_facts().supertraits(symbols.resolve(of)) {
+    for supertrait in &facts.supertraits {
         let args = if supertrait.same_args { args } else { args.get(..1).unwrap_or_default() };
         found.push(predicate::implements(cx, arity, symbols.intern(supertrait.path), args)?);
     }

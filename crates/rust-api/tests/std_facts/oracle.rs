@@ -159,7 +159,7 @@ fn every_impl_of_the_table_holds() {
         for (text, path) in &line.traits {
             let clause = clause(text, line.this, line.conditions);
             let of = text.replace("'_", "'a");
-            let of = if *text == of && std_facts().self_by_default(path) && !of.ends_with('>') {
+            let of = if *text == of && std_facts().of_trait(path).self_by_default && !of.ends_with('>') {
                 format!("{of}<{}>", line.this.replace("'_", "'a"))
             } else {
                 of
