@@ -228,51 +228,59 @@ pub(crate) fn uses(view: &impl View, body: u32, work: &mut u64) -> Result<Vec<Us
         // Among orders with equal text, that of the existing numbers is used.
         _ => left.sort_unstable_by_key(|used| used.index),
     }
+    let order = least_order(view, &ordered, left, &deferred, work)?;
+    let positions: HashMap<u32, usize> = order.into_iter().zip(0..).collect();
+    all.sort_unstable_by_key(|used| positions[&used.index]);
+    Ok(all)
+}
+
+/// Returns the order of all variables, `ordered` ones first, for which the commutative nodes have the least
+/// text.
+fn least_order(
+    view: &impl View,
+    ordered: &[Use],
+    left: &mut [Use],
+    deferred: &[(u32, u32)],
+    work: &mut u64,
+) -> Result<Vec<u32>, PoolError> {
     let count = left.len();
     let mut best: Option<(String, Vec<u32>)> = None;
     let (mut tied, mut ambiguous) = (false, false);
-    let mut failed = None;
+    let mut failed = Ok(());
     permutations(left, &mut |candidate| {
-        if failed.is_some() {
+        if failed.is_err() {
             return;
         }
         let order: Vec<u32> = ordered.iter().chain(candidate).map(|used| used.index).collect();
         let positions = order.iter().zip(0..).map(|(&index, position)| (index, position)).collect();
         let mut text =
             OperandText { view, level: 0, positions, first_left: ordered.len(), steps: 0, ambiguous: false };
-        let key = match text.of_all(&deferred) {
+        let key = text.of_all(deferred);
+        let key = match key.and_then(|key| spend(work, ENTERING * text.steps).map(|()| key)) {
             Ok(key) => key,
-            Err(error) => return failed = Some(error),
+            Err(error) => return failed = Err(error),
         };
-        if let Err(error) = spend(work, ENTERING * text.steps) {
-            return failed = Some(error);
-        }
         ambiguous |= text.ambiguous;
-        match best.as_mut().map(|(smallest, known)| (key.cmp(smallest), known)) {
-            Some((Ordering::Greater, _)) => {}
-            Some((Ordering::Equal, known)) => {
+        match &mut best {
+            Some((least, known)) if *least == key => {
                 tied = true;
                 if order < *known {
                     *known = order;
                 }
             }
-            Some((Ordering::Less, _)) | None => {
+            Some((least, _)) if *least < key => {}
+            _ => {
                 tied = false;
                 best = Some((key, order));
             }
         }
     });
-    match (failed, best) {
-        (Some(error), _) => Err(error),
-        // Only variables whose order may depend on these distinguish them.
-        (None, Some(_)) if tied && ambiguous => Err(PoolError::EntangledVariables { count }),
-        (None, Some((_, order))) => {
-            let positions: HashMap<u32, usize> = order.into_iter().zip(0..).collect();
-            all.sort_unstable_by_key(|used| positions[&used.index]);
-            Ok(all)
-        }
-        (None, None) => Ok(all),
+    failed?;
+    // Only variables whose order may depend on these distinguish them.
+    if tied && ambiguous {
+        return Err(PoolError::EntangledVariables { count });
     }
+    Ok(best.map(|(_, order)| order).unwrap_or_default())
 }
 
 /// Calls `f` with every permutation of `items` (Heap's algorithm, at most [`MAX_AMBIGUOUS`] items).

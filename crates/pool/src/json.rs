@@ -149,14 +149,16 @@ impl Bundle {
         let view = strict::parse(text)?;
         let top = JsonValue { value: &view, path: String::new() };
         let top = top.object(&["format", "version", "hash", "imports", "types", "roots"])?;
-        if top.field("format")?.value != "typeloom-bundle" {
-            return top.field("format")?.expected("\"typeloom-bundle\"");
-        }
-        if top.field("version")?.value != FORMAT_VERSION {
-            return top.field("version")?.expected("version 1");
-        }
-        if top.field("hash")?.value != "blake3-256" {
-            return top.field("hash")?.expected("\"blake3-256\"");
+        let header = [
+            ("format", json!("typeloom-bundle"), "\"typeloom-bundle\""),
+            ("version", json!(FORMAT_VERSION), "version 1"),
+            ("hash", json!("blake3-256"), "\"blake3-256\""),
+        ];
+        for (field, value, expected) in header {
+            let found = top.field(field)?;
+            if *found.value != value {
+                return found.expected(expected);
+            }
         }
         let mut imports = Vec::new();
         for import in top.field("imports")?.array()? {

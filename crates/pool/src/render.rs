@@ -67,6 +67,10 @@ impl Signature<'_> {
         if at < 26 { letter } else { format!("{letter}{}", at / 26) }
     }
 
+    fn push_pieces(&mut self, pieces: Vec<Piece>) {
+        self.stack.extend(pieces.into_iter().rev());
+    }
+
     fn push_list(&mut self, open: &'static str, children: &[u32], close: &'static str, depth: usize) {
         let mut pieces = vec![Piece::Static(open)];
         for (at, &child) in children.iter().enumerate() {
@@ -76,7 +80,7 @@ impl Signature<'_> {
             pieces.push(Piece::Type(child, depth));
         }
         pieces.push(Piece::Static(close));
-        self.stack.extend(pieces.into_iter().rev());
+        self.push_pieces(pieces);
     }
 
     fn push_operators(&mut self, children: &[u32], operator: &'static str, depth: usize) {
@@ -89,15 +93,14 @@ impl Signature<'_> {
                 self.pool.nodes[child as usize].tag,
                 Tag::DimSum | Tag::DimFloorDiv | Tag::DimMod | Tag::DimProduct
             );
+            let operand = Piece::Type(child, depth);
             if nested {
-                pieces.push(Piece::Static("("));
-            }
-            pieces.push(Piece::Type(child, depth));
-            if nested {
-                pieces.push(Piece::Static(")"));
+                pieces.extend([Piece::Static("("), operand, Piece::Static(")")]);
+            } else {
+                pieces.push(operand);
             }
         }
-        self.stack.extend(pieces.into_iter().rev());
+        self.push_pieces(pieces);
     }
 
     /// Sorts operands in an order that does not depend on ids.
@@ -259,7 +262,7 @@ impl Signature<'_> {
             }
         }
         pieces.push(Piece::Static(" }"));
-        self.stack.extend(pieces.into_iter().rev());
+        self.push_pieces(pieces);
     }
 
     /// Writes a constant.
@@ -283,11 +286,10 @@ impl Signature<'_> {
     }
 
     fn write_sum(&mut self, words: &[u32], depth: usize) {
-        let mut coefficients = HashMap::new();
-        for term in words[2..].chunks_exact(3) {
-            coefficients.insert(term[2], int_of(term[0], term[1]));
-        }
-        let monomials: Vec<u32> = words[2..].chunks_exact(3).map(|term| term[2]).collect();
+        let terms = words[2..].chunks_exact(3);
+        let coefficients: HashMap<u32, i64> =
+            terms.clone().map(|term| (term[2], int_of(term[0], term[1]))).collect();
+        let monomials: Vec<u32> = terms.map(|term| term[2]).collect();
         let mut pieces = Vec::new();
         for (at, monomial) in self.by_text(&monomials).into_iter().enumerate() {
             let coefficient = coefficients[&monomial];

@@ -67,6 +67,18 @@ pub(crate) fn children(arg: &Arg) -> Vec<(String, Arg)> {
     }
 }
 
+/// The applications in types outside of binders and bounds: a name with its arguments, the outer ones first.
+pub(crate) fn applications<'t>(types: impl IntoIterator<Item = &'t Type>) -> Vec<(Name, Vec<Arg>)> {
+    let mut stack: Vec<Type> = types.into_iter().cloned().collect();
+    let mut found = Vec::new();
+    while let Some(ty) = stack.pop() {
+        let TyData::Apply(app) = ty.data() else { continue };
+        stack.extend(app.args.iter().filter_map(GenericArg::as_ty).cloned());
+        found.push((app.name, app.args.to_vec()));
+    }
+    found
+}
+
 /// The type parameter that an argument is.
 pub(crate) fn type_param(arg: &Arg) -> Option<Symbol> {
     arg.as_ty().and_then(|_| param(arg))

@@ -124,6 +124,11 @@ pub fn parse_ty<F: TypeFamily<Name = Name>>(
     }
 }
 
+/// Returns the conversion of errors of building a term to errors at an offset.
+fn term_error(offset: usize) -> impl FnOnce(TermError) -> ParseError {
+    move |error| ParseError { offset, kind: ParseErrorKind::Term(error) }
+}
+
 /// Names of one binder's variables.
 #[derive(Default)]
 struct Names<'t> {
@@ -198,10 +203,6 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
 
     fn error(&self, kind: ParseErrorKind) -> ParseError {
         ParseError { offset: self.offset(), kind }
-    }
-
-    fn term_error(&self, offset: usize, error: TermError) -> ParseError {
-        ParseError { offset, kind: ParseErrorKind::Term(error) }
     }
 
     /// Parses one nesting level deeper, within the limit.

@@ -14,7 +14,7 @@ use typeloom_term::{AliasTy, ApplicationTy, Boxed, Name, Symbol, Symbols, TermEr
 
 use super::map_types::map_types;
 use crate::item::{Arg, Item, Kind, Param, ParamKind, PartLabel, Type};
-use crate::prove::world::{Bindings, matches_arg};
+use crate::prove::world::{Bindings, bound, matches_arg};
 use crate::terms::{param_arg, values};
 
 /// Definitions and aliases that changed in a way that users do not have to follow.
@@ -106,11 +106,7 @@ impl NewDefinitions {
             if matches_arg(&pattern, &term, &alias.vars, &mut bindings)
                 && alias.vars.iter().all(|var| bindings.contains_key(var))
             {
-                let find = |name: Name| match name {
-                    Name::Param(symbol) => bindings.get(&symbol).cloned(),
-                    _ => None,
-                };
-                return replace_params(&self.cx, &alias.new, find).map(Some);
+                return replace_params(&self.cx, &alias.new, bound(&bindings)).map(Some);
             }
         }
         Ok(None)

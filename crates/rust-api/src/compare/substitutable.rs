@@ -18,7 +18,7 @@ use crate::lower::regions;
 use crate::predicate;
 use crate::prove::Prover;
 use crate::prove::world::{Knowledge, World};
-use crate::terms::{param, param_arg, subterms, values};
+use crate::terms::{applications, param, param_arg, subterms, values};
 
 /// The first reason why an item cannot replace another one.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -119,15 +119,7 @@ fn fields_of(world: &World, of: Symbol, args: &[Arg]) -> Result<Vec<Type>, TermE
 
 /// Whether a type applies a name outside of binders and bounds.
 fn mentions(ty: &Type, wanted: Name) -> bool {
-    let mut stack = vec![ty.clone()];
-    while let Some(ty) = stack.pop() {
-        let TyData::Apply(app) = ty.data() else { continue };
-        if app.name == wanted {
-            return true;
-        }
-        stack.extend(app.args.iter().filter_map(GenericArg::as_ty).cloned());
-    }
-    false
+    applications([ty]).iter().any(|(name, _)| *name == wanted)
 }
 
 fn is_same_kind(a: &ParamKind, b: &ParamKind) -> bool {

@@ -159,23 +159,28 @@ impl<'a> Lower<'a> {
                 }
                 Ok(())
             }
-            ItemEnum::Variant(_) => Ok(()),
-            ItemEnum::Function(of) => {
-                let function = self.function(path, Kind::Function, of, &Sig::new())?;
-                self.items.push(function);
-                Ok(())
-            }
             ItemEnum::Trait(of) => {
                 impls.extend(&of.implementations);
                 self.trait_item(item.id, path, of)
             }
+            other => {
+                let single = self.single_item(other, path)?;
+                self.items.extend(single);
+                Ok(())
+            }
+        }
+    }
+
+    /// Lowers an item without parts that are items too; `None` for items without a path.
+    fn single_item(&mut self, inner: &ItemEnum, path: &str) -> Result<Option<Item>, ItemError> {
+        Ok(Some(match inner {
+            ItemEnum::Function(of) => self.function(path, Kind::Function, of, &Sig::new())?,
             ItemEnum::TraitAlias(of) => {
                 let (mut main, mut sig) = self.adt(path, Kind::TraitAlias, &of.generics)?;
                 let this = Ty::param(&self.cx, Name::Param(self.symbols.intern("Self")))?;
                 main.promises = self.bounds(&this, &of.params, &[], &mut sig)?;
                 main.implemented_by_others = true;
-                self.items.push(main);
-                Ok(())
+                main
             }
             ItemEnum::TypeAlias(of) => {
                 let (mut main, mut sig) = self.adt(path, Kind::TypeAlias, &of.generics)?;
@@ -183,39 +188,21 @@ impl<'a> Lower<'a> {
                 main.parts.push(SignaturePart { label: PartLabel::Type, ty });
                 // The compiler ignores bounds of aliases.
                 main.predicates.clear();
-                self.items.push(main);
-                Ok(())
+                main
             }
             ItemEnum::Constant { type_, const_: _ } => {
-                let item = self.typed(path.to_owned(), Kind::Const, type_, &Sig::new())?;
-                self.items.push(item);
-                Ok(())
+                self.typed(path.to_owned(), Kind::Const, type_, &Sig::new())?
             }
             ItemEnum::Static(of) => {
                 let mut item = self.typed(path.to_owned(), Kind::Static, &of.type_, &Sig::new())?;
                 item.attributes.push(Attribute::Mutable(of.is_mutable));
                 item.attributes.push(Attribute::Safe(!of.is_unsafe));
-                self.items.push(item);
-                Ok(())
+                item
             }
-            ItemEnum::ExternType => {
-                self.items.push(Item::new(path.to_owned(), Kind::ExternType));
-                Ok(())
-            }
-            ItemEnum::Macro(_) | ItemEnum::ProcMacro(_) => {
-                self.items.push(Item::new(path.to_owned(), Kind::Macro));
-                Ok(())
-            }
-            // These have no paths.
-            ItemEnum::Module(_)
-            | ItemEnum::ExternCrate { .. }
-            | ItemEnum::Use(_)
-            | ItemEnum::StructField(_)
-            | ItemEnum::Impl(_)
-            | ItemEnum::Primitive(_)
-            | ItemEnum::AssocConst { .. }
-            | ItemEnum::AssocType { .. } => Ok(()),
-        }
+            ItemEnum::ExternType => Item::new(path.to_owned(), Kind::ExternType),
+            ItemEnum::Macro(_) | ItemEnum::ProcMacro(_) => Item::new(path.to_owned(), Kind::Macro),
+            _ => return Ok(None),
+        }))
     }
 
     /// The item of a definition with parameters, and the scope inside.

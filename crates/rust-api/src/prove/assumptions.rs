@@ -11,7 +11,7 @@ use crate::lower::regions;
 use crate::predicate::{self, Predicate};
 use crate::prove::world::World;
 use crate::std_facts::std_facts;
-use crate::terms::values;
+use crate::terms::{applications, values};
 
 /// Maximum number of elaborated predicates.
 const MAX_FACTS: usize = 512;
@@ -109,19 +109,15 @@ impl Outlives {
                 this.assume(longer, shorter);
             }
         }
-        let mut stack: Vec<Type> = implied_by.to_vec();
-        while let Some(ty) = stack.pop() {
-            let TyData::Apply(app) = ty.data() else { continue };
-            if let (Name::Ref(_), [GenericArg::Region(region), GenericArg::Ty(inner)]) = (app.name, app.args)
-            {
+        for (name, args) in applications(implied_by) {
+            if let (Name::Ref(_), [GenericArg::Region(region), GenericArg::Ty(inner)]) = (name, &args[..]) {
                 this.everything_in(inner, *region);
             }
-            if let Name::Adt(symbol) = app.name
+            if let Name::Adt(symbol) = name
                 && let Some(adt) = world.adts.get(&symbol)
             {
-                this.of_definition(world, symbols, adt, app.args);
+                this.of_definition(world, symbols, adt, &args);
             }
-            stack.extend(app.args.iter().filter_map(GenericArg::as_ty).cloned());
         }
         this
     }

@@ -21,13 +21,21 @@ use crate::lower::{AdtDef, Api, TraitDef};
 use crate::predicate::{self, Predicate};
 use crate::prove::variance::Variances;
 use crate::std_facts::{self, std_facts};
-use crate::terms::{param, values};
+use crate::terms::{applications, param, values};
 
 /// The generic arguments of one name.
 type Arguments<'t> = &'t [Arg];
 
 /// Values of pattern variables.
 pub(crate) type Bindings = HashMap<Symbol, Arg>;
+
+/// The values of bound parameters.
+pub(crate) fn bound(bindings: &Bindings) -> impl Fn(Name) -> Option<Arg> + '_ {
+    |name| match name {
+        Name::Param(symbol) => bindings.get(&symbol).cloned(),
+        _ => None,
+    }
+}
 
 /// An impl as a pattern.
 #[derive(Clone, Debug)]
@@ -171,13 +179,10 @@ impl World {
     /// The clauses that the definitions in a type require.
     pub(crate) fn clauses_of(&self, ty: &Type) -> Result<Vec<Type>, TermError> {
         let mut clauses = Vec::new();
-        let mut stack = vec![ty.clone()];
-        while let Some(ty) = stack.pop() {
-            let TyData::Apply(app) = ty.data() else { continue };
-            stack.extend(app.args.iter().filter_map(GenericArg::as_ty).cloned());
-            let Name::Adt(symbol) = app.name else { continue };
+        for (name, args) in applications([ty]) {
+            let Name::Adt(symbol) = name else { continue };
             let Some(adt) = self.adts.get(&symbol) else { continue };
-            let value = values(adt.params.iter().map(|(symbol, _)| *symbol), app.args);
+            let value = values(adt.params.iter().map(|(symbol, _)| *symbol), &args);
             for predicate in &adt.predicates {
                 clauses.push(replace_params(&self.cx, predicate, &value)?);
             }
@@ -186,11 +191,7 @@ impl World {
     }
 
     fn substitute<T: Fold<Boxed>>(&self, value: &T, bindings: &Bindings) -> Option<T> {
-        let find = |name: Name| match name {
-            Name::Param(symbol) => bindings.get(&symbol).cloned(),
-            _ => None,
-        };
-        replace_params(&self.cx, value, find).ok()
+        replace_params(&self.cx, value, bound(bindings)).ok()
     }
 }
 

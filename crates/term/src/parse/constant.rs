@@ -1,7 +1,7 @@
 //! Constant expressions: precedence climbing over Rust's operators.
 
 use super::lexer::Token;
-use super::{ParseError, ParseErrorKind, Parser};
+use super::{ParseError, ParseErrorKind, Parser, term_error};
 use crate::arg::GenericArg;
 use crate::binder::VarKind;
 use crate::constant::{Const, ConstData, ConstOp, ConstValue};
@@ -47,7 +47,7 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
                 }
                 let right = this.expr(op.strength() + 1)?;
                 let args = [GenericArg::Const(left), GenericArg::Const(right)];
-                left = Const::expr(this.cx, op, &args).map_err(|e| this.term_error(at, e))?;
+                left = Const::expr(this.cx, op, &args).map_err(term_error(at))?;
             }
             Ok(left)
         })
@@ -78,7 +78,7 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
                     Some(var) => Const::new(self.cx, ConstData::Bound(var)),
                     None => Const::param(self.cx, Name::Param(self.symbols.intern(name))),
                 }
-                .map_err(|e| self.term_error(at, e));
+                .map_err(term_error(at));
             }
             Token::Sigil(sigil) if sigil.sort == VarKind::Const => self.leaf(sigil).const_data(),
             Token::Punct("(") => {
@@ -110,12 +110,12 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
             _ => return Err(self.error(ParseErrorKind::Expected("a constant"))),
         };
         self.advance();
-        Const::new(self.cx, data).map_err(|e| self.term_error(at, e))
+        Const::new(self.cx, data).map_err(term_error(at))
     }
 
     fn unary(&mut self, at: usize, op: ConstOp) -> Result<Const<F>, ParseError> {
         let operand = self.nested(Self::operand)?;
-        Const::expr(self.cx, op, &[operand.into()]).map_err(|e| self.term_error(at, e))
+        Const::expr(self.cx, op, &[operand.into()]).map_err(term_error(at))
     }
 
     /// Whether `{` opens `{const path}`.
@@ -131,6 +131,6 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
         let args = self.optional_args()?;
         self.expect("}")?;
         let name = Name::ConstItem(self.symbols.intern(&path));
-        Const::new(self.cx, ConstData::Alias(name, &args)).map_err(|e| self.term_error(at, e))
+        Const::new(self.cx, ConstData::Alias(name, &args)).map_err(term_error(at))
     }
 }

@@ -1,7 +1,7 @@
 //! Parsing of types, regions, arguments and bounds.
 
 use super::lexer::Token;
-use super::{Names, ParseError, ParseErrorKind, Parser};
+use super::{Names, ParseError, ParseErrorKind, Parser, term_error};
 use crate::arg::GenericArg;
 use crate::binder::{Arity, VarKind};
 use crate::family::TypeFamily;
@@ -15,11 +15,11 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
     }
 
     fn build(&self, at: usize, data: TyData<'_, F>) -> Result<Ty<F>, ParseError> {
-        Ty::new(self.cx, data).map_err(|e| self.term_error(at, e))
+        Ty::new(self.cx, data).map_err(term_error(at))
     }
 
     fn apply(&self, at: usize, name: Name, args: &[GenericArg<F>]) -> Result<Ty<F>, ParseError> {
-        Ty::apply(self.cx, name, args).map_err(|e| self.term_error(at, e))
+        Ty::apply(self.cx, name, args).map_err(term_error(at))
     }
 
     fn any_ty(&mut self) -> Result<Ty<F>, ParseError> {
@@ -112,7 +112,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         }
         if self.scope.types.contains(&path) {
             let name = Name::Param(self.symbols.intern(&path));
-            return Ty::param(self.cx, name).map_err(|e| self.term_error(at, e));
+            return Ty::param(self.cx, name).map_err(term_error(at));
         }
         let args = self.optional_args()?;
         let name = Name::Adt(self.symbols.intern(&path));
@@ -147,7 +147,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         self.expect("::")?;
         let item = self.path()?;
         let name = Name::Projection(self.symbols.intern(&format!("{of}::{item}")));
-        Ty::alias(self.cx, name, &args).map_err(|e| self.term_error(at, e))
+        Ty::alias(self.cx, name, &args).map_err(term_error(at))
     }
 
     /// Kinds of types without Rust syntax.
@@ -195,7 +195,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
                 return Err(self.error(ParseErrorKind::Expected("conditions, as a function")));
             };
             self.expect("}")?;
-            return Ty::function(self.cx, Name::Forall, arity, signature).map_err(|e| self.term_error(at, e));
+            return Ty::function(self.cx, Name::Forall, arity, signature).map_err(term_error(at));
         }
         let path = self.path()?;
         let symbol = self.symbols.intern(&path);
@@ -207,7 +207,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
             }
             Braced::Alias(name) => {
                 let args = self.optional_args()?;
-                Ty::alias(self.cx, name(symbol), &args).map_err(|e| self.term_error(at, e))
+                Ty::alias(self.cx, name(symbol), &args).map_err(term_error(at))
             }
             Braced::Witness => {
                 let arity = self.binder()?;
@@ -267,7 +267,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         let arity = self.binder_list()?;
         let inner = self.ty()?;
         self.binders.pop();
-        Ty::function(self.cx, Name::UnsafeBinder, arity, &[inner.into()]).map_err(|e| self.term_error(at, e))
+        Ty::function(self.cx, Name::UnsafeBinder, arity, &[inner.into()]).map_err(term_error(at))
     }
 
     fn function(&mut self, at: usize) -> Result<Ty<F>, ParseError> {
@@ -313,7 +313,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         signature.push(output.into());
         self.binders.pop();
         let name = Name::FnPtr(safety, variadic, abi);
-        Ty::function(self.cx, name, arity, &signature).map_err(|e| self.term_error(at, e))
+        Ty::function(self.cx, name, arity, &signature).map_err(term_error(at))
     }
 
     /// Skips `name:` before a parameter's type.
