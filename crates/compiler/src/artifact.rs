@@ -5,6 +5,7 @@
 //! and compares the components with the needs of the slots.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use bytes::Bytes;
 use typeloom_interface::bundle::{self, BundleError};
@@ -67,6 +68,13 @@ pub enum LoadError {
 
 fn path(differences: &[String]) -> String {
     if differences.is_empty() { String::new() } else { format!(": {}", differences.join("; ")) }
+}
+
+impl fmt::Debug for Artifact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let exports: Vec<&String> = self.interface.exports.keys().collect();
+        f.debug_struct("Artifact").field("exports", &exports).finish_non_exhaustive()
+    }
 }
 
 impl Artifact {

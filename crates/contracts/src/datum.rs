@@ -7,6 +7,8 @@
 //! **Invariant:** the type of a datum is a function of the datum alone; see [`Datum::type_node`] and
 //! [`Datum::describe`].
 
+use std::fmt;
+
 use bytes::Bytes;
 use half::f16;
 use typeloom_types::any_tensor::AnyTensor;
@@ -149,6 +151,16 @@ impl Datum {
             | Self::Address(_)
             | Self::Addresses(_)
             | Self::Leaf(_) => self.type_node().map_or("?", |node| node.id).to_owned(),
+        }
+    }
+}
+
+/// A tensor with its first elements: `f32[2] [1.0, 2.0]`; other values as `Debug` prints them.
+impl fmt::Display for Datum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tensor(tensor) => tensor.fmt(f),
+            other => fmt::Debug::fmt(other, f),
         }
     }
 }

@@ -31,7 +31,7 @@ pub enum BundleError {
 }
 
 /// An interface with its identity in other processes.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Exported {
     /// The label in the bundle.
     pub label: String,

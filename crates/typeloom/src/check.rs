@@ -25,21 +25,194 @@
 
 mod checked;
 
+/// Result of a check: the values of the model with their types and origins, and the diagnostics.
+///
+/// ```
+/// use typeloom::check::{Checked, Origin, TypedValue, check};
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Relu(x) }"#,
+/// )?;
+/// let mut checked: Checked<'_> = check(&model, &Default::default())?;
+/// let values: Vec<TypedValue> = checked.values();
+/// assert_eq!(values[0].to_string(), "x: float[N]");
+/// assert_eq!(values[0].origin(), &Origin::Input);
+/// assert_eq!(values[1].name(), "y");
+/// assert_eq!(values[1].ty().to_string(), "float[N]");
+/// assert_eq!(values[1].origin().to_string(), "Relu");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub use checked::{Checked, Origin, TypedValue};
+/// Errors of descriptions of operators.
+///
+/// ```
+/// use typeloom::check::{DescribeError, Described, NoSuchOperator};
+///
+/// let error: DescribeError = Described::parse("operators").unwrap_err();
+/// assert_eq!(error.to_string(), "line 1: the first line is `typeloom-operators 1`, not `operators`");
+/// let error: NoSuchOperator = Described::default().with_rule("com.example", "Fold", |_| Ok(())).unwrap_err();
+/// assert_eq!(error.to_string(), "`com.example` has no operator `Fold`");
+/// ```
 #[doc(inline)]
-pub use typeloom_ops::described::{
-    DescribeError, Described, NoSuchOperator, OperatorCx, OperatorError, Operators, RuleDim,
-};
+pub use typeloom_ops::described::{DescribeError, NoSuchOperator};
+/// Operators of other domains: a description as text, and optionally a rule in Rust.
+///
+/// ```
+/// use typeloom::check::{Described, OperatorCx, OperatorError, Operators, Options, RuleDim, check_with};
+///
+/// fn pairs(cx: &mut OperatorCx<'_, '_, '_>) -> Result<(), OperatorError> {
+///     let Some(shape) = cx.shape(0) else { return Ok(()) };
+///     let Some(&length) = shape.last() else { return Err(cx.error("a scalar has no pairs")) };
+///     let (one, two) = (cx.fixed(1), cx.fixed(2));
+///     let less: RuleDim = cx.sub(length, one);
+///     let product = cx.mul(length, less);
+///     let count = cx.floor_div(product, two);
+///     cx.set_shape(0, &[count, two])
+/// }
+///
+/// let text = "typeloom-operators 1\ndomain com.example 1\nop Pairs 1\n  type T tensor(float)\n  in data T\n  out pairs T\n";
+/// let described = Described::parse(text)?.with_rule("com.example", "Pairs", pairs)?;
+/// let operators = Operators::standard().with(described);
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["com.example" : 1]>
+///     g (float[5] x) => (y) { y = com.example.Pairs(x) }"#,
+/// )?;
+/// let mut checked = check_with(&model, &Options::default(), &operators)?;
+/// assert_eq!(checked.value("y").unwrap().ty().to_string(), "float[10, 2]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
-pub use typeloom_report::human::{Color, diagnostic as render};
+pub use typeloom_ops::described::{Described, OperatorCx, OperatorError, Operators, RuleDim};
+/// Text of a diagnostic or an explanation as the command prints it: nodes with labels, notes and help.
+///
+/// ```
+/// use typeloom::check::{Color, Options, check, render, render_explanation};
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]>
+///     g (float[2, 3] x, float[4, 5] w) => (y) { y = MatMul(x, w) }"#,
+/// )?;
+/// let mut checked = check(&model, &Options { trace: true, ..Options::default() })?;
+/// let text = render("model.onnx", &checked.diagnostics()[0], Color::Never);
+/// assert!(text.starts_with("error[dim-mismatch]"), "{text}");
+/// let explanation = checked.explain("x").expect("the model has this value");
+/// println!("{}", render_explanation("model.onnx", &explanation, Color::Never));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_report::human::{Color, diagnostic as render, explanation as render_explanation};
+/// Error of writing or removing annotations.
+///
+/// ```
+/// use typeloom::check::{AnnotateError, strip};
+///
+/// let error: AnnotateError = strip(b"no model").unwrap_err();
+/// println!("{error}");
+/// ```
 #[doc(inline)]
 pub use typeloom_rewrite::annotate::AnnotateError;
+/// Repairs: the permitted casts, the result and the error.
+///
+/// ```
+/// use typeloom::check::{Options, Policy, Repair, RepairError, repair};
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]>
+///     g (float[2] x, int64[2] w) => (y) { y = Mul(x, w) }"#,
+/// )?;
+/// let lossless: Repair = repair(&model, &Options::default(), Policy::Lossless)?;
+/// assert!(!lossless.is_ok, "no cast between the two types keeps every value");
+/// let fewest = repair(&model, &Options::default(), Policy::Fewest)?;
+/// assert!(fewest.is_ok && fewest.file.is_some());
+/// let error: RepairError = repair(b"no model", &Options::default(), Policy::Fewest).unwrap_err();
+/// println!("{error}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use typeloom_rewrite::coerce::{Policy, Repair, RepairError};
+/// Reasons for the type of a value, from [`Checked::explain`]; `render_explanation` prints them.
+///
+/// ```
+/// use typeloom::check::{Explanation, Options, check};
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { h = Abs(x)  y = Relu(h) }"#,
+/// )?;
+/// let mut checked = check(&model, &Options { trace: true, ..Options::default() })?;
+/// let explanation: Explanation = checked.explain("y").expect("the model has this value");
+/// assert_eq!(explanation.ty, "float[N]");
+/// for reason in &explanation.reasons {
+///     println!("{}", reason.text);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
-pub use typeloom_solver::diagnostic::{Code, Diagnostic, Explanation, Severity};
+pub use typeloom_solver::diagnostic::Explanation;
+/// Problems of a model: code, severity, message, location, labels, fix.
+///
+/// ```
+/// use typeloom::check::{Code, Diagnostic, Options, Severity, check};
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]>
+///     g (float[2] x, int64[2] mask) => (y) { y = Add(x, mask) }"#,
+/// )?;
+/// let diagnostics: Vec<Diagnostic> = check(&model, &Options::default())?.diagnostics();
+/// assert_eq!(diagnostics[0].code, Code::ElementTypeMismatch);
+/// assert_eq!(diagnostics[0].severity, Severity::Error);
+/// assert_eq!(Code::from_name("element-type-mismatch"), Some(Code::ElementTypeMismatch));
+/// assert!(Code::ElementTypeMismatch.page().contains("Add"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
-pub use typeloom_solver::model::{CheckError, Coverage, Mode, Options, Seed};
+pub use typeloom_solver::diagnostic::{Code, Diagnostic, Severity};
+/// Statistics of [`Checked::coverage`].
+///
+/// ```
+/// use typeloom::check::{Coverage, Options, check};
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = NonZero(x) }"#,
+/// )?;
+/// let coverage: Coverage = check(&model, &Options::default())?.coverage();
+/// assert_eq!((coverage.values, coverage.typed, coverage.unknown_extents), (2, 1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_solver::model::Coverage;
+/// Options of a check, and the error of a file that is not a model.
+///
+/// ```
+/// use typeloom::check::{CheckError, Mode, Options, Seed, check};
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[batch] x, w) => (y) { y = Add(x, w) }"#,
+/// )?;
+/// let options = Options {
+///     mode: Mode::Strict,
+///     seeds: vec![("w".to_owned(), Seed::parse("float[1]")?)],
+///     assume: vec![("batch".to_owned(), "8".to_owned())],
+///     ..Options::default()
+/// };
+/// assert_eq!(check(&model, &options)?.value("y").unwrap().ty().to_string(), "float[8]");
+/// assert!(matches!(check(b"", &options), Err(CheckError::NoGraph)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_solver::model::{CheckError, Mode, Options, Seed};
+/// The solved type of a value: node of the type tree, kind and element type, dims.
+///
+/// ```
+/// use typeloom::check::{Dim, Element, ValueType};
+/// use typeloom::types::Dtype;
+///
+/// let ty = ValueType::tensor(Dtype::F32, [Dim::Symbol("N".into()), Dim::Fixed(3)]);
+/// assert_eq!(ty.to_string(), "float[N, 3]");
+/// assert_eq!(ty.element, Element::Tensor(Some(Dtype::F32)));
+/// let sizes: Vec<_> = ty.shape.iter().flat_map(|shape| shape.iter()).map(Dim::fixed).collect();
+/// assert_eq!(sizes, [None, Some(3)]);
+/// ```
 #[doc(inline)]
 pub use typeloom_solver::value_type::{Dim, Element, ValueType};
 

@@ -4,72 +4,100 @@
 //! use typeloom::interface::{Direction, Interface, PortIdentity, compare, export, import};
 //!
 //! let model = |text: &str| typeloom::onnx::model_from_text(&format!(r#"<ir_version: 10, opset_import: ["" : 21]> {text}"#));
-//! let old = model("g (float[N, 3] x) => (y) { y = Relu(x) }")?;
-//! let new = model("g (float[N, 4] x) => (y) { y = Relu(x) }")?;
-//! let (old, new) = (interface_of(&old)?, interface_of(&new)?);
+//! let old = Interface::of(&model("g (float[N, 3] x) => (y) { y = Relu(x) }")?)?;
+//! let new = Interface::of(&model("g (float[N, 4] x) => (y) { y = Relu(x) }")?)?;
+//! assert_eq!(old.to_string(), "(x: float[N, 3]) -> (y: float[N, 3])");
 //!
 //! let comparison = compare(&old, &new, Direction::Backward, PortIdentity::NameAndPosition);
-//! for difference in &comparison.differences {
-//!     println!("{difference:?}");
-//! }
 //! assert!(!comparison.is_compatible());
+//! print!("{comparison}");
 //!
 //! let bundle = export(&[("scorer", &new)])?;
 //! let imported = import(bundle.as_bytes())?;
 //! assert_eq!(imported[0].label, "scorer");
-//! # use typeloom::interface::interface_of;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The interface of a model is a type scheme: names of symbols do not affect its digest.
+//! The interface of a model is a type scheme: names of symbols do not affect its digest. [`Interface::of`] does not report
+//! type errors; [`Checked::interface`](crate::check::Checked::interface) returns the interface of a model that was checked.
 
+/// Interfaces in bundles: labels, digests and signatures.
+///
+/// ```
+/// use typeloom::interface::{BundleError, Exported, Interface, export, import};
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Relu(x) }"#,
+/// )?;
+/// let bundle = export(&[("g", &Interface::of(&model)?)])?;
+/// let imported: Vec<Exported> = import(bundle.as_bytes())?;
+/// assert_eq!(imported[0].interface.to_string(), "(x: float[A]) -> (y: float[A])");
+/// let error: BundleError = import(b"no bundle").unwrap_err();
+/// println!("{error}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use typeloom_interface::bundle::{BundleError, Exported, import_interfaces as import};
+/// Inputs, outputs, symbols and conditions of a model.
+///
+/// ```
+/// use typeloom::interface::{Interface, Parameter};
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N, M] x) => (y) { y = Relu(x) }"#,
+/// )?;
+/// let interface = Interface::of(&model)?;
+/// assert_eq!(interface.symbols(), ["N", "M"]);
+/// let input: &Parameter = &interface.inputs[0];
+/// assert_eq!((input.name.as_str(), interface.show(&input.ty).as_str()), ("x", "float[N, M]"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_interface::{Interface, Parameter};
+/// Comparison of two interfaces: the direction, the identity of ports, and the differences.
+///
+/// ```
+/// use typeloom::interface::{
+///     Direction, Interface, InterfaceChange, InterfaceComparison, InterfaceDifference, PortIdentity, compare,
+/// };
+///
+/// let interface = |graph: &str| {
+///     let text = format!(r#"<ir_version: 10, opset_import: ["" : 21]> {graph}"#);
+///     Interface::of(&typeloom::onnx::model_from_text(&text).expect("the text is a model"))
+/// };
+/// let old = interface("g (float[3] x) => (float[3] y) { y = Relu(x) }")?;
+/// let new = interface("g (float[N] x) => (float[N] y) { y = Relu(x) }")?;
+/// assert!(compare(&old, &new, Direction::Backward, PortIdentity::Name).is_compatible());
+///
+/// let comparison: InterfaceComparison = compare(&old, &new, Direction::Forward, PortIdentity::Name);
+/// let first: &InterfaceDifference = &comparison.differences[0];
+/// assert_eq!((first.path.to_string().as_str(), first.change), ("inputs.x.shape[0]", InterfaceChange::Extent));
+/// assert!(comparison.is_breaking(first));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use typeloom_interface::{
-    Interface, InterfaceChange, InterfaceComparison, InterfaceDifference, Parameter, PortIdentity, compare,
+    InterfaceChange, InterfaceComparison, InterfaceDifference, PortIdentity, compare,
 };
 use typeloom_pool::Bundle;
 #[doc(inline)]
 pub use typeloom_pool::compat::Direction;
 
-use crate::check::{CheckError, Checked, Options};
-
-/// Error of [`interface_of`].
-#[derive(Debug, thiserror::Error)]
-pub enum InterfaceError {
-    /// The bytes are not a model.
-    #[error(transparent)]
-    Check(#[from] CheckError),
-    /// The model has errors, so its interface is unknown.
-    #[error("a model with errors has no interface")]
-    HasErrors,
-}
-
-/// Checks a model with the default options and returns its interface.
+/// Writes interfaces into a bundle, each with a label.
 ///
 /// ```
+/// use typeloom::interface::{Interface, export};
+/// use typeloom::pool::Pool;
+///
 /// let model = typeloom::onnx::model_from_text(
 ///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Relu(x) }"#,
 /// )?;
-/// let interface = typeloom::interface::interface_of(&model)?;
-/// assert_eq!(interface.symbols(), ["N"]);
+/// let bundle = export(&[("g", &Interface::of(&model)?)])?;
+/// let mut pool = Pool::new();
+/// let roots = pool.import(bundle.as_bytes())?;
+/// println!("{}", pool.signature(roots[0].ty));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-///
-/// # Errors
-/// [`InterfaceError`].
-pub fn interface_of(model: &[u8]) -> Result<Interface, InterfaceError> {
-    let mut checked = crate::check::check(model, &Options::default())?;
-    if checked.is_ok() { Ok(interface_of_checked(&mut checked)) } else { Err(InterfaceError::HasErrors) }
-}
-
-/// Returns the interface of a checked model.
-pub fn interface_of_checked(checked: &mut Checked<'_>) -> Interface {
-    Interface::of_checked(checked.solved())
-}
-
-/// Writes interfaces into a bundle, each with a label.
 ///
 /// # Errors
 /// [`BundleError`] if a type has no portable form.

@@ -23,50 +23,328 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub use inventory;
+/// Compiled programs, and the error of loading one.
+///
+/// ```
+/// use typeloom::module::{Artifact, Bindings, Compiler, Graph, LoadError, Module, OperatorMethods as _};
+///
+/// struct Twice;
+///
+/// impl Module for Twice {
+///     fn name(&self) -> &str {
+///         "twice"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let x = g.input("x").of("float[N]");
+///         g.output("y", &x.add(&x));
+///     }
+/// }
+///
+/// let artifact: Artifact = Compiler::new().compile(Twice)?;
+/// let bytes = artifact.to_bytes()?;
+/// let loaded = Artifact::load(&bytes, &Bindings::new())?;
+/// assert_eq!(loaded.type_of("y"), Some("tensor.f32"));
+/// let error: LoadError = Artifact::load(b"no program", &Bindings::new()).unwrap_err();
+/// println!("{error}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use typeloom_compiler::artifact::{Artifact, LoadError};
+/// The compiler: bindings of slots, policies for casts, passes.
+///
+/// ```
+/// use typeloom::module::{BuildError, Coercion, Compiler, Graph, Module, OperatorMethods as _, Pass, Unit};
+///
+/// struct LimitNodes(usize);
+///
+/// impl Pass for LimitNodes {
+///     fn name(&self) -> &str {
+///         "limit_nodes"
+///     }
+///
+///     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+///         let nodes = unit.graph().node.len();
+///         let message = format!("{nodes} nodes");
+///         if nodes <= self.0 { Ok(()) } else { Err(BuildError::Pass { pass: "limit_nodes".into(), message }) }
+///     }
+/// }
+///
+/// struct Mixed;
+///
+/// impl Module for Mixed {
+///     fn name(&self) -> &str {
+///         "mixed"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let (x, w) = (g.input("x").of("float[N]"), g.input("w").of("double[N]"));
+///         g.output("y", &x.abs().of("double[N]").add(&w));
+///     }
+/// }
+///
+/// let compiler = Compiler::new().with_coercion(Coercion::Lossless);
+/// assert!(compiler.compile(Mixed).is_ok());
+/// let limited = Compiler::new().with_coercion(Coercion::Lossless).with_pass_after("insert_cast_ops", LimitNodes(2));
+/// assert_eq!(limited.compile(Mixed).unwrap_err().lines().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
-pub use typeloom_compiler::compiler::Compiler;
-#[doc(inline)]
-pub use typeloom_compiler::error::BuildError;
-#[doc(inline)]
-pub use typeloom_compiler::pass::Pass;
-#[doc(inline)]
-pub use typeloom_compiler::unit::{Coercion, Unit};
-#[doc(inline)]
-pub use typeloom_contracts::aggregator::Aggregator;
+pub use typeloom_compiler::{
+    compiler::Compiler,
+    error::BuildError,
+    pass::Pass,
+    unit::{Coercion, Unit},
+};
+/// Backends, as a whole or in one half that [`ByExecution`](crate::run::ByExecution) or
+/// [`ByPrimitives`](crate::run::ByPrimitives) completes.
+///
+/// ```
+/// use typeloom::module::{Backend, GraphExecutor, Primitives};
+/// use typeloom::onnx::{AttributeProto, GraphProto};
+/// use typeloom::run::{ByExecution, Cpu};
+/// use typeloom::types::AnyTensor;
+///
+/// /// Delegates graphs to the embedded backend.
+/// struct Traced;
+///
+/// impl GraphExecutor for Traced {
+///     type Tensor = AnyTensor;
+///     type Error = <Cpu as Backend>::Error;
+///
+///     fn execute(
+///         &self,
+///         graph: &GraphProto,
+///         inputs: Vec<AnyTensor>,
+///         attrs: &[AttributeProto],
+///     ) -> Result<Vec<AnyTensor>, Self::Error> {
+///         println!("{} nodes", graph.node.len());
+///         Backend::execute(&Cpu, graph, inputs, attrs)
+///     }
+/// }
+///
+/// let backend = ByExecution(Traced);
+/// let sum = backend.add(&AnyTensor::from([1.0_f32]), &AnyTensor::from([2.0_f32]))?;
+/// assert_eq!(sum, AnyTensor::from([3.0_f32]));
+///
+/// fn double<P: Primitives>(half: &P, x: &P::Tensor) -> Result<P::Tensor, P::Error> {
+///     half.add(x, x)
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
-#[doc(inline)]
-pub use typeloom_contracts::codec::Codec;
-#[doc(inline)]
-pub use typeloom_contracts::data_source::DataSource;
-#[doc(inline)]
-pub use typeloom_contracts::index::Index;
-#[doc(inline)]
-pub use typeloom_contracts::model::Model;
+/// Peers and their selection.
+///
+/// ```
+/// use typeloom::module::{PeerId, PeerSelector};
+///
+/// struct First(Vec<PeerId>);
+///
+/// impl PeerSelector for First {
+///     type Error = std::convert::Infallible;
+///
+///     fn select(&mut self, count: usize) -> Result<Vec<PeerId>, Self::Error> {
+///         Ok(self.0.iter().take(count).cloned().collect())
+///     }
+///
+///     fn sample(&mut self, count: usize) -> Result<Vec<PeerId>, Self::Error> {
+///         self.select(count)
+///     }
+///
+///     fn current_view(&self) -> Result<Vec<PeerId>, Self::Error> {
+///         Ok(self.0.clone())
+///     }
+/// }
+///
+/// let mut selector = First(vec![PeerId(b"a".to_vec()), PeerId(b"b".to_vec())]);
+/// assert_eq!(selector.select(1), Ok(vec![PeerId(b"a".to_vec())]));
+/// ```
 #[doc(inline)]
 pub use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
+/// Contracts that components of a slot implement; each associated type is a storage type.
+///
+/// ```
+/// use typeloom::module::{Aggregator, Codec, DataSource, Index, Model, Role};
+///
+/// #[derive(Default)]
+/// struct Newest(Option<u64>);
+///
+/// impl Index for Newest {
+///     type Vector = [f32];
+///     type Error = std::fmt::Error;
+///
+///     fn add(&mut self, id: u64, _vector: &[f32]) -> Result<(), Self::Error> {
+///         self.0 = Some(id);
+///         Ok(())
+///     }
+///
+///     fn search(&self, _query: &[f32], _k: usize) -> Result<Vec<(u64, f32)>, Self::Error> {
+///         self.0.map(|id| vec![(id, 0.0)]).ok_or(std::fmt::Error)
+///     }
+///
+///     fn remove(&mut self, id: u64) -> Result<bool, Self::Error> {
+///         Ok(self.0.take_if(|newest| *newest == id).is_some())
+///     }
+///
+///     fn train(&mut self, _vectors: &[&[f32]]) -> Result<(), Self::Error> {
+///         Ok(())
+///     }
+/// }
+///
+/// let mut index = Newest::default();
+/// index.add(7, &[0.5])?;
+/// assert_eq!(index.search(&[0.5], 1)?, [(7, 0.0)]);
+///
+/// // The other contracts follow the same pattern.
+/// fn others(_: &impl Aggregator, _: &impl Codec, _: &impl DataSource, _: &impl Model) {}
+/// assert_eq!(Role::Index.storages(), ["Vector"]);
+/// # Ok::<(), std::fmt::Error>(())
+/// ```
 #[doc(inline)]
-pub use typeloom_contracts::protocol::Protocol;
+pub use typeloom_contracts::{
+    aggregator::Aggregator, codec::Codec, data_source::DataSource, index::Index, model::Model, role::Role,
+};
+/// Components with operators of their own.
+///
+/// ```
+/// use typeloom::module::{Protocol, register_protocol};
+/// use typeloom::types::builtins::{TYPE_PEER_ID_VEC, TYPE_TRIGGER};
+/// use typeloom::types::operators::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, NO_RELATIONS, PortDecl};
+///
+/// static OPS: AtomicOpsetDecl = AtomicOpsetDecl {
+///     domain: "org.example.gossip",
+///     version: 1,
+///     ops: &[AtomicOpDecl {
+///         name: "Round",
+///         inputs: &[PortDecl::required("start", &TYPE_TRIGGER)],
+///         outputs: &[PortDecl::required("peers", &TYPE_PEER_ID_VEC)],
+///         kind: AtomicOpKind::Stateful,
+///         type_relations: NO_RELATIONS,
+///     }],
+/// };
+///
+/// struct Gossip;
+///
+/// impl Protocol for Gossip {
+///     const OPSET: &'static AtomicOpsetDecl = &OPS;
+/// }
+/// register_protocol!(Gossip);
+/// ```
 #[doc(inline)]
-pub use typeloom_contracts::register_protocol;
+pub use typeloom_contracts::{protocol::Protocol, register_protocol};
+/// Errors of a module's author, with the source location of each.
+///
+/// ```
+/// use typeloom::module::{AuthoringError, BuildError, Compiler, Graph, Module};
+///
+/// struct Empty;
+///
+/// impl Module for Empty {
+///     fn name(&self) -> &str {
+///         "empty"
+///     }
+///
+///     fn body(&self, _: &mut Graph) {}
+/// }
+///
+/// let Err(BuildError::Authoring(errors)) = Compiler::new().compile(Empty) else { panic!("no output") };
+/// let first: &AuthoringError = &errors[0];
+/// println!("{first}");
+/// ```
 #[doc(inline)]
-pub use typeloom_contracts::role::Role;
-#[doc(inline)]
-pub use typeloom_module::authoring::{AuthoringError, AuthoringErrorKind};
+pub use typeloom_module::authoring::AuthoringError;
+/// Components by slot, and the storage types that they determine.
+///
+/// ```
+/// use typeloom::module::{Alias, Bindings, Role};
+/// use typeloom::run::Cpu;
+/// use typeloom::types::builtins::TYPE_TENSOR;
+///
+/// let bindings = Bindings::new().bind_backend::<Cpu>("compute");
+/// let alias = Alias { slot: "compute".into(), role: Role::Backend, assoc: "Tensor" };
+/// assert_eq!(alias.to_string(), "<compute as Backend>::Tensor");
+/// assert_eq!(alias.normalise(&bindings), Some(&TYPE_TENSOR));
+/// ```
 #[doc(inline)]
 pub use typeloom_module::bindings::{Alias, Bindings};
-#[doc(inline)]
-pub use typeloom_module::graph::Graph;
-#[doc(inline)]
-pub use typeloom_module::graph::operators::OperatorMethods;
-#[doc(inline)]
-pub use typeloom_module::graph::value::ValueRef;
-#[doc(inline)]
-pub use typeloom_module::module::Module;
+/// Functions of other modules, called by their types without their source.
+///
+/// ```
+/// use typeloom::module::{Compiler, Graph, Imported, Module, OperatorMethods as _};
+///
+/// struct Half;
+///
+/// impl Module for Half {
+///     fn name(&self) -> &str {
+///         "half"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let x = g.input("x").of("float[2*N]");
+///         g.output("y", &x.reshape(&g.ints(&[2, -1]), Default::default()));
+///     }
+/// }
+///
+/// struct Caller(Imported);
+///
+/// impl Module for Caller {
+///     fn name(&self) -> &str {
+///         "caller"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let x = g.input("x").of("float[8]");
+///         g.output("y", &g.call_import(&self.0, "half", &[&x]).remove(0));
+///     }
+/// }
+///
+/// let imported = Imported::new(&Compiler::new().compile(Half)?.interface)?;
+/// assert_eq!(imported.functions().collect::<Vec<_>>(), ["half"]);
+/// assert_eq!(Compiler::new().compile(Caller(imported))?.type_of("y"), Some("tensor.f32"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use typeloom_module::module::imports::Imported;
+/// Modules and the graph that records their bodies.
+///
+/// ```
+/// use typeloom::module::{Compiler, Graph, Module, OperatorMethods as _, ValueRef};
+///
+/// struct Layer;
+///
+/// impl Module for Layer {
+///     fn name(&self) -> &str {
+///         "layer"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let x: ValueRef = g.input("x").of("float[N, 4]");
+///         let w = g.input("w").of("float[4, 4]");
+///         g.output("y", &x.matmul(&w).relu());
+///     }
+/// }
+///
+/// struct Network;
+///
+/// impl Module for Network {
+///     fn name(&self) -> &str {
+///         "network"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let (x, w) = (g.input("x").of("float[N, 4]"), g.input("w").of("float[4, 4]"));
+///         let hidden = g.call(&Layer, &[&x, &w]).remove(0);
+///         g.output("y", &(&hidden + &x));
+///     }
+/// }
+///
+/// let artifact = Compiler::new().compile(Network)?;
+/// assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
-pub use typeloom_module::program::Program;
+pub use typeloom_module::{
+    graph::{Graph, operators::OperatorMethods, value::ValueRef},
+    module::Module,
+};

@@ -15,12 +15,63 @@
 //!
 //! Messages are built with `Default`: `NodeProto { op_type: Some("Relu".into()), ..NodeProto::default() }`.
 
+/// Messages of an ONNX file. Fields are optional as in the format; `Default` leaves all of them unset.
+///
+/// ```
+/// use typeloom::check::{Dim, ValueType};
+/// use typeloom::onnx::{
+///     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto,
+///     model_to_text,
+/// };
+/// use typeloom::types::Dtype;
+///
+/// let ty: TypeProto = ValueType::tensor(Dtype::F32, [Dim::Fixed(2)]).to_message();
+/// let port = |name: &str| ValueInfoProto {
+///     name: Some(name.into()),
+///     r#type: Some(ty.clone()),
+///     ..ValueInfoProto::default()
+/// };
+/// let node = NodeProto {
+///     op_type: Some("LeakyRelu".into()),
+///     input: vec!["x".into()],
+///     output: vec!["y".into()],
+///     attribute: vec![AttributeProto { name: Some("alpha".into()), f: Some(0.5), ..AttributeProto::default() }],
+///     ..NodeProto::default()
+/// };
+/// let graph = GraphProto {
+///     node: vec![node],
+///     input: vec![port("x")],
+///     output: vec![port("y")],
+///     initializer: Vec::<TensorProto>::new(),
+///     ..GraphProto::default()
+/// };
+/// let functions = Vec::<FunctionProto>::new();
+/// let model = ModelProto { graph: Some(graph), functions, ..ModelProto::default() };
+/// assert!(model_to_text(&model).contains("LeakyRelu"));
+/// ```
 #[doc(inline)]
 pub use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto,
 };
+/// Encoding and decoding of messages.
+///
+/// ```
+/// use typeloom::onnx::{Message as _, ModelProto};
+///
+/// let model = ModelProto { ir_version: Some(10), ..ModelProto::default() };
+/// assert_eq!(ModelProto::decode(&model.encode_to_vec()[..])?, model);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(no_inline)]
 pub use typeloom_onnx::prost::Message;
+/// Error of [`model_from_text`], with the position of the mistake.
+///
+/// ```
+/// use typeloom::onnx::{ParseError, model_from_text};
+///
+/// let error: ParseError = model_from_text("g (x) => (y) {").unwrap_err();
+/// println!("{error}");
+/// ```
 #[doc(inline)]
 pub use typeloom_onnx::text::ParseError;
 

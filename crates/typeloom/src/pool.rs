@@ -15,11 +15,116 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+/// A pool that several threads fill.
+///
+/// ```
+/// use typeloom::pool::{Descriptor, Pool, SharedPool, Tag};
+///
+/// let pool = SharedPool::new(Pool::new());
+/// let int = || pool.intern(&Descriptor::Primitive(Tag::Int));
+/// let (a, b) = std::thread::scope(|scope| {
+///     let (a, b) = (scope.spawn(int), scope.spawn(int));
+///     (a.join().unwrap(), b.join().unwrap())
+/// });
+/// assert_eq!(a?, b?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_pool::SharedPool;
+/// Compatibility of two types or two sets of exports, with the path to each difference.
+///
+/// ```
+/// use typeloom::pool::compat::Direction;
+/// use typeloom::pool::{Pool, Tag};
+///
+/// let mut pool = Pool::new();
+/// let (int, float) = (pool.primitive(Tag::Int)?, pool.primitive(Tag::Float)?);
+/// let (old, new) = (pool.list(int)?, pool.list(float)?);
+/// let result = pool.compat(old, new, Direction::Backward);
+/// assert!(!result.is_compatible());
+/// println!("{result}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use typeloom_pool::compat;
+/// Verified bytes that contain types with everything they refer to.
+///
+/// ```
+/// use typeloom::pool::{Bundle, ExportError, ImportError, ImportLimits, ImportedRoot, Pool, Tag};
+///
+/// let mut pool = Pool::new();
+/// let int = pool.primitive(Tag::Int)?;
+/// let exported: Result<Bundle, ExportError> = pool.export(&[("count", int)]);
+/// let bytes = exported?.into_bytes();
+///
+/// let roots: Vec<ImportedRoot> = Pool::new().import(&bytes)?;
+/// assert_eq!(roots[0].label, "count");
+/// let small = ImportLimits { bytes: 8, ..ImportLimits::default() };
+/// let error: ImportError = Pool::new().import_within(&bytes, &small).unwrap_err();
+/// println!("{error}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
-pub use typeloom_pool::{
-    Bundle, Descriptor, Digest, ExportError, FrozenPool, Idx, ImportError, ImportLimits, ImportedRoot,
-    ModuleItem, NotPortable, Pool, ReconstructError, SharedPool, Tag, TypeDescriptor, TypedModule,
-    VariantDescriptor, Visibility,
-};
+pub use typeloom_pool::{Bundle, ExportError, ImportError, ImportLimits, ImportedRoot};
+/// Contents of one type. Children are ids in a `Descriptor<Idx>` and digests in a `TypeDescriptor`.
+///
+/// ```
+/// use typeloom::pool::{Descriptor, Idx, Pool, ReconstructError, Tag, TypeDescriptor, VariantDescriptor};
+///
+/// let mut pool = Pool::new();
+/// let int: Idx = pool.intern(&Descriptor::Primitive(Tag::Int))?;
+/// let variant = |name: &str, field_types| VariantDescriptor { name: name.into(), field_names: vec![], field_types };
+/// let (some, none) = (variant("Some", vec![int]), variant("None", vec![]));
+/// let maybe = pool.intern(&Descriptor::Enum { name: "Maybe".into(), variants: vec![some, none] })?;
+///
+/// let descriptors: Vec<TypeDescriptor> = pool.describe_transitive(maybe)?;
+/// let mut other = Pool::new();
+/// let types = other.reconstruct(&descriptors)?;
+/// assert_eq!(other.signature(types[&pool.digest(maybe)?]), pool.signature(maybe));
+/// let error = Pool::new().reconstruct(&descriptors[1..]).unwrap_err();
+/// assert!(matches!(error, ReconstructError::NotFound { .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_pool::{Descriptor, ReconstructError, TypeDescriptor, VariantDescriptor};
+/// The set of interned types, its ids, and the 256-bit identity of a type.
+///
+/// ```
+/// use typeloom::pool::{Digest, FrozenPool, Idx, NotPortable, Pool, PoolError, Tag};
+///
+/// fn scores(pool: &mut Pool) -> Result<Idx, PoolError> {
+///     let (key, value) = (pool.primitive(Tag::Str)?, pool.primitive(Tag::Float)?);
+///     pool.map(key, value)
+/// }
+///
+/// let mut pool = Pool::new();
+/// let map = scores(&mut pool)?;
+/// assert_eq!(scores(&mut pool)?, map);
+/// assert_eq!(pool.signature(map), "map<str, float>");
+/// let digest: Result<Digest, NotPortable> = pool.digest(map);
+/// let frozen: FrozenPool = pool.freeze();
+/// assert_eq!(frozen.digest(map), Some(digest?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_pool::{Digest, FrozenPool, Idx, NotPortable, Pool, PoolError, Tag};
+/// Types of the public items of a module.
+///
+/// ```
+/// use typeloom::pool::{ModuleItem, Pool, Tag, TypedModule, Visibility};
+///
+/// let mut pool = Pool::new();
+/// let int = pool.primitive(Tag::Int)?;
+/// let ints = pool.list(int)?;
+/// let items = [
+///     ModuleItem { name: "count", ty: int, visibility: Visibility::Public },
+///     ModuleItem { name: "cache", ty: ints, visibility: Visibility::Private },
+/// ];
+/// let module = TypedModule::new(&mut pool, &items)?;
+/// assert_eq!(module.type_descriptors.len(), 1);
+/// let imported = module.import(&mut Pool::new())?;
+/// assert!(imported.contains_key("count"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_pool::{ModuleItem, TypedModule, Visibility};

@@ -1,6 +1,8 @@
 //! Names at the root of the crate that published documents use. They are documented in the modules of their tasks.
 
 pub use inventory;
+pub use typeloom_module::{authoring::AuthoringErrorKind, program::Program};
+pub use typeloom_solver::type_solver::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause};
 pub use typeloom_types::tree::builtin::*;
 pub use typeloom_types::tree::onnx::*;
 

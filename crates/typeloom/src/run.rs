@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use std::collections::HashMap;
-//! use typeloom::run::{Value, Verify, session};
+//! use typeloom::run::{Verify, session};
 //! use typeloom::types::AnyTensor;
 //!
 //! let model = typeloom::onnx::model_from_text(
@@ -13,44 +13,304 @@
 //! let session = session(&mut checked)?;
 //!
 //! let x = AnyTensor::from_slice(&[3, 2], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
-//! let outcome = session.run(HashMap::from([("x".to_owned(), Value::Tensor(x))]), Verify::EveryValue)?;
-//! assert_eq!(outcome.outputs[0].1, Value::Tensor(AnyTensor::from_scalar(42.0_f32)));
+//! let outcome = session.run(HashMap::from([("x".to_owned(), x.into())]), Verify::EveryValue)?;
+//! assert_eq!(outcome.get("y"), Some(&AnyTensor::from_scalar(42.0_f32).into()));
 //! assert_eq!(outcome.symbols.get("N"), Some(3));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Executor`] runs a compiled module with the components of its slots, and [`Part`] runs it on several peers.
+//! [`Executor`] runs a compiled module with the components of its slots, and [`Part`] runs it on several peers. The modules
+//! [`components`], [`engine`] and [`wire`] serve these two; their items can change between versions.
 
 pub mod host;
 
+/// Ready-made components; see the table below.
+///
+/// ```
+/// use typeloom::module::Index as _;
+/// use typeloom::run::components::index::{Exact, Metric};
+/// use typeloom::run::Cpu;
+///
+/// let mut index: Exact<Cpu, [f32]> = Exact::new(Cpu, Metric::Euclidean);
+/// index.add(1, &[0.0, 0.0])?;
+/// index.add(2, &[3.0, 4.0])?;
+/// assert_eq!(index.search(&[3.0, 3.0], 1)?[0].0, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use typeloom_components as components;
+/// Adapters that complete one half of a backend.
+///
+/// ```
+/// use typeloom::module::Backend;
+/// use typeloom::run::{ByExecution, ByPrimitives, Cpu};
+///
+/// fn is_backend<B: Backend>() {}
+/// is_backend::<Cpu>();
+///
+/// /// Wraps a type that implements only one half.
+/// fn by_half<E, P>(executor: E, primitives: P) -> (ByExecution<E>, ByPrimitives<P>) {
+///     (ByExecution(executor), ByPrimitives(primitives))
+/// }
+/// ```
 #[doc(inline)]
 pub use typeloom_contracts::backend::by_execution::ByExecution;
+/// A value at run time: a tensor, a sequence, a scalar, peers, or another leaf.
+///
+/// ```
+/// use typeloom::run::Datum;
+/// use typeloom::types::AnyTensor;
+///
+/// let datum = Datum::from(AnyTensor::from([1.0_f32, 2.0]));
+/// assert_eq!(datum.as_tensor().map(AnyTensor::shape), Some(&[2][..]));
+/// assert_eq!(datum.type_node().map(|node| node.id), Some("tensor.f32"));
+/// ```
 #[doc(inline)]
 pub use typeloom_contracts::datum::Datum;
-#[doc(inline)]
-pub use typeloom_cpu::value::Value;
+/// The embedded backend.
+///
+/// ```
+/// use typeloom::module::Backend as _;
+/// use typeloom::run::Cpu;
+/// use typeloom::types::AnyTensor;
+///
+/// let product = Cpu.mul(&AnyTensor::from([2.0_f32]), &AnyTensor::from([3.0_f32]))?;
+/// assert_eq!(product, AnyTensor::from([6.0_f32]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use typeloom_runtime::backend::Cpu;
 #[doc(inline)]
 pub use typeloom_runtime::backend::by_primitives::ByPrimitives;
+/// Protocols that can run: declared operators and a function that computes them.
+///
+/// ```
+/// use typeloom::module::Protocol;
+/// use typeloom::onnx::AttributeProto;
+/// use typeloom::run::{Datum, RunProtocol};
+/// use typeloom::types::operators::AtomicOpsetDecl;
+///
+/// static OPS: AtomicOpsetDecl = AtomicOpsetDecl { domain: "org.example.noop", version: 1, ops: &[] };
+///
+/// struct Noop;
+///
+/// impl Protocol for Noop {
+///     const OPSET: &'static AtomicOpsetDecl = &OPS;
+/// }
+///
+/// impl RunProtocol for Noop {
+///     type Error = std::convert::Infallible;
+///
+///     fn call(&mut self, _: &str, _: &[Option<Datum>], _: &[AttributeProto]) -> Result<Vec<Datum>, Self::Error> {
+///         Ok(Vec::new())
+///     }
+/// }
+///
+/// assert_eq!(Noop.call("Any", &[], &[]), Ok(Vec::new()));
+/// ```
 #[doc(inline)]
-pub use typeloom_runtime::components::{Components, RunProtocol};
+pub use typeloom_runtime::components::RunProtocol;
+/// Conversion between Rust types and values at run time.
+///
+/// ```
+/// use typeloom::run::{DatumElement, FromDatum as _, IntoDatum as _};
+/// use typeloom::types::{ElementStorage, TypeNode, builtins::TYPE_TENSOR_U16};
+///
+/// #[derive(Clone, Debug, PartialEq)]
+/// struct Pixel(u8, u8);
+///
+/// impl ElementStorage for Pixel {
+///     const SLICE: &'static TypeNode = &TYPE_TENSOR_U16;
+/// }
+///
+/// impl DatumElement for Pixel {
+///     const BYTES: usize = 2;
+///
+///     fn write(&self, bytes: &mut Vec<u8>) {
+///         bytes.extend([self.0, self.1]);
+///     }
+///
+///     fn read(bytes: &[u8]) -> Option<Self> {
+///         if let [a, b] = bytes { Some(Self(*a, *b)) } else { None }
+///     }
+/// }
+///
+/// let pixels = vec![Pixel(1, 2), Pixel(3, 4)];
+/// assert_eq!(Vec::<Pixel>::from_datum(&pixels.to_datum(None)).as_deref(), Some(&pixels));
+/// ```
 #[doc(inline)]
 pub use typeloom_runtime::convert::{DatumElement, FromDatum, IntoDatum};
+/// Inference engines, such as ONNX Runtime, as backends.
+///
+/// ```
+/// use typeloom::onnx::ModelProto;
+/// use typeloom::run::engine::{Engine, Loaded, Loads, Offer};
+/// use typeloom::types::Dtype;
+///
+/// struct Refusing;
+///
+/// impl Engine for Refusing {
+///     fn name(&self) -> &str {
+///         "refusing"
+///     }
+///
+///     fn dtypes(&self) -> &[Dtype] {
+///         &[Dtype::F32]
+///     }
+///
+///     fn loads(&self) -> Loads {
+///         Loads::ForAllExtents
+///     }
+///
+///     fn objection(&self, _: &Offer<'_>) -> Option<String> {
+///         Some("no kernels".to_owned())
+///     }
+///
+///     fn load(&self, _: &ModelProto) -> Result<Loaded, String> {
+///         Err("no kernels".to_owned())
+///     }
+/// }
+///
+/// assert!(Refusing.load(&ModelProto::default()).is_err());
+/// ```
 #[doc(inline)]
 pub use typeloom_runtime::engine;
+/// Errors of preparing and of running a program.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use typeloom::run::{PrepareError, RunError, Verify, session};
+/// use typeloom::types::AnyTensor;
+///
+/// let model = |graph: &str| {
+///     let text = format!(r#"<ir_version: 10, opset_import: ["" : 21]> {graph}"#);
+///     typeloom::onnx::model_from_text(&text).expect("the text is a model")
+/// };
+/// let unordered = model("g (float[2] x) => (y) { y = Relu(h)  h = Abs(x) }");
+/// let error: PrepareError = session(&mut typeloom::check(&unordered, &Default::default())?).unwrap_err();
+/// println!("{error}");
+///
+/// let relu = model("g (float[2] x) => (y) { y = Relu(x) }");
+/// let session = session(&mut typeloom::check(&relu, &Default::default())?)?;
+/// let x = AnyTensor::from([1.0_f32, 2.0, 3.0]);
+/// let error: RunError = session.run(HashMap::from([("x".to_owned(), x.into())]), Verify::Inputs).unwrap_err();
+/// println!("{error}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use typeloom_runtime::error::{PrepareError, RunError};
-#[doc(inline)]
-pub use typeloom_runtime::executor::Executor;
+/// The program of one class of peers, connected to the others by a transport.
+///
+/// ```
+/// use typeloom::module::{Compiler, Graph, Module, OperatorMethods as _};
+/// use typeloom::run::{Components, Part};
+///
+/// struct Remote;
+///
+/// impl Module for Remote {
+///     fn name(&self) -> &str {
+///         "remote"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let (x, workers) = (g.input("x").of("float[2]"), g.input("workers").of("peer_id_vec"));
+///         let (sent, _) = g.send(&x, &workers);
+///         let (received, _) = g.receive(&sent);
+///         g.output("y", &received.relu());
+///     }
+/// }
+///
+/// let artifact = Compiler::new().compile(Remote)?;
+/// let part = Part::new(&artifact, "workers", &Components::new())?;
+/// assert_eq!((part.program(), part.name()), ("remote", "workers"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use typeloom_runtime::executor::part::Part;
+/// Options of a run: checks, limits, tensors in other files.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use typeloom::run::{ExternalData, RunLimits, Verify, session_with};
+/// use typeloom::types::AnyTensor;
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (y) { y = Relu(x) }"#,
+/// )?;
+/// let read: &ExternalData<'_> = &|tensor| Err(format!("no file for `{}`", tensor.name()));
+/// let session = session_with(&mut typeloom::check(&model, &Default::default())?, read)?
+///     .with_limits(RunLimits { steps: 1_000, ..RunLimits::default() });
+/// let x = AnyTensor::from([1.0_f32, -1.0]);
+/// assert!(session.run(HashMap::from([("x".to_owned(), x.into())]), Verify::Inputs).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use typeloom_runtime::options::{ExternalData, RunLimits, Verify};
+/// A prepared model, its ports, and the result of a run.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use typeloom::run::{Port, RunOutcome, Session, Verify, session};
+/// use typeloom::types::AnyTensor;
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Neg(x) }"#,
+/// )?;
+/// let session: Session = session(&mut typeloom::check(&model, &Default::default())?)?;
+/// let input: &Port = &session.inputs()[0];
+/// assert_eq!((input.name.as_str(), input.ty.to_string().as_str()), ("x", "float[N]"));
+///
+/// let x = AnyTensor::from([1.0_f32, 2.0]);
+/// let outcome: RunOutcome = session.run(HashMap::from([("x".to_owned(), x.into())]), Verify::Inputs)?;
+/// assert_eq!(outcome.get("y"), Some(&AnyTensor::from([-1.0_f32, -2.0]).into()));
+/// assert_eq!(outcome.symbols.get("N"), Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
-pub use typeloom_runtime::session::{RunOutcome, Session};
+pub use typeloom_runtime::session::{Port, RunOutcome, Session};
+/// A compiled module with the components of its slots, ready to run.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use typeloom::module::{Compiler, Graph, Module, OperatorMethods as _};
+/// use typeloom::run::{Components, Cpu, Executor, Verify};
+/// use typeloom::types::AnyTensor;
+///
+/// struct Rectifier;
+///
+/// impl Module for Rectifier {
+///     fn name(&self) -> &str {
+///         "rectifier"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let x = g.input("x").of("float[N]");
+///         g.output("y", &g.backend("compute").relu(&x));
+///     }
+/// }
+///
+/// let components = Components::new().backend("compute", Cpu);
+/// let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Rectifier)?;
+/// let executor = Executor::new(&artifact, &components)?;
+/// let x = AnyTensor::from([1.0_f32, -2.0]);
+/// let outcome = executor.run(HashMap::from([("x".to_owned(), x.into())]), Verify::EveryValue)?;
+/// assert_eq!(outcome.get("y"), Some(&AnyTensor::from([1.0_f32, 0.0]).into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_runtime::{components::Components, executor::Executor};
+/// Messages between the parts of a program: endpoints, transports, journals, clocks.
+///
+/// ```
+/// use typeloom::module::PeerId;
+/// use typeloom::run::host::SystemClock;
+/// use typeloom::run::wire::{clock::Clock as _, memory::LocalNetwork};
+///
+/// let network = LocalNetwork::new();
+/// let transport = network.join(PeerId(b"home".to_vec()));
+/// assert!(SystemClock::new().now().as_secs() < 60);
+/// # drop(transport);
+/// ```
 #[doc(inline)]
 pub use typeloom_wire as wire;
 
@@ -58,16 +318,44 @@ use crate::check::Checked;
 
 /// Prepares a checked model for the embedded backend. Use [`session_with`] if tensors are stored in other files.
 ///
+/// ```
+/// use typeloom::run::session;
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Neg(x) }"#,
+/// )?;
+/// let session = session(&mut typeloom::check(&model, &Default::default())?)?;
+/// assert_eq!(session.outputs()[0].name, "y");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
-/// [`PrepareError`] if the model has errors or an operator has no kernel.
+/// [`PrepareError`] if the model has no executable form. Type errors are not reported: see
+/// [`Checked::is_ok`]. A node without a kernel is an error of the run.
 pub fn session(checked: &mut Checked<'_>) -> Result<Session, PrepareError> {
     session_with(checked, &|_| Err("external tensors need `session_with`".to_owned()))
 }
 
 /// Prepares a checked model; `read` returns the bytes of an external tensor, or a message.
 ///
+/// ```
+/// use typeloom::run::session_with;
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Neg(x) }"#,
+/// )?;
+/// let mut checked = typeloom::check(&model, &Default::default())?;
+/// let session = session_with(&mut checked, &|tensor| {
+///     let file = tensor.external_data.iter().find(|entry| entry.key() == "location");
+///     let file = file.ok_or("no location")?.value().to_owned();
+///     std::fs::read(&file).map(Into::into).map_err(|error| format!("{file}: {error}"))
+/// })?;
+/// assert_eq!(session.inputs().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
-/// [`PrepareError`] if the model has errors, an operator has no kernel, or a file cannot be read.
+/// As [`session`], and [`PrepareError`] if `read` returns a message.
 pub fn session_with(checked: &mut Checked<'_>, read: &ExternalData<'_>) -> Result<Session, PrepareError> {
     Session::of_checked(checked.solved(), read)
 }

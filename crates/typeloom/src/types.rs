@@ -42,33 +42,192 @@ pub mod builtins {
 /// assert_eq!(SWISH.check(), []);
 /// ```
 pub mod operators {
+    /// Types of the values of a graph message under declared operators.
+    ///
+    /// ```
+    /// use typeloom::onnx::{GraphProto, NodeProto, ValueInfoProto};
+    /// use typeloom::types::builtins::{TYPE_TENSOR_F32, TYPE_TENSOR_F64};
+    /// use typeloom::types::operators::{
+    ///     TENSOR_PRIMITIVES, TENSOR_PRIMITIVES_OPS, TypeError, TypeSolution, TypeSolver, apply_solution_to_value_info,
+    /// };
+    ///
+    /// let add = NodeProto {
+    ///     op_type: Some("Add".into()),
+    ///     input: vec!["x".into(), "y".into()],
+    ///     output: vec!["z".into()],
+    ///     ..NodeProto::default()
+    /// };
+    /// let z = ValueInfoProto { name: Some("z".into()), ..ValueInfoProto::default() };
+    /// let mut graph = GraphProto { node: vec![add], output: vec![z], ..GraphProto::default() };
+    ///
+    /// let mut solver = TypeSolver::from_graph(&graph, |_, op_type| TENSOR_PRIMITIVES.op(op_type));
+    /// solver.seed("x", &TYPE_TENSOR_F32);
+    /// let solution: TypeSolution = solver.solve_strict()?;
+    /// assert_eq!(solution.type_of("z").and_then(|node| node.as_static()), Some(&TYPE_TENSOR_F32));
+    /// apply_solution_to_value_info(&mut graph, &solution);
+    /// assert!(graph.output[0].r#type.is_some());
+    ///
+    /// solver.seed("y", &TYPE_TENSOR_F64);
+    /// assert!(matches!(solver.solve(), Err(TypeError::ConstraintFailed(_))));
+    /// assert_eq!(TENSOR_PRIMITIVES_OPS.len(), 30);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[doc(inline)]
     pub use typeloom_solver::type_solver::{
-        ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError, TypeSolution, TypeSolver,
-        apply_solution_to_value_info,
+        TypeError, TypeSolution, TypeSolver, apply_solution_to_value_info,
     };
     #[doc(inline)]
     pub use typeloom_types::op::primitives::{TENSOR_PRIMITIVES, TENSOR_PRIMITIVES_OPS};
+    /// Declarations of operators and of their ports.
+    ///
+    /// ```
+    /// use typeloom::types::builtins::TYPE_TENSOR;
+    /// use typeloom::types::operators::{
+    ///     AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, NO_RELATIONS, PortArity, PortDecl,
+    /// };
+    ///
+    /// static OPSET: AtomicOpsetDecl = AtomicOpsetDecl {
+    ///     domain: "com.example",
+    ///     version: 1,
+    ///     ops: &[AtomicOpDecl {
+    ///         name: "Log",
+    ///         inputs: &[PortDecl::variadic("values", &TYPE_TENSOR)],
+    ///         outputs: &[],
+    ///         kind: AtomicOpKind::Stateful,
+    ///         type_relations: NO_RELATIONS,
+    ///     }],
+    /// };
+    /// let log = OPSET.op("Log").expect("the set declares it");
+    /// assert_eq!(log.input(7).map(|port| port.arity), Some(PortArity::Variadic));
+    /// assert_eq!(OPSET.check(), []);
+    /// ```
     #[doc(inline)]
     pub use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortArity, PortDecl};
-    #[doc(inline)]
-    pub use typeloom_types::relation::custom::CustomRelationCtx;
+    /// Named lists of relations for declarations. All of them relate element types: an operator whose output has another
+    /// element type than its input lists [`TypeRelation`]s of its own.
+    ///
+    /// ```
+    /// use typeloom::types::operators::{
+    ///     BROADCAST_BINARY, ELEMENTWISE, MATMUL_BINARY, NO_RELATIONS, REDUCE_AXIS, TypeRelation, UNARY_SAME_ELEMENT,
+    /// };
+    ///
+    /// let names = |list: &[TypeRelation]| list.iter().map(TypeRelation::name).collect::<Vec<_>>();
+    /// assert!(NO_RELATIONS.is_empty());
+    /// assert_eq!(names(ELEMENTWISE), ["elementwise"]);
+    /// assert_eq!(names(UNARY_SAME_ELEMENT), ["same-element-type"]);
+    /// assert_eq!(names(BROADCAST_BINARY), ["same-element-type", "broadcast-shape"]);
+    /// assert_eq!(names(MATMUL_BINARY), ["same-element-type", "matmul.contract"]);
+    /// assert_eq!(names(REDUCE_AXIS), ["reduce-over"]);
+    /// ```
     #[doc(inline)]
     pub use typeloom_types::relation::{
-        BROADCAST_BINARY, ELEMENTWISE, MATMUL_BINARY, NO_RELATIONS, PortRef, REDUCE_AXIS, RelationError,
-        RelationResult, TypeRelation, UNARY_SAME_ELEMENT,
+        BROADCAST_BINARY, ELEMENTWISE, MATMUL_BINARY, NO_RELATIONS, REDUCE_AXIS, UNARY_SAME_ELEMENT,
+    };
+    /// Relations written in Rust, as functions on the ports of a node.
+    ///
+    /// ```
+    /// use typeloom::types::operators::{CustomRelationCtx, PortRef, RelationError, RelationResult, TypeRelation};
+    ///
+    /// fn same(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+    ///     cx.unify(&[PortRef::Input(0), PortRef::Output(0)])
+    /// }
+    ///
+    /// fn transposed(cx: &mut CustomRelationCtx<'_>) -> Result<bool, RelationError> {
+    ///     let Some(shape) = cx.shape(PortRef::Input(0)) else { return Ok(false) };
+    ///     let reversed: Vec<_> = shape.into_iter().rev().collect();
+    ///     cx.refine_shape(PortRef::Output(0), &reversed)
+    /// }
+    ///
+    /// let relations = [
+    ///     TypeRelation::Custom { name: "example.same", run: same },
+    ///     TypeRelation::Custom {
+    ///         name: "example.transposed",
+    ///         run: |cx| match transposed(cx) {
+    ///             Ok(true) => RelationResult::Refined,
+    ///             Ok(false) => RelationResult::Defer,
+    ///             Err(error) => error.into(),
+    ///         },
+    ///     },
+    /// ];
+    /// assert_eq!(relations[1].name(), "example.transposed");
+    /// ```
+    #[doc(inline)]
+    pub use typeloom_types::relation::{
+        PortRef, RelationError, RelationResult, TypeRelation, custom::CustomRelationCtx,
     };
 }
 
-#[doc(inline)]
-pub use typeloom_types::any_tensor::AnyTensor;
-#[doc(inline)]
-pub use typeloom_types::dtype::Dtype;
+/// Queries over the registered type nodes.
+///
+/// ```
+/// use typeloom::types::builtins::{TYPE_TENSOR, TYPE_TENSOR_F32};
+/// use typeloom::types::{Lattice, lookup_by_id, lookup_denotation};
+///
+/// assert!(Lattice::get().is_subtype(&TYPE_TENSOR_F32, &TYPE_TENSOR));
+/// assert_eq!(lookup_by_id("tensor.f32"), Some(&TYPE_TENSOR_F32));
+/// assert_eq!(lookup_denotation("ai.bytesandbrains.tensor.f32"), Some(&TYPE_TENSOR_F32));
+/// ```
 #[doc(inline)]
 pub use typeloom_types::lattice::{Lattice, lookup_by_id, lookup_denotation};
-#[doc(inline)]
-pub use typeloom_types::register_type_node;
+/// Rust types that store values of a type node.
+///
+/// ```
+/// use typeloom::types::builtins::{TYPE_BYTES, TYPE_TENSOR_U16};
+/// use typeloom::types::{ElementStorage, Storage, TypeNode};
+///
+/// struct Blob(Vec<u8>);
+///
+/// impl Storage for Blob {
+///     const TYPE: &'static TypeNode = &TYPE_BYTES;
+/// }
+///
+/// struct Pixel(u16);
+///
+/// impl ElementStorage for Pixel {
+///     const SLICE: &'static TypeNode = &TYPE_TENSOR_U16;
+/// }
+///
+/// assert_eq!(<[Pixel] as Storage>::TYPE, <Vec<Pixel> as Storage>::TYPE);
+/// ```
 #[doc(inline)]
 pub use typeloom_types::storage::{ElementStorage, Storage};
+/// A tensor at run time, and the table of element types.
+///
+/// ```
+/// use typeloom::types::{AnyTensor, Dtype};
+///
+/// let tensor = AnyTensor::from_slice(&[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
+/// assert_eq!((tensor.dtype(), tensor.shape()), (Dtype::F32, &[2, 2][..]));
+/// assert_eq!(tensor.as_slice::<f32>()?[3], 4.0);
+/// assert!(tensor.as_slice::<i64>().is_err());
+/// assert_eq!((Dtype::F32.name(), Dtype::F32.onnx_name(), Dtype::F32.size_bytes()), ("f32", "float", Some(4)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
-pub use typeloom_types::tree::{TypeKind, TypeNode, TypeNodeReg};
+pub use typeloom_types::{any_tensor::AnyTensor, dtype::Dtype};
+/// Nodes of the type tree and their registration.
+///
+/// ```
+/// use typeloom::types::{TypeKind, TypeNode, TypeNodeReg, lookup_by_id, register_type_node};
+///
+/// static TYPE_TENSOR_BF8: TypeNode = TypeNode {
+///     id: "tensor.bf8",
+///     parent: Some("tensor"),
+///     kind: TypeKind::Concrete,
+///     ffi_name: "",
+///     wire_hash: 0,
+///     denotation: "org.example.tensor.bf8",
+/// };
+/// register_type_node!(TYPE_TENSOR_BF8);
+///
+/// static TYPE_TENSOR_BF4: TypeNode =
+///     TypeNode { id: "tensor.bf4", denotation: "org.example.tensor.bf4", ..TYPE_TENSOR_BF8 };
+/// typeloom::inventory::submit! { TypeNodeReg(&TYPE_TENSOR_BF4) }
+///
+/// assert!(lookup_by_id("tensor.bf8").is_some() && lookup_by_id("tensor.bf4").is_some());
+/// ```
+#[doc(inline)]
+pub use typeloom_types::{
+    register_type_node,
+    tree::{TypeKind, TypeNode, TypeNodeReg},
+};

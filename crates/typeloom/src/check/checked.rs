@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use typeloom_interface::Interface;
 use typeloom_rewrite::advise;
 use typeloom_rewrite::annotate::{AnnotateError, AnnotationForm, annotate};
 use typeloom_solver::diagnostic::{Diagnostic, Explanation, explain_value};
@@ -117,6 +118,11 @@ impl<'a> Checked<'a> {
     /// [`AnnotateError`] if the file is malformed in a part that the check does not read.
     pub fn annotated(&mut self) -> Result<Vec<u8>, AnnotateError> {
         Ok(annotate(&mut self.solved, AnnotationForm::Tagged)?.file.to_vec())
+    }
+
+    /// The inputs, outputs and conditions of the model.
+    pub fn interface(&mut self) -> Interface {
+        Interface::of_checked(&mut self.solved)
     }
 
     /// The solver's own result, for the crates of this repository.

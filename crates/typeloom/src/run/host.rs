@@ -7,10 +7,35 @@ mod journal;
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+/// A journal in a file.
+///
+/// ```
+/// use typeloom::run::host::{Durability, FileJournal, OpenJournalError};
+/// use typeloom::run::wire::journal::Journal as _;
+///
+/// let path = std::env::temp_dir().join(format!("typeloom-example-{}", std::process::id()));
+/// let mut journal = FileJournal::open(&path, Durability::Process)?;
+/// journal.append(b"record")?;
+/// let second = FileJournal::open(&path, Durability::Machine);
+/// assert!(matches!(second, Err(OpenJournalError::InUse { .. })));
+/// drop((journal, second));
+///
+/// assert_eq!(FileJournal::open(&path, Durability::Process)?.records()?, [b"record"]);
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub use journal::{Durability, FileJournal, OpenJournalError};
 use typeloom_wire::clock::Clock;
 
 /// The machine's clock.
+///
+/// ```
+/// use typeloom::run::host::SystemClock;
+/// use typeloom::run::wire::clock::Clock as _;
+///
+/// let clock = SystemClock::new();
+/// assert!(clock.now() <= clock.now());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock(Instant);
 
@@ -40,6 +65,10 @@ impl Clock for SystemClock {
 
 /// Returns an incarnation number for a peer: nanoseconds since 1970. It is greater than earlier ones as long
 /// as the machine's clock does not go back.
+///
+/// ```
+/// assert!(typeloom::run::host::incarnation() > 0);
+/// ```
 #[must_use]
 pub fn incarnation() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! `Debug` of tensors: element type, shape and the first few elements.
+//! `Debug` and `Display` of tensors: element type, shape and the first few elements.
 
-use std::fmt::{Debug, Formatter, Result};
+use std::fmt::{Debug, Display, Formatter, Result};
 
 use super::AnyTensor;
 use super::error::{Shape, TensorError};
@@ -53,6 +53,12 @@ impl Debug for AnyTensor {
             | Dtype::Uint2
             | Dtype::Int2 => list(f, self.codes()),
         }
+    }
+}
+
+impl Display for AnyTensor {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        Debug::fmt(self, f)
     }
 }
 

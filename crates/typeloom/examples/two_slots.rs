@@ -1,0 +1,47 @@
+//! A module with two slots, run with the components that are bound to them.
+//!
+//! `cargo run --example two_slots`
+
+use std::collections::HashMap;
+
+use typeloom::module::{Compiler, Graph, Index as _, Module, OperatorMethods as _};
+use typeloom::run::components::index::{Exact, Metric};
+use typeloom::run::{Components, Cpu, Executor, Verify};
+use typeloom::types::AnyTensor;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+struct Nearest;
+
+impl Module for Nearest {
+    fn name(&self) -> &str {
+        "nearest"
+    }
+
+    fn body(&self, g: &mut Graph) {
+        let query = g.input("query").of("float[2]");
+        let scaled = g.backend("compute").mul(&query, &g.constant(&AnyTensor::from_scalar(2.0_f32)));
+        let (ids, distances) = g.index("vectors").search(&scaled, 1);
+        g.output("ids", &ids);
+        g.output("distances", &distances);
+    }
+}
+
+pub(crate) fn main() -> Outcome<()> {
+    println!("{}", walk()?.join("\n"));
+    Ok(())
+}
+
+/// The printed lines.
+pub(crate) fn walk() -> Outcome<Vec<String>> {
+    let mut vectors: Exact<Cpu, [f32]> = Exact::new(Cpu, Metric::Euclidean);
+    vectors.add(7, &[0.0, 0.0])?;
+    vectors.add(8, &[6.0, 8.0])?;
+    let components = Components::new().backend("compute", Cpu).index("vectors", vectors);
+    let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Nearest)?;
+
+    let executor = Executor::new(&artifact, &components)?;
+    let query = AnyTensor::from([3.0_f32, 3.0]);
+    let outcome = executor.run(HashMap::from([("query".to_owned(), query.into())]), Verify::EveryValue)?;
+    Ok(outcome.outputs.iter().map(|(name, value)| format!("{name}: {value}")).collect())
+}

@@ -1,0 +1,102 @@
+//! Public types of the facade implement `Debug`, and those with a text form `Display`.
+
+use std::fmt::{Debug, Display};
+
+use typeloom::{check, interface, module, onnx, pool, run, rust, term, types};
+
+fn debug<T: Debug + ?Sized>() {}
+
+fn display<T: Debug + Display + ?Sized>() {}
+
+#[test]
+fn what_a_user_prints_has_a_text_form() {
+    display::<check::TypedValue>();
+    display::<check::Origin>();
+    display::<check::ValueType>();
+    display::<check::Dim>();
+    display::<check::Diagnostic>();
+    display::<check::Severity>();
+    display::<check::Code>();
+    display::<interface::Interface>();
+    display::<interface::InterfaceComparison>();
+    display::<interface::InterfaceChange>();
+    display::<interface::Direction>();
+    display::<module::Alias>();
+    display::<module::Role>();
+    display::<module::AuthoringError>();
+    display::<pool::Digest>();
+    display::<pool::Tag>();
+    display::<pool::compat::Compat>();
+    display::<pool::compat::Difference>();
+    display::<run::Datum>();
+    display::<rust::Version>();
+    display::<term::Variance>();
+    display::<types::AnyTensor>();
+    display::<types::Dtype>();
+    display::<types::TypeNode>();
+    display::<types::operators::PortRef>();
+}
+
+#[test]
+fn errors_have_a_text_form() {
+    display::<check::CheckError>();
+    display::<check::AnnotateError>();
+    display::<check::DescribeError>();
+    display::<check::NoSuchOperator>();
+    display::<check::OperatorError>();
+    display::<check::RepairError>();
+    display::<interface::BundleError>();
+    display::<module::BuildError>();
+    display::<module::LoadError>();
+    display::<onnx::ParseError>();
+    display::<pool::ExportError>();
+    display::<pool::ImportError>();
+    display::<pool::NotPortable>();
+    display::<pool::PoolError>();
+    display::<pool::ReconstructError>();
+    display::<run::PrepareError>();
+    display::<run::RunError>();
+    display::<run::host::OpenJournalError>();
+    display::<rust::BundleError>();
+    display::<rust::CompareError>();
+    display::<rust::Error>();
+    display::<term::ParseError>();
+    display::<term::Reason>();
+    display::<types::operators::TypeError>();
+}
+
+#[test]
+fn all_other_values_can_be_debugged() {
+    debug::<check::Checked<'_>>();
+    debug::<check::Coverage>();
+    debug::<check::Described>();
+    debug::<check::Explanation>();
+    debug::<check::Operators>();
+    debug::<check::Options>();
+    debug::<check::Repair>();
+    debug::<interface::Exported>();
+    debug::<module::Artifact>();
+    debug::<module::Bindings>();
+    debug::<module::Imported>();
+    debug::<module::ValueRef>();
+    debug::<pool::Bundle>();
+    debug::<pool::FrozenPool>();
+    debug::<pool::Idx>();
+    debug::<pool::Pool>();
+    debug::<pool::SharedPool>();
+    debug::<pool::TypeDescriptor>();
+    debug::<pool::TypedModule>();
+    debug::<run::Components>();
+    debug::<run::Executor>();
+    debug::<run::Part>();
+    debug::<run::RunOutcome>();
+    debug::<run::Session>();
+    debug::<rust::Api>();
+    debug::<rust::ApiDiff>();
+    debug::<rust::ItemChange>();
+    debug::<term::Symbols>();
+    debug::<term::Ty>();
+    debug::<types::Lattice>();
+    debug::<types::operators::TypeSolution>();
+    debug::<types::operators::TypeSolver>();
+}
