@@ -207,7 +207,7 @@ pub use typeloom_contracts::{
 };
 /// Components with operators of their own.
 ///
-/// ```
+/// ```standalone_crate
 /// use typeloom::module::{Protocol, register_protocol};
 /// use typeloom::types::builtins::{TYPE_PEER_ID_VEC, TYPE_TRIGGER};
 /// use typeloom::types::operators::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, NO_RELATIONS, PortDecl};

@@ -1,6 +1,6 @@
 //! The tree of types, Rust types that store tensors, and operators that declare relations between their ports.
 //!
-//! ```
+//! ```standalone_crate
 //! use typeloom::types::{Lattice, Storage, TypeKind, TypeNode, builtins, lookup_by_id, register_type_node};
 //!
 //! static POSIT: TypeNode = TypeNode {
@@ -207,7 +207,7 @@ pub use typeloom_types::storage::{ElementStorage, Storage};
 pub use typeloom_types::{any_tensor::AnyTensor, dtype::Dtype};
 /// Nodes of the type tree and their registration.
 ///
-/// ```
+/// ```standalone_crate
 /// use typeloom::types::{TypeKind, TypeNode, TypeNodeReg, lookup_by_id, register_type_node};
 ///
 /// static TYPE_TENSOR_BF8: TypeNode = TypeNode {
