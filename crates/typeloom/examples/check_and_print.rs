@@ -9,6 +9,7 @@ use typeloom::onnx::model_from_text;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
+#[expect(clippy::print_stdout, reason = "an example prints")]
 pub(crate) fn main() -> Outcome<()> {
     print!("{}", walk()?);
     Ok(())

@@ -47,6 +47,7 @@ op Fold 1
   attr width int required
 ";
 
+#[expect(clippy::print_stdout, reason = "an example prints")]
 pub(crate) fn main() -> Outcome<()> {
     println!("{}", walk()?.join("\n"));
     Ok(())

@@ -12,6 +12,7 @@ fn interface(graph: &str) -> Outcome<Interface> {
     Ok(Interface::of(&model)?)
 }
 
+#[expect(clippy::print_stdout, reason = "an example prints")]
 pub(crate) fn main() -> Outcome<()> {
     println!("{}", walk()?.join("\n"));
     Ok(())

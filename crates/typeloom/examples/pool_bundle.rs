@@ -16,6 +16,7 @@ fn scores(pool: &mut Pool, score: Tag) -> Result<Idx, PoolError> {
     pool.structure(structure, &fields)
 }
 
+#[expect(clippy::print_stdout, reason = "an example prints")]
 pub(crate) fn main() -> Outcome<()> {
     println!("{}", walk()?.join("\n"));
     Ok(())

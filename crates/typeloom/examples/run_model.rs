@@ -11,6 +11,7 @@ use typeloom::types::AnyTensor;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
+#[expect(clippy::print_stdout, reason = "an example prints")]
 pub(crate) fn main() -> Outcome<()> {
     println!("{}", walk()?.join("\n"));
     Ok(())

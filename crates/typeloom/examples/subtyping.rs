@@ -15,6 +15,7 @@ const QUESTIONS: [(&str, &str); 6] = [
     ("[u8; 4]", "[u8; 5]"),
 ];
 
+#[expect(clippy::print_stdout, reason = "an example prints")]
 pub(crate) fn main() -> Outcome<()> {
     println!("{}", walk()?.join("\n"));
     Ok(())

@@ -2,7 +2,6 @@
 
 pub use inventory;
 pub use typeloom_module::{authoring::AuthoringErrorKind, program::Program};
-pub use typeloom_solver::type_solver::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause};
 pub use typeloom_types::tree::builtin::*;
 pub use typeloom_types::tree::onnx::*;
 

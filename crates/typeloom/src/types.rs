@@ -42,6 +42,33 @@ pub mod builtins {
 /// assert_eq!(SWISH.check(), []);
 /// ```
 pub mod operators {
+    /// Parts of a [`TypeError`]: the node, its ports, their types and causes.
+    ///
+    /// ```
+    /// use typeloom::onnx::{GraphProto, NodeProto};
+    /// use typeloom::types::builtins::{TYPE_TENSOR_F32, TYPE_TENSOR_F64};
+    /// use typeloom::types::operators::{
+    ///     ConstraintFailure, ConstraintSide, NodeLabel, TENSOR_PRIMITIVES, TypeCause, TypeError, TypeSolver,
+    /// };
+    ///
+    /// let add = NodeProto {
+    ///     op_type: Some("Add".into()),
+    ///     input: vec!["x".into(), "y".into()],
+    ///     output: vec!["z".into()],
+    ///     ..NodeProto::default()
+    /// };
+    /// let graph = GraphProto { node: vec![add], ..GraphProto::default() };
+    /// let mut solver = TypeSolver::from_graph(&graph, |_, op_type| TENSOR_PRIMITIVES.op(op_type));
+    /// solver.seed("x", &TYPE_TENSOR_F32).seed("y", &TYPE_TENSOR_F64);
+    /// let Err(TypeError::ConstraintFailed(failure)) = solver.solve() else { panic!("the seeds differ") };
+    /// let ConstraintFailure { node, sides, .. } = *failure;
+    /// let NodeLabel { op_type, position, .. } = node;
+    /// assert_eq!((op_type.as_str(), position), ("Add", 0));
+    /// let seeded = |side: &ConstraintSide| matches!(side.cause, Some(TypeCause::Seed { .. }));
+    /// assert!(sides.iter().all(seeded));
+    /// ```
+    #[doc(inline)]
+    pub use typeloom_solver::type_solver::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause};
     /// Types of the values of a graph message under declared operators.
     ///
     /// ```
