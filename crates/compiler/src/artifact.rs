@@ -66,6 +66,10 @@ pub enum LoadError {
     },
 }
 
+fn not_an_artifact(reason: impl ToString) -> LoadError {
+    LoadError::NotAnArtifact { message: reason.to_string() }
+}
+
 fn path(differences: &[String]) -> String {
     if differences.is_empty() { String::new() } else { format!(": {}", differences.join("; ")) }
 }
@@ -110,11 +114,10 @@ impl Artifact {
     /// # Errors
     /// [`BuildError::Interface`] if the types of the exports cannot be encoded.
     pub fn to_bytes(&self) -> Result<Vec<u8>, BuildError> {
-        let failed = |message: String| BuildError::Interface { message };
         let mut pool = Pool::new();
-        let exports = self.interface.import(&mut pool).map_err(|error| failed(error.to_string()))?;
+        let exports = self.interface.import(&mut pool).map_err(BuildError::interface)?;
         let roots: Vec<(&str, Idx)> = exports.iter().map(|(name, ty)| (name.as_str(), *ty)).collect();
-        let bundle = pool.export(&roots).map_err(|error| failed(error.to_string()))?;
+        let bundle = pool.export(&roots).map_err(BuildError::interface)?;
         let mut model = self.model.clone();
         let hex: String = bundle.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         ir::set(&mut model.metadata_props, names::INTERFACE, hex);
@@ -131,10 +134,7 @@ impl Artifact {
         asked: impl Fn(&str) -> bool,
     ) -> Result<(), LoadError> {
         let mut pool = Pool::new();
-        let recorded = self
-            .interface
-            .import(&mut pool)
-            .map_err(|error| LoadError::NotAnArtifact { message: error.to_string() })?;
+        let recorded = self.interface.import(&mut pool).map_err(not_an_artifact)?;
         let asked_for = |name: &String| name.strip_prefix(SLOTS).is_some_and(&asked);
         let recorded = recorded.into_iter().filter(|(name, _)| asked_for(name)).collect();
         check_components(&mut pool, &recorded, components)
@@ -146,15 +146,14 @@ impl Artifact {
     /// [`LoadError`]. A component that does not provide what its slot needs is reported with the path to each
     /// difference.
     pub fn load(bytes: &[u8], components: &Bindings) -> Result<Self, LoadError> {
-        let not = |message: String| LoadError::NotAnArtifact { message };
-        let mut model: ModelProto = typeloom_onnx::messages::read(Bytes::copy_from_slice(bytes))
-            .map_err(|error| not(error.to_string()))?;
+        let mut model: ModelProto =
+            typeloom_onnx::messages::read(Bytes::copy_from_slice(bytes)).map_err(not_an_artifact)?;
         let hex = ir::lookup(&model.metadata_props, names::INTERFACE)
-            .ok_or_else(|| not("the model carries no interface: it was not compiled".to_owned()))?;
-        let bundle = from_hex(hex).ok_or_else(|| not("the interface is not in hexadecimal".to_owned()))?;
+            .ok_or_else(|| not_an_artifact("the model carries no interface: it was not compiled"))?;
+        let bundle = from_hex(hex).ok_or_else(|| not_an_artifact("the interface is not in hexadecimal"))?;
         model.metadata_props.retain(|entry| entry.key() != names::INTERFACE);
         let mut pool = Pool::new();
-        let roots = pool.import(&bundle).map_err(|error| not(error.to_string()))?;
+        let roots = pool.import(&bundle).map_err(not_an_artifact)?;
         let recorded: BTreeMap<String, Idx> = roots.into_iter().map(|root| (root.label, root.ty)).collect();
         check_components(&mut pool, &recorded, components)?;
         check_interface(&mut pool, &recorded, &model, components)?;
@@ -162,7 +161,7 @@ impl Artifact {
             .iter()
             .map(|(name, ty)| ModuleItem { name, ty: *ty, visibility: Visibility::Public })
             .collect();
-        let interface = TypedModule::new(&mut pool, &items).map_err(|error| not(error.to_string()))?;
+        let interface = TypedModule::new(&mut pool, &items).map_err(not_an_artifact)?;
         let dispatch = dispatch_of(&model);
         Ok(Self { model, dispatch, interface, report: CompileReport::default() })
     }
@@ -231,38 +230,28 @@ fn check_interface(
     model: &ModelProto,
     components: &Bindings,
 ) -> Result<(), LoadError> {
-    let not = |message: String| LoadError::NotAnArtifact { message };
     let name = model.graph.as_ref().map(GraphProto::name).unwrap_or_default();
     let name = if name.is_empty() { interface::MAIN } else { name };
     let Some(claimed) = recorded.get(name) else {
-        return Err(not(format!("the interface has no export `{name}`")));
+        return Err(not_an_artifact(format!("the interface has no export `{name}`")));
     };
     let solution = solve(model, components, Mode::Permissive)?;
     if !solution.is_ok() {
         return Err(LoadError::IllTyped(BuildError::TypeConstraintFailed(solution.diagnostics)));
     }
-    let found = solution.interface.to_pool(pool).map_err(|error| not(error.to_string()))?;
+    let found = solution.interface.to_pool(pool).map_err(not_an_artifact)?;
     if found == *claimed {
         return Ok(());
     }
-    let claimed = Interface::from_pool(pool, *claimed, &solution.interface.universe)
-        .map_err(|error| not(error.to_string()))?;
+    let claimed =
+        Interface::from_pool(pool, *claimed, &solution.interface.universe).map_err(not_an_artifact)?;
     let comparison = interface::compare(
         &claimed,
         &solution.interface,
         Direction::Full,
         interface::PortIdentity::NameAndPosition,
     );
-    let line = |difference: &interface::InterfaceDifference| {
-        format!(
-            "{}: {} ({} to {})",
-            difference.path,
-            difference.change.code(),
-            difference.old,
-            difference.new
-        )
-    };
-    let differences = comparison.differences.iter().map(line).collect::<Vec<_>>().join("; ");
+    let differences = comparison.to_string().lines().collect::<Vec<_>>().join("; ");
     Err(LoadError::InterfaceDiffers { differences })
 }
 

@@ -9,11 +9,10 @@ use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::model::Mode;
-use typeloom_solver::signature::{Formal, FormalType};
 
 use crate::error::BuildError;
 use crate::passes::lower::VisibleTypes;
-use crate::program_operators::data_variable;
+use crate::program_operators::data_ports;
 use crate::solve_program::solve;
 
 /// Operators that do not run on backends: they run graphs, read no elements, or their values are not tensors
@@ -66,9 +65,7 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
         let visible = VisibleTypes { types: &types, graph: number };
         for node in graph.node.iter_mut().filter(|node| !is_elsewhere(node)) {
             let Lookup::Found(operator) = Standard.lookup("", node.op_type(), version) else { continue };
-            let Some(variable) = data_variable(operator.schema) else { continue };
-            let is_data =
-                |formal: Option<&Formal>| formal.is_some_and(|formal| formal.ty == FormalType::Var(variable));
+            let Some(is_data) = data_ports(operator.schema) else { continue };
             let inputs = node.input.iter().enumerate().filter(|(at, _)| is_data(operator.schema.input(*at)));
             let outputs =
                 node.output.iter().enumerate().filter(|(at, _)| is_data(operator.schema.output(*at)));

@@ -1,7 +1,5 @@
 //! Errors of compilations.
 
-use std::fmt;
-
 use typeloom_contracts::role::Role;
 use typeloom_module::authoring::AuthoringError;
 use typeloom_module::location::SourceLocation;
@@ -19,10 +17,10 @@ pub enum BuildError {
     #[error("{}", list(.0))]
     Authoring(Vec<AuthoringError>),
     /// The only errors are values of unresolved types.
-    #[error("{}", Listed(.0))]
+    #[error("{}", list(.0.iter().map(in_full)))]
     UnresolvedType(Vec<Diagnostic>),
     /// Types contradict each other.
-    #[error("{}", Listed(.0))]
+    #[error("{}", list(.0.iter().map(in_full)))]
     TypeConstraintFailed(Vec<Diagnostic>),
     /// The bytes or messages are not a program.
     #[error("{message}")]
@@ -70,7 +68,7 @@ pub enum BuildError {
     #[error("pass `{pass}` does not take a program that is {stage}")]
     WrongStage { pass: String, stage: &'static str },
     /// Casts would lose values, and the policy does not allow it.
-    #[error("{}", .0.iter().map(lossy).collect::<Vec<_>>().join("\n"))]
+    #[error("{}", list(.0.iter().map(lossy)))]
     LossyCast(Vec<CastReport>),
     /// A value crosses from one class of peers to another without a send.
     #[error(
@@ -122,6 +120,10 @@ pub enum BuildError {
 }
 
 impl BuildError {
+    pub(crate) fn interface(error: impl ToString) -> Self {
+        Self::Interface { message: error.to_string() }
+    }
+
     /// Combines errors; `Ok` if there are none.
     pub(crate) fn of(mut errors: Vec<Self>) -> Result<(), Self> {
         match errors.len() {
@@ -163,8 +165,8 @@ impl From<ProgramError> for BuildError {
     }
 }
 
-fn list<E: fmt::Display>(errors: &[E]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+fn list(errors: impl IntoIterator<Item = impl ToString>) -> String {
+    errors.into_iter().map(|error| error.to_string()).collect::<Vec<_>>().join("\n")
 }
 
 fn at(location: &Option<SourceLocation>) -> String {
@@ -195,44 +197,14 @@ fn arrows(path: &[String]) -> String {
     arrow_list(&names, 0)
 }
 
-/// Prints diagnostics in full, without the graph.
-struct Listed<'d>(&'d [Diagnostic]);
-
-impl fmt::Display for Listed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, diagnostic) in self.0.iter().enumerate() {
-            if at > 0 {
-                f.write_str("\n")?;
-            }
-            let Diagnostic {
-                code,
-                severity,
-                message,
-                location,
-                value: _,
-                also: _,
-                snippets,
-                notes,
-                help,
-                fix: _,
-                source,
-            } = diagnostic;
-            write!(f, "{severity}[{code}]: {message}\n  at {location}")?;
-            if let Some(source) = source {
-                write!(f, " ({source})")?;
-            }
-            for label in
-                snippets.iter().flat_map(|snippet| &snippet.labels).filter(|label| !label.text.is_empty())
-            {
-                write!(f, "\n  label: {}", label.text)?;
-            }
-            for note in notes {
-                write!(f, "\n  note: {note}")?;
-            }
-            if let Some(help) = help {
-                write!(f, "\n  help: {help}")?;
-            }
-        }
-        Ok(())
-    }
+/// A diagnostic in full, without the graph.
+fn in_full(diagnostic: &Diagnostic) -> String {
+    let Diagnostic { location, snippets, notes, help, source, .. } = diagnostic;
+    let source = source.as_ref().map_or_else(String::new, |source| format!(" ({source})"));
+    let labels = snippets.iter().flat_map(|snippet| &snippet.labels).filter(|label| !label.text.is_empty());
+    let labels = labels.map(|label| format!("\n  label: {}", label.text));
+    let notes = notes.iter().map(|note| format!("\n  note: {note}"));
+    let help = help.iter().map(|help| format!("\n  help: {help}"));
+    let details: String = labels.chain(notes).chain(help).collect();
+    format!("{diagnostic}\n  at {location}{source}{details}")
 }

@@ -20,7 +20,7 @@ use typeloom_ops::catalogue::Standard;
 use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::{Control, Port, Rule, RuleCx, RuleError};
-use typeloom_solver::signature::{FormalType, Schema};
+use typeloom_solver::signature::{Formal, FormalType, Schema};
 use typeloom_solver::universe::Universe;
 
 /// The metadata key of a backend's storage type.
@@ -87,19 +87,22 @@ fn prepare(operator: Operator<'_>, custom: ElemSet) -> Prepared {
     Prepared { schema, rules, control: operator.control.copied() }
 }
 
-/// Returns the type variable of an operator's data.
-pub(crate) fn data_variable(schema: &Schema) -> Option<u8> {
+/// Returns the test for ports of data; `None` for an operator without data.
+pub(crate) fn data_ports(schema: &Schema) -> Option<impl Fn(Option<&Formal>) -> bool + use<>> {
     let float = schema.type_vars.iter().position(|variable| variable.allowed.tensor.contains(Elem::FLOAT))?;
-    u8::try_from(float).ok()
+    let data = FormalType::Var(u8::try_from(float).ok()?);
+    Some(move |formal: Option<&Formal>| formal.is_some_and(|formal| formal.ty == data))
 }
 
 /// Narrows data to the storage type of the slot's backend.
 fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(id) = cx.metadata(TENSOR_KEY) else { return Ok(()) };
     let Some(schema) = cx.schema() else { return Ok(()) };
-    let Some(variable) = data_variable(schema) else { return Ok(()) };
-    // The message is only built for an error.
-    let hold = |cx: &mut RuleCx<'_, '_>, port: Port| {
+    let Some(is_data) = data_ports(schema) else { return Ok(()) };
+    let inputs = (0..cx.input_count()).filter(|at| is_data(schema.input(*at))).map(Port::In);
+    let outputs = (0..cx.output_count()).filter(|at| is_data(schema.output(*at))).map(Port::Out);
+    for port in inputs.chain(outputs) {
+        // The message is only built for an error.
         cx.refine_to_node(port, id, "").map_err(|mut failure| {
             if let RuleError::Relation(failed) = &mut failure {
                 let slot = cx.metadata(names::SLOT_ID).unwrap_or_default();
@@ -107,17 +110,7 @@ fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
                 failed.message = operators::demand(slot, role, "Tensor", id);
             }
             failure
-        })
-    };
-    for at in 0..cx.input_count() {
-        if schema.input(at).is_some_and(|formal| formal.ty == FormalType::Var(variable)) {
-            hold(cx, Port::In(at))?;
-        }
-    }
-    for at in 0..cx.output_count() {
-        if schema.output(at).is_some_and(|formal| formal.ty == FormalType::Var(variable)) {
-            hold(cx, Port::Out(at))?;
-        }
+        })?;
     }
     Ok(())
 }

@@ -46,14 +46,7 @@ fn open_slot(unit: &Unit, value: &str) -> Option<(String, &'static str)> {
         }
     }
     let mut seen: HashSet<&str> = HashSet::new();
-    let mut queue: VecDeque<&str> = graph
-        .node
-        .iter()
-        .flat_map(|node| node.input.iter().chain(&node.output))
-        .find(|name| *name == value)
-        .map(String::as_str)
-        .into_iter()
-        .collect();
+    let mut queue: VecDeque<&str> = around.get_key_value(value).map(|(name, _)| *name).into_iter().collect();
     let mut budget = SEARCHED;
     while let Some(name) = queue.pop_front() {
         for node in around.get(name).into_iter().flatten() {

@@ -41,13 +41,12 @@ pub(crate) fn run(dispatched: Dispatched) -> Result<Exported, BuildError> {
         .iter()
         .map(|(name, ty)| ModuleItem { name, ty: *ty, visibility: Visibility::Public })
         .collect();
-    let failed = |error: &dyn std::fmt::Display| BuildError::Interface { message: error.to_string() };
-    let interface = TypedModule::new(&mut pool, &items).map_err(|error| failed(&error))?;
+    let interface = TypedModule::new(&mut pool, &items).map_err(BuildError::interface)?;
     Ok(Exported { unit, dispatch, interface })
 }
 
 fn encode(interface: &Interface, pool: &mut Pool) -> Result<Idx, BuildError> {
-    interface.to_pool(pool).map_err(|error| BuildError::Interface { message: error.to_string() })
+    interface.to_pool(pool).map_err(BuildError::interface)
 }
 
 /// Returns the interface of one part.
@@ -61,20 +60,20 @@ fn interface_of_part(whole: &Interface, part: &FunctionProto) -> Interface {
 
 /// Returns the type that the component of a slot has to have.
 fn slot_type(pool: &mut Pool, bound: &Binding) -> Result<Idx, BuildError> {
-    let failed = |error: typeloom_pool::PoolError| BuildError::Interface { message: error.to_string() };
     let mut fields = Vec::new();
     for (assoc, node) in &bound.storages {
-        let name = pool.name(node.id).map_err(failed)?;
-        let stored = pool.opaque(name).map_err(failed)?;
-        fields.push((pool.name(assoc).map_err(failed)?, stored));
+        let name = pool.name(node.id).map_err(BuildError::interface)?;
+        let stored = pool.opaque(name).map_err(BuildError::interface)?;
+        fields.push((pool.name(assoc).map_err(BuildError::interface)?, stored));
     }
     if let Some(opset) = bound.protocol {
-        let name = pool.name(&format!("{} {}", opset.domain, opset.version)).map_err(failed)?;
-        let stored = pool.opaque(name).map_err(failed)?;
-        fields.push((pool.name("opset").map_err(failed)?, stored));
+        let name =
+            pool.name(&format!("{} {}", opset.domain, opset.version)).map_err(BuildError::interface)?;
+        let stored = pool.opaque(name).map_err(BuildError::interface)?;
+        fields.push((pool.name("opset").map_err(BuildError::interface)?, stored));
     }
-    let role = pool.name(bound.role.trait_name()).map_err(failed)?;
-    pool.structure(role, &fields).map_err(failed)
+    let role = pool.name(bound.role.trait_name()).map_err(BuildError::interface)?;
+    pool.structure(role, &fields).map_err(BuildError::interface)
 }
 
 /// Returns the types of components by slot, in the form of exported needs.

@@ -11,6 +11,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use indexmap::IndexMap;
 use typeloom_module::ir;
 use typeloom_module::names::{self, PEER_CLASS, WIRE_DOMAIN};
 use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto};
@@ -29,7 +30,7 @@ pub(crate) fn run(solved: &mut Solved) -> Result<(), BuildError> {
     if !unit.graph().node.iter().any(|node| is_wire(node, "Send")) {
         return Ok(());
     }
-    let made = make_receives(unit);
+    let receives = make_receives(unit);
     let classes = Classes::of(unit.graph())?;
     let graph = unit.graph_mut();
     for (node, class) in graph.node.iter_mut().zip(&classes.nodes) {
@@ -47,9 +48,9 @@ pub(crate) fn run(solved: &mut Solved) -> Result<(), BuildError> {
             ir::set(&mut info.metadata_props, PEER_CLASS, class);
         }
     }
-    for (value, payload) in made {
-        let peer_class = classes.values.get(&payload).cloned().unwrap_or_default();
-        unit.report.receives.push(ReceiveReport { peer_class, value });
+    for (value, receive) in receives {
+        let peer_class = classes.values.get(&value).cloned().unwrap_or_default();
+        unit.report.receives.push(ReceiveReport { peer_class, value: receive.payload });
     }
     Ok(())
 }
@@ -111,27 +112,32 @@ fn instead(op: &str) -> String {
     )
 }
 
-/// Inserts a receive after every send and returns the sent and received values. A receive of the author
+/// A receive that is inserted after a send.
+struct Receive {
+    /// The sent value.
+    payload: String,
+    /// The value on the wire.
+    sent: String,
+    sender: String,
+}
+
+/// Inserts a receive after every send and returns the receives by the received values. A receive of the author
 /// becomes an alias of the inserted one.
-fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
+fn make_receives(unit: &mut Unit) -> IndexMap<String, Receive> {
     let graph = unit.model.graph.get_or_insert_default();
     let mut taken = nested::value_names(graph);
-    let mut made = Vec::new();
-    let mut payloads: HashMap<String, String> = HashMap::new();
-    let mut sender_of: HashMap<String, String> = HashMap::new();
+    let mut receives: IndexMap<String, Receive> = IndexMap::new();
     let mut nodes = Vec::with_capacity(graph.node.len());
-    let mut senders = Vec::new();
     for mut node in std::mem::take(&mut graph.node) {
-        let data = node.output.first().filter(|data| is_wire(&node, "Send") && !data.is_empty()).cloned();
-        let arrived = node.input.first().filter(|_| is_wire(&node, "Recv"));
-        let sender = arrived.and_then(|data| sender_of.get(data));
-        if let (Some(arrived), Some(sender)) = (arrived, sender) {
-            for (from, to) in [arrived, sender].into_iter().zip(&node.output).filter(|(_, to)| !to.is_empty())
-            {
-                nodes.push(ir::types_node("Identity", from, to, node.metadata_props.clone()));
-            }
+        let first = node.input.first().filter(|_| is_wire(&node, "Recv"));
+        if let Some((data, receive)) = first.and_then(|data| receives.get_key_value(data)) {
+            let aliases =
+                [data, &receive.sender].into_iter().zip(&node.output).filter(|(_, to)| !to.is_empty());
+            let metadata = || node.metadata_props.clone();
+            nodes.extend(aliases.map(|(from, to)| ir::types_node("Identity", from, to, metadata())));
             continue;
         }
+        let data = node.output.first().filter(|data| is_wire(&node, "Send") && !data.is_empty()).cloned();
         let Some(data) = data else {
             nodes.push(node);
             continue;
@@ -148,31 +154,26 @@ fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
             metadata_props: ir::source_location(&node),
             ..NodeProto::default()
         };
-        made.push((node.input.first().cloned().unwrap_or_default(), data.clone()));
-        sender_of.insert(data.clone(), sender.clone());
-        payloads.insert(data, sent);
-        senders.push(sender);
-        nodes.push(node);
-        nodes.push(receive);
+        let payload = node.input.first().cloned().unwrap_or_default();
+        receives.insert(data, Receive { payload, sent, sender });
+        nodes.extend([node, receive]);
     }
     graph.node = nodes;
-    let types: HashMap<String, TypeProto> = graph
+    let typed = graph
         .value_info
         .iter()
         .chain(&graph.output)
-        .filter(|info| payloads.contains_key(info.name()))
-        .filter_map(|info| Some((info.name().to_owned(), info.r#type.clone()?)))
-        .collect();
-    for ((_, data), sender) in made.iter().zip(senders) {
-        let mut info = ir::value_info(&payloads[data]);
-        info.r#type = types.get(data).cloned();
-        graph.value_info.push(info);
-        let mut info = ir::value_info(&sender);
-        let denotation = Some(typeloom_types::tree::builtin::TYPE_PEER_ID.denotation.into());
-        info.r#type = Some(TypeProto { denotation, ..TypeProto::default() });
-        graph.value_info.push(info);
-    }
-    made
+        .filter_map(|info| Some((info.name(), info.r#type.as_ref()?)));
+    let types: HashMap<&str, &TypeProto> = typed.collect();
+    let denotation = Some(typeloom_types::tree::builtin::TYPE_PEER_ID.denotation.into());
+    let peer = TypeProto { denotation, ..TypeProto::default() };
+    let typed = receives.iter().flat_map(|(data, receive)| {
+        [(&receive.sent, types.get(data.as_str()).copied()), (&receive.sender, Some(&peer))]
+    });
+    let infos: Vec<ValueInfoProto> =
+        typed.map(|(name, ty)| ValueInfoProto { r#type: ty.cloned(), ..ir::value_info(name) }).collect();
+    graph.value_info.extend(infos);
+    receives
 }
 
 /// Classes of nodes and values. An empty name is the module's own side.

@@ -21,6 +21,7 @@
 
 use std::cell::RefCell;
 
+use indexmap::IndexMap;
 use typeloom_module::bindings::{Binding, Bindings};
 use typeloom_module::ir::{self, Map, Set};
 use typeloom_module::names;
@@ -94,7 +95,7 @@ pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
     let graph = model.graph.get_or_insert_default();
     let constants = Constants::of(graph);
     let taken = RefCell::new(nested::value_names(graph));
-    let mut lowered: Vec<(String, usize)> = Vec::new();
+    let mut lowered: IndexMap<String, usize> = IndexMap::new();
     let mut refusals: Map<String, String> = Map::default();
     nested::each_numbered_graph_mut(graph, |graph, number| {
         let visible = VisibleTypes { types: &types, graph: number };
@@ -112,10 +113,7 @@ pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
             let form = Rewriting::new(&node, version, storage, visible, &constants, &taken);
             match write(&form) {
                 Ok(()) => {
-                    match lowered.iter_mut().find(|(known, _)| known == slot) {
-                        Some((_, count)) => *count += 1,
-                        None => lowered.push((slot.to_owned(), 1)),
-                    }
+                    *lowered.entry(slot.to_owned()).or_default() += 1;
                     let built = form.into_built();
                     graph.initializer.extend(built.initializers);
                     nodes.extend(built.nodes);
@@ -129,7 +127,7 @@ pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
         graph.node = nodes;
     });
     if !lowered.is_empty() {
-        unit.report.lowered = lowered;
+        unit.report.lowered = lowered.into_iter().collect();
         let solution = solve(&unit.model, &unit.bindings, unit.mode)?;
         if !solution.is_ok() {
             return Err(failed(&unit, solution.diagnostics));

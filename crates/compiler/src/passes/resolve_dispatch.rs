@@ -116,21 +116,12 @@ impl Resolver<'_> {
     ) -> Result<Option<Role>, BuildError> {
         let role = ir::metadata(node, names::REQUIRED_TRAIT).and_then(Role::from_trait_name);
         let (Some(role), Some(bound)) = (role, self.bindings.get(slot)) else { return Ok(None) };
-        let reason = match role {
-            Role::Backend if !computes(bound, node, |value| types.leaf(value)) => {
-                no_form(node, types, self.refusals.get(&node.output.concat()))
-            }
-            Role::Protocol if !is_of_protocol(bound, node) => {
-                ", which is no operator of its protocol".to_owned()
-            }
-            Role::Backend
-            | Role::Index
-            | Role::Model
-            | Role::Aggregator
-            | Role::Codec
-            | Role::DataSource
-            | Role::PeerSelector
-            | Role::Protocol => return Ok(Some(role)),
+        let reason = if role == Role::Backend && !computes(bound, node, |value| types.leaf(value)) {
+            no_form(node, types, self.refusals.get(&node.output.concat()))
+        } else if role == Role::Protocol && !is_of_protocol(bound, node) {
+            ", which is no operator of its protocol".to_owned()
+        } else {
+            return Ok(Some(role));
         };
         let (component, op) = (bound.component, node.op_type());
         Err(BuildError::NotDispatchable {
@@ -159,15 +150,8 @@ fn no_form(node: &NodeProto, types: &VisibleTypes<'_>, why: Option<&String>) -> 
 /// Returns the method of a contract that runs a node.
 fn method(role: Role, node: &NodeProto) -> String {
     let op = node.op_type();
-    match role {
-        Role::Backend if TENSOR_PRIMITIVES.op(op).is_some() => method_name(op),
-        Role::Backend => "execute".to_owned(),
-        Role::Index
-        | Role::Model
-        | Role::Aggregator
-        | Role::Codec
-        | Role::DataSource
-        | Role::PeerSelector
-        | Role::Protocol => snake_case(op),
+    if role != Role::Backend {
+        return snake_case(op);
     }
+    if TENSOR_PRIMITIVES.op(op).is_some() { method_name(op) } else { "execute".to_owned() }
 }

@@ -19,12 +19,11 @@ use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::catalogue::{Catalogue, Lookup};
 use typeloom_solver::model::Mode;
-use typeloom_solver::signature::FormalType;
 
 use super::insert_cast_ops;
 use crate::error::BuildError;
 use crate::planned_casts::{self, CastEnd, CastSite, PlannedCast};
-use crate::program_operators::data_variable;
+use crate::program_operators::data_ports;
 use crate::report::CastReport;
 use crate::solve_program::{Solution, failed, solve};
 use crate::stage::{Expanded, Solved};
@@ -101,16 +100,10 @@ fn plan(unit: &Unit) -> Result<Vec<PlannedCast>, BuildError> {
 
 /// Cuts the declared edges of one graph.
 fn cut(graph: &mut GraphProto, version: i64, taken: &mut HashSet<String>) -> Vec<Cut> {
-    let declared: HashMap<String, String> = graph
-        .value_info
-        .iter()
-        .chain(&graph.output)
-        .filter(|info| info.r#type.as_ref().is_some_and(has_element))
-        .filter_map(|info| {
-            let ty = info.r#type.as_ref()?;
-            Some((info.name().to_owned(), ir::show_type(ty)))
-        })
-        .collect();
+    let infos = graph.value_info.iter().chain(&graph.output);
+    let typed = infos.filter_map(|info| Some((info.name().to_owned(), info.r#type.as_ref()?)));
+    let declared: HashMap<String, String> =
+        typed.filter(|(_, ty)| has_element(ty)).map(|(name, ty)| (name, ir::show_type(ty))).collect();
     let mut cuts = Vec::new();
     let mut nodes = Vec::with_capacity(graph.node.len());
     for (at, mut node) in std::mem::take(&mut graph.node).into_iter().enumerate() {
@@ -128,25 +121,18 @@ fn cut(graph: &mut GraphProto, version: i64, taken: &mut HashSet<String>) -> Vec
                 reason,
             });
         }
-        let mut after = Vec::new();
+        let mut edges = Vec::new();
         for (port, output) in node.output.iter_mut().enumerate() {
             let Some(ty) = declared.get(output) else { continue };
-            let value = output.clone();
-            let cut = ir::fresh(taken, &format!("{value}.edge"));
-            output.clone_from(&cut);
-            let site = CastSite { end: CastEnd::Output, node: at, port, value: value.clone() };
-            let reason = format!("`{value}` is declared as {ty}");
-            after.push((cut, value, site, reason));
+            let cut = ir::fresh(taken, &format!("{output}.edge"));
+            let value = std::mem::replace(output, cut.clone());
+            edges.push(ir::types_node("Edge", &cut, &value, node.metadata_props.clone()));
+            cuts.push(Cut {
+                site: CastSite { end: CastEnd::Output, node: at, port, value: value.clone() },
+                reason: format!("`{value}` is declared as {ty}"),
+                ends: (cut, value),
+            });
         }
-        let edges: Vec<NodeProto> = after
-            .iter()
-            .map(|(cut, value, ..)| ir::types_node("Edge", cut, value, node.metadata_props.clone()))
-            .collect();
-        cuts.extend(after.into_iter().map(|(cut, value, site, reason)| Cut {
-            site,
-            ends: (cut, value),
-            reason,
-        }));
         nodes.push(node);
         nodes.extend(edges);
     }
@@ -189,8 +175,7 @@ fn declared_ports(node: &NodeProto, version: i64) -> Vec<(usize, String)> {
     let Lookup::Found(operator) = Standard.lookup(node.domain(), node.op_type(), version) else {
         return Vec::new();
     };
-    let Some(variable) = data_variable(operator.schema) else { return Vec::new() };
-    let is_data =
-        |at: &usize| operator.schema.input(*at).is_some_and(|formal| formal.ty == FormalType::Var(variable));
-    (0..node.input.len()).filter(is_data).map(|at| (at, reason("Tensor", id))).collect()
+    let Some(is_data) = data_ports(operator.schema) else { return Vec::new() };
+    let data = (0..node.input.len()).filter(|at| is_data(operator.schema.input(*at)));
+    data.map(|at| (at, reason("Tensor", id))).collect()
 }

@@ -4,10 +4,9 @@
 //! Errors of names and types are reported by the solver. This pass checks the properties that other passes
 //! rely on.
 
-use std::collections::HashSet;
-
+use indexmap::IndexMap;
 use typeloom_contracts::role::Role;
-use typeloom_module::ir::{self, Map};
+use typeloom_module::ir;
 use typeloom_module::names;
 use typeloom_module::operators;
 use typeloom_module::program::SlotInfo;
@@ -36,17 +35,15 @@ pub(crate) fn run(parsed: &mut Parsed) -> Result<(), BuildError> {
         return Err(invalid(format!("graphs are nested more than {MAX_NESTING} deep")));
     }
     let mut errors = Vec::new();
-    let mut found: Vec<(String, Role)> = Vec::new();
-    let mut seen: Map<String, Vec<Role>> = Map::default();
+    let mut found: IndexMap<String, Vec<Role>> = IndexMap::new();
     let mut look = |node: &NodeProto| match slot_of(node) {
         Ok(Some((slot, role))) => {
-            let roles = match seen.get_mut(slot) {
+            let roles = match found.get_mut(slot) {
                 Some(roles) => roles,
-                None => seen.entry(slot.to_owned()).or_default(),
+                None => found.entry(slot.to_owned()).or_default(),
             };
             if !roles.contains(&role) {
                 roles.push(role);
-                found.push((slot.to_owned(), role));
             }
         }
         Ok(None) => {}
@@ -57,18 +54,12 @@ pub(crate) fn run(parsed: &mut Parsed) -> Result<(), BuildError> {
         look(node);
         nested::graphs(node).for_each(|graph| nested::each_node(graph, &mut look));
     }
-    let mut reported = HashSet::new();
-    for (slot, role) in found {
-        match unit.slots.get(&slot) {
-            Some(known) if known.role != role && reported.insert(slot.clone()) => {
-                let message = format!("slot `{slot}` is used as {} and as {role}", known.role);
-                errors.push(invalid(message));
-            }
-            Some(_) => {}
-            None => {
-                unit.slots.insert(slot, SlotInfo { role, location: None });
-            }
+    for (slot, roles) in found {
+        let known = unit.slots.get(&slot).map_or(roles[0], |info| info.role);
+        if let Some(role) = roles.into_iter().find(|role| *role != known) {
+            errors.push(invalid(format!("slot `{slot}` is used as {known} and as {role}")));
         }
+        unit.slots.entry(slot).or_insert(SlotInfo { role: known, location: None });
     }
     for slot in unit.bindings.bound_twice() {
         errors.push(BuildError::BoundTwice { slot: slot.clone() });
@@ -98,15 +89,12 @@ fn slot_of(node: &NodeProto) -> Result<Option<(&str, Role)>, String> {
     if slot.is_empty() {
         return Err(format!("node `{op}` runs on a slot without a name"));
     }
-    let fits = match role {
-        Role::Backend => operators::opset(domain).is_none(),
-        Role::Protocol => of_contract.is_none(),
-        Role::Index
-        | Role::Model
-        | Role::Aggregator
-        | Role::Codec
-        | Role::DataSource
-        | Role::PeerSelector => role.domain() == domain,
+    let fits = if role == Role::Backend {
+        operators::opset(domain).is_none()
+    } else if role == Role::Protocol {
+        of_contract.is_none()
+    } else {
+        role.domain() == domain
     };
     if !fits {
         return Err(format!(
