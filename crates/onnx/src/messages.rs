@@ -57,8 +57,6 @@ mod unknown;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
-
 use bytes::{Buf, Bytes};
 use prost::Message;
 
@@ -99,57 +97,4 @@ pub fn read<M: OnnxMessage>(bytes: Bytes) -> Result<M, DecodeError> {
             DecodeError { offset, kind: ErrorKind::Other(error.to_string().into_boxed_str()) }
         })
     })
-}
-
-/// Decodes a whole message that is split into pieces; large payloads are shared with their piece.
-pub fn read_pieces<M: OnnxMessage>(pieces: Vec<Bytes>) -> Result<M, DecodeError> {
-    let full = pieces.iter().filter(|piece| !piece.is_empty());
-    let mut rest = Pieces { left: pieces.iter().map(Bytes::len).sum(), pieces: full.cloned().collect() };
-    M::decode(&mut rest).or_else(|_| read(pieces.concat().into()))
-}
-
-/// Bytes in non-empty pieces.
-struct Pieces {
-    pieces: VecDeque<Bytes>,
-    left: usize,
-}
-
-impl Buf for Pieces {
-    fn remaining(&self) -> usize {
-        self.left
-    }
-
-    fn chunk(&self) -> &[u8] {
-        self.pieces.front().map_or(&[], |piece| piece)
-    }
-
-    fn advance(&mut self, count: usize) {
-        let mut count = count;
-        self.left -= count;
-        while let Some(front) = self.pieces.front_mut() {
-            if count < front.len() {
-                front.advance(count);
-                return;
-            }
-            count -= front.len();
-            self.pieces.pop_front();
-        }
-    }
-
-    fn copy_to_bytes(&mut self, len: usize) -> Bytes {
-        if let Some(front) = self.pieces.front()
-            && len <= front.len()
-        {
-            let bytes = front.slice(..len);
-            self.advance(len);
-            return bytes;
-        }
-        let mut bytes = Vec::with_capacity(len);
-        while bytes.len() < len && self.left > 0 {
-            let part = self.chunk().len().min(len - bytes.len());
-            bytes.extend_from_slice(&self.chunk()[..part]);
-            self.advance(part);
-        }
-        bytes.into()
-    }
 }

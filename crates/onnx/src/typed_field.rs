@@ -54,3 +54,10 @@ impl TypedField {
         }
     }
 }
+
+/// The number of at most eight bytes.
+pub(crate) fn little_endian(bytes: &[u8]) -> u64 {
+    let mut wide = [0; 8];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(wide)
+}

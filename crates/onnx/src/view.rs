@@ -112,6 +112,24 @@ macro_rules! name {
     };
 }
 
+/// Decodes singular fields of a message: rows `number "name" kind target`, with the kinds `string`, `int32`, `int64` and
+/// `(View)` for a message that occurs at most once.
+macro_rules! decode {
+    ($fields:expr, $message:literal; $( $number:literal $name:literal $kind:tt $target:expr; )*) => {
+        for field in $fields {
+            let field = field?;
+            match field.number {
+                $( $number => $crate::view::decode!(@$kind field $target, $crate::view::name!($message, $name)), )*
+                _ => {}
+            }
+        }
+    };
+    (@($view:ident) $field:ident $target:expr, $name:expr) => {
+        $crate::view::set_once(&mut $target, &$field, $name, $view::from_body)?
+    };
+    (@$kind:ident $field:ident $target:expr, $name:expr) => { $target = $field.$kind($name)? };
+}
+
 /// Declares getters of a message's fields. A row reads `number "name" label type getter`, with the labels `last` (a
 /// singular string, of which the last occurrence is valid), `all` (an iterator over a repeated field) and `custom` (no getter).
 macro_rules! getters {
@@ -216,7 +234,7 @@ macro_rules! fields {
     }};
 }
 
-use {fields, getters, name, views};
+use {decode, fields, getters, name, views};
 
 /// Iterator over the fields with one number, decoded by `read`, in file order.
 #[derive(Clone, Copy, Debug)]

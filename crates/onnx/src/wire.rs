@@ -352,6 +352,20 @@ impl<'a> Cursor<'a> {
         let offset = self.offset();
         let (number, wire_type) = self.key()?;
         let value = match wire_type {
+            3 => {
+                let start = self.offset();
+                WireValue::Group(self.group(number, &before)?, start)
+            }
+            4 => return Err(before.error(ErrorKind::UnmatchedEndGroup { number })),
+            _ => self.value(wire_type, &before)?,
+        };
+        Ok(Field { number, offset, end: self.offset(), value })
+    }
+
+    /// Reads a value that is not a group; its record starts at `record`.
+    #[inline(always)]
+    fn value(&mut self, wire_type: u8, record: &Self) -> Result<WireValue<'a>, DecodeError> {
+        Ok(match wire_type {
             0 => WireValue::Varint(self.varint()?),
             1 => WireValue::Fixed64(u64::from_le_bytes(self.take()?)),
             2 => {
@@ -361,20 +375,14 @@ impl<'a> Cursor<'a> {
                     usize::try_from(length).ok().and_then(|length| self.rest.split_at_checked(length))
                 else {
                     let left = self.rest.len();
-                    return Err(before.error(ErrorKind::LengthPastEnd { length, left }));
+                    return Err(record.error(ErrorKind::LengthPastEnd { length, left }));
                 };
                 self.rest = rest;
                 WireValue::Len(bytes, start)
             }
-            3 => {
-                let start = self.offset();
-                WireValue::Group(self.group(number, &before)?, start)
-            }
-            4 => return Err(before.error(ErrorKind::UnmatchedEndGroup { number })),
             5 => WireValue::Fixed32(u32::from_le_bytes(self.take()?)),
-            _ => return Err(before.error(ErrorKind::InvalidWireType { wire_type })),
-        };
-        Ok(Field { number, offset, end: self.offset(), value })
+            _ => return Err(record.error(ErrorKind::InvalidWireType { wire_type })),
+        })
     }
 
     #[inline]
@@ -398,16 +406,6 @@ impl<'a> Cursor<'a> {
             let before = *self;
             let (number, wire_type) = self.key()?;
             match wire_type {
-                0 => drop(self.varint()?),
-                1 => drop(self.take::<8>()?),
-                2 => {
-                    let length = self.varint()?;
-                    let left = self.rest.len();
-                    self.rest = usize::try_from(length)
-                        .ok()
-                        .and_then(|length| self.rest.get(length..))
-                        .ok_or_else(|| before.error(ErrorKind::LengthPastEnd { length, left }))?;
-                }
                 3 if open.len() == MAX_GROUP_DEPTH => {
                     return Err(before.error(ErrorKind::NestingTooDeep { limit: MAX_GROUP_DEPTH }));
                 }
@@ -420,8 +418,7 @@ impl<'a> Cursor<'a> {
                         return Ok(&body[..body.len() - before.rest.len()]);
                     }
                 }
-                5 => drop(self.take::<4>()?),
-                _ => return Err(before.error(ErrorKind::InvalidWireType { wire_type })),
+                _ => drop(self.value(wire_type, &before)?),
             }
         }
     }

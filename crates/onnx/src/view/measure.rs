@@ -21,13 +21,13 @@ const LENGTH: &FieldName = name!("TensorProto", "external_data");
 
 /// Storage format of the elements of a type.
 #[derive(Clone, Copy)]
-struct Storage {
-    dtype: Dtype,
-    field: TypedField,
+pub(super) struct Storage {
+    pub(super) dtype: Dtype,
+    pub(super) field: TypedField,
 }
 
 impl Storage {
-    fn of(data_type: i32) -> Option<Self> {
+    pub(super) fn of(data_type: i32) -> Option<Self> {
         let dtype = Dtype::from_onnx_number(data_type)?;
         Some(Self { dtype, field: TypedField::of(dtype) })
     }
@@ -37,6 +37,17 @@ impl Storage {
         let bits = u64::from(self.dtype.size_bits()?);
         // Groups of eight elements take a whole number of bytes.
         (count / 8).checked_mul(bits)?.checked_add((count % 8 * bits).div_ceil(8))
+    }
+
+    /// Size in bits of an element; 0 for strings.
+    pub(super) fn bits(self) -> u32 {
+        self.dtype.size_bits().unwrap_or(0)
+    }
+
+    /// As [`bytes`](Self::bytes), saturating, and 0 for strings.
+    pub(super) fn byte_count(self, count: usize) -> usize {
+        let bytes = self.bytes(count as u64).and_then(|bytes| usize::try_from(bytes).ok());
+        bytes.unwrap_or(usize::MAX)
     }
 
     /// Number of elements that share one entry of the typed field. Elements of 6 bits are not packed.

@@ -1,7 +1,7 @@
 //! Views of models, functions and metadata.
 
 use super::{AttributeView, GraphView, NodeView, ValueInfoView};
-use super::{fields, getters, last_string, name, set_once, views};
+use super::{decode, fields, getters, last_string, name, views};
 use crate::error::DecodeError;
 use crate::wire::{Field, Fields, WireValue};
 
@@ -29,17 +29,14 @@ impl<'a> ModelView<'a> {
             domain: "",
             graph: None,
         };
-        for field in Fields::new(bytes, 0) {
-            let field = field?;
-            match field.number {
-                1 => model.ir_version = field.int64(name!("ModelProto", "ir_version"))?,
-                2 => model.producer_name = field.string(name!("ModelProto", "producer_name"))?,
-                3 => model.producer_version = field.string(name!("ModelProto", "producer_version"))?,
-                4 => model.domain = field.string(name!("ModelProto", "domain"))?,
-                5 => model.model_version = field.int64(name!("ModelProto", "model_version"))?,
-                7 => set_once(&mut model.graph, &field, name!("ModelProto", "graph"), GraphView::from_body)?,
-                _ => {}
-            }
+        decode! {
+            Fields::new(bytes, 0), "ModelProto";
+            1 "ir_version" int64 model.ir_version;
+            2 "producer_name" string model.producer_name;
+            3 "producer_version" string model.producer_version;
+            4 "domain" string model.domain;
+            5 "model_version" int64 model.model_version;
+            7 "graph" (GraphView) model.graph;
         }
         Ok(model)
     }
@@ -123,13 +120,10 @@ impl<'a> OpsetIdView<'a> {
     /// Decodes the operator set.
     pub fn parse(&self) -> Result<OpsetId<'a>, DecodeError> {
         let mut id = OpsetId::default();
-        for field in self.wire_fields() {
-            let field = field?;
-            match field.number {
-                1 => id.domain = field.string(name!("OperatorSetIdProto", "domain"))?,
-                2 => id.version = field.int64(name!("OperatorSetIdProto", "version"))?,
-                _ => {}
-            }
+        decode! {
+            self.wire_fields(), "OperatorSetIdProto";
+            1 "domain" string id.domain;
+            2 "version" int64 id.version;
         }
         Ok(id)
     }
@@ -186,14 +180,10 @@ impl<'a> TrainingInfoView<'a> {
     /// Decodes the graphs.
     pub fn parse(&self) -> Result<TrainingInfo<'a>, DecodeError> {
         let mut info = TrainingInfo::default();
-        for field in self.wire_fields() {
-            let field = field?;
-            let (slot, name) = match field.number {
-                1 => (&mut info.initialization, name!("TrainingInfoProto", "initialization")),
-                2 => (&mut info.algorithm, name!("TrainingInfoProto", "algorithm")),
-                _ => continue,
-            };
-            set_once(slot, &field, name, GraphView::from_body)?;
+        decode! {
+            self.wire_fields(), "TrainingInfoProto";
+            1 "initialization" (GraphView) info.initialization;
+            2 "algorithm" (GraphView) info.algorithm;
         }
         Ok(info)
     }

@@ -71,31 +71,9 @@ impl Iterator for Floats<'_> {
 
 impl std::iter::FusedIterator for Floats<'_> {}
 
-/// Iterator over the doubles of a repeated field, packed or not.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Doubles<'a> {
-    bits: FixedBits<'a, 8>,
-}
-
-impl<'a> Doubles<'a> {
-    #[inline]
-    pub(super) const fn new(fields: Fields<'a>, number: u32, name: &'static FieldName) -> Self {
-        Self { bits: FixedBits::new(fields, number, name) }
-    }
-}
-
-impl Iterator for Doubles<'_> {
-    type Item = Result<f64, DecodeError>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        Some(self.bits.next()?.map(f64::from_bits))
-    }
-}
-
 /// Iterator over the bits of numbers of `N` bytes, where `N` is 4 or 8.
 #[derive(Clone, Copy, Debug)]
-struct FixedBits<'a, const N: usize> {
+pub(super) struct FixedBits<'a, const N: usize> {
     fields: Fields<'a>,
     packed: &'a [u8],
     number: u32,
@@ -105,7 +83,7 @@ struct FixedBits<'a, const N: usize> {
 impl<'a, const N: usize> FixedBits<'a, N> {
     const KIND: WireKind = if N == 4 { WireKind::Fixed32 } else { WireKind::Fixed64 };
 
-    const fn new(fields: Fields<'a>, number: u32, name: &'static FieldName) -> Self {
+    pub(super) const fn new(fields: Fields<'a>, number: u32, name: &'static FieldName) -> Self {
         Self { fields, packed: &[], number, name }
     }
 }

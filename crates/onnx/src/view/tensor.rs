@@ -3,11 +3,12 @@
 use half::{bf16, f16};
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
-use super::payload::Doubles;
-use super::{EntryView, Floats, Ints, Select, TensorDims, getters, name, set_once, views};
+use super::measure::Storage;
+use super::payload::FixedBits;
+use super::{EntryView, Ints, Select, TensorDims, getters, name, set_once, views};
 use crate::error::{DecodeError, ErrorKind, FieldName};
 use crate::messages::tensor_proto::DataLocation;
-use crate::typed_field::TypedField;
+use crate::typed_field::{TypedField, little_endian};
 use crate::wire::{Field, PackedVarints, WireValue};
 
 views! {
@@ -99,22 +100,24 @@ impl<'a> TensorView<'a> {
     /// an unsigned element exceeds `i64`. A payload whose length does not match the dims is an error.
     pub fn int_values(&self, limit: usize) -> Result<Option<Vec<i64>>, DecodeError> {
         let header = self.header()?;
-        let Some(format) = IntFormat::of(header.data_type) else { return Ok(None) };
+        let Some(storage) = Storage::of(header.data_type).filter(|it| it.is_integer()) else {
+            return Ok(None);
+        };
         let Some(count) = self.count_within(&header, limit)? else { return Ok(None) };
         if let Some(raw) = raw(&header) {
-            self.check_size(RAW_DATA, "bytes", format.bytes(count), raw.len())?;
-            return Ok(format.decode(raw, count));
+            self.check_size(RAW_DATA, "bytes", storage.byte_count(count), raw.len())?;
+            return Ok(storage.decode(raw, count));
         }
-        let name = format.field.name();
-        let numbers = Ints::new(self.wire_fields(), format.field.number(), name);
-        if format.per_byte() > 1 {
+        let name = storage.field.name();
+        let numbers = Ints::new(self.wire_fields(), storage.field.number(), name);
+        if storage.bits() < 8 {
             // Several elements share a byte; each entry has one byte.
-            let packed = self.collect(numbers, name, format.bytes(count))?;
+            let packed = self.collect(numbers, name, storage.byte_count(count))?;
             let bytes: Vec<u8> = packed.into_iter().map(|number| number as u8).collect();
-            return Ok(format.decode(&bytes, count));
+            return Ok(storage.decode(&bytes, count));
         }
         let numbers = self.collect(numbers, name, count)?;
-        Ok(numbers.into_iter().map(|number| format.narrow(number)).collect())
+        Ok(numbers.into_iter().map(|number| storage.narrow(number)).collect())
     }
 
     /// The elements of a tensor of float, double, float16 or bfloat16.
@@ -123,27 +126,25 @@ impl<'a> TensorView<'a> {
     /// A payload whose length does not match the dims is an error.
     pub fn float_values(&self, limit: usize) -> Result<Option<Vec<f64>>, DecodeError> {
         let header = self.header()?;
-        let Some(format) = FloatFormat::of(header.data_type) else { return Ok(None) };
+        let Some(storage) = Storage::of(header.data_type) else { return Ok(None) };
+        let Some(decode) = float_decoder(storage.dtype) else { return Ok(None) };
         let Some(count) = self.count_within(&header, limit)? else { return Ok(None) };
         if let Some(raw) = raw(&header) {
-            let size = format.size();
-            self.check_size(RAW_DATA, "bytes", count.saturating_mul(size), raw.len())?;
-            return Ok(Some(raw.chunks_exact(size).map(|bytes| format.decode(bytes)).collect()));
+            self.check_size(RAW_DATA, "bytes", storage.byte_count(count), raw.len())?;
+            let size = storage.byte_count(1);
+            return Ok(Some(raw.chunks_exact(size).map(|bytes| decode(little_endian(bytes))).collect()));
         }
         let fields = self.wire_fields();
-        let (number, name) = (format.field().number(), format.field().name());
-        Ok(Some(match format {
-            FloatFormat::Float => {
-                let floats = Floats::new(fields, number, name).map(|float| float.map(f64::from));
-                self.collect(floats, name, count)?
+        let (number, name) = (storage.field.number(), storage.field.name());
+        let bits = match storage.field {
+            TypedField::Float => self.collect(FixedBits::<4>::new(fields, number, name), name, count)?,
+            TypedField::Double => self.collect(FixedBits::<8>::new(fields, number, name), name, count)?,
+            _ => {
+                let bits = Ints::new(fields, number, name).map(|bits| bits.map(i64::cast_unsigned));
+                self.collect(bits, name, count)?
             }
-            FloatFormat::Double => self.collect(Doubles::new(fields, number, name), name, count)?,
-            FloatFormat::Float16 | FloatFormat::Bfloat16 => {
-                let floats = Ints::new(fields, number, name)
-                    .map(|bits| bits.map(|bits| format.decode(&(bits as u16).to_le_bytes())));
-                self.collect(floats, name, count)?
-            }
-        }))
+        };
+        Ok(Some(bits.into_iter().map(decode).collect()))
     }
 
     /// The elements of a tensor of strings, not necessarily UTF-8.
@@ -228,116 +229,43 @@ fn read_dims(field: &Field<'_>, name: &'static FieldName, dims: &mut TensorDims)
     Ok(())
 }
 
-/// Storage format of an integer type or of bool.
-#[derive(Clone, Copy)]
-struct IntFormat {
-    bits: u32,
-    class: DtypeClass,
-    field: TypedField,
-}
-
-impl IntFormat {
-    /// The format of an element type, if it is an integer type or bool.
-    fn of(data_type: i32) -> Option<Self> {
-        let dtype = Dtype::from_onnx_number(data_type)?;
-        match dtype.class() {
-            DtypeClass::Bool | DtypeClass::SignedInt | DtypeClass::UnsignedInt => {
-                Some(Self { bits: dtype.size_bits()?, class: dtype.class(), field: TypedField::of(dtype) })
-            }
-            DtypeClass::Float | DtypeClass::Complex | DtypeClass::String => None,
-        }
-    }
-
-    /// Number of elements per byte; 1 for wider types too.
-    const fn per_byte(self) -> usize {
-        if self.bits < 8 { 8 / self.bits as usize } else { 1 }
-    }
-
-    /// Size in bytes of `count` elements.
-    const fn bytes(self, count: usize) -> usize {
-        if self.bits < 8 {
-            count.div_ceil(self.per_byte())
-        } else {
-            count.saturating_mul(self.bits as usize / 8)
-        }
+/// Decodes integers and bools.
+impl Storage {
+    fn is_integer(self) -> bool {
+        matches!(self.dtype.class(), DtypeClass::Bool | DtypeClass::SignedInt | DtypeClass::UnsignedInt)
     }
 
     /// Truncates `number` to the bits of the type; `None` for an unsigned number that exceeds `i64`.
     fn narrow(self, number: i64) -> Option<i64> {
-        let unused = 64 - self.bits;
-        match self.class {
+        let unused = 64 - self.bits();
+        match self.dtype.class() {
             DtypeClass::Bool => Some(i64::from(number != 0)),
             DtypeClass::SignedInt => Some(number << unused >> unused),
             _ => i64::try_from(number.cast_unsigned() << unused >> unused).ok(),
         }
     }
 
-    /// Decodes `count` elements from [`bytes(count)`](Self::bytes) little-endian bytes.
+    /// Decodes `count` elements from [`byte_count(count)`](Self::byte_count) little-endian bytes.
     fn decode(self, bytes: &[u8], count: usize) -> Option<Vec<i64>> {
-        if self.bits < 8 {
-            let element = |index: usize| {
-                let byte = bytes[index / self.per_byte()];
-                let shift = index % self.per_byte() * self.bits as usize;
-                self.narrow(i64::from(byte >> shift))
-            };
+        let bits = self.bits() as usize;
+        if bits < 8 {
+            let per_byte = 8 / bits;
+            let element = |at: usize| self.narrow(i64::from(bytes[at / per_byte] >> (at % per_byte * bits)));
             return (0..count).map(element).collect();
         }
-        let element = |bytes: &[u8]| {
-            let mut wide = [0; 8];
-            wide[..bytes.len()].copy_from_slice(bytes);
-            self.narrow(i64::from_le_bytes(wide))
-        };
-        bytes.chunks_exact(self.bits as usize / 8).map(element).collect()
+        let element = |bytes: &[u8]| self.narrow(little_endian(bytes).cast_signed());
+        bytes.chunks_exact(bits / 8).map(element).collect()
     }
 }
 
-/// Storage format of a float type.
-#[derive(Clone, Copy)]
-enum FloatFormat {
-    Float,
-    Double,
-    Float16,
-    Bfloat16,
-}
-
-impl FloatFormat {
-    fn of(data_type: i32) -> Option<Self> {
-        match Dtype::from_onnx_number(data_type)? {
-            Dtype::F32 => Some(Self::Float),
-            Dtype::F64 => Some(Self::Double),
-            Dtype::F16 => Some(Self::Float16),
-            Dtype::BF16 => Some(Self::Bfloat16),
-            _ => None,
-        }
-    }
-
-    const fn field(self) -> TypedField {
-        match self {
-            Self::Float => TypedField::Float,
-            Self::Double => TypedField::Double,
-            Self::Float16 | Self::Bfloat16 => TypedField::Int32,
-        }
-    }
-
-    const fn size(self) -> usize {
-        match self {
-            Self::Double => 8,
-            Self::Float => 4,
-            Self::Float16 | Self::Bfloat16 => 2,
-        }
-    }
-
-    /// Decodes one element from [`size`](Self::size) little-endian bytes.
-    fn decode(self, bytes: &[u8]) -> f64 {
-        let mut wide = [0; 8];
-        wide[..bytes.len()].copy_from_slice(bytes);
-        let bits = u64::from_le_bytes(wide);
-        match self {
-            Self::Double => f64::from_bits(bits),
-            Self::Float => f64::from(f32::from_bits(bits as u32)),
-            Self::Float16 => f16::from_bits(bits as u16).to_f64(),
-            Self::Bfloat16 => bf16::from_bits(bits as u16).to_f64(),
-        }
+/// The value of an element of a float type from its bits.
+fn float_decoder(dtype: Dtype) -> Option<fn(u64) -> f64> {
+    match dtype {
+        Dtype::F64 => Some(f64::from_bits),
+        Dtype::F32 => Some(|bits| f64::from(f32::from_bits(bits as u32))),
+        Dtype::F16 => Some(|bits| f16::from_bits(bits as u16).to_f64()),
+        Dtype::BF16 => Some(|bits| bf16::from_bits(bits as u16).to_f64()),
+        _ => None,
     }
 }
 
@@ -358,18 +286,16 @@ impl<'a> SparseTensorView<'a> {
         let mut sparse = SparseTensor::default();
         for field in self.wire_fields() {
             let field = field?;
-            match field.number {
-                1 => {
-                    let name = name!("SparseTensorProto", "values");
-                    set_once(&mut sparse.values, &field, name, TensorView::from_body)?;
+            let (part, name) = match field.number {
+                1 => (&mut sparse.values, name!("SparseTensorProto", "values")),
+                2 => (&mut sparse.indices, name!("SparseTensorProto", "indices")),
+                3 => {
+                    read_dims(&field, name!("SparseTensorProto", "dims"), &mut sparse.dims)?;
+                    continue;
                 }
-                2 => {
-                    let name = name!("SparseTensorProto", "indices");
-                    set_once(&mut sparse.indices, &field, name, TensorView::from_body)?;
-                }
-                3 => read_dims(&field, name!("SparseTensorProto", "dims"), &mut sparse.dims)?,
-                _ => {}
-            }
+                _ => continue,
+            };
+            set_once(part, &field, name, TensorView::from_body)?;
         }
         Ok(sparse)
     }

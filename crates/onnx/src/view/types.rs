@@ -1,7 +1,7 @@
 //! Views of values, types and shapes.
 
-use super::{EntryView, getters, name, set_once, views};
-use crate::error::{DecodeError, FieldName};
+use super::{EntryView, decode, getters, name, set_once, views};
+use crate::error::DecodeError;
 use crate::wire::{Field, Fields};
 
 views! {
@@ -25,13 +25,10 @@ impl<'a> ValueInfoView<'a> {
     /// Decodes name and type.
     pub fn parse(&self) -> Result<ValueInfo<'a>, DecodeError> {
         let mut value = ValueInfo::default();
-        for field in self.wire_fields() {
-            let field = field?;
-            match field.number {
-                1 => value.name = field.string(name!("ValueInfoProto", "name"))?,
-                2 => set_once(&mut value.ty, &field, name!("ValueInfoProto", "type"), TypeView::from_body)?,
-                _ => {}
-            }
+        decode! {
+            self.wire_fields(), "ValueInfoProto";
+            1 "name" string value.name;
+            2 "type" (TypeView) value.ty;
         }
         Ok(value)
     }
@@ -133,67 +130,52 @@ impl<'a> Inner<'a> {
     fn parse(&self, member: u32) -> Result<TypeKindView<'a>, DecodeError> {
         Ok(match member {
             1 => {
-                let names = [name!("TypeProto.Tensor", "elem_type"), name!("TypeProto.Tensor", "shape")];
-                let (elem, shape) = self.number_and(names, ShapeView::from_body)?;
+                let (mut elem, mut shape) = (0, None);
+                decode! {
+                    self.0, "TypeProto.Tensor";
+                    1 "elem_type" int32 elem;
+                    2 "shape" (ShapeView) shape;
+                }
                 TypeKindView::Tensor { elem, shape }
             }
             8 => {
-                let names =
-                    [name!("TypeProto.SparseTensor", "elem_type"), name!("TypeProto.SparseTensor", "shape")];
-                let (elem, shape) = self.number_and(names, ShapeView::from_body)?;
+                let (mut elem, mut shape) = (0, None);
+                decode! {
+                    self.0, "TypeProto.SparseTensor";
+                    1 "elem_type" int32 elem;
+                    2 "shape" (ShapeView) shape;
+                }
                 TypeKindView::Sparse { elem, shape }
             }
             5 => {
-                let names = [name!("TypeProto.Map", "key_type"), name!("TypeProto.Map", "value_type")];
-                let (key, value) = self.number_and(names, TypeView::from_body)?;
+                let (mut key, mut value) = (0, None);
+                decode! {
+                    self.0, "TypeProto.Map";
+                    1 "key_type" int32 key;
+                    2 "value_type" (TypeView) value;
+                }
                 TypeKindView::Map { key, value }
             }
-            4 => TypeKindView::Sequence(self.element(name!("TypeProto.Sequence", "elem_type"))?),
-            9 => TypeKindView::Optional(self.element(name!("TypeProto.Optional", "elem_type"))?),
+            4 => {
+                let mut element = None;
+                decode! { self.0, "TypeProto.Sequence"; 1 "elem_type" (TypeView) element; }
+                TypeKindView::Sequence(element)
+            }
+            9 => {
+                let mut element = None;
+                decode! { self.0, "TypeProto.Optional"; 1 "elem_type" (TypeView) element; }
+                TypeKindView::Optional(element)
+            }
             _ => {
                 let (mut domain, mut name) = ("", "");
-                for field in self.0 {
-                    let field = field?;
-                    match field.number {
-                        1 => domain = field.string(name!("TypeProto.Opaque", "domain"))?,
-                        2 => name = field.string(name!("TypeProto.Opaque", "name"))?,
-                        _ => {}
-                    }
+                decode! {
+                    self.0, "TypeProto.Opaque";
+                    1 "domain" string domain;
+                    2 "name" string name;
                 }
                 TypeKindView::Opaque { domain, name }
             }
         })
-    }
-
-    /// Decodes a number in field 1 and a message in field 2.
-    #[inline]
-    fn number_and<T>(
-        &self,
-        [number_name, message_name]: [&'static FieldName; 2],
-        view: fn(&'a [u8], usize) -> T,
-    ) -> Result<(i32, Option<T>), DecodeError> {
-        let (mut number, mut message) = (0, None);
-        for field in self.0 {
-            let field = field?;
-            match field.number {
-                1 => number = field.int32(number_name)?,
-                2 => set_once(&mut message, &field, message_name, view)?,
-                _ => {}
-            }
-        }
-        Ok((number, message))
-    }
-
-    /// Decodes a type in field 1.
-    fn element(&self, name: &'static FieldName) -> Result<Option<TypeView<'a>>, DecodeError> {
-        let mut element = None;
-        for field in self.0 {
-            let field = field?;
-            if field.number == 1 {
-                set_once(&mut element, &field, name, TypeView::from_body)?;
-            }
-        }
-        Ok(element)
     }
 }
 

@@ -6,7 +6,7 @@ use typeloom_types::dtype::{Dtype, DtypeClass};
 use crate::messages::tensor_proto::DataLocation;
 use crate::messages::{SparseTensorProto, TensorProto};
 use crate::text::span::{Span, ValueSpans};
-use crate::typed_field::TypedField;
+use crate::typed_field::{TypedField, little_endian};
 
 use super::{Loss, Printer, RawData};
 
@@ -201,9 +201,7 @@ impl Printer<'_> {
             Elements::Strings(values) => self.byte_string(&values[index]),
             Elements::Raw(bytes, layout) => {
                 let element = &bytes[index * layout.width()..][..layout.width()];
-                let mut wide = [0; 8];
-                wide[..element.len()].copy_from_slice(element);
-                let bits = u64::from_le_bytes(wide);
+                let bits = little_endian(element);
                 match *layout {
                     Layout::Float => self.float(f32::from_bits(bits as u32)),
                     Layout::Double => self.double(f64::from_bits(bits)),
