@@ -58,7 +58,7 @@ use flatten::Flattened;
 use layout::Layout;
 use policy::{Support, Usage};
 use problem::RefusedConversion;
-use write::{Changes, Written, write};
+use write::write;
 
 pub(crate) use cast_operator::{NewNode, cast};
 pub use number_format::keeps_values;
@@ -269,20 +269,19 @@ fn convert(
         && let Ok(mut checked) = (Settings { catalogue: &catalogue, ..settings }).check(&flattened.bytes)
     {
         attempt = round.attempt(&mut checked, Some(&flattened))?;
-        attempt = attempt.filter(|it| it.written.file.is_some() || !it.refused.is_empty());
+        attempt = attempt.filter(|it| it.file.is_some() || !it.refused.is_empty());
     }
     if attempt.is_none() {
         attempt = round.attempt(checked, None)?;
     }
-    let Some(Attempt { written, refused, is_proved }) = attempt else { return Ok(None) };
-    let Written { file, changes: Changes { casts, declarations, hunks, copies } } = written;
-    repair.is_minimal &= is_proved;
-    repair.refused = refused;
-    repair.casts.extend(casts);
-    repair.declarations.extend(declarations);
-    repair.hunks.extend(hunks);
-    repair.copies.extend(copies);
-    Ok(file)
+    let Some(attempt) = attempt else { return Ok(None) };
+    repair.is_minimal &= attempt.is_minimal;
+    repair.refused = attempt.refused;
+    repair.casts.extend(attempt.casts);
+    repair.declarations.extend(attempt.declarations);
+    repair.hunks.extend(attempt.hunks);
+    repair.copies.extend(attempt.copies);
+    Ok(attempt.file)
 }
 
 /// The model of one round.
@@ -292,13 +291,6 @@ struct Round<'r> {
     operator: CastOperator,
     support: Support,
     policy: Policy,
-}
-
-/// A solution and its edits.
-struct Attempt {
-    written: Written,
-    refused: Vec<RefusedCast>,
-    is_proved: bool,
 }
 
 impl Round<'_> {
@@ -314,22 +306,22 @@ impl Round<'_> {
         &self,
         checked: &mut Checked<'_>,
         flattened: Option<&Flattened>,
-    ) -> Result<Option<Attempt>, WriteError> {
+    ) -> Result<Option<Repair>, WriteError> {
         let Some(problem) = find(checked, Origins(flattened)) else { return Ok(None) };
         let solution = choose(&problem, self.layouts, self.policy, self.support);
-        let mut refused: Vec<RefusedCast> = Vec::new();
+        let mut attempt = Repair { is_minimal: solution.is_proved, ..Repair::default() };
         for RefusedConversion { body, value, from, to } in &solution.refused {
             let calls = problem.calls_of(*body).iter();
             let mut calls: Vec<String> =
                 calls.filter_map(|call| problem.call_site(self.layouts, *call)).collect();
             calls.dedup();
             let conversion = RefusedCast { value: value.name.to_owned(), from: *from, to: *to, calls };
-            if !refused.contains(&conversion) {
-                refused.push(conversion);
+            if !attempt.refused.contains(&conversion) {
+                attempt.refused.push(conversion);
             }
         }
-        let written = write(self.bytes, self.layouts, &solution, self.operator)?;
-        Ok(Some(Attempt { written, refused, is_proved: solution.is_proved }))
+        attempt.file = write(self.bytes, self.layouts, &solution, self.operator, &mut attempt)?;
+        Ok(Some(attempt))
     }
 }
 

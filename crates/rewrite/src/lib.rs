@@ -22,6 +22,7 @@ pub mod mend;
 
 mod declared;
 mod fields;
+mod ids;
 mod names;
 
 /// Parameters of checks.

@@ -15,21 +15,19 @@ use super::graph_text;
 use crate::fields::{
     FUNCTION_NODE, FUNCTION_VALUE_INFO, GRAPH_INPUT, GRAPH_NODE, GRAPH_OUTPUT, GRAPH_VALUE_INFO,
 };
+use crate::ids::ids;
 use crate::names::Names;
 
-/// The main graph or a function of a model.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct BodyId(usize);
+ids! {
+    /// The main graph or a function of a model.
+    BodyId
+}
 
 impl BodyId {
     pub(crate) const MAIN: Self = Self(0);
 
     pub(crate) fn of_function(position: usize) -> Self {
-        Self(position + 1)
-    }
-
-    pub(crate) fn index(self) -> usize {
-        self.0
+        Self::new(position + 1)
     }
 }
 

@@ -12,21 +12,15 @@ use typeloom_solver::program::GraphId;
 
 use super::layout::{BodyId, Layout, NodeId, Site};
 use super::policy::Stored;
+use crate::ids::ids;
 
-/// One execution of a body: the run of the main graph, or one call of a function along one path of calls.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct CallId(usize);
+ids! {
+    /// One execution of a body: the run of the main graph, or one call of a function along one path of calls.
+    CallId
+}
 
 impl CallId {
     pub(super) const MAIN: Self = Self(0);
-
-    pub(super) fn new(index: usize) -> Self {
-        Self(index)
-    }
-
-    pub(super) fn index(self) -> usize {
-        self.0
-    }
 }
 
 /// A call and its caller.

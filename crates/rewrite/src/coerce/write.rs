@@ -11,10 +11,10 @@ use typeloom_onnx::messages::{FunctionProto, ModelProto};
 use typeloom_onnx::splice::{Records, Splice, SpliceError};
 use typeloom_onnx::view::FunctionView;
 
+use super::Repair;
 use super::cast_operator::{CastOperator, import};
 use super::layout::{BodyId, Layout, Source};
 use super::problem::Solution;
-use super::{Cast, CorrectedDeclaration, FunctionCopy, Hunk};
 use crate::fields::{FUNCTION_NAME, FUNCTION_OPSET_IMPORT, MODEL_FUNCTION, MODEL_OPSET_IMPORT};
 use crate::names::Names;
 use body::BodyWriter;
@@ -31,27 +31,14 @@ pub enum WriteError {
     Splice(#[from] SpliceError),
 }
 
-/// The repaired file and its changes.
-pub(super) struct Written {
-    /// `None` if nothing changed.
-    pub(super) file: Option<Vec<u8>>,
-    pub(super) changes: Changes,
-}
-
-#[derive(Default)]
-pub(super) struct Changes {
-    pub(super) casts: Vec<Cast>,
-    pub(super) declarations: Vec<CorrectedDeclaration>,
-    pub(super) hunks: Vec<Hunk>,
-    pub(super) copies: Vec<FunctionCopy>,
-}
-
+/// Edits a model, and describes the edits in `changes`; `None` if nothing changes.
 pub(super) fn write(
     bytes: &[u8],
     layouts: &[Layout<'_>],
     solution: &Solution<'_, '_>,
     operator: CastOperator,
-) -> Result<Written, WriteError> {
+    changes: &mut Repair,
+) -> Result<Option<Vec<u8>>, WriteError> {
     let mut names = Names::default();
     // Without calls only the main graph is part of the problem.
     let bodies = solution.problem.bodies.len();
@@ -59,7 +46,6 @@ pub(super) fn write(
         layout.take_names(&mut names)?;
     }
     let copies = copies(layouts, solution);
-    let mut changes = Changes::default();
     let mut splice = Splice::new::<ModelProto>(bytes);
     let mut written: Vec<BodyId> = Vec::new();
     for copy in &copies {
@@ -68,7 +54,7 @@ pub(super) fn write(
         written.push(copy.body);
         if copy.body == BodyId::MAIN {
             let mut writer = BodyWriter::new(layout, copy, &copies, solution, operator.version);
-            writer.write(&mut names, &mut splice, &mut changes)?;
+            writer.write(&mut names, &mut splice, changes)?;
             if let Some(import) = operator.missing_import().filter(|_| writer.has_conversions()) {
                 splice.append(0, &Records::new().message(MODEL_OPSET_IMPORT, &import));
             }
@@ -77,7 +63,7 @@ pub(super) fn write(
         let version = solution.problem.bodies[copy.body.index()].version;
         if is_first {
             let mut writer = BodyWriter::new(layout, copy, &copies, solution, version);
-            writer.write(&mut names, &mut splice, &mut changes)?;
+            writer.write(&mut names, &mut splice, changes)?;
             add_import(layout, &writer, version, &mut splice)?;
             continue;
         }
@@ -87,7 +73,7 @@ pub(super) fn write(
         let layout = Layout::of_function(function)?;
         let mut own = Splice::new::<FunctionProto>(function.bytes());
         let mut writer = BodyWriter::new(&layout, copy, &copies, solution, version);
-        writer.write(&mut names, &mut own, &mut changes)?;
+        writer.write(&mut names, &mut own, changes)?;
         add_import(&layout, &writer, version, &mut own)?;
         for field in function.wire_fields() {
             let field = field?;
@@ -98,7 +84,7 @@ pub(super) fn write(
         splice.append(0, &Records::new().bytes(MODEL_FUNCTION, own.finish()?.to_vec()));
         changes.copies.push(copy.describe(layouts, solution.problem));
     }
-    Ok(Written { file: splice.changed()?, changes })
+    Ok(splice.changed()?)
 }
 
 /// Imports the default operator set into a function with conversions that imports only others.

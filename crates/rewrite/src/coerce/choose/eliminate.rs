@@ -13,6 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::coerce::policy::{Cost, IMPOSSIBLE, plus};
+use crate::ids::ids;
 
 /// The maximum number of combinations of values in one factor.
 const MAX_COMBINATIONS: usize = 1 << 16;
@@ -23,18 +24,9 @@ const BUDGET: usize = 1 << 22;
 /// The maximum number of combinations in one factor after [`BUDGET`] is spent.
 const MAX_COMBINATIONS_AFTER_BUDGET: usize = 1 << 6;
 
-/// A variable, by its position in the list of domains.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Variable(usize);
-
-impl Variable {
-    pub(super) fn new(index: usize) -> Self {
-        Self(index)
-    }
-
-    pub(super) fn index(self) -> usize {
-        self.0
-    }
+ids! {
+    /// A variable, by its position in the list of domains.
+    Variable
 }
 
 /// The cost of each combination of values of some variables. The last variable varies fastest.

@@ -5,21 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use typeloom_onnx::messages::{NodeProto, ValueInfoProto, read};
 use typeloom_onnx::splice::{Records, Splice};
 use typeloom_onnx::text::{PrintOptions, print_node};
-use typeloom_onnx::view::{NodeView, ValueInfoView};
-use typeloom_onnx::wire::{Field, WireValue};
+use typeloom_onnx::view::NodeView;
+use typeloom_onnx::wire::{Field, Fields};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::program::GraphId;
 
 use super::super::cast_operator::{NewNode, cast, cast_like};
 use super::super::layout::{BodyId, GraphLayout, Layout, NodeId, Site, Source};
 use super::super::problem::{Conversion, LocalValue, Solution, Target};
-use super::super::{Cast, CastUse, CorrectedDeclaration, Hunk, graph_text, keeps_values};
+use super::super::{Cast, CastUse, CorrectedDeclaration, Hunk, Repair, graph_text, keeps_values};
+use super::WriteError;
 use super::copies::BodyCopy;
-use super::{Changes, WriteError};
 use crate::declared::retype;
 use crate::fields::{
-    FUNCTION_OUTPUT, FUNCTION_VALUE_INFO, GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO, NODE_INPUT,
-    NODE_OP_TYPE, NODE_OUTPUT, TENSOR_NAME,
+    FUNCTION_OUTPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO, NODE_INPUT, NODE_OP_TYPE, NODE_OUTPUT, TENSOR_NAME,
 };
 use crate::names::Names;
 
@@ -78,7 +77,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         &mut self,
         names: &mut Names,
         splice: &mut Splice<'_>,
-        changes: &mut Changes,
+        changes: &mut Repair,
     ) -> Result<(), WriteError> {
         self.has_changed = self.has_conversions();
         self.convert(names, splice, changes)?;
@@ -108,7 +107,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         &mut self,
         names: &mut Names,
         splice: &mut Splice<'_>,
-        changes: &mut Changes,
+        changes: &mut Repair,
     ) -> Result<(), WriteError> {
         // An output of the model keeps its name, so its conversion takes the name of the value.
         let is_interface = |conversion: &Conversion<'_>| {
@@ -251,61 +250,50 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         graph: GraphId,
         layout: &GraphLayout<'w>,
         splice: &mut Splice<'_>,
-        changes: &mut Changes,
+        changes: &mut Repair,
         undeclared: &mut Vec<(usize, Field<'w>, ValueInfoProto)>,
     ) -> Result<(), WriteError> {
         let message = layout.source.offset();
-        let is_outermost = graph.index() == 0;
-        let (mut position, mut outputs) = (0, 0);
-        for field in layout.source.fields() {
-            let field = field?;
-            let WireValue::Len(bytes, offset) = field.value else { continue };
-            if field.number == layout.source.node_field() {
-                let node = NodeId { graph, position };
-                self.node(node, NodeView::from_body(bytes, offset), message, &field, splice, changes)?;
-                position += 1;
+        for (position, (view, record)) in layout.nodes.iter().zip(&layout.records).enumerate() {
+            self.node(NodeId { graph, position }, *view, message, record, splice, changes)?;
+        }
+        let end = NodeId { graph, position: layout.nodes.len() };
+        if let Some(nodes) = self.new_nodes.remove(&end) {
+            for node in &nodes {
+                splice.append(message, &Records::new().message(layout.source.node_field(), node));
+            }
+            changes.hunks.push(self.hunk(end, None, nodes.iter().map(printed).collect()));
+        }
+        if let Source::Function(view) = layout.source {
+            let of_graph = self.results.iter().filter(|((own, _), _)| *own == graph);
+            let names = of_graph.map(|((_, port), name)| (*port, name.clone())).collect();
+            replace_strings(view.wire_fields(), message, FUNCTION_OUTPUT, &names, splice)?;
+        }
+        let mut ports = 0..;
+        for (record, info) in layout.source.declarations()? {
+            let is_graph = matches!(layout.source, Source::Graph(_));
+            let port = if is_graph && record.number == GRAPH_OUTPUT { ports.next() } else { None };
+            if is_graph && graph.index() == 0 && record.number != GRAPH_VALUE_INFO {
                 continue;
             }
-            let elems: BTreeSet<Elem> = match (layout.source, field.number) {
-                (Source::Function(_), FUNCTION_OUTPUT) => {
-                    if let Some(name) = self.results.get(&(graph, outputs)) {
-                        splice.replace(message, &field, &Records::new().bytes(FUNCTION_OUTPUT, name));
-                    }
-                    outputs += 1;
-                    continue;
-                }
-                (Source::Graph(_), GRAPH_OUTPUT) => {
-                    outputs += 1;
-                    if is_outermost {
-                        continue;
-                    }
-                    let of_call = |call: &_| self.solution.output_elem(*call, graph, outputs - 1);
+            let elems: BTreeSet<Elem> = match port {
+                Some(port) => {
+                    let of_call = |call: &_| self.solution.output_elem(*call, graph, port);
                     self.copy.calls.iter().filter_map(of_call).collect()
                 }
-                (Source::Graph(_), GRAPH_INPUT) if is_outermost => continue,
-                (Source::Graph(_), GRAPH_INPUT | GRAPH_VALUE_INFO)
-                | (Source::Function(_), FUNCTION_VALUE_INFO) => {
-                    let name = ValueInfoView::from_body(bytes, offset).parse()?.name;
-                    self.elems(LocalValue { graph, name })
-                }
-                _ => continue,
+                None => self.elems(LocalValue { graph, name: info.parse()?.name }),
             };
-            let is_output = matches!(layout.source, Source::Graph(_)) && field.number == GRAPH_OUTPUT;
-            let result = self.results.get(&(graph, outputs.wrapping_sub(1))).filter(|_| is_output).cloned();
-            let mut info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(bytes))?;
+            let result = port.and_then(|port| self.results.get(&(graph, port)).cloned());
+            let mut info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
             if elems.len() > 1 {
                 let name = result.or(info.name);
-                undeclared.push((message, field, ValueInfoProto { name, r#type: None, ..info }));
+                undeclared.push((message, record, ValueInfoProto { name, r#type: None, ..info }));
                 continue;
             }
             let corrected = elems.first().and_then(|to| {
                 let from = retype(info.r#type.as_mut(), *to)?;
-                Some(CorrectedDeclaration {
-                    graph: self.graph_text(graph),
-                    name: info.name().to_owned(),
-                    from,
-                    to: *to,
-                })
+                let (graph, name) = (self.graph_text(graph), info.name().to_owned());
+                Some(CorrectedDeclaration { graph, name, from, to: *to })
             });
             if corrected.is_none() && result.is_none() {
                 continue;
@@ -315,14 +303,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
             if result.is_some() {
                 info.name = result;
             }
-            splice.replace(message, &field, &Records::new().message(field.number, &info));
-        }
-        let end = NodeId { graph, position };
-        if let Some(nodes) = self.new_nodes.remove(&end) {
-            for node in &nodes {
-                splice.append(message, &Records::new().message(layout.source.node_field(), node));
-            }
-            changes.hunks.push(self.hunk(end, None, nodes.iter().map(printed).collect()));
+            splice.replace(message, &record, &Records::new().message(record.number, &info));
         }
         Ok(())
     }
@@ -344,7 +325,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         message: usize,
         field: &Field<'_>,
         splice: &mut Splice<'_>,
-        changes: &mut Changes,
+        changes: &mut Repair,
     ) -> Result<(), WriteError> {
         let mut after = Vec::new();
         for node in self.new_nodes.remove(&id).unwrap_or_default() {
@@ -358,8 +339,8 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         let mut before = None;
         if !inputs.is_empty() || !outputs.is_empty() || callee.is_some() {
             self.has_changed = true;
-            rename_ports(view, NODE_INPUT, &inputs, splice)?;
-            rename_ports(view, NODE_OUTPUT, &outputs, splice)?;
+            replace_strings(view.wire_fields(), view.offset(), NODE_INPUT, &inputs, splice)?;
+            replace_strings(view.wire_fields(), view.offset(), NODE_OUTPUT, &outputs, splice)?;
             let mut node: NodeProto = read(bytes::Bytes::copy_from_slice(view.bytes()))?;
             before = Some(printed(&node));
             for (ports, names) in [(&mut node.input, inputs), (&mut node.output, outputs)] {
@@ -391,19 +372,20 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
     }
 }
 
-/// Renames some ports of a node; `number` is the field of inputs or of outputs.
-fn rename_ports(
-    view: NodeView<'_>,
+/// Replaces some occurrences of a string field of a message, by their positions.
+fn replace_strings(
+    fields: Fields<'_>,
+    message: usize,
     number: u32,
-    names: &Ports,
+    strings: &Ports,
     splice: &mut Splice<'_>,
 ) -> Result<(), WriteError> {
     let mut position = 0;
-    for field in view.wire_fields() {
+    for field in fields {
         let field = field?;
         if field.number == number {
-            if let Some(name) = names.get(&position) {
-                splice.replace(view.offset(), &field, &Records::new().bytes(number, name));
+            if let Some(string) = strings.get(&position) {
+                splice.replace(message, &field, &Records::new().bytes(number, string));
             }
             position += 1;
         }

@@ -7,14 +7,11 @@ use super::super::layout::{BodyId, Layout, NodeId, Source};
 use super::super::problem::{CallId, Conversion, LocalValue, Problem, Solution};
 use typeloom_solver::program::GraphId;
 
-/// A copy, by its position in the result of [`copies`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct CopyId(usize);
+use crate::ids::ids;
 
-impl CopyId {
-    pub(super) fn index(self) -> usize {
-        self.0
-    }
+ids! {
+    /// A copy, by its position in the result of [`copies`].
+    CopyId
 }
 
 /// A body as some of its calls use it.
@@ -75,7 +72,7 @@ pub(super) fn copies(layouts: &[Layout<'_>], solution: &Solution<'_, '_>) -> Vec
     }
     order.sort_by_key(|representative| calls[representative.index()].body);
     let ids: HashMap<CallId, CopyId> =
-        order.iter().enumerate().map(|(at, representative)| (*representative, CopyId(at))).collect();
+        order.iter().enumerate().map(|(at, representative)| (*representative, CopyId::new(at))).collect();
     let mut copies: Vec<BodyCopy> = order
         .iter()
         .map(|representative| BodyCopy {
