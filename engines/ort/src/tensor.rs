@@ -10,61 +10,40 @@ use ort::value::{DynValue, PrimitiveTensorElementType, Tensor, TensorElementType
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-/// Supported element types. The library's safe interface does not expose its 8-bit and 4-bit floats and
-/// integers.
-pub(crate) const DTYPES: &[Dtype] = &[
-    Dtype::Bool,
-    Dtype::U8,
-    Dtype::U16,
-    Dtype::U32,
-    Dtype::U64,
-    Dtype::I8,
-    Dtype::I16,
-    Dtype::I32,
-    Dtype::I64,
-    Dtype::F16,
-    Dtype::BF16,
-    Dtype::F32,
-    Dtype::F64,
-    Dtype::String,
-];
-
-/// ONNX element type of a library type.
-pub(crate) fn dtype(ty: TensorElementType) -> Option<Dtype> {
-    match ty {
-        TensorElementType::Bool => Some(Dtype::Bool),
-        TensorElementType::Uint8 => Some(Dtype::U8),
-        TensorElementType::Uint16 => Some(Dtype::U16),
-        TensorElementType::Uint32 => Some(Dtype::U32),
-        TensorElementType::Uint64 => Some(Dtype::U64),
-        TensorElementType::Int8 => Some(Dtype::I8),
-        TensorElementType::Int16 => Some(Dtype::I16),
-        TensorElementType::Int32 => Some(Dtype::I32),
-        TensorElementType::Int64 => Some(Dtype::I64),
-        TensorElementType::Float16 => Some(Dtype::F16),
-        TensorElementType::Bfloat16 => Some(Dtype::BF16),
-        TensorElementType::Float32 => Some(Dtype::F32),
-        TensorElementType::Float64 => Some(Dtype::F64),
-        TensorElementType::String => Some(Dtype::String),
-        _ => None,
-    }
-}
-
-/// Calls `$then!` with the element types that are plain memory on both sides.
+/// Calls `$then!` with the element types that are plain memory on both sides: ours, the library's and Rust's. The library's
+/// safe interface does not expose its 8-bit and 4-bit floats and integers.
 macro_rules! plain {
     ($then:ident) => {
         $then!(
-            Bool => bool, U8 => u8, U16 => u16, U32 => u32, U64 => u64, I8 => i8, I16 => i16, I32 => i32,
-            I64 => i64, F16 => f16, BF16 => bf16, F32 => f32, F64 => f64
+            Bool Bool bool, U8 Uint8 u8, U16 Uint16 u16, U32 Uint32 u32, U64 Uint64 u64, I8 Int8 i8, I16 Int16 i16,
+            I32 Int32 i32, I64 Int64 i64, F16 Float16 f16, BF16 Bfloat16 bf16, F32 Float32 f32, F64 Float64 f64
         )
     };
 }
+
+macro_rules! dtypes {
+    ($($dtype:ident $library:ident $ty:ty),*) => {
+        /// Supported element types.
+        pub(crate) const DTYPES: &[Dtype] = &[$(Dtype::$dtype,)* Dtype::String];
+
+        /// ONNX element type of a library type.
+        pub(crate) fn dtype(ty: TensorElementType) -> Option<Dtype> {
+            match ty {
+                $(TensorElementType::$library => Some(Dtype::$dtype),)*
+                TensorElementType::String => Some(Dtype::String),
+                _ => None,
+            }
+        }
+    };
+}
+
+plain!(dtypes);
 
 /// Lends a tensor to the library.
 pub(crate) fn to_ort(tensor: &AnyTensor) -> Result<SessionInputValue<'_>, String> {
     let shape = tensor.shape().to_vec();
     macro_rules! lent {
-        ($($dtype:ident => $ty:ty),*) => {
+        ($($dtype:ident $library:ident $ty:ty),*) => {
             match tensor.dtype() {
                 $(Dtype::$dtype => {
                     let elements = tensor.as_slice::<$ty>().map_err(|error| error.to_string())?;
@@ -93,7 +72,7 @@ pub(crate) fn from_ort(value: DynValue) -> Result<AnyTensor, String> {
     let extents = shape.iter().map(|extent| usize::try_from(*extent)).collect::<Result<Vec<usize>, _>>();
     let extents = extents.map_err(|_| format!("a result has the extents {shape}"))?;
     macro_rules! kept {
-        ($($dtype:ident => $ty:ty),*) => {
+        ($($dtype:ident $library:ident $ty:ty),*) => {
             match dtype {
                 $(Dtype::$dtype => Bytes::from_owner(Held::<$ty>(value, PhantomData)),)*
                 Dtype::String => {

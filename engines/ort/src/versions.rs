@@ -5,6 +5,7 @@
 //! nodes. Types are solved for the original model.
 
 use typeloom::ModelProto;
+use typeloom_onnx::nested;
 use typeloom_ops::table::{Found, Table};
 
 /// Newest supported version of the format. Later versions only add element types, which are not offered.
@@ -44,7 +45,7 @@ fn is_the_same(model: &ModelProto, version: i64) -> bool {
             if of_onnx && (old.is_none() || old != new) {
                 return false;
             }
-            graphs.extend(node.attribute.iter().flat_map(|it| it.g.as_deref().into_iter().chain(&it.graphs)));
+            graphs.extend(nested::graphs(node));
         }
     }
     true

@@ -2,6 +2,7 @@
 //! from a test graph on which tract and the embedded backend differ.
 
 use typeloom::NodeProto;
+use typeloom_onnx::nested;
 use typeloom_runtime::engine::Offer;
 use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_types::dtype::Dtype;
@@ -73,15 +74,9 @@ fn is_ascending(axes: &[i64]) -> bool {
 /// Whether a nested graph contains an operator that tract turns into a loop. Rewrites inside a loop are not
 /// counted against the limit.
 fn loops_inside(node: &NodeProto) -> bool {
-    let mut nodes = vec![node];
-    while let Some(node) = nodes.pop() {
-        let graphs = node.attribute.iter().flat_map(|it| it.g.as_deref().into_iter().chain(&it.graphs));
-        for inner in graphs.flat_map(|graph| &graph.node) {
-            if inner.op_type() == "Scan" {
-                return true;
-            }
-            nodes.push(inner);
-        }
+    let mut loops = false;
+    for graph in nested::graphs(node) {
+        nested::each_node(graph, |inner| loops |= inner.op_type() == "Scan");
     }
-    false
+    loops
 }

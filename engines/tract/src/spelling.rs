@@ -22,6 +22,7 @@ use std::collections::{HashMap, HashSet};
 use half::f16;
 use typeloom::{GraphProto, ModelProto, NodeProto};
 use typeloom_onnx::messages::{AttributeProto, OperatorSetIdProto, TensorProto, attribute_proto, type_proto};
+use typeloom_onnx::nested;
 use typeloom_ops::table::{Found, Table};
 use typeloom_solver::signature::Arity;
 use typeloom_types::dtype::Dtype;
@@ -43,14 +44,10 @@ pub(crate) fn respell(model: &mut ModelProto) {
 /// Collects the names that nodes and outputs of a graph and its nested graphs read. Scopes are not
 /// distinguished: a name read in any graph counts as read in all.
 fn collect_reads(graph: &GraphProto, read: &mut HashSet<String>) {
-    let mut graphs = vec![graph];
-    while let Some(graph) = graphs.pop() {
+    nested::each_graph(graph, |graph, _| {
         read.extend(graph.output.iter().map(|info| info.name().to_owned()));
-        for node in &graph.node {
-            read.extend(node.input.iter().cloned());
-            graphs.extend(node.attribute.iter().flat_map(|it| it.g.as_deref().into_iter().chain(&it.graphs)));
-        }
-    }
+        read.extend(graph.node.iter().flat_map(|node| &node.input).cloned());
+    });
 }
 
 fn respell_graph(
@@ -75,10 +72,8 @@ fn respell_graph(
         }
     }
     for mut node in std::mem::take(&mut graph.node) {
-        for attribute in &mut node.attribute {
-            for inner in attribute.g.as_deref_mut().into_iter().chain(&mut attribute.graphs) {
-                respell_graph(inner, version, read, &dtypes, added);
-            }
+        for inner in nested::graphs_mut(&mut node) {
+            respell_graph(inner, version, read, &dtypes, added);
         }
         leave_out(&mut node, version, read);
         let infinity = match node.op_type() {

@@ -5,22 +5,24 @@ use tract_onnx::prelude::{DatumType, IntoTValue as _, IntoTensor as _, TValue, T
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-/// Element types that tract shares with ONNX. Strings are excluded because they are not one contiguous block
-/// of memory.
-pub(crate) const DTYPES: &[Dtype] = &[
-    Dtype::Bool,
-    Dtype::U8,
-    Dtype::U16,
-    Dtype::U32,
-    Dtype::U64,
-    Dtype::I8,
-    Dtype::I16,
-    Dtype::I32,
-    Dtype::I64,
-    Dtype::F16,
-    Dtype::F32,
-    Dtype::F64,
-];
+/// Calls `$then!` with the element types that tract shares with ONNX. Strings are excluded because they are not one
+/// contiguous block of memory.
+macro_rules! plain {
+    ($then:ident) => {
+        $then!(
+            Bool => bool, U8 => u8, U16 => u16, U32 => u32, U64 => u64,
+            I8 => i8, I16 => i16, I32 => i32, I64 => i64, F16 => f16, F32 => f32, F64 => f64
+        )
+    };
+}
+
+macro_rules! dtypes {
+    ($($dtype:ident => $ty:ty),*) => {
+        pub(crate) const DTYPES: &[Dtype] = &[$(Dtype::$dtype),*];
+    };
+}
+
+plain!(dtypes);
 
 /// ONNX element type of a tract type.
 pub(crate) fn dtype(datum_type: DatumType) -> Option<Dtype> {
@@ -52,11 +54,7 @@ pub(crate) fn to_tract(tensor: &AnyTensor) -> Result<TValue, String> {
             }
         };
     }
-    let made = copied!(
-        Bool => bool, U8 => u8, U16 => u16, U32 => u32, U64 => u64,
-        I8 => i8, I16 => i16, I32 => i32, I64 => i64, F16 => f16, F32 => f32, F64 => f64
-    );
-    let made = made.map_err(|error| error.to_string())?;
+    let made = plain!(copied).map_err(|error| error.to_string())?;
     Ok(made.map_err(|error| format!("{error:#}"))?.into_tvalue())
 }
 
