@@ -271,70 +271,49 @@ impl<'p> Component<'p> {
         to.iter().map(each).fold(if keeps_declaration { 0 } else { DECLARATION }, plus)
     }
 
+    /// Adds one factor for up to two open readers. For more, adds a variable for the set of conversions, a factor for their
+    /// cost, and a factor per reader that requires its element type to be in the set.
     fn add_group(&mut self, group: &Group) {
         let maker = self.port(group.maker);
         let (mut fixed, mut open) = (ElemSet::EMPTY, Vec::new());
+        let mut wanted = ElemSet::EMPTY;
         for reader in &group.readers {
             match self.port(*reader) {
                 Port::Fixed(elem) => fixed = fixed.union(ElemSet::of(elem)),
                 // A node around a loop can read what it defines; both ports have one class.
                 port if port == maker => {}
-                Port::Open(variable) => open.push(variable),
+                Port::Open(variable) => {
+                    open.push(*reader);
+                    wanted = self.domain(variable).iter().copied().fold(wanted, ElemSet::union);
+                }
             }
         }
         if open.len() <= 2 {
-            self.add_direct(group, maker, fixed, &open);
-        } else {
-            self.add_through_set(group, maker, fixed, &open);
+            open.insert(0, group.maker);
+            return self.constrain(&[], &open, |this, _, elems| {
+                let to = elems[1..].iter().fold(fixed, |set, elem| set.union(ElemSet::of(*elem)));
+                this.conversions(group, elems[0], to)
+            });
         }
-    }
-
-    /// Adds a factor over the maker and up to two readers.
-    fn add_direct(&mut self, group: &Group, maker: Port, fixed: ElemSet, readers: &[Variable]) {
-        let scope: Vec<Variable> = maker.variable().into_iter().chain(readers.iter().copied()).collect();
-        let first_reader = scope.len() - readers.len();
-        let factor = self.factor(scope, |this, scope, values| {
-            let elem = |at: usize| this.domain(scope[at])[values[at]];
-            let to = (first_reader..scope.len()).fold(fixed, |set, at| set.union(elem(at)));
-            let from = maker.elem(|_| elem(0));
-            from.map_or(IMPOSSIBLE, |from| this.conversions(group, from, to))
-        });
-        self.factors.push(factor);
-    }
-
-    /// Adds a variable for the set of conversions, a factor for their cost, and a factor per reader that requires its
-    /// element type to be in the set.
-    fn add_through_set(&mut self, group: &Group, maker: Port, fixed: ElemSet, readers: &[Variable]) {
-        let wanted = readers.iter().flat_map(|reader| self.domain(*reader).iter().copied());
-        let wanted: Vec<Elem> = wanted.fold(ElemSet::EMPTY, ElemSet::union).iter().collect();
-        let small_only = wanted.len() > MAX_IN_SETS;
+        let small_only = wanted.len() as usize > MAX_IN_SETS;
         if small_only {
             self.untried = (LARGEST_SMALL + 1) * CONVERSION;
         }
+        let wanted: Vec<Elem> = wanted.iter().collect();
         let set = self.variable(subsets(&wanted, if small_only { LARGEST_SMALL } else { Cost::MAX }));
-        let start: Vec<Variable> = maker.variable().into_iter().chain([set]).collect();
-        let at_set = start.len() - 1;
-        let cost = self.factor(start.clone(), |this, scope, values| {
-            let to = this.domain(set)[values[at_set]].union(fixed);
-            let from = maker.elem(|_| this.domain(scope[0])[values[0]]);
-            from.map_or(IMPOSSIBLE, |from| this.conversions(group, from, to))
+        self.constrain(&[set], &[group.maker], |this, values, elems| {
+            this.conversions(group, elems[0], this.domain(set)[values[0]].union(fixed))
         });
-        self.factors.push(cost);
-        for reader in readers {
-            let scope = [start.as_slice(), &[*reader]].concat();
-            let factor = self.factor(scope, |this, scope, values| {
-                let available = this.domain(set)[values[at_set]].union(fixed);
-                let from = maker.elem(|_| this.domain(scope[0])[values[0]]);
-                let available = from.map_or(available, |from| available.union(ElemSet::of(from)));
-                let wanted = this.domain(*reader)[values[at_set + 1]];
-                if available.intersect(wanted) == wanted { 0 } else { IMPOSSIBLE }
+        for reader in open {
+            self.constrain(&[set], &[group.maker, reader], |this, values, elems| {
+                let available = this.domain(set)[values[0]].union(fixed);
+                if available.contains(elems[1]) || elems[0] == elems[1] { 0 } else { IMPOSSIBLE }
             });
-            self.factors.push(factor);
         }
     }
 
     /// The factor with a cost for each combination of values of some variables; the last variable varies fastest.
-    fn factor(&self, scope: Vec<Variable>, cost: impl Fn(&Self, &[Variable], &[usize]) -> Cost) -> Factor {
+    fn factor(&self, scope: Vec<Variable>, mut cost: impl FnMut(&[Variable], &[usize]) -> Cost) -> Factor {
         let sizes: Vec<usize> = scope.iter().map(|variable| self.domain(*variable).len()).collect();
         let mut values = vec![0; sizes.len()];
         let costs = (0..sizes.iter().product()).map(|mut combination| {
@@ -342,7 +321,7 @@ impl<'p> Component<'p> {
                 *value = combination % size;
                 combination /= size;
             }
-            cost(self, &scope, &values)
+            cost(&scope, &values)
         });
         let costs = costs.collect();
         Factor { scope, costs }
@@ -355,38 +334,33 @@ impl<'p> Component<'p> {
         classes: &[ClassId],
         cost: impl Fn(&Self, &[usize], &[Elem]) -> Cost,
     ) {
-        let ports: Vec<Port> = classes.iter().map(|class| self.port(*class)).collect();
         let mut scope = auxiliary.to_vec();
-        for variable in ports.iter().filter_map(|port| port.variable()) {
-            if !scope.contains(&variable) {
-                scope.push(variable);
-            }
+        // The fixed element type of each class, or the position of its variable in `scope`.
+        let mut ports: Vec<Result<Elem, usize>> = Vec::with_capacity(classes.len());
+        for class in classes {
+            ports.push(match self.port(*class) {
+                Port::Fixed(elem) => Ok(elem),
+                Port::Open(variable) => {
+                    Err(scope.iter().position(|it| *it == variable).unwrap_or_else(|| {
+                        scope.push(variable);
+                        scope.len() - 1
+                    }))
+                }
+            });
         }
-        let factor = self.factor(scope, |this, scope, values| {
-            let of_variable = |variable: Variable| {
-                let at = scope.iter().position(|it| *it == variable).unwrap_or_default();
-                this.domain(variable)[values[at]]
-            };
-            let elems: Option<Vec<Elem>> = ports.iter().map(|port| port.elem(of_variable)).collect();
-            elems.map_or(IMPOSSIBLE, |elems| plus(cost(this, &values[..auxiliary.len()], &elems), 0))
+        let mut elems = Vec::with_capacity(ports.len());
+        let factor = self.factor(scope, |scope, values| {
+            elems.clear();
+            elems.extend(ports.iter().filter_map(|port| match port {
+                Ok(elem) => Some(*elem),
+                Err(at) => self.domain(scope[*at])[values[*at]].single(),
+            }));
+            if elems.len() < ports.len() {
+                return IMPOSSIBLE;
+            }
+            plus(cost(self, &values[..auxiliary.len()], &elems), 0)
         });
         self.factors.push(factor);
-    }
-}
-
-impl Port {
-    fn variable(self) -> Option<Variable> {
-        match self {
-            Self::Fixed(_) => None,
-            Self::Open(variable) => Some(variable),
-        }
-    }
-
-    fn elem(self, value: impl Fn(Variable) -> ElemSet) -> Option<Elem> {
-        match self {
-            Self::Fixed(elem) => Some(elem),
-            Self::Open(variable) => value(variable).single(),
-        }
     }
 }
 
