@@ -14,10 +14,10 @@ use typeloom_types::dtype::Dtype;
 /// safe interface does not expose its 8-bit and 4-bit floats and integers.
 macro_rules! plain {
     ($then:ident) => {
-        $then!(
+        $then! {
             Bool Bool bool, U8 Uint8 u8, U16 Uint16 u16, U32 Uint32 u32, U64 Uint64 u64, I8 Int8 i8, I16 Int16 i16,
             I32 Int32 i32, I64 Int64 i64, F16 Float16 f16, BF16 Bfloat16 bf16, F32 Float32 f32, F64 Float64 f64
-        )
+        }
     };
 }
 

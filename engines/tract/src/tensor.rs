@@ -9,10 +9,10 @@ use typeloom_types::dtype::Dtype;
 /// contiguous block of memory.
 macro_rules! plain {
     ($then:ident) => {
-        $then!(
+        $then! {
             Bool => bool, U8 => u8, U16 => u16, U32 => u32, U64 => u64,
             I8 => i8, I16 => i16, I32 => i32, I64 => i64, F16 => f16, F32 => f32, F64 => f64
-        )
+        }
     };
 }
 
