@@ -44,7 +44,7 @@ pub use cases::ComparisonOp;
 pub use cx::RuleCx;
 pub use error::RuleError;
 pub use loops::{Knowledge, Trips};
-pub use port::{Extent, Port};
+pub use port::{Extent, ExtentRelation, Port};
 pub use types::Kind;
 pub use unroll::Unroll;
 

@@ -8,7 +8,7 @@ use typeloom_types::lattice::NodeNo;
 use crate::dim::{Condition, DimId, Dims, Relation};
 use crate::elem::{Elem, ElemSet};
 use crate::program::id::{StepId, ValueId};
-use crate::rule::port::Extent;
+use crate::rule::port::{Extent, ExtentRelation};
 use crate::universe::Universe;
 
 /// The type of a value, as far as it is known.
@@ -73,8 +73,7 @@ pub enum EquationSource {
     Ports {
         left: Extent,
         right: Extent,
-        /// The relation, as the end of a sentence that starts with "these dims".
-        relation: &'static str,
+        relation: ExtentRelation,
     },
     /// A node in the function that the node calls.
     Call,

@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{ExtentRelation, Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::{Entry, rule};
 
@@ -133,7 +133,7 @@ fn broadcast_at_axis(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     for (axis, dim) in narrow.iter().enumerate() {
         if cx.const_dim(*dim) != Some(1) {
             let target = (In(0), start + axis, wide[start + axis]);
-            cx.require_equal(target, (In(1), axis, *dim), "are broadcast")?;
+            cx.require_equal(target, (In(1), axis, *dim), ExtentRelation::BROADCAST)?;
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Products of matrices: MatMul and its quantised forms, Gemm, Einsum, Det.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{DimVec, ExtentRelation, Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::common::unknown_extent;
 use super::{Entry, rule};
@@ -101,7 +101,7 @@ fn gemm(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             }
             let wide = cx.broadcast_dim((Out(0), at, target[at]), (In(2), axis, *dim))?;
             if cx.const_dim(target[at]) == Some(1) && cx.const_dim(wide).is_some_and(|extent| extent != 1) {
-                let relation = "must match, as only `C` is broadcast";
+                let relation = ExtentRelation::of_broadcast("must match, as only `C` is broadcast");
                 cx.require_equal((Out(0), at, target[at]), (In(2), axis, *dim), relation)?;
             }
         }

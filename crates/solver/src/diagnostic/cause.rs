@@ -202,12 +202,19 @@ impl<'a> Scope<'_, 'a> {
 
     /// The origin of a value itself.
     pub(super) fn origin_text(&self, value: ValueId) -> String {
-        let name = self.name(value);
+        match (self.maker(value), self.declared_source(value)) {
+            (Some(step), _) => self.made_by(step),
+            (None, Some(source)) => format!("from {source}"),
+            (None, None) => "defined by nothing".to_owned(),
+        }
+    }
+
+    /// An input or initializer, as a noun.
+    pub(super) fn declared_source(&self, value: ValueId) -> Option<String> {
         match self.body().value(value).origin {
-            Origin::Input | Origin::InputWithDefault(_) => format!("from {}", self.input_text(value)),
-            Origin::Initializer(_) => format!("from initializer {name}"),
-            Origin::Step(step) => self.made_by(step),
-            Origin::Undefined => "defined by nothing".to_owned(),
+            Origin::Input | Origin::InputWithDefault(_) => Some(self.input_text(value)),
+            Origin::Initializer(_) => Some(format!("initializer {}", self.name(value))),
+            Origin::Step(_) | Origin::Undefined => None,
         }
     }
 }

@@ -280,7 +280,7 @@ impl<'a> Scope<'_, 'a> {
             RuleError::Rank { port, found, least, most } => {
                 self.wrong_rank(step, *port, (*found, *least, *most), notes)
             }
-            RuleError::Dims { left, right, relation } => self.dims_differ(step, left, right, relation, notes),
+            RuleError::Dims { left, right, relation } => self.dims_differ(step, left, right, *relation, notes),
             // What was an attribute in older operator sets can be an input in this one.
             RuleError::Attribute { name, message } => match self.input_named(step, name) {
                 Some(port) => self.input_value(step, port, message, notes),

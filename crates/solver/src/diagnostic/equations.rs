@@ -32,7 +32,7 @@ impl Scope<'_, '_> {
             if left.port == right.port { vec![right.port] } else { vec![left.port, right.port] };
         let mut marks = vec![Mark::primary(Part::Operator, label)];
         marks.extend(self.shape_marks(step, &ports).into_iter().map(|mark| Mark { primary: false, ..mark }));
-        let align = if relation.contains("broadcast") { Align::Last } else { Align::None };
+        let align = Align::of(relation);
         let need = match self.shapes_note(step, &[&left, &right], align) {
             Some(shapes) => format!("{op} needs {text}, because these dims {relation}:\n{shapes}"),
             None => format!("{op} needs {text}, because these {relation}"),

@@ -80,14 +80,11 @@ impl Scope<'_, '_> {
         if through.is_empty() {
             return origin;
         }
-        let (shown, way) = (self.dim_quoted(dim), self.path_text(&through));
-        let by = match self.body().value(source).origin {
-            Origin::Step(_) => format!("{}, {origin},", self.name(source)),
-            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
-                origin.strip_prefix("from ").unwrap_or(&origin).to_owned()
-            }
+        let by = match self.declared_source(source) {
+            Some(source) => source,
+            None => format!("{}, {origin},", self.name(source)),
         };
-        format!("its {} from {by} through {way}", shown.trim_matches('`'))
+        format!("its {} from {by} through {}", self.dim_text(dim), self.path_text(&through))
     }
 
     /// The nodes of a lineage; the middle of a long one is left out.

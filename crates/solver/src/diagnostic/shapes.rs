@@ -1,9 +1,10 @@
 //! Shapes in notes and labels.
 
-use super::{Mark, Scope, quote};
+use super::text::{MAX_NAME, clip};
+use super::{Mark, Scope};
 use crate::dim::{Decision, DimId};
 use crate::program::StepId;
-use crate::rule::{Extent, Port};
+use crate::rule::{Extent, ExtentRelation, Port};
 use crate::solution::Type;
 
 /// The maximum rank of a shape in a note.
@@ -28,11 +29,23 @@ pub(super) enum Align {
     None,
 }
 
+impl Align {
+    /// The alignment of shapes whose extents are related.
+    pub(super) fn of(relation: ExtentRelation) -> Self {
+        if relation.is_broadcast { Self::Last } else { Self::None }
+    }
+}
+
 impl<'a> Scope<'_, 'a> {
+    /// A dim: a number or an expression.
+    pub(super) fn dim_text(&self, dim: DimId) -> String {
+        clip(&self.core.dims.display(dim).to_string(), MAX_NAME)
+    }
+
     /// A dim as a noun: a number, or an expression in backticks.
     pub(super) fn dim_quoted(&self, dim: DimId) -> String {
-        let shown = self.core.dims.display(dim).to_string();
-        if self.core.dims.as_constant(dim).is_some() { shown } else { quote(&shown) }
+        let shown = self.dim_text(dim);
+        if self.core.dims.as_constant(dim).is_some() { shown } else { format!("`{shown}`") }
     }
 
     pub(super) fn extent_text(&self, step: StepId, extent: &Extent) -> String {

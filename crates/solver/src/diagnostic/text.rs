@@ -7,7 +7,7 @@ use crate::signature::AllowedTypes;
 use crate::universe::Universe;
 
 /// The longest name that is written out, in characters.
-const MAX_CHARS: usize = 96;
+pub(super) const MAX_NAME: usize = 96;
 
 /// The most items of a list that are written out.
 const MAX_ITEMS: usize = 8;
@@ -17,7 +17,7 @@ const MAX_ENDS: usize = 4;
 
 /// A name of the model in backticks, on one line; the middle of a very long name is left out.
 pub fn quote(name: &str) -> String {
-    format!("`{}`", clip(name, MAX_CHARS))
+    format!("`{}`", clip(name, MAX_NAME))
 }
 
 /// Text of the model on one line, with its middle left out beyond `max` characters.

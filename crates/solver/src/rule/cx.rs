@@ -21,7 +21,7 @@ use std::sync::Arc;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, NodeView};
 
-use super::{Extent, Port, Rule, RuleError};
+use super::{Extent, ExtentRelation, Port, Rule, RuleError};
 use crate::dim::shape::ShapeId;
 use crate::dim::{DimId, Dims, Relation};
 use crate::elem::ElemSet;
@@ -340,7 +340,7 @@ impl RuleCx<'_, '_> {
         need: Relation,
         left: Extent,
         right: Extent,
-        relation: &'static str,
+        relation: ExtentRelation,
     ) {
         if self.core.recovery.purpose == Purpose::Recover
             || self.core.dims.is_anonymous(left.dim)

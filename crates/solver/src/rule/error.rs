@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
 use typeloom_types::relation::RelationError;
 
-use super::port::{Extent, Port};
+use super::port::{Extent, ExtentRelation, Port};
 use crate::dim::shape::DimVec;
 use crate::elem::ElemSet;
 use crate::program::id::GraphId;
@@ -50,8 +50,8 @@ pub enum RuleError {
         left: Extent,
         /// The second extent; it has no axis if the rule computed it.
         right: Extent,
-        /// Completes the sentence "these dims ..." (`are contracted`).
-        relation: &'static str,
+        /// The violated relation.
+        relation: ExtentRelation,
     },
     /// The rule cannot use the value of an attribute.
     Attribute {

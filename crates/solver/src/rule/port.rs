@@ -1,5 +1,7 @@
 //! Ports of a node and extents at them.
 
+use std::fmt;
+
 use crate::dim::DimId;
 use crate::program::id::GraphId;
 
@@ -26,6 +28,40 @@ pub struct Extent {
     pub axis: Option<usize>,
     /// The extent itself.
     pub dim: DimId,
+}
+
+/// A relation that a rule requires between two extents.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExtentRelation {
+    /// Completes the sentence "these dims ..." (`are contracted`).
+    pub text: &'static str,
+    /// Whether the shapes of the extents are broadcast, so that their last axes correspond.
+    pub is_broadcast: bool,
+}
+
+impl ExtentRelation {
+    /// The relation of extents that are broadcast.
+    pub const BROADCAST: Self = Self::of_broadcast("are broadcast");
+
+    pub(crate) const BROADCAST_NOT_ONE: Self = Self::of_broadcast("are broadcast and neither is 1");
+
+    /// A relation between extents of shapes that are broadcast.
+    #[must_use]
+    pub const fn of_broadcast(text: &'static str) -> Self {
+        Self { text, is_broadcast: true }
+    }
+}
+
+impl From<&'static str> for ExtentRelation {
+    fn from(text: &'static str) -> Self {
+        Self { text, is_broadcast: false }
+    }
+}
+
+impl fmt::Display for ExtentRelation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text)
+    }
 }
 
 impl From<(Port, usize, DimId)> for Extent {

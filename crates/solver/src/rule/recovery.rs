@@ -1,6 +1,6 @@
 //! Recovery from errors in shapes. See [`crate::analysis::recovery`].
 
-use super::{Extent, Port, RuleCx, RuleError};
+use super::{Extent, ExtentRelation, Port, RuleCx, RuleError};
 use crate::dim::DimId;
 use crate::state::Core;
 use crate::state::recovery::Purpose;
@@ -12,7 +12,7 @@ impl RuleCx<'_, '_> {
         &mut self,
         left: Extent,
         right: Extent,
-        relation: &'static str,
+        relation: ExtentRelation,
     ) -> Result<DimId, RuleError> {
         if self.core().recovery.purpose == Purpose::Check {
             return Err(RuleError::Dims { left, right, relation });
@@ -66,7 +66,7 @@ impl RuleCx<'_, '_> {
         &mut self,
         left: Extent,
         right: Extent,
-        relation: &'static str,
+        relation: ExtentRelation,
     ) -> Option<Result<DimId, RuleError>> {
         if self.core().recovery.candidates.is_empty() {
             return None;

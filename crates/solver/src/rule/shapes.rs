@@ -4,7 +4,7 @@
 
 use std::ops::RangeBounds;
 
-use super::{DimVec, Extent, Port, RuleCx, RuleError};
+use super::{DimVec, Extent, ExtentRelation, Port, RuleCx, RuleError};
 use crate::dim::{Bind, Condition, Decision, DimId, DimView, Dims, Domain, Relation, Solved, Verdict};
 use crate::state::recovery::Purpose;
 
@@ -72,7 +72,7 @@ impl RuleCx<'_, '_> {
             }
             let (a, b) = (self.dims().resolve(*old), self.dims().resolve(*new));
             if a != b && self.dims().compare(a, b) == Decision::Undecided {
-                self.add_equation(Relation::Equal, (port, axis, a).into(), (port, b).into(), "are one axis");
+                self.add_equation(Relation::Equal, (port, axis, a).into(), (port, b).into(), "are one axis".into());
             }
         }
         Ok(met)
@@ -145,8 +145,9 @@ impl RuleCx<'_, '_> {
         &mut self,
         left: impl Into<Extent>,
         right: impl IntoExtent,
-        relation: &'static str,
+        relation: impl Into<ExtentRelation>,
     ) -> Result<DimId, RuleError> {
+        let relation = relation.into();
         let left: Extent = left.into();
         let right = right.into_extent(left);
         let (a, b) = (self.dims().resolve(left.dim), self.dims().resolve(right.dim));
@@ -187,8 +188,9 @@ impl RuleCx<'_, '_> {
         &mut self,
         left: impl Into<Extent>,
         right: impl IntoExtent,
-        relation: &'static str,
+        relation: impl Into<ExtentRelation>,
     ) -> Result<(), RuleError> {
+        let relation = relation.into();
         let left: Extent = left.into();
         let right = right.into_extent(left);
         let (a, b) = (self.dims().resolve(left.dim), self.dims().resolve(right.dim));
@@ -248,7 +250,7 @@ impl RuleCx<'_, '_> {
             (_, Some(1)) => return Ok(a),
             (Some(_), Some(_)) => {
                 let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
-                return self.extents_differ(left, right, "are broadcast");
+                return self.extents_differ(left, right, ExtentRelation::BROADCAST);
             }
             // A constant other than 1 is the result: the other extent is 1 or equal to it.
             (Some(_), None) => return self.broadcast_to_constant(right, left),
@@ -262,16 +264,16 @@ impl RuleCx<'_, '_> {
                 let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
                 match (a_one, b_one) {
                     (true, false) => {
-                        self.add_equation(Relation::OneOrEqual, left, right, "are broadcast");
+                        self.add_equation(Relation::OneOrEqual, left, right, ExtentRelation::BROADCAST);
                         Ok(b)
                     }
                     (false, true) => {
-                        self.add_equation(Relation::OneOrEqual, right, left, "are broadcast");
+                        self.add_equation(Relation::OneOrEqual, right, left, ExtentRelation::BROADCAST);
                         Ok(a)
                     }
-                    (false, false) => self.require_equal(left, right, "are broadcast and neither is 1"),
+                    (false, false) => self.require_equal(left, right, ExtentRelation::BROADCAST_NOT_ONE),
                     (true, true) => {
-                        self.add_equation(Relation::Broadcast, left, right, "are broadcast");
+                        self.add_equation(Relation::Broadcast, left, right, ExtentRelation::BROADCAST);
                         Ok(self.broadcast_of_both(a, b))
                     }
                 }
@@ -338,13 +340,13 @@ impl RuleCx<'_, '_> {
     /// Broadcasts an extent against a constant that is not 1.
     fn broadcast_to_constant(&mut self, narrow: Extent, wide: Extent) -> Result<DimId, RuleError> {
         let dim = self.dims().resolve(narrow.dim);
-        if let Some(known) = self.after_error(Extent { dim, ..narrow }, wide, "are broadcast") {
+        if let Some(known) = self.after_error(Extent { dim, ..narrow }, wide, ExtentRelation::BROADCAST) {
             return known;
         }
         if !self.dims().is_one_possible(dim) {
-            return self.require_equal(narrow, wide, "are broadcast and neither is 1");
+            return self.require_equal(narrow, wide, ExtentRelation::BROADCAST_NOT_ONE);
         }
-        self.add_equation(Relation::OneOrEqual, Extent { dim, ..narrow }, wide, "are broadcast");
+        self.add_equation(Relation::OneOrEqual, Extent { dim, ..narrow }, wide, ExtentRelation::BROADCAST);
         Ok(wide.dim)
     }
 
@@ -386,8 +388,9 @@ impl RuleCx<'_, '_> {
         &mut self,
         narrow: impl Into<Extent>,
         wide: impl Into<Extent>,
-        relation: &'static str,
+        relation: impl Into<ExtentRelation>,
     ) -> Result<(), RuleError> {
+        let relation = relation.into();
         let (narrow, wide): (Extent, Extent) = (narrow.into(), wide.into());
         let dims = self.dims();
         let (a, b) = (dims.resolve(narrow.dim), dims.resolve(wide.dim));

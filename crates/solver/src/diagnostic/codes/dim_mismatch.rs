@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Align, Code, Diagnostic, Mark, Scope};
 use crate::program::StepId;
-use crate::rule::Extent;
+use crate::rule::{Extent, ExtentRelation};
 
 super::code!("dim-mismatch", Error, "dims that must be equal differ");
 
@@ -13,7 +13,7 @@ impl Scope<'_, '_> {
         step: StepId,
         left: &Extent,
         right: &Extent,
-        relation: &str,
+        relation: ExtentRelation,
         notes: Vec<String>,
     ) -> Diagnostic {
         let op = self.op_text(step);
@@ -39,7 +39,7 @@ impl Scope<'_, '_> {
         }
         let snippet = self.snippet(step, &marks);
         let subject = if same_place { "this dim" } else { "these dims" };
-        let align = if relation.contains("broadcast") { Align::Last } else { Align::None };
+        let align = Align::of(relation);
         let reason = match self.shapes_note(step, &[left, right], align) {
             Some(shapes) => format!("{subject} {relation}:\n{shapes}"),
             None => format!("{subject} {relation}"),
