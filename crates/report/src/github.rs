@@ -4,48 +4,28 @@
 //! line breaks, percent signs and, in properties, colons and commas are escaped.
 
 use typeloom_onnx::text::{escape, escape_lines};
-use typeloom_solver::diagnostic::{Diagnostic, Severity, Snippet};
+use typeloom_solver::diagnostic::Diagnostic;
 
 /// One problem of a file as a command, without line break.
 #[must_use]
 pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
-    let Diagnostic {
-        code,
-        severity,
-        message,
-        location,
-        also: _,
-        value: _,
-        snippets,
-        notes,
-        help,
-        fix: _,
-        source,
-    } = diagnostic;
-    let command = match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    };
-    let mut lines = vec![message.clone()];
-    let location = location.to_string();
+    let mut lines = vec![diagnostic.message.clone()];
+    let location = diagnostic.location.to_string();
     if !location.is_empty() {
         lines.push(format!("at {location}"));
     }
-    for Snippet { text, labels, .. } in snippets {
-        lines.push(format!("  {text}"));
-        let labels = labels.iter().filter(|label| !label.text.is_empty());
-        lines.extend(labels.map(|label| {
-            let part = text.get(label.span.clone()).unwrap_or_default();
-            format!("    {part}: {}", label.text)
-        }));
+    for snippet in &diagnostic.snippets {
+        lines.push(format!("  {}", snippet.text));
+        lines.extend(snippet.labelled().map(|(part, label)| format!("    {part}: {label}")));
     }
-    lines.extend(notes.iter().map(|note| format!("note: {note}")));
-    lines.extend(help.iter().map(|help| format!("help: {help}")));
-    lines.extend(source.iter().map(|source| format!("from {source}")));
+    lines.extend(diagnostic.notes.iter().map(|note| format!("note: {note}")));
+    lines.extend(diagnostic.help.iter().map(|help| format!("help: {help}")));
+    lines.extend(diagnostic.source.iter().map(|source| format!("from {source}")));
     format!(
-        "::{command} file={},title={}::{}",
+        "::{} file={},title={}::{}",
+        diagnostic.severity,
         property(file),
-        property(code.name()),
+        property(diagnostic.code.name()),
         data(&lines.join("\n"))
     )
 }

@@ -15,7 +15,7 @@
 //! **Invariant:** nothing is wrapped or cut to a width; a terminal wraps, a log keeps whole lines.
 
 use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Message, Origin, Renderer, Snippet};
 use typeloom_onnx::text::escape;
 use typeloom_solver::diagnostic::{
     Diagnostic, Explanation, Label, Location, Reason, Severity, Snippet as Printed, SourceLine,
@@ -40,36 +40,24 @@ pub enum Color {
 /// One problem of a file, ending in a line break.
 #[must_use]
 pub fn diagnostic(file: &str, diagnostic: &Diagnostic, color: Color) -> String {
-    let Diagnostic {
-        code,
-        severity,
-        message,
-        location,
-        also: _,
-        value: _,
-        snippets,
-        notes,
-        help,
-        fix: _,
-        source,
-    } = diagnostic;
-    let mut group = Group::with_title(level(*severity).primary_title(message.as_str()).id(code.name()));
-    if snippets.is_empty() && !file.is_empty() {
+    let location = &diagnostic.location;
+    let level = match diagnostic.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let mut group =
+        Group::with_title(level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.name()));
+    if diagnostic.snippets.is_empty() && !file.is_empty() {
         group = group.element(Origin::path(at(file, location)));
     }
-    for snippet in snippets {
+    for snippet in &diagnostic.snippets {
         let at = at(file, snippet.location.as_ref().unwrap_or(location));
         group = group.element(source_of(snippet, &at));
     }
-    for note in notes {
-        group = group.element(Level::NOTE.message(note.as_str()));
-    }
-    if let Some(help) = help {
-        group = group.element(Level::HELP.message(help.as_str()));
-    }
-    if let Some(source) = source {
-        group = group.element(Level::NOTE.message(from(source)));
-    }
+    group = group
+        .elements(diagnostic.notes.iter().map(|note| Level::NOTE.message(note.as_str())))
+        .elements(diagnostic.help.iter().map(|help| Level::HELP.message(help.as_str())))
+        .elements(diagnostic.source.iter().map(from));
     render(&[group], color)
 }
 
@@ -87,9 +75,9 @@ pub fn explanation(file: &str, explanation: &Explanation, color: Color) -> Strin
     let title = |text: String| Group::with_title(Level::NOTE.primary_title(escape(&text).into_owned()));
     let mut texts = Vec::new();
     let of_extents = || {
-        let group = title(format!("`{value}` is {ty}")).element(Origin::path(at(file, location)));
         let notes = extents.iter().map(|extent| Level::NOTE.message(escape(extent).into_owned()));
-        render(&[notes.fold(group, Group::element)], color)
+        let group = title(format!("`{value}` is {ty}")).element(Origin::path(at(file, location)));
+        render(&[group.elements(notes)], color)
     };
     if reasons.is_empty() {
         texts.push(of_extents());
@@ -105,13 +93,8 @@ pub fn explanation(file: &str, explanation: &Explanation, color: Color) -> Strin
             Some(snippet) => group.element(source_of(snippet, &at)),
             None => group.element(Origin::path(at)),
         };
-        if !rule.is_empty() {
-            group = group.element(Level::NOTE.message(format!("rule {rule}")));
-        }
-        if let Some(source) = source {
-            group = group.element(Level::NOTE.message(from(source)));
-        }
-        texts.push(render(&[group], color));
+        let rule = (!rule.is_empty()).then(|| Level::NOTE.message(format!("rule {rule}")));
+        texts.push(render(&[group.elements(rule).elements(source.iter().map(from))], color));
     }
     if !(reasons.is_empty() || extents.is_empty()) {
         texts.push(of_extents());
@@ -119,8 +102,8 @@ pub fn explanation(file: &str, explanation: &Explanation, color: Color) -> Strin
     texts.join("\n")
 }
 
-fn from(source: &SourceLine) -> String {
-    escape(&format!("from {source}")).into_owned()
+fn from(source: &SourceLine) -> Message<'_> {
+    Level::NOTE.message(escape(&format!("from {source}")).into_owned())
 }
 
 fn render(groups: &[Group<'_>], color: Color) -> String {
@@ -160,13 +143,6 @@ fn visible(line: &str) -> String {
     }
     text.push_str(rest);
     text
-}
-
-fn level(severity: Severity) -> Level<'static> {
-    match severity {
-        Severity::Error => Level::ERROR,
-        Severity::Warning => Level::WARNING,
-    }
 }
 
 fn at(file: &str, location: &Location) -> String {

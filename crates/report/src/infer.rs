@@ -10,17 +10,21 @@
 //! `{"k":"opt","of":T}`, `{"k":"map","key":"int64","val":T}`, `{"k":"node","id":..}` for a leaf of the
 //! type tree that ONNX does not know, or `{"k":"none"}` where nothing is known.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 use typeloom_solver::dim::{Dims, Relation};
 use typeloom_solver::model::Checked;
-use typeloom_solver::program::{Body, GraphId, StepId, ValueId};
+use typeloom_solver::program::{GraphId, ValueId};
 use typeloom_solver::solution::{Constructor, Equation, EquationSource, TensorType, Type};
 use typeloom_solver::universe::Universe;
 
+use crate::table::{graphs, made};
+
 /// The types of the main graph and of every graph nested in it, depth first.
 pub fn types(checked: &mut Checked<'_>) -> Map<String, Value> {
-    let paths = paths(checked.body());
-    let mut graphs = paths.into_iter().map(|(graph, path)| (path, graph_types(checked, graph)));
+    let graphs = graphs(checked.body());
+    let mut graphs = graphs.into_iter().map(|(graph, path)| (path, graph_types(checked, graph)));
     let mut main = graphs.next().map(|(_, types)| types).unwrap_or_default();
     let sub: Vec<Value> = graphs
         .map(|(path, types)| {
@@ -74,40 +78,12 @@ pub fn equations(checked: &Checked<'_>) -> Vec<Value> {
     checked.equations().iter().map(one).collect()
 }
 
-/// Every graph with its path, depth first: nodes in order, and the graphs of a node in attribute order.
-fn paths(body: &Body<'_>) -> Vec<(GraphId, String)> {
-    let mut found = Vec::new();
-    let mut open = vec![(body.root(), String::new())];
-    while let Some((graph, path)) = open.pop() {
-        let mut inner: Vec<(GraphId, String)> = body
-            .children(graph)
-            .filter_map(|child| {
-                let owner = body.graph(child).owner?;
-                let operator = body.op_name(owner.step);
-                let position = body.step(owner.step).position;
-                let index = owner.position.map(|at| format!("[{at}]")).unwrap_or_default();
-                Some((child, format!("{path}/{position}:{operator}.{}{index}", owner.attribute)))
-            })
-            .collect();
-        found.push((graph, path));
-        inner.reverse();
-        open.extend(inner);
-    }
-    found
-}
-
 fn graph_types(checked: &mut Checked<'_>, graph: GraphId) -> Map<String, Value> {
     let body = checked.body();
     let listed = body.graph(graph);
     let (inputs, outputs) = (listed.inputs.clone(), listed.outputs.clone());
-    let promised: std::collections::HashSet<ValueId> = outputs.iter().copied().collect();
-    let (from, to) = listed.steps;
-    let made: Vec<ValueId> = (from..to)
-        .map(StepId::new)
-        .filter(|step| body.step(*step).graph == graph)
-        .flat_map(|step| body.outputs(step).iter().flatten().copied())
-        .filter(|value| !promised.contains(value))
-        .collect();
+    let promised: HashSet<ValueId> = outputs.iter().copied().collect();
+    let made = made(body, graph).filter(|value| !promised.contains(value)).collect();
     let mut types = Map::new();
     for (key, values) in [("inputs", inputs), ("value_info", made), ("outputs", outputs)] {
         let mut object = Map::new();

@@ -5,7 +5,7 @@
 //! is in. A line of the author's program is a related, physical location.
 
 use serde_json::{Value, json};
-use typeloom_solver::diagnostic::{Code, Diagnostic, Location, Severity};
+use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
 
 /// The problems of several files as one document, ending in a line break.
 #[must_use]
@@ -36,7 +36,7 @@ fn rule(code: Code) -> Value {
         "name": code.name().split('-').map(capitalized).collect::<String>(),
         "shortDescription": {"text": code.summary()},
         "help": {"text": code.page(), "markdown": code.page()},
-        "defaultConfiguration": {"level": level(code.severity())},
+        "defaultConfiguration": {"level": code.severity().name()},
     })
 }
 
@@ -45,63 +45,26 @@ fn capitalized(word: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-fn level(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    }
-}
-
 fn result(file: &str, diagnostic: &Diagnostic) -> Value {
-    let Diagnostic {
-        code,
-        severity,
-        message,
-        location,
-        also: _,
-        value: _,
-        snippets,
-        notes,
-        help,
-        fix: _,
-        source,
-    } = diagnostic;
-    let mut text = message.clone();
-    for line in notes.iter().chain(help) {
-        text.push('\n');
-        text.push_str(line);
-    }
-    let mut physical = json!({"artifactLocation": {"uri": uri(file)}});
-    if let Some(offset) = location.offset {
-        physical["region"] = json!({"byteOffset": offset, "byteLength": 0});
-    }
-    let mut described = json!({"physicalLocation": physical});
-    if let Some(logical) = logical(location) {
-        described["logicalLocations"] = json!([logical]);
+    let lines: Vec<&str> = std::iter::once(&diagnostic.message)
+        .chain(&diagnostic.notes)
+        .chain(&diagnostic.help)
+        .map(String::as_str)
+        .collect();
+    let mut location = described(file, &diagnostic.location);
+    if let Some(offset) = diagnostic.location.offset {
+        location["physicalLocation"]["region"] = json!({"byteOffset": offset, "byteLength": 0});
     }
     let mut related: Vec<Value> = Vec::new();
-    for (at, snippet) in snippets.iter().enumerate() {
-        let location = snippet.location.as_ref().unwrap_or(location);
-        let labels: Vec<String> = snippet
-            .labels
-            .iter()
-            .filter(|label| !label.text.is_empty())
-            .map(|label| {
-                format!("{}: {}", snippet.text.get(label.span.clone()).unwrap_or_default(), label.text)
-            })
-            .collect();
-        let words = std::iter::once(snippet.text.clone()).chain(labels).collect::<Vec<_>>().join("\n");
-        let mut described = json!({
-            "id": at,
-            "physicalLocation": {"artifactLocation": {"uri": uri(file)}},
-            "message": {"text": words},
-        });
-        if let Some(logical) = logical(location) {
-            described["logicalLocations"] = json!([logical]);
-        }
-        related.push(described);
+    for snippet in &diagnostic.snippets {
+        let labels = snippet.labelled().map(|(part, label)| format!("{part}: {label}"));
+        let lines: Vec<String> = std::iter::once(snippet.text.clone()).chain(labels).collect();
+        let mut location = described(file, snippet.location.as_ref().unwrap_or(&diagnostic.location));
+        location["id"] = json!(related.len());
+        location["message"] = json!({"text": lines.join("\n")});
+        related.push(location);
     }
-    if let Some(source) = source {
+    if let Some(source) = &diagnostic.source {
         related.push(json!({
             "id": related.len(),
             "physicalLocation": {
@@ -111,18 +74,26 @@ fn result(file: &str, diagnostic: &Diagnostic) -> Value {
             "message": {"text": "the line that the node comes from"},
         }));
     }
-    let rule_index = Code::ALL.iter().position(|other| other == code);
     let mut result = json!({
-        "ruleId": code.name(),
-        "ruleIndex": rule_index,
-        "level": level(*severity),
-        "message": {"text": text},
-        "locations": [described],
+        "ruleId": diagnostic.code.name(),
+        "ruleIndex": Code::ALL.iter().position(|other| *other == diagnostic.code),
+        "level": diagnostic.severity.name(),
+        "message": {"text": lines.join("\n")},
+        "locations": [location],
     });
     if !related.is_empty() {
         result["relatedLocations"] = Value::Array(related);
     }
     result
+}
+
+/// A location in a file, with the part of the model.
+fn described(file: &str, location: &Location) -> Value {
+    let mut described = json!({"physicalLocation": {"artifactLocation": {"uri": uri(file)}}});
+    if let Some(logical) = logical(location) {
+        described["logicalLocations"] = json!([logical]);
+    }
+    described
 }
 
 fn logical(location: &Location) -> Option<Value> {

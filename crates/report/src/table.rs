@@ -16,7 +16,7 @@ use typeloom_onnx::text::escape;
 use typeloom_solver::diagnostic::graph_path;
 use typeloom_solver::dim::Condition;
 use typeloom_solver::model::Checked;
-use typeloom_solver::program::{GraphId, Origin, StepId, StepKind, ValueId};
+use typeloom_solver::program::{Body, GraphId, Origin, StepId, StepKind, ValueId};
 use typeloom_solver::solution::{Equation, EquationSource};
 
 /// The widest name that others are aligned with, in characters.
@@ -34,7 +34,7 @@ struct Row {
 pub fn render(checked: &mut Checked<'_>) -> String {
     let mut text = String::new();
     let mut initializers = initializers(checked);
-    for (graph, path) in graphs(checked) {
+    for (graph, path) in graphs(checked.body()) {
         if !path.is_empty() {
             text.push_str(&format!("\n{}\n", escape(&path)));
         }
@@ -67,8 +67,7 @@ pub fn render(checked: &mut Checked<'_>) -> String {
 }
 
 /// Every graph with its path, depth first, nested graphs in the order of nodes and attributes.
-fn graphs(checked: &Checked<'_>) -> Vec<(GraphId, String)> {
-    let body = checked.body();
+pub(crate) fn graphs(body: &Body<'_>) -> Vec<(GraphId, String)> {
     let mut found = Vec::new();
     let mut open = vec![body.root()];
     while let Some(graph) = open.pop() {
@@ -78,6 +77,17 @@ fn graphs(checked: &Checked<'_>) -> Vec<(GraphId, String)> {
         found.push((graph, graph_path(body, graph).to_string()));
     }
     found
+}
+
+/// The values that the nodes of a graph make, in the order of the nodes.
+pub(crate) fn made(body: &Body<'_>, graph: GraphId) -> impl Iterator<Item = ValueId> {
+    let (from, to) = body.graph(graph).steps;
+    (from..to)
+        .map(StepId::new)
+        .filter(move |step| {
+            body.step(*step).graph == graph && !matches!(body.step(*step).kind, StepKind::Enter(_))
+        })
+        .flat_map(|step| body.outputs(step).iter().flatten().copied())
 }
 
 /// The initializers of each graph.
@@ -102,15 +112,7 @@ fn sections(
     let (inputs, outputs) = (listed.inputs.clone(), listed.outputs.clone());
     let known: BTreeSet<ValueId> = inputs.iter().chain(&outputs).copied().collect();
     let initializers = initializers.into_iter().filter(|value| !known.contains(value)).collect();
-    let (from, to) = listed.steps;
-    let made: Vec<ValueId> = (from..to)
-        .map(StepId::new)
-        .filter(|step| {
-            body.step(*step).graph == graph && !matches!(body.step(*step).kind, StepKind::Enter(_))
-        })
-        .flat_map(|step| body.outputs(step).iter().flatten().copied())
-        .filter(|value| !known.contains(value))
-        .collect();
+    let made = made(body, graph).filter(|value| !known.contains(value)).collect();
     [("inputs", inputs), ("initializers", initializers), ("values", made), ("outputs", outputs)]
         .map(|(title, values)| (title, values.into_iter().map(|value| row(checked, value)).collect()))
 }

@@ -116,6 +116,14 @@ pub struct Snippet {
     pub labels: Vec<Label>,
 }
 
+impl Snippet {
+    /// The texts of the labels that are not empty, each with its part of the snippet.
+    pub fn labelled(&self) -> impl Iterator<Item = (&str, &str)> {
+        let labels = self.labels.iter().filter(|label| !label.text.is_empty());
+        labels.map(|label| (self.text.get(label.span.clone()).unwrap_or_default(), label.text.as_str()))
+    }
+}
+
 /// A message below a part of a snippet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {

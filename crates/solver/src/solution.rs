@@ -70,11 +70,7 @@ pub struct Requirement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EquationSource {
     /// Ports of the node.
-    Ports {
-        left: Extent,
-        right: Extent,
-        relation: ExtentRelation,
-    },
+    Ports { left: Extent, right: Extent, relation: ExtentRelation },
     /// A node in the function that the node calls.
     Call,
     /// An axis of a value of the node: inferred on the left, declared on the right.

@@ -56,8 +56,18 @@ pub enum ErrorSite {
     Value(ValueId),
 }
 
+impl ErrorSite {
+    /// The node, if the site is one.
+    pub(crate) fn step(self) -> Option<StepId> {
+        match self {
+            Self::Step(step) => Some(step),
+            Self::Body | Self::Graph(_) | Self::Value(_) => None,
+        }
+    }
+}
+
 /// The kinds of errors. Each has one diagnostic code, see [`crate::diagnostic::Code`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum SolveErrorKind<'a> {
     /// The bytes are not a model.
     Malformed(DecodeError),
@@ -349,7 +359,7 @@ pub enum SolveErrorKind<'a> {
 }
 
 /// A declared extent with a counterexample.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RefutedClaim {
     pub value: ValueId,
     /// The list that holds the declaration.
@@ -368,7 +378,7 @@ pub struct RefutedClaim {
 }
 
 /// Evidence that a value has axes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Axes {
     /// The type of the node's output.
     Inferred(Type),

@@ -48,7 +48,7 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
 
     // The errors of a function are listed at its first call in the model's graph.
     let body = std::sync::Arc::clone(&frame.body);
-    let mut nested = in_functions(&body, instances);
+    let mut nested = in_functions(&body, instances).into_iter().peekable();
     let consequence = Consequences::of(operators, frame, instances, erroneous_callers);
     let names = crate::model::load::node_names(&body);
     let unknown = unknown_operators(operators, frame, mode);
@@ -60,7 +60,7 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
 
     for error in ordered {
         let at = order(&body, error.site);
-        while let Some((_, instance)) = nested.next_if_before(at) {
+        while let Some((_, instance)) = nested.next_if(|(order, _)| *order <= at) {
             list.add_instance(core, operators, instance, mode);
         }
         if let SolveErrorKind::InCase { case, .. } = &error.kind {
@@ -80,7 +80,7 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
             list.found.push(diagnostic);
         }
     }
-    while let Some((_, instance)) = nested.next() {
+    for (_, instance) in nested {
         list.add_instance(core, operators, instance, mode);
     }
     for (function, error) in function_errors.iter() {
@@ -177,15 +177,8 @@ impl Consequences {
     ) -> Self {
         let body = &frame.body;
         let structural = body.errors().iter().flat_map(|error| {
-            let node = match error.site {
-                ErrorSite::Step(step) => Some(step),
-                ErrorSite::Body | ErrorSite::Graph(_) | ErrorSite::Value(_) => None,
-            };
-            let cycle = match &error.kind {
-                SolveErrorKind::Cycle { steps } => &steps[..],
-                _ => &[],
-            };
-            node.into_iter().chain(cycle.iter().map(|(step, _)| *step))
+            let cycle = if let SolveErrorKind::Cycle { steps } = &error.kind { &steps[..] } else { &[] };
+            error.site.step().into_iter().chain(cycle.iter().map(|(step, _)| *step))
         });
         let functions: BTreeSet<FunctionId> =
             instances.iter().map(|instance| instance.function).chain(callers.iter().copied()).collect();
@@ -217,25 +210,7 @@ impl Consequences {
 }
 
 /// Functions with errors, each with the position of the call that leads to it, in order.
-struct InFunctions<'i, 'a> {
-    at: usize,
-    instances: Vec<(Order, &'i Instance<'a>)>,
-}
-
-impl<'i, 'a> InFunctions<'i, 'a> {
-    fn next(&mut self) -> Option<(Order, &'i Instance<'a>)> {
-        let found = self.instances.get(self.at).copied()?;
-        self.at += 1;
-        Some(found)
-    }
-
-    fn next_if_before(&mut self, at: Order) -> Option<(Order, &'i Instance<'a>)> {
-        let (order, _) = self.instances.get(self.at)?;
-        if *order <= at { self.next() } else { None }
-    }
-}
-
-fn in_functions<'i, 'a>(body: &Body<'a>, instances: &'i [Instance<'a>]) -> InFunctions<'i, 'a> {
+fn in_functions<'i, 'a>(body: &Body<'a>, instances: &'i [Instance<'a>]) -> Vec<(Order, &'i Instance<'a>)> {
     let mut steps = crate::map::Map::default();
     if !instances.is_empty() {
         for step in (0..body.steps.len()).map(StepId::new) {
@@ -250,7 +225,7 @@ fn in_functions<'i, 'a>(body: &Body<'a>, instances: &'i [Instance<'a>]) -> InFun
         })
         .collect();
     instances.sort_by_key(|(order, _)| *order);
-    InFunctions { at: 0, instances }
+    instances
 }
 
 /// Position in the order of diagnostics.
@@ -279,46 +254,29 @@ fn order(body: &Body<'_>, site: ErrorSite) -> Order {
 fn value_of(frame: &Frame<'_>, error: &SolveError<'_>, used: &mut BTreeSet<ValueId>) -> Option<ValueId> {
     match error.site {
         ErrorSite::Value(value) => Some(value),
-        ErrorSite::Step(step) => {
+        ErrorSite::Step(step) if is_contradiction(&error.kind) => {
             let body = &frame.body;
             let outputs = body.outputs(body.last_step(step)).iter().flatten().copied();
             let found = outputs.into_iter().find(|value| {
                 let own = frame.value_errors.get(value);
-                !used.contains(value) && own.is_some_and(|own| is_same_contradiction(&own.kind, &error.kind))
+                !used.contains(value) && own.is_some_and(|own| own.kind == error.kind)
             })?;
             used.insert(found);
             Some(found)
         }
-        ErrorSite::Body | ErrorSite::Graph(_) => None,
+        ErrorSite::Step(_) | ErrorSite::Body | ErrorSite::Graph(_) => None,
     }
 }
 
-/// Whether two errors report the same contradiction of a declared type.
-fn is_same_contradiction(a: &SolveErrorKind<'_>, b: &SolveErrorKind<'_>) -> bool {
-    match (a, b) {
-        (
-            SolveErrorKind::Contradiction { declared_in: kind, declared, inferred, axis: _ },
-            SolveErrorKind::Contradiction {
-                declared_in: other_kind,
-                declared: other,
-                inferred: other_inferred,
-                axis: _,
-            },
-        ) => kind == other_kind && declared == other && inferred == other_inferred,
-        (
-            SolveErrorKind::NegativeDim { axis, extent, declared_in: _ },
-            SolveErrorKind::NegativeDim { axis: other, extent: other_extent, declared_in: _ },
-        ) => (axis, extent) == (other, other_extent),
-        (
-            SolveErrorKind::SeedContradicts { seed, found },
-            SolveErrorKind::SeedContradicts { seed: other, found: other_found },
-        ) => (seed, found) == (other, other_found),
-        (
-            SolveErrorKind::DefaultContradicts { declared, found },
-            SolveErrorKind::DefaultContradicts { declared: other, found: other_found },
-        ) => (declared, found) == (other, other_found),
-        (_, _) => false,
-    }
+/// Whether an error is a contradiction of a declared or given type.
+fn is_contradiction(kind: &SolveErrorKind<'_>) -> bool {
+    matches!(
+        kind,
+        SolveErrorKind::Contradiction { .. }
+            | SolveErrorKind::NegativeDim { .. }
+            | SolveErrorKind::SeedContradicts { .. }
+            | SolveErrorKind::DefaultContradicts { .. }
+    )
 }
 
 /// The nodes with an unknown operator, which the solver accepts in permissive mode without an error.

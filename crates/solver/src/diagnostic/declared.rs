@@ -40,22 +40,32 @@ impl Scope<'_, '_> {
     }
 
     /// The declaration of a value as a snippet.
-    pub(super) fn declared_snippet(&mut self, value: ValueId) -> Option<Snippet> {
-        let body = self.body();
-        let kind = body.declarations(value).map(|declaration| declaration.kind).find(|kind| match kind {
-            DeclarationKind::Output | DeclarationKind::Value => true,
-            DeclarationKind::Input => false,
-        })?;
+    pub(super) fn declared_snippet(&self, value: ValueId) -> Option<Snippet> {
+        let kind = self.declared_kind(value, |kind| kind != DeclarationKind::Input)?;
         let text = self.declared_text(value)?;
+        Some(self.declaration_in(kind, value, &text))
+    }
+
+    /// The first list that declares a value and for which `accept` holds.
+    pub(super) fn declared_kind(
+        &self,
+        value: ValueId,
+        accept: impl Fn(DeclarationKind) -> bool,
+    ) -> Option<DeclarationKind> {
+        self.body().declarations(value).map(|declaration| declaration.kind).find(|kind| accept(*kind))
+    }
+
+    /// The declaration of a value in a list of its graph.
+    pub(super) fn declaration_in(&self, kind: DeclarationKind, value: ValueId, ty: &str) -> Snippet {
+        let body = self.body();
         let role = match kind {
             DeclarationKind::Output => Role::Output,
             DeclarationKind::Input => Role::Input,
             DeclarationKind::Value => Role::Value,
         };
-        let list = self.list_text(kind, body.value(value).graph);
-        let mut shown = declaration(&text, body.value_name(value), format!("declared {list}"), false);
-        shown.location = Some(self.location_of_value(value, role));
-        Some(shown)
+        let label = format!("declared {}", self.list_text(kind, body.value(value).graph));
+        let location = Some(self.location_of_value(value, role));
+        Snippet { location, ..declaration(ty, body.value_name(value), label, false) }
     }
 
     /// The first input that declares a symbol.

@@ -128,14 +128,10 @@ impl<'a> Scope<'_, 'a> {
             Diagnostic::new(code, code.summary().to_owned(), self.location(*site))
         });
         diagnostic.severity = kind.severity(mode);
-        let value = match kind {
-            SolveErrorKind::Unresolved { value, .. } => Some(*value),
-            _ => value,
-        };
-        diagnostic.value = value.map(|value| self.body().value_name(value).to_owned());
-        if let ErrorSite::Step(step) = site {
-            diagnostic.source = source::of_node(self.body().step(*step).node);
-        }
+        let unresolved =
+            if let SolveErrorKind::Unresolved { value, .. } = kind { Some(*value) } else { None };
+        diagnostic.value = unresolved.or(value).map(|value| self.body().value_name(value).to_owned());
+        diagnostic.source = site.step().and_then(|step| source::of_node(self.body().step(step).node));
         diagnostic
     }
 
@@ -146,10 +142,7 @@ impl<'a> Scope<'_, 'a> {
         kind: &SolveErrorKind<'a>,
         value: Option<ValueId>,
     ) -> Option<Diagnostic> {
-        let step = match site {
-            ErrorSite::Step(step) => Some(step),
-            ErrorSite::Body | ErrorSite::Graph(_) | ErrorSite::Value(_) => None,
-        };
+        let step = site.step();
         Some(match kind {
             SolveErrorKind::UndefinedValue { value, input } => self.undefined_value(step?, *value, *input),
             SolveErrorKind::UsedBeforeMade { value, input, maker, others } => {
@@ -182,15 +175,19 @@ impl<'a> Scope<'_, 'a> {
                 self.attribute_choice(step?, name, found, *choices)
             }
             SolveErrorKind::Disagree { variable: _, left, right } => {
-                let notes = self.signature_note(step?);
-                self.types_differ(step?, (left.0, &left.1), (right.0, &right.1), notes)
+                let step = step?;
+                self.types_differ(step, (left.0, &left.1), (right.0, &right.1))
+                    .with_notes(self.signature_note(step))
             }
             SolveErrorKind::NotAllowed { port, found, allowed } => {
-                let notes = self.signature_note(step?);
-                self.not_allowed(step?, *port, found, allowed, notes)
+                let step = step?;
+                self.not_allowed(step, *port, found, allowed).with_notes(self.signature_note(step))
             }
             SolveErrorKind::Rule { rule, failure } => self.rule_failed(step?, rule, failure),
-            SolveErrorKind::Relation { relation, failure } => self.relation_failed(step?, relation, failure),
+            SolveErrorKind::Relation { relation, failure } => {
+                let step = step?;
+                self.relation_failed(step, failure).with_notes(self.rule_note(step, relation))
+            }
             SolveErrorKind::CallArity { side, given, most } => self.call_arity(step?, *side, *given, *most),
             SolveErrorKind::RecursiveFunction { path, hidden } => {
                 self.recursive_function(step?, path, *hidden)
@@ -266,34 +263,34 @@ impl<'a> Scope<'_, 'a> {
 
     /// A rule does not hold.
     fn rule_failed(&mut self, step: StepId, rule: &str, failure: &RuleError) -> Diagnostic {
-        let notes = self.rule_note(step, rule);
-        match failure {
+        let diagnostic = match failure {
             RuleError::Types { left, right } => match self.branches(step, *left, *right) {
-                Some(ports) => self.branches_differ(step, ports, notes),
+                Some(ports) => self.branches_differ(step, ports),
                 None => {
                     let types = [*left, *right].map(|port: Port| self.port_type(step, port));
-                    self.types_differ(step, (*left, &types[0]), (*right, &types[1]), notes)
+                    self.types_differ(step, (*left, &types[0]), (*right, &types[1]))
                 }
             },
-            RuleError::Element { port, allowed } => self.wrong_element(step, *port, *allowed, notes),
-            RuleError::Kind { port, expected } => self.wrong_kind(step, *port, expected, notes),
+            RuleError::Element { port, allowed } => self.wrong_element(step, *port, *allowed),
+            RuleError::Kind { port, expected } => self.wrong_kind(step, *port, expected),
             RuleError::Rank { port, found, least, most } => {
-                self.wrong_rank(step, *port, (*found, *least, *most), notes)
+                self.wrong_rank(step, *port, (*found, *least, *most))
             }
-            RuleError::Dims { left, right, relation } => self.dims_differ(step, left, right, *relation, notes),
+            RuleError::Dims { left, right, relation } => self.dims_differ(step, left, right, *relation),
             // What was an attribute in older operator sets can be an input in this one.
             RuleError::Attribute { name, message } => match self.input_named(step, name) {
-                Some(port) => self.input_value(step, port, message, notes),
-                None => self.attribute_value(step, name, message, notes),
+                Some(port) => self.input_value(step, port, message),
+                None => self.attribute_value(step, name, message),
             },
-            RuleError::Value { port, message } => self.input_value(step, *port, message, notes),
-            RuleError::Shapes { ports, message } => self.shapes_differ(step, ports, message, notes),
+            RuleError::Value { port, message } => self.input_value(step, *port, message),
+            RuleError::Shapes { ports, message } => self.shapes_differ(step, ports, message),
             RuleError::Contradiction { port, known, computed, message } => {
-                self.shape_contradicts(step, *port, (known, computed), message, notes)
+                self.shape_contradicts(step, *port, (known, computed), message)
             }
-            RuleError::Body { graph, message } => self.body_differs(step, *graph, message, notes),
-            RuleError::Relation(failure) => self.relation_failed(step, rule, failure),
-            RuleError::Malformed(error) => malformed(error, self.location_of_step(step)),
-        }
+            RuleError::Body { graph, message } => self.body_differs(step, *graph, message),
+            RuleError::Relation(failure) => self.relation_failed(step, failure),
+            RuleError::Malformed(error) => return malformed(error, self.location_of_step(step)),
+        };
+        diagnostic.with_notes(self.rule_note(step, rule))
     }
 }

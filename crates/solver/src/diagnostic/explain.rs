@@ -3,7 +3,7 @@
 use super::lineage::Lineage;
 use super::{Doubt, Location, Mark, Part, Scope, Snippet, SourceLine, declaration, source};
 use crate::model::Checked;
-use crate::program::{Origin, ValueId};
+use crate::program::{StepId, ValueId};
 use crate::solution::Type;
 use crate::state::trace::{Cause, Chain};
 
@@ -53,11 +53,9 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
     let mut scope = Scope { core, frame, operators, function: None, explains: true, budget: &mut budget };
     let value = find(&scope, name)?;
     let ty = scope.type_of(value);
-    let location = match scope.body().value(value).origin {
-        Origin::Step(step) => scope.location_of_step(step),
-        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
-            scope.location_of_value(value, scope.role(value))
-        }
+    let location = match scope.maker(value) {
+        Some(step) => scope.location_of_step(step),
+        None => scope.location_of_value(value, scope.role(value)),
     };
     let chain = scope.chain(value, Doubt::Nothing);
     let hidden = chain.as_ref().map_or(0, |chain| chain.links.len().saturating_sub(MAX_LINKS));
@@ -89,13 +87,9 @@ impl<'a> Scope<'_, 'a> {
             }
             let Lineage { source, through } = self.lineage(value, *dim);
             let origin = self.origin_text(source);
-            let by = match self.body().value(source).origin {
-                Origin::Step(_) if source != value => format!("from {}, {origin},", self.name(source)),
-                Origin::Step(_)
-                | Origin::Input
-                | Origin::InputWithDefault(_)
-                | Origin::Initializer(_)
-                | Origin::Undefined => origin,
+            let by = match self.maker(source) {
+                Some(_) if source != value => format!("from {}, {origin},", self.name(source)),
+                Some(_) | None => origin,
             };
             let way = if through.is_empty() {
                 String::new()
@@ -109,14 +103,12 @@ impl<'a> Scope<'_, 'a> {
 
     fn reasons(&mut self, chain: &Chain) -> Vec<Reason> {
         let Chain { links, cause } = chain;
-        let shown = links.len().min(MAX_LINKS);
-        let head = shown.saturating_sub(1);
-        let ends = (0..links.len()).filter(|at| *at < head || at + 1 == links.len());
-        let positions: Vec<usize> = ends.collect();
-        positions
-            .into_iter()
-            .map(|at| {
-                let link = &links[at];
+        let head = links.len().min(MAX_LINKS).saturating_sub(1);
+        links
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| *at < head || at + 1 == links.len())
+            .map(|(at, link)| {
                 let ty = self.type_of(link.value);
                 let ty = self.show_elem(&ty);
                 let text = self.link_text(link, links.get(at + 1), cause, &ty);
@@ -134,11 +126,8 @@ impl<'a> Scope<'_, 'a> {
                     });
                     return Reason { text, location, rule, snippet, source: None };
                 };
-                let marks: Vec<Mark<'a>> = self
-                    .marks_of(step, link.value, true)
-                    .into_iter()
-                    .chain(links.get(at + 1).and_then(|next| self.marks_of(step, next.value, false)))
-                    .collect();
+                let mut marks = Vec::from_iter(self.mark_of(step, link.value, true));
+                marks.extend(links.get(at + 1).and_then(|next| self.mark_of(step, next.value, false)));
                 Reason {
                     text,
                     location: self.location_of_step(step),
@@ -151,14 +140,11 @@ impl<'a> Scope<'_, 'a> {
     }
 
     /// A mark on the port at which a node has a value.
-    fn marks_of(&mut self, step: crate::program::StepId, value: ValueId, primary: bool) -> Option<Mark<'a>> {
-        let body = self.body();
-        let made = body.outputs(body.last_step(step)).iter().position(|output| *output == Some(value));
-        let read = body.inputs(step).iter().position(|input| *input == Some(value));
-        let part = match (made, read) {
-            (Some(at), _) => Part::Output(at),
-            (None, Some(at)) => Part::Input(at),
-            (None, None) => return None,
+    fn mark_of(&mut self, step: StepId, value: ValueId, primary: bool) -> Option<Mark<'a>> {
+        let part = match (self.output_part(step, value), self.input_part(step, value)) {
+            (Part::Operator, Part::Operator) => return None,
+            (Part::Operator, input) => input,
+            (output, _) => output,
         };
         let ty = self.type_of(value);
         Some(Mark { part, text: self.show_elem(&ty), primary })

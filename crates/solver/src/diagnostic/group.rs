@@ -83,11 +83,7 @@ impl Groups {
             (&mut diagnostic.fix, error.site)
             && let Some(value) = input(scope.body(), step, Port::In(*at))
         {
-            let steps = others.iter().filter_map(|site| match site {
-                ErrorSite::Step(step) => Some(*step),
-                ErrorSite::Body | ErrorSite::Graph(_) | ErrorSite::Value(_) => None,
-            });
-            for step in steps {
+            for step in others.iter().filter_map(|site| site.step()) {
                 let inputs = scope.body().inputs(scope.body().first_step(step));
                 let reads = inputs.iter().enumerate().filter(|(_, read)| **read == Some(value));
                 let location = scope.location_of_step(step);

@@ -97,6 +97,13 @@ impl<'d, 'a> Scope<'d, 'a> {
         at.map_or(Part::Operator, Part::Output)
     }
 
+    /// The input of a node that is a value; the operator where the node does not read it.
+    pub(super) fn input_part<'n>(&self, step: StepId, value: ValueId) -> Part<'n> {
+        let body = self.body();
+        let at = body.inputs(body.first_step(step)).iter().position(|input| *input == Some(value));
+        at.map_or(Part::Operator, Part::Input)
+    }
+
     /// A value's name in backticks.
     pub(super) fn name(&self, value: ValueId) -> String {
         quote(self.body().value_name(value))
@@ -104,23 +111,18 @@ impl<'d, 'a> Scope<'d, 'a> {
 
     /// The value at a port, as a noun.
     pub(super) fn port_text(&self, step: StepId, port: Port) -> String {
-        let name = self.value(step, port).map(|value| self.name(value));
+        let (Port::In(at) | Port::Out(at) | Port::BodyIn(_, at) | Port::BodyOut(_, at)) = port;
+        let value = self.value(step, port).map(|value| self.name(value));
+        let is_named = value.is_some();
+        let formal = || self.formal(step, port).map(quote);
+        let name = value.or_else(formal).unwrap_or_else(|| format!("#{at}"));
         match port {
-            Port::In(at) => name.unwrap_or_else(|| {
-                format!("input {}", self.formal(step, port).map_or_else(|| format!("#{at}"), quote))
-            }),
-            Port::Out(at) => match name {
-                Some(name) => format!("output {name}"),
-                None => format!("output {}", self.formal(step, port).map_or_else(|| format!("#{at}"), quote)),
-            },
-            Port::BodyIn(graph, at) => self.body_port_text("input", name, graph, at),
-            Port::BodyOut(graph, at) => self.body_port_text("output", name, graph, at),
+            Port::In(_) if is_named => name,
+            Port::In(_) => format!("input {name}"),
+            Port::Out(_) => format!("output {name}"),
+            Port::BodyIn(graph, _) => format!("input {name} of {}", self.graph_text(graph)),
+            Port::BodyOut(graph, _) => format!("output {name} of {}", self.graph_text(graph)),
         }
-    }
-
-    fn body_port_text(&self, side: &str, name: Option<String>, graph: GraphId, at: usize) -> String {
-        let name = name.unwrap_or_else(|| format!("#{at}"));
-        format!("{side} {name} of {}", self.graph_text(graph))
     }
 
     /// A graph, by the attribute that contains it.
@@ -212,6 +214,17 @@ impl<'d, 'a> Scope<'d, 'a> {
         Diagnostic::new(code, message, self.location_of_step(step)).with_snippets(self.snippet(step, marks))
     }
 
+    /// The node at a site with a label at one of its outputs; `None` for another site.
+    pub(super) fn output_snippet(
+        &self,
+        site: ErrorSite,
+        value: ValueId,
+        text: impl Into<String>,
+    ) -> Option<Snippet> {
+        let step = site.step()?;
+        self.snippet(step, &[Mark::primary(self.output_part(step, value), text)])
+    }
+
     /// The printed node of another step than the diagnostic's own.
     pub(super) fn other_snippet(&self, step: StepId, marks: &[Mark<'_>]) -> Option<Snippet> {
         let location = Some(self.location_of_step(step));
@@ -247,10 +260,7 @@ impl<'d, 'a> Scope<'d, 'a> {
     /// The location of an error site.
     pub(super) fn location(&self, site: ErrorSite) -> Location {
         match site {
-            ErrorSite::Body => Location {
-                function: self.function.map(|function| self.function_name(function)),
-                ..Location::default()
-            },
+            ErrorSite::Body => self.location_of_graph(self.body().root()),
             ErrorSite::Graph(graph) => self.location_of_graph(graph),
             ErrorSite::Step(step) => self.location_of_step(step),
             ErrorSite::Value(value) => self.location_of_value(value, self.role(value)),

@@ -72,7 +72,12 @@ impl RuleCx<'_, '_> {
             }
             let (a, b) = (self.dims().resolve(*old), self.dims().resolve(*new));
             if a != b && self.dims().compare(a, b) == Decision::Undecided {
-                self.add_equation(Relation::Equal, (port, axis, a).into(), (port, b).into(), "are one axis".into());
+                self.add_equation(
+                    Relation::Equal,
+                    (port, axis, a).into(),
+                    (port, b).into(),
+                    "are one axis".into(),
+                );
             }
         }
         Ok(met)

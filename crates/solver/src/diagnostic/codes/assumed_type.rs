@@ -1,6 +1,6 @@
 //! Diagnostic code `assumed-type`.
 
-use crate::diagnostic::{Code, Diagnostic, Mark, Scope};
+use crate::diagnostic::{Code, Diagnostic, Scope};
 use crate::program::ValueId;
 use crate::solution::Type;
 use crate::solve_error::ErrorSite;
@@ -18,12 +18,8 @@ impl Scope<'_, '_> {
         let (name, claimed, found) = (self.name(value), self.show(declared), self.show(derived));
         let message =
             format!("the declared type of {name} is assumed: {claimed} is declared, {found} is proven");
-        let mut snippets = Vec::new();
-        if let ErrorSite::Step(step) = site {
-            let mark = Mark::primary(self.output_part(step, value), format!("{found} is proven"));
-            snippets.extend(self.snippet(step, &[mark]));
-        }
-        snippets.extend(self.declared_snippet(value));
-        Diagnostic::new(Code::AssumedType, message, self.location(site)).with_snippets(snippets)
+        Diagnostic::new(Code::AssumedType, message, self.location(site))
+            .with_snippets(self.output_snippet(site, value, format!("{found} is proven")))
+            .with_snippets(self.declared_snippet(value))
     }
 }

@@ -9,16 +9,10 @@ super::code!("attribute-value", Error, "the operator cannot use the value of an 
 
 impl Scope<'_, '_> {
     /// The operator cannot use the value of an attribute.
-    pub(crate) fn attribute_value(
-        &self,
-        step: StepId,
-        name: &str,
-        message: &str,
-        notes: Vec<String>,
-    ) -> Diagnostic {
+    pub(crate) fn attribute_value(&self, step: StepId, name: &str, message: &str) -> Diagnostic {
         let text = format!("attribute {} of {} {message}", quote(name), self.op_text(step));
         let mark = Mark::primary(Part::Attribute(name), "");
-        self.node_diagnostic(Code::AttributeValue, step, text, &[mark]).with_notes(notes)
+        self.node_diagnostic(Code::AttributeValue, step, text, &[mark])
     }
 
     /// A string attribute has none of its values.

@@ -7,16 +7,10 @@ super::code!("body-mismatch", Error, "a nested graph does not fit the node it be
 
 impl Scope<'_, '_> {
     /// A nested graph does not fit its node.
-    pub(crate) fn body_differs(
-        &self,
-        step: StepId,
-        graph: GraphId,
-        message: &str,
-        notes: Vec<String>,
-    ) -> Diagnostic {
+    pub(crate) fn body_differs(&self, step: StepId, graph: GraphId, message: &str) -> Diagnostic {
         let owner = self.body().graph(graph).owner;
         let message = format!("{} of {} does not fit: {message}", self.graph_text(graph), self.op_text(step));
         let part = owner.map_or(Part::Operator, |owner| Part::AttributeName(owner.attribute));
-        self.node_diagnostic(Code::BodyMismatch, step, message, &[Mark::primary(part, "")]).with_notes(notes)
+        self.node_diagnostic(Code::BodyMismatch, step, message, &[Mark::primary(part, "")])
     }
 }

@@ -28,12 +28,7 @@ impl<'a> Scope<'_, 'a> {
     }
 
     /// Branches give different types.
-    pub(crate) fn branches_differ(
-        &mut self,
-        step: StepId,
-        ports: [Port; 2],
-        notes: Vec<String>,
-    ) -> Diagnostic {
+    pub(crate) fn branches_differ(&mut self, step: StepId, ports: [Port; 2]) -> Diagnostic {
         let types = ports.map(|port| self.port_type(step, port));
         let both_tensors = types.iter().all(|ty| matches!(ty, Type::Tensor(_)));
         let mut shown =
@@ -72,7 +67,6 @@ impl<'a> Scope<'_, 'a> {
         Diagnostic::new(Code::BranchMismatch, message, self.location_of_step(step))
             .with_snippets(snippet)
             .with_snippets(makers)
-            .with_notes(notes)
     }
 
     fn branch_text(&self, port: Port) -> String {

@@ -1,6 +1,6 @@
 //! Diagnostic code `cycle`.
 
-use crate::diagnostic::{Code, Diagnostic, Location, Mark, Part, Scope, arrow_list};
+use crate::diagnostic::{Code, Diagnostic, Location, Mark, Scope, arrow_list};
 use crate::program::{StepId, ValueId};
 
 super::code!("cycle", Error, "nodes wait for each other");
@@ -39,11 +39,5 @@ impl Scope<'_, '_> {
         Diagnostic::new(Code::Cycle, message, self.location_of_step(first))
             .with_snippets(snippets)
             .with_notes((hidden > 0).then(|| format!("{hidden} more nodes are part of the cycle")))
-    }
-
-    fn input_part<'n>(&self, step: StepId, value: ValueId) -> Part<'n> {
-        let body = self.body();
-        let at = body.inputs(body.first_step(step)).iter().position(|input| *input == Some(value));
-        at.map_or(Part::Operator, Part::Input)
     }
 }

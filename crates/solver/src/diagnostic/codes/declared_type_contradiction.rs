@@ -1,6 +1,6 @@
 //! Diagnostic code `declared-type-contradiction`.
 
-use crate::diagnostic::{Code, Diagnostic, Doubt, Location, Mark, Role, Scope, declaration, quote};
+use crate::diagnostic::{Code, Diagnostic, Doubt, Location, Scope, declaration, quote};
 use crate::dim::DimId;
 use crate::program::{DeclarationKind, Origin, ValueId};
 use crate::solution::Type;
@@ -35,7 +35,6 @@ impl Scope<'_, '_> {
         if let Some(other) = self.other_declaration(value, kind) {
             return self.declared_twice(at, value, (other, inferred), (kind, declared));
         }
-        let list = self.list_text(kind, self.body().value(value).graph);
         let name = self.name(value);
         let nested = self.body().graph(self.body().value(value).graph).owner;
         let message = match kind {
@@ -64,36 +63,20 @@ impl Scope<'_, '_> {
         } else {
             format!("inferred as {found}")
         };
-        let mut snippets = Vec::new();
-        match (site, self.body().value(value).origin) {
-            (ErrorSite::Step(step), Origin::Step(_)) => {
-                let mark = Mark::primary(self.output_part(step, value), text);
-                snippets.extend(self.snippet(step, &[mark]));
-            }
-            (_, _) => snippets.push(declaration(&found, self.body().value_name(value), text, true)),
-        }
-        let role = match kind {
-            DeclarationKind::Output => Role::Output,
-            DeclarationKind::Input => Role::Input,
-            DeclarationKind::Value => Role::Value,
+        let inferred_snippet = match self.maker(value) {
+            Some(_) if site.step().is_some() => self.output_snippet(site, value, text),
+            Some(_) | None => Some(declaration(&found, self.body().value_name(value), text, true)),
         };
-        let mut other =
-            declaration(&expected, self.body().value_name(value), format!("declared {list}"), false);
-        other.location = Some(self.location_of_value(value, role));
-        snippets.push(other);
         Diagnostic::new(Code::DeclaredTypeContradiction, message, at)
-            .with_snippets(snippets)
+            .with_snippets(inferred_snippet)
+            .with_snippets([self.declaration_in(kind, value, &expected)])
             .with_notes(self.two_shapes(("declared", declared), ("inferred", inferred)))
     }
 
     /// The other list that declares a value which only declarations give a type.
     fn other_declaration(&self, value: ValueId, kind: DeclarationKind) -> Option<DeclarationKind> {
         match self.body().value(value).origin {
-            Origin::Input => self
-                .body()
-                .declarations(value)
-                .map(|declaration| declaration.kind)
-                .find(|other| *other != kind),
+            Origin::Input => self.declared_kind(value, |other| other != kind),
             Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Step(_) | Origin::Undefined => {
                 None
             }
@@ -144,12 +127,6 @@ impl Scope<'_, '_> {
             None => found,
         };
         let message = format!("{noun}{name} is declared with {claimed} on axis {axis}, but it is {found}");
-        let mut snippets = Vec::new();
-        if let ErrorSite::Step(step) = site {
-            let mark = Mark::primary(self.output_part(step, *value), format!("axis {axis} is {found}"));
-            snippets.extend(self.snippet(step, &[mark]));
-        }
-        snippets.extend(self.declared_snippet(*value));
         let (derived_extent, declared_extent) = extents;
         let example = if binding.is_empty() {
             format!("the extent is {derived_extent}, declared {declared_extent}")
@@ -159,7 +136,8 @@ impl Scope<'_, '_> {
         let symbols: Vec<DimId> = binding.iter().map(|(symbol, _)| *symbol).collect();
         let origins: Vec<String> = symbols.iter().filter_map(|symbol| self.declared_note(*symbol)).collect();
         Diagnostic::new(Code::DeclaredTypeContradiction, message, self.location(site))
-            .with_snippets(snippets)
+            .with_snippets(self.output_snippet(site, *value, format!("axis {axis} is {found}")))
+            .with_snippets(self.declared_snippet(*value))
             .with_notes([example])
             .with_notes(origins)
             .with_help("correct the declared type, or give the axis a name that no input has")
@@ -168,16 +146,10 @@ impl Scope<'_, '_> {
     /// The inferred type of a value that a declaration contradicts, and the origin of its element type.
     pub(crate) fn inferred_text(&mut self, value: ValueId, shown: &str) -> String {
         let cause = self.cause(value, Doubt::Declaration);
-        match self.body().value(value).origin {
+        match self.maker(value) {
             // The label is at that node already.
-            Origin::Step(step) if cause == self.made_by(step) => format!("inferred as {shown}"),
-            Origin::Step(_)
-            | Origin::Input
-            | Origin::InputWithDefault(_)
-            | Origin::Initializer(_)
-            | Origin::Undefined => {
-                format!("inferred as {shown}, {cause}")
-            }
+            Some(step) if cause == self.made_by(step) => format!("inferred as {shown}"),
+            Some(_) | None => format!("inferred as {shown}, {cause}"),
         }
     }
 }

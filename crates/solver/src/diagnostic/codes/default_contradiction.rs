@@ -1,7 +1,7 @@
 //! Diagnostic code `default-contradiction`.
 
 use crate::diagnostic::{Code, Diagnostic, Role, Scope, declaration};
-use crate::program::ValueId;
+use crate::program::{DeclarationKind, ValueId};
 use crate::solution::Type;
 use crate::solve_error::ErrorSite;
 
@@ -23,8 +23,7 @@ impl Scope<'_, '_> {
             format!("initializer {name} is {shown}, but graph input {name} is declared as {expected}");
         let snippets = value.map(|value| {
             let text = self.body().value_name(value);
-            let mut other = declaration(&expected, text, "declared as graph input".to_owned(), false);
-            other.location = Some(self.location_of_value(value, Role::Input));
+            let other = self.declaration_in(DeclarationKind::Input, value, &expected);
             [declaration(&shown, text, "the initializer, which is its default".to_owned(), true), other]
         });
         let mut at = self.location(site);

@@ -14,7 +14,6 @@ impl Scope<'_, '_> {
         left: &Extent,
         right: &Extent,
         relation: ExtentRelation,
-        notes: Vec<String>,
     ) -> Diagnostic {
         let op = self.op_text(step);
         let (a, b) = (self.dim_quoted(left.dim), self.dim_quoted(right.dim));
@@ -47,6 +46,5 @@ impl Scope<'_, '_> {
         Diagnostic::new(Code::DimMismatch, message, self.location_of_step(step))
             .with_snippets(snippet)
             .with_notes([reason])
-            .with_notes(notes)
     }
 }

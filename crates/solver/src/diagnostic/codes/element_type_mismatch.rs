@@ -14,7 +14,6 @@ impl Scope<'_, '_> {
         step: StepId,
         left: (Port, &Type),
         right: (Port, &Type),
-        notes: Vec<String>,
     ) -> Diagnostic {
         let cast = self.odd_one_out(step, left, right).or_else(|| best_cast(left, right));
         let code = if is_tensor(left.1) && is_tensor(right.1) {
@@ -36,7 +35,7 @@ impl Scope<'_, '_> {
         let left_is_culprit = cast.is_some_and(|(port, _)| port == left.0);
         let marks =
             [self.mark(step, left.0, &a, left_is_culprit), self.mark(step, right.0, &b, !left_is_culprit)];
-        let diagnostic = self.node_diagnostic(code, step, message, &marks).with_notes(notes);
+        let diagnostic = self.node_diagnostic(code, step, message, &marks);
         match cast {
             Some((port, to)) => self.with_cast(diagnostic, step, port, to, None),
             None => diagnostic,

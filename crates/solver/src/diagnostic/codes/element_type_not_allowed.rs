@@ -17,7 +17,6 @@ impl Scope<'_, '_> {
         port: Port,
         found: &Type,
         allowed: &AllowedTypes,
-        notes: Vec<String>,
     ) -> Diagnostic {
         let universe = std::sync::Arc::clone(self.core.types.universe());
         let right_kind = match found {
@@ -56,7 +55,7 @@ impl Scope<'_, '_> {
             self.port_text(step, port)
         );
         let mark = self.mark(step, port, &shown, true);
-        let diagnostic = self.node_diagnostic(code, step, message, &[mark]).with_notes(notes);
+        let diagnostic = self.node_diagnostic(code, step, message, &[mark]);
         let newer = self.newer_version_allows(step, port, found);
         match (cast_into(found, allowed.tensor), newer) {
             (Some(to), newer) if matches!(port, Port::In(_)) => {
@@ -68,16 +67,10 @@ impl Scope<'_, '_> {
     }
 
     /// A rule needs other element types than a port has.
-    pub(crate) fn wrong_element(
-        &mut self,
-        step: StepId,
-        port: Port,
-        allowed: ElemSet,
-        notes: Vec<String>,
-    ) -> Diagnostic {
+    pub(crate) fn wrong_element(&mut self, step: StepId, port: Port, allowed: ElemSet) -> Diagnostic {
         let found = self.port_type(step, port);
         let allowed = AllowedTypes { tensor: allowed, ..AllowedTypes::default() };
-        self.not_allowed(step, port, &found, &allowed, notes)
+        self.not_allowed(step, port, &found, &allowed)
     }
 }
 

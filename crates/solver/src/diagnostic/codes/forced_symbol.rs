@@ -1,6 +1,6 @@
 //! Diagnostic code `forced-symbol`.
 
-use crate::diagnostic::{Code, Diagnostic, Mark, Scope, list};
+use crate::diagnostic::{Code, Diagnostic, Scope, list};
 use crate::dim::DimId;
 use crate::program::{StepId, ValueId};
 use crate::rule::Extent;
@@ -56,15 +56,10 @@ impl Scope<'_, '_> {
     ) -> Diagnostic {
         let found = self.type_of(value);
         let found = self.show(&found);
-        let mut snippets = Vec::new();
-        if let ErrorSite::Step(step) = site {
-            let mark = Mark::primary(self.output_part(step, value), format!("inferred as {found}"));
-            snippets.extend(self.snippet(step, &[mark]));
-        }
-        snippets.extend(self.declared_snippet(value));
         let name = self.dim_quoted(symbol);
         Diagnostic::new(Code::ForcedSymbol, message, self.location(site))
-            .with_snippets(snippets)
+            .with_snippets(self.output_snippet(site, value, format!("inferred as {found}")))
+            .with_snippets(self.declared_snippet(value))
             .with_notes([format!(
                 "the declared type of {} holds only where {name} is {extent}",
                 self.name(value)

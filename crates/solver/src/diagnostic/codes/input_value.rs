@@ -8,13 +8,7 @@ super::code!("input-value", Error, "the operator cannot use the value of a const
 
 impl Scope<'_, '_> {
     /// A constant input has a value that the operator cannot use.
-    pub(crate) fn input_value(
-        &mut self,
-        step: StepId,
-        port: Port,
-        message: &str,
-        notes: Vec<String>,
-    ) -> Diagnostic {
+    pub(crate) fn input_value(&mut self, step: StepId, port: Port, message: &str) -> Diagnostic {
         let text = format!(
             "the value of {} does not fit {}: it {message}",
             self.port_text(step, port),
@@ -22,7 +16,7 @@ impl Scope<'_, '_> {
         );
         let origin = self.value(step, port).map(|value| self.origin_text(value)).unwrap_or_default();
         let mark = Mark { part: self.part(port), text: origin, primary: true };
-        self.node_diagnostic(Code::InputValue, step, text, &[mark]).with_notes(notes)
+        self.node_diagnostic(Code::InputValue, step, text, &[mark])
     }
 
     /// The input that the operator declares under this name, where the node has it.

@@ -13,12 +13,7 @@ const MAX_CHARS: usize = 400;
 
 impl Scope<'_, '_> {
     /// A custom relation of a declared operator does not hold.
-    pub(crate) fn relation_failed(
-        &mut self,
-        step: StepId,
-        relation: &str,
-        failure: &RelationError,
-    ) -> Diagnostic {
+    pub(crate) fn relation_failed(&mut self, step: StepId, failure: &RelationError) -> Diagnostic {
         let RelationError { message, ports, expected, found } = failure;
         let text = format!("{} does not take these types: {}", self.op_text(step), clip(message, MAX_CHARS));
         let last = ports.len().saturating_sub(1);
@@ -36,6 +31,5 @@ impl Scope<'_, '_> {
         let sides = format!("expected {}, found {}", clip(expected, MAX_CHARS), clip(found, MAX_CHARS));
         self.node_diagnostic(Code::RelationFailed, step, text, &marks)
             .with_notes((!expected.is_empty() || !found.is_empty()).then_some(sides))
-            .with_notes(self.rule_note(step, relation))
     }
 }

@@ -10,13 +10,7 @@ super::code!("shape-mismatch", Error, "shapes do not fit together");
 
 impl Scope<'_, '_> {
     /// Shapes do not fit in another way.
-    pub(crate) fn shapes_differ(
-        &mut self,
-        step: StepId,
-        ports: &[Port],
-        message: &str,
-        notes: Vec<String>,
-    ) -> Diagnostic {
+    pub(crate) fn shapes_differ(&mut self, step: StepId, ports: &[Port], message: &str) -> Diagnostic {
         let names: Vec<String> = ports.iter().map(|port| self.port_text(step, *port)).collect();
         let subject = if ports.len() == 1 { "the shape" } else { "the shapes" };
         let verb = if ports.len() == 1 { "does" } else { "do" };
@@ -37,7 +31,6 @@ impl Scope<'_, '_> {
         Diagnostic::new(Code::ShapeMismatch, message, self.location_of_step(step))
             .with_snippets(snippet)
             .with_notes(shapes)
-            .with_notes(notes)
     }
 
     /// The shape at a port is known to be another than the rule computes.
@@ -47,7 +40,6 @@ impl Scope<'_, '_> {
         port: Port,
         (known, computed): (&[DimId], &[DimId]),
         message: &str,
-        notes: Vec<String>,
     ) -> Diagnostic {
         let (name, op) = (self.port_text(step, port), self.op_text(step));
         let message = format!("the shape of {name} does not fit {op}: {message}");
@@ -62,6 +54,5 @@ impl Scope<'_, '_> {
         Diagnostic::new(Code::ShapeMismatch, message, self.location_of_step(step))
             .with_snippets(snippet)
             .with_notes(shapes)
-            .with_notes(notes)
     }
 }

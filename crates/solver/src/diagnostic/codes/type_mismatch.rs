@@ -12,18 +12,12 @@ super::code!(
 
 impl Scope<'_, '_> {
     /// A rule needs another kind of type than a port has.
-    pub(crate) fn wrong_kind(
-        &mut self,
-        step: StepId,
-        port: Port,
-        expected: &str,
-        notes: Vec<String>,
-    ) -> Diagnostic {
+    pub(crate) fn wrong_kind(&mut self, step: StepId, port: Port, expected: &str) -> Diagnostic {
         let found = self.port_type(step, port);
         let shown = self.show(&found);
         let (op, name) = (self.op_text(step), self.port_text(step, port));
         let message = format!("{op} needs {expected}, but {name} is {shown}");
         let mark = self.mark(step, port, &shown, true);
-        self.node_diagnostic(Code::TypeMismatch, step, message, &[mark]).with_notes(notes)
+        self.node_diagnostic(Code::TypeMismatch, step, message, &[mark])
     }
 }

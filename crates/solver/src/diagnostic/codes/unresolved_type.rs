@@ -1,8 +1,8 @@
 //! Diagnostic code `unresolved-type`.
 
-use crate::diagnostic::{Code, Diagnostic, Mark, Scope, declaration, element_types};
+use crate::diagnostic::{Code, Diagnostic, Role, Scope, declaration, element_types};
 use crate::elem::ElemSet;
-use crate::program::{Origin, ValueId};
+use crate::program::ValueId;
 use crate::solution::Type;
 use crate::solve_error::ErrorSite;
 
@@ -38,20 +38,12 @@ impl Scope<'_, '_> {
             }
         }
         let name = self.body().value_name(value);
-        let snippet = match (site, self.body().value(value).origin) {
-            (ErrorSite::Step(step), Origin::Step(_)) => {
-                self.snippet(step, &[Mark::primary(self.output_part(step, value), "of which type?")])
-            }
-            (_, _) => Some(declaration("", name, "of which type?".to_owned(), true)),
+        let snippet = match self.maker(value) {
+            Some(_) if site.step().is_some() => self.output_snippet(site, value, "of which type?"),
+            Some(_) | None => Some(declaration("", name, "of which type?".to_owned(), true)),
         };
-        let help = match self.body().value(value).origin {
-            Origin::Input | Origin::InputWithDefault(_) => {
-                format!("declare the type of {subject}, or seed it")
-            }
-            Origin::Step(_) | Origin::Initializer(_) | Origin::Undefined => {
-                format!("declare the type of {subject} in value_info, or seed it")
-            }
-        };
+        let list = if self.role(value) == Role::Input { "" } else { " in value_info" };
+        let help = format!("declare the type of {subject}{list}, or seed it");
         Diagnostic::new(Code::UnresolvedType, message, self.location(site))
             .with_snippets(snippet)
             .with_notes(notes)

@@ -13,7 +13,6 @@ impl Scope<'_, '_> {
         step: StepId,
         port: Port,
         (found, least, most): (usize, usize, Option<usize>),
-        notes: Vec<String>,
     ) -> Diagnostic {
         let axes = |count: usize| if count == 1 { "1 axis".to_owned() } else { format!("{count} axes") };
         let expected = match (least, most) {
@@ -27,6 +26,6 @@ impl Scope<'_, '_> {
         let (op, name) = (self.op_text(step), self.port_text(step, port));
         let message = format!("{op} needs {expected}, but {name} has {found}: {shown}");
         let mark = self.mark(step, port, &shown, true);
-        self.node_diagnostic(Code::WrongRank, step, message, &[mark]).with_notes(notes)
+        self.node_diagnostic(Code::WrongRank, step, message, &[mark])
     }
 }

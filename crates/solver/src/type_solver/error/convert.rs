@@ -38,10 +38,7 @@ struct Converter<'s, 'a> {
 impl<'a> Converter<'_, 'a> {
     fn error(&mut self, error: SolveError<'a>) -> TypeError {
         let site = error.site;
-        let step = match site {
-            ErrorSite::Step(step) => Some(step),
-            ErrorSite::Body | ErrorSite::Graph(_) | ErrorSite::Value(_) => None,
-        };
+        let step = site.step();
         let node = step.map(|step| self.node(step));
         match (error.kind.clone(), node, step) {
             (SolveErrorKind::Rule { rule, failure }, Some(node), Some(step)) => {
