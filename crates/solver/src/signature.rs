@@ -130,6 +130,40 @@ pub struct AllowedTypes {
     pub seq_map: Box<[(Elem, Elem)]>,
 }
 
+impl AllowedTypes {
+    /// Whether these are tensors only.
+    #[must_use]
+    pub fn is_tensor_only(&self) -> bool {
+        let Self { tensor: _, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } = self;
+        let others = [seq_tensor, opt_tensor, opt_seq_tensor];
+        others.iter().all(|set| set.is_empty()) && map.is_empty() && seq_map.is_empty()
+    }
+
+    /// The types as text, one item for each constructor in the order of the fields. `around` is the text before and
+    /// after the elements of each; `elems` and `pairs` print element types and the types of maps, after a text.
+    pub fn texts(
+        &self,
+        around: [(&str, &str); 6],
+        elems: impl Fn(&str, ElemSet) -> String,
+        pairs: impl Fn(&str, &[(Elem, Elem)]) -> String,
+    ) -> Vec<String> {
+        let Self { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } = self;
+        let mut items = Vec::new();
+        for (set, (before, after)) in [tensor, seq_tensor, opt_tensor, opt_seq_tensor].into_iter().zip(around)
+        {
+            if !set.is_empty() {
+                items.push(elems(before, *set) + after);
+            }
+        }
+        for (list, (before, after)) in [map, seq_map].into_iter().zip(around.into_iter().skip(4)) {
+            if !list.is_empty() {
+                items.push(pairs(before, list) + after);
+            }
+        }
+        items
+    }
+}
+
 /// One declared attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttributeDecl {

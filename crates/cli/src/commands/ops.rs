@@ -31,25 +31,28 @@ fn list(operators: &Operators) -> String {
     let mut text = String::new();
     for domain in Table::get().domains() {
         for name in Table::get().names(&domain.name) {
-            let versions: Vec<String> = Table::get()
-                .versions(&domain.name, name)
-                .map(|schema| schema.since_version.to_string())
-                .collect();
-            let domain = if domain.name.is_empty() { String::new() } else { format!("{}::", domain.name) };
-            let _ = writeln!(text, "{domain}{name:<28} {}", versions.join(" "));
+            list_versions(&mut text, &domain.name, name, Table::get().versions(&domain.name, name));
         }
     }
     for described in operators.descriptions() {
         for (domain, _) in described.domains() {
             for name in described.names(domain) {
-                let versions: Vec<String> =
-                    described.versions(domain, name).map(|schema| schema.since_version.to_string()).collect();
-                let domain = if domain.is_empty() { String::new() } else { format!("{domain}::") };
-                let _ = writeln!(text, "{domain}{name:<28} {}", versions.join(" "));
+                list_versions(&mut text, domain, name, described.versions(domain, name));
             }
         }
     }
     text
+}
+
+fn list_versions<'s>(
+    text: &mut String,
+    domain: &str,
+    name: &str,
+    versions: impl Iterator<Item = &'s Schema>,
+) {
+    let versions: Vec<String> = versions.map(|schema| schema.since_version.to_string()).collect();
+    let domain = if domain.is_empty() { String::new() } else { format!("{domain}::") };
+    let _ = writeln!(text, "{domain}{name:<28} {}", versions.join(" "));
 }
 
 fn describe(operators: &Operators, domain: &str, name: &str, opset: Option<i64>) -> anyhow::Result<String> {
@@ -137,31 +140,16 @@ fn value(default: &AttributeDefault) -> String {
 }
 
 fn allowed(allowed: &AllowedTypes) -> String {
-    let AllowedTypes { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } = allowed;
-    let elems = |set: &ElemSet| {
+    let around =
+        [("", ""), ("seq(", ")"), ("optional(", ")"), ("optional(seq(", "))"), ("", ""), ("seq(", ")")];
+    let name = |elem: Elem| elem.onnx_name().unwrap_or("?");
+    let elems = |before: &str, set: ElemSet| {
         let names: Vec<&str> = set.iter().filter_map(Elem::onnx_name).collect();
-        names.join(" | ")
+        format!("{before}{}", names.join(" | "))
     };
-    let pairs = |pairs: &[(Elem, Elem)]| {
-        let name = |elem: Elem| elem.onnx_name().unwrap_or("?");
-        let names: Vec<String> =
-            pairs.iter().map(|(key, value)| format!("map({}, {})", name(*key), name(*value))).collect();
-        names.join(" | ")
+    let pairs = |before: &str, pairs: &[(Elem, Elem)]| {
+        let pair = |(key, value): &(Elem, Elem)| format!("map({}, {})", name(*key), name(*value));
+        format!("{before}{}", pairs.iter().map(pair).collect::<Vec<_>>().join(" | "))
     };
-    let mut parts = Vec::new();
-    for (wrap, set) in
-        [("", tensor), ("seq", seq_tensor), ("optional", opt_tensor), ("optional(seq", opt_seq_tensor)]
-    {
-        if !set.is_empty() {
-            let close = if wrap.contains('(') { "))" } else { ")" };
-            parts.push(if wrap.is_empty() { elems(set) } else { format!("{wrap}({}{close}", elems(set)) });
-        }
-    }
-    if !map.is_empty() {
-        parts.push(pairs(map));
-    }
-    if !seq_map.is_empty() {
-        parts.push(format!("seq({})", pairs(seq_map)));
-    }
-    parts.join("; ")
+    allowed.texts(around, elems, pairs).join("; ")
 }

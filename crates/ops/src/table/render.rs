@@ -140,22 +140,10 @@ fn write_schema(f: &mut Formatter<'_>, schema: &Schema, groups: &[Group]) -> fmt
 }
 
 fn write_allowed(f: &mut Formatter<'_>, allowed: &AllowedTypes, groups: &[Group]) -> fmt::Result {
-    let AllowedTypes { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } = allowed;
-    for constructor in CONSTRUCTORS {
-        let inner = match constructor {
-            Constructor::Tensor => elems_text(*tensor, groups),
-            Constructor::SeqTensor => elems_text(*seq_tensor, groups),
-            Constructor::OptTensor => elems_text(*opt_tensor, groups),
-            Constructor::OptSeqTensor => elems_text(*opt_seq_tensor, groups),
-            Constructor::Map => pairs_text(map),
-            Constructor::SeqMap => pairs_text(seq_map),
-        };
-        if !inner.is_empty() {
-            let (before, after) = constructor.around();
-            write!(f, " {before}{inner}{after}")?;
-        }
-    }
-    Ok(())
+    let elems = |before: &str, set: ElemSet| format!("{before}{}", elems_text(set, groups));
+    let pairs = |before: &str, pairs: &[(Elem, Elem)]| format!("{before}{}", pairs_text(pairs));
+    let items = allowed.texts(CONSTRUCTORS.map(Constructor::around), elems, pairs);
+    items.iter().try_for_each(|item| write!(f, " {item}"))
 }
 
 fn elems_text(set: ElemSet, groups: &[Group]) -> String {

@@ -6,7 +6,7 @@
 
 use super::{Scope, list, quote};
 use crate::program::{DeclarationKind, Origin, StepId, ValueId};
-use crate::signature::{AllowedTypes, FormalType};
+use crate::signature::FormalType;
 use crate::state::trace::{Cause, Chain, Link, Tie};
 
 /// Facts excluded when tracing a cause.
@@ -66,13 +66,8 @@ impl<'a> Scope<'_, 'a> {
         at.and_then(|at| schema.output(at)).is_some_and(|formal| match formal.ty {
             FormalType::Tensor(_) => true,
             FormalType::Var(variable) => {
-                let AllowedTypes { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } =
-                    &schema.type_vars[usize::from(variable)].allowed;
-                let others = [seq_tensor, opt_tensor, opt_seq_tensor];
-                tensor.len() == 1
-                    && others.iter().all(|set| set.is_empty())
-                    && map.is_empty()
-                    && seq_map.is_empty()
+                let allowed = &schema.type_vars[usize::from(variable)].allowed;
+                allowed.tensor.len() == 1 && allowed.is_tensor_only()
             }
         })
     }

@@ -111,26 +111,15 @@ fn onnx_elems() -> ElemSet {
 
 /// The types that a port may have: `float, double or float16`, `a sequence of ...`.
 pub fn allowed_types(universe: &Universe, allowed: &AllowedTypes) -> String {
-    let AllowedTypes { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } = allowed;
-    let mut kinds = Vec::new();
-    if !tensor.is_empty() {
-        kinds.push(element_types(universe, *tensor));
-    }
-    for (set, kind) in [
-        (seq_tensor, "a sequence of"),
-        (opt_tensor, "an optional of"),
-        (opt_seq_tensor, "an optional sequence of"),
-    ] {
-        if !set.is_empty() {
-            kinds.push(format!("{kind} {}", element_types(universe, *set)));
-        }
-    }
-    for (pairs, kind) in [(map, ""), (seq_map, "a sequence of ")] {
-        kinds.extend(pairs.iter().map(|(key, value)| {
-            format!("{kind}map({}, {})", universe.elem_name(*key), universe.elem_name(*value))
-        }));
-    }
-    list(&kinds, "or")
+    let before =
+        ["", "a sequence of ", "an optional of ", "an optional sequence of ", "map", "a sequence of map"];
+    let name = |elem: Elem| universe.elem_name(elem);
+    let elems = |before: &str, set: ElemSet| format!("{before}{}", element_types(universe, set));
+    let pairs = |before: &str, pairs: &[(Elem, Elem)]| {
+        let pair = |(key, value): &(Elem, Elem)| format!("{before}({}, {})", name(*key), name(*value));
+        list(&pairs.iter().map(pair).collect::<Vec<_>>(), "or")
+    };
+    list(&allowed.texts(before.map(|before| (before, "")), elems, pairs), "or")
 }
 
 #[cfg(test)]

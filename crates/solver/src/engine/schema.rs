@@ -203,14 +203,8 @@ fn initial(core: &mut Core<'_>, schema: &Schema, formal: &Formal) -> Ty {
     match formal.ty {
         FormalType::Tensor(elem) => Types::tensor(elem),
         FormalType::Var(variable) => {
-            let AllowedTypes { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } =
-                &schema.type_vars[usize::from(variable)].allowed;
-            let others = [seq_tensor, opt_tensor, opt_seq_tensor];
-            if others.iter().all(|set| set.is_empty()) && map.is_empty() && seq_map.is_empty() {
-                core.types.tensor_of(*tensor)
-            } else {
-                core.types.fresh()
-            }
+            let allowed = &schema.type_vars[usize::from(variable)].allowed;
+            if allowed.is_tensor_only() { core.types.tensor_of(allowed.tensor) } else { core.types.fresh() }
         }
     }
 }

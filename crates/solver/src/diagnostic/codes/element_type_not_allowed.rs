@@ -36,14 +36,14 @@ impl Scope<'_, '_> {
         };
         let code = if right_kind { Code::ElementTypeNotAllowed } else { Code::TypeMismatch };
         let shown = if right_kind { self.show_elem(found) } else { self.show(found) };
-        let takes = match allowed {
-            AllowedTypes { tensor, .. } if right_kind && is_tensor(found) => {
-                element_types(&universe, *tensor)
+        let takes = match right_kind {
+            true if is_tensor(found) => element_types(&universe, allowed.tensor),
+            true => allowed_types(&universe, allowed),
+            false if allowed.is_tensor_only() && !allowed.tensor.is_empty() => {
+                format!("a tensor of {}", element_types(&universe, allowed.tensor))
             }
-            AllowedTypes { .. } => allowed_types(&universe, allowed),
+            false => allowed_types(&universe, allowed),
         };
-        let takes =
-            if is_tensor_only(allowed) && !right_kind { format!("a tensor of {takes}") } else { takes };
         let verb = match port {
             Port::In(_) | Port::BodyOut(..) => "takes",
             Port::Out(_) | Port::BodyIn(..) => "gives",
@@ -72,12 +72,4 @@ impl Scope<'_, '_> {
         let allowed = AllowedTypes { tensor: allowed, ..AllowedTypes::default() };
         self.not_allowed(step, port, &found, &allowed)
     }
-}
-
-fn is_tensor_only(allowed: &AllowedTypes) -> bool {
-    let AllowedTypes { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } = allowed;
-    !tensor.is_empty()
-        && [seq_tensor, opt_tensor, opt_seq_tensor].iter().all(|set| set.is_empty())
-        && map.is_empty()
-        && seq_map.is_empty()
 }
