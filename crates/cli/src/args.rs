@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+/// The backend that is built in.
+pub(crate) const CPU: &str = "cpu";
+
 /// Proves the type of every value in a tensor program.
 #[derive(Debug, Parser)]
 #[command(name = "typeloom", version, about)]
@@ -410,13 +413,13 @@ pub(crate) struct RunArgs {
     pub(crate) max_steps: Option<u64>,
     /// The maximum memory that tensors may take, in bytes or with a unit: `512M`, `4G` (default: 192 MiB and eight times the size
     /// of the model, its external data and the given inputs); weights that are used where the file has them do not count
-    #[arg(long, value_name = "SIZE", value_parser = crate::run::budget::size)]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_memory: Option<u64>,
     /// Save the outputs in this folder: as `.npy`, or as `.pb` where NumPy has no such type
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
     /// The backend: `cpu`, which is built in, or an engine that is installed separately (`ort`, `tract`)
-    #[arg(long, value_name = "NAME", default_value = crate::engine::CPU)]
+    #[arg(long, value_name = "NAME", default_value = CPU)]
     pub(crate) backend: String,
     /// The shared library that the backend loads (`ort`; default: ORT_DYLIB_PATH)
     #[arg(long, value_name = "FILE")]
@@ -439,4 +442,35 @@ pub(crate) struct OpsArgs {
     /// Know the operators that FILE describes, too
     #[arg(long = "ops", value_name = "FILE")]
     pub(crate) ops: Vec<PathBuf>,
+}
+
+/// Parses a number of bytes with an optional unit of 1024, 1024² or 1024³ bytes.
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        "T" | "TB" | "TIB" => 40,
+        _ => return Err("a size is a number of bytes, or of K, M, G or T".to_owned()),
+    };
+    let number: u64 = number.parse().map_err(|_| "a size begins with a number".to_owned())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "it is too large".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in [("0", 0), ("17", 17), ("3k", 3 << 10), ("512M", 512 << 20), ("4GiB", 4 << 30)] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "M", "1.5G", "-1", "4 G", "99999999999999999999", "99999999T"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
 }

@@ -14,7 +14,7 @@ use typeloom_ops::described::{Described, Operators};
 use typeloom_rewrite::advise::advised;
 use typeloom_rewrite::coerce::{Policy, Repair, RepairError, repair};
 use typeloom_rewrite::mend::{Repairs, mend};
-use typeloom_solver::diagnostic::Diagnostic;
+use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
 use typeloom_solver::model::{CheckError, Checked, Mode, Options, Seed};
 use typeloom_solver::universe::Universe;
 
@@ -59,19 +59,15 @@ pub(crate) struct Source {
 pub(crate) fn sources(arguments: &[String]) -> anyhow::Result<Vec<Source>> {
     let mut sources = Vec::new();
     for argument in arguments {
-        if argument == "-" {
-            sources.push(Source { name: "<stdin>".to_owned(), path: None });
+        let source = source(argument);
+        let Some(folder) = source.path().filter(|path| path.is_dir()) else {
+            sources.push(source);
             continue;
-        }
-        let path = PathBuf::from(argument);
-        if path.is_dir() {
-            let before = sources.len();
-            search(&path, 0, &mut sources)?;
-            if sources.len() == before {
-                bail!("there is no model (*.onnx) in `{argument}`");
-            }
-        } else {
-            sources.push(Source { name: escape(argument).into_owned(), path: Some(path) });
+        };
+        let before = sources.len();
+        search(folder, 0, &mut sources)?;
+        if sources.len() == before {
+            bail!("there is no model (*.onnx) in `{argument}`");
         }
     }
     Ok(sources)
@@ -87,8 +83,7 @@ fn search(folder: &Path, depth: usize, sources: &mut Vec<Source>) -> anyhow::Res
         if path.is_dir() && !is_link && depth < MAX_DEPTH {
             search(&path, depth + 1, sources)?;
         } else if path.extension().is_some_and(|extension| extension == "onnx") {
-            let name = escape(&path.display().to_string()).into_owned();
-            sources.push(Source { name, path: Some(path) });
+            sources.push(Source::at(path));
         }
     }
     Ok(())
@@ -96,12 +91,17 @@ fn search(folder: &Path, depth: usize, sources: &mut Vec<Source>) -> anyhow::Res
 
 /// The one file that an argument names, or standard input.
 pub(crate) fn source(argument: &str) -> Source {
-    let path = (argument != "-").then(|| PathBuf::from(argument));
-    let name = if path.is_some() { escape(argument).into_owned() } else { "<stdin>".to_owned() };
-    Source { name, path }
+    match argument {
+        "-" => Source { name: "<stdin>".to_owned(), path: None },
+        path => Source::at(PathBuf::from(path)),
+    }
 }
 
 impl Source {
+    fn at(path: PathBuf) -> Self {
+        Self { name: escape(&path.display().to_string()).into_owned(), path: Some(path) }
+    }
+
     /// The path of the file; `None` for standard input.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
@@ -186,15 +186,44 @@ pub(crate) struct Solve {
     operators: Operators,
 }
 
+/// A checked model, or the problem of a file that cannot be checked.
+pub(crate) type CheckResult<'a> = Result<Checked<'a>, Diagnostic>;
+
+/// The problem of a file that cannot be checked; other errors are those of arguments.
+pub(crate) fn problem(source: &Source, error: CheckError) -> anyhow::Result<Diagnostic> {
+    diagnose_error(&error).ok_or(error).with_context(|| format!("cannot check `{}`", source.name))
+}
+
 impl Solve {
     /// Checks a model.
-    pub(crate) fn check<'a>(&'a self, bytes: &'a [u8]) -> Result<Checked<'a>, CheckError> {
+    pub(crate) fn check<'a>(&'a self, source: &Source, bytes: &'a [u8]) -> anyhow::Result<CheckResult<'a>> {
+        self.check_bytes(bytes)
+            .map_or_else(|error| problem(source, error).map(Err), |checked| Ok(Ok(checked)))
+    }
+
+    /// Checks the bytes of a model.
+    pub(crate) fn check_bytes<'a>(&'a self, bytes: &'a [u8]) -> Result<Checked<'a>, CheckError> {
         typeloom_ops::check::check_with(bytes, &self.options, &self.operators)
     }
 
-    /// The diagnostics of a checked model, with verified fixes.
-    pub(crate) fn diagnose(&self, bytes: &[u8], checked: &mut Checked<'_>) -> Vec<Diagnostic> {
-        advised(bytes, checked, &self.operators, Universe::standard(), &self.options)
+    /// The diagnostics of a model, with verified fixes.
+    pub(crate) fn diagnose(&self, bytes: &[u8], checked: &mut CheckResult<'_>) -> Vec<Diagnostic> {
+        match checked {
+            Ok(checked) => advised(bytes, checked, &self.operators, Universe::standard(), &self.options),
+            Err(problem) => vec![problem.clone()],
+        }
+    }
+
+    /// A model without errors, or its diagnostics.
+    pub(crate) fn well_typed<'a>(
+        &self,
+        bytes: &[u8],
+        checked: CheckResult<'a>,
+    ) -> Result<Checked<'a>, Vec<Diagnostic>> {
+        match checked {
+            Ok(checked) if checked.is_ok() => Ok(checked),
+            mut other => Err(self.diagnose(bytes, &mut other)),
+        }
     }
 
     /// The model without what exporters write wrongly; nothing where it has none of that.

@@ -5,7 +5,7 @@ use typeloom_interface::Interface;
 use typeloom_interface::MAIN;
 use typeloom_interface::bundle::{BundleError, Exported};
 use typeloom_pool::Bundle;
-use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
+use typeloom_solver::diagnostic::Diagnostic;
 
 use crate::input::{Solve, Source};
 
@@ -33,16 +33,10 @@ pub(crate) fn read(source: &Source, solve: &Solve) -> anyhow::Result<Found> {
     {
         return Ok(Found::Interfaces(interfaces));
     }
-    let mut checked = match solve.check(&bytes) {
+    let mut checked = match solve.well_typed(&bytes, solve.check(source, &bytes)?) {
         Ok(checked) => checked,
-        Err(error) => match diagnose_error(&error) {
-            Some(diagnostic) => return Ok(Found::Problems(vec![diagnostic])),
-            None => return Err(anyhow::Error::new(error).context(format!("cannot check `{}`", source.name))),
-        },
+        Err(diagnostics) => return Ok(Found::Problems(diagnostics)),
     };
-    if !checked.is_ok() {
-        return Ok(Found::Problems(solve.diagnose(&bytes, &mut checked)));
-    }
     let exported = Exported::new(MAIN, Interface::of_checked(&mut checked))
         .with_context(|| format!("cannot describe `{}`", source.name))?;
     Ok(Found::Interfaces(vec![exported]))

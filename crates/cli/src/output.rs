@@ -2,8 +2,11 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use std::time::Duration;
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use typeloom_onnx::text::{escape, is_unsafe};
+use typeloom_solver::diagnostic::Diagnostic;
 
 use crate::args::Color;
 
@@ -31,19 +34,11 @@ impl From<Outcome> for ExitCode {
 impl Color {
     /// The parameters of renderers.
     pub(crate) fn paint(self) -> typeloom_report::human::Color {
-        if self.wanted() {
-            typeloom_report::human::Color::Always
-        } else {
-            typeloom_report::human::Color::Never
-        }
-    }
-
-    /// Whether standard output gets colours.
-    fn wanted(self) -> bool {
+        let on_terminal = || std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         match self {
-            Self::Always => true,
-            Self::Never => false,
-            Self::Auto => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+            Self::Always => typeloom_report::human::Color::Always,
+            Self::Auto if on_terminal() => typeloom_report::human::Color::Always,
+            Self::Never | Self::Auto => typeloom_report::human::Color::Never,
         }
     }
 }
@@ -102,6 +97,28 @@ pub(crate) fn note(text: &str) {
     let mut err = anstream::stderr().lock();
     // As above.
     let _ = writeln!(err, "note: {}", escape(text));
+}
+
+/// Shows the problems of a model that a command therefore does not process.
+pub(crate) fn refuse(
+    file: &str,
+    diagnostics: &[Diagnostic],
+    color: Color,
+    verdict: &str,
+) -> anyhow::Result<Outcome> {
+    write(&typeloom_report::human::diagnostics(file, diagnostics, color.paint()))?;
+    write(&format!("{file}: {verdict}\n"))?;
+    Ok(Outcome::Problems)
+}
+
+/// A sign of progress on a terminal, once a command takes long.
+pub(crate) fn progress(length: Option<u64>, template: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(5));
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
 }
 
 /// Ends the program for a reason that is not in a model.

@@ -10,6 +10,7 @@ use typeloom_onnx::text::escape;
 
 use crate::args::TargetArgs;
 use crate::input::{Bytes, Source};
+use crate::output;
 
 /// The destination of bytes.
 #[derive(Debug)]
@@ -59,6 +60,14 @@ impl Target {
         }
     }
 
+    /// Reports what was written, unless standard output contains it.
+    pub(crate) fn announce(&self, source: &Source, text: &str) -> anyhow::Result<()> {
+        match self {
+            Self::Stdout => Ok(()),
+            Self::File { name, .. } => output::write(&format!("{} -> {name}: {text}\n", source.name)),
+        }
+    }
+
     /// Writes a changed model: long runs of the old one are copied from file to file, so that weights take no memory.
     pub(crate) fn write_changed(&self, old: &Bytes, pieces: &[Cow<'_, [u8]>]) -> anyhow::Result<()> {
         self.write_with(&mut |out| pieces.iter().try_for_each(|piece| copy(out, old, piece)))
@@ -97,6 +106,17 @@ impl Target {
         }
         written.with_context(cannot)
     }
+}
+
+/// Writes a bundle where the arguments request it. Returns whether it is on standard output, which must not contain
+/// anything else.
+pub(crate) fn export(
+    output: Option<&str>,
+    bundle: impl FnOnce() -> anyhow::Result<Vec<u8>>,
+) -> anyhow::Result<bool> {
+    let Some(target) = output.map(Target::named) else { return Ok(false) };
+    target.write(&bundle()?)?;
+    Ok(target.is_stdout())
 }
 
 /// The file that is currently written.

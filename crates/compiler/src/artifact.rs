@@ -18,6 +18,7 @@ use typeloom_onnx::nested;
 use typeloom_onnx::prost::Message as _;
 use typeloom_pool::compat::Direction;
 use typeloom_pool::{Idx, ModuleItem, Pool, TypedModule, Visibility};
+use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
 use typeloom_solver::model::Mode;
 
 use crate::error::BuildError;
@@ -68,6 +69,20 @@ pub enum LoadError {
 
 fn not_an_artifact(reason: impl ToString) -> LoadError {
     LoadError::NotAnArtifact { message: reason.to_string() }
+}
+
+impl LoadError {
+    /// The diagnostics of the error.
+    #[must_use]
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let code = match self {
+            Self::IllTyped(error) => return error.diagnostics(),
+            Self::NotAnArtifact { .. } => Code::MalformedFile,
+            Self::InterfaceDiffers { .. } => Code::ProgramInterface,
+            Self::Component { .. } => Code::SlotBinding,
+        };
+        vec![Diagnostic::new(code, self.to_string(), Location::default())]
+    }
 }
 
 fn path(differences: &[String]) -> String {

@@ -4,9 +4,9 @@ use typeloom_contracts::role::Role;
 use typeloom_module::authoring::AuthoringError;
 use typeloom_module::location::SourceLocation;
 use typeloom_module::program::ProgramError;
-use typeloom_onnx::text::{escape, escape_lines};
-use typeloom_solver::diagnostic::Diagnostic;
+use typeloom_onnx::text::escape;
 use typeloom_solver::diagnostic::text::arrow_list;
+use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
 
 use crate::report::CastReport;
 
@@ -103,7 +103,7 @@ pub enum BuildError {
     #[error("graphs are nested more than {limit} deep when functions are expanded")]
     NestingTooDeep { limit: usize },
     /// A function that calls itself, directly or through others.
-    #[error("error[recursive-function]: function `{}` calls itself: {}", escape(path.first().map_or("", String::as_str)), arrows(path))]
+    #[error("error[recursive-function]: {}", recursion(path))]
     RecursiveFunction {
         /// The functions of the cycle; the first is repeated at the end.
         path: Vec<String>,
@@ -133,26 +133,37 @@ impl BuildError {
         }
     }
 
-    /// The message, one line for each independent error, with unsafe characters of the model escaped.
+    /// The diagnostics of the errors that concern the program; a wrong use of the compiler has none.
     #[must_use]
-    pub fn lines(&self) -> Vec<String> {
-        let line = |text: String| escape(&text).into_owned();
-        match self {
-            Self::Authoring(errors) => errors.iter().map(|error| line(error.to_string())).collect(),
-            Self::LossyCast(casts) => casts.iter().map(|cast| line(lossy(cast))).collect(),
-            Self::Several(errors) => errors.iter().flat_map(Self::lines).collect(),
-            // The solver escapes names in its messages.
-            Self::UnresolvedType(_) | Self::TypeConstraintFailed(_) => {
-                escape_lines(&self.to_string()).lines().map(str::to_owned).collect()
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let code = match self {
+            Self::UnresolvedType(found) | Self::TypeConstraintFailed(found) => return found.clone(),
+            Self::Authoring(errors) => return errors.iter().map(AuthoringError::diagnostic).collect(),
+            Self::Several(errors) => return errors.iter().flat_map(Self::diagnostics).collect(),
+            Self::LossyCast(casts) => {
+                let one = |cast| Diagnostic::new(Code::LossyCast, lossy(cast), Location::default());
+                return casts.iter().map(one).collect();
             }
-            _ => vec![line(self.to_string())],
-        }
-    }
-
-    /// The diagnostics of the solver, for a renderer.
-    #[must_use]
-    pub fn diagnostics(&self) -> &[Diagnostic] {
-        if let Self::UnresolvedType(found) | Self::TypeConstraintFailed(found) = self { found } else { &[] }
+            Self::RecursiveFunction { path } => {
+                let message = recursion(path);
+                return vec![Diagnostic::new(Code::RecursiveFunction, message, Location::default())];
+            }
+            Self::InvalidProgram { .. } => Code::MalformedFile,
+            Self::UnboundSlot { .. }
+            | Self::SlotRole { .. }
+            | Self::BoundTwice { .. }
+            | Self::NoSuchSlot { .. } => Code::SlotBinding,
+            Self::CrossesWithoutSend { .. } => Code::MissingSend,
+            Self::NotDispatchable { .. } => Code::UnsupportedNode,
+            Self::TooLarge { .. } | Self::TooLong { .. } => Code::ProgramTooLarge,
+            Self::NestingTooDeep { .. } => Code::NestingTooDeep,
+            Self::Interface { .. } => Code::ProgramInterface,
+            Self::UnknownPass { .. }
+            | Self::RequiredPass { .. }
+            | Self::WrongStage { .. }
+            | Self::Pass { .. } => return Vec::new(),
+        };
+        vec![Diagnostic::new(code, self.to_string(), Location::default())]
     }
 }
 
@@ -192,9 +203,10 @@ fn lossy(cast: &CastReport) -> String {
     )
 }
 
-fn arrows(path: &[String]) -> String {
+fn recursion(path: &[String]) -> String {
     let names: Vec<String> = path.iter().map(|name| format!("`{}`", escape(name))).collect();
-    arrow_list(&names, 0)
+    let first = names.first().map_or("``", String::as_str);
+    format!("function {first} calls itself: {}", arrow_list(&names, 0))
 }
 
 /// A diagnostic in full, without the graph.

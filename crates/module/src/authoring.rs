@@ -2,6 +2,7 @@
 
 use typeloom_contracts::role::Role;
 use typeloom_solver::diagnostic::text::article;
+use typeloom_solver::diagnostic::{Code, Diagnostic, Location, SourceLine};
 
 use crate::location::SourceLocation;
 
@@ -11,6 +12,15 @@ use crate::location::SourceLocation;
 pub struct AuthoringError {
     pub kind: AuthoringErrorKind,
     pub location: SourceLocation,
+}
+
+impl AuthoringError {
+    /// The diagnostic of the error.
+    #[must_use]
+    pub fn diagnostic(&self) -> Diagnostic {
+        let diagnostic = Diagnostic::new(Code::InvalidModule, self.kind.to_string(), Location::default());
+        Diagnostic { source: SourceLine::at(&self.location.to_string()), ..diagnostic }
+    }
 }
 
 /// Kinds of errors in the recording of a module.

@@ -5,6 +5,7 @@ use indexmap::IndexMap;
 use typeloom_contracts::role::Role;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::messages::{ModelProto, read};
+use typeloom_solver::diagnostic::{Diagnostic, diagnose_bytes};
 
 use crate::authoring::AuthoringError;
 use crate::location::SourceLocation;
@@ -43,6 +44,17 @@ pub enum ProgramError {
     Authoring(Vec<AuthoringError>),
     #[error(transparent)]
     Decode(#[from] DecodeError),
+}
+
+impl ProgramError {
+    /// The diagnostics of the error.
+    #[must_use]
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        match self {
+            Self::Authoring(errors) => errors.iter().map(AuthoringError::diagnostic).collect(),
+            Self::Decode(error) => vec![diagnose_bytes(error)],
+        }
+    }
 }
 
 impl<M: Module> Program for M {

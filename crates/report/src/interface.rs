@@ -109,16 +109,22 @@ pub fn value(label: &str, interface: &Interface, digest: &str, signature: &str) 
     object
 }
 
-/// One difference as a line: the location, the change, and the broken direction.
+/// The directions of compatibility that a difference breaks.
 #[must_use]
-pub fn difference(export: &str, difference: &InterfaceDifference) -> String {
-    let InterfaceDifference { path, change, old, new, breaks } = difference;
-    let effect = match (breaks.backward, breaks.forward) {
+pub fn effect(backward: bool, forward: bool) -> &'static str {
+    match (backward, forward) {
         (true, true) => "breaks both ways",
         (true, false) => "breaks backward",
         (false, true) => "breaks forward",
         (false, false) => "breaks nothing",
-    };
+    }
+}
+
+/// One difference as a line: the location, the change, and the broken direction.
+#[must_use]
+pub fn difference(export: &str, difference: &InterfaceDifference) -> String {
+    let InterfaceDifference { path, change, old, new, breaks } = difference;
+    let effect = effect(breaks.backward, breaks.forward);
     let what = match change {
         InterfaceChange::InputAdded if breaks.backward => format!("added without a default, {new}"),
         InterfaceChange::InputAdded => format!("added with a default, {new}"),

@@ -24,6 +24,21 @@ pub fn text(value: &Value) -> String {
     escaped(&value.to_string())
 }
 
+/// An object about a file, on one line that ends in a line break.
+#[must_use]
+pub fn line(file: &str, fields: Map<String, Value>) -> String {
+    let mut object = Map::new();
+    object.insert("file".to_owned(), json!(file));
+    object.extend(fields);
+    text(&Value::Object(object)) + "\n"
+}
+
+/// The problems of a file.
+#[must_use]
+pub fn values(file: &str, diagnostics: &[Diagnostic]) -> Value {
+    diagnostics.iter().map(|diagnostic| value(file, diagnostic)).collect()
+}
+
 /// Escapes unsafe characters of a JSON text. They occur in strings only, apart from the line breaks of the layout.
 pub(crate) fn escaped(json: &str) -> String {
     let unsafe_in_json = |c: char| is_unsafe(c) && c != '\n';

@@ -15,6 +15,7 @@ use typeloom_rewrite::coerce::{
     Cast, CastUse, CorrectedDeclaration, FunctionCopy, Hunk, RefusedCast, Repair,
 };
 use typeloom_rewrite::mend::{CorrectedShape, MovedNode};
+use typeloom_solver::diagnostic::text::count as count_of;
 use typeloom_solver::elem::Elem;
 
 /// The changed places as a unified diff over printed nodes, ending in a line break; empty where nothing changed.
@@ -90,22 +91,21 @@ pub fn summary(repair: &Repair) -> String {
 /// How many of what.
 #[must_use]
 pub fn count(repair: &Repair) -> String {
-    let number = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let mut parts = Vec::new();
     if !repair.moved.is_empty() {
-        parts.push(format!("{} moved", number(repair.moved.len(), "node")));
+        parts.push(format!("{} moved", count_of(repair.moved.len(), "node")));
     }
     if !repair.reshaped.is_empty() {
-        parts.push(format!("{} corrected", number(repair.reshaped.len(), "shape")));
+        parts.push(format!("{} corrected", count_of(repair.reshaped.len(), "shape")));
     }
     if !repair.casts.is_empty() || repair.declarations.is_empty() && parts.is_empty() {
         let proved =
             if repair.is_minimal { ", the fewest possible" } else { ", not proved to be the fewest" };
         let proved = if repair.casts.is_empty() { "" } else { proved };
-        parts.push(format!("{} inserted{proved}", number(repair.casts.len(), "cast")));
+        parts.push(format!("{} inserted{proved}", count_of(repair.casts.len(), "cast")));
     }
     if !repair.declarations.is_empty() {
-        parts.push(format!("{} corrected", number(repair.declarations.len(), "declaration")));
+        parts.push(format!("{} corrected", count_of(repair.declarations.len(), "declaration")));
     }
     parts.join("; ")
 }

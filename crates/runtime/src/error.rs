@@ -10,6 +10,7 @@ use typeloom_contracts::role::Role;
 use typeloom_cpu::decode::DecodeTensorError;
 use typeloom_cpu::error::{Fault, KernelError};
 use typeloom_onnx::DecodeError;
+use typeloom_solver::diagnostic::{Code, Diagnostic, Location, diagnose_bytes, diagnose_external_data};
 use typeloom_types::any_tensor::error::TensorError;
 use typeloom_wire::check::Mismatch;
 use typeloom_wire::delivery::ReceiveError;
@@ -143,7 +144,50 @@ fn on(slot: &Option<String>) -> String {
     slot.as_ref().map_or_else(String::new, |slot| format!(" on slot `{slot}`"))
 }
 
+/// The diagnostic of an error with this message.
+fn diagnostic(code: Code, error: &impl fmt::Display) -> Vec<Diagnostic> {
+    vec![Diagnostic::new(code, error.to_string(), Location::default())]
+}
+
+impl LinkError {
+    /// The diagnostics of an error that concerns the program; the wrong choice of a part has none.
+    #[must_use]
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        match self {
+            Self::Component(error) => error.diagnostics(),
+            Self::NoComponent { .. } | Self::BoundTwice { .. } | Self::Role { .. } => {
+                diagnostic(Code::SlotBinding, self)
+            }
+            Self::Unresolved { .. }
+            | Self::NoMethod { .. }
+            | Self::UnknownOperator { .. }
+            | Self::NoFunction { .. }
+            | Self::NoCast { .. }
+            | Self::Wire { .. } => diagnostic(Code::UnsupportedNode, self),
+            Self::InParts { .. } | Self::NoPart { .. } => Vec::new(),
+        }
+    }
+}
+
 impl PrepareError {
+    /// The diagnostics of an error that concerns the model; an exceeded budget has none.
+    #[must_use]
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let code = match self {
+            Self::Malformed(error) => return vec![diagnose_bytes(error)],
+            Self::ExternalData { name, reason } => return vec![diagnose_external_data(name, reason)],
+            Self::Link(error) => return error.diagnostics(),
+            Self::Tensor(_) if self.exceeds_budget() => return Vec::new(),
+            Self::Tensor(_) => Code::TensorData,
+            Self::NoGraph => Code::MalformedFile,
+            Self::UnknownValue { .. } => Code::UndefinedValue,
+            Self::MissingGraph { .. } => Code::MissingAttribute,
+            Self::TooDeep { .. } => Code::NestingTooDeep,
+            Self::TooManyNodes { .. } => Code::ProgramTooLarge,
+        };
+        diagnostic(code, self)
+    }
+
     /// Whether the memory limit of [`RunLimits`](crate::options::RunLimits) is the cause.
     #[must_use]
     pub fn exceeds_budget(&self) -> bool {
@@ -155,6 +199,36 @@ impl PrepareError {
 }
 
 impl RunError {
+    /// The diagnostics of an error that concerns the model. Errors of inputs, limits, components and messages have none.
+    #[must_use]
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let mut error = self;
+        loop {
+            let Self::Node { error: node, .. } = error else { return Vec::new() };
+            let code = match node {
+                NodeError::Nested(nested) => {
+                    error = nested;
+                    continue;
+                }
+                NodeError::Kernel(_) if self.exceeds_budget() => return Vec::new(),
+                NodeError::UnknownOperator { .. } => Code::UnsupportedNode,
+                NodeError::Kernel(_)
+                | NodeError::OperatorPanicked(_)
+                | NodeError::NoValue(_)
+                | NodeError::NotTensors { .. }
+                | NodeError::ControlFlow(_)
+                | NodeError::Structure(_)
+                | NodeError::Mismatch { .. } => Code::NodeFailed,
+                NodeError::TooManyIterations { .. }
+                | NodeError::TooManySteps { .. }
+                | NodeError::Component(_)
+                | NodeError::ComponentPanicked(_)
+                | NodeError::Wire(_) => return Vec::new(),
+            };
+            return diagnostic(code, self);
+        }
+    }
+
     /// Whether a limit on memory or steps is the cause, see [`RunLimits`](crate::options::RunLimits).
     #[must_use]
     pub fn exceeds_budget(&self) -> bool {

@@ -46,8 +46,8 @@ use std::ops::Range;
 
 pub use codes::{Code, Severity};
 pub use collect::{MAX_EXPLAINED, MAX_LISTED, diagnose};
-pub use describe::diagnose_error;
 pub(crate) use describe::diagnose_one;
+pub use describe::{diagnose_bytes, diagnose_error, diagnose_external_data};
 pub use explain::{Explanation, Reason, explain_value};
 pub use fix::{Fix, Reader};
 pub use location::{GraphPath, GraphPathStep, Location, NodeLocation, Role, ValueLocation, graph_path};

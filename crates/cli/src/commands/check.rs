@@ -1,16 +1,14 @@
 //! `typeloom check FILE...`: whether every value has a proven type.
 
-use std::time::Duration;
-
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use typeloom_report as report;
-use typeloom_solver::diagnostic::{Diagnostic, Severity, diagnose_error};
+use typeloom_solver::diagnostic::Diagnostic;
+use typeloom_solver::diagnostic::text::count;
 use typeloom_solver::model::Coverage;
 
 use crate::args::{CheckArgs, CheckFormat};
 use crate::external;
 use crate::input::{self, Solve, Source};
-use crate::output::{Outcome, complain, write};
+use crate::output::{Outcome, complain, progress, write};
 
 /// The result of one file.
 struct Found {
@@ -21,7 +19,7 @@ struct Found {
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     let solve = input::solve(&args.solve)?;
     let sources = input::sources(&args.files)?;
-    let progress = progress(sources.len());
+    let progress = progress(u64::try_from(sources.len()).ok(), "{bar:30} {pos}/{len} {wide_msg}");
     let mut outcome = Outcome::Typed;
     let mut log: Vec<(String, Vec<Diagnostic>)> = Vec::new();
     for source in &sources {
@@ -52,37 +50,23 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// A bar over the files, on a terminal, once it takes long enough to be wanted.
-fn progress(files: usize) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(u64::try_from(files).ok(), ProgressDrawTarget::stderr_with_hz(5));
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {wide_msg}") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(500));
-    bar
-}
-
 fn check(source: &Source, solve: &Solve, args: &CheckArgs) -> anyhow::Result<Found> {
     let bytes = source.open()?;
-    let mut checked = match solve.check(&bytes) {
-        Ok(checked) => checked,
-        Err(error) => match diagnose_error(&error) {
-            Some(diagnostic) => {
-                return Ok(Found { diagnostics: vec![diagnostic], coverage: Coverage::default() });
-            }
-            None => return Err(anyhow::Error::new(error).context(format!("cannot check `{}`", source.name))),
-        },
-    };
-    if !args.no_external_data {
-        external::report(&mut checked, source.folder());
+    let mut checked = solve.check(source, &bytes)?;
+    let mut coverage = Coverage::default();
+    if let Ok(checked) = &mut checked {
+        if !args.no_external_data {
+            external::report(checked, source.folder());
+        }
+        coverage = checked.coverage();
     }
-    Ok(Found { coverage: checked.coverage(), diagnostics: solve.diagnose(&bytes, &mut checked) })
+    Ok(Found { coverage, diagnostics: solve.diagnose(&bytes, &mut checked) })
 }
 
 fn render(args: &CheckArgs, file: &str, found: &Found) -> String {
     let diagnostics = shown(args, &found.diagnostics);
     let lines = |line: fn(&str, &Diagnostic) -> String| -> String {
-        diagnostics.iter().map(|diagnostic| with_line_end(line(file, diagnostic))).collect()
+        diagnostics.iter().map(|diagnostic| line(file, diagnostic) + "\n").collect()
     };
     match args.format {
         CheckFormat::Human => {
@@ -105,21 +89,13 @@ fn shown<'d>(args: &CheckArgs, diagnostics: &'d [Diagnostic]) -> &'d [Diagnostic
     &diagnostics[..most.min(diagnostics.len())]
 }
 
-fn with_line_end(mut line: String) -> String {
-    if !line.ends_with('\n') {
-        line.push('\n');
-    }
-    line
-}
-
 /// One line a file: `model.onnx: ok, 120 values fully typed`.
 fn summary(args: &CheckArgs, file: &str, found: &Found) -> String {
-    let count =
-        |severity| found.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let errors = found.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
+    let warnings = found.diagnostics.len() - errors;
     let mut parts = Vec::new();
     if errors > 0 {
-        parts.push(number(errors, "error"));
+        parts.push(count(errors, "error"));
     } else {
         if warnings == 0 && args.quiet {
             return String::new();
@@ -128,7 +104,7 @@ fn summary(args: &CheckArgs, file: &str, found: &Found) -> String {
         parts.extend(coverage(&found.coverage));
     }
     if warnings > 0 {
-        parts.push(number(warnings, "warning"));
+        parts.push(count(warnings, "warning"));
     }
     match found.diagnostics.len() - shown(args, &found.diagnostics).len() {
         0 => {}
@@ -141,23 +117,19 @@ fn summary(args: &CheckArgs, file: &str, found: &Found) -> String {
 fn coverage(coverage: &Coverage) -> Vec<String> {
     let Coverage { values, typed, unknown_extents, unknown_rank, assumed, open_conditions } = *coverage;
     let mut parts = vec![if typed == values {
-        format!("{} fully typed", number(values, "value"))
+        format!("{} fully typed", count(values, "value"))
     } else {
-        format!("{typed} of {} fully typed", number(values, "value"))
+        format!("{typed} of {} fully typed", count(values, "value"))
     }];
-    for (count, what) in
+    for (values, what) in
         [(unknown_extents, "with unknown extents"), (unknown_rank, "of unknown rank"), (assumed, "assumed")]
     {
-        if count > 0 {
-            parts.push(format!("{count} {what}"));
+        if values > 0 {
+            parts.push(format!("{values} {what}"));
         }
     }
     if open_conditions > 0 {
-        parts.push(format!("{} undecided", number(open_conditions, "condition")));
+        parts.push(format!("{} undecided", count(open_conditions, "condition")));
     }
     parts
-}
-
-fn number(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

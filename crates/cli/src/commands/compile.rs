@@ -2,14 +2,12 @@
 
 use anyhow::Context as _;
 use typeloom_compiler::compiler::Compiler;
-use typeloom_compiler::error::BuildError;
 use typeloom_compiler::unit::Coercion;
 use typeloom_onnx::text::escape;
-use typeloom_report as report;
 
 use crate::args::{CastPolicy, CompileArgs};
 use crate::input;
-use crate::output::{Outcome, write};
+use crate::output::{Outcome, refuse, write};
 use crate::target::Target;
 
 pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
@@ -31,20 +29,13 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
     }
     let artifact = match compiler.compile(&bytes[..]) {
         Ok(artifact) => artifact,
-        Err(error @ (BuildError::UnknownPass { .. } | BuildError::RequiredPass { .. })) => {
-            anyhow::bail!(error.to_string())
-        }
         Err(error) => {
             let diagnostics = error.diagnostics();
+            // The others are errors of arguments.
             if diagnostics.is_empty() {
-                for line in error.lines() {
-                    write(&format!("{}: {line}\n", source.name))?;
-                }
-            } else {
-                write(&report::human::diagnostics(&source.name, diagnostics, args.color.paint()))?;
+                return Err(error.into());
             }
-            write(&format!("{}: not compiled\n", source.name))?;
-            return Ok(Outcome::Problems);
+            return refuse(&source.name, &diagnostics, args.color, "not compiled");
         }
     };
     for (pass, text) in &artifact.report.printed {
@@ -58,14 +49,7 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
         let target = Target::named(output);
         let file = artifact.to_bytes().with_context(|| format!("cannot compile `{}`", source.name))?;
         target.write(&file)?;
-        if !target.is_stdout() {
-            write(&format!(
-                "{} -> {}: {} passes\n",
-                source.name,
-                target.name(),
-                artifact.report.passes.len()
-            ))?;
-        }
+        target.announce(&source, &format!("{} passes", artifact.report.passes.len()))?;
     }
     Ok(Outcome::Typed)
 }

@@ -1,6 +1,7 @@
 //! `typeloom describe FILE`: what callers have to know, on the screen and in a bundle.
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
+use typeloom_interface::bundle::export_interfaces;
 use typeloom_onnx::text::escape;
 use typeloom_pool::Pool;
 use typeloom_report as report;
@@ -8,8 +9,8 @@ use typeloom_report as report;
 use crate::args::{DescribeArgs, TextFormat};
 use crate::input;
 use crate::interfaces::{self, Found};
-use crate::output::{Outcome, write};
-use crate::target::Target;
+use crate::output::{Outcome, refuse, write};
+use crate::target::export;
 
 pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
@@ -17,17 +18,10 @@ pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
         Found::Interfaces(interfaces) => interfaces,
         Found::Types(bytes) => return types(args, &source.name, &bytes),
         Found::Problems(diagnostics) => {
-            write(&report::human::diagnostics(&source.name, &diagnostics, args.color.paint()))?;
-            write(&format!("{}: no interface\n", source.name))?;
-            return Ok(Outcome::Problems);
+            return refuse(&source.name, &diagnostics, args.color, "no interface");
         }
     };
-    let target = args.output.as_deref().map(Target::named);
-    if let Some(target) = &target {
-        target.write(typeloom_interface::bundle::export_interfaces(&interfaces)?.as_bytes())?;
-    }
-    // What goes to standard output is the bundle then, and nothing else.
-    if target.as_ref().is_some_and(Target::is_stdout) {
+    if export(args.output.as_deref(), || Ok(export_interfaces(&interfaces)?.as_bytes().to_vec()))? {
         return Ok(Outcome::Typed);
     }
     for exported in &interfaces {
@@ -35,11 +29,9 @@ pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
         write(&match args.format {
             TextFormat::Human => report::interface::human(label, &exported.interface, &digest),
             TextFormat::Json => {
-                let mut object = Map::new();
-                object.insert("file".to_owned(), Value::String(source.name.clone()));
-                let rest = report::interface::value(label, &exported.interface, &digest, &exported.signature);
-                object.extend(rest);
-                report::json::text(&Value::Object(object)) + "\n"
+                let interface =
+                    report::interface::value(label, &exported.interface, &digest, &exported.signature);
+                report::json::line(&source.name, interface)
             }
         })?;
     }
@@ -48,11 +40,7 @@ pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
 
 /// The types of a bundle that holds no interfaces, each with its label and digest.
 fn types(args: &DescribeArgs, file: &str, bytes: &[u8]) -> anyhow::Result<Outcome> {
-    let target = args.output.as_deref().map(Target::named);
-    if let Some(target) = &target {
-        target.write(bytes)?;
-    }
-    if target.as_ref().is_some_and(Target::is_stdout) {
+    if export(args.output.as_deref(), || Ok(bytes.to_vec()))? {
         return Ok(Outcome::Typed);
     }
     let mut pool = Pool::new();

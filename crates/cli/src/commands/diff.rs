@@ -116,14 +116,17 @@ fn human(args: &DiffArgs, answer: &Answer, direction: Direction) -> String {
             text.push('\n');
         }
     }
-    let word = direction.name();
-    let verdict = match (answer.equal, answer.compatible) {
-        (true, _) => "the same interface".to_owned(),
+    text + &verdict(args, "interface", direction.name(), answer.equal, answer.compatible)
+}
+
+/// The last line: whether one file can replace the other.
+fn verdict(args: &DiffArgs, what: &str, word: &str, equal: bool, compatible: bool) -> String {
+    let verdict = match (equal, compatible) {
+        (true, _) => format!("the same {what}"),
         (false, true) => format!("{word} compatible"),
         (false, false) => format!("not {word} compatible"),
     };
-    text.push_str(&format!("{} -> {}: {verdict}\n", escape(&args.old), escape(&args.new)));
-    text
+    format!("{} -> {}: {verdict}\n", escape(&args.old), escape(&args.new))
 }
 
 fn to_json(args: &DiffArgs, answer: &Answer, direction: Direction, identity: PortIdentity) -> Value {

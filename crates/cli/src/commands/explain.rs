@@ -35,7 +35,7 @@ fn explain_type(args: &ExplainArgs, value: &str) -> anyhow::Result<Outcome> {
     let sources = input::sources(std::slice::from_ref(&args.subject))?;
     let [source] = &sources[..] else { bail!("`{}` is not one model", args.subject) };
     let bytes = source.open()?;
-    let mut checked = solve.check(&bytes).with_context(|| format!("cannot check `{}`", source.name))?;
+    let mut checked = solve.check_bytes(&bytes).with_context(|| format!("cannot check `{}`", source.name))?;
     let Some(explanation) = explain_value(&mut checked, value) else {
         let near = suggestion(&checked.names_like(value));
         bail!("`{}` has no value `{value}`{near}", source.name);

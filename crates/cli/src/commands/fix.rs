@@ -3,10 +3,10 @@
 //! A model that keeps errors is written with `--partial` only, and only if it has fewer of them than before.
 
 use anyhow::bail;
-use serde_json::{Value, json};
+use serde_json::Value;
 use typeloom_report as report;
 use typeloom_rewrite::coerce::{Policy, Repair, RepairError};
-use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
+use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::universe::Universe;
 
 use crate::args::{FixArgs, TextFormat};
@@ -22,13 +22,10 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
     let policy = policy(&args.policy)?;
     let repair = match solve.repair(&bytes, policy) {
         Ok(repair) => repair,
-        Err(RepairError::Check(error)) => match diagnose_error(&error) {
-            Some(diagnostic) => {
-                let none = Repair::default();
-                return refuse(args, &source, &none, &[diagnostic], "it cannot be checked");
-            }
-            None => bail!("cannot check `{}`: {error}", source.name),
-        },
+        Err(RepairError::Check(error)) => {
+            let problem = input::problem(&source, error)?;
+            return refuse(args, &source, &Repair::default(), &[problem], "it cannot be checked");
+        }
         Err(error) => bail!("cannot change `{}`: {error}", source.name),
     };
     if !repair.is_ok {
@@ -77,14 +74,6 @@ fn policy(text: &str) -> anyhow::Result<Policy> {
     }
 }
 
-/// The diagnostics that remain after a repair.
-fn remaining(bytes: &[u8], solve: &Solve) -> Vec<Diagnostic> {
-    match solve.check(bytes) {
-        Ok(mut checked) => solve.diagnose(bytes, &mut checked),
-        Err(error) => diagnose_error(&error).into_iter().collect(),
-    }
-}
-
 /// A repair after which errors remain: written if the arguments request it.
 fn incomplete(
     args: &FixArgs,
@@ -94,8 +83,14 @@ fn incomplete(
     target: Option<&Target>,
     repair: &Repair,
 ) -> anyhow::Result<Outcome> {
-    let before = remaining(bytes, solve);
-    let after = repair.file.as_deref().map(|file| (file, remaining(file, solve)));
+    let remaining = |bytes: &[u8]| -> anyhow::Result<Vec<Diagnostic>> {
+        Ok(solve.diagnose(bytes, &mut solve.check(source, bytes)?))
+    };
+    let before = remaining(bytes)?;
+    let after = match repair.file.as_deref() {
+        Some(file) => Some((file, remaining(file)?)),
+        None => None,
+    };
     let errors = |left: &[Diagnostic]| left.iter().filter(|diagnostic| diagnostic.is_error()).count();
     let Some((file, left)) = after.filter(|(_, left)| errors(left) < errors(&before)) else {
         let why = if repair.refused.is_empty() { "casts cannot repair it" } else { "the policy forbids it" };
@@ -147,11 +142,7 @@ fn refuse(
 }
 
 fn json(file: &str, repair: &Repair, left: &[Diagnostic]) -> String {
-    let Value::Object(rest) = report::repair::value(repair) else { return String::new() };
-    let mut object = serde_json::Map::new();
-    object.insert("file".to_owned(), json!(file));
-    object.extend(rest);
-    let left: Vec<Value> = left.iter().map(|diagnostic| report::json::value(file, diagnostic)).collect();
-    object.insert("diagnostics".to_owned(), Value::Array(left));
-    report::json::text(&Value::Object(object)) + "\n"
+    let Value::Object(mut object) = report::repair::value(repair) else { return String::new() };
+    object.insert("diagnostics".to_owned(), report::json::values(file, left));
+    report::json::line(file, object)
 }

@@ -2,33 +2,29 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use typeloom_cpu::ops::generate::Random;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::text::escape;
-use typeloom_report as report;
 use typeloom_runtime::session::Port;
-use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::ValueId;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor;
 use typeloom_wire::check::SymbolBindings;
 
-use crate::args::RunArgs;
-use crate::engine::{self, Make};
+use crate::args::{CPU, RunArgs};
 use crate::external::{self, SideFiles};
 use crate::input::{self, Source};
-use crate::output::{Outcome, write};
-use crate::run::prepared::{Prepared, RunFault};
+use crate::output::{Outcome, progress, refuse, write};
+use crate::run::engine::{self, Make};
+use crate::run::prepared::{Prepared, RunFailure};
 use crate::run::{budget, random, store, summary};
 
 /// Runs a model on the embedded backend, or on the engine that `make` gives.
 pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outcome> {
-    if make.is_none() && args.backend != engine::CPU {
+    if make.is_none() && args.backend != CPU {
         return engine::start(&args.backend);
     }
     if make.is_none() && args.library.is_some() {
@@ -50,18 +46,14 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
         // What cannot be read is reported by the check.
         bytes = mended.into();
     }
-    let mut checked = match solve.check(&bytes) {
-        Ok(checked) => checked,
-        Err(error) => match diagnose_error(&error) {
-            Some(diagnostic) => return refuse(args, &source, &[diagnostic]),
-            None => bail!("cannot check `{}`: {error}", source.name),
-        },
-    };
-    external::report(&mut checked, source.folder());
-    if !checked.is_ok() {
-        let diagnostics = solve.diagnose(&bytes, &mut checked);
-        return refuse(args, &source, &diagnostics);
+    let mut checked = solve.check(&source, &bytes)?;
+    if let Ok(checked) = &mut checked {
+        external::report(checked, source.folder());
     }
+    let mut checked = match solve.well_typed(&bytes, checked) {
+        Ok(checked) => checked,
+        Err(diagnostics) => return refuse(&source.name, &diagnostics, args.color, "not run"),
+    };
     let beside = SideFiles::new(source.folder());
     let read = |tensor: &_| beside.read(tensor);
     let limits = budget::limits(args, &checked, bytes.len(), source.folder());
@@ -72,13 +64,7 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     };
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(RunFault::OfModel(message)) => {
-            write(&format!("{}: {}\n", source.name, escape(&message)))?;
-            return Ok(Outcome::Problems);
-        }
-        Err(RunFault::OfFiles(error)) => {
-            return Err(error).with_context(|| format!("cannot prepare `{}`", source.name));
-        }
+        Err(failure) => return fail(args, &source, &failure, "not run"),
     };
     let mut ports = prepared.inputs().to_vec();
     for port in &mut ports {
@@ -91,15 +77,15 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     if !made_up.is_empty() {
         shown += &format!("inputs, made up from seed {}\n{}", args.random_seed, summary::table(&made_up));
     }
-    let progress = working(&source.name);
+    let progress = progress(None, "{spinner} running {wide_msg} {elapsed}");
+    progress.set_message(source.name.clone());
     let ran = prepared.run(inputs);
     progress.finish_and_clear();
     let (outcome, held) = match ran {
         Ok(done) => done,
-        Err(message) => {
+        Err(failure) => {
             write(&shown)?;
-            write(&format!("{}: {}\n", source.name, escape(&message)))?;
-            return Ok(Outcome::Problems);
+            return fail(args, &source, &failure, "failed");
         }
     };
     shown += &format!("outputs\n{}", summary::table(&outcome.outputs));
@@ -135,22 +121,14 @@ fn narrowed(checked: &mut Checked<'_>) -> HashMap<String, ValueType> {
     inputs.into_iter().filter_map(narrowed).collect()
 }
 
-/// A sign of life, on a terminal, once a run takes long enough to be wondered about.
-fn working(name: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
-    if let Ok(style) = ProgressStyle::with_template("{spinner} running {wide_msg} {elapsed}") {
-        bar.set_style(style);
+/// Shows why a model was not run to its end.
+fn fail(args: &RunArgs, source: &Source, failure: &RunFailure, verdict: &str) -> anyhow::Result<Outcome> {
+    if failure.diagnostics.is_empty() {
+        write(&format!("{}: {}\n", source.name, escape(&failure.message)))?;
+    } else {
+        refuse(&source.name, &failure.diagnostics, args.color, verdict)?;
     }
-    bar.set_message(name.to_owned());
-    bar.enable_steady_tick(Duration::from_millis(500));
-    bar
-}
-
-/// A model that is wrong somewhere is not run.
-fn refuse(args: &RunArgs, source: &Source, diagnostics: &[Diagnostic]) -> anyhow::Result<Outcome> {
-    write(&report::human::diagnostics(&source.name, diagnostics, args.color.paint()))?;
-    write(&format!("{}: not run\n", source.name))?;
-    Ok(Outcome::Problems)
+    Ok(failure.outcome)
 }
 
 /// Inputs by name, and those that were made up, in the order of the model.

@@ -10,7 +10,7 @@ use typeloom_term::Symbols;
 use crate::args::{RustArgs, RustCommand, RustDescribeArgs, RustDiffArgs, RustEdition, TextFormat};
 use crate::input::{self, Bytes};
 use crate::output::{Outcome, note, write};
-use crate::target::Target;
+use crate::target::export;
 
 pub(crate) fn run(args: &RustArgs) -> anyhow::Result<Outcome> {
     match &args.command {
@@ -28,14 +28,11 @@ fn describe(args: &RustDescribeArgs) -> anyhow::Result<Outcome> {
     let mut symbols = Symbols::new();
     let api = typeloom_rust_api::describe(&json, args.edition.into(), &mut symbols)
         .with_context(|| format!("`{}`", args.file))?;
-    let target = args.output.as_deref().map(Target::named);
-    if let Some(target) = &target {
-        let bundle =
-            typeloom_rust_api::bundle(&api, &mut symbols).with_context(|| format!("`{}`", args.file))?;
-        target.write(bundle.as_bytes())?;
-    }
-    // A bundle on standard output must not be mixed with text.
-    if !target.is_some_and(|target| target.is_stdout()) {
+    let bundle = || {
+        let bundle = typeloom_rust_api::bundle(&api, &mut symbols);
+        Ok(bundle.with_context(|| format!("`{}`", args.file))?.as_bytes().to_vec())
+    };
+    if !export(args.output.as_deref(), bundle)? {
         write(&report::description(&api, &mut symbols))?;
     }
     Ok(Outcome::Typed)

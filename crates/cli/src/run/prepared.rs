@@ -11,19 +11,37 @@ use typeloom_runtime::engine::session::EngineSession;
 use typeloom_runtime::error::RunError;
 use typeloom_runtime::options::{ExternalData, RunLimits, Verify};
 use typeloom_runtime::session::{Port, RunOutcome, Session};
+use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::model::Checked;
+
+use crate::output::Outcome;
 
 pub(crate) enum Prepared {
     Embedded(Session, Verify),
     Hosted(EngineSession),
 }
 
-/// Error of preparing a model.
-pub(crate) enum RunFault {
-    /// The backend rejects the model.
-    OfModel(String),
-    /// A file cannot be read.
-    OfFiles(anyhow::Error),
+/// Error of preparing or running a model.
+pub(crate) struct RunFailure {
+    /// Empty if the error does not concern the model.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) message: String,
+    pub(crate) outcome: Outcome,
+}
+
+impl RunFailure {
+    fn of_run(error: &RunError) -> Self {
+        let message = with_remedy(error.to_string(), error.exceeds_budget());
+        Self { diagnostics: error.diagnostics(), message, outcome: Outcome::Problems }
+    }
+
+    fn of_engine(error: &EngineError) -> Self {
+        let outcome = match error {
+            EngineError::ExternalData { .. } | EngineError::Malformed(_) => Outcome::Unusable,
+            _ => Outcome::Problems,
+        };
+        Self { diagnostics: error.diagnostics(), message: error.to_string(), outcome }
+    }
 }
 
 impl Prepared {
@@ -33,10 +51,14 @@ impl Prepared {
         external: &ExternalData<'_>,
         limits: RunLimits,
         verify: bool,
-    ) -> Result<Self, RunFault> {
+    ) -> Result<Self, RunFailure> {
         let session = Session::of_checked_file(checked, file, external, limits).map_err(|error| {
-            let text = with_remedy(error.to_string(), error.exceeds_budget());
-            if error.exceeds_budget() { RunFault::OfModel(text) } else { RunFault::OfFiles(error.into()) }
+            let exceeds = error.exceeds_budget();
+            RunFailure {
+                diagnostics: error.diagnostics(),
+                message: with_remedy(error.to_string(), exceeds),
+                outcome: if exceeds { Outcome::Problems } else { Outcome::Unusable },
+            }
         })?;
         Ok(Self::Embedded(session, held(verify)))
     }
@@ -46,14 +68,9 @@ impl Prepared {
         checked: &mut Checked<'_>,
         external: &ExternalData<'_>,
         verify: bool,
-    ) -> Result<Self, RunFault> {
-        match EngineSession::of_checked(engine, checked, external, held(verify)) {
-            Ok(session) => Ok(Self::Hosted(session)),
-            Err(error @ (EngineError::ExternalData { .. } | EngineError::Malformed(_))) => {
-                Err(RunFault::OfFiles(error.into()))
-            }
-            Err(error) => Err(RunFault::OfModel(error.to_string())),
-        }
+    ) -> Result<Self, RunFailure> {
+        let session = EngineSession::of_checked(engine, checked, external, held(verify));
+        session.map(Self::Hosted).map_err(|error| RunFailure::of_engine(&error))
     }
 
     /// The inputs, in the order of the model.
@@ -65,25 +82,26 @@ impl Prepared {
     }
 
     /// Runs the model. Returns the result and a line that describes the verification.
-    pub(crate) fn run(&self, inputs: HashMap<String, Value>) -> Result<(RunOutcome, String), String> {
+    pub(crate) fn run(&self, inputs: HashMap<String, Value>) -> Result<(RunOutcome, String), RunFailure> {
         match self {
             // Intermediate values are only needed if every value is verified.
             Self::Embedded(session, Verify::Inputs) => {
-                let outcome = session.run(inputs, Verify::Inputs).map_err(|error| failed(&error))?;
+                let outcome =
+                    session.run(inputs, Verify::Inputs).map_err(|error| RunFailure::of_run(&error))?;
                 Ok((outcome, String::new()))
             }
             Self::Embedded(session, Verify::EveryValue) => {
                 let mut values = 0_usize;
                 let mut count = |_: &str, _: &Value| values += 1;
                 let outcome = session.run_observed(inputs, Verify::EveryValue, Some(&mut count));
-                let outcome = outcome.map_err(|error| failed(&error))?;
+                let outcome = outcome.map_err(|error| RunFailure::of_run(&error))?;
                 let line = format!(
                     "verified: {values} values of the main graph, and those of graphs inside, have their solved types\n"
                 );
                 Ok((outcome, line))
             }
             Self::Hosted(session) => {
-                let outcome = session.run(inputs).map_err(|error| error.to_string())?;
+                let outcome = session.run(inputs).map_err(|error| RunFailure::of_engine(&error))?;
                 let values = session.checked_count();
                 Ok((
                     outcome,
@@ -92,10 +110,6 @@ impl Prepared {
             }
         }
     }
-}
-
-fn failed(error: &RunError) -> String {
-    with_remedy(error.to_string(), error.exceeds_budget())
 }
 
 fn with_remedy(message: String, exceeds_budget: bool) -> String {

@@ -10,13 +10,13 @@ use typeloom_types::dtype::Dtype;
 use typeloom_wire::check::SymbolBindings;
 
 /// Maximum number of elements of a generated input.
-const MOST: usize = 1 << 28;
+const MAX_ELEMENTS: usize = 1 << 28;
 
 /// Text of an extent without a name.
 pub(crate) const UNNAMED: &str = "?";
 
 /// Default value of an unknown extent.
-const OPEN: usize = 2;
+const DEFAULT_EXTENT: usize = 2;
 
 /// Generates a value of a type. Unbound symbols are bound to a small number.
 pub(crate) fn value(
@@ -39,7 +39,7 @@ pub(crate) fn value(
 
 fn extent(dim: &Dim, symbols: &mut SymbolBindings, random: &mut Random) -> anyhow::Result<usize> {
     if *dim == Dim::Unknown {
-        return Ok(symbols.get(UNNAMED).unwrap_or(OPEN));
+        return Ok(symbols.get(UNNAMED).unwrap_or(DEFAULT_EXTENT));
     }
     let unbound: Vec<&str> = symbols.unbound(dim).collect();
     for symbol in unbound {
@@ -54,7 +54,7 @@ fn extent(dim: &Dim, symbols: &mut SymbolBindings, random: &mut Random) -> anyho
 
 fn tensor(dtype: Dtype, shape: &[usize], random: &mut Random) -> anyhow::Result<AnyTensor> {
     let count = shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent));
-    let Some(count) = count.filter(|count| *count <= MOST) else {
+    let Some(count) = count.filter(|count| *count <= MAX_ELEMENTS) else {
         bail!("an input of shape {shape:?} is too large to be made up");
     };
     // Numbers are drawn as 32-bit floats and cast; strings are generated element by element.

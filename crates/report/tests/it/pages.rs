@@ -9,7 +9,7 @@ use typeloom_report::human::{self, Color};
 use typeloom_solver::diagnostic::Code;
 
 /// Codes whose situation a model in textual syntax cannot show, and why.
-const WITHOUT_EXAMPLE: [(Code, &str); 7] = [
+const WITHOUT_EXAMPLE: [(Code, &str); 15] = [
     (Code::RelationFailed, "needs an operator that is described to the checker"),
     (Code::MalformedFile, "is about bytes"),
     (Code::LfsPointer, "is about bytes"),
@@ -17,6 +17,14 @@ const WITHOUT_EXAMPLE: [(Code, &str); 7] = [
     (Code::TooManyInstances, "would be 1,025 calls long"),
     (Code::NestingTooDeep, "would be 65 graphs long"),
     (Code::MissingExternalData, "is found by who opens files"),
+    (Code::InvalidModule, "is about a recording in Rust"),
+    (Code::SlotBinding, "needs a module with slots"),
+    (Code::LossyCast, "is found by the compiler"),
+    (Code::MissingSend, "needs a module with peers"),
+    (Code::UnsupportedNode, "depends on the backend"),
+    (Code::NodeFailed, "is found by a run"),
+    (Code::ProgramTooLarge, "would be thousands of calls long"),
+    (Code::ProgramInterface, "needs a compiled program"),
 ];
 
 /// A fenced block of a page.

@@ -2,7 +2,7 @@
 
 use typeloom_onnx::DecodeError;
 use typeloom_rewrite::annotate::AnnotateError;
-
+use typeloom_solver::diagnostic::{Code, Diagnostic, Location, diagnose_bytes, diagnose_external_data};
 use typeloom_wire::check::Mismatch;
 
 /// Error of an engine.
@@ -84,6 +84,27 @@ fn at(node: Option<&str>) -> String {
 }
 
 impl EngineError {
+    /// The diagnostics of an error that concerns the model; errors of inputs and of the engine have none.
+    #[must_use]
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let code = match self {
+            Self::Malformed(error) => return vec![diagnose_bytes(error)],
+            Self::ExternalData { name, reason } => return vec![diagnose_external_data(name, reason)],
+            Self::NoGraph => Code::MalformedFile,
+            Self::TooDeep { .. } => Code::NestingTooDeep,
+            Self::Types(_) | Self::Unsolved(_) => Code::UnresolvedType,
+            Self::Unsupported { .. } | Self::NoTensor { .. } | Self::NotKept { .. } | Self::Load { .. } => {
+                Code::UnsupportedNode
+            }
+            Self::MissingInput { .. } | Self::UnknownInput { .. } | Self::InputCount { .. } => {
+                return Vec::new();
+            }
+            Self::Default { .. } | Self::Input { .. } | Self::Failed { .. } => return Vec::new(),
+            Self::Output { .. } | Self::OutputCount { .. } => return Vec::new(),
+        };
+        vec![Diagnostic::new(code, self.to_string(), Location::default())]
+    }
+
     /// Whether a result of the engine contradicts its solved type. All other errors are refusals.
     #[must_use]
     pub fn is_contradiction(&self) -> bool {

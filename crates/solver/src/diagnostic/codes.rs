@@ -23,26 +23,33 @@ mod extent_overflow;
 mod forced_equality;
 mod forced_symbol;
 mod input_value;
+mod invalid_module;
 pub(super) mod ir_version;
 pub(super) mod lfs_pointer;
 mod limit_reached;
+mod lossy_cast;
 pub(super) mod malformed_file;
 mod missing_attribute;
 pub(super) mod missing_external_data;
 mod missing_input;
 mod missing_opset;
 mod missing_output;
+mod missing_send;
 mod negative_dim;
 pub(super) mod nesting_too_deep;
 mod newer_operator;
 pub(super) mod newer_opset;
+mod node_failed;
 mod node_order;
 mod placeholder_dim;
+mod program_interface;
+mod program_too_large;
 mod recursive_function;
 mod relation_failed;
 mod restricted_symbol;
 mod seed_contradiction;
 mod shape_mismatch;
+mod slot_binding;
 mod surplus_ports;
 mod tensor_data;
 mod too_many_instances;
@@ -52,6 +59,7 @@ mod undefined_value;
 mod unknown_attribute;
 mod unknown_operator;
 mod unresolved_type;
+mod unsupported_node;
 mod wrong_rank;
 
 use std::fmt;
@@ -195,6 +203,14 @@ codes! {
     lfs_pointer => LfsPointer,
     nesting_too_deep => NestingTooDeep,
     missing_external_data => MissingExternalData,
+    invalid_module => InvalidModule,
+    slot_binding => SlotBinding,
+    lossy_cast => LossyCast,
+    missing_send => MissingSend,
+    unsupported_node => UnsupportedNode,
+    node_failed => NodeFailed,
+    program_too_large => ProgramTooLarge,
+    program_interface => ProgramInterface,
 }
 
 impl Code {

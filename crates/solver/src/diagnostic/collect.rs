@@ -97,6 +97,14 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     list.finish()
 }
 
+impl Checked<'_> {
+    /// The diagnostics of the model, see [`diagnose`].
+    #[must_use]
+    pub fn diagnostics(&mut self) -> Vec<Diagnostic> {
+        diagnose(self)
+    }
+}
+
 /// The diagnostics collected so far.
 struct List {
     found: Vec<Diagnostic>,

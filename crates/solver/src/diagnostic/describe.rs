@@ -1,5 +1,7 @@
 //! The code, the severity and the diagnostic of each kind of solve error.
 
+use typeloom_onnx::DecodeError;
+
 use super::codes::Level;
 use super::codes::ir_version::ir_version;
 use super::codes::lfs_pointer::lfs_pointer;
@@ -7,7 +9,7 @@ use super::codes::malformed_file::{code_of_bytes, malformed, no_graph};
 use super::codes::missing_external_data::missing_external_data;
 use super::codes::nesting_too_deep::too_deep;
 use super::codes::newer_opset::newer_opset;
-use super::{Code, Diagnostic, Location, Scope, Severity, source};
+use super::{Code, Diagnostic, Location, Scope, Severity, quote, source};
 use crate::model::{CheckError, Checked, Mode};
 use crate::program::{StepId, ValueId};
 use crate::rule::{Port, RuleError};
@@ -91,11 +93,23 @@ impl SolveErrorKind<'_> {
     }
 }
 
+/// The diagnostic of bytes that are not a model, or of the malformed data of a tensor.
+#[must_use]
+pub fn diagnose_bytes(error: &DecodeError) -> Diagnostic {
+    malformed(error, Location::default())
+}
+
+/// The diagnostic of a tensor whose data is in a file that cannot be used.
+#[must_use]
+pub fn diagnose_external_data(tensor: &str, reason: &str) -> Diagnostic {
+    missing_external_data(Some(quote(tensor)), reason, Location::default())
+}
+
 /// The diagnostic of a file that cannot be checked; `None` for a wrong argument of the caller.
 #[must_use]
 pub fn diagnose_error(error: &CheckError) -> Option<Diagnostic> {
     match error {
-        CheckError::Malformed(error) => Some(malformed(error, Location::default())),
+        CheckError::Malformed(error) => Some(diagnose_bytes(error)),
         CheckError::NestingTooDeep => Some(too_deep(Location::default())),
         CheckError::NoGraph => Some(no_graph()),
         CheckError::LfsPointer => Some(lfs_pointer()),

@@ -338,8 +338,9 @@ pub(super) fn escaped(text: String) -> String {
 }
 
 impl Diagnostic {
-    /// A diagnostic with a message only.
-    pub(super) fn new(code: Code, message: String, location: Location) -> Self {
+    /// A diagnostic with a message only, of the severity in strict mode.
+    #[must_use]
+    pub fn new(code: Code, message: String, location: Location) -> Self {
         Self {
             code,
             severity: code.severity(),
@@ -361,7 +362,9 @@ impl Diagnostic {
         self
     }
 
-    pub(super) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+    /// Adds notes.
+    #[must_use]
+    pub fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes.into_iter().map(|note| match escape_lines(&note) {
             Cow::Borrowed(_) => note,
             Cow::Owned(escaped) => escaped,
@@ -369,7 +372,9 @@ impl Diagnostic {
         self
     }
 
-    pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
+    /// Sets the proposed repair.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(escaped(help.into()));
         self
     }

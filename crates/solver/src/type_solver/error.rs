@@ -8,8 +8,8 @@ use std::fmt;
 
 use typeloom_types::relation::PortRef;
 
-use crate::diagnostic::Diagnostic;
 use crate::diagnostic::text::suggestion;
+use crate::diagnostic::{Code, Diagnostic, Location, NodeLocation};
 use crate::program::DeclarationKind;
 use crate::solve_error::Side;
 
@@ -143,6 +143,41 @@ impl TypeError {
             Self::Several(errors) => errors,
             one => std::slice::from_ref(one),
         }
+    }
+}
+
+impl TypeError {
+    /// The diagnostics of the errors that concern the graph; a wrong seed and an unusable type tree have none.
+    #[must_use]
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.errors().iter().filter_map(Self::diagnostic).collect()
+    }
+
+    fn diagnostic(&self) -> Option<Diagnostic> {
+        let (code, node) = match self {
+            Self::InvalidGraph { diagnostic, .. } => return Some(Diagnostic::clone(diagnostic)),
+            Self::ConstraintFailed(failure) => (Code::RelationFailed, Some(&failure.node)),
+            Self::UnresolvedType { .. } => (Code::UnresolvedType, None),
+            Self::UnknownOperator { node, .. } => (Code::UnknownOperator, Some(node)),
+            Self::MissingPort { node, port: PortRef::Input(_) | PortRef::InputsFrom(_), .. } => {
+                (Code::MissingInput, Some(node))
+            }
+            Self::MissingPort { node, .. } => (Code::MissingOutput, Some(node)),
+            Self::SurplusPorts { node, .. } => (Code::SurplusPorts, Some(node)),
+            Self::SeedContradicts { .. } => (Code::SeedContradiction, None),
+            Self::DeclarationContradicts { .. } => (Code::DeclaredTypeContradiction, None),
+            Self::UnknownValue { .. }
+            | Self::UnknownType { .. }
+            | Self::BadSeed { .. }
+            | Self::BadLattice { .. }
+            | Self::Several(_) => return None,
+        };
+        let node = node.map(|NodeLabel { name, op_type, position }| NodeLocation {
+            index: *position,
+            name: name.clone(),
+            operator: op_type.clone(),
+        });
+        Some(Diagnostic::new(code, self.to_string(), Location { node, ..Location::default() }))
     }
 }
 

@@ -8,7 +8,7 @@ use typeloom_pool::compat::{Compat, CompatCache, Difference, Direction, ModuleCo
 use typeloom_pool::{Idx, Pool};
 use typeloom_report as report;
 
-use super::only_in_one;
+use super::{only_in_one, verdict};
 use crate::args::{DiffArgs, TextFormat};
 use crate::output::{Outcome, write};
 
@@ -51,13 +51,9 @@ fn change(difference: &Difference) -> (&'static str, String) {
 }
 
 fn in_words(difference: &Difference) -> String {
-    let verdict = match breaks(difference) {
-        (true, true) => "breaks both ways",
-        (true, false) => "breaks backward",
-        (false, true) => "breaks forward",
-        (false, false) => "breaks nothing",
-    };
-    format!("{}: {} ({verdict})", difference.path, change(difference).1)
+    let (backward, forward) = breaks(difference);
+    let effect = report::interface::effect(backward, forward);
+    format!("{}: {} ({effect})", difference.path, change(difference).1)
 }
 
 fn differences(compat: &Compat) -> impl Iterator<Item = (&Difference, bool)> {
@@ -75,13 +71,7 @@ fn human(args: &DiffArgs, compat: &ModuleCompat, word: &str) -> String {
             text.push_str(&format!("{}: and more\n", escape(label)));
         }
     }
-    let verdict = match (is_equal(compat), compat.is_compatible()) {
-        (true, _) => "the same types".to_owned(),
-        (false, true) => format!("{word} compatible"),
-        (false, false) => format!("not {word} compatible"),
-    };
-    text.push_str(&format!("{} -> {}: {verdict}\n", escape(&args.old), escape(&args.new)));
-    text
+    text + &verdict(args, "types", word, is_equal(compat), compat.is_compatible())
 }
 
 fn to_json(args: &DiffArgs, compat: &ModuleCompat, word: &str) -> Value {
