@@ -220,3 +220,69 @@ fn in_full(diagnostic: &Diagnostic) -> String {
     let details: String = labels.chain(notes).chain(help).collect();
     format!("{diagnostic}\n  at {location}{source}{details}")
 }
+
+#[cfg(test)]
+mod tests {
+    use typeloom_module::authoring::AuthoringErrorKind;
+
+    use super::*;
+
+    fn codes(error: &BuildError) -> Vec<Code> {
+        error.diagnostics().iter().map(|diagnostic| diagnostic.code).collect()
+    }
+
+    #[test]
+    fn errors_of_the_program_have_diagnostics() {
+        let interface = BuildError::Interface { message: "it is too large".to_owned() };
+        let bound = BuildError::BoundTwice { slot: "compute".to_owned() };
+        let node =
+            BuildError::NotDispatchable { message: "no kernel".to_owned(), source_line: String::new() };
+        let error = BuildError::Several(vec![BuildError::TooLarge { limit: 9 }, interface, bound, node]);
+        let expected =
+            [Code::ProgramTooLarge, Code::ProgramInterface, Code::SlotBinding, Code::UnsupportedNode];
+        assert_eq!(codes(&error), expected);
+        let path = ["f", "g", "f"].map(str::to_owned).to_vec();
+        let [recursion] = &BuildError::RecursiveFunction { path }.diagnostics()[..] else {
+            panic!("a recursion is one error")
+        };
+        let expected = "error[recursive-function]: function `f` calls itself: `f` -> `g` -> `f`";
+        assert_eq!(recursion.to_string(), expected);
+    }
+
+    #[test]
+    fn values_of_two_classes_of_peers_need_a_send() {
+        let [left, right] = ["a", "b"].map(str::to_owned);
+        let error = BuildError::CrossesWithoutSend {
+            node: "`Add`".to_owned(),
+            left_class: left.clone(),
+            left,
+            right_class: String::new(),
+            right,
+            source_line: String::new(),
+        };
+        assert_eq!(codes(&error), [Code::MissingSend]);
+    }
+
+    #[test]
+    fn a_cast_that_loses_values_is_reported() {
+        let [value, from, to, reason] = ["x", "tensor.f64", "tensor.f32", "it rounds"].map(str::to_owned);
+        let cast = CastReport { value, from, to, lossless: false, reason };
+        assert_eq!(codes(&BuildError::LossyCast(vec![cast])), [Code::LossyCast]);
+    }
+
+    #[test]
+    fn errors_of_a_recording_have_the_line_of_the_program() {
+        let location = SourceLocation { file: "model.rs", line: 7, column: 5 };
+        let error = AuthoringError { kind: AuthoringErrorKind::NamelessModule, location };
+        let [found] = &BuildError::Authoring(vec![error]).diagnostics()[..] else {
+            panic!("it is one error")
+        };
+        assert_eq!((found.code, found.message.as_str()), (Code::InvalidModule, "a module needs a name"));
+        assert_eq!(found.source.as_ref().map(ToString::to_string), Some("model.rs:7".to_owned()));
+    }
+
+    #[test]
+    fn a_wrong_use_of_the_compiler_is_no_problem_of_the_program() {
+        assert_eq!(codes(&BuildError::RequiredPass { name: "validate".to_owned() }), []);
+    }
+}

@@ -381,3 +381,32 @@ fn from_peers(peers: &[PeerId]) -> String {
     let peers: Vec<String> = peers.iter().map(|peer| DisplayPeer(peer).to_string()).collect();
     if peers.is_empty() { String::new() } else { format!(", from {}", peers.join(", ")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(error: NodeError) -> Vec<Code> {
+        let error = RunError::Node { node: "`Add`".to_owned(), slot: None, error };
+        let nested = NodeError::Nested(Box::new(error));
+        let outer = RunError::Node { node: "`If`".to_owned(), slot: None, error: nested };
+        outer.diagnostics().iter().map(|diagnostic| diagnostic.code).collect()
+    }
+
+    #[test]
+    fn errors_of_nodes_have_diagnostics_and_limits_have_none() {
+        let divided = KernelError { op: "Div".to_owned(), fault: Fault::DivisionByZero };
+        assert_eq!(codes(divided.into()), [Code::NodeFailed]);
+        let [domain, op] = ["own", "Twist"].map(str::to_owned);
+        assert_eq!(codes(NodeError::UnknownOperator { domain, op }), [Code::UnsupportedNode]);
+        assert_eq!(codes(NodeError::TooManySteps { limit: 1 }), []);
+    }
+
+    #[test]
+    fn the_data_of_a_tensor_is_reported_as_by_a_check() {
+        let [name, reason] = ["w", "`w.bin` is not there"].map(str::to_owned);
+        let error = PrepareError::ExternalData { name, reason };
+        let [found] = &error.diagnostics()[..] else { panic!("it is one error") };
+        assert_eq!((found.code, &found.message), (Code::MissingExternalData, &error.to_string()));
+    }
+}

@@ -1,5 +1,7 @@
 //! Messages of errors that a model in textual syntax cannot show, and the bounds of messages.
 
+use std::path::Path;
+
 use prost::Message;
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use typeloom_onnx::text::parse_model;
@@ -8,8 +10,8 @@ use typeloom_types::op::AtomicOpDecl;
 use super::scope::Scope;
 use super::*;
 use crate::catalogue::{Catalogue, Lookup};
-use crate::model::{CheckError, Checked, Mode, Options, check};
-use crate::program::{StepId, ValueId};
+use crate::model::{Checked, Mode, Options, check};
+use crate::program::ValueId;
 use crate::universe::Universe;
 
 /// A catalogue that has one operator.
@@ -33,62 +35,38 @@ impl Catalogue for OneOperator {
     }
 }
 
-fn checked<'a>(bytes: &'a [u8], mode: Mode) -> Checked<'a> {
+pub(super) fn checked<'a>(bytes: &'a [u8], options: Options) -> Checked<'a> {
     let universe = Universe::of_default_lattice().unwrap();
-    check(bytes, &OneOperator, &universe, &Options { mode, ..Options::default() }).unwrap()
+    check(bytes, &OneOperator, &universe, &options).unwrap()
 }
 
-fn with_scope<T>(text: &str, run: impl FnOnce(&mut Scope<'_, '_>) -> T) -> T {
+pub(super) fn with_scope<T>(text: &str, run: impl FnOnce(&mut Scope<'_, '_>) -> T) -> T {
     let bytes = parse_model(text).unwrap().encode_to_vec();
-    let mut checked = checked(&bytes, Mode::Strict);
+    let mut checked = checked(&bytes, Options::default());
     let Checked { core, frame, operators, .. } = &mut checked;
     let mut budget = 1000;
     run(&mut Scope { core, frame, operators, function: None, explains: true, budget: &mut budget })
 }
 
-const SMALL: &str = r#"<ir_version: 10, opset_import: ["": 21]>
-    g (float[seq, past] x) => (y) { [first] y = Pass(x) }"#;
-
-#[test]
-fn a_missing_payload_is_an_error_with_the_reason() {
-    let reason = "`weights.bin` is not there";
-    let diagnostic = codes::missing_external_data::missing_external_data(
-        Some("`w`".to_owned()),
-        reason,
-        Location::default(),
-    );
-    assert_eq!(diagnostic.message, "the data of `w` cannot be read: `weights.bin` is not there");
-    assert!(diagnostic.is_error());
+/// The diagnostics of a model with the standard operators, each as `error[code]: message`. A text that begins with a graph
+/// is a model of opset 21.
+pub(super) fn reports(text: &str) -> Vec<String> {
+    let header = if text.starts_with('<') { "" } else { "<ir_version: 10, opset_import: [\"\": 21]> " };
+    let bytes = parse_model(&format!("{header}{text}")).unwrap().encode_to_vec();
+    // These operators are linked with another build of this crate, so its types cannot be named.
+    let mut checked = typeloom_ops::check::check(&bytes, &Default::default()).unwrap();
+    checked.diagnostics().iter().map(ToString::to_string).collect()
 }
 
-#[test]
-fn a_relation_of_a_declared_operator_speaks_for_itself() {
-    let failure = typeloom_types::relation::RelationError {
-        message: "the width must be even".to_owned(),
-        ports: vec![typeloom_types::relation::PortRef::Input(0)],
-        expected: "an even width".to_owned(),
-        found: "7".to_owned(),
-    };
-    let diagnostic = with_scope(SMALL, |scope| scope.relation_failed(StepId::new(0), &failure));
-    assert_eq!(diagnostic.message, "`Pass` does not take these types: the width must be even");
-    assert_eq!(diagnostic.notes, ["expected an even width, found 7"]);
-    assert_eq!(diagnostic.snippets[0].labels[0].text, "float[seq, past], from graph input `x`");
-}
-
-#[test]
-fn bytes_that_are_no_model_give_a_diagnostic_with_their_offset() {
+/// The diagnostic of bytes that cannot be checked.
+pub(super) fn report_of_bytes(bytes: &[u8]) -> Diagnostic {
     let universe = Universe::of_default_lattice().unwrap();
-    let error = |bytes: &'static [u8]| {
-        check(bytes, &OneOperator, &universe, &Options::default())
-            .err()
-            .and_then(|error| diagnose_error(&error))
-    };
-    let cut = error(b"\x3a\x7f\x01").unwrap();
-    assert_eq!((cut.code, cut.location.offset), (Code::MalformedFile, Some(0)), "{cut:?}");
-    assert_eq!(error(b"").unwrap().message, "the model has no graph");
-    let mistake = CheckError::UnknownSeed { name: "x".to_owned() };
-    assert_eq!(diagnose_error(&mistake), None, "a caller's mistake is no problem of the model");
+    let error = check(bytes, &OneOperator, &universe, &Options::default()).err().unwrap();
+    diagnose_error(&error).unwrap()
 }
+
+pub(super) const SMALL: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+    g (float[seq, past] x) => (y) { [first] y = Pass(x) }"#;
 
 /// A model of `count` nodes with unknown operators.
 fn many_errors(count: usize) -> Vec<u8> {
@@ -107,7 +85,8 @@ fn many_errors(count: usize) -> Vec<u8> {
 #[test]
 fn the_last_listed_diagnostic_counts_the_others() {
     let bytes = many_errors(MAX_LISTED + 5);
-    let found = diagnose(&mut checked(&bytes, Mode::Permissive));
+    let permissive = Options { mode: Mode::Permissive, ..Options::default() };
+    let found = diagnose(&mut checked(&bytes, permissive));
     assert_eq!(found.len(), MAX_LISTED);
     assert_eq!(found.last().unwrap().notes, ["5 more problems not listed"]);
     assert!(
@@ -132,4 +111,30 @@ fn names_of_a_model_stay_on_one_line() {
     assert_eq!(quote("a\nb\u{1b}[31m\u{202e}c"), "`a\\u{a}b\\u{1b}[31m\\u{202e}c`");
     let long = quote(&"x".repeat(500));
     assert_eq!(long.chars().count(), 99, "{long}");
+}
+
+/// Codes that other crates report, with the files of their tests.
+const OF_OTHER_CRATES: [(Code, &str); 8] = [
+    (Code::InvalidModule, "compiler/src/error.rs"),
+    (Code::SlotBinding, "compiler/src/error.rs"),
+    (Code::LossyCast, "compiler/src/error.rs"),
+    (Code::MissingSend, "compiler/src/error.rs"),
+    (Code::UnsupportedNode, "runtime/src/error.rs"),
+    (Code::NodeFailed, "runtime/src/error.rs"),
+    (Code::ProgramTooLarge, "compiler/src/error.rs"),
+    (Code::ProgramInterface, "compiler/src/error.rs"),
+];
+
+#[test]
+fn every_code_has_a_test() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read = |file: &str| std::fs::read_to_string(crates.join(file)).unwrap();
+    for code in Code::ALL {
+        let other = OF_OTHER_CRATES.iter().find(|(other, _)| other == code);
+        let file = format!("solver/src/diagnostic/codes/{}.rs", code.name().replace('-', "_"));
+        let text = read(other.map_or(&file, |(_, file)| file));
+        let (_, tests) = text.split_once("#[cfg(test)]").unwrap_or_default();
+        let is_named = other.is_none() || tests.contains(&format!("Code::{code:?}"));
+        assert!(tests.contains("#[test]") && is_named, "{code} has no test");
+    }
 }

@@ -23,3 +23,17 @@ impl Scope<'_, '_> {
             .with_snippets(self.declared_snippet(value))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_declared_shape_that_the_operator_cannot_prove_is_assumed() {
+        let model = "g (float[4] x) => (float[2] y) { y = Unique(x) }";
+        let expected = [
+            "warning[assumed-type]: the declared type of `y` is assumed: float[2] is declared, float[?] is proven",
+        ];
+        assert_eq!(reports(model), expected);
+    }
+}

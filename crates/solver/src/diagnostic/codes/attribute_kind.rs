@@ -28,3 +28,16 @@ impl Scope<'_, '_> {
 fn with_article(kind: AttributeKind) -> String {
     format!("{} {}", article(kind.name()), kind.name())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_float_is_no_axis() {
+        let model = "g (float[2, 3] x) => (y) { y = Flatten <axis = 0.5> (x) }";
+        let expected =
+            ["error[attribute-kind]: attribute `axis` of `Flatten` must be an int, but it is a float"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -41,3 +41,16 @@ impl Scope<'_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn an_axis_is_one_of_the_tensor() {
+        let model = "g (float[2, 3] x) => (y) { y = Softmax <axis = 5> (x) }";
+        let expected =
+            ["error[attribute-value]: attribute `axis` of `Softmax` is 5, outside [-2, 2) for 2 axes"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -14,3 +14,17 @@ impl Scope<'_, '_> {
         self.node_diagnostic(Code::BodyMismatch, step, message, &[Mark::primary(part, "")])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_loop_body_has_the_iteration_and_the_condition_as_inputs() {
+        let model = "g (int64 n, bool go, float x) => (y) { y = Loop (n, go, x) < body = b (int64 i, bool c) => (c) { } > }";
+        let expected = [
+            "error[body-mismatch]: `body` of `Loop` does not fit: the graph has 2 inputs, but the node needs 3",
+        ];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -85,3 +85,17 @@ impl<'a> Scope<'_, 'a> {
         self.other_snippet(maker, &[mark])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn branches_give_one_element_type() {
+        let model = "g (bool c) => (y) { y = If (c) < then_branch = t () => (a) { a = Constant <value_int = 1> () }, else_branch = e () => (b) { b = Constant <value_float = 1.0> () } > }";
+        let expected = [
+            "error[branch-mismatch]: the branches of `If` differ in output `y`: `then_branch` gives int64, but `else_branch` gives float",
+        ];
+        assert_eq!(reports(model), expected);
+    }
+}

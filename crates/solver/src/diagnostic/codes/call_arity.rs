@@ -54,3 +54,15 @@ impl Scope<'_, '_> {
         self.node_diagnostic(Code::CallArity, step, message, &[mark])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_call_has_the_inputs_of_the_function() {
+        let model = r#"<ir_version: 10, opset_import: ["": 21, "f": 1]> g (float x) => (y) { y = f.Id(x, x, x) } <domain: "f", opset_import: ["": 21]> Id (a) => (b) { b = Identity(a) }"#;
+        let expected = ["error[call-arity]: function `f.Id` takes at most 1 input, but this node has 3"];
+        assert_eq!(reports(model), expected);
+    }
+}

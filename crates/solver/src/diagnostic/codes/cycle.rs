@@ -41,3 +41,15 @@ impl Scope<'_, '_> {
             .with_notes((hidden > 0).then(|| format!("{hidden} more nodes are part of the cycle")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_node_does_not_wait_for_itself() {
+        let model = "g (float[3] x) => (y) { [self] y = Add(x, y) }";
+        let expected = ["error[cycle]: `self` waits for its own output `y`"];
+        assert_eq!(reports(model), expected);
+    }
+}

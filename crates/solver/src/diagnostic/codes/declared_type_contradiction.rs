@@ -153,3 +153,17 @@ impl Scope<'_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_declared_element_type_is_the_inferred_one() {
+        let model = "g (float[3] x) => (int64[3] y) { y = Relu(x) }";
+        let expected = [
+            "error[declared-type-contradiction]: graph output `y` is declared as int64[3], but it is float[3]",
+        ];
+        assert_eq!(reports(model), expected);
+    }
+}

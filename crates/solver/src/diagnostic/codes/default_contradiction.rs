@@ -35,3 +35,17 @@ impl Scope<'_, '_> {
             .with_notes(self.two_shapes(("declared", declared), ("default", found)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_default_has_the_element_type_of_its_input() {
+        let model = "g (float[1] x) => (y) <int64[1] x = {1}> { y = Identity(x) }";
+        let expected = [
+            "error[default-contradiction]: initializer `x` is int64[1], but graph input `x` is declared as float[1]",
+        ];
+        assert_eq!(reports(model), expected);
+    }
+}

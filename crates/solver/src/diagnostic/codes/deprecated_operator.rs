@@ -20,3 +20,16 @@ impl Scope<'_, '_> {
             .with_help(format!("use the operator that replaces it, or import {name} {before}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_withdrawn_operator_is_reported() {
+        let model = "g (float[2, 3] x, int64[2, 3] at) => (y) { y = Scatter(x, at, x) }";
+        let expected =
+            ["error[deprecated-operator]: `Scatter` was withdrawn in opset 11, and the model imports 21"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -48,3 +48,16 @@ impl Scope<'_, '_> {
             .with_notes([reason])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn contracted_dims_are_equal() {
+        let model = "g (float[2, 3] a, float[4, 5] b) => (c) { c = MatMul(a, b) }";
+        let expected =
+            ["error[dim-mismatch]: `MatMul` needs equal dims, but axis 1 of `a` is 3 and axis 0 of `b` is 4"];
+        assert_eq!(reports(model), expected);
+    }
+}

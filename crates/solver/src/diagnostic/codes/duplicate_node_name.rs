@@ -24,3 +24,15 @@ impl Scope<'_, '_> {
             .with_help("give each node a name of its own, or none")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn two_nodes_with_one_name_are_reported() {
+        let model = "g (float x) => (y) { [same] a = Abs(x)  [same] y = Neg(a) }";
+        let expected = ["warning[duplicate-node-name]: 2 nodes of the graph are named `same`"];
+        assert_eq!(reports(model), expected);
+    }
+}

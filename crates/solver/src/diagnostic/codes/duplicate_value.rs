@@ -48,3 +48,15 @@ impl Scope<'_, '_> {
             .with_help("give one of the two another name")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_node_does_not_define_an_input_again() {
+        let model = "g (float x) => (x) { x = Neg(x) }";
+        let expected = ["error[duplicate-value]: `x` is defined twice"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -42,3 +42,17 @@ impl Scope<'_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn operands_have_one_element_type() {
+        let model = "g (float x, double y) => (z) { z = Mul(x, y) }";
+        let expected = [
+            "error[element-type-mismatch]: `Mul` needs one element type, but `x` is float and `y` is double",
+        ];
+        assert_eq!(reports(model), expected);
+    }
+}

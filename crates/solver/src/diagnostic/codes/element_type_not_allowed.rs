@@ -73,3 +73,15 @@ impl Scope<'_, '_> {
         self.not_allowed(step, port, &found, &allowed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_logical_operator_takes_booleans() {
+        let model = "g (float x) => (y) { y = Not(x) }";
+        let expected = ["error[element-type-not-allowed]: `Not` takes bool for `X`, but `x` is float"];
+        assert_eq!(reports(model), expected);
+    }
+}

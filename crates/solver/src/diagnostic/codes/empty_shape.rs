@@ -30,3 +30,16 @@ impl Scope<'_, '_> {
             .with_fix(Fix::DropShapes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_matrix_is_not_declared_as_a_scalar() {
+        let model = "g (float[2, 2] x) => (float y) { y = MatMul(x, x) }";
+        let expected =
+            ["error[empty-shape]: `y` is declared without axes (`shape {}`), but it is float[2, 2]"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -16,3 +16,17 @@ impl Scope<'_, '_> {
         Diagnostic::new(Code::ExtentOverflow, message, self.location(site))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn more_elements_than_a_64_bit_number_counts_are_reported() {
+        let model = "g (float[9223372036854775807, 2] x) => (y) { y = Neg(x) }";
+        let expected = [
+            "error[extent-overflow]: graph input `x` is float[9223372036854775807, 2], which is more elements than 64 bits can count",
+        ];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -28,3 +28,16 @@ impl Scope<'_, '_> {
             .with_help("give both dims one name, if that is what is meant")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn two_symbols_that_can_only_be_equal_are_reported() {
+        let model = "g (float[A, K] a, float[L, B] b) => (c) { c = MatMul(a, b) }";
+        let expected =
+            ["warning[forced-equality]: `K` and `L` are declared apart, but they can only be equal"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -124,3 +124,15 @@ impl Scope<'_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_weight_determines_a_symbol() {
+        let model = "g (float[batch, width] x) => (y) <float[2, 1] w = {1.0, 2.0}> { y = MatMul(x, w) }";
+        let expected = ["error[forced-symbol]: `width` is declared free, but it can only be 2"];
+        assert_eq!(reports(model), expected);
+    }
+}

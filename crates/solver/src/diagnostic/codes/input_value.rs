@@ -26,3 +26,17 @@ impl Scope<'_, '_> {
         self.value(step, Port::In(at)).map(|_| Port::In(at))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_repeat_is_not_negative() {
+        let model = "g (float[2] x) => (y) <int64[1] times = {-1}> { y = Tile(x, times) }";
+        let expected = [
+            "error[input-value]: the value of `times` does not fit `Tile`: it has a negative number of repeats",
+        ];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -17,3 +17,15 @@ pub(crate) fn ir_version(found: i64, newest: i64) -> Diagnostic {
     };
     Diagnostic::new(Code::IrVersion, message, Location::default()).with_help(help)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_model_without_ir_version_is_reported() {
+        let model = r#"<ir_version: 0, opset_import: ["": 21]> g (float x) => (y) { y = Neg(x) }"#;
+        let expected = ["error[ir-version]: the model has no IR version"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -19,3 +19,19 @@ impl Scope<'_, '_> {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::tests::{SMALL, with_scope};
+
+    #[test]
+    fn a_limit_that_hides_a_part_of_a_type_is_a_warning_with_the_reason() {
+        let diagnostic = with_scope(SMALL, |scope| {
+            scope.limit_reached(ErrorSite::Body, ValueId::new(0), Limit::Constant { most: 9 })
+        });
+        let message =
+            "graph input `x` is float[seq, past], because a constant of more than 9 elements is not followed";
+        assert_eq!(diagnostic.to_string(), format!("warning[limit-reached]: {message}"));
+    }
+}

@@ -44,3 +44,16 @@ pub(crate) fn no_graph() -> Diagnostic {
     Diagnostic::new(Code::MalformedFile, "the model has no graph".to_owned(), Location::default())
         .with_help("check that the file is an ONNX model and that it is not empty")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::tests::report_of_bytes;
+
+    #[test]
+    fn bytes_that_are_no_model_are_reported_with_their_offset() {
+        let cut = report_of_bytes(b"\x3a\x7f\x01");
+        assert_eq!((cut.code, cut.location.offset), (Code::MalformedFile, Some(0)), "{cut:?}");
+        assert_eq!(report_of_bytes(b"").message, "the model has no graph");
+    }
+}

@@ -33,3 +33,15 @@ impl Scope<'_, '_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_cast_needs_its_target() {
+        let model = "g (float x) => (y) { y = Cast(x) }";
+        let expected = ["error[missing-attribute]: `Cast` needs attribute `to` (int), which is left out"];
+        assert_eq!(reports(model), expected);
+    }
+}

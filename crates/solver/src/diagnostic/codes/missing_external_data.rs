@@ -11,3 +11,16 @@ pub(crate) fn missing_external_data(name: Option<String>, reason: &str, location
     Diagnostic::new(Code::MissingExternalData, message, location)
         .with_help("put the file beside the model; `--no-external-data` checks without it")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_data_is_an_error_with_the_reason() {
+        let reason = "`weights.bin` is not there";
+        let diagnostic = missing_external_data(Some("`w`".to_owned()), reason, Location::default());
+        assert_eq!(diagnostic.message, "the data of `w` cannot be read: `weights.bin` is not there");
+        assert!(diagnostic.is_error());
+    }
+}

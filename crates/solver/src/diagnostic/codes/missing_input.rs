@@ -11,3 +11,15 @@ impl Scope<'_, '_> {
         self.missing_port(Code::MissingInput, step, Side::Inputs, at, name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_product_needs_two_operands() {
+        let model = "g (float[2, 2] x) => (y) { y = MatMul(x) }";
+        let expected = ["error[missing-input]: `MatMul` needs input `B`, which is left out"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -26,3 +26,16 @@ impl Scope<'_, '_> {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_domain_of_an_operator_is_imported() {
+        let model = "g (float[2] x) => (y) { y = com.microsoft.Gelu(x) }";
+        let expected =
+            ["error[missing-opset]: the model does not import domain `com.microsoft`, which `Gelu` is from"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -11,3 +11,16 @@ impl Scope<'_, '_> {
         self.missing_port(Code::MissingOutput, step, Side::Outputs, at, name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn an_operator_gives_its_required_outputs() {
+        let model = "g (float[3] x) => (y) { y, scale = DynamicQuantizeLinear(x) }";
+        let expected =
+            ["error[missing-output]: `DynamicQuantizeLinear` needs output `y_zero_point`, which is left out"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -33,3 +33,15 @@ impl Scope<'_, '_> {
             .with_fix(Fix::DropDims)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn an_extent_of_an_output_is_not_negative() {
+        let model = "g (float[2] x) => (float[-2] y) { y = Neg(x) }";
+        let expected = ["error[negative-dim]: axis 0 of `y` has the negative extent -2"];
+        assert_eq!(reports(model), expected);
+    }
+}

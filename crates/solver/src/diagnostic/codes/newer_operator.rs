@@ -18,3 +18,15 @@ impl Scope<'_, '_> {
             .with_fix(Fix::ImportOpset { domain: op.domain.to_owned(), version: i64::from(since) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn an_operator_is_not_newer_than_the_opset() {
+        let model = r#"<ir_version: 8, opset_import: ["": 10]> g (float x) => (y) { y = Round(x) }"#;
+        let expected = ["error[newer-operator]: `Round` exists from opset 11 on, but the model imports 10"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -34,3 +34,15 @@ impl Scope<'_, '_> {
 fn are(others: usize) -> String {
     format!("{} {}", count(others, "more node"), if others == 1 { "is" } else { "are" })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_node_follows_those_that_it_reads() {
+        let model = "g (float x) => (y) { y = Add(a, b)  a = Neg(x)  b = Abs(x) }";
+        let expected = ["error[node-order]: `Add` reads `a` before `Neg` (#1) makes it"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -32,3 +32,15 @@ impl Scope<'_, '_> {
             .with_fix(Fix::RenameDims)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_question_mark_is_no_name_of_a_dim() {
+        let model = r#"g (float["?"] x) => (y) { y = Neg(x) }"#;
+        let expected = ["warning[placeholder-dim]: axis 0 of graph input `x` is named `?`, which is no name"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -19,3 +19,15 @@ impl Scope<'_, '_> {
         .with_help("a function cannot call itself, directly or through others; use Loop instead")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_function_does_not_call_itself() {
+        let model = r#"<ir_version: 10, opset_import: ["": 21, "f": 1]> g (float x) => (y) { y = f.Self(x) } <domain: "f", opset_import: ["": 21, "f": 1]> Self (a) => (b) { b = f.Self(a) }"#;
+        let expected = ["error[recursive-function]: function `f.Self` calls itself: `Self` -> `Self`"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -33,3 +33,23 @@ impl Scope<'_, '_> {
             .with_notes((!expected.is_empty() || !found.is_empty()).then_some(sides))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::tests::{SMALL, with_scope};
+
+    #[test]
+    fn a_relation_of_a_declared_operator_states_its_own_message() {
+        let failure = RelationError {
+            message: "the width must be even".to_owned(),
+            ports: vec![PortRef::Input(0)],
+            expected: "an even width".to_owned(),
+            found: "7".to_owned(),
+        };
+        let diagnostic = with_scope(SMALL, |scope| scope.relation_failed(StepId::new(0), &failure));
+        assert_eq!(diagnostic.message, "`Pass` does not take these types: the width must be even");
+        assert_eq!(diagnostic.notes, ["expected an even width, found 7"]);
+        assert_eq!(diagnostic.snippets[0].labels[0].text, "float[seq, past], from graph input `x`");
+    }
+}

@@ -48,3 +48,15 @@ impl Scope<'_, '_> {
             .with_help(format!("declare the extent as {extent}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_condition_on_symbols_is_reported() {
+        let model = "g (float[N] x) => (y) <int64[2] to = {2, -1}> { y = Reshape(x, to) }";
+        let expected = ["warning[restricted-symbol]: the model runs only where `N is divisible by 2`"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -26,3 +26,19 @@ impl Scope<'_, '_> {
             .with_notes(self.two_shapes(("given", seed), ("model", found)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::{SMALL, checked};
+    use crate::model::{Options, Seed};
+
+    #[test]
+    fn a_given_type_fits_the_declared_one() {
+        let bytes = typeloom_onnx::text::model_bytes(SMALL).unwrap();
+        let seeds = vec![("x".to_owned(), Seed::parse("int64[seq, past]").unwrap())];
+        let found = checked(&bytes, Options { seeds, ..Options::default() }).diagnostics();
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let message = "the caller says that graph input `x` is int64[seq, past], but in the model it is float[seq, past]";
+        assert_eq!(found, [format!("error[seed-contradiction]: {message}")]);
+    }
+}

@@ -56,3 +56,17 @@ impl Scope<'_, '_> {
             .with_notes(shapes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_bound_is_a_single_number() {
+        let model = r#"g (float[2] x, float[1, 1] high) => (y) { y = Clip(x, "", high) }"#;
+        let expected = [
+            "error[shape-mismatch]: the shape of `high` does not fit `Clip`: a bound must be a single number",
+        ];
+        assert_eq!(reports(model), expected);
+    }
+}

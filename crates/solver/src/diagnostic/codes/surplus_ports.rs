@@ -33,3 +33,15 @@ impl Scope<'_, '_> {
         formals.iter().all(|formal| formal.arity == Arity::Required)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn an_operator_has_as_many_outputs_as_it_declares() {
+        let model = "g (float x) => (y) { y, z = Neg(x) }";
+        let expected = ["error[surplus-ports]: `Neg` gives 1 output, but this node has 2"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -25,3 +25,30 @@ impl Scope<'_, '_> {
             )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use crate::diagnostic::tests::reports;
+    use crate::engine::call::MAX_INSTANCES;
+
+    #[test]
+    fn a_function_is_solved_for_a_limited_number_of_shapes() {
+        let (mut inputs, mut calls) = (String::new(), String::new());
+        for at in 0..=MAX_INSTANCES {
+            let _ = write!(inputs, "{}float[{}] x{at}", if at == 0 { "" } else { ", " }, at + 1);
+            let _ = write!(calls, "y{at} = f.Twice(x{at}) ");
+        }
+        let model = format!(
+            "<ir_version: 10, opset_import: [\"\": 21, \"f\": 1]> g ({inputs}) => (y0) {{ {calls} }}
+             <domain: \"f\", opset_import: [\"\": 21]> Twice (a) => (b) {{ b = Relu(a) }}"
+        );
+        assert_eq!(
+            reports(&model),
+            [
+                "error[too-many-instances]: function `f.Twice` is called with more than 256 different types and shapes"
+            ]
+        );
+    }
+}

@@ -21,3 +21,17 @@ impl Scope<'_, '_> {
         self.node_diagnostic(Code::TypeMismatch, step, message, &[mark])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_sequence_operator_takes_no_tensor() {
+        let model = "g (float[2] x) => (n) { n = SequenceLength(x) }";
+        let expected = [
+            "error[type-mismatch]: `SequenceLength` takes a sequence of float, uint8, int8, uint16, int16, int32, int64, string or 7 more for `input_sequence`, but `x` is float[2]",
+        ];
+        assert_eq!(reports(model), expected);
+    }
+}

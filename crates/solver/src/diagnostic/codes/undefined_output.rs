@@ -33,3 +33,15 @@ impl Scope<'_, '_> {
         self.names_like(value, seen)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn an_output_of_the_graph_is_defined() {
+        let model = "g (float x) => (y, z) { y = Neg(x) }";
+        let expected = ["error[undefined-output]: nothing defines graph output `z`"];
+        assert_eq!(reports(model), expected);
+    }
+}

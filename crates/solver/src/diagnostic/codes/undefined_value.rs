@@ -51,3 +51,15 @@ impl<'a> Scope<'_, 'a> {
         nearest(name, names.map(|other| body.value_name(other)).filter(|other| *other != name))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_name_that_nothing_defines_is_reported() {
+        let model = "g (float input) => (y) { y = Neg(inptu) }";
+        let expected = ["error[undefined-value]: `Neg` reads `inptu`, which nothing defines"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -22,3 +22,15 @@ impl Scope<'_, '_> {
         diagnostic.with_suggestion(near, |to| Fix::RenameAttribute { from: name.to_owned(), to })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn a_misspelt_attribute_is_reported() {
+        let model = "g (float[2, 3] x) => (y) { y = Gemm <alhpa = 1.0> (x, x) }";
+        let expected = ["error[unknown-attribute]: `Gemm` has no attribute `alhpa` in opset 13"];
+        assert_eq!(reports(model), expected);
+    }
+}

@@ -33,3 +33,16 @@ impl Scope<'_, '_> {
         diagnostic.with_suggestion(near, |to| Fix::RenameOperator { to })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn an_operator_of_an_unknown_domain_is_reported() {
+        let model =
+            r#"<ir_version: 10, opset_import: ["": 21, "own": 1]> g (float x) => (y) { y = own.Twist(x) }"#;
+        let expected = ["error[unknown-operator]: nothing defines domain `own`, which `Twist` is from"];
+        assert_eq!(reports(model), expected);
+    }
+}

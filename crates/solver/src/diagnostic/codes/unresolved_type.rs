@@ -50,3 +50,15 @@ impl Scope<'_, '_> {
             .with_help(help)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn an_undeclared_input_has_no_type() {
+        let model = "g (x) => (y) { y = Identity(x) }";
+        let expected = ["error[unresolved-type]: nothing determines the type of graph input `x`"];
+        assert_eq!(reports(model), expected);
+    }
+}
