@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_bound_is_a_single_number() {
-        let model = r#"g (float[2] x, float[1, 1] high) => (y) { y = Clip(x, "", high) }"#;
+        let model = r#"g (float[2, 2] x, float[1, 2] high) => (y) { y = Clip(x, "", high) }"#;
         let expected = [
             "error[shape-mismatch]: the shape of `high` does not fit `Clip`: a bound must be a single number",
         ];
