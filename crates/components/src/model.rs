@@ -54,7 +54,7 @@ pub enum ModelError {
     Prepare(#[from] PrepareError),
     /// The model does not have exactly one input and one output.
     #[error(
-        "a network has one input and one output beside its parameters, and this has {inputs} and {outputs}"
+        "a network has one input and one output in addition to its parameters, and this has {inputs} and {outputs}"
     )]
     Ports { inputs: usize, outputs: usize },
     /// The parameters have different element types.

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn every_item_comes_to_every_place_about_equally_often() {
+    fn every_item_reaches_every_position_about_equally_often() {
         let (mut seeded, mut counts) = (Seeded::new(5), [[0_u32; 4]; 4]);
         for _ in 0..4_000 {
             let mut items = [0, 1, 2, 3];

@@ -53,7 +53,7 @@ pub enum SourceError {
     #[error("a number by itself is no list of samples")]
     NoAxis,
     /// Elements of this type do not have a whole number of bytes, so samples cannot be sliced.
-    #[error("samples of type {dtype} do not lie on whole bytes")]
+    #[error("samples of type {dtype} do not fill whole bytes")]
     ElementType { dtype: Dtype },
     /// The samples have no elements.
     #[error("the samples have no elements: their shape is {}", shown(.shape))]
@@ -289,7 +289,7 @@ mod tests {
     use super::{SourceError, all_of};
 
     #[test]
-    fn a_file_is_read_up_to_a_limit_and_not_beyond() {
+    fn a_file_is_read_up_to_a_limit() {
         assert_eq!(all_of(&b"abc"[..], 3).expect("three bytes are allowed"), b"abc");
         assert!(matches!(all_of(std::io::repeat(7), 3), Err(SourceError::TooLarge { limit: 3 })));
     }

@@ -29,7 +29,7 @@ fn number() -> impl Strategy<Value = f64> {
 }
 
 #[test]
-fn equal_contributions_come_to_themselves() {
+fn the_mean_of_equal_contributions_is_that_contribution() {
     let cases = (prop::collection::vec(number(), 0..8), prop::collection::vec(1..1_000_000_u64, 1..12));
     let law = |(element, samples): (Vec<f64>, Vec<u64>)| {
         let all: Vec<_> = samples.iter().map(|n| (element.clone(), *n)).collect();
@@ -47,7 +47,7 @@ fn equal_contributions_come_to_themselves() {
 }
 
 #[test]
-fn a_mean_lies_between_the_extremes_and_does_not_depend_on_the_order_of_arrival() {
+fn a_mean_is_between_the_extremes_and_independent_of_the_order_of_arrival() {
     let one = (prop::collection::vec(number(), 3), 0..100_u64);
     let cases =
         prop::collection::vec(one, 1..10).prop_filter("some samples", |all| all.iter().any(|it| it.1 > 0));
@@ -88,7 +88,7 @@ fn weights_are_numbers_of_samples() {
 }
 
 #[test]
-fn sums_do_not_lose_small_contributions_beside_large_ones() {
+fn sums_keep_small_contributions_next_to_large_ones() {
     let mut average: FederatedAverage<[f64]> = FederatedAverage::default();
     let all: Vec<_> = [1e16, 1.0, 1.0, -1e16].iter().map(|x| (vec![*x], 1)).collect();
     contribute(&mut average, &named(&all));
@@ -136,7 +136,7 @@ fn contributions_that_do_not_fit_are_refused_with_their_source() {
 }
 
 #[test]
-fn what_is_said_of_a_contribution_travels_as_bytes() {
+fn metadata_of_a_contribution_is_encoded_as_bytes() {
     let said = Contribution { samples: 1 << 40 };
     assert_eq!(Contribution::try_from(&said.to_bytes()[..]), Ok(said));
     assert!(Contribution::try_from(&[1, 2][..]).is_err());

@@ -19,7 +19,7 @@ fn runner() -> TestRunner {
 }
 
 #[test]
-fn int8_is_off_by_no_more_than_half_a_step_and_keeps_zero() {
+fn int8_errors_are_at_most_half_a_step_and_zero_is_exact() {
     let magnitude = -30..30_i32;
     let cases = (prop::collection::vec(-1.0_f32..1.0, 1..200), magnitude);
     let law = |(values, magnitude): (Vec<f32>, i32)| {
@@ -48,7 +48,7 @@ fn int8_is_off_by_no_more_than_half_a_step_and_keeps_zero() {
 }
 
 #[test]
-fn int8_along_an_axis_keeps_small_entries_beside_large_ones() {
+fn int8_along_an_axis_keeps_small_entries_next_to_large_ones() {
     let tensor =
         AnyTensor::from_slice(&[2, 3], &[0.001_f32, -0.002, 0.0015, 1_000.0, -500.0, 1.0]).expect("fits");
     let by_tensor: Int8 = Int8::default();
@@ -112,7 +112,7 @@ fn int8_takes_a_quarter_of_the_bytes() {
 }
 
 #[test]
-fn deflating_loses_nothing_whatever_the_type() {
+fn deflating_is_lossless_for_every_type() {
     let dtypes = prop::sample::select(
         Dtype::ALL
             .into_iter()
@@ -148,7 +148,7 @@ fn shuffled_floats_deflate_better_than_zlib_alone_would_do() {
 }
 
 #[test]
-fn a_bomb_is_refused_before_it_is_unpacked() {
+fn a_decompression_bomb_is_refused_before_it_is_unpacked() {
     let codec: Deflated<[u8]> = Deflated::up_to(1 << 20);
     let large = vec![0_u8; 8 << 20];
     let honest = codec.encode(&large).expect("it can be encoded");
@@ -163,7 +163,7 @@ fn a_bomb_is_refused_before_it_is_unpacked() {
 }
 
 #[test]
-fn messages_that_are_cut_off_or_changed_give_errors_and_never_panic() {
+fn truncated_or_changed_messages_are_errors_and_never_panic() {
     let values: Vec<f32> = (0..100).map(|at| (at as f32).sqrt()).collect();
     let (int8, deflated): (Int8<[f32]>, Deflated<[f32]>) = (Int8::default(), Deflated::default());
     let quantised = int8.encode(&values).expect("finite").to_vec();

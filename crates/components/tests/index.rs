@@ -38,7 +38,7 @@ fn brute_force(metric: Metric, stored: &[(u64, Vec<f32>)], query: &[f32], k: usi
 }
 
 #[test]
-fn an_exact_index_gives_what_comparing_every_vector_gives_ties_by_id() {
+fn an_exact_index_equals_a_full_comparison_with_ties_by_id() {
     // On a small integer grid, distances are exact and have many ties.
     let vectors = prop::collection::vec(prop::collection::vec(-2_i8..=2, 3), 1..40);
     let cases = (vectors, prop::collection::vec(-2_i8..=2, 3), 0..45_usize);
@@ -66,7 +66,7 @@ fn an_exact_index_gives_what_comparing_every_vector_gives_ties_by_id() {
 }
 
 #[test]
-fn an_exact_index_is_not_fooled_by_the_rounding_of_its_product() {
+fn an_exact_index_tolerates_the_rounding_of_its_product() {
     // Far from the origin, the difference of squares cancels: in 32 bits no digit of these distances would
     // remain.
     let offset = 30_000.0_f32;
@@ -98,7 +98,7 @@ fn an_exact_index_is_not_fooled_by_the_rounding_of_its_product() {
 }
 
 #[test]
-fn what_is_removed_or_replaced_is_no_longer_found() {
+fn removed_or_replaced_vectors_are_not_found() {
     let mut index: OnCpu<[f64]> = Exact::default();
     for id in 0..5_u64 {
         index.add(id, &[id as f64, 0.0]).expect("it can be stored");
@@ -116,7 +116,7 @@ fn what_is_removed_or_replaced_is_no_longer_found() {
 }
 
 #[test]
-fn several_queries_get_what_each_gets_alone() {
+fn several_queries_equal_single_queries() {
     let mut index: OnCpu<AnyTensor> = Exact::new(ByExecution(Cpu), Metric::Cosine);
     for id in 0..20_u64 {
         let at = id as f32;
@@ -210,7 +210,7 @@ mod approximate {
     }
 
     #[test]
-    fn the_same_vectors_give_the_same_answers_in_whatever_order_they_came() {
+    fn answers_are_independent_of_the_order_of_insertion() {
         let stored = vectors(200, 4);
         let reversed: Vec<_> = stored.iter().rev().cloned().collect();
         let (mut a, mut b) = (filled(Metric::Euclidean, &stored), filled(Metric::Euclidean, &reversed));
@@ -222,7 +222,7 @@ mod approximate {
     }
 
     #[test]
-    fn what_the_graph_cannot_answer_in_full_is_answered_exactly() {
+    fn incomplete_answers_of_the_graph_are_computed_exactly() {
         let stored = vectors(130, 6);
         let index = filled(Metric::Euclidean, &stored);
         let found = index.search(&stored[3].1, 130).expect("it can be searched");

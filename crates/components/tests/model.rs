@@ -243,7 +243,7 @@ fn gradients_of_normalization_are_those_of_finite_differences() {
 }
 
 #[test]
-fn every_operator_with_a_rule_is_held_to_differences() {
+fn every_operator_with_a_rule_is_compared_with_differences() {
     let source = include_str!("model.rs");
     let untested: Vec<&&str> = OPERATORS
         .iter()
@@ -293,7 +293,7 @@ fn a_network_of_slices_learns_a_line() {
 }
 
 #[test]
-fn parameters_go_out_and_in_as_one_tensor_in_the_order_of_the_file() {
+fn parameters_are_one_tensor_in_the_order_of_the_file() {
     let mut network: Network = network(LINE, Loss::MeanSquaredError);
     let names: Vec<&str> = network.parameters().iter().map(|parameter| parameter.name.as_str()).collect();
     assert_eq!(names, ["w", "b"]);
@@ -322,7 +322,7 @@ fn frozen_initializers_are_no_parameters() {
 }
 
 #[test]
-fn what_has_no_derivative_predicts_and_says_so_when_it_should_learn() {
+fn a_network_without_derivative_predicts_and_fails_in_training() {
     let graph = "(float[N, 2] x) => (y) <float[2] w = {1, 2}> { m = Mul(x, w)  [steps] y = Floor(m) }";
     let mut network: Network = network(graph, Loss::MeanSquaredError);
     let input = AnyTensor::from_slice(&[1, 2], &[1.5_f32, 1.5]).expect("it fits");
@@ -334,14 +334,14 @@ fn what_has_no_derivative_predicts_and_says_so_when_it_should_learn() {
 }
 
 #[test]
-fn a_way_through_whole_numbers_has_no_derivative() {
+fn a_path_through_integers_has_no_derivative() {
     let graph = "(float[N, 2] x) => (y) <float[2] w = {1, 2}> { m = Mul(x, w)  i = Cast <to = 7> (m)  y = Cast <to = 1> (i) }";
     let network: Network = network(graph, Loss::MeanSquaredError);
     assert!(matches!(network.not_differentiable(), Some(GradientError::Form { .. })));
 }
 
 #[test]
-fn calls_that_make_no_sense_are_typed_errors() {
+fn invalid_calls_are_typed_errors() {
     let mut network: Network<[f32]> = network(LINE, Loss::MeanSquaredError);
     assert_eq!(network.backward(&[1.0]), Err(ModelError::NothingPredicted));
     assert!(matches!(network.forward(&[1.0, 2.0, 3.0]), Err(ModelError::Elements { length: 3, .. })));

@@ -26,7 +26,7 @@ fn turn(samples: &mut Samples) -> Vec<Vec<i64>> {
 }
 
 #[test]
-fn batches_come_in_order_and_again_after_a_reset() {
+fn batches_are_in_order_and_repeat_after_a_reset() {
     let mut samples = counted(5, Batches::of(2));
     assert_eq!(turn(&mut samples), [vec![0, 1], vec![2, 3], vec![4]]);
     assert_eq!(samples.next_batch().expect("it is over"), None);
@@ -56,7 +56,7 @@ fn a_shuffled_turn_has_every_sample_once_and_follows_from_the_seed() {
 }
 
 #[test]
-fn a_batch_arrives_once_for_each_time_that_it_was_given() {
+fn each_returned_batch_is_acknowledged_once() {
     let mut samples = counted(5, Batches::of(3));
     let first = samples.next_batch().expect("it can be read").expect("there is one");
     let second = samples.next_batch().expect("it can be read").expect("there is one");
@@ -106,7 +106,7 @@ fn safetensors_files_are_sources_and_are_not_trusted() {
 }
 
 #[test]
-fn csv_columns_are_taken_by_name_or_position() {
+fn csv_columns_are_selected_by_name_or_position() {
     let text = "x, y,label\n1,2.5,0\n-3,4e2,1\n";
     let read = |columns, dtype| {
         let table = Table { columns, dtype, ..Table::default() };
@@ -121,7 +121,7 @@ fn csv_columns_are_taken_by_name_or_position() {
 }
 
 #[test]
-fn csv_files_that_are_wrong_give_the_line() {
+fn errors_of_csv_files_name_the_line() {
     let error = |text: &[u8], table: &Table| match Samples::<AnyTensor>::from_csv(text, table, Batches::of(1))
     {
         Err(SourceError::Csv(error)) => error,

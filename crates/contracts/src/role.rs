@@ -49,7 +49,7 @@ roles! {
     Codec "ai.bytesandbrains.codec" ["In", "Out"] "Turns one representation into another and back.";
     DataSource "ai.bytesandbrains.data_source" ["Sample"] "Gives batches of samples.";
     PeerSelector "ai.bytesandbrains.peer_selector" [] "Chooses peers.";
-    Protocol "" [] "Runs operators of somebody else's.";
+    Protocol "" [] "Runs operators that other crates declare.";
 }
 
 impl Role {

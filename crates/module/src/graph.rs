@@ -194,7 +194,7 @@ impl IntoType for TypeProto {
 impl IntoType for &TypeNode {
     fn into_type(self) -> Result<TypeProto, (String, String)> {
         if self.denotation.is_empty() {
-            let message = "it has no denotation, so a declaration cannot carry it".to_owned();
+            let message = "it has no denotation, so a declaration cannot contain it".to_owned();
             return Err((self.id.to_owned(), message));
         }
         Ok(TypeProto { denotation: Some(self.denotation.into()), ..TypeProto::default() })

@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_declaration_makes_sense() {
+    fn every_declaration_is_valid() {
         for opset in OPSETS {
             assert_eq!(opset.check(), [], "{}", opset.domain);
         }

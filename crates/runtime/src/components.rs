@@ -26,6 +26,7 @@ mod model;
 mod peer_selector;
 mod protocol;
 
+use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -73,8 +74,10 @@ fn method(
     Some(Box::new(run))
 }
 
-fn trigger() -> Results {
-    smallvec![Datum::Trigger]
+/// The trigger of a completed method.
+fn done<E: Error + Send + Sync + 'static>(result: Result<(), E>) -> Result<Results, ComponentError> {
+    result.map_err(ComponentError::failed)?;
+    Ok(smallvec![Datum::Trigger])
 }
 
 /// An integer attribute of a node.

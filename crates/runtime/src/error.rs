@@ -272,7 +272,7 @@ pub enum NodeError {
     #[error("input {index} is {found}, and the operator takes tensors")]
     NotTensors { index: usize, found: String },
     /// The loops exceed the limit on iterations.
-    #[error("the loops of the model took more turns than the limit of {limit}")]
+    #[error("the loops of the model took more iterations than the limit of {limit}")]
     TooManyIterations { limit: u64 },
     /// The run exceeds the limit on steps.
     #[error("the run took more steps than the limit of {limit}")]

@@ -17,28 +17,18 @@ use typeloom_types::shape::position;
 use crate::error::ComponentError;
 use crate::operator;
 
+type Tensor<B> = <B as Backend>::Tensor;
+type Computed<B> = Result<Tensor<B>, <B as Backend>::Error>;
+type Unary<B> = fn(&B, &Tensor<B>) -> Computed<B>;
+type Binary<B> = fn(&B, &Tensor<B>, &Tensor<B>) -> Computed<B>;
+type Reduction<B> = fn(&B, &Tensor<B>, Option<&[i64]>, bool) -> Computed<B>;
+
 /// Results of a primitive; most have one.
-pub(crate) type Outputs<B> = SmallVec<[<B as Backend>::Tensor; 1]>;
+pub(crate) type Outputs<B> = SmallVec<[Tensor<B>; 1]>;
 
 /// A call of a primitive of a backend.
-pub(crate) type Primitive<B> = Box<
-    dyn Fn(&B, &dyn Operands<<B as Backend>::Tensor>) -> Result<Outputs<B>, ComponentError> + Send + Sync,
->;
-
-type Unary<B> = fn(&B, &<B as Backend>::Tensor) -> Result<<B as Backend>::Tensor, <B as Backend>::Error>;
-
-type Binary<B> = fn(
-    &B,
-    &<B as Backend>::Tensor,
-    &<B as Backend>::Tensor,
-) -> Result<<B as Backend>::Tensor, <B as Backend>::Error>;
-
-type Reduction<B> = fn(
-    &B,
-    &<B as Backend>::Tensor,
-    Option<&[i64]>,
-    bool,
-) -> Result<<B as Backend>::Tensor, <B as Backend>::Error>;
+pub(crate) type Primitive<B> =
+    Box<dyn Fn(&B, &dyn Operands<Tensor<B>>) -> Result<Outputs<B>, ComponentError> + Send + Sync>;
 
 /// Operands of a primitive.
 pub(crate) trait Operands<T: ToOwned + ?Sized> {

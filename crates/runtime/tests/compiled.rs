@@ -44,7 +44,7 @@ fn compiled(case: &Case, inputs: HashMap<String, Value>) -> Result<[Vec<(String,
 }
 
 #[test]
-fn compiled_programs_give_what_sessions_give() {
+fn compiled_programs_and_sessions_compute_equal_results() {
     let Some(cases) = cases::list() else { return };
     let universe = Universe::of_default_lattice().expect("the default lattice is sound");
     let (mut compared, mut inside) = (0, 0);

@@ -13,7 +13,7 @@ fn floats(shape: &[usize], elements: &[f32]) -> AnyTensor {
 }
 
 #[test]
-fn every_primitive_is_there_and_means_what_onnx_says() -> Result<(), CpuError> {
+fn every_primitive_has_the_semantics_of_onnx() -> Result<(), CpuError> {
     primitives(&Cpu)?;
     primitives(&ByExecution(Cpu))
 }
@@ -59,7 +59,7 @@ fn primitives(b: &impl Backend<Tensor = AnyTensor, Error = CpuError>) -> Result<
 }
 
 #[test]
-fn what_does_not_fit_is_an_error_and_not_a_panic() {
+fn mismatched_values_are_errors_and_not_panics() {
     refusals(&Cpu);
     refusals(&ByExecution(Cpu));
 }

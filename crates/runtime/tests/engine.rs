@@ -131,7 +131,7 @@ fn run(session: &EngineSession, rows: usize) -> Result<Vec<AnyTensor>, EngineErr
 }
 
 #[test]
-fn what_an_engine_keeps_is_run() {
+fn graphs_whose_types_the_engine_keeps_are_run() {
     for verify in [Verify::Inputs, Verify::EveryValue] {
         let session = session_of(MODEL, Mirror::new(Trick::None), verify).expect("it is taken");
         assert_eq!(session.checked_count(), if verify == Verify::Inputs { 1 } else { 2 });
@@ -182,7 +182,7 @@ fn a_value_whose_type_the_engine_does_not_keep_is_named_before_anything_runs() {
 }
 
 #[test]
-fn a_result_of_another_type_is_an_error_and_the_session_stays() {
+fn a_result_of_another_type_is_an_error_and_the_session_stays_usable() {
     let session = session_of(MODEL, Mirror::new(Trick::GivesIntegers), Verify::Inputs).expect("it is taken");
     for _ in 0..2 {
         let error = run(&session, 1).expect_err("the result is refused");
@@ -197,7 +197,7 @@ fn a_result_of_another_type_is_an_error_and_the_session_stays() {
 }
 
 #[test]
-fn an_engine_that_panics_is_an_error_with_what_it_said() {
+fn a_panic_of_an_engine_is_an_error_with_its_message() {
     let session = session_of(MODEL, Mirror::new(Trick::Panics), Verify::Inputs).expect("it is taken");
     let error = run(&session, 1).expect_err("it panics");
     assert_eq!(error.to_string(), "mirror failed: it panicked: out of paper");
@@ -210,7 +210,7 @@ fn an_engine_that_panics_is_an_error_with_what_it_said() {
 }
 
 #[test]
-fn inputs_are_held_against_their_solved_types_first() {
+fn inputs_are_checked_against_their_solved_types_first() {
     let session = session_of(MODEL, Mirror::new(Trick::Panics), Verify::Inputs).expect("it is taken");
     let x = Value::Tensor(AnyTensor::from_slice(&[1, 3], &[0.0_f32; 3]).expect("a tensor"));
     let error = session.run(HashMap::from([("x".to_owned(), x.clone())])).expect_err("it does not fit");
@@ -220,7 +220,7 @@ fn inputs_are_held_against_their_solved_types_first() {
 }
 
 #[test]
-fn an_engine_is_a_whole_backend() {
+fn an_engine_implements_the_whole_backend_contract() {
     let engine = Mirror::new(Trick::None);
     let loaded = Arc::clone(&engine.loaded);
     let hosted = Hosted::new(engine);

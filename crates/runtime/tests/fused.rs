@@ -111,7 +111,7 @@ fn session(model: &ModelProto) -> Session {
 }
 
 #[test]
-fn the_fast_form_gives_what_the_plan_gives() {
+fn the_fast_path_and_the_plan_compute_equal_results() {
     let mut random = Random::new(Some(21.0));
     for round in 0..60 {
         let model = model(&mut random);
@@ -140,7 +140,7 @@ fn the_fast_form_gives_what_the_plan_gives() {
 }
 
 #[test]
-fn a_node_that_was_put_together_with_others_fails_under_its_own_name() {
+fn a_fused_node_fails_under_its_own_name() {
     let text = "<ir_version: 10, opset_import: [\"\" : 21]>
 main (float[N, 2, 4, 4] x, float[A, B, C, D] other) => (float[E, F, G, H] y)
 <float[3, 2, 1, 1] w = {1, 2, 3, 4, 5, 6}>

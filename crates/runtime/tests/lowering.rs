@@ -132,7 +132,7 @@ fn in_primitives(whole: &Whole, model: ModelProto, compiler: &Compiler) -> Resul
 }
 
 #[test]
-fn the_light_networks_are_primitives_alone() {
+fn the_light_networks_lower_to_primitives_only() {
     let compiler = Compiler::new().run_on_backend::<ByExecution<OfFloats>>("compute");
     for whole in whole::list().iter().filter(|whole| whole.is_light) {
         let bytes = std::fs::read(&whole.path).expect("the network is there");
@@ -146,7 +146,7 @@ fn the_light_networks_are_primitives_alone() {
 /// The models of the repository, and the light networks that are small and accept any image size, on small
 /// images. The other networks take minutes in a debug build.
 #[test]
-fn models_give_the_same_in_primitives() {
+fn models_compute_the_same_in_primitives() {
     let compiler = Compiler::new().run_on_backend::<ByExecution<OfAny>>("compute");
     for whole in &whole::list() {
         let model = if whole.is_light { whole.small() } else { Some(whole.model()) };
@@ -164,7 +164,7 @@ fn models_give_the_same_in_primitives() {
 /// All light networks at their original size.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "without optimisation each network takes minutes")]
-fn light_networks_give_the_same_in_primitives() {
+fn light_networks_compute_the_same_in_primitives() {
     if cases::folder().is_none() {
         println!("skipped: there are no light networks beside the repository");
     }
@@ -177,7 +177,7 @@ fn light_networks_give_the_same_in_primitives() {
 
 /// Infinities, zeros, NaN and numbers with cancellation, through every unary float function.
 #[test]
-fn functions_of_one_float_agree_where_they_are_hard() {
+fn functions_of_one_float_agree_on_hard_arguments() {
     const FUNCTIONS: &[&str] = &[
         "Relu",
         "LeakyRelu",
@@ -337,7 +337,7 @@ fn run(compiler: &Compiler, only_floats: bool) -> Option<(usize, usize, Vec<Stri
 }
 
 #[test]
-fn recorded_cases_come_out_the_same_in_primitives() {
+fn recorded_cases_compute_the_same_in_primitives() {
     let compiler = Compiler::new().with_permissive_types().run_on_backend::<ByExecution<OfAny>>("compute");
     let Some((good, all, wrong)) = run(&compiler, false) else { return };
     assert!(wrong.is_empty(), "wrong in primitives: {wrong:?}");

@@ -436,7 +436,7 @@ fn maker(seed: f64) -> Maker {
 }
 
 #[test]
-fn values_that_share_places_are_those_that_do_not() {
+fn sharing_registers_does_not_change_values() {
     let mut maker = maker(31.0);
     let mut nested = 0;
     for round in 0..300 {
@@ -456,7 +456,7 @@ fn values_that_share_places_are_those_that_do_not() {
 }
 
 #[test]
-fn runs_at_one_time_have_places_of_their_own() {
+fn concurrent_runs_have_their_own_registers() {
     let mut maker = maker(32.0);
     for _ in 0..10 {
         let case = case(&mut maker);
@@ -477,7 +477,7 @@ fn runs_at_one_time_have_places_of_their_own() {
 }
 
 #[test]
-fn a_run_that_fails_leaves_nothing_to_the_next() {
+fn a_failed_run_does_not_affect_the_next() {
     let mut maker = maker(33.0);
     for _ in 0..30 {
         let case = case(&mut maker);

@@ -74,7 +74,7 @@ fn a_failing_node_is_named_and_the_session_stays_usable() {
 }
 
 #[test]
-fn inputs_are_held_to_solved_types_and_symbols_to_one_number() {
+fn inputs_have_solved_types_and_symbols_have_one_value() {
     let text = format!("{HEADER} g (float[n] x, float[n] y) => (z) {{ z = Add(x, y) }}");
     let session = session(&text);
     let (two, three) = (AnyTensor::from([1.0_f32; 2]), AnyTensor::from([1.0_f32; 3]));
@@ -86,7 +86,7 @@ fn inputs_are_held_to_solved_types_and_symbols_to_one_number() {
 }
 
 #[test]
-fn operators_that_nobody_runs_are_named_with_their_domain() {
+fn unsupported_operators_are_named_with_their_domain() {
     let text = r#"<ir_version: 10, opset_import: ["" : 21, "com.example" : 1]>
         g (float[n] x) => (y) { y = com.example.Fold(x) }"#;
     let error = run(&session(text), &[("x", AnyTensor::from([1.0_f32]))]).unwrap_err();
@@ -175,7 +175,7 @@ main (float[1] x) => (float[1] y)
     let error = run(&session, &[("x", x.clone())]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`Loop`, which makes `y`: the loops of the model took more turns than the limit of 1000"
+        "`Loop`, which makes `y`: the loops of the model took more iterations than the limit of 1000"
     );
     assert_eq!(run(&session, &[("x", x)]).unwrap_err(), error);
 }
@@ -232,7 +232,7 @@ main (float[1] x) => (y)
 }
 
 #[test]
-fn graphs_in_graphs_are_prepared_once_however_deep_they_lie() {
+fn nested_graphs_are_prepared_once_at_any_depth() {
     let mut body = "t0 = Identity (x)".to_owned();
     for depth in 1..=30 {
         let inner = depth - 1;

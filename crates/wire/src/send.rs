@@ -433,7 +433,7 @@ impl Shared {
             let state = self.lock();
             let pending = state.links.get(to).and_then(|link| link.pending.get(&number));
             let Some(message) = pending else {
-                return Ok(Attempt::Later("somebody else gave it up".to_owned()));
+                return Ok(Attempt::Later("another call has abandoned it".to_owned()));
             };
             (message.clone(), state.incarnation)
         };

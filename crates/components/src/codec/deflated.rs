@@ -37,13 +37,13 @@ pub enum DeflatedError {
     #[error(transparent)]
     Message(#[from] MessageError),
     /// The decompressed data is larger than declared.
-    #[error("the message unpacks to more than the {claimed} bytes that it says it holds")]
+    #[error("the message unpacks to more than the {claimed} bytes that it declares")]
     Bomb {
         /// Declared size in bytes.
         claimed: usize,
     },
     /// The decompressed data is smaller than declared.
-    #[error("the message unpacks to {found} bytes, and says that it holds {claimed}")]
+    #[error("the message unpacks to {found} bytes, and declares {claimed}")]
     Short {
         /// Declared size in bytes.
         claimed: usize,

@@ -184,7 +184,7 @@ impl Sweep<'_> {
         match reached[..] {
             [] => return Ok(()),
             [0] => {}
-            [..] => return Err(site.form("its outputs beside the first are used")),
+            [..] => return Err(site.form("its outputs after the first are used")),
         }
         if !["", "ai.onnx"].contains(&node.domain()) {
             return Err(site.operator());

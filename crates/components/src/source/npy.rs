@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_arrays_are_read_back() {
         for shape in [&[][..], &[4], &[2, 0], &[2, 1, 3]] {
             let count = shape.iter().product();
             let elements: Vec<f32> = (0..count).map(|at| at as f32).collect();
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn fortran_order_and_big_endian_are_put_in_order() {
+    fn fortran_order_and_big_endian_are_converted() {
         let data: Vec<u8> = [1_i16, 4, 2, 5, 3, 6].iter().flat_map(|value| value.to_be_bytes()).collect();
         let bytes = file("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n", &data);
         let expected = AnyTensor::from_slice(&[2, 3], &[1_i16, 2, 3, 4, 5, 6]).expect("it fits");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_headers_are_refused_with_what_is_wrong() {
+    fn hostile_headers_are_refused_with_the_reason() {
         let refused = |header: &str| read(&file(header, &[0; 8])).expect_err("the header is hostile");
         assert_eq!(refused("{}"), NpyError::NoKey { key: "descr" });
         let object = refused("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }");

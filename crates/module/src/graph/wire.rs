@@ -77,5 +77,5 @@ fn bad_names(keys: &[String]) -> Option<String> {
     if keys.is_empty() {
         return Some("this one has none".to_owned());
     }
-    keys.iter().find(|key| !seen.insert(*key)).map(|key| format!("`{key}` stands in it twice"))
+    keys.iter().find(|key| !seen.insert(*key)).map(|key| format!("`{key}` occurs in it twice"))
 }

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use smallvec::smallvec;
 use typeloom_contracts::aggregator::Aggregator;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_onnx::messages::NodeProto;
 
 use super::args::wrong_argument;
-use super::{AnyComponent, Args, ComponentError, Locked, Method, Results, method, trigger};
+use super::{AnyComponent, Args, ComponentError, Locked, Method, Results, done, method};
 use crate::convert::{FromDatum, IntoDatum};
 use typeloom_contracts::datum::Datum;
 
@@ -80,10 +79,7 @@ impl<A: Aggregator<Element: FromDatum + IntoDatum>> AnyComponent for AggregatorA
     fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
         match node.op_type() {
             "Contribute" => method(move |args| self.contribute(args)),
-            "Aggregate" => method(move |args| {
-                let element = self.component.write().aggregate().map_err(ComponentError::failed)?;
-                Ok(smallvec![args.output(0, &*element)])
-            }),
+            "Aggregate" => method(move |args| args.result(self.component.write().aggregate())),
             _ => None,
         }
     }
@@ -95,9 +91,7 @@ impl<A: Aggregator<Element: FromDatum + IntoDatum>> AggregatorAdapter<A> {
         let Datum::Peer(peer) = source else { return Err(wrong_argument(source, 0, "a peer")) };
         let element = args.input::<A::Element>(1)?;
         let metadata = (self.metadata)(args.bytes(2)?).map_err(ComponentError::Inconsistent)?;
-        let mut component = self.component.write();
-        component.contribute(&text(peer), &element, metadata).map_err(ComponentError::failed)?;
-        Ok(trigger())
+        done(self.component.write().contribute(&text(peer), &element, metadata))
     }
 }
 

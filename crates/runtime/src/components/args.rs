@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use smallvec::smallvec;
 use typeloom_solver::value_type::ValueType;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::ComponentError;
+use super::{ComponentError, Results, done};
 use crate::convert::{FromDatum, IntoDatum};
 use typeloom_contracts::datum::Datum;
 use typeloom_wire::check::SymbolBindings;
@@ -46,6 +47,30 @@ impl Args<'_> {
     /// As [`Args::output`], but can reuse the memory of the result.
     pub(crate) fn output_owned<T: IntoDatum>(&self, output: usize, convert: T) -> Datum {
         if T::KNOWS_SHAPE { convert.into_datum(None) } else { self.output(output, &convert) }
+    }
+
+    /// The only result of a method of the component.
+    pub(crate) fn result<T, E>(&self, result: Result<Box<T>, E>) -> Result<Results, ComponentError>
+    where
+        T: IntoDatum + ?Sized,
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        let result = result.map_err(ComponentError::failed)?;
+        Ok(smallvec![self.output(0, &*result)])
+    }
+
+    /// Trains the component with the slices of the first input along its first axis.
+    pub(crate) fn train<T, E>(
+        &self,
+        train: impl FnOnce(&[&T]) -> Result<(), E>,
+    ) -> Result<Results, ComponentError>
+    where
+        T: FromDatum + ?Sized,
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        let rows = self.rows(0)?;
+        let samples = rows.iter().map(|row| convert::<T>(row, 0)).collect::<Result<Vec<_>, _>>()?;
+        done(train(&samples.iter().map(|sample| &**sample).collect::<Vec<_>>()))
     }
 
     pub(crate) fn tensor(&self, index: usize) -> Result<&AnyTensor, ComponentError> {

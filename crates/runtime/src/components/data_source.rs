@@ -6,7 +6,7 @@ use smallvec::smallvec;
 use typeloom_contracts::data_source::DataSource;
 use typeloom_onnx::messages::NodeProto;
 
-use super::{AnyComponent, ComponentError, Locked, Method, method, trigger};
+use super::{AnyComponent, ComponentError, Locked, Method, done, method};
 use crate::convert::{FromDatum, IntoDatum};
 
 pub(super) struct DataSourceAdapter<D>(pub(super) Locked<D>);
@@ -19,15 +19,10 @@ impl<D: DataSource<Sample: FromDatum + IntoDatum>> AnyComponent for DataSourceAd
                 let batch = batch.ok_or(ComponentError::Exhausted)?;
                 Ok(smallvec![args.output(0, &*batch)])
             }),
-            "Reset" => method(move |_| {
-                self.0.write().reset().map_err(ComponentError::failed)?;
-                Ok(trigger())
-            }),
-            "OnDataLoaded" => method(move |args| {
-                let batch = args.input::<D::Sample>(0)?;
-                self.0.write().on_data_loaded(&batch).map_err(ComponentError::failed)?;
-                Ok(trigger())
-            }),
+            "Reset" => method(move |_| done(self.0.write().reset())),
+            "OnDataLoaded" => {
+                method(move |args| done(self.0.write().on_data_loaded(&*args.input::<D::Sample>(0)?)))
+            }
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ use typeloom_onnx::messages::NodeProto;
 use typeloom_types::any_tensor::AnyTensor;
 
 use super::args::{convert, split};
-use super::{AnyComponent, Args, ComponentError, Locked, Method, Results, int, method, trigger};
+use super::{AnyComponent, Args, ComponentError, Locked, Method, Results, done, int, method};
 use crate::convert::FromDatum;
 
 pub(super) struct IndexAdapter<I>(pub(super) Locked<I>);
@@ -24,19 +24,11 @@ impl<I: Index<Vector: FromDatum>> AnyComponent for IndexAdapter<I> {
             }
             "Remove" => method(move |args| {
                 let mut index = self.0.write();
-                for id in args.ids(0)? {
-                    index.remove(*id).map_err(ComponentError::failed)?;
-                }
-                Ok(trigger())
+                done(args.ids(0)?.iter().try_for_each(|id| index.remove(*id).map(|_| ())))
             }),
-            "Train" => method(move |args| {
-                let rows = args.rows(0)?;
-                let vectors = rows.iter().map(|row| convert::<I::Vector>(row, 0));
-                let vectors = vectors.collect::<Result<Vec<_>, _>>()?;
-                let vectors: Vec<&I::Vector> = vectors.iter().map(|vector| &**vector).collect();
-                self.0.write().train(&vectors).map_err(ComponentError::failed)?;
-                Ok(trigger())
-            }),
+            "Train" => {
+                method(move |args| args.train::<I::Vector, _>(|vectors| self.0.write().train(vectors)))
+            }
             _ => None,
         }
     }
@@ -61,10 +53,7 @@ impl<I: Index<Vector: FromDatum>> IndexAdapter<I> {
         }
         let vectors = rows.iter().map(|row| convert::<I::Vector>(row, 1)).collect::<Result<Vec<_>, _>>()?;
         let mut index = self.0.write();
-        for (id, vector) in ids.iter().zip(&vectors) {
-            index.add(*id, vector).map_err(ComponentError::failed)?;
-        }
-        Ok(trigger())
+        done(ids.iter().zip(&vectors).try_for_each(|(id, vector)| index.add(*id, vector)))
     }
 
     fn search(&self, args: &Args<'_>, k: i64) -> Result<Results, ComponentError> {

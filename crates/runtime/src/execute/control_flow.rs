@@ -62,7 +62,7 @@ pub(super) fn run_loop(
         None => i64::MAX,
         Some(count) => match count.as_tensor().and_then(|tensor| tensor.as_slice::<i64>().ok()) {
             Some([count]) => *count,
-            Some(_) | None => return Err(invalid("the number of turns is not one 64-bit integer")),
+            Some(_) | None => return Err(invalid("the number of iterations is not one 64-bit integer")),
         },
     };
     let mut continues = condition(inputs.get(1).and_then(Option::as_ref))?.unwrap_or(true);

@@ -118,7 +118,7 @@ fn everything(components: &Components) -> Result<Vec<(String, AnyTensor)>, Box<d
 }
 
 #[test]
-fn the_same_module_gives_the_same_on_every_half_of_a_backend() -> Outcome {
+fn a_module_computes_the_same_on_both_parts_of_a_backend() -> Outcome {
     let direct = everything(&Components::new().backend("compute", Cpu))?;
     let by_execution = everything(&Components::new().backend("compute", ByExecution(Cpu)))?;
     let by_primitives = everything(&Components::new().backend("compute", ByPrimitives(Thirty)))?;
@@ -137,7 +137,7 @@ fn the_same_module_gives_the_same_on_every_half_of_a_backend() -> Outcome {
 }
 
 #[test]
-fn a_graph_of_primitives_is_walked() -> Outcome {
+fn a_graph_of_primitives_is_executed() -> Outcome {
     let graph = typeloom_onnx::text::parse_model(
         r#"<ir_version: 10, opset_import: ["" : 18]>
         g (float[2, 3] x) => (y, n) <int64[2] shape = {3, 2}> {

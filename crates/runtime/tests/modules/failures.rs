@@ -58,7 +58,7 @@ fn node_error(error: RunError) -> (String, Option<String>, NodeError) {
 }
 
 #[test]
-fn whatever_a_component_does_has_the_name_of_its_node_and_the_executor_stays_usable() -> Outcome {
+fn errors_of_components_name_the_node_and_the_executor_stays_usable() -> Outcome {
     let components = Components::new().model("net", Moody(Vec::new()));
     let executor = linked(&components, |g| {
         let x = g.input("x").of("float[2]");
@@ -121,7 +121,7 @@ impl GraphExecutor for Short {
 }
 
 #[test]
-fn too_few_results_and_other_shapes_are_seen() -> Outcome {
+fn too_few_results_and_other_shapes_are_errors() -> Outcome {
     let components = Components::new().backend("compute", ByExecution(Short));
     let split = linked(&components, |g| {
         let x = g.input("x").of("float[4]");

@@ -93,7 +93,7 @@ impl Module for Caller {
 }
 
 #[test]
-fn a_program_stands_behind_a_call_of_another_modules_function() -> Outcome {
+fn a_linked_program_implements_a_function_of_another_module() -> Outcome {
     let components = Components::new().backend("compute", Cpu);
     let scorer = Body("scorer", |g| {
         let (query, weights) = (g.input("query").of("float[N, 2]"), g.input("weights").of("float[2, M]"));
@@ -112,7 +112,7 @@ fn a_program_stands_behind_a_call_of_another_modules_function() -> Outcome {
 }
 
 #[test]
-fn inputs_are_held_to_their_types() -> Outcome {
+fn inputs_are_checked_against_their_types() -> Outcome {
     let components = Components::new().backend("compute", Cpu);
     let artifact = compile(&components, |g| {
         let (x, y) = (g.input("x").of("float[N]"), g.input("y").of("float[N]"));

@@ -171,7 +171,7 @@ impl Home {
 }
 
 #[test]
-fn what_depends_on_messages_runs_for_each_and_triggers_join() -> Outcome {
+fn steps_run_once_per_message_and_triggers_join() -> Outcome {
     let home = home()?;
     let workers = [home.worker("a", 2.0)?, home.worker("b", 4.0)?];
     let outcome = std::thread::scope(|scope| {
@@ -215,7 +215,7 @@ fn an_answer_of_one_peer_is_one_value() -> Outcome {
 }
 
 #[test]
-fn a_peer_that_fails_or_is_silent_is_named_at_the_deadline_and_both_sides_go_on() -> Outcome {
+fn a_failing_or_silent_peer_is_named_at_the_deadline_and_both_sides_continue() -> Outcome {
     let home = home()?;
     let (broken, endpoint_a) = home.worker("a", 0.0)?;
     let (part, endpoint_b) = home.worker("b", 3.0)?;
@@ -247,7 +247,7 @@ fn a_peer_that_fails_or_is_silent_is_named_at_the_deadline_and_both_sides_go_on(
 }
 
 #[test]
-fn peers_that_nobody_knows_and_programs_of_other_types_are_refused() -> Outcome {
+fn unknown_peers_and_programs_of_other_types_are_refused() -> Outcome {
     let home = home()?;
     let unknown = home.run(1, &["nobody"], SOON).expect_err("there is no such peer");
     assert!(unknown.to_string().contains("peer `nobody` cannot be sent to"), "{unknown}");

@@ -52,7 +52,7 @@ impl Index for Flat {
 }
 
 #[test]
-fn an_index_keeps_what_is_added_from_run_to_run() -> Outcome {
+fn an_index_keeps_added_vectors_between_runs() -> Outcome {
     let components = Components::new().index("near", Flat::default());
     let fill = linked(&components, |g| {
         let near = g.index("near");
@@ -271,7 +271,7 @@ impl DataSource for Counting {
 }
 
 #[test]
-fn a_data_source_ends_and_starts_again() -> Outcome {
+fn a_data_source_ends_and_restarts() -> Outcome {
     let components = Components::new().data_source("data", Counting(0, Vec::new()));
     let next = linked(&components, |g| {
         let data = g.data_source("data");
@@ -312,7 +312,7 @@ fn peers(names: &[&str]) -> Vec<PeerId> {
 }
 
 #[test]
-fn a_selector_gives_peers_and_lists_of_peers_are_taken_apart() -> Outcome {
+fn a_selector_returns_peers_and_lists_of_peers_are_indexed() -> Outcome {
     let components = Components::new().peer_selector("who", Known(peers(&["a", "b", "c"])));
     let choose = linked(&components, |g| {
         let who = g.peer_selector("who");
@@ -376,7 +376,7 @@ impl RunProtocol for Gossip {
 }
 
 #[test]
-fn a_protocol_runs_operators_of_its_own_and_is_held_to_its_declaration() -> Outcome {
+fn a_protocol_runs_its_own_operators_and_its_results_are_checked() -> Outcome {
     let components = Components::new().protocol("gossip", Gossip(0));
     let round = linked(&components, |g| {
         let start = g.input("start");

@@ -29,7 +29,7 @@ fn casts_that_the_compiler_inserted_run() -> Outcome {
 }
 
 #[test]
-fn bundles_are_taken_apart_by_name() -> Outcome {
+fn bundles_are_unbundled_by_name() -> Outcome {
     let pack = linked(&Components::new(), |g| {
         let (x, t) = (g.input("x").of("float[2]"), g.input("t").of("trigger"));
         g.output("both", &g.bundle(&[("x", &x), ("t", &t)]));
@@ -76,7 +76,7 @@ fn modules_in_modules_and_branches_run_on_the_slots_of_the_whole() -> Outcome {
 }
 
 #[test]
-fn loops_carry_values_through_components() -> Outcome {
+fn loops_pass_values_through_components() -> Outcome {
     let components = Components::new().backend("compute", Cpu);
     let executor = linked(&components, |g| {
         let (x, turns) = (g.input("x").of("float[2]"), g.input("turns").of("int64[]"));

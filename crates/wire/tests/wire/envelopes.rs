@@ -83,7 +83,7 @@ fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn every_value_comes_back_as_it_was() {
+fn every_value_is_decoded_unchanged() {
     let limits = MessageLimits::default();
     for value in values() {
         let sent = envelope(value);
@@ -96,7 +96,7 @@ fn every_value_comes_back_as_it_was() {
 }
 
 #[test]
-fn every_cut_and_every_flipped_bit_is_refused() {
+fn every_truncation_and_every_flipped_bit_is_refused() {
     let limits = MessageLimits::default();
     for value in values().into_iter().skip(80) {
         let bytes = envelope(value).to_bytes(&limits).expect("it is within the limits");
@@ -112,7 +112,7 @@ fn every_cut_and_every_flipped_bit_is_refused() {
 }
 
 #[test]
-fn bits_that_are_flipped_on_purpose_give_another_message_or_none() {
+fn resealed_messages_with_flipped_bits_are_other_messages_or_errors() {
     let limits = MessageLimits::default();
     for value in values().into_iter().skip(70) {
         let bytes = envelope(value).to_bytes(&limits).expect("it is within the limits");
@@ -128,7 +128,7 @@ fn bits_that_are_flipped_on_purpose_give_another_message_or_none() {
 }
 
 #[test]
-fn a_message_of_another_version_says_so() {
+fn a_message_of_another_version_is_reported() {
     let limits = MessageLimits::default();
     let mut bytes = envelope(Datum::Trigger).to_bytes(&limits).expect("a small message");
     bytes[4] = 2;
@@ -138,7 +138,7 @@ fn a_message_of_another_version_says_so() {
 }
 
 #[test]
-fn what_exceeds_the_limits_is_refused_at_both_ends() {
+fn messages_beyond_the_limits_are_refused_at_both_ends() {
     let limits = MessageLimits::default();
     let narrow = [
         (MessageLimits { envelope_bytes: 100, ..limits }, Limited::Envelope),
@@ -159,7 +159,7 @@ fn what_exceeds_the_limits_is_refused_at_both_ends() {
 }
 
 #[test]
-fn values_nest_to_a_depth_and_no_further() {
+fn values_nest_up_to_a_maximum_depth() {
     let limits = MessageLimits::default();
     let nested =
         |depth: usize| (0..depth).fold(Datum::Trigger, |held, _| Datum::Optional(Some(Box::new(held))));
@@ -174,7 +174,7 @@ fn values_nest_to_a_depth_and_no_further() {
 }
 
 #[test]
-fn a_count_that_is_not_there_costs_nothing() {
+fn a_false_count_allocates_nothing() {
     let limits = MessageLimits::default();
     let mut bytes = envelope(Datum::Sequence(vec![])).to_bytes(&limits).expect("a small message");
     let count = bytes.len() - 33;
@@ -198,7 +198,7 @@ fn a_leaf_that_is_not_registered_is_refused() {
 }
 
 #[test]
-fn receipts_come_back_and_damage_is_refused() {
+fn receipts_are_read_back_and_damage_is_refused() {
     let (port, expected, found) = ("m::data".to_owned(), "float[2]".to_owned(), "int64[2]".to_owned());
     let refusals = [
         Refusal::Version { supported: 3 },

@@ -90,7 +90,7 @@ fn wanted(wire: &str) -> Wanted {
 }
 
 #[test]
-fn what_is_sent_arrives_once_and_in_order() {
+fn sent_values_arrive_once_and_in_order() {
     let pair = pair();
     for number in 0..3_u8 {
         let sent = pair.send("b", "data", &floats(), &value(&[f32::from(number)]));
@@ -107,7 +107,7 @@ fn what_is_sent_arrives_once_and_in_order() {
 }
 
 #[test]
-fn another_type_is_refused_in_words() {
+fn another_type_is_refused_with_a_message() {
     let pair = pair();
     let integers = PortType::of_message(&tensor(7, &["2"])).expect("a type of values on the wire");
     let two = Datum::Tensor(AnyTensor::from_slice(&[2], &[1_i64, 2]).expect("a small tensor"));
@@ -148,7 +148,7 @@ fn unknown_ports_and_peers_are_refused() {
 }
 
 #[test]
-fn what_is_not_dealt_with_is_handed_out_again() {
+fn uncommitted_values_are_handed_out_again() {
     let pair = pair();
     pair.send("b", "data", &floats(), &value(&[1.0])).expect("it is taken");
     let delivery = pair.b.receive(&wanted("data"), Duration::ZERO).expect("it is there");
@@ -160,7 +160,7 @@ fn what_is_not_dealt_with_is_handed_out_again() {
 }
 
 #[test]
-fn a_full_mailbox_lets_senders_wait_and_end_in_time() {
+fn senders_to_a_full_mailbox_wait_until_their_deadline() {
     let network = LocalNetwork::new();
     let a = open(&network, "a", vec![], EndpointConfig::new(1));
     let mailbox = Mailbox { messages: 1, ..Mailbox::default() };
@@ -186,7 +186,7 @@ fn a_full_mailbox_lets_senders_wait_and_end_in_time() {
 }
 
 #[test]
-fn a_receiver_waits_until_something_comes() {
+fn a_receiver_waits_until_a_value_arrives() {
     let Pair { a, b } = pair();
     let waiting = std::thread::spawn(move || {
         b.receive(&wanted("data"), Duration::from_secs(60)).map(|delivery| delivery.value().clone())
@@ -198,7 +198,7 @@ fn a_receiver_waits_until_something_comes() {
 }
 
 #[test]
-fn values_of_another_run_are_left_where_they_are() {
+fn values_of_another_run_stay_in_the_mailbox() {
     let Pair { a, b } = pair();
     let (to, data, ty) = (peer("b"), port("data"), floats());
     for run in [1, 2] {
@@ -213,7 +213,7 @@ fn values_of_another_run_are_left_where_they_are() {
 }
 
 #[test]
-fn an_endpoint_that_is_gone_is_unreachable_until_it_is_back() {
+fn a_closed_endpoint_is_unreachable_until_it_is_reopened() {
     let network = LocalNetwork::new();
     let a = open(&network, "a", vec![], EndpointConfig::new(1));
     drop(open(&network, "b", vec![(port("data"), floats())], EndpointConfig::new(1)));
@@ -227,7 +227,7 @@ fn an_endpoint_that_is_gone_is_unreachable_until_it_is_back() {
 }
 
 #[test]
-fn a_refusal_reaches_the_thread_that_sends_though_others_flush() {
+fn a_refusal_reaches_the_sending_thread_while_others_flush() {
     let Pair { a, b: _b } = pair();
     let integers = PortType::of_message(&tensor(7, &["2"])).expect("a type of values on the wire");
     let two = Datum::Tensor(AnyTensor::from_slice(&[2], &[1_i64, 2]).expect("a small tensor"));
@@ -250,7 +250,7 @@ fn a_refusal_reaches_the_thread_that_sends_though_others_flush() {
 }
 
 #[test]
-fn a_peer_that_is_gone_holds_up_nobody_else() {
+fn an_unreachable_peer_does_not_delay_others() {
     let network = LocalNetwork::new();
     let a = open(&network, "a", vec![], EndpointConfig::new(1));
     drop(open(&network, "b", vec![], EndpointConfig::new(1)));
@@ -270,7 +270,7 @@ fn a_peer_that_is_gone_holds_up_nobody_else() {
 }
 
 #[test]
-fn what_is_sent_to_several_peers_says_what_came_of_each() {
+fn a_send_to_several_peers_reports_each_outcome() {
     let network = LocalNetwork::new();
     let a = open(&network, "a", vec![], EndpointConfig::new(1));
     drop(open(&network, "b", vec![], EndpointConfig::new(1)));
@@ -299,7 +299,7 @@ fn what_is_sent_to_several_peers_says_what_came_of_each() {
 }
 
 #[test]
-fn values_are_dealt_with_together_at_their_own_endpoint_only() {
+fn values_are_committed_together_at_their_own_endpoint_only() {
     let pair = pair();
     for number in 0..2_u8 {
         pair.send("b", "data", &floats(), &value(&[f32::from(number)])).expect("it is taken");

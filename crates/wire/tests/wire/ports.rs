@@ -35,7 +35,7 @@ fn zeros(shape: &[usize]) -> Datum {
 }
 
 #[test]
-fn equal_types_have_one_identity_whatever_their_symbols_are_called() {
+fn equal_types_have_one_digest_regardless_of_symbol_names() {
     let digest = |extents: &[&str]| port(&tensor(1, extents)).digest();
     assert_eq!(digest(&["n", "n"]), digest(&["m", "m"]));
     assert_eq!(digest(&["n", "2*n"]), digest(&["m", "m + m"]));
@@ -46,7 +46,7 @@ fn equal_types_have_one_identity_whatever_their_symbols_are_called() {
 }
 
 #[test]
-fn values_are_held_against_the_type() {
+fn values_are_checked_against_the_type() {
     let ty = port(&tensor(1, &["n", "2*n"]));
     assert_eq!(ty.to_string(), "float[n, 2*n]");
     assert!(ty.fits(&zeros(&[3, 6])));
@@ -73,7 +73,7 @@ fn every_leaf_has_values_of_its_own() {
 }
 
 #[test]
-fn sequences_and_optionals_have_the_types_of_what_is_in_them() {
+fn sequences_and_optionals_have_the_types_of_their_elements() {
     let elem_type = Some(Box::new(tensor(1, &["2"])));
     let sequence = type_proto::Sequence { elem_type, ..type_proto::Sequence::default() };
     let sequence = type_proto::Value::SequenceType(sequence);
@@ -84,7 +84,7 @@ fn sequences_and_optionals_have_the_types_of_what_is_in_them() {
 }
 
 #[test]
-fn what_is_not_known_down_to_a_leaf_is_not_sent() {
+fn values_without_a_concrete_type_are_not_sent() {
     for ty in [TypeProto::default(), tensor(0, &["2"])] {
         assert!(matches!(PortType::of_message(&ty), Err(PortTypeError::NotConcrete { .. })), "{ty:?}");
     }
@@ -97,7 +97,7 @@ fn what_is_not_known_down_to_a_leaf_is_not_sent() {
 }
 
 #[test]
-fn a_port_admits_what_it_was_told_is_as_good() {
+fn a_port_admits_types_that_were_declared_compatible() {
     let (open, closed) = (port(&tensor(1, &["n"])), port(&tensor(1, &["3"])));
     assert!(!open.admits(closed.digest()));
     let open = open.admit(closed.digest());

@@ -432,7 +432,7 @@ fn killed_peers_in_a_storm_lose_nothing_and_repeat_nothing() {
 }
 
 #[test]
-fn journals_that_are_written_anew_lose_nothing_and_repeat_nothing() {
+fn compacted_journals_lose_nothing_and_repeat_nothing() {
     for seed in 0..2 {
         // Writes more than a megabyte to each journal, so that it is compacted during the test.
         relay(1000 + seed, 40, 8_000);
@@ -440,7 +440,7 @@ fn journals_that_are_written_anew_lose_nothing_and_repeat_nothing() {
 }
 
 #[test]
-fn senders_without_memory_repeat_nothing_and_are_told_the_truth() {
+fn senders_without_state_repeat_nothing_and_get_correct_outcomes() {
     for seed in 0..40 {
         let weather = Weather::new(seed);
         let c = Mortal::born(&weather, "c");

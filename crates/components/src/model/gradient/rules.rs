@@ -205,7 +205,7 @@ impl Sweep<'_> {
         let names_axes =
             node.find_attribute("axes").is_some() || node.input.get(1).is_some_and(|it| !it.is_empty());
         if is_noop && (!names_axes || axes.len() == rank) {
-            return Err(site.form("whether it reduces at all is not told apart"));
+            return Err(site.form("whether it reduces at all is not known"));
         }
         let mut spread = d.to_owned();
         if int_of(node, "keepdims", 1) == 0 && !axes.is_empty() {
