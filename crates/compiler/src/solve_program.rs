@@ -5,7 +5,6 @@
 
 use typeloom_interface::Interface;
 use typeloom_module::bindings::Bindings;
-use typeloom_module::universe::default_universe;
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::diagnostic::{Code, Diagnostic, SourceLine, diagnose};
@@ -31,7 +30,8 @@ impl Solution {
 
 /// Solves a program.
 pub(crate) fn solve(model: &ModelProto, bindings: &Bindings, mode: Mode) -> Result<Solution, BuildError> {
-    let universe = default_universe().map_err(|message| BuildError::InvalidProgram { message })?;
+    let universe = Universe::try_standard()
+        .map_err(|error| BuildError::InvalidProgram { message: error.to_string() })?;
     let bytes = model.encode_to_vec();
     let operators = Operators::of(model, bindings, universe);
     let options = Options { mode, ..Options::default() };

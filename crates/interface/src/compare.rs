@@ -345,10 +345,7 @@ impl<'i> Comparer<'i> {
         let (mut a, mut b) = (&given.ty, &expected.ty);
         let change = loop {
             match (a, b) {
-                (Type::Sequence(x), Type::Sequence(y)) | (Type::Optional(x), Type::Optional(y)) => {
-                    (a, b) = (x, y);
-                }
-                (Type::Map(k, x), Type::Map(l, y)) if k == l => (a, b) = (x, y),
+                (Type::Container(outer, x), Type::Container(other, y)) if outer == other => (a, b) = (x, y),
                 (Type::Tensor(x), Type::Tensor(y)) | (Type::Sparse(x), Type::Sparse(y)) => {
                     if !side.contains(x.elem, y.elem) {
                         self.report_types(side, given, expected, InterfaceChange::Element);

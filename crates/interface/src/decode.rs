@@ -5,7 +5,8 @@ use std::sync::Arc;
 use typeloom_pool::{ConstDescriptor, Descriptor, Idx, Pool, Tag, Variable};
 use typeloom_solver::dim::{Condition, DimId, Dims, Relation};
 use typeloom_solver::elem::ElemSet;
-use typeloom_solver::solution::{Constructor, TensorType, Type};
+use typeloom_solver::solution::{TensorType, Type};
+use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 
 use crate::encode::{CONDITIONS, DEFAULT, ELEMENTS, INPUTS, OUTPUTS, SPARSE, relation_name};
@@ -138,7 +139,7 @@ impl Decoder<'_> {
     fn ty(&mut self, ty: Idx) -> Result<Type, DecodeError> {
         let mut constructors: Vec<Constructor> = Vec::new();
         let mut at = ty;
-        let mut decoded = loop {
+        let decoded = loop {
             if constructors.len() > MAX_DEPTH {
                 return Err(DecodeError::Size);
             }
@@ -172,14 +173,7 @@ impl Decoder<'_> {
                 _ => return Err(DecodeError::Kind),
             }
         };
-        for constructor in constructors.into_iter().rev() {
-            decoded = match constructor {
-                Constructor::Map(key) => Type::Map(key, Box::new(decoded)),
-                Constructor::Sequence => Type::Sequence(Box::new(decoded)),
-                Constructor::Optional => Type::Optional(Box::new(decoded)),
-            };
-        }
-        Ok(decoded)
+        Ok(Type::within(constructors, decoded))
     }
 
     fn element(&self, element: Idx) -> Option<ElemSet> {

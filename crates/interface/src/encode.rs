@@ -6,7 +6,8 @@ use std::sync::Arc;
 use typeloom_pool::{Idx, Pool, PoolError, Sort, Tag};
 use typeloom_solver::dim::{Condition, DimId, DimView, Dims, Relation};
 use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::solution::{Constructor, TensorType, Type};
+use typeloom_solver::solution::{TensorType, Type};
+use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 
 use crate::leaves::Leaves;
@@ -169,9 +170,7 @@ impl Encoder<'_, '_> {
                 let name = self.pool.name(id)?;
                 self.pool.opaque(name)?
             }
-            Type::Unknown(_) | Type::Error | Type::Sequence(_) | Type::Optional(_) | Type::Map(..) => {
-                self.pool.primitive(Tag::Any)?
-            }
+            Type::Unknown(_) | Type::Error | Type::Container(..) => self.pool.primitive(Tag::Any)?,
         };
         for constructor in constructors.into_iter().rev() {
             encoded = match constructor {

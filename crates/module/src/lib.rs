@@ -10,7 +10,6 @@
 //! | [`program`] | programs that can be compiled |
 //! | [`operators`] | operator sets of contracts, the wire, types and bundles |
 //! | [`names`], [`ir`] | domains, metadata keys and helpers of the IR |
-//! | [`universe`] | element types of the default type tree |
 
 pub mod authoring;
 pub mod bindings;
@@ -21,4 +20,3 @@ pub mod module;
 pub mod names;
 pub mod operators;
 pub mod program;
-pub mod universe;

@@ -6,7 +6,7 @@ use typeloom_solver::universe::Universe;
 use crate::described::Operators;
 
 /// The operators of ONNX and ONNX Runtime.
-static STANDARD: Operators = Operators::standard();
+pub static STANDARD: Operators = Operators::standard();
 
 /// Checks a serialized model against the standard operators.
 ///

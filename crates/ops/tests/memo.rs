@@ -60,7 +60,7 @@ fn refusals(rule: RuleFn, graph: GraphProto) -> usize {
         ..ModelProto::default()
     };
     let bytes = model.encode_to_vec();
-    let universe = Universe::of_default_lattice().expect("the tree is small");
+    let universe = Universe::standard().clone();
     let catalogue = Refusing([Rule { name: "refuse.some", run: rule }]);
     let checked = check(&bytes, &catalogue, &universe, &Options::default()).expect("it is a model");
     checked.errors().len()

@@ -27,6 +27,7 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{Checked, Mode, Options, check};
 use typeloom_solver::solution::{Equation, TensorType, Type};
 use typeloom_solver::solve_error::{SolveError, SolveErrorKind};
+use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 
 /// A graph and the recorded results.
@@ -60,7 +61,7 @@ fn types_agree_with_onnx_runtime() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runtime_shapes");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    let universe = Universe::of_default_lattice().unwrap();
+    let universe = Universe::standard().clone();
     let operators = Operators::standard();
     let mut problems = String::new();
     let mut count = 0;
@@ -266,13 +267,13 @@ fn fits(ty: &Type, expected: &TypeProto, dims: &mut Dims, bound: &[(DimId, DimId
     let inner = |ty: &Option<Box<TypeProto>>| ty.as_deref().expect("recorded types are complete").clone();
     match (ty, expected.value.as_ref().expect("recorded types are complete")) {
         (Type::Tensor(found), TypeValue::TensorType(tensor)) => fits_tensor(found, tensor, dims, bound),
-        (Type::Sequence(found), TypeValue::SequenceType(sequence)) => {
+        (Type::Container(Constructor::Sequence, found), TypeValue::SequenceType(sequence)) => {
             fits(found, &inner(&sequence.elem_type), dims, bound)
         }
-        (Type::Optional(found), TypeValue::OptionalType(optional)) => {
+        (Type::Container(Constructor::Optional, found), TypeValue::OptionalType(optional)) => {
             fits(found, &inner(&optional.elem_type), dims, bound)
         }
-        (Type::Map(key, found), TypeValue::MapType(map))
+        (Type::Container(Constructor::Map(key), found), TypeValue::MapType(map))
             if map.key_type.and_then(Elem::from_onnx) == Some(*key) =>
         {
             fits(found, &inner(&map.value_type), dims, bound)

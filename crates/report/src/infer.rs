@@ -16,7 +16,8 @@ use serde_json::{Map, Value, json};
 use typeloom_solver::dim::{Dims, Relation};
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{GraphId, ValueId};
-use typeloom_solver::solution::{Constructor, Equation, EquationSource, TensorType, Type};
+use typeloom_solver::solution::{Equation, EquationSource, TensorType, Type};
+use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 
 use crate::table::{graphs, made};
@@ -130,9 +131,7 @@ pub fn type_value(universe: &Universe, dims: &Dims, ty: &Type) -> Value {
             Some(elem) => json!({"k": "scalar", "e": universe.elem_name(elem)}),
             None => json!({"k": "scalar"}),
         },
-        Type::Unknown(None) | Type::Error | Type::Sequence(_) | Type::Optional(_) | Type::Map(..) => {
-            json!({"k": "none"})
-        }
+        Type::Unknown(None) | Type::Error | Type::Container(..) => json!({"k": "none"}),
     };
     for constructor in constructors.into_iter().rev() {
         value = match constructor {

@@ -199,7 +199,7 @@ fn is_contradiction(error: &RunError) -> bool {
 
 #[test]
 fn no_run_contradicts_an_inferred_type_and_what_is_rejected_fails() {
-    let universe = Universe::of_default_lattice().expect("the generator is correct");
+    let universe = Universe::standard().clone();
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let limits = RunLimits::default();
     let (mut accepted, mut runs) = (0, 0);

@@ -118,7 +118,7 @@ const MODEL: &str = r#"<ir_version: 10, opset_import: ["" : 18]>
 
 fn session_of(text: &str, engine: Mirror, verify: Verify) -> Result<EngineSession, EngineError> {
     let bytes = typeloom_onnx::text::parse_model(text).expect("the text is a model").encode_to_vec();
-    let universe = Universe::of_default_lattice().expect("the default lattice is sound");
+    let universe = Universe::standard().clone();
     let mut checked = check(&bytes, &Standard, &universe, &Options::default()).expect("a model");
     assert!(checked.is_ok(), "the model checks");
     EngineSession::of_checked(Arc::new(engine), &mut checked, &|_| Err("no files".to_owned()), verify)

@@ -14,7 +14,7 @@ use typeloom_solver::universe::Universe;
 use typeloom_types::any_tensor::AnyTensor;
 
 fn universe() -> Arc<Universe> {
-    Universe::of_default_lattice().expect("the default lattice is sound").clone()
+    Universe::standard().clone()
 }
 
 fn prepared(text: &str) -> Result<Session, PrepareError> {

@@ -33,7 +33,7 @@ use typeloom_onnx::view::{FunctionView, GraphView, NodeView, SparseTensorView, T
 use crate::solve_error::SolveError;
 
 /// A graph with all nested graphs, or a function.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Body<'a> {
     pub(crate) source: BodySource<'a>,
     /// The names in order of their ids. Each is UTF-8.
@@ -57,6 +57,12 @@ pub enum BodySource<'a> {
     Main(GraphView<'a>),
     /// A model-local function.
     Function(FunctionView<'a>),
+}
+
+impl Default for BodySource<'_> {
+    fn default() -> Self {
+        Self::Main(GraphView::from_body(&[], 0))
+    }
 }
 
 /// A value: a name in a scope, with one definition.
@@ -233,9 +239,8 @@ impl<'a> Body<'a> {
             graphs,
             declarations: self.declarations.clone(),
             initializers: self.initializers.clone(),
-            errors: Vec::new(),
             is_unsorted: self.is_unsorted,
-            consumers: OnceLock::new(),
+            ..Self::default()
         }
     }
 
@@ -291,8 +296,17 @@ impl<'a> Body<'a> {
         self.values[value.index()]
     }
 
+    /// The first step of the node that makes a value; `None` for inputs, initializers and undefined values.
+    #[must_use]
+    pub fn maker(&self, value: ValueId) -> Option<StepId> {
+        match self.value(value).origin {
+            Origin::Step(step) => Some(self.first_step(step)),
+            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => None,
+        }
+    }
+
     /// All values, in the order of their first use.
-    pub fn values(&self) -> impl Iterator<Item = ValueId> {
+    pub fn values(&self) -> impl Iterator<Item = ValueId> + use<> {
         (0..self.values.len()).map(ValueId::new)
     }
 

@@ -6,9 +6,10 @@
 use typeloom_types::lattice::NodeNo;
 
 use crate::dim::{Condition, DimId, Dims, Relation};
-use crate::elem::{Elem, ElemSet};
+use crate::elem::ElemSet;
 use crate::program::id::{StepId, ValueId};
 use crate::rule::port::{Extent, ExtentRelation};
+use crate::ty::Constructor;
 use crate::universe::Universe;
 
 /// The type of a value, as far as it is known.
@@ -22,10 +23,8 @@ pub enum Type {
     Sparse(TensorType),
     /// A scalar of one of these element types.
     Scalar(ElemSet),
-    Sequence(Box<Type>),
-    Optional(Box<Type>),
-    /// A map from keys to values.
-    Map(Elem, Box<Type>),
+    /// A container of the inner type.
+    Container(Constructor, Box<Type>),
     /// A concrete leaf of the tree that is neither a tensor nor a scalar.
     Leaf(NodeNo),
     /// A type error, which a diagnostic reports.
@@ -77,75 +76,53 @@ pub enum EquationSource {
     Declared(ValueId),
 }
 
-/// A constructor around one type.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Constructor {
-    Sequence,
-    Optional,
-    /// A map from a key type.
-    Map(Elem),
-}
-
-impl Constructor {
-    /// Wraps a type in this constructor.
-    #[must_use]
-    pub fn of(self, inner: Type) -> Type {
-        let inner = Box::new(inner);
-        match self {
-            Self::Sequence => Type::Sequence(inner),
-            Self::Optional => Type::Optional(inner),
-            Self::Map(key) => Type::Map(key, inner),
-        }
-    }
-}
-
 impl Type {
     /// Splits a type into its constructors, the outermost first, and the type inside.
     #[must_use]
     pub fn split(&self) -> (Vec<Constructor>, &Self) {
         let (mut constructors, mut ty) = (Vec::new(), self);
-        loop {
-            let (constructor, inner) = match ty {
-                Self::Sequence(inner) => (Constructor::Sequence, inner),
-                Self::Optional(inner) => (Constructor::Optional, inner),
-                Self::Map(key, inner) => (Constructor::Map(*key), inner),
-                Self::Tensor(_)
-                | Self::Sparse(_)
-                | Self::Scalar(_)
-                | Self::Leaf(_)
-                | Self::Unknown(_)
-                | Self::Error => return (constructors, ty),
-            };
-            constructors.push(constructor);
+        while let Self::Container(constructor, inner) = ty {
+            constructors.push(*constructor);
             ty = inner;
         }
+        (constructors, ty)
+    }
+
+    /// Puts a type into constructors, of which the last one is the innermost.
+    #[must_use]
+    pub fn within(constructors: Vec<Constructor>, inner: Self) -> Self {
+        constructors
+            .into_iter()
+            .rev()
+            .fold(inner, |ty, constructor| Self::Container(constructor, Box::new(ty)))
+    }
+
+    /// The type inside all constructors.
+    fn innermost(&self) -> &Self {
+        let mut ty = self;
+        while let Self::Container(_, inner) = ty {
+            ty = inner;
+        }
+        ty
     }
 
     /// Whether the type is known down to one concrete leaf. Its shape may be unknown.
     #[must_use]
     pub fn is_concrete(&self) -> bool {
-        let mut ty = self;
-        loop {
-            match ty {
-                Self::Sequence(inner) | Self::Optional(inner) | Self::Map(_, inner) => ty = inner,
-                Self::Tensor(tensor) | Self::Sparse(tensor) => return tensor.elem.len() == 1,
-                Self::Scalar(elem) => return elem.len() == 1,
-                Self::Leaf(_) => return true,
-                Self::Unknown(_) | Self::Error => return false,
-            }
+        match self.innermost() {
+            Self::Tensor(tensor) | Self::Sparse(tensor) => tensor.elem.len() == 1,
+            Self::Scalar(elem) => elem.len() == 1,
+            Self::Leaf(_) => true,
+            Self::Unknown(_) | Self::Error | Self::Container(..) => false,
         }
     }
 
     /// Returns the tensor inside all constructors.
     #[must_use]
     pub fn tensor(&self) -> Option<&TensorType> {
-        let mut ty = self;
-        loop {
-            match ty {
-                Self::Sequence(inner) | Self::Optional(inner) | Self::Map(_, inner) => ty = inner,
-                Self::Tensor(tensor) | Self::Sparse(tensor) => return Some(tensor),
-                Self::Scalar(_) | Self::Leaf(_) | Self::Unknown(_) | Self::Error => return None,
-            }
+        match self.innermost() {
+            Self::Tensor(tensor) | Self::Sparse(tensor) => Some(tensor),
+            Self::Scalar(_) | Self::Leaf(_) | Self::Unknown(_) | Self::Error | Self::Container(..) => None,
         }
     }
 
@@ -197,40 +174,27 @@ impl DisplayType<'_> {
 impl std::fmt::Display for DisplayType<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let node = |node: NodeNo| self.universe.lattice().node(node).map_or("?", |node| node.id);
-        let mut ty = self.ty;
-        let mut close = 0;
-        loop {
-            match ty {
-                Type::Sequence(inner) => {
-                    f.write_str("seq(")?;
-                    ty = inner;
-                }
-                Type::Optional(inner) => {
-                    f.write_str("optional(")?;
-                    ty = inner;
-                }
-                Type::Map(key, inner) => {
-                    write!(f, "map({}, ", self.universe.elem_name(*key))?;
-                    ty = inner;
-                }
-                Type::Unknown(None) => break f.write_str("?")?,
-                Type::Unknown(Some(bound)) => break f.write_str(node(*bound))?,
-                Type::Tensor(tensor) => break self.tensor(f, tensor)?,
-                Type::Sparse(tensor) => {
-                    f.write_str("sparse_tensor(")?;
-                    self.tensor(f, tensor)?;
-                    break f.write_str(")")?;
-                }
-                Type::Scalar(set) if self.is_any_scalar(*set) => break f.write_str("scalar")?,
-                Type::Scalar(set) => {
-                    f.write_str("scalar.")?;
-                    break self.elems(f, *set)?;
-                }
-                Type::Leaf(leaf) => break f.write_str(node(*leaf))?,
-                Type::Error => break f.write_str("error")?,
-            }
-            close += 1;
+        let (constructors, inner) = self.ty.split();
+        for constructor in &constructors {
+            f.write_str(&constructor.opening(self.universe))?;
         }
-        (0..close).try_for_each(|_| f.write_str(")"))
+        match inner {
+            Type::Unknown(None) | Type::Container(..) => f.write_str("?")?,
+            Type::Unknown(Some(bound)) => f.write_str(node(*bound))?,
+            Type::Tensor(tensor) => self.tensor(f, tensor)?,
+            Type::Sparse(tensor) => {
+                f.write_str("sparse_tensor(")?;
+                self.tensor(f, tensor)?;
+                f.write_str(")")?;
+            }
+            Type::Scalar(set) if self.is_any_scalar(*set) => f.write_str("scalar")?,
+            Type::Scalar(set) => {
+                f.write_str("scalar.")?;
+                self.elems(f, *set)?;
+            }
+            Type::Leaf(leaf) => f.write_str(node(*leaf))?,
+            Type::Error => f.write_str("error")?,
+        }
+        constructors.iter().try_for_each(|_| f.write_str(")"))
     }
 }

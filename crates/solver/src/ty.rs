@@ -43,14 +43,14 @@ pub struct ElemRef(u32);
 #[derive(Clone, Copy, Debug)]
 enum Cell {
     Error,
-    Tensor(ElemRef),
-    Sparse(ElemRef),
-    Scalar(ElemRef),
-    Sequence(Ty),
-    Optional(Ty),
-    Map(Elem, Ty),
+    /// A dense or sparse tensor, or a scalar.
+    Elems(Holder, ElemRef),
+    Container(Constructor, Ty),
     Leaf(NodeNo),
-    Var { bound: Option<NodeNo>, watch: WatchList },
+    Var {
+        bound: Option<NodeNo>,
+        watch: WatchList,
+    },
     Link(Ty),
 }
 
@@ -59,6 +59,34 @@ enum Cell {
 enum ElemCell {
     Root { set: ElemSet, watch: WatchList },
     Link(ElemRef),
+}
+
+/// The types with elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Holder {
+    Tensor,
+    Sparse,
+    Scalar,
+}
+
+/// A constructor around one type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Constructor {
+    Sequence,
+    Optional,
+    /// A map from a key type.
+    Map(Elem),
+}
+
+impl Constructor {
+    /// The text of a type before the type inside.
+    pub(crate) fn opening(self, universe: &Universe) -> String {
+        match self {
+            Self::Sequence => "seq(".to_owned(),
+            Self::Optional => "optional(".to_owned(),
+            Self::Map(key) => format!("map({}, ", universe.elem_name(key)),
+        }
+    }
 }
 
 /// The outermost constructor of a type, if it is known.
@@ -72,12 +100,8 @@ pub enum Head {
     Sparse,
     /// A single element.
     Scalar,
-    /// A sequence of the inner type.
-    Sequence(Ty),
-    /// An optional of the inner type.
-    Optional(Ty),
-    /// A map from keys to values of the inner type.
-    Map(Elem, Ty),
+    /// A container of the inner type.
+    Container(Constructor, Ty),
     /// A concrete leaf of the tree that is neither a tensor nor a scalar.
     Leaf(NodeNo),
     /// Already in error; unifies with every type.
@@ -104,7 +128,8 @@ impl Types {
     /// Creates a table over the element types and tree of `universe`.
     #[must_use]
     pub fn new(universe: Arc<Universe>) -> Self {
-        let constants = (0..u32::from(Elem::LIMIT)).map(|number| Cell::Tensor(ElemRef(number)));
+        let constants =
+            (0..u32::from(Elem::LIMIT)).map(|number| Cell::Elems(Holder::Tensor, ElemRef(number)));
         let cells = constants.chain([Cell::Error]).collect();
         Self { cells, elems: Vec::new(), watchers: Watchers::default(), universe }
     }
@@ -129,38 +154,38 @@ impl Types {
     pub fn tensor_of(&mut self, set: ElemSet) -> Ty {
         match set.single() {
             Some(elem) => Self::tensor(elem),
-            None => {
-                let elem = self.elem_class(set);
-                self.push(Cell::Tensor(elem))
-            }
+            None => self.with_elems(Holder::Tensor, set),
         }
+    }
+
+    fn with_elems(&mut self, holder: Holder, set: ElemSet) -> Ty {
+        let elem = self.elem_class(set);
+        self.push(Cell::Elems(holder, elem))
     }
 
     /// A sparse tensor whose element type is one of `set`.
     pub fn sparse_of(&mut self, set: ElemSet) -> Ty {
-        let elem = self.elem_class(set);
-        self.push(Cell::Sparse(elem))
+        self.with_elems(Holder::Sparse, set)
     }
 
     /// A scalar whose element type is one of `set`.
     pub fn scalar_of(&mut self, set: ElemSet) -> Ty {
-        let elem = self.elem_class(set);
-        self.push(Cell::Scalar(elem))
+        self.with_elems(Holder::Scalar, set)
     }
 
     /// A sequence of `inner`.
     pub fn sequence(&mut self, inner: Ty) -> Ty {
-        self.push(Cell::Sequence(inner))
+        self.container(Constructor::Sequence, inner)
     }
 
-    /// An optional of `inner`.
-    pub fn optional(&mut self, inner: Ty) -> Ty {
-        self.push(Cell::Optional(inner))
+    /// A container of `inner`.
+    pub fn container(&mut self, constructor: Constructor, inner: Ty) -> Ty {
+        self.push(Cell::Container(constructor, inner))
     }
 
     /// A map from `key` to `value`.
     pub fn map(&mut self, key: Elem, value: Ty) -> Ty {
-        self.push(Cell::Map(key, value))
+        self.container(Constructor::Map(key), value)
     }
 
     /// The type of all values at or below `node` of the tree.
@@ -252,12 +277,10 @@ impl Types {
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
             Cell::Error => Head::Error,
-            Cell::Tensor(_) => Head::Tensor,
-            Cell::Sparse(_) => Head::Sparse,
-            Cell::Scalar(_) => Head::Scalar,
-            Cell::Sequence(inner) => Head::Sequence(inner),
-            Cell::Optional(inner) => Head::Optional(inner),
-            Cell::Map(key, value) => Head::Map(key, value),
+            Cell::Elems(Holder::Tensor, _) => Head::Tensor,
+            Cell::Elems(Holder::Sparse, _) => Head::Sparse,
+            Cell::Elems(Holder::Scalar, _) => Head::Scalar,
+            Cell::Container(constructor, inner) => Head::Container(constructor, inner),
             Cell::Leaf(node) => Head::Leaf(node),
             Cell::Var { bound, .. } => Head::Unknown(bound),
             Cell::Link(_) => Head::Unknown(None),
@@ -271,22 +294,15 @@ impl Types {
             return Some(ElemSet::of(elem));
         }
         match self.cells[ty.index()] {
-            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => Some(self.elem_set(elem)),
-            Cell::Error
-            | Cell::Sequence(_)
-            | Cell::Optional(_)
-            | Cell::Map(..)
-            | Cell::Leaf(_)
-            | Cell::Var { .. }
-            | Cell::Link(_) => None,
+            Cell::Elems(_, elem) => Some(self.elem_set(elem)),
+            Cell::Error | Cell::Container(..) | Cell::Leaf(_) | Cell::Var { .. } | Cell::Link(_) => None,
         }
     }
 
     /// The type inside all constructors: a tensor itself, or the element of the innermost container.
     pub fn innermost(&mut self, ty: Ty) -> Ty {
         let mut ty = self.resolve(ty);
-        while let Cell::Sequence(inner) | Cell::Optional(inner) | Cell::Map(_, inner) = self.cells[ty.index()]
-        {
+        while let Cell::Container(_, inner) = self.cells[ty.index()] {
             ty = self.resolve(inner);
         }
         ty
@@ -300,13 +316,10 @@ impl Types {
         }
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
-            Cell::Tensor(elem) => self.elem_set(elem).single().map(Self::tensor),
-            Cell::Error
-            | Cell::Sparse(_)
-            | Cell::Scalar(_)
-            | Cell::Sequence(_)
-            | Cell::Optional(_)
-            | Cell::Map(..)
+            Cell::Elems(Holder::Tensor, elem) => self.elem_set(elem).single().map(Self::tensor),
+            Cell::Elems(Holder::Sparse | Holder::Scalar, _)
+            | Cell::Error
+            | Cell::Container(..)
             | Cell::Leaf(_)
             | Cell::Var { .. }
             | Cell::Link(_) => None,
@@ -320,10 +333,9 @@ impl Types {
             return true;
         }
         match self.cells[inner.index()] {
-            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => self.elem_set(elem).len() == 1,
+            Cell::Elems(_, elem) => self.elem_set(elem).len() == 1,
             Cell::Leaf(_) => true,
-            Cell::Error | Cell::Var { .. } => false,
-            Cell::Sequence(_) | Cell::Optional(_) | Cell::Map(..) | Cell::Link(_) => false,
+            Cell::Error | Cell::Var { .. } | Cell::Container(..) | Cell::Link(_) => false,
         }
     }
 
@@ -331,14 +343,10 @@ impl Types {
     pub(crate) fn class(&mut self, ty: Ty) -> (u8, u32) {
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
-            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => (0, self.resolve_elem(elem).0),
-            Cell::Error
-            | Cell::Sequence(_)
-            | Cell::Optional(_)
-            | Cell::Map(..)
-            | Cell::Leaf(_)
-            | Cell::Var { .. }
-            | Cell::Link(_) => (1, ty.0.get()),
+            Cell::Elems(_, elem) => (0, self.resolve_elem(elem).0),
+            Cell::Error | Cell::Container(..) | Cell::Leaf(_) | Cell::Var { .. } | Cell::Link(_) => {
+                (1, ty.0.get())
+            }
         }
     }
 
@@ -350,19 +358,14 @@ impl Types {
                 let watch = self.watchers.add(watch, waiter);
                 self.cells[inner.index()] = Cell::Var { bound, watch };
             }
-            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => {
+            Cell::Elems(_, elem) => {
                 let elem = self.resolve_elem(elem);
                 if let Some(ElemCell::Root { set, watch }) = self.elem_cell(elem) {
                     let watch = self.watchers.add(watch, waiter);
                     self.set_elem_cell(elem, ElemCell::Root { set, watch });
                 }
             }
-            Cell::Error
-            | Cell::Sequence(_)
-            | Cell::Optional(_)
-            | Cell::Map(..)
-            | Cell::Leaf(_)
-            | Cell::Link(_) => {}
+            Cell::Error | Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_) => {}
         }
     }
 

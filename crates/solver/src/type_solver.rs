@@ -72,12 +72,11 @@ use typeloom_onnx::messages::{GraphProto, TypeProto, ValueInfoProto, type_proto}
 use typeloom_types::lattice::{Lattice, NodeKey};
 use typeloom_types::op::AtomicOpDecl;
 
-use crate::catalogue::{Catalogue, Lookup};
 use crate::diagnostic::diagnose_error;
 use crate::model::{self, CheckError, Checked, Mode, Options, Seed};
 use crate::program::DeclarationKind;
-use crate::universe::{TooManyElements, Universe};
-use fragment::{Declarations, Fragment};
+use crate::universe::Universe;
+use fragment::Fragment;
 
 pub use error::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError};
 pub use solution::{SolvedValue, TypeSolution};
@@ -100,16 +99,9 @@ pub struct TypeSolver {
 #[derive(Clone, Debug)]
 struct Seeded {
     value: String,
-    ty: SeedType,
+    seed: Seed,
     /// The list of the graph that declares it; `None` for a seed of the caller.
     declared_in: Option<DeclarationKind>,
-}
-
-#[derive(Clone, Debug)]
-enum SeedType {
-    /// A node of the tree, by id.
-    Node(String),
-    Onnx(TypeProto),
 }
 
 impl TypeSolver {
@@ -141,8 +133,8 @@ impl TypeSolver {
         let lattice = self.lattice.as_deref().or_else(|| Lattice::try_get().ok());
         let known =
             lattice.and_then(|lattice| lattice.node(lattice.number_of(node)?)).map(|node| node.id.to_owned());
-        let ty = SeedType::Node(known.unwrap_or_else(|| node.label()));
-        self.seeds.push(Seeded { value: value.into(), ty, declared_in: None });
+        let seed = Seed::Node(known.unwrap_or_else(|| node.label()));
+        self.seeds.push(Seeded { value: value.into(), seed, declared_in: None });
         self
     }
 
@@ -175,7 +167,7 @@ impl TypeSolver {
     fn seed_onnx(&mut self, value: String, ty: &TypeProto, declared_in: Option<DeclarationKind>) {
         // Nothing reads a type that is nested deeper, and encoding one costs stack.
         if type_depth(ty) <= MAX_TYPE_DEPTH {
-            self.seeds.push(Seeded { value, ty: SeedType::Onnx(ty.clone()), declared_in });
+            self.seeds.push(Seeded { value, seed: Seed::Onnx(ty.encode_to_vec()), declared_in });
         }
     }
 
@@ -215,9 +207,13 @@ impl TypeSolver {
         let seeds = self.checked_seeds(universe.lattice())?;
         let bytes = self.fragment.bytes()?;
         let options = Options { mode, seeds, ..Options::default() };
-        let catalogue = Declared(self.fragment.declarations());
-        let checked =
-            model::check_with(bytes, &catalogue, &universe, &options, model::SeedConflict::ReportNode)?;
+        let checked = model::check_with(
+            bytes,
+            self.fragment.declarations(),
+            &universe,
+            &options,
+            model::SeedConflict::ReportNode,
+        )?;
         if checked.errors().is_empty() {
             return Ok(finish(checked));
         }
@@ -227,29 +223,25 @@ impl TypeSolver {
     fn universe(&self) -> Result<Arc<Universe>, TypeError> {
         let built = match &self.lattice {
             Some(lattice) => Universe::of(Arc::clone(lattice)),
-            None => {
-                Lattice::try_get().map_err(|error| TypeError::BadLattice { message: error.to_string() })?;
-                Universe::of_default_lattice()
-            }
+            None => Universe::try_standard().cloned().map_err(Clone::clone),
         };
-        built.map_err(|error: TooManyElements| TypeError::BadLattice { message: error.to_string() })
+        built.map_err(|error| TypeError::BadLattice { message: error.to_string() })
     }
 
     /// Converts the seeds for the engine, or returns the errors of all invalid ones.
     fn checked_seeds(&self, lattice: &Lattice) -> Result<Vec<(String, Seed)>, TypeError> {
         let mut errors = Vec::new();
         let mut seeds = Vec::with_capacity(self.seeds.len());
-        for Seeded { value, ty, declared_in: _ } in &self.seeds {
+        for Seeded { value, seed, declared_in: _ } in &self.seeds {
             if !self.fragment.has_value(value) {
                 errors.push(TypeError::UnknownValue { value: value.clone() });
                 continue;
             }
-            match ty {
-                SeedType::Node(id) if lattice.lookup(id).is_none() => {
+            match seed {
+                Seed::Node(id) if lattice.lookup(id).is_none() => {
                     errors.push(TypeError::UnknownType { value: value.clone(), id: id.clone() });
                 }
-                SeedType::Node(id) => seeds.push((value.clone(), Seed::Node(id.clone()))),
-                SeedType::Onnx(ty) => seeds.push((value.clone(), Seed::Onnx(ty.encode_to_vec()))),
+                Seed::Node(_) | Seed::Onnx(_) => seeds.push((value.clone(), seed.clone())),
             }
         }
         match errors.is_empty() {
@@ -278,22 +270,6 @@ fn type_depth(ty: &TypeProto) -> usize {
         };
     }
     depth
-}
-
-/// The declarations of a fragment, as a catalogue.
-struct Declared<'f>(&'f Declarations);
-
-impl Catalogue for Declared<'_> {
-    fn lookup(&self, domain: &str, name: &str, _version: i64) -> Lookup<'_> {
-        match self.0.get(domain, name) {
-            Some(decl) => Lookup::Declared(decl),
-            None => Lookup::UnknownOperator,
-        }
-    }
-
-    fn names(&self, domain: &str) -> Vec<&str> {
-        self.0.names(domain)
-    }
 }
 
 impl From<CheckError> for TypeError {

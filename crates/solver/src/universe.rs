@@ -8,6 +8,7 @@
 use std::sync::{Arc, OnceLock};
 
 use typeloom_types::dtype::Dtype;
+use typeloom_types::lattice::error::LatticeError;
 use typeloom_types::lattice::{Lattice, NodeNo};
 
 use crate::elem::{Elem, ElemSet};
@@ -36,43 +37,47 @@ struct Leaves {
     scalar: Option<NodeNo>,
 }
 
-/// Error of a lattice with more element types than the solver supports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the type tree has more than {} element types of its own", Elem::LIMIT - Elem::FIRST_CUSTOM)]
-pub struct TooManyElements;
+/// Error of a type tree that a solve cannot use.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UniverseError {
+    /// The registered nodes do not form a tree.
+    #[error(transparent)]
+    Lattice(#[from] &'static LatticeError),
+    #[error("the type tree has more than {} element types of its own", Elem::LIMIT - Elem::FIRST_CUSTOM)]
+    TooManyElements,
+}
 
 impl Universe {
-    /// The element types of the default lattice.
-    ///
-    /// # Errors
-    /// [`TooManyElements`].
+    /// The universe of all registered type nodes, built once.
     ///
     /// # Panics
-    /// As [`Lattice::get`].
-    pub fn of_default_lattice() -> Result<Arc<Self>, TooManyElements> {
-        Self::build(Tree::Default(Lattice::get()))
-    }
-
-    /// Element types of the default lattice, shared by the process.
-    ///
-    /// # Panics
-    /// If the program registers more element types than there are numbers, or as [`Lattice::get`].
+    /// If the registered nodes cannot be used; see [`Universe::try_standard`].
     #[must_use]
     pub fn standard() -> &'static Arc<Self> {
-        static STANDARD: OnceLock<Arc<Universe>> = OnceLock::new();
-        STANDARD
-            .get_or_init(|| Self::of_default_lattice().expect("the program registers too many element types"))
+        match Self::try_standard() {
+            Ok(universe) => universe,
+            Err(error) => panic!("the registered type nodes cannot be used: {error}"),
+        }
+    }
+
+    /// As [`Universe::standard`].
+    ///
+    /// # Errors
+    /// [`UniverseError`] if the registered nodes do not form a tree, or have too many element types.
+    pub fn try_standard() -> Result<&'static Arc<Self>, &'static UniverseError> {
+        static STANDARD: OnceLock<Result<Arc<Universe>, UniverseError>> = OnceLock::new();
+        STANDARD.get_or_init(|| Self::build(Tree::Default(Lattice::try_get()?))).as_ref()
     }
 
     /// The element types of another lattice.
     ///
     /// # Errors
-    /// [`TooManyElements`].
-    pub fn of(lattice: Arc<Lattice>) -> Result<Arc<Self>, TooManyElements> {
+    /// [`UniverseError`].
+    pub fn of(lattice: Arc<Lattice>) -> Result<Arc<Self>, UniverseError> {
         Self::build(Tree::Own(lattice))
     }
 
-    fn build(tree: Tree) -> Result<Arc<Self>, TooManyElements> {
+    fn build(tree: Tree) -> Result<Arc<Self>, UniverseError> {
         let lattice = match &tree {
             Tree::Default(lattice) => *lattice,
             Tree::Own(lattice) => lattice,
@@ -86,7 +91,7 @@ impl Universe {
             for leaf in lattice.leaves_under(root).iter().copied() {
                 let Some(node) = lattice.node(leaf) else { continue };
                 let suffix = node.id.rsplit_once('.').map_or(node.id, |(_, suffix)| suffix);
-                let elem = elem_of_suffix(suffix, &mut leaves).ok_or(TooManyElements)?;
+                let elem = elem_of_suffix(suffix, &mut leaves).ok_or(UniverseError::TooManyElements)?;
                 let entry = &mut leaves[usize::from(elem.number())];
                 *(if is_tensor { &mut entry.tensor } else { &mut entry.scalar }) = Some(leaf);
                 elem_of_node[leaf.index()] = Some(elem);

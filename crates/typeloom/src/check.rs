@@ -216,10 +216,8 @@ pub use typeloom_solver::model::{CheckError, Mode, Options, Seed};
 #[doc(inline)]
 pub use typeloom_solver::value_type::{Dim, Element, ValueType};
 
+use typeloom_ops::check::STANDARD;
 use typeloom_solver::universe::Universe;
-
-/// The operators of ONNX and ONNX Runtime.
-static STANDARD: Operators = Operators::standard();
 
 /// Checks a serialized ONNX model against the standard operators and the registered type nodes.
 ///

@@ -37,6 +37,19 @@ pub enum PortRef {
     OutputsFrom(usize),
 }
 
+impl PortRef {
+    /// The single ports at a node with these numbers of ports.
+    pub fn expand(self, inputs: usize, outputs: usize) -> impl Iterator<Item = Self> {
+        let (range, make): (_, fn(usize) -> Self) = match self {
+            Self::Input(at) => (at..at.saturating_add(1), Self::Input),
+            Self::Output(at) => (at..at.saturating_add(1), Self::Output),
+            Self::InputsFrom(at) => (at..inputs, Self::Input),
+            Self::OutputsFrom(at) => (at..outputs, Self::Output),
+        };
+        range.map(make)
+    }
+}
+
 impl fmt::Display for PortRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -166,6 +179,19 @@ pub struct RelationError {
     pub expected: String,
     /// The actual type or value.
     pub found: String,
+}
+
+impl RelationError {
+    /// The error of `ports` that do not meet a requirement.
+    pub fn new(
+        message: impl Into<String>,
+        ports: impl IntoIterator<Item = PortRef>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        let ports = ports.into_iter().collect();
+        Self { message: message.into(), ports, expected: expected.into(), found: found.into() }
+    }
 }
 
 impl From<RelationError> for RelationResult {

@@ -90,46 +90,24 @@ pub trait ElementStorage: Sized + Send + Sync + 'static {
     const SLICE: &'static TypeNode;
 }
 
-impl<T: ElementStorage> Storage for [T] {
-    const TYPE: &'static TypeNode = T::SLICE;
+macro_rules! stored {
+    ($([$($of:tt)*] $stored:ty => $node:expr;)*) => {
+        $(impl<$($of)*> Storage for $stored {
+            const TYPE: &'static TypeNode = $node;
+        })*
+    };
 }
 
-impl<T: ElementStorage, const N: usize> Storage for [T; N] {
-    const TYPE: &'static TypeNode = T::SLICE;
-}
-
-impl<T: ElementStorage> Storage for Vec<T> {
-    const TYPE: &'static TypeNode = T::SLICE;
-}
-
-impl<T: ElementStorage> Storage for Box<[T]> {
-    const TYPE: &'static TypeNode = T::SLICE;
-}
-
-impl<T: ElementStorage> Storage for Arc<[T]> {
-    const TYPE: &'static TypeNode = T::SLICE;
-}
-
-impl Storage for f32 {
-    const TYPE: &'static TypeNode = &TYPE_SCALAR_F32;
-}
-
-impl Storage for f64 {
-    const TYPE: &'static TypeNode = &TYPE_SCALAR_F64;
-}
-
-impl Storage for half::f16 {
-    const TYPE: &'static TypeNode = &TYPE_SCALAR_F16;
-}
-
-impl Storage for u8 {
-    const TYPE: &'static TypeNode = &TYPE_SCALAR_U8;
-}
-
-impl Storage for i32 {
-    const TYPE: &'static TypeNode = &TYPE_SCALAR_I32;
-}
-
-impl Storage for AnyTensor {
-    const TYPE: &'static TypeNode = &TYPE_TENSOR;
+stored! {
+    [T: ElementStorage] [T] => T::SLICE;
+    [T: ElementStorage, const N: usize] [T; N] => T::SLICE;
+    [T: ElementStorage] Vec<T> => T::SLICE;
+    [T: ElementStorage] Box<[T]> => T::SLICE;
+    [T: ElementStorage] Arc<[T]> => T::SLICE;
+    [] f32 => &TYPE_SCALAR_F32;
+    [] f64 => &TYPE_SCALAR_F64;
+    [] half::f16 => &TYPE_SCALAR_F16;
+    [] u8 => &TYPE_SCALAR_U8;
+    [] i32 => &TYPE_SCALAR_I32;
+    [] AnyTensor => &TYPE_TENSOR;
 }

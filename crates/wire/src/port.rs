@@ -1,6 +1,7 @@
 //! Port types: declared types of values in messages.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use typeloom_contracts::datum::Datum;
 use typeloom_interface::{EncodeError, value_to_pool};
@@ -9,7 +10,8 @@ use typeloom_pool::{Digest, NotPortable, Pool};
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{TensorType, Type};
-use typeloom_solver::universe::{TooManyElements, Universe};
+use typeloom_solver::ty::Constructor;
+use typeloom_solver::universe::{Universe, UniverseError};
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::lattice::{NodeNo, lookup_denotation};
 use typeloom_types::tree::TypeNode;
@@ -54,7 +56,7 @@ pub enum PortTypeError {
     },
     /// The tree has too many element types.
     #[error(transparent)]
-    TooManyElements(#[from] TooManyElements),
+    Universe(#[from] &'static UniverseError),
     /// The pool rejects the type.
     #[error(transparent)]
     Encode(#[from] EncodeError),
@@ -69,15 +71,15 @@ impl PortType {
     /// # Errors
     /// [`PortTypeError`].
     pub fn of(ty: &ValueType) -> Result<Self, PortTypeError> {
-        let universe = Universe::of_default_lattice()?;
+        let universe = Universe::try_standard()?;
         let mut dims = Dims::new();
-        let solved = to_solved(ty, &universe, &mut dims, 0)?;
+        let solved = to_solved(ty, universe, &mut dims, 0)?;
         if !solved.is_concrete() {
-            let found = solved.display(&universe, &dims).to_string();
+            let found = solved.display(universe, &dims).to_string();
             return Err(PortTypeError::NotConcrete { found });
         }
         let mut pool = Pool::new();
-        let value = value_to_pool(&mut pool, solved, dims, universe)?;
+        let value = value_to_pool(&mut pool, solved, dims, Arc::clone(universe))?;
         Ok(Self { digest: pool.digest(value)?, ty: ty.clone(), admitted: BTreeSet::new() })
     }
 
@@ -168,8 +170,14 @@ fn to_solved(
         Element::Scalar(_) => scalar(universe, node),
         Element::Opaque if ty.leaf().is_some() => node.map_or(Type::Unknown(None), Type::Leaf),
         Element::Opaque => Type::Unknown(node),
-        Element::Sequence(inner) => Type::Sequence(Box::new(to_solved(inner, universe, dims, depth + 1)?)),
-        Element::Optional(inner) => Type::Optional(Box::new(to_solved(inner, universe, dims, depth + 1)?)),
+        Element::Sequence(inner) => {
+            let inner = to_solved(inner, universe, dims, depth + 1)?;
+            Type::Container(Constructor::Sequence, Box::new(inner))
+        }
+        Element::Optional(inner) => {
+            let inner = to_solved(inner, universe, dims, depth + 1)?;
+            Type::Container(Constructor::Optional, Box::new(inner))
+        }
         Element::Map(..) => return Err(PortTypeError::NoValues { found: "map" }),
         Element::Sparse(_) => return Err(PortTypeError::NoValues { found: "sparse tensor" }),
     })

@@ -28,9 +28,7 @@ impl Solved {
 }
 
 fn universe() -> Result<&'static Arc<Universe>, ModelError> {
-    static UNIVERSE: OnceLock<Option<Arc<Universe>>> = OnceLock::new();
-    let made = UNIVERSE.get_or_init(|| Universe::of_default_lattice().ok());
-    made.as_ref().ok_or_else(|| ModelError::IllTyped { message: "the tree of types is too large".to_owned() })
+    Universe::try_standard().map_err(|error| ModelError::IllTyped { message: error.to_string() })
 }
 
 /// Type-checks a model and returns the first error, if any.

@@ -16,7 +16,6 @@ use crate::graph::operators::record;
 use crate::graph::value::ValueRef;
 use crate::location::SourceLocation;
 use crate::names::{IMPORT_DOMAIN, PARAMS, RESULTS};
-use crate::universe::default_universe;
 use typeloom_interface::{Interface, Parameter};
 use typeloom_onnx::messages::IntoAttribute;
 
@@ -68,7 +67,8 @@ impl Imported {
     }
 
     fn of(pool: &Pool, exports: BTreeMap<String, Idx>) -> Result<Self, ImportError> {
-        let universe = default_universe().map_err(|message| ImportError { message })?;
+        let universe =
+            Universe::try_standard().map_err(|error| ImportError { message: error.to_string() })?;
         let signature = |ty: Idx| -> Result<Signature, String> {
             let interface = Interface::from_pool(pool, ty, universe).map_err(|error| error.to_string())?;
             let formals = |list: &[Parameter]| {

@@ -17,7 +17,7 @@ fn infer(operators: &Operators, graph: &str) -> (BTreeMap<String, String>, Vec<S
     let bytes = typeloom_onnx::text::parse_model(&text)
         .unwrap_or_else(|error| panic!("{text}: {error}"))
         .encode_to_vec();
-    let universe = Universe::of_default_lattice().unwrap();
+    let universe = Universe::standard().clone();
     let options = Options { mode: Mode::Strict, ..Options::default() };
     let mut checked = check(&bytes, operators, &universe, &options).unwrap();
     let errors = checked
@@ -316,7 +316,7 @@ fn the_example_of_the_specification_is_the_file_that_the_documents_use() {
         y = com.example.Fold <width = 4, flat = 1> (x)
     }";
     let bytes = typeloom_onnx::text::parse_model(graph).unwrap().encode_to_vec();
-    let universe = Universe::of_default_lattice().unwrap();
+    let universe = Universe::standard().clone();
     let mut checked = check(&bytes, &operators, &universe, &Options::default()).unwrap();
     let y = checked.find("y").unwrap();
     assert_eq!(checked.display_type(y), "float16[3*B, 4, C]");

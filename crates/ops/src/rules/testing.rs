@@ -22,7 +22,7 @@ fn model(opset: u32, graph: &str) -> Vec<u8> {
 }
 
 fn universe() -> Arc<Universe> {
-    Universe::of_default_lattice().unwrap()
+    Universe::standard().clone()
 }
 
 /// The inferred type of every value of a valid graph (`g (float[N, 2] x) => (y) { y = Relu(x) }`) as text, by

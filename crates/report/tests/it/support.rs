@@ -43,6 +43,5 @@ pub(crate) fn traced() -> Options {
 }
 
 pub(crate) fn universe() -> &'static Arc<Universe> {
-    static UNIVERSE: OnceLock<Arc<Universe>> = OnceLock::new();
-    UNIVERSE.get_or_init(|| Universe::of_default_lattice().unwrap())
+    Universe::standard()
 }

@@ -9,8 +9,7 @@ use typeloom_solver::model::{CheckError, Checked, Mode, Options, check};
 use typeloom_solver::universe::Universe;
 
 pub(crate) fn universe() -> &'static Arc<Universe> {
-    static UNIVERSE: OnceLock<Arc<Universe>> = OnceLock::new();
-    UNIVERSE.get_or_init(|| Universe::of_default_lattice().expect("the default tree is small"))
+    Universe::standard()
 }
 
 /// A model in the textual syntax, serialized.

@@ -59,7 +59,7 @@ impl Hosted {
         }
         let model = model_of(typed, attrs);
         let bytes = model.encode_to_vec();
-        let mut checked = check(&bytes, &Standard, universe(), &Options::default())
+        let mut checked = check(&bytes, &Standard, Universe::standard(), &Options::default())
             .map_err(|error| EngineError::Unsolved(error.to_string()))?;
         if !checked.is_ok() {
             let first = diagnose(&mut checked).into_iter().next();
@@ -71,15 +71,6 @@ impl Hosted {
         let session = EngineSession::of_checked(engine, &mut checked, &external, Verify::Inputs)?;
         Ok(Arc::new(Loaded { graph: graph.clone(), attrs: attrs.to_vec(), inputs, session }))
     }
-}
-
-/// The element types of the default type tree.
-fn universe() -> &'static Arc<Universe> {
-    static UNIVERSE: OnceLock<Arc<Universe>> = OnceLock::new();
-    UNIVERSE.get_or_init(|| {
-        Universe::of_default_lattice()
-            .expect("a program registers fewer element types than there are numbers")
-    })
 }
 
 impl GraphExecutor for Hosted {

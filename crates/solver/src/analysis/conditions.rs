@@ -407,13 +407,8 @@ pub(crate) fn is_bound(condition: Condition, values: &[i64]) -> bool {
 
 /// A claim as an equation between the derived and the declared extent.
 fn claimed(frame: &Frame<'_>, claim: &Claim) -> Equation {
-    let step = match frame.body.value(claim.value).origin {
-        Origin::Step(step) => frame.body.first_step(step),
-        // Values without a maker have constant extents; then the equation belongs to the whole graph.
-        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
-            crate::program::StepId::new(0)
-        }
-    };
+    // Values without a maker have constant extents; then the equation belongs to the whole graph.
+    let step = frame.body.maker(claim.value).unwrap_or_else(|| crate::program::StepId::new(0));
     Equation {
         left: claim.derived,
         right: claim.declared,

@@ -43,8 +43,8 @@ pub(crate) fn suspects(core: &Core<'_>, frame: &Frame<'_>) -> Vec<(ValueId, Step
         if is_scalar && declared_empty(frame, value).is_some() && found.len() < MAX_SUSPECTS {
             found.push((value, by));
         }
-        if let Origin::Step(step) = body.value(value).origin {
-            open.extend(body.inputs(body.first_step(step)).iter().flatten().map(|value| (*value, by)));
+        if let Some(step) = body.maker(value) {
+            open.extend(body.inputs(step).iter().flatten().map(|value| (*value, by)));
         }
     }
     found

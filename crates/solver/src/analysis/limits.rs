@@ -37,7 +37,7 @@ pub(crate) fn errors<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveErr
     }
     if core.dims.has_given_up() {
         let mut seen: Set<DimId> = Set::default();
-        for value in (0..frame.body.values.len()).map(ValueId::new) {
+        for value in frame.body.values() {
             for variable in variables(core, frame, value) {
                 if core.dims.is_given_up(variable) && seen.insert(variable) {
                     found.push(error(frame, value, Limit::Expression));

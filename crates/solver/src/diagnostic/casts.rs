@@ -133,9 +133,7 @@ fn single(ty: &Type) -> Option<Elem> {
         Type::Unknown(_)
         | Type::Sparse(_)
         | Type::Scalar(_)
-        | Type::Sequence(_)
-        | Type::Optional(_)
-        | Type::Map(..)
+        | Type::Container(..)
         | Type::Leaf(_)
         | Type::Error => None,
     }

@@ -70,7 +70,7 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
 fn find(scope: &Scope<'_, '_>, name: &str) -> Option<ValueId> {
     let body = scope.body();
     let named = |value: &ValueId| body.value_name(*value) == name;
-    let mut values = (0..body.values.len()).map(ValueId::new).filter(named);
+    let mut values = body.values().filter(named);
     let first = values.next()?;
     let root = std::iter::once(first).chain(values).find(|value| body.value(*value).graph == body.root());
     Some(root.unwrap_or(first))

@@ -36,7 +36,7 @@ impl Catalogue for OneOperator {
 }
 
 pub(super) fn checked<'a>(bytes: &'a [u8], options: Options) -> Checked<'a> {
-    let universe = Universe::of_default_lattice().unwrap();
+    let universe = Universe::standard().clone();
     check(bytes, &OneOperator, &universe, &options).unwrap()
 }
 
@@ -60,7 +60,7 @@ pub(super) fn reports(text: &str) -> Vec<String> {
 
 /// The diagnostic of bytes that cannot be checked.
 pub(super) fn report_of_bytes(bytes: &[u8]) -> Diagnostic {
-    let universe = Universe::of_default_lattice().unwrap();
+    let universe = Universe::standard().clone();
     let error = check(bytes, &OneOperator, &universe, &Options::default()).err().unwrap();
     diagnose_error(&error).unwrap()
 }

@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_large_set_of_element_types_names_its_exceptions() {
-        let universe = Universe::of_default_lattice().unwrap();
+        let universe = Universe::standard().clone();
         assert_eq!(element_types(&universe, ElemSet::ALL), "any element type");
         let no_text = ElemSet::from_bits(ElemSet::ALL.bits() & !ElemSet::of(Elem::STRING).bits());
         assert_eq!(element_types(&universe, no_text), "any element type but string");

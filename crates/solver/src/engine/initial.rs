@@ -18,7 +18,7 @@ use crate::ty::{Clash, Types};
 /// Sets the declared and initial types of the values that no step makes.
 pub(crate) fn start<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     let body = Arc::clone(&frame.body);
-    for value in (0..body.values.len()).map(ValueId::new) {
+    for value in body.values() {
         let record = body.value(value);
         match record.origin {
             Origin::Step(_) => continue,

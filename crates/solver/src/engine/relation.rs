@@ -26,7 +26,6 @@ use typeloom_types::relation::{PortRef, RelationError, TypeRelation};
 
 use crate::engine::schema::side_arity;
 use crate::program::StepId;
-use crate::rule::tree::port_ref;
 use crate::rule::{Port, RuleCx, RuleError};
 use crate::signature::Arity;
 use crate::solve_error::{Side, SolveErrorKind};
@@ -95,15 +94,9 @@ fn bound<'a>(
         if !cx.has(port) {
             return Ok(());
         }
-        let failure = RelationError {
-            message: format!(
-                "the declaration of port `{}` names a type that the tree does not have",
-                declared.name
-            ),
-            ports: port_ref(port).into_iter().collect(),
-            expected: "a type of the tree".into(),
-            found: declared.bound.id.into(),
-        };
+        let PortDecl { name, bound, arity: _ } = declared;
+        let message = format!("the declaration of port `{name}` names a type that the tree does not have");
+        let failure = RelationError::new(message, port.to_ref(), "a type of the tree", bound.id);
         return Err(SolveErrorKind::Relation { relation: PORT_BOUND, failure });
     };
     cx.narrow_to_node(port, node).map(drop).map_err(|Clash| {
@@ -124,15 +117,11 @@ fn run_to_fixed_point<'a>(
         let changed = match *relation {
             TypeRelation::SameType(ports) => same_type(cx, ports),
             TypeRelation::SameElementType(ports) => element::same_element(cx, &expand(cx, ports)),
-            TypeRelation::BroadcastShape { in0, in1, out } => match single([in0, in1, out]) {
-                Some([in0, in1, out]) => shapes::broadcast(cx, in0, in1, out),
-                None => Ok(false),
-            },
+            TypeRelation::BroadcastShape { in0, in1, out } => {
+                shapes::broadcast(cx, first(in0), first(in1), first(out))
+            }
             TypeRelation::Elementwise { input, output } => elementwise(cx, &expand(cx, &[input, output])),
-            TypeRelation::ReduceOver { input, output } => match single([input, output]) {
-                Some([input, output]) => reduce_over(cx, input, output),
-                None => Ok(false),
-            },
+            TypeRelation::ReduceOver { input, output } => reduce_over(cx, first(input), first(output)),
             TypeRelation::Custom { name, run } => {
                 // A custom relation may be able to use its own narrowing in another run.
                 due[at] = custom::run(cx, name, run)?;
@@ -184,23 +173,15 @@ fn unify(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleError> {
 
 /// The ports that are present at the node, with a variadic rest expanded.
 fn expand(cx: &RuleCx<'_, '_>, ports: &[PortRef]) -> Ports {
-    let mut expanded = Ports::new();
-    for port in ports {
-        let (range, make): (_, fn(usize) -> Port) = match *port {
-            PortRef::Input(at) => (at..at.saturating_add(1), Port::In),
-            PortRef::Output(at) => (at..at.saturating_add(1), Port::Out),
-            PortRef::InputsFrom(at) => (at..cx.input_count(), Port::In),
-            PortRef::OutputsFrom(at) => (at..cx.output_count(), Port::Out),
-        };
-        expanded.extend(range.map(make).filter(|port| cx.has(*port)));
-    }
-    expanded
+    let (inputs, outputs) = (cx.input_count(), cx.output_count());
+    let single = ports.iter().flat_map(|port| port.expand(inputs, outputs));
+    single.filter_map(Port::of_ref).filter(|port| cx.has(*port)).collect()
 }
 
-/// The ports of a relation between single ports; the first port of a variadic rest.
-fn single<const N: usize>(ports: [PortRef; N]) -> Option<[Port; N]> {
-    Some(ports.map(|port| match port {
+/// The port of a relation between single ports; the first port of a variadic rest.
+fn first(port: PortRef) -> Port {
+    match port {
         PortRef::Input(at) | PortRef::InputsFrom(at) => Port::In(at),
         PortRef::Output(at) | PortRef::OutputsFrom(at) => Port::Out(at),
-    }))
+    }
 }

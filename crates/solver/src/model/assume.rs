@@ -10,7 +10,7 @@ use typeloom_onnx::view::DimValue;
 
 use crate::dim::{Decision, DimId, is_placeholder};
 use crate::model::CheckError;
-use crate::program::{Body, ValueId};
+use crate::program::Body;
 use crate::state::Core;
 use crate::state::assumptions::Assumptions;
 use crate::state::declarations::dims_of;
@@ -81,7 +81,7 @@ fn has_unnamed(body: &Body<'_>) -> bool {
 /// The symbols in the declared types of a body.
 fn symbols(core: &mut Core<'_>, body: &Body<'_>) -> BTreeSet<DimId> {
     let mut symbols = BTreeSet::new();
-    for value in (0..body.values.len()).map(ValueId::new) {
+    for value in body.values() {
         for declaration in body.declarations(value) {
             let Some(shape) = core.read_type(declaration.ty).ok().and_then(|read| read.shape) else {
                 continue;

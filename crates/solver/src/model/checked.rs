@@ -51,7 +51,7 @@ impl<'a> Checked<'a> {
         let mut add = |site: ErrorSite, view: TensorView<'a>| {
             found.extend(load::external(view).map(|external| ExternalTensor { site, ..external }));
         };
-        for value in (0..body.values.len()).map(ValueId::new) {
+        for value in body.values() {
             let (Origin::Initializer(at) | Origin::InputWithDefault(at)) = body.value(value).origin else {
                 continue;
             };
@@ -111,7 +111,7 @@ impl<'a> Checked<'a> {
     pub fn find(&self, name: &str) -> Option<ValueId> {
         let body = self.body();
         let named = |value: &ValueId| body.value_name(*value) == name;
-        let mut values = (0..body.values.len()).map(ValueId::new).filter(named);
+        let mut values = body.values().filter(named);
         let first = values.next()?;
         let main = std::iter::once(first).chain(values).find(|value| body.value(*value).graph == body.root());
         Some(main.unwrap_or(first))
@@ -156,7 +156,7 @@ impl<'a> Checked<'a> {
     pub fn coverage(&mut self) -> Coverage {
         let inputs = conditions::input_symbols(&mut self.core, &self.frame);
         let mut coverage = Coverage::default();
-        for value in (0..self.frame.body.values.len()).map(ValueId::new) {
+        for value in self.frame.body.values() {
             if self.frame.body.value(value).origin == Origin::Undefined {
                 continue;
             }

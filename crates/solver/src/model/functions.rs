@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::catalogue::FunctionId;
 use crate::dim::{DimId, Dims};
 use crate::model::Checked;
-use crate::program::{Body, ValueId};
+use crate::program::Body;
 use crate::solution::{TensorType, Type};
 
 /// A function with the types of its values.
@@ -29,7 +29,7 @@ impl<'a> Checked<'a> {
         let mut found: BTreeMap<FunctionId, FunctionTypes<'a>> = BTreeMap::new();
         for instance in kept.iter().chain(instances.iter()) {
             let body = Arc::clone(&instance.frame.body);
-            let values = (0..body.values.len()).map(ValueId::new);
+            let values = body.values();
             let types: Vec<Type> = values.map(|value| core.snapshot(&instance.frame, value)).collect();
             let dims = &mut core.dims;
             match found.get_mut(&instance.function) {
@@ -59,7 +59,7 @@ fn join(dims: &mut Dims, a: &Type, b: &Type) -> Type {
     if constructors != others {
         return Type::Unknown(None);
     }
-    constructors.into_iter().rev().fold(inner, |ty, constructor| constructor.of(ty))
+    Type::within(constructors, inner)
 }
 
 fn tensor(dims: &mut Dims, a: &TensorType, b: &TensorType) -> TensorType {

@@ -10,7 +10,7 @@ use crate::catalogue::{Operators, canonical};
 use crate::dim::shape::{DimVec, ShapeId};
 use crate::map::Map;
 use crate::model::ExternalTensor;
-use crate::program::{Body, GraphId, Origin, StepId, StepKind, ValueId};
+use crate::program::{Body, GraphId, Origin, StepId, StepKind};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
@@ -103,7 +103,7 @@ pub(crate) fn overflows<'a>(core: &mut Core<'a>, frame: &Frame<'a>, errors: &mut
     if shapes.is_empty() {
         return;
     }
-    for value in (0..frame.body.values.len()).map(ValueId::new) {
+    for value in frame.body.values() {
         let Some(shape) = frame.slots[value.index()].shape else { continue };
         let Some(at) = shapes.iter().position(|other| *other == shape) else { continue };
         let own = frame.value_errors.contains_key(&value);

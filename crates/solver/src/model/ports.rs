@@ -199,26 +199,15 @@ impl Classes<'_> {
 
 /// The same constructors over an unknown element type.
 fn kind_of(types: &mut Types, ty: &Type) -> Option<Ty> {
-    Some(match ty {
-        Type::Tensor(_) => types.tensor_of(ElemSet::ALL),
+    let (constructors, inner) = ty.split();
+    let inner = match inner {
+        // Most values without a type because of an error are tensors of another element type.
+        Type::Tensor(_) | Type::Error => types.tensor_of(ElemSet::ALL),
         Type::Sparse(_) => types.sparse_of(ElemSet::ALL),
         Type::Scalar(_) => types.scalar_of(ElemSet::ALL),
-        Type::Sequence(inner) => {
-            let inner = kind_of(types, inner)?;
-            types.sequence(inner)
-        }
-        Type::Optional(inner) => {
-            let inner = kind_of(types, inner)?;
-            types.optional(inner)
-        }
-        Type::Map(key, inner) => {
-            let inner = kind_of(types, inner)?;
-            types.map(*key, inner)
-        }
-        // Most values without a type because of an error are tensors of another element type.
-        Type::Error => types.tensor_of(ElemSet::ALL),
-        Type::Unknown(_) | Type::Leaf(_) => return None,
-    })
+        Type::Unknown(_) | Type::Leaf(_) | Type::Container(..) => return None,
+    };
+    Some(constructors.into_iter().rev().fold(inner, |ty, constructor| types.container(constructor, ty)))
 }
 
 /// A body in which every port reads a separate value.

@@ -352,10 +352,8 @@ fn collect<'a>(
 
 /// One error for each declared shape that the pass assumed, without the outputs of nodes in error.
 fn assumed<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {
-    let in_error = |value: ValueId| match frame.body.value(value).origin {
-        Origin::Step(step) => frame.errors.contains_key(&frame.body.first_step(step)),
-        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => false,
-    };
+    let in_error =
+        |value: ValueId| frame.body.maker(value).is_some_and(|step| frame.errors.contains_key(&step));
     let open = frame.open_claims.iter().copied().filter(|value| !in_error(*value));
     let open: Vec<ValueId> = open.filter(|value| !frame.value_errors.contains_key(value)).collect();
     let error = |value: ValueId| {
@@ -370,7 +368,7 @@ fn assumed<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {
 /// One error for each class of values with one unsettled type.
 fn unresolved<'a>(core: &mut Core<'a>, frame: &Frame<'a>, errors: &mut Vec<SolveError<'a>>) {
     let mut seen = Set::default();
-    for value in (0..frame.body.values.len()).map(ValueId::new) {
+    for value in frame.body.values() {
         let slot = frame.slots[value.index()];
         let Some(ty) = slot.ty else {
             if frame.body.value(value).origin != Origin::Undefined {

@@ -4,7 +4,6 @@
 //! which [`MAX_NESTING`] bounds.
 
 use std::str::Utf8Error;
-use std::sync::OnceLock;
 
 use typeloom_onnx::error::FieldName;
 use typeloom_onnx::view::{
@@ -161,19 +160,7 @@ pub(crate) fn function<'a>(
 impl<'a, 'r> Builder<'a, 'r> {
     fn new(source: BodySource<'a>, defaults: Defaults, resolve_op: ResolveOp<'r, 'a>) -> Self {
         Self {
-            body: Body {
-                source,
-                names: Vec::new(),
-                values: Vec::new(),
-                steps: Vec::new(),
-                ports: Vec::new(),
-                graphs: Vec::new(),
-                declarations: Vec::new(),
-                initializers: Vec::new(),
-                errors: Vec::new(),
-                is_unsorted: false,
-                consumers: OnceLock::new(),
-            },
+            body: Body { source, ..Body::default() },
             names: Names::default(),
             resolve_op,
             defaults,

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Body, Origin, StepId, ValueId};
+use super::{Body, StepId, ValueId};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 
 /// An input that was read before its value was defined.
@@ -19,13 +19,8 @@ pub(super) struct Late {
 
 /// Adds one error for each cycle, and one for all late inputs outside cycles.
 pub(super) fn report(body: &mut Body<'_>, late: &[Late]) {
-    let late: Vec<(Late, StepId)> = late
-        .iter()
-        .filter_map(|late| match body.value(late.value).origin {
-            Origin::Step(maker) => Some((*late, body.first_step(maker))),
-            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => None,
-        })
-        .collect();
+    let late: Vec<(Late, StepId)> =
+        late.iter().filter_map(|late| Some((*late, body.maker(late.value)?))).collect();
     if late.is_empty() {
         return;
     }
@@ -65,10 +60,7 @@ fn cycles(body: &Body<'_>) -> Vec<Vec<(StepId, ValueId)>> {
 }
 
 fn makers<'b>(body: &'b Body<'_>, step: StepId) -> impl Iterator<Item = (StepId, ValueId)> + 'b {
-    body.inputs(step).iter().flatten().filter_map(|value| match body.value(*value).origin {
-        Origin::Step(maker) => Some((body.first_step(maker), *value)),
-        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => None,
-    })
+    body.inputs(step).iter().flatten().filter_map(|value| Some((body.maker(*value)?, *value)))
 }
 
 /// Follows inputs inside a component from its first node until a node repeats.
@@ -115,13 +107,7 @@ fn components(body: &Body<'_>) -> Vec<usize> {
             let mut edge = edge;
             let mut descended = false;
             while edge < inputs.len() {
-                let maker = inputs[edge].and_then(|value| match body.value(value).origin {
-                    Origin::Step(maker) => Some(body.first_step(maker).index()),
-                    Origin::Input
-                    | Origin::InputWithDefault(_)
-                    | Origin::Initializer(_)
-                    | Origin::Undefined => None,
-                });
+                let maker = inputs[edge].and_then(|value| body.maker(value)).map(StepId::index);
                 edge += 1;
                 match maker {
                     Some(maker) if index[maker] == UNSEEN => {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use typeloom_types::relation::PortRef;
+
 use crate::dim::DimId;
 use crate::program::id::GraphId;
 
@@ -16,6 +18,26 @@ pub enum Port {
     BodyIn(GraphId, usize),
     /// An output of a graph nested in the node.
     BodyOut(GraphId, usize),
+}
+
+impl Port {
+    /// The port of a relation; `None` for a variadic rest.
+    pub(crate) fn of_ref(port: PortRef) -> Option<Self> {
+        match port {
+            PortRef::Input(at) => Some(Self::In(at)),
+            PortRef::Output(at) => Some(Self::Out(at)),
+            PortRef::InputsFrom(_) | PortRef::OutputsFrom(_) => None,
+        }
+    }
+
+    /// The port as relations name it; `None` for a port of a nested graph.
+    pub(crate) fn to_ref(self) -> Option<PortRef> {
+        match self {
+            Self::In(at) => Some(PortRef::Input(at)),
+            Self::Out(at) => Some(PortRef::Output(at)),
+            Self::BodyIn(..) | Self::BodyOut(..) => None,
+        }
+    }
 }
 
 /// An extent and its position.

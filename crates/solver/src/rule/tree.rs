@@ -1,9 +1,7 @@
 //! Conversion of ports and types to those of relations and the type tree.
 
 use typeloom_types::lattice::NodeNo;
-use typeloom_types::relation::PortRef;
 
-use super::Port;
 use crate::elem::{Elem, ElemSet};
 use crate::solution::Type;
 use crate::ty::{Head, Ty, Types};
@@ -11,15 +9,6 @@ use crate::universe::Universe;
 
 /// Minimum number of leaves for which a type is written as their common node.
 const MAX_LEAVES: u32 = 7;
-
-/// The port as relations refer to it.
-pub(crate) fn port_ref(port: Port) -> Option<PortRef> {
-    match port {
-        Port::In(at) => Some(PortRef::Input(at)),
-        Port::Out(at) => Some(PortRef::Output(at)),
-        Port::BodyIn(..) | Port::BodyOut(..) => None,
-    }
-}
 
 /// The most specific node of the tree above a type; the root for unknown types and for constructors outside
 /// the tree.
@@ -35,7 +24,7 @@ pub(crate) fn node_of(types: &mut Types, ty: Ty) -> NodeNo {
         Head::Scalar => {
             universe.scalar_bound(types.elems(ty).unwrap_or_default()).unwrap_or_else(|| lattice.root())
         }
-        Head::Sparse | Head::Sequence(_) | Head::Optional(_) | Head::Map(..) | Head::Error => lattice.root(),
+        Head::Sparse | Head::Container(..) | Head::Error => lattice.root(),
     }
 }
 
@@ -49,31 +38,21 @@ pub(crate) fn tree_name(ty: &Type, universe: &Universe) -> String {
             _ => set.iter().map(of).collect::<Vec<_>>().join(" or "),
         }
     };
-    let mut closing = String::new();
-    let mut name = String::new();
-    let mut ty = ty;
-    let inner = loop {
-        let (open, inner) = match ty {
-            Type::Sequence(inner) => ("seq(".to_owned(), inner),
-            Type::Optional(inner) => ("optional(".to_owned(), inner),
-            Type::Map(key, inner) => (format!("map({}, ", universe.elem_name(*key)), inner),
-            Type::Unknown(bound) => break node(bound.unwrap_or_else(|| universe.lattice().root())),
-            Type::Leaf(leaf) => break node(*leaf),
-            Type::Tensor(tensor) => {
-                break leaves(tensor.elem, &|elem| universe.tensor_leaf(elem), universe.tensor_node());
-            }
-            Type::Sparse(tensor) => {
-                let elems = leaves(tensor.elem, &|elem| universe.tensor_leaf(elem), universe.tensor_node());
-                break format!("sparse({elems})");
-            }
-            Type::Scalar(set) => {
-                break leaves(*set, &|elem| universe.scalar_leaf(elem), universe.scalar_node());
-            }
-            Type::Error => break "error".to_owned(),
-        };
-        name.push_str(&open);
-        closing.push(')');
-        ty = inner;
+    let (constructors, inner) = ty.split();
+    let mut name: String = constructors.iter().map(|constructor| constructor.opening(universe)).collect();
+    name += &match inner {
+        Type::Unknown(bound) => node(bound.unwrap_or_else(|| universe.lattice().root())),
+        Type::Leaf(leaf) => node(*leaf),
+        Type::Tensor(tensor) => {
+            leaves(tensor.elem, &|elem| universe.tensor_leaf(elem), universe.tensor_node())
+        }
+        Type::Sparse(tensor) => {
+            let elems = leaves(tensor.elem, &|elem| universe.tensor_leaf(elem), universe.tensor_node());
+            format!("sparse({elems})")
+        }
+        Type::Scalar(set) => leaves(*set, &|elem| universe.scalar_leaf(elem), universe.scalar_node()),
+        Type::Error | Type::Container(..) => "error".to_owned(),
     };
-    name + &inner + &closing
+    name.extend(constructors.iter().map(|_| ')'));
+    name
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use typeloom_types::lattice::NodeNo;
 use typeloom_types::relation::RelationError;
 
-use super::tree::{port_ref, tree_name};
+use super::tree::tree_name;
 use super::{DimVec, Port, RuleCx, RuleError};
 use crate::elem::{Elem, ElemSet};
-use crate::ty::{Clash, Head, Narrowed, Ty, Types};
+use crate::ty::{Clash, Constructor, Head, Narrowed, Ty};
 
 /// The kind of type at a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,9 +34,13 @@ impl RuleCx<'_, '_> {
                 self.wait_for(ty);
                 Kind::Unknown
             }
-            Head::Sequence(_) => Kind::Sequence,
-            Head::Optional(_) => Kind::Optional,
-            Head::Tensor | Head::Sparse | Head::Scalar | Head::Map(..) | Head::Leaf(_) => Kind::Other,
+            Head::Container(Constructor::Sequence, _) => Kind::Sequence,
+            Head::Container(Constructor::Optional, _) => Kind::Optional,
+            Head::Container(Constructor::Map(_), _)
+            | Head::Tensor
+            | Head::Sparse
+            | Head::Scalar
+            | Head::Leaf(_) => Kind::Other,
             Head::Error => Kind::Error,
         }
     }
@@ -124,15 +128,7 @@ impl RuleCx<'_, '_> {
     /// # Errors
     /// [`RuleError::Kind`] or [`RuleError::Types`] when it cannot be one.
     pub fn sequence_of(&mut self, outer: Port, inner: Port) -> Result<(), RuleError> {
-        self.wrap(outer, inner, "a sequence", Types::sequence, |head| match head {
-            Head::Sequence(_) | Head::Unknown(_) | Head::Error => true,
-            Head::Tensor
-            | Head::Sparse
-            | Head::Scalar
-            | Head::Optional(_)
-            | Head::Map(..)
-            | Head::Leaf(_) => false,
-        })
+        self.wrap(outer, inner, Constructor::Sequence, "a sequence")
     }
 
     /// Makes `outer` an optional of the type at `inner`.
@@ -140,31 +136,27 @@ impl RuleCx<'_, '_> {
     /// # Errors
     /// [`RuleError::Kind`] or [`RuleError::Types`] when it cannot be one.
     pub fn optional_of(&mut self, outer: Port, inner: Port) -> Result<(), RuleError> {
-        self.wrap(outer, inner, "an optional", Types::optional, |head| match head {
-            Head::Optional(_) | Head::Unknown(_) | Head::Error => true,
-            Head::Tensor
-            | Head::Sparse
-            | Head::Scalar
-            | Head::Sequence(_)
-            | Head::Map(..)
-            | Head::Leaf(_) => false,
-        })
+        self.wrap(outer, inner, Constructor::Optional, "an optional")
     }
 
     fn wrap(
         &mut self,
         outer: Port,
         inner: Port,
+        constructor: Constructor,
         expected: &'static str,
-        constructor: fn(&mut Types, Ty) -> Ty,
-        fits: fn(Head) -> bool,
     ) -> Result<(), RuleError> {
         let (Some(a), Some(b)) = (self.ty(outer), self.ty(inner)) else { return Ok(()) };
-        if !fits(self.types().head(a)) {
+        let fits = match self.types().head(a) {
+            Head::Container(known, _) => known == constructor,
+            Head::Unknown(_) | Head::Error => true,
+            Head::Tensor | Head::Sparse | Head::Scalar | Head::Leaf(_) => false,
+        };
+        if !fits {
             return Err(RuleError::Kind { port: outer, expected });
         }
         self.trace_equal(outer, inner);
-        let wrapped = constructor(self.types(), b);
+        let wrapped = self.types().container(constructor, b);
         let unified = self.types().unify(a, wrapped);
         unified.map(drop).map_err(|Clash| RuleError::Types { left: outer, right: inner })
     }
@@ -181,17 +173,8 @@ impl RuleCx<'_, '_> {
     ) -> Result<(), RuleError> {
         let read = self.core().read_type(ty)?;
         let Some(inner) = read.ty else { return Ok(()) };
-        let optional = match self.types().head(inner) {
-            Head::Optional(_) => inner,
-            Head::Unknown(_)
-            | Head::Tensor
-            | Head::Sparse
-            | Head::Scalar
-            | Head::Sequence(_)
-            | Head::Map(..)
-            | Head::Leaf(_)
-            | Head::Error => self.types().optional(inner),
-        };
+        let is_optional = matches!(self.types().head(inner), Head::Container(Constructor::Optional, _));
+        let optional = if is_optional { inner } else { self.types().container(Constructor::Optional, inner) };
         self.set_ty(port, optional, "an optional")?;
         match read.shape {
             Some(shape) => {
@@ -227,12 +210,12 @@ impl RuleCx<'_, '_> {
     /// The error of a port whose type is not under the node `expected` of the type tree.
     pub(crate) fn not_under(&mut self, port: Port, expected: &str, message: String) -> RelationError {
         let found = self.snapshot(port);
-        RelationError {
+        RelationError::new(
             message,
-            ports: port_ref(port).into_iter().collect(),
-            expected: expected.to_owned(),
-            found: tree_name(&found, self.tables().types.universe()),
-        }
+            port.to_ref(),
+            expected,
+            tree_name(&found, self.tables().types.universe()),
+        )
     }
 
     /// Unifies the type at a port with `ty`.

@@ -14,7 +14,7 @@ use crate::solve_error::SolveErrorKind;
 use crate::state::Core;
 use crate::state::claim::Trust;
 use crate::state::frame::Frame;
-use crate::ty::{Clash, Head, Ty, Types};
+use crate::ty::{Clash, Constructor, Head, Ty, Types};
 
 /// Maximum nesting of type constructors.
 const MAX_TYPE_DEPTH: usize = 32;
@@ -29,11 +29,6 @@ pub(crate) struct Declared {
 }
 
 /// One constructor around a type.
-enum Wrap {
-    Sequence,
-    Optional,
-    Map(Elem),
-}
 
 impl<'a> Core<'a> {
     /// Decodes a declared type of the model. Equal declarations are frequent, so the result is cached, unless
@@ -71,11 +66,11 @@ impl<'a> Core<'a> {
         view: TypeView<'_>,
         unnamed: Option<DimId>,
     ) -> Result<Declared, DecodeError> {
-        let mut wraps = Vec::new();
+        let mut constructors = Vec::new();
         let mut declared = Declared { ty: None, shape: None, negative: None };
         let mut next = Some(view);
         while let Some(view) = next.take() {
-            if wraps.len() > MAX_TYPE_DEPTH {
+            if constructors.len() > MAX_TYPE_DEPTH {
                 let kind = ErrorKind::NestingTooDeep { limit: MAX_TYPE_DEPTH };
                 return Err(DecodeError { offset: view.offset(), kind });
             }
@@ -91,16 +86,16 @@ impl<'a> Core<'a> {
                     self.read_shape(shape, unnamed, &mut declared)?;
                 }
                 TypeKindView::Sequence(inner) => {
-                    wraps.push(Wrap::Sequence);
+                    constructors.push(Constructor::Sequence);
                     next = inner;
                 }
                 TypeKindView::Optional(inner) => {
-                    wraps.push(Wrap::Optional);
+                    constructors.push(Constructor::Optional);
                     next = inner;
                 }
                 TypeKindView::Map { key, value } => {
                     let Some(key) = Elem::from_onnx(key) else { continue };
-                    wraps.push(Wrap::Map(key));
+                    constructors.push(Constructor::Map(key));
                     next = value;
                 }
             }
@@ -115,13 +110,9 @@ impl<'a> Core<'a> {
                 };
             }
         }
-        for wrap in wraps.into_iter().rev() {
+        for constructor in constructors.into_iter().rev() {
             let inner = declared.ty.unwrap_or_else(|| self.types.fresh());
-            declared.ty = Some(match wrap {
-                Wrap::Sequence => self.types.sequence(inner),
-                Wrap::Optional => self.types.optional(inner),
-                Wrap::Map(key) => self.types.map(key, inner),
-            });
+            declared.ty = Some(self.types.container(constructor, inner));
         }
         Ok(declared)
     }
@@ -279,10 +270,10 @@ impl<'a> Core<'a> {
     /// A type of the tables, as plain data.
     pub(crate) fn type_of(&mut self, ty: Option<Ty>, shape: Option<ShapeId>) -> Type {
         let Some(mut ty) = ty else { return Type::Unknown(None) };
-        let mut wraps = Vec::new();
-        let mut inner = loop {
+        let mut constructors = Vec::new();
+        let inner = loop {
             // Nodes can nest containers without limit; types that deep are not reported.
-            if wraps.len() > MAX_TYPE_DEPTH {
+            if constructors.len() > MAX_TYPE_DEPTH {
                 return Type::Unknown(None);
             }
             match self.types.head(ty) {
@@ -292,28 +283,13 @@ impl<'a> Core<'a> {
                 Head::Scalar => break Type::Scalar(self.types.elems(ty).unwrap_or(ElemSet::ALL)),
                 Head::Leaf(node) => break Type::Leaf(node),
                 Head::Error => break Type::Error,
-                Head::Sequence(element) => {
-                    wraps.push(Wrap::Sequence);
-                    ty = element;
-                }
-                Head::Optional(element) => {
-                    wraps.push(Wrap::Optional);
-                    ty = element;
-                }
-                Head::Map(key, element) => {
-                    wraps.push(Wrap::Map(key));
+                Head::Container(constructor, element) => {
+                    constructors.push(constructor);
                     ty = element;
                 }
             }
         };
-        for wrap in wraps.into_iter().rev() {
-            inner = match wrap {
-                Wrap::Sequence => Type::Sequence(Box::new(inner)),
-                Wrap::Optional => Type::Optional(Box::new(inner)),
-                Wrap::Map(key) => Type::Map(key, Box::new(inner)),
-            };
-        }
-        inner
+        Type::within(constructors, inner)
     }
 
     fn tensor_type(&mut self, ty: Ty, shape: Option<ShapeId>) -> TensorType {

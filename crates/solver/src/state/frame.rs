@@ -37,7 +37,7 @@ pub(crate) struct Slot {
 }
 
 /// A body during a solve.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Frame<'a> {
     /// Identifies the frame in waiters and traces.
     pub(crate) number: u32,
@@ -116,41 +116,10 @@ impl<'a> Frame<'a> {
         Self {
             number,
             slots: vec![Slot::default(); body.values.len()],
-            front: 0,
-            again: BinaryHeap::new(),
-            waiting: Vec::new(),
-            calling: None,
-            dead: BTreeMap::new(),
-            dead_graphs: Vec::new(),
-            repeated: Vec::new(),
-            entered: BTreeSet::new(),
-            splitting: BTreeSet::new(),
-            arguments: Map::default(),
-            conditional: false,
-            errors: BTreeMap::new(),
-            second_errors: BTreeMap::new(),
-            culprits: BTreeMap::new(),
-            value_errors: BTreeMap::new(),
-            equations: Vec::new(),
-            stated_equations: 0,
-            dropped: Set::default(),
-            limited: Set::default(),
-            limit_errors: Vec::new(),
-            applied: Set::default(),
-            known_equations: Set::default(),
-            claims: Vec::new(),
-            open_claims: Vec::new(),
-            assumed_shapes: Map::default(),
-            open_inputs: Map::default(),
-            seeded: Vec::new(),
-            shapeless: Vec::new(),
-            undecided: Vec::new(),
-            assumed: Vec::new(),
             #[cfg(test)]
             runs: vec![0; body.steps.len()],
-            loops: Loops::default(),
-            unrolled: Unrolled::default(),
             body,
+            ..Self::default()
         }
     }
 
@@ -213,12 +182,7 @@ impl<'a> Frame<'a> {
 
     /// The site of an error about a value: the node that makes it, or the value itself.
     pub(crate) fn site_of(&self, value: ValueId) -> ErrorSite {
-        match self.body.value(value).origin {
-            Origin::Step(step) => ErrorSite::Step(self.body.first_step(step)),
-            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
-                ErrorSite::Value(value)
-            }
-        }
+        self.body.maker(value).map_or(ErrorSite::Value(value), ErrorSite::Step)
     }
 
     /// Whether the declared empty shape of a value is false.

@@ -1,6 +1,6 @@
 //! Copies of types with fresh variables, and an encoding of types up to renaming of variables.
 
-use super::{Cell, ElemCell, ElemRef, Ty, Types, WatchList};
+use super::{Cell, Constructor, ElemCell, ElemRef, Holder, Ty, Types, WatchList};
 use crate::map::Map;
 
 /// The variables of a copy, by those of the original.
@@ -20,62 +20,28 @@ pub(crate) struct Numbering {
 impl Types {
     /// Copies `ty`. Equal variables become equal fresh ones.
     pub(crate) fn copy(&mut self, ty: Ty, copier: &mut Copier) -> Ty {
-        let mut wraps = Vec::new();
+        let mut constructors = Vec::new();
         let mut at = self.resolve(ty);
-        while let cell @ (Cell::Sequence(inner) | Cell::Optional(inner) | Cell::Map(_, inner)) =
-            self.cells[at.index()]
-        {
-            wraps.push(cell);
+        while let Cell::Container(constructor, inner) = self.cells[at.index()] {
+            constructors.push(constructor);
             at = self.resolve(inner);
         }
-        let mut copy = match self.cells[at.index()] {
-            Cell::Tensor(elem) => self.copy_elem(at, elem, Cell::Tensor, copier),
-            Cell::Sparse(elem) => self.copy_elem(at, elem, Cell::Sparse, copier),
-            Cell::Scalar(elem) => self.copy_elem(at, elem, Cell::Scalar, copier),
-            Cell::Var { bound, .. } => match copier.types.get(&at) {
-                Some(copy) => *copy,
-                None => {
-                    let copy = self.push(Cell::Var { bound, watch: WatchList::EMPTY });
-                    copier.types.insert(at, copy);
-                    copy
-                }
-            },
-            Cell::Error
-            | Cell::Leaf(_)
-            | Cell::Sequence(_)
-            | Cell::Optional(_)
-            | Cell::Map(..)
-            | Cell::Link(_) => at,
+        let copy = match self.cells[at.index()] {
+            Cell::Elems(holder, elem) => self.copy_elem(at, elem, holder, copier),
+            Cell::Var { bound, .. } => *copier
+                .types
+                .entry(at)
+                .or_insert_with(|| self.push(Cell::Var { bound, watch: WatchList::EMPTY })),
+            Cell::Error | Cell::Leaf(_) | Cell::Container(..) | Cell::Link(_) => at,
         };
-        for wrap in wraps.into_iter().rev() {
-            copy = match wrap {
-                Cell::Sequence(_) => self.push(Cell::Sequence(copy)),
-                Cell::Optional(_) => self.push(Cell::Optional(copy)),
-                Cell::Map(key, _) => self.push(Cell::Map(key, copy)),
-                Cell::Error
-                | Cell::Tensor(_)
-                | Cell::Sparse(_)
-                | Cell::Scalar(_)
-                | Cell::Leaf(_)
-                | Cell::Var { .. }
-                | Cell::Link(_) => copy,
-            };
-        }
-        copy
+        constructors.into_iter().rev().fold(copy, |inner, constructor| self.container(constructor, inner))
     }
 
-    fn copy_elem(&mut self, ty: Ty, elem: ElemRef, make: fn(ElemRef) -> Cell, copier: &mut Copier) -> Ty {
+    fn copy_elem(&mut self, ty: Ty, elem: ElemRef, holder: Holder, copier: &mut Copier) -> Ty {
         let elem = self.resolve_elem(elem);
         let Some(ElemCell::Root { set, .. }) = self.elem_cell(elem) else { return ty };
-        let copy = match copier.elems.get(&elem) {
-            Some(copy) => *copy,
-            None => {
-                let copy = self.elem_class(set);
-                copier.elems.insert(elem, copy);
-                copy
-            }
-        };
-        self.push(make(copy))
+        let copy = *copier.elems.entry(elem).or_insert_with(|| self.elem_class(set));
+        self.push(Cell::Elems(holder, copy))
     }
 
     /// Appends the encoding of a type. Types that are equal up to renaming of variables have equal encodings.
@@ -83,21 +49,17 @@ impl Types {
         let mut at = self.resolve(ty);
         loop {
             match self.cells[at.index()] {
-                Cell::Sequence(inner) => {
-                    words.push(10);
+                Cell::Container(constructor, inner) => {
+                    match constructor {
+                        Constructor::Sequence => words.push(10),
+                        Constructor::Optional => words.push(11),
+                        Constructor::Map(key) => words.extend([12, i64::from(key.number())]),
+                    }
                     at = self.resolve(inner);
                 }
-                Cell::Optional(inner) => {
-                    words.push(11);
-                    at = self.resolve(inner);
+                Cell::Elems(holder, elem) => {
+                    break self.encode_elem(20 + holder as i64, elem, numbering, words);
                 }
-                Cell::Map(key, inner) => {
-                    words.extend([12, i64::from(key.number())]);
-                    at = self.resolve(inner);
-                }
-                Cell::Tensor(elem) => break self.encode_elem(20, elem, numbering, words),
-                Cell::Sparse(elem) => break self.encode_elem(21, elem, numbering, words),
-                Cell::Scalar(elem) => break self.encode_elem(22, elem, numbering, words),
                 Cell::Leaf(node) => break words.extend([23, index(node)]),
                 Cell::Var { bound, .. } => {
                     let next = i64::try_from(numbering.types.len()).unwrap_or(i64::MAX);

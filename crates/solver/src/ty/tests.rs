@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestRunner};
 use typeloom_types::lattice::NodeNo;
 
-use super::{Copier, Head, Numbering, Ty, Types, Waiter};
+use super::{Constructor, Copier, Head, Numbering, Ty, Types, Waiter};
 use crate::elem::{Elem, ElemSet};
 use crate::signature::AllowedTypes;
 use crate::universe::Universe;
@@ -77,7 +77,7 @@ struct Table {
 
 impl Table {
     fn new() -> Self {
-        let mut types = Types::new(Universe::of_default_lattice().unwrap());
+        let mut types = Types::new(Universe::standard().clone());
         let handles = (0..HANDLES).map(|_| types.fresh()).collect();
         Self { types, handles }
     }
@@ -98,7 +98,7 @@ impl Table {
             }
             Op::Optional(a, b) => {
                 let (a, b) = (handle(a), handle(b));
-                let outer = self.types.optional(b);
+                let outer = self.types.container(Constructor::Optional, b);
                 self.types.unify(outer, a).is_ok()
             }
             Op::Map(a, b) => {
@@ -172,9 +172,9 @@ fn facts(types: &mut Types, handles: &[Ty]) -> Vec<Fact> {
         let mut at = *handle;
         let innermost = loop {
             let (name, inner) = match types.head(at) {
-                Head::Sequence(inner) => ("sequence", inner),
-                Head::Optional(inner) => ("optional", inner),
-                Head::Map(_, inner) => ("map", inner),
+                Head::Container(Constructor::Sequence, inner) => ("sequence", inner),
+                Head::Container(Constructor::Optional, inner) => ("optional", inner),
+                Head::Container(Constructor::Map(_), inner) => ("map", inner),
                 Head::Leaf(node) => break Innermost::Leaf(node),
                 Head::Error => break Innermost::Error,
                 Head::Unknown(bound) => {
@@ -493,7 +493,7 @@ fn a_type_in_error_unifies_with_every_type() {
 #[test]
 fn long_chains_of_equations_cost_neither_stack_nor_squares() {
     const LONG: usize = 200_000;
-    let mut types = Types::new(Universe::of_default_lattice().unwrap());
+    let mut types = Types::new(Universe::standard().clone());
     let chain: Vec<Ty> = (0..LONG).map(|_| types.fresh()).collect();
     for pair in chain.windows(2) {
         types.unify(pair[0], pair[1]).unwrap();

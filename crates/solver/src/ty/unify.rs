@@ -2,7 +2,7 @@
 
 use typeloom_types::lattice::NodeNo;
 
-use super::{Cell, Clash, ElemCell, ElemRef, Ty, Types};
+use super::{Cell, Clash, Constructor, ElemCell, ElemRef, Holder, Ty, Types};
 use crate::elem::{Elem, ElemSet};
 use crate::signature::AllowedTypes;
 
@@ -32,32 +32,18 @@ impl Types {
             match (self.cells[a.index()], self.cells[b.index()]) {
                 (Cell::Var { .. }, _) => return self.bind(a, b),
                 (_, Cell::Var { .. }) => return self.bind(b, a),
-                (Cell::Tensor(x), Cell::Tensor(y))
-                | (Cell::Sparse(x), Cell::Sparse(y))
-                | (Cell::Scalar(x), Cell::Scalar(y)) => {
+                (Cell::Elems(holder, x), Cell::Elems(other, y)) if holder == other => {
                     let changed = self.unify_elems(x, y)?;
                     self.link_constructors(outer_a, outer_b);
                     return Ok(changed);
                 }
-                (Cell::Sequence(x), Cell::Sequence(y)) | (Cell::Optional(x), Cell::Optional(y)) => {
-                    (a, b) = (self.resolve(x), self.resolve(y));
-                }
-                (Cell::Map(key_x, x), Cell::Map(key_y, y)) if key_x == key_y => {
+                (Cell::Container(outer, x), Cell::Container(other, y)) if outer == other => {
                     (a, b) = (self.resolve(x), self.resolve(y));
                 }
                 (Cell::Leaf(x), Cell::Leaf(y)) => return if x == y { Ok(false) } else { Err(Clash) },
-                (
-                    Cell::Error
-                    | Cell::Tensor(_)
-                    | Cell::Sparse(_)
-                    | Cell::Scalar(_)
-                    | Cell::Sequence(_)
-                    | Cell::Optional(_)
-                    | Cell::Map(..)
-                    | Cell::Leaf(_)
-                    | Cell::Link(_),
-                    _,
-                ) => return Err(Clash),
+                (Cell::Error | Cell::Elems(..) | Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_), _) => {
+                    return Err(Clash);
+                }
             }
         }
     }
@@ -158,11 +144,8 @@ impl Types {
                 Ok(met != set)
             }
             Some(ElemCell::Link(_)) | None => {
-                if to.intersect(super::constant_set(elem)).is_empty() {
-                    Err(Clash)
-                } else {
-                    Ok(false)
-                }
+                let is_empty = to.intersect(super::constant_set(elem)).is_empty();
+                if is_empty { Err(Clash) } else { Ok(false) }
             }
         }
     }
@@ -175,16 +158,12 @@ impl Types {
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
             Cell::Error => Ok(Narrowed::Already),
-            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => {
-                Ok(changed(self.narrow_elems(elem, set)?))
-            }
+            Cell::Elems(_, elem) => Ok(changed(self.narrow_elems(elem, set)?)),
             Cell::Var { .. } => {
                 let tensor = self.tensor_of(set);
                 self.bind(ty, tensor).map(changed)
             }
-            Cell::Sequence(_) | Cell::Optional(_) | Cell::Map(..) | Cell::Leaf(_) | Cell::Link(_) => {
-                Err(Clash)
-            }
+            Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_) => Err(Clash),
         }
     }
 
@@ -204,33 +183,30 @@ impl Types {
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
             Cell::Error => Ok(Narrowed::Already),
-            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => {
-                Ok(changed(self.narrow_elems(elem, allowed.tensor)?))
-            }
-            Cell::Sequence(inner) => {
+            Cell::Elems(_, elem) => Ok(changed(self.narrow_elems(elem, allowed.tensor)?)),
+            Cell::Container(Constructor::Sequence, inner) => {
                 if allowed.seq_map.is_empty() {
                     self.narrow_inner(inner, allowed.seq_tensor)
                 } else {
                     self.narrow_map(inner, &allowed.seq_map)
                 }
             }
-            Cell::Optional(inner) => {
+            Cell::Container(Constructor::Optional, inner) => {
                 let inner = self.resolve(inner);
                 match self.cells[inner.index()] {
-                    Cell::Sequence(inner) => self.narrow_inner(inner, allowed.opt_seq_tensor),
+                    Cell::Container(Constructor::Sequence, inner) => {
+                        self.narrow_inner(inner, allowed.opt_seq_tensor)
+                    }
                     Cell::Var { .. } if !allowed.opt_seq_tensor.is_empty() => Ok(Narrowed::Pending),
                     Cell::Var { .. }
                     | Cell::Error
-                    | Cell::Tensor(_)
-                    | Cell::Sparse(_)
-                    | Cell::Scalar(_)
-                    | Cell::Optional(_)
-                    | Cell::Map(..)
+                    | Cell::Elems(..)
+                    | Cell::Container(..)
                     | Cell::Leaf(_)
                     | Cell::Link(_) => self.narrow_inner(inner, allowed.opt_tensor),
                 }
             }
-            Cell::Map(..) => self.narrow_map(ty, &allowed.map),
+            Cell::Container(Constructor::Map(_), _) => self.narrow_map(ty, &allowed.map),
             Cell::Leaf(_) | Cell::Link(_) => Err(Clash),
             Cell::Var { .. } => self.narrow_var(ty, allowed),
         }
@@ -238,36 +214,27 @@ impl Types {
 
     /// A variable gets a constructor only if the set has exactly one.
     fn narrow_var(&mut self, var: Ty, allowed: &AllowedTypes) -> Result<Narrowed, Clash> {
-        let constructors = [
-            !allowed.tensor.is_empty(),
-            !allowed.seq_tensor.is_empty(),
-            !allowed.opt_tensor.is_empty(),
-            !allowed.opt_seq_tensor.is_empty(),
-            !allowed.map.is_empty(),
-            !allowed.seq_map.is_empty(),
+        const SEQUENCE: Constructor = Constructor::Sequence;
+        const OPTIONAL: Constructor = Constructor::Optional;
+        let AllowedTypes { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } = allowed;
+        let sets: [(&[Constructor], ElemSet); 4] = [
+            (&[], *tensor),
+            (&[SEQUENCE], *seq_tensor),
+            (&[OPTIONAL], *opt_tensor),
+            (&[SEQUENCE, OPTIONAL], *opt_seq_tensor),
         ];
-        if constructors.iter().filter(|present| **present).count() != 1 {
-            return Ok(Narrowed::Pending);
-        }
-        let value = if !allowed.tensor.is_empty() {
-            self.tensor_of(allowed.tensor)
-        } else if !allowed.seq_tensor.is_empty() {
-            let inner = self.tensor_of(allowed.seq_tensor);
-            self.sequence(inner)
-        } else if !allowed.opt_tensor.is_empty() {
-            let inner = self.tensor_of(allowed.opt_tensor);
-            self.optional(inner)
-        } else if !allowed.opt_seq_tensor.is_empty() {
-            let inner = self.tensor_of(allowed.opt_seq_tensor);
-            let sequence = self.sequence(inner);
-            self.optional(sequence)
-        } else if let [(key, value)] = *allowed.map {
-            self.map(key, Self::tensor(value))
-        } else if let [(key, value)] = *allowed.seq_map {
-            let map = self.map(key, Self::tensor(value));
-            self.sequence(map)
-        } else {
-            return Ok(Narrowed::Pending);
+        let mut sets = sets.into_iter().filter(|(_, set)| !set.is_empty());
+        let value = match (sets.next(), sets.next(), &map[..], &seq_map[..]) {
+            (Some((constructors, set)), None, [], []) => {
+                let tensor = self.tensor_of(set);
+                constructors.iter().fold(tensor, |inner, constructor| self.container(*constructor, inner))
+            }
+            (None, None, [(key, value)], []) => self.map(*key, Self::tensor(*value)),
+            (None, None, [], [(key, value)]) => {
+                let map = self.map(*key, Self::tensor(*value));
+                self.sequence(map)
+            }
+            (_, _, _, _) => return Ok(Narrowed::Pending),
         };
         self.bind(var, value).map(changed)
     }
@@ -281,18 +248,12 @@ impl Types {
         match self.cells[ty.index()] {
             Cell::Error => Ok(Narrowed::Already),
             Cell::Var { .. } => Ok(Narrowed::Pending),
-            Cell::Map(key, value) => {
+            Cell::Container(Constructor::Map(key), value) => {
                 let values = pairs.iter().filter(|(k, _)| *k == key).map(|(_, v)| *v);
                 let set = values.collect::<ElemSet>();
                 self.narrow_inner(value, set)
             }
-            Cell::Tensor(_)
-            | Cell::Sparse(_)
-            | Cell::Scalar(_)
-            | Cell::Sequence(_)
-            | Cell::Optional(_)
-            | Cell::Leaf(_)
-            | Cell::Link(_) => Err(Clash),
+            Cell::Elems(..) | Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_) => Err(Clash),
         }
     }
 
@@ -310,17 +271,15 @@ impl Types {
             |position: Option<NodeNo>| position.is_some_and(|at| universe.lattice().is_subtype(at, node));
         match self.cells[ty.index()] {
             Cell::Error => Ok(false),
-            Cell::Tensor(_) if under(universe.tensor_node()) => Ok(false),
-            Cell::Scalar(_) if under(universe.scalar_node()) => Ok(false),
-            Cell::Tensor(elem) => self.narrow_elems(elem, universe.tensor_elems(node).ok_or(Clash)?),
-            Cell::Scalar(elem) => self.narrow_elems(elem, universe.scalar_elems(node).ok_or(Clash)?),
-            Cell::Leaf(leaf) => {
-                if under(Some(leaf)) {
-                    Ok(false)
-                } else {
-                    Err(Clash)
-                }
+            Cell::Elems(Holder::Tensor, _) if under(universe.tensor_node()) => Ok(false),
+            Cell::Elems(Holder::Scalar, _) if under(universe.scalar_node()) => Ok(false),
+            Cell::Elems(Holder::Tensor, elem) => {
+                self.narrow_elems(elem, universe.tensor_elems(node).ok_or(Clash)?)
             }
+            Cell::Elems(Holder::Scalar, elem) => {
+                self.narrow_elems(elem, universe.scalar_elems(node).ok_or(Clash)?)
+            }
+            Cell::Leaf(leaf) if under(Some(leaf)) => Ok(false),
             Cell::Var { bound, .. } => match bound {
                 Some(bound) if universe.lattice().is_subtype(bound, node) => Ok(false),
                 Some(_) | None => {
@@ -328,7 +287,7 @@ impl Types {
                     self.bind(ty, below)
                 }
             },
-            Cell::Sparse(_) | Cell::Sequence(_) | Cell::Optional(_) | Cell::Map(..) | Cell::Link(_) => {
+            Cell::Elems(Holder::Sparse, _) | Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_) => {
                 Err(Clash)
             }
         }
@@ -354,14 +313,9 @@ impl Types {
     /// The element class of a resolved type; `None` if its constructor is unknown.
     fn element_class(&self, ty: Ty) -> Result<Option<ElemRef>, Clash> {
         match self.cells[ty.index()] {
-            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => Ok(Some(elem)),
+            Cell::Elems(_, elem) => Ok(Some(elem)),
             Cell::Var { .. } => Ok(None),
-            Cell::Error
-            | Cell::Sequence(_)
-            | Cell::Optional(_)
-            | Cell::Map(..)
-            | Cell::Leaf(_)
-            | Cell::Link(_) => Err(Clash),
+            Cell::Error | Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_) => Err(Clash),
         }
     }
 }

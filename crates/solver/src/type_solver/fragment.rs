@@ -14,7 +14,7 @@ use prost::Message;
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
 use typeloom_types::op::AtomicOpDecl;
 
-use crate::catalogue::canonical;
+use crate::catalogue::{Catalogue, Lookup, canonical};
 use crate::map::{Map, Set};
 use crate::model::CheckError;
 use crate::program::MAX_NESTING;
@@ -49,15 +49,6 @@ pub(super) struct Fragment {
 pub(super) struct Declarations(BTreeMap<String, BTreeMap<String, Option<&'static AtomicOpDecl>>>);
 
 impl Declarations {
-    pub(super) fn get(&self, domain: &str, name: &str) -> Option<&'static AtomicOpDecl> {
-        *self.0.get(domain)?.get(name)?
-    }
-
-    pub(super) fn names(&self, domain: &str) -> Vec<&str> {
-        let ops = self.0.get(domain).into_iter().flatten();
-        ops.filter(|(_, decl)| decl.is_some()).map(|(name, _)| name.as_str()).collect()
-    }
-
     fn look_up(
         &mut self,
         node: &NodeProto,
@@ -77,11 +68,6 @@ impl Declarations {
         let decl = ask(written, name).or_else(|| ask(other?, name));
         known.insert(name.to_owned(), decl);
     }
-}
-
-/// The values that a node reads, nested graphs included.
-struct Reads<'g> {
-    names: Vec<&'g str>,
 }
 
 impl Fragment {
@@ -122,6 +108,18 @@ impl Fragment {
     }
 }
 
+impl Catalogue for Declarations {
+    fn lookup(&self, domain: &str, name: &str, _version: i64) -> Lookup<'_> {
+        let known = self.0.get(domain).and_then(|known| *known.get(name)?);
+        known.map_or(Lookup::UnknownOperator, Lookup::Declared)
+    }
+
+    fn names(&self, domain: &str) -> Vec<&str> {
+        let ops = self.0.get(domain).into_iter().flatten();
+        ops.filter(|(_, decl)| decl.is_some()).map(|(name, _)| name.as_str()).collect()
+    }
+}
+
 /// The names that a graph defines itself, except inputs that it does not list.
 fn defined(graph: &GraphProto) -> impl Iterator<Item = &str> {
     let inputs = graph.input.iter().map(ValueInfoProto::name);
@@ -141,12 +139,12 @@ fn reads_of<'g>(
     node: &'g NodeProto,
     deepest: &mut usize,
     visit: &mut impl FnMut(&'g NodeProto),
-) -> Reads<'g> {
+) -> Vec<&'g str> {
     let mut names: Vec<&str> =
         node.input.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
     let mut open: Vec<(&GraphProto, usize)> = graphs_of(node).map(|graph| (graph, 1)).collect();
     if open.is_empty() {
-        return Reads { names };
+        return names;
     }
     let (mut inner, mut captured) = (Set::<&str>::default(), Vec::new());
     while let Some((graph, depth)) = open.pop() {
@@ -160,11 +158,11 @@ fn reads_of<'g>(
         }
     }
     names.extend(captured.into_iter().filter(|name| !name.is_empty() && !inner.contains(name)));
-    Reads { names }
+    names
 }
 
 /// The nodes in topological order.
-fn order(graph: &GraphProto, reads: &[Reads<'_>]) -> Vec<usize> {
+fn order(graph: &GraphProto, reads: &[Vec<&str>]) -> Vec<usize> {
     let own: Vec<usize> = (0..graph.node.len()).collect();
     let mut makers = Map::<&str, usize>::default();
     for (at, node) in graph.node.iter().enumerate() {
@@ -173,15 +171,14 @@ fn order(graph: &GraphProto, reads: &[Reads<'_>]) -> Vec<usize> {
         }
     }
     let maker = |name: &&str| makers.get(name).copied();
-    let late =
-        |(at, reads): (usize, &Reads<'_>)| reads.names.iter().filter_map(maker).any(|maker| maker >= at);
+    let late = |(at, names): (usize, &Vec<&str>)| names.iter().filter_map(maker).any(|maker| maker >= at);
     if !reads.iter().enumerate().any(late) {
         return own;
     }
     let mut readers = vec![Vec::new(); graph.node.len()];
     let mut missing = vec![0_usize; graph.node.len()];
-    for (at, reads) in reads.iter().enumerate() {
-        for maker in reads.names.iter().filter_map(maker) {
+    for (at, names) in reads.iter().enumerate() {
+        for maker in names.iter().filter_map(maker) {
             readers[maker].push(at);
             missing[at] += 1;
         }
@@ -201,9 +198,9 @@ fn order(graph: &GraphProto, reads: &[Reads<'_>]) -> Vec<usize> {
 }
 
 /// The names that are read and that nothing defines, in the order in which they are first read.
-fn implicit_inputs<'g>(graph: &'g GraphProto, reads: &[Reads<'g>]) -> Vec<&'g str> {
+fn implicit_inputs<'g>(graph: &'g GraphProto, reads: &[Vec<&'g str>]) -> Vec<&'g str> {
     let mut known: Set<&str> = defined(graph).collect();
-    let read = reads.iter().flat_map(|reads| reads.names.iter().copied());
+    let read = reads.iter().flatten().copied();
     let promised = graph.output.iter().map(ValueInfoProto::name).filter(|name| !name.is_empty());
     read.chain(promised).filter(|name| known.insert(name)).collect()
 }

@@ -7,7 +7,6 @@ use typeloom_types::lattice::{Lattice, NodeNo, NodeRef};
 use crate::dim::{DimId, Dims};
 use crate::map::Map;
 use crate::model::Checked;
-use crate::program::ValueId;
 use crate::rule::tree::node_of;
 use crate::solution::Type;
 use crate::ty::Head;
@@ -51,8 +50,7 @@ impl TypeSolution {
         let body = Arc::clone(&frame.body);
         let root = body.root();
         let mut values = Vec::with_capacity(body.values.len());
-        for value in (0..body.values.len()).map(ValueId::new).filter(|value| body.value(*value).graph == root)
-        {
+        for value in body.values().filter(|value| body.value(*value).graph == root) {
             let slot = frame.slots[value.index()];
             let bound = match slot.ty {
                 Some(ty) => node_of(&mut core.types, ty),

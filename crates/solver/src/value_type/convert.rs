@@ -10,7 +10,8 @@ use typeloom_types::tree::TypeNode;
 use super::{Dim, Element, ValueType};
 use crate::dim::{DimId, Dims};
 use crate::elem::{Elem, ElemSet};
-use crate::solution::{Constructor, Type};
+use crate::solution::Type;
+use crate::ty::Constructor;
 use crate::universe::Universe;
 
 /// Converts the types of one solve; equal shapes and dims share memory.
@@ -47,9 +48,7 @@ impl Converter {
                 let shape = tensor.shape.as_deref().map(|shape| self.shape(shape, dims));
                 ValueType { node: None, element: Element::Sparse(dtype(tensor.elem)), shape }
             }
-            Type::Sequence(_) | Type::Optional(_) | Type::Map(..) => {
-                unreachable!("the constructors are split off")
-            }
+            Type::Container(..) => unreachable!("the constructors are split off"),
         };
         constructors.into_iter().rev().fold(inner, |inner, constructor| {
             let inner = Arc::new(inner);

@@ -110,7 +110,7 @@ impl ValueTypes {
             order.iter().enumerate().map(|(number, graph)| (*graph, number)).collect();
         let mut converter = Converter::default();
         let mut known: Vec<HashMap<Type, TypeNo, RandomState>> = vec![HashMap::default(); order.len()];
-        for value in (0..checked.value_count()).map(ValueId::new) {
+        for value in checked.body().values() {
             let Some(&graph) = numbers.get(&checked.body().value(value).graph) else { continue };
             let ty = type_of(checked, value);
             let number = match known[graph].get(&ty) {

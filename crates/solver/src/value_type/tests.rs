@@ -8,6 +8,7 @@ use super::{Converter, Dim, Element, ValueType};
 use crate::dim::Dims;
 use crate::elem::{Elem, ElemSet};
 use crate::solution::{TensorType, Type};
+use crate::ty::Constructor;
 use crate::universe::Universe;
 
 fn tensor(dims: &mut Dims, elem: ElemSet, shape: &[&str]) -> Type {
@@ -21,7 +22,7 @@ fn container(element: Element) -> ValueType {
 
 #[test]
 fn types_are_printed_as_in_onnx_syntax() {
-    let universe = Universe::of_default_lattice().unwrap();
+    let universe = Universe::standard().clone();
     let mut dims = Dims::new();
     let float = ElemSet::of(Elem::FLOAT);
     let image = tensor(&mut dims, float, &["N", "3", "2*H + 1", "?"]);
@@ -30,8 +31,11 @@ fn types_are_printed_as_in_onnx_syntax() {
         (tensor(&mut dims, float, &[]), "float"),
         (Type::Tensor(TensorType { elem: float, shape: None }), "float[]"),
         (Type::Sparse(TensorType { elem: float, shape: None }), "sparse_tensor(float[])"),
-        (Type::Sequence(Box::new(Type::Optional(Box::new(image)))), "seq(optional(float[N, 3, 2*H + 1, ?]))"),
-        (Type::Map(Elem::INT64, Box::new(Type::Unknown(None))), "map(int64, ?)"),
+        (
+            Type::within(vec![Constructor::Sequence, Constructor::Optional], image),
+            "seq(optional(float[N, 3, 2*H + 1, ?]))",
+        ),
+        (Type::within(vec![Constructor::Map(Elem::INT64)], Type::Unknown(None)), "map(int64, ?)"),
         (Type::Scalar(float), "scalar.f32"),
         (Type::Leaf(universe.lattice().number_of("peer_id").unwrap()), "peer_id"),
         (Type::Unknown(universe.tensor_node()), "tensor"),
@@ -74,7 +78,7 @@ fn nodes_come_from_the_element_type_or_the_denotation() {
 
 #[test]
 fn open_element_types_have_the_lowest_common_node() {
-    let universe = Universe::of_default_lattice().unwrap();
+    let universe = Universe::standard().clone();
     let mut dims = Dims::new();
     let floats = ElemSet::of_all(&[Elem::FLOAT, Elem::DOUBLE]);
     let ty = tensor(&mut dims, floats, &["2"]);
@@ -97,7 +101,7 @@ fn expressions_are_evaluated_without_an_arena() {
 
 #[test]
 fn converted_types_share_shapes_and_names() {
-    let universe = Universe::of_default_lattice().unwrap();
+    let universe = Universe::standard().clone();
     let mut dims = Dims::new();
     let shape = ["N", "4"];
     let (float, int) = (ElemSet::of(Elem::FLOAT), ElemSet::of(Elem::INT64));

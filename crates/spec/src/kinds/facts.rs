@@ -99,7 +99,7 @@ fn type_fact(lattice: &Lattice, fact: &str) -> Result<Judged, String> {
             stated,
         );
     }
-    let universe = Universe::of_default_lattice().map_err(|error| error.to_string())?;
+    let universe = Universe::try_standard().map_err(ToString::to_string)?;
     let elem = universe.elem_named(of).ok_or_else(|| format!("there is no element type `{of}`"))?;
     Judged::equal(universe.tensor_leaf(elem).map_or("none", id), stated)
 }

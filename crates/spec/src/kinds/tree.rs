@@ -24,7 +24,7 @@ pub(crate) fn truth(cx: &Context<'_>, top: Option<&str>) -> Result<String, Malfo
         }
         None => lattice.node(lattice.root()).ok_or_else(|| cx.malformed(0, "the tree has no root"))?,
     };
-    let universe = Universe::of_default_lattice().map_err(|error| cx.malformed(0, error.to_string()))?;
+    let universe = Universe::try_standard().map_err(|error| cx.malformed(0, error.to_string()))?;
     let depth = above(top);
     let mut text = String::new();
     for node in lattice.nodes().filter(|node| node.is_subtype_of(top.no)) {

@@ -1,7 +1,7 @@
 //! The interface between a custom relation and the node it is applied to.
 //!
-//! The solver implements [`PortAccess`] for one node; the relation receives a [`CustomRelationCtx`] that adds
-//! derived operations.
+//! The solver implements [`PortAccess`] for one node. A relation receives it as [`CustomRelationCtx`], which has
+//! derived operations in addition.
 //!
 //! Types are nodes of one lattice: an abstract node is an upper bound, the root means unknown. Extents are
 //! known numbers or unknown (`None`); symbolic dims are not visible to a relation, and a relation does not
@@ -17,7 +17,7 @@ pub type KnownExtents = Vec<Option<u64>>;
 ///
 /// **Laws.** Arguments are single ports ([`PortRef::Input`], [`PortRef::Output`]). For a missing or omitted
 /// port and for a variadic reference, reads return `None` and narrowing returns `Ok(false)`. After a
-/// successful `refine(port, node)`, `bound(port)` is a subtype of `node` and of its previous value, and the
+/// successful `narrow(port, node)`, `bound(port)` is a subtype of `node` and of its previous value, and the
 /// same call returns `Ok(false)`. The same holds for shapes.
 pub trait PortAccess {
     /// The lattice of all node numbers.
@@ -36,7 +36,7 @@ pub trait PortAccess {
     ///
     /// # Errors
     /// If the meet does not exist.
-    fn refine(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError>;
+    fn narrow(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError>;
 
     /// The shape of the port; `None` if its rank is unknown.
     fn shape(&self, port: PortRef) -> Option<KnownExtents>;
@@ -115,49 +115,12 @@ pub trait PortAccess {
 /// const LIKE_OR_BOOL: &[TypeRelation] = &[TypeRelation::Custom { name: "like.or-bool", run: like_or_bool }];
 /// assert_eq!(LIKE_OR_BOOL[0].name(), "like.or-bool");
 /// ```
-pub struct CustomRelationCtx<'a> {
-    access: &'a mut dyn PortAccess,
-}
+pub type CustomRelationCtx<'a> = dyn PortAccess + 'a;
 
-impl<'a> CustomRelationCtx<'a> {
-    /// Wraps the access to one node.
-    pub fn new(access: &'a mut dyn PortAccess) -> Self {
-        Self { access }
-    }
-
-    /// The lattice of all node numbers.
-    #[must_use]
-    pub fn lattice(&self) -> &Lattice {
-        self.access.lattice()
-    }
-
-    /// Number of inputs of the node.
-    #[must_use]
-    pub fn input_count(&self) -> usize {
-        self.access.input_count()
-    }
-
-    /// Number of outputs of the node.
-    #[must_use]
-    pub fn output_count(&self) -> usize {
-        self.access.output_count()
-    }
-
+impl CustomRelationCtx<'_> {
     /// Expands a variadic reference into the single ports of this node.
     pub fn ports(&self, port: PortRef) -> impl Iterator<Item = PortRef> + use<> {
-        let (range, make): (_, fn(usize) -> PortRef) = match port {
-            PortRef::Input(at) => (at..at.saturating_add(1), PortRef::Input),
-            PortRef::Output(at) => (at..at.saturating_add(1), PortRef::Output),
-            PortRef::InputsFrom(at) => (at..self.input_count(), PortRef::Input),
-            PortRef::OutputsFrom(at) => (at..self.output_count(), PortRef::Output),
-        };
-        range.map(make)
-    }
-
-    /// The least known upper bound of the port's type; `None` if the port is omitted.
-    #[must_use]
-    pub fn bound(&self, port: PortRef) -> Option<NodeNo> {
-        self.access.bound(port)
+        port.expand(self.input_count(), self.output_count())
     }
 
     /// As [`bound`](Self::bound), with id and kind.
@@ -179,13 +142,11 @@ impl<'a> CustomRelationCtx<'a> {
     /// If the meet does not exist, or the lattice does not have the node.
     pub fn refine<K: NodeKey>(&mut self, port: PortRef, node: K) -> Result<bool, RelationError> {
         match self.lattice().number_of(node) {
-            Some(no) => self.access.refine(port, no),
-            None => Err(RelationError {
-                message: "a type that the lattice does not have".into(),
-                ports: vec![port],
-                expected: "a type of the lattice".into(),
-                found: node.label(),
-            }),
+            Some(no) => self.narrow(port, no),
+            None => {
+                let message = "a type that the lattice does not have";
+                Err(RelationError::new(message, [port], "a type of the lattice", node.label()))
+            }
         }
     }
 
@@ -230,94 +191,13 @@ impl<'a> CustomRelationCtx<'a> {
 
     fn disagreement(&self, one: (PortRef, NodeNo), other: (PortRef, NodeNo)) -> RelationError {
         let id = |no| self.lattice().node(no).map_or_else(String::new, |node| node.id.to_owned());
-        RelationError {
-            message: format!("{} and {} have one type", one.0, other.0),
-            ports: vec![one.0, other.0],
-            expected: id(one.1),
-            found: id(other.1),
-        }
+        let message = format!("{} and {} have one type", one.0, other.0);
+        RelationError::new(message, [one.0, other.0], id(one.1), id(other.1))
     }
 
     /// Expands `ports` and drops omitted ones.
     fn present(&self, ports: &[PortRef]) -> Vec<PortRef> {
         let single = ports.iter().flat_map(|port| self.ports(*port));
         single.filter(|port| self.bound(*port).is_some()).collect()
-    }
-
-    /// The shape of the port; `None` if its rank is unknown.
-    #[must_use]
-    pub fn shape(&self, port: PortRef) -> Option<KnownExtents> {
-        self.access.shape(port)
-    }
-
-    /// Narrows the port's shape to this rank and these extents; returns whether it changed.
-    ///
-    /// # Errors
-    /// If the rank or an extent contradicts a known one.
-    pub fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError> {
-        self.access.refine_shape(port, dims)
-    }
-
-    /// An integer attribute.
-    #[must_use]
-    pub fn attr_int(&self, name: &str) -> Option<i64> {
-        self.access.attr_int(name)
-    }
-
-    /// An attribute that is a list of integers.
-    #[must_use]
-    pub fn attr_ints(&self, name: &str) -> Option<Vec<i64>> {
-        self.access.attr_ints(name)
-    }
-
-    /// A floating-point attribute.
-    #[must_use]
-    pub fn attr_float(&self, name: &str) -> Option<f32> {
-        self.access.attr_float(name)
-    }
-
-    /// An attribute that is a list of floating-point numbers.
-    #[must_use]
-    pub fn attr_floats(&self, name: &str) -> Option<Vec<f32>> {
-        self.access.attr_floats(name)
-    }
-
-    /// A string attribute.
-    #[must_use]
-    pub fn attr_str(&self, name: &str) -> Option<&str> {
-        self.access.attr_str(name)
-    }
-
-    /// An attribute that is a list of strings.
-    #[must_use]
-    pub fn attr_strs(&self, name: &str) -> Option<Vec<&str>> {
-        self.access.attr_strs(name)
-    }
-
-    /// Type node and shape of a tensor attribute.
-    #[must_use]
-    pub fn attr_tensor(&self, name: &str) -> Option<(NodeNo, KnownExtents)> {
-        self.access.attr_tensor(name)
-    }
-
-    /// The value of a metadata key of the node.
-    #[must_use]
-    pub fn metadata(&self, key: &str) -> Option<&str> {
-        self.access.metadata(key)
-    }
-
-    /// Narrows all ports to a signature: the lists of types in the attributes `params` and `results`, with
-    /// symbols instantiated for this node. Returns whether a port changed.
-    ///
-    /// # Errors
-    /// If a port cannot have its type.
-    pub fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationError> {
-        self.access.instantiate(params, results)
-    }
-
-    /// The integers that the port is known to have at run time, in row-major order.
-    #[must_use]
-    pub fn constant_ints(&self, port: PortRef) -> Option<Vec<i64>> {
-        self.access.constant_ints(port)
     }
 }

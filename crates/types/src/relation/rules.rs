@@ -22,12 +22,8 @@ fn contract(cx: &mut CustomRelationCtx<'_>) -> Result<Progress, RelationError> {
     let (left, right) = (cx.shape(LEFT), cx.shape(RIGHT));
     for (port, shape) in [(LEFT, &left), (RIGHT, &right)] {
         if shape.as_ref().is_some_and(Vec::is_empty) {
-            return Err(RelationError {
-                message: "operands of a matrix product have at least one dim".into(),
-                ports: vec![port],
-                expected: "rank 1 or more".into(),
-                found: "rank 0".into(),
-            });
+            let message = "operands of a matrix product have at least one dim";
+            return Err(RelationError::new(message, [port], "rank 1 or more", "rank 0"));
         }
     }
     let (Some(mut left), Some(mut right)) = (left, right) else {
@@ -39,12 +35,8 @@ fn contract(cx: &mut CustomRelationCtx<'_>) -> Result<Progress, RelationError> {
     let mut narrowed = false;
     match (left[left_at], right[right_at]) {
         (Some(a), Some(b)) if a != b => {
-            return Err(RelationError {
-                message: "the inner dims of a matrix product are equal".into(),
-                ports: vec![LEFT, RIGHT],
-                expected: a.to_string(),
-                found: b.to_string(),
-            });
+            let message = "the inner dims of a matrix product are equal";
+            return Err(RelationError::new(message, [LEFT, RIGHT], a.to_string(), b.to_string()));
         }
         (Some(a), None) => {
             right[right_at] = Some(a);
@@ -104,12 +96,9 @@ pub(crate) fn cast_to(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
         let to = cx.attr_int("to");
         let dtype = to.and_then(|to| Dtype::from_onnx_number(i32::try_from(to).ok()?));
         let Some(dtype) = dtype else {
-            return Err(RelationError {
-                message: "attribute `to` names an element type".into(),
-                ports: vec![OUT],
-                expected: "the number of an element type".into(),
-                found: to.map_or_else(|| "no such attribute".into(), |to| to.to_string()),
-            });
+            let found = to.map_or_else(|| "no such attribute".into(), |to| to.to_string());
+            let message = "attribute `to` names an element type";
+            return Err(RelationError::new(message, [OUT], "the number of an element type", found));
         };
         let mut narrowed = cx.refine(OUT, dtype.type_node())?;
         if let Some(shape) = cx.shape(LEFT) {
@@ -173,12 +162,8 @@ fn indices(cx: &CustomRelationCtx<'_>, ports: &[PortRef]) -> Result<Progress, Re
         let Some(node) = cx.bound_node(port) else { continue };
         let is_index = [Dtype::I32, Dtype::I64].iter().any(|dtype| dtype.type_node().id == node.id);
         if node.is_concrete() && !is_index {
-            return Err(RelationError {
-                message: "indices are 32-bit or 64-bit signed integers".into(),
-                ports: vec![port],
-                expected: "tensor.i32 or tensor.i64".into(),
-                found: node.id.into(),
-            });
+            let message = "indices are 32-bit or 64-bit signed integers";
+            return Err(RelationError::new(message, [port], "tensor.i32 or tensor.i64", node.id));
         }
         complete &= node.is_concrete();
     }
@@ -204,12 +189,9 @@ fn broadcast_dim(
             Some(None) => unknown = true,
             Some(Some(dim)) => match decided {
                 Some((first, known)) if known != *dim => {
-                    return Err(RelationError {
-                        message: format!("shapes broadcast at dim {from_end} from the end"),
-                        ports: vec![first, *port],
-                        expected: format!("{known} or 1"),
-                        found: dim.to_string(),
-                    });
+                    let message = format!("shapes broadcast at dim {from_end} from the end");
+                    let expected = format!("{known} or 1");
+                    return Err(RelationError::new(message, [first, *port], expected, dim.to_string()));
                 }
                 Some(_) => {}
                 None => decided = Some((*port, *dim)),

@@ -18,7 +18,11 @@ fn run(op: &str, node: &mut FakeNode) -> RelationResult {
         TypeRelation::Custom { name: _, run } => Some(run),
         _ => None,
     });
-    custom.next().unwrap()(&mut CustomRelationCtx::new(node))
+    custom.next().unwrap()(node)
+}
+
+fn cx(node: &mut FakeNode) -> &mut CustomRelationCtx<'_> {
+    node
 }
 
 fn failure(result: RelationResult) -> RelationError {
@@ -207,17 +211,17 @@ fn unifying_ports_narrows_all_of_them_to_their_meet() {
         &[port("tensor.f32", None)],
     );
     let ports = [InputsFrom(0), OutputsFrom(0)];
-    assert_eq!(CustomRelationCtx::new(&mut node).unify(&ports), RelationResult::Satisfied);
+    assert_eq!(cx(&mut node).unify(&ports), RelationResult::Satisfied);
     assert_eq!([node.id_at(Input(0)), node.id_at(Input(2))], ["tensor.f32", "tensor.f32"]);
     assert_eq!(node.inputs[1].bound, None, "a left-out port stays left out");
 
     let mut node = FakeNode::new(&[port("any", None)], &[port("tensor", None)]);
-    assert_eq!(CustomRelationCtx::new(&mut node).unify(&ports), RelationResult::Refined);
-    assert_eq!(CustomRelationCtx::new(&mut node).unify(&ports), RelationResult::Defer);
+    assert_eq!(cx(&mut node).unify(&ports), RelationResult::Refined);
+    assert_eq!(cx(&mut node).unify(&ports), RelationResult::Defer);
 
     let mut node =
         FakeNode::new(&[port("tensor.f32", None), port("tensor", None)], &[port("tensor.f64", None)]);
-    let failure = failure(CustomRelationCtx::new(&mut node).unify(&ports));
+    let failure = failure(cx(&mut node).unify(&ports));
     assert_eq!(failure.ports, [Input(0), Output(0)]);
     assert_eq!(
         failure.to_string(),
@@ -228,7 +232,7 @@ fn unifying_ports_narrows_all_of_them_to_their_meet() {
 #[test]
 fn a_relation_refers_to_types_by_static_or_id() {
     let mut node = FakeNode::new(&[port("any", None)], &[]);
-    let mut cx = CustomRelationCtx::new(&mut node);
+    let mut cx = cx(&mut node);
     assert_eq!(cx.refine(Input(0), &TYPE_TENSOR), Ok(true));
     assert_eq!(cx.refine(Input(0), "any"), Ok(false));
     assert_eq!(cx.refine(Input(0), &TYPE_TENSOR_F32), Ok(true));

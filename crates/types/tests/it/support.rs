@@ -149,7 +149,7 @@ impl PortAccess for FakeNode {
         self.port(port)?.bound
     }
 
-    fn refine(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError> {
+    fn narrow(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError> {
         let Some(FakePort { bound: Some(bound), .. }) = self.port_mut(port) else { return Ok(false) };
         let meet = Lattice::get().meet(*bound, node).ok_or_else(|| failure(port, &bound, node))?;
         Ok(std::mem::replace(bound, meet) != meet)

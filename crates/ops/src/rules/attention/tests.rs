@@ -11,7 +11,7 @@ use crate::rules::testing::{error, infer, infer_y};
 fn preview(graph: &str) -> (String, Option<String>) {
     let text = format!("<ir_version: 10, opset_import: [\"\": 24, \"ai.onnx.preview\": 1]> {graph}");
     let bytes = typeloom_onnx::text::parse_model(&text).unwrap().encode_to_vec();
-    let universe: Arc<Universe> = Universe::of_default_lattice().unwrap();
+    let universe: Arc<Universe> = Universe::standard().clone();
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let mut checked = check(&bytes, &Standard, &universe, &options).unwrap();
     let error = checked.errors().first().map(|error| format!("{:?}", error.kind));

@@ -6,6 +6,7 @@ use crate::program::StepId;
 use crate::rule::Port;
 use crate::signature::AllowedTypes;
 use crate::solution::Type;
+use crate::ty::Constructor;
 
 super::code!("element-type-not-allowed", Error, "the operator does not take this element type");
 
@@ -21,16 +22,18 @@ impl Scope<'_, '_> {
         let universe = std::sync::Arc::clone(self.core.types.universe());
         let right_kind = match found {
             Type::Tensor(_) => !allowed.tensor.is_empty(),
-            Type::Sequence(inner) => is_tensor(inner) && !allowed.seq_tensor.is_empty(),
-            Type::Optional(inner) => match &**inner {
+            Type::Container(Constructor::Sequence, inner) => {
+                is_tensor(inner) && !allowed.seq_tensor.is_empty()
+            }
+            Type::Container(Constructor::Optional, inner) => match &**inner {
                 Type::Tensor(_) => !allowed.opt_tensor.is_empty(),
-                Type::Sequence(_) => !allowed.opt_seq_tensor.is_empty(),
+                Type::Container(Constructor::Sequence, _) => !allowed.opt_seq_tensor.is_empty(),
                 _ => false,
             },
             Type::Unknown(_)
             | Type::Sparse(_)
             | Type::Scalar(_)
-            | Type::Map(..)
+            | Type::Container(Constructor::Map(_), _)
             | Type::Leaf(_)
             | Type::Error => false,
         };

@@ -47,7 +47,7 @@ impl<'a> Scope<'_, 'a> {
         if name.len() < SHORTEST {
             return Vec::new();
         }
-        let names = (0..body.values.len()).map(ValueId::new).filter(|other| seen(*other));
+        let names = body.values().filter(|other| seen(*other));
         nearest(name, names.map(|other| body.value_name(other)).filter(|other| *other != name))
     }
 }

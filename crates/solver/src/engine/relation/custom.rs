@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
 use typeloom_types::lattice::{Lattice, NodeNo};
-use typeloom_types::relation::custom::{CustomRelationCtx, KnownExtents, PortAccess};
+use typeloom_types::relation::custom::{KnownExtents, PortAccess};
 use typeloom_types::relation::{CustomRelation, PortRef, RelationError, RelationResult};
 
 use crate::dim::DimId;
@@ -31,7 +31,7 @@ pub(super) fn run<'a>(
     let universe = Arc::clone(cx.tables().types.universe());
     let mut node =
         Node { cx: RefCell::new(cx), universe, narrowed: Cell::new(false), malformed: RefCell::new(None) };
-    let result = relation(&mut CustomRelationCtx::new(&mut node));
+    let result = relation(&mut node);
     let Node { cx, narrowed, malformed, .. } = node;
     if let Some(error) = malformed.into_inner() {
         return Err(SolveErrorKind::Malformed(error));
@@ -95,14 +95,6 @@ impl<'a> Node<'_, '_, 'a> {
     }
 }
 
-fn port_of(port: PortRef) -> Option<Port> {
-    match port {
-        PortRef::Input(at) => Some(Port::In(at)),
-        PortRef::Output(at) => Some(Port::Out(at)),
-        PortRef::InputsFrom(_) | PortRef::OutputsFrom(_) => None,
-    }
-}
-
 impl PortAccess for Node<'_, '_, '_> {
     fn lattice(&self) -> &Lattice {
         self.universe.lattice()
@@ -118,13 +110,13 @@ impl PortAccess for Node<'_, '_, '_> {
 
     fn bound(&self, port: PortRef) -> Option<NodeNo> {
         let mut cx = self.cx.borrow_mut();
-        let ty = cx.ty(port_of(port)?)?;
+        let ty = cx.ty(Port::of_ref(port)?)?;
         Some(node_of(cx.types(), ty))
     }
 
-    fn refine(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError> {
+    fn narrow(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError> {
         let cx = self.cx.get_mut();
-        let Some(at) = port_of(port) else { return Ok(false) };
+        let Some(at) = Port::of_ref(port) else { return Ok(false) };
         match cx.narrow_to_node(at, node) {
             Ok(narrowed) => {
                 self.narrowed.set(self.narrowed.get() || narrowed);
@@ -139,7 +131,7 @@ impl PortAccess for Node<'_, '_, '_> {
 
     fn shape(&self, port: PortRef) -> Option<KnownExtents> {
         let mut cx = self.cx.borrow_mut();
-        let at = port_of(port)?;
+        let at = Port::of_ref(port)?;
         let Some(shape) = cx.shape(at) else {
             let ty = cx.ty(at)?;
             return (cx.types().head(ty) == Head::Scalar).then(Vec::new);
@@ -152,12 +144,10 @@ impl PortAccess for Node<'_, '_, '_> {
     fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError> {
         let before = self.shape(port);
         let cx = self.cx.get_mut();
-        let Some(at) = port_of(port).filter(|at| cx.has(*at)) else { return Ok(false) };
-        let failure = |found: &Option<KnownExtents>| RelationError {
-            message: format!("the shape of {port}"),
-            ports: vec![port],
-            expected: show(dims),
-            found: found.as_deref().map_or_else(|| "no shape".into(), show),
+        let Some(at) = Port::of_ref(port).filter(|at| cx.has(*at)) else { return Ok(false) };
+        let failure = |found: &Option<KnownExtents>| {
+            let found = found.as_deref().map_or_else(|| "no shape".into(), show);
+            RelationError::new(format!("the shape of {port}"), [port], show(dims), found)
         };
         if before.as_ref().is_some_and(|before| before.len() != dims.len()) {
             return Err(failure(&before));
@@ -195,7 +185,7 @@ impl PortAccess for Node<'_, '_, '_> {
     }
 
     fn constant_ints(&self, port: PortRef) -> Option<Vec<i64>> {
-        self.cx.borrow_mut().const_ints(port_of(port)?)
+        self.cx.borrow_mut().const_ints(Port::of_ref(port)?)
     }
 
     fn attr_floats(&self, name: &str) -> Option<Vec<f32>> {

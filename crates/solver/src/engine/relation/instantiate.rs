@@ -12,7 +12,7 @@ use typeloom_types::relation::RelationError;
 use crate::dim::DimId;
 use crate::dim::shape::DimVec;
 use crate::elem::{Elem, ElemSet};
-use crate::rule::tree::{port_ref, tree_name};
+use crate::rule::tree::tree_name;
 use crate::rule::{Port, RuleCx, RuleError};
 use crate::ty::Clash;
 use crate::universe::Universe;
@@ -34,12 +34,8 @@ pub(super) fn instantiate(
             Ok(None) | Err(_) => continue,
         };
         if types.len() != given {
-            return Err(RelationError {
-                message: format!("the function has {} {name}", types.len()),
-                ports: Vec::new(),
-                expected: types.len().to_string(),
-                found: given.to_string(),
-            });
+            let message = format!("the function has {} {name}", types.len());
+            return Err(RelationError::new(message, [], types.len().to_string(), given.to_string()));
         }
         for (at, ty) in types.into_iter().enumerate() {
             narrowed |= one(cx, universe, port(at), ty, &mut symbols)?;
@@ -120,12 +116,12 @@ fn extents(
             RuleError::Shapes { message, .. } | RuleError::Contradiction { message, .. } => message,
             _ => "the imported signature says so".to_owned(),
         };
-        RelationError {
+        RelationError::new(
             message,
-            ports: port_ref(port).into_iter().collect(),
-            expected: show(&dims),
-            found: before.as_deref().map_or_else(String::new, show),
-        }
+            port.to_ref(),
+            show(&dims),
+            before.as_deref().map_or_else(String::new, show),
+        )
     })?;
     Ok(cx.shape(port) != known)
 }

@@ -33,13 +33,7 @@ fn set_scalar_shape(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), RuleError
             cx.wait_for(ty);
             Ok(())
         }
-        Head::Tensor
-        | Head::Sparse
-        | Head::Sequence(_)
-        | Head::Optional(_)
-        | Head::Map(..)
-        | Head::Leaf(_)
-        | Head::Error => Ok(()),
+        Head::Tensor | Head::Sparse | Head::Container(..) | Head::Leaf(_) | Head::Error => Ok(()),
     }
 }
 

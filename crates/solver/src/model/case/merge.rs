@@ -30,7 +30,7 @@ pub(crate) fn merge<'a>(
 ) -> Alternatives {
     let shapes: Vec<Vec<Known>> = leaves.iter_mut().map(|leaf| shapes(core, leaf)).collect();
     let mut alternatives = Alternatives::new();
-    for value in (0..frame.body.values.len()).map(ValueId::new) {
+    for value in frame.body.values() {
         // Conditions of the graph on an input are not part of its type.
         let record = frame.body.value(value);
         if record.graph == frame.body.root() && !matches!(record.origin, Origin::Step(_)) {

@@ -8,15 +8,15 @@ use typeloom_types::relation::PortRef;
 
 use super::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError};
 use crate::diagnostic::{Diagnostic, diagnose_one};
-use crate::model::Checked;
+use crate::model::{Checked, Seed};
 use crate::program::{StepId, ValueId};
-use crate::rule::tree::{port_ref, tree_name};
+use crate::rule::tree::tree_name;
 use crate::rule::{Extent, Port, RuleError};
 use crate::solution::Type;
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::trace::Cause;
 use crate::ty::Types;
-use crate::type_solver::{SeedType, TypeSolver};
+use crate::type_solver::TypeSolver;
 
 /// The number of possible leaves from which on they are not listed.
 const MAX_POSSIBLE: u32 = 8;
@@ -45,7 +45,8 @@ impl<'a> Converter<'_, 'a> {
                 self.rule(node, step, rule, failure)
             }
             (SolveErrorKind::Relation { relation, failure }, Some(node), Some(step)) => {
-                let sides = failure.ports.iter().filter_map(|port| self.side(step, single(*port)?)).collect();
+                let sides =
+                    failure.ports.iter().filter_map(|port| self.side(step, Port::of_ref(*port)?)).collect();
                 let message = failure.to_string();
                 constraint(node, relation, message, sides)
             }
@@ -53,7 +54,7 @@ impl<'a> Converter<'_, 'a> {
                 TypeError::UnknownOperator { node, near }
             }
             (SolveErrorKind::MissingPort { port, name }, Some(node), _) => {
-                let port = port_ref(port).unwrap_or(PortRef::Input(0));
+                let port = port.to_ref().unwrap_or(PortRef::Input(0));
                 TypeError::MissingPort { node, port, name: name.to_owned() }
             }
             (SolveErrorKind::SurplusPorts { side, given, most }, Some(node), _) => {
@@ -130,10 +131,7 @@ impl<'a> Converter<'_, 'a> {
             }
             RuleError::Body { graph: _, message } => message,
             RuleError::Relation(failure) => {
-                ports.extend(failure.ports.iter().map(|port| match port {
-                    PortRef::Input(at) | PortRef::InputsFrom(at) => Port::In(*at),
-                    PortRef::Output(at) | PortRef::OutputsFrom(at) => Port::Out(*at),
-                }));
+                ports.extend(failure.ports.iter().filter_map(|port| Port::of_ref(*port)));
                 failure.message
             }
             RuleError::Malformed(error) => error.to_string(),
@@ -153,7 +151,7 @@ impl<'a> Converter<'_, 'a> {
         let shape = ty.tensor().and_then(|tensor| tensor.shape.as_deref());
         let shape = shape.map(|shape| crate::dim::shape::display(self.checked.dims(), shape).to_string());
         Some(ConstraintSide {
-            port: port_ref(port)?,
+            port: port.to_ref()?,
             value: self.value(value),
             ty: self.ty(&ty),
             shape,
@@ -200,10 +198,10 @@ impl<'a> Converter<'_, 'a> {
         let seeds = || self.solver.seeds.iter().filter(|seed| seed.value == name);
         // A seed of the caller comes before a declaration of the graph.
         let seed = seeds().find(|seed| seed.declared_in.is_none()).or_else(|| seeds().next())?;
-        Some(match (seed.declared_in, &seed.ty) {
+        Some(match (seed.declared_in, &seed.seed) {
             (Some(list), _) => TypeCause::Declared { value: name, list },
-            (None, SeedType::Node(id)) => TypeCause::Seed { ty: id.clone(), value: name },
-            (None, SeedType::Onnx(_)) => {
+            (None, Seed::Node(id)) => TypeCause::Seed { ty: id.clone(), value: name },
+            (None, Seed::Onnx(_)) => {
                 let known = self.checked.type_of(value);
                 TypeCause::Seed { ty: self.ty(&known), value: name }
             }
@@ -263,14 +261,6 @@ fn constraint(node: NodeLabel, relation: &str, message: String, sides: Vec<Const
     TypeError::ConstraintFailed(Box::new(ConstraintFailure { node, relation, message, sides }))
 }
 
-fn single(port: PortRef) -> Option<Port> {
-    match port {
-        PortRef::Input(at) => Some(Port::In(at)),
-        PortRef::Output(at) => Some(Port::Out(at)),
-        PortRef::InputsFrom(_) | PortRef::OutputsFrom(_) => None,
-    }
-}
-
 fn port_name(port: Port) -> String {
-    port_ref(port).map_or_else(|| "a nested graph".to_owned(), |port| port.to_string())
+    port.to_ref().map_or_else(|| "a nested graph".to_owned(), |port| port.to_string())
 }
