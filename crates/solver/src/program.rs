@@ -93,6 +93,17 @@ pub enum Origin {
     Undefined,
 }
 
+impl Origin {
+    /// The constant of an initializer or default.
+    #[must_use]
+    pub fn initializer(self) -> Option<InitializerId> {
+        match self {
+            Self::InputWithDefault(initializer) | Self::Initializer(initializer) => Some(initializer),
+            Self::Input | Self::Step(_) | Self::Undefined => None,
+        }
+    }
+}
+
 /// A node, or one end of a node with nested graphs.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramStep<'a> {

@@ -1,6 +1,6 @@
 //! Type-checked models, with the solved type of every value.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use prost::Message as _;
 use typeloom_onnx::messages::ModelProto;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use typeloom_onnx::messages::TypeProto;
 use typeloom_pool::{Idx, Pool, TypedModule};
+use typeloom_solver::universe::Universe;
 use typeloom_solver::value_type::ValueType;
 
 use crate::authoring::AuthoringErrorKind;

@@ -1,6 +1,6 @@
 //! Checks models in textual syntax with the standard operators.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use prost::Message;
 use typeloom_onnx::text::{parse_model, parse_type};

@@ -1,7 +1,7 @@
 //! Models for tests.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use prost::Message as _;
 use typeloom_ops::catalogue::Standard;

@@ -1,6 +1,6 @@
 //! Engines as graph executors of the backend contract.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use typeloom_contracts::backend::GraphExecutor;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, TypeProto};

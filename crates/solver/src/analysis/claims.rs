@@ -23,7 +23,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::dim::shape::{DimVec, ShapeId};
+use crate::dim::shape::{DimVec, ShapeId, paired};
 use crate::dim::{Bind, Decision, DimId};
 use crate::map::Map;
 use crate::program::{DeclarationKind, ValueId};
@@ -89,12 +89,7 @@ impl Verifier {
                 }
                 let Ok(declared) = core.read_declared(declaration.ty, declaration.kind) else { continue };
                 let Some(claimed) = declared.shape.filter(|claimed| *claimed != derived) else { continue };
-                let (derived, claimed): (DimVec, DimVec) =
-                    (core.shapes.get(derived).into(), core.shapes.get(claimed).into());
-                if derived.len() != claimed.len() {
-                    continue;
-                }
-                for (derived, claimed) in derived.into_iter().zip(claimed) {
+                for (derived, claimed) in paired(&core.shapes, derived, claimed).unwrap_or_default() {
                     let derived = core.dims.resolve(derived);
                     if derived == claimed
                         || core.dims.as_symbol(claimed).is_none()
@@ -279,18 +274,14 @@ impl<'a> Core<'a> {
         let shape = match seen {
             None => claimed,
             Some(seen) => {
-                let (mut dims, claimed): (DimVec, DimVec) =
-                    (self.shapes.get(seen).into(), self.shapes.get(claimed).into());
-                if dims.len() != claimed.len() {
-                    return;
-                }
-                for (derived, declared) in dims.iter_mut().zip(&claimed) {
-                    let is_unknown = self.dims.is_unknown(*derived) && !self.dims.is_anonymous(*declared);
-                    if is_unknown && self.dims.compare(*derived, *declared) == Decision::Undecided {
-                        *derived = *declared;
-                    }
-                }
-                self.shapes.intern(&dims)
+                let Some(axes) = paired(&self.shapes, seen, claimed) else { return };
+                let shown = axes.into_iter().map(|(derived, declared)| {
+                    let is_unknown = self.dims.is_unknown(derived) && !self.dims.is_anonymous(declared);
+                    let is_open = is_unknown && self.dims.compare(derived, declared) == Decision::Undecided;
+                    if is_open { declared } else { derived }
+                });
+                let shown: DimVec = shown.collect();
+                self.shapes.intern(&shown)
             }
         };
         if seen != Some(shape) {

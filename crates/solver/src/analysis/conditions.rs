@@ -35,7 +35,7 @@ use std::sync::Arc;
 use origin::is_baked;
 
 use crate::dim::{Condition, Decision, DimId, Domain, Relation, Verdict, symbols_of};
-use crate::program::{Origin, ValueId};
+use crate::program::{Body, Origin, ValueId};
 use crate::rule::{Extent, RuleError};
 use crate::solution::{Equation, EquationSource, Requirement};
 use crate::solve_error::{ErrorSite, RefutedClaim, SolveError, SolveErrorKind};
@@ -479,20 +479,16 @@ pub(crate) fn input_symbols(core: &mut Core<'_>, frame: &Frame<'_>) -> BTreeSet<
             Origin::Input | Origin::InputWithDefault(_) => {}
             Origin::Initializer(_) | Origin::Step(_) | Origin::Undefined => continue,
         }
-        symbols.extend(declared_symbols(core, frame, *input));
+        symbols.extend(declared_symbols(core, &body, *input));
     }
     symbols
 }
 
 /// The symbols in the declared shapes of a value.
-fn declared_symbols(core: &mut Core<'_>, frame: &Frame<'_>, value: ValueId) -> BTreeSet<DimId> {
+pub(crate) fn declared_symbols(core: &mut Core<'_>, body: &Body<'_>, value: ValueId) -> BTreeSet<DimId> {
     let mut symbols = BTreeSet::new();
-    for declaration in frame.body.declarations(value) {
-        let Ok(read) = core.read_type(declaration.ty) else { continue };
-        let Some(shape) = read.shape else { continue };
-        for dim in core.shapes.get(shape) {
-            symbols.extend(core.dims.symbols_of(*dim));
-        }
+    for shape in core.declared_shapes(body, value) {
+        symbols.extend(core.shapes.get(shape).iter().flat_map(|dim| core.dims.symbols_of(*dim)));
     }
     symbols
 }

@@ -8,7 +8,6 @@
 //! **Invariant:** without a reached limit, the cost is that of two empty lists.
 
 use crate::dim::DimId;
-use crate::dim::shape::DimVec;
 use crate::map::Set;
 use crate::program::{StepId, ValueId};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
@@ -67,11 +66,5 @@ fn error<'a>(frame: &Frame<'a>, value: ValueId, limit: Limit) -> SolveError<'a> 
 /// The unknown extents in the shape of a value.
 fn variables(core: &mut Core<'_>, frame: &Frame<'_>, value: ValueId) -> Vec<DimId> {
     let Some(shape) = frame.shape_read(value) else { return Vec::new() };
-    let dims: DimVec = core.shapes.get(shape).into();
-    let mut found = Vec::new();
-    for dim in dims {
-        let dim = core.dims.resolve(dim);
-        found.extend(core.dims.variables_of(dim));
-    }
-    found
+    core.resolved(shape).into_iter().flat_map(|dim| core.dims.variables_of(dim)).collect()
 }

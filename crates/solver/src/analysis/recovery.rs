@@ -18,6 +18,7 @@
 //! Recovery does not run in a model without errors.
 
 use typeloom_onnx::view::TypeKindView;
+use typeloom_types::dtype::DtypeClass;
 
 use crate::catalogue::{OpKind, Operators};
 use crate::elem::{Elem, ElemSet};
@@ -53,20 +54,14 @@ pub(crate) fn is_doubtful(kind: &SolveErrorKind<'_>) -> bool {
 /// Whether an error of a rule is independent of an error about element types at the same node.
 pub(crate) fn is_independent(kind: &SolveErrorKind<'_>) -> bool {
     match kind {
-        SolveErrorKind::Rule { failure, .. } => match failure {
+        SolveErrorKind::Rule { failure, .. } => matches!(
+            failure,
             RuleError::Rank { .. }
-            | RuleError::Dims { .. }
-            | RuleError::Attribute { .. }
-            | RuleError::Value { .. }
-            | RuleError::Shapes { .. } => true,
-            RuleError::Types { .. }
-            | RuleError::Element { .. }
-            | RuleError::Kind { .. }
-            | RuleError::Contradiction { .. }
-            | RuleError::Body { .. }
-            | RuleError::Relation(_)
-            | RuleError::Malformed(_) => false,
-        },
+                | RuleError::Dims { .. }
+                | RuleError::Attribute { .. }
+                | RuleError::Value { .. }
+                | RuleError::Shapes { .. }
+        ),
         _ => false,
     }
 }
@@ -197,11 +192,8 @@ fn confirmed<'a>(
             return Some(if of_a > of_b { a } else { b });
         }
     }
-    let is_stored = |port: Port| {
-        operand(port).is_some_and(|value| {
-            matches!(body.value(value).origin, Origin::Initializer(_) | Origin::InputWithDefault(_))
-        })
-    };
+    let is_stored =
+        |port: Port| operand(port).is_some_and(|value| body.value(value).origin.initializer().is_some());
     match (is_stored(a_port), is_stored(b_port)) {
         (true, false) => Some(b),
         (false, true) => Some(a),
@@ -234,9 +226,7 @@ fn comes_from_input<'a>(
         let outputs = body.outputs(maker);
         let Some(output) = outputs.iter().position(|output| *output == Some(at)) else { break false };
         let Some(variable) = variable_of(operator.schema, Port::Out(output)) else { break false };
-        let is_stored = |value: ValueId| {
-            matches!(body.value(value).origin, Origin::Initializer(_) | Origin::InputWithDefault(_))
-        };
+        let is_stored = |value: ValueId| body.value(value).origin.initializer().is_some();
         let tied = body.inputs(maker).iter().enumerate().find_map(|(port, input)| {
             let is_tied = variable_of(operator.schema, Port::In(port)) == Some(variable);
             (*input).filter(|input| is_tied && !is_stored(*input))
@@ -322,23 +312,7 @@ fn single(ty: &Type) -> Option<Elem> {
 
 /// Whether an element type is a float.
 fn is_float(elem: Elem) -> bool {
-    !matches!(
-        elem,
-        Elem::BOOL
-            | Elem::STRING
-            | Elem::INT2
-            | Elem::INT4
-            | Elem::INT8
-            | Elem::INT16
-            | Elem::INT32
-            | Elem::INT64
-            | Elem::UINT2
-            | Elem::UINT4
-            | Elem::UINT8
-            | Elem::UINT16
-            | Elem::UINT32
-            | Elem::UINT64
-    )
+    elem.dtype().is_none_or(|dtype| matches!(dtype.class(), DtypeClass::Float | DtypeClass::Complex))
 }
 
 impl Census {
@@ -347,13 +321,10 @@ impl Census {
         let mut census = Self::default();
         for value in body.values() {
             let record = body.value(value);
-            match record.origin {
-                Origin::Initializer(_) | Origin::InputWithDefault(_) => {
-                    if let Some(elem) = elem_of(core, frame, value) {
-                        *census.constants.entry(elem).or_insert(0) += 1;
-                    }
-                }
-                Origin::Input | Origin::Step(_) | Origin::Undefined => {}
+            if record.origin.initializer().is_some()
+                && let Some(elem) = elem_of(core, frame, value)
+            {
+                *census.constants.entry(elem).or_insert(0) += 1;
             }
             if record.declaration.is_none() || record.graph != body.root() {
                 continue;

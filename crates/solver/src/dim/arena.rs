@@ -224,56 +224,21 @@ impl Dims {
     ///
     /// The same operation on the same arguments has the same unknown, as long as that is not bound.
     pub(super) fn unknown(&mut self, operation: Operation, a: DimId, b: DimId) -> DimId {
-        let (a, b) = match operation {
-            Operation::Add | Operation::Mul | Operation::Min | Operation::Max => (a.min(b), a.max(b)),
-            Operation::Sub
-            | Operation::FloorDiv
-            | Operation::CeilDiv
-            | Operation::Modulo
-            | Operation::Rebuild => (a, b),
-        };
+        let is_commutative =
+            matches!(operation, Operation::Add | Operation::Mul | Operation::Min | Operation::Max);
+        let (a, b) = if is_commutative { (a.min(b), a.max(b)) } else { (a, b) };
         if let Some(&known) = self.unknowns.get(&(operation, a, b))
             && self.binding(known).is_none()
         {
             return known;
         }
         let natural = self.summary(a).bounds.low >= 0 && self.summary(b).bounds.low >= 0;
-        let range = match operation {
-            Operation::Sub => Range::Integer,
-            Operation::Add
-            | Operation::Mul
-            | Operation::FloorDiv
-            | Operation::CeilDiv
-            | Operation::Modulo
-            | Operation::Min
-            | Operation::Max
-            | Operation::Rebuild
-                if natural =>
-            {
-                Range::Extent
-            }
-            Operation::Add
-            | Operation::Mul
-            | Operation::FloorDiv
-            | Operation::CeilDiv
-            | Operation::Modulo
-            | Operation::Min
-            | Operation::Max
-            | Operation::Rebuild => Range::Integer,
-        };
+        let range = if natural && operation != Operation::Sub { Range::Extent } else { Range::Integer };
         let fresh = self.fresh_in(range);
         self.unknowns.insert((operation, a, b), fresh);
         // A quotient by a divisor that may be zero or negative is undefined and not beyond a limit.
-        let is_undefined = match operation {
-            Operation::FloorDiv | Operation::CeilDiv | Operation::Modulo => self.summary(b).bounds.low < 1,
-            Operation::Add
-            | Operation::Sub
-            | Operation::Mul
-            | Operation::Min
-            | Operation::Max
-            | Operation::Rebuild => false,
-        };
-        if !is_undefined {
+        let is_quotient = matches!(operation, Operation::FloorDiv | Operation::CeilDiv | Operation::Modulo);
+        if !is_quotient || self.summary(b).bounds.low >= 1 {
             self.given_up.push(fresh);
         }
         fresh
@@ -380,6 +345,14 @@ impl Dims {
     pub(super) fn as_floor(&self, dim: DimId) -> Option<(DimId, DimId)> {
         match self.kind(dim) {
             Some(Kind::Floor { numerator, denominator }) => Some((numerator, denominator)),
+            _ => None,
+        }
+    }
+
+    /// The arguments of a minimum.
+    pub(super) fn as_min(&self, dim: DimId) -> Option<&[DimId]> {
+        match self.kind(dim) {
+            Some(Kind::Min(span)) => Some(self.list(span)),
             _ => None,
         }
     }

@@ -152,6 +152,20 @@ impl Dims {
         }
     }
 
+    /// The nodes of a dim, each once, outer nodes first.
+    pub(super) fn nodes(&self, dim: DimId) -> impl Iterator<Item = DimId> {
+        let (mut stack, mut seen) = (vec![dim], HashSet::new());
+        std::iter::from_fn(move || {
+            loop {
+                let dim = stack.pop()?;
+                if seen.insert(dim) {
+                    stack.extend(self.parts(dim));
+                    return Some(dim);
+                }
+            }
+        })
+    }
+
     /// The node with other parts; `None` beyond the limits.
     fn rebuild(&mut self, dim: DimId, parts: &[DimId]) -> Option<DimId> {
         match self.kind(dim) {

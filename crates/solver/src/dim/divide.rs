@@ -21,6 +21,7 @@
 use std::cmp::Ordering;
 
 use super::arena::Dims;
+use super::evaluate::floor_of_quotient;
 use super::id::DimId;
 use super::poly::{EMPTY, Term, Terms, constant_term, content, gcd, merge, without_constant};
 
@@ -109,7 +110,8 @@ impl Dims {
             return None;
         }
         if let (Some(a), Some(b)) = (self.as_constant(a), self.as_constant(b)) {
-            return floor_of_quotient(a, b).map(|quotient| self.constant(quotient));
+            let quotient = floor_of_quotient(a.into(), b.into())?;
+            return i64::try_from(quotient).ok().map(|quotient| self.constant(quotient));
         }
         if let Some(quotient) = self.div_exact(a, b) {
             return Some(quotient);
@@ -171,17 +173,8 @@ impl Dims {
 
     /// Cancels the common monomial of numerator and denominator; returns whether there was one.
     fn cancel_monomial(&mut self, numerator: &mut Terms, denominator: &mut Terms) -> Option<bool> {
-        let mut shared = self.factors(denominator.first()?.monomial);
-        for term in numerator.iter().chain(denominator.iter()) {
-            let mut available = self.factors(term.monomial);
-            shared.retain(|factor| match available.binary_search(factor) {
-                Ok(at) => {
-                    available.remove(at);
-                    true
-                }
-                Err(_) => false,
-            });
-        }
+        let terms: Terms = denominator.iter().chain(numerator.iter()).copied().collect();
+        let shared = self.common_factors(&terms);
         if shared.is_empty() {
             return Some(false);
         }
@@ -256,11 +249,4 @@ impl Dims {
             _ => self.intern_floor(numerator, divisor),
         }
     }
-}
-
-/// The quotient rounded down; `None` for a zero divisor and on overflow.
-fn floor_of_quotient(a: i64, b: i64) -> Option<i64> {
-    let quotient = a.checked_div(b)?;
-    let rounded_up = a % b != 0 && (a < 0) != (b < 0);
-    Some(if rounded_up { quotient - 1 } else { quotient })
 }

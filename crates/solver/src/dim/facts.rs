@@ -58,14 +58,12 @@ impl Dims {
         std::mem::replace(&mut self.facts, facts)
     }
 
-    /// Adds the fact that the dim is not zero.
-    pub(crate) fn assume_nonzero(&mut self, dim: DimId) {
-        self.facts.add_nonzero(dim);
-    }
-
-    /// Adds the fact that the dim is zero or more.
-    pub(crate) fn assume_non_negative(&mut self, dim: DimId) {
-        self.facts.add_non_negative(dim);
+    /// Evaluates under facts that replace the current ones for this time.
+    pub(crate) fn with_facts<T>(&mut self, facts: Facts, evaluate: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.set_facts(facts);
+        let result = evaluate(self);
+        self.facts = before;
+        result
     }
 
     /// The dims that are zero or more.
@@ -167,7 +165,7 @@ mod tests {
         assert_eq!(dims.bounds(k), (Some(0), Some(3)));
         assert!(!dims.facts_contradict());
         let at_least_four = dims.parse("k - 4").unwrap();
-        dims.assume_non_negative(at_least_four);
+        dims.facts.add_non_negative(at_least_four);
         assert!(dims.facts_contradict());
         dims.set_facts(Facts::default());
         assert_eq!(dims.compare(k, four), Decision::Undecided);

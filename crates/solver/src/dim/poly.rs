@@ -131,6 +131,19 @@ impl Dims {
         SmallVec::from_slice(self.factors_of(monomial, &mut [DimId::ONE]))
     }
 
+    /// The atoms that all terms have, with repetition.
+    pub(super) fn common_factors(&self, terms: &[Term]) -> SmallVec<[DimId; MAX_DEGREE]> {
+        let mut common = terms.first().map(|term| self.factors(term.monomial)).unwrap_or_default();
+        for term in terms.iter().skip(1) {
+            let mut factors = self.factors(term.monomial);
+            common.retain(|atom| {
+                let found = factors.iter().position(|factor| factor == atom);
+                found.map(|at| factors.remove(at)).is_some()
+            });
+        }
+        common
+    }
+
     /// `a - b` of resolved dims, without interning it; `None` on overflow.
     pub(super) fn difference(&self, a: DimId, b: DimId) -> Option<Terms> {
         merge(self.terms_of(a, &mut [EMPTY]), self.terms_of(b, &mut [EMPTY]), -1)

@@ -15,7 +15,7 @@
 
 use std::collections::HashMap;
 
-use super::arena::{Dims, Kind};
+use super::arena::Dims;
 use super::bounds::Interval;
 use super::condition::{Goal, Relation};
 use super::decide::Decision;
@@ -219,30 +219,7 @@ impl<'d> Prover<'d> {
     }
 
     fn a_minimum(&self, dim: DimId) -> Option<(DimId, Vec<DimId>)> {
-        self.first_node(dim, |prover, dim| match prover.dims.kind(dim)? {
-            Kind::Min(span) => Some((dim, prover.dims.list(span).to_vec())),
-            Kind::Constant(_)
-            | Kind::Symbol(_)
-            | Kind::Variable(_)
-            | Kind::Floor { .. }
-            | Kind::Product(_)
-            | Kind::Sum(_) => None,
-        })
-    }
-
-    /// The first result for a node of the dim, outer nodes first.
-    fn first_node<T>(&self, dim: DimId, wanted: impl Fn(&Self, DimId) -> Option<T>) -> Option<T> {
-        let (mut stack, mut seen) = (vec![dim], std::collections::HashSet::new());
-        while let Some(dim) = stack.pop() {
-            if !seen.insert(dim) {
-                continue;
-            }
-            if let Some(found) = wanted(self, dim) {
-                return Some(found);
-            }
-            stack.extend(self.dims.parts(dim));
-        }
-        None
+        self.dims.nodes(dim).find_map(|node| Some((node, self.dims.as_min(node)?.to_vec())))
     }
 
     /// Proves by cases: the remainders of a symbol by the divisor of a floor.
@@ -258,11 +235,15 @@ impl<'d> Prover<'d> {
             let (modulus, remainder) = (self.dims.constant(modulus), self.dims.constant(remainder));
             let multiple = self.dims.mul(quotient, modulus);
             let value = self.dims.add(multiple, remainder);
-            let case = self.dims.substitute(dim, &[(leaf, value)]);
-            let facts: Vec<DimId> =
-                facts.iter().map(|&fact| self.dims.substitute(fact, &[(leaf, value)])).collect();
-            self.claim(claim, case, &facts)
+            self.claim_for(claim, dim, facts, (leaf, value))
         })
+    }
+
+    /// Proves a statement for one value of a leaf.
+    fn claim_for(&mut self, claim: Claim, dim: DimId, facts: &[DimId], case: (DimId, DimId)) -> bool {
+        let facts: Vec<DimId> = facts.iter().map(|&fact| self.dims.substitute(fact, &[case])).collect();
+        let dim = self.dims.substitute(dim, &[case]);
+        self.claim(claim, dim, &facts)
     }
 
     /// Proves by cases: a symbol in a product has its least value, or a greater one.
@@ -275,12 +256,8 @@ impl<'d> Prover<'d> {
         let high = if bounds.high == i64::MAX { i64::MAX } else { bounds.high - 1 };
         let rest = self.dims.bounded(Interval { low: 0, high });
         let above = self.dims.add(rest, DimId::ONE);
-        let proved = [above, DimId::ZERO].into_iter().all(|value| {
-            let case = self.dims.substitute(dim, &[(leaf, value)]);
-            let facts: Vec<DimId> =
-                facts.iter().map(|&fact| self.dims.substitute(fact, &[(leaf, value)])).collect();
-            self.claim(claim, case, &facts)
-        });
+        let proved =
+            [above, DimId::ZERO].into_iter().all(|value| self.claim_for(claim, dim, facts, (leaf, value)));
         self.splits += 1;
         proved
     }
@@ -296,16 +273,15 @@ impl<'d> Prover<'d> {
     }
 
     fn a_residue(&self, dim: DimId) -> Option<(DimId, i64)> {
-        self.first_node(dim, |prover, dim| {
-            let (numerator, denominator) = prover.dims.as_floor(dim)?;
-            let divisor = prover.dims.as_constant(denominator).filter(|divisor| *divisor > 1)?;
-            prover.dims.terms(numerator).iter().find_map(|term| {
+        self.dims.nodes(dim).find_map(|node| {
+            let (numerator, denominator) = self.dims.as_floor(node)?;
+            let divisor = self.dims.as_constant(denominator).filter(|divisor| *divisor > 1)?;
+            self.dims.terms(numerator).iter().find_map(|term| {
                 let common = gcd(divisor.unsigned_abs(), term.coefficient.unsigned_abs());
                 let modulus = divisor / i64::try_from(common).ok()?;
-                let factors = prover.dims.factors(term.monomial);
-                let natural = |leaf: &&DimId| {
-                    prover.dims.is_leaf(**leaf) && prover.dims.summary(**leaf).bounds.low == 0
-                };
+                let factors = self.dims.factors(term.monomial);
+                let natural =
+                    |leaf: &&DimId| self.dims.is_leaf(**leaf) && self.dims.summary(**leaf).bounds.low == 0;
                 let leaf = factors.iter().find(natural)?;
                 (1 < modulus && modulus <= MAX_MODULUS).then_some((*leaf, modulus))
             })
@@ -319,8 +295,7 @@ impl Dims {
         [Style::Shifted, Style::Plain].into_iter().any(|style| {
             let mut prover = Prover::new(self, domain, style);
             let dim = prover.import(self, dim);
-            let claimed = |prover: &mut Prover<'_>| prover.prove(claim, dim);
-            claimed(&mut prover)
+            prover.prove(claim, dim)
         })
     }
 

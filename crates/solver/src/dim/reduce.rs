@@ -50,18 +50,9 @@ impl Dims {
 
     fn without_common_factor(&mut self, goal: Goal, domain: &Domain) -> Option<Vec<Goal>> {
         let terms = self.terms(goal.dim());
-        let (first, others) = terms.split_first()?;
-        let mut common = self.factors(first.monomial);
-        for term in others {
-            let mut factors = self.factors(term.monomial);
-            common.retain(|atom| {
-                let found = factors.iter().position(|factor| factor == atom);
-                found.map(|at| factors.remove(at)).is_some()
-            });
-        }
         let mut zeros = Vec::new();
         let mut divided = Vec::new();
-        for atom in common {
+        for atom in self.common_factors(&terms) {
             if self.is_at_least(atom, 1, domain) {
                 divided.push(atom);
             } else if matches!(goal, Goal::Zero(_)) || self.is_at_least(atom, 0, domain) {
@@ -88,27 +79,13 @@ impl Dims {
     fn isolated_minimum(&self, dim: DimId) -> Option<Isolated> {
         let terms = self.terms(dim);
         terms.iter().find_map(|term| {
-            let Some(Kind::Min(span)) = self.kind(term.monomial) else { return None };
+            let arguments = self.as_min(term.monomial)?.to_vec();
             let mut rest = terms.clone();
             rest.retain(|other| other.monomial != term.monomial);
-            let elsewhere = rest.iter().any(|other| self.has_node(other.monomial, term.monomial));
-            let arguments = self.list(span).to_vec();
+            let elsewhere =
+                rest.iter().any(|other| self.nodes(other.monomial).any(|node| node == term.monomial));
             (!elsewhere).then_some(Isolated { scale: term.coefficient, arguments, rest })
         })
-    }
-
-    /// Whether `node` is a part of `dim`.
-    fn has_node(&self, dim: DimId, node: DimId) -> bool {
-        let (mut stack, mut seen) = (vec![dim], HashSet::new());
-        while let Some(dim) = stack.pop() {
-            if dim == node {
-                return true;
-            }
-            if seen.insert(dim) {
-                stack.extend(self.parts(dim));
-            }
-        }
-        false
     }
 
     fn with_argument(&mut self, isolated: &Isolated, argument: DimId) -> Option<DimId> {
@@ -216,8 +193,8 @@ impl Dims {
         if let Some(value) = self.only_value(atom, domain) {
             return self.constant(value);
         }
-        let Some(Kind::Min(span)) = self.kind(atom) else { return atom };
-        let mut arguments = self.list(span).to_vec();
+        let Some(arguments) = self.as_min(atom) else { return atom };
+        let mut arguments = arguments.to_vec();
         let mut at = 0;
         while at < arguments.len() {
             let dominated = (0..arguments.len()).filter(|&other| other != at).any(|other| {

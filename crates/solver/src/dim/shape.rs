@@ -91,6 +91,12 @@ impl Shapes {
     }
 }
 
+/// The extents of two shapes of one rank, axis by axis; `None` for different ranks.
+pub(crate) fn paired(shapes: &Shapes, a: ShapeId, b: ShapeId) -> Option<SmallVec<[(DimId, DimId); 6]>> {
+    let (a, b) = (shapes.get(a), shapes.get(b));
+    (a.len() == b.len()).then(|| a.iter().copied().zip(b.iter().copied()).collect())
+}
+
 fn slice<'a>(dims: &'a [DimId], ends: &[u32], shape: ShapeId) -> &'a [DimId] {
     let index = shape.index();
     let start = index.checked_sub(1).map_or(0, |previous| ends[previous] as usize);

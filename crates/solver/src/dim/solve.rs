@@ -90,16 +90,8 @@ impl Dims {
 
     /// The product of the non-negative atoms that every term has; `None` if there is none.
     fn common_factor(&mut self, terms: &[Term]) -> Option<DimId> {
-        let (first, others) = terms.split_first()?;
-        let mut common = self.factors(first.monomial);
+        let mut common = self.common_factors(terms);
         common.retain(|atom| self.summary(*atom).bounds.low >= 0);
-        for term in others {
-            let mut factors = self.factors(term.monomial);
-            common.retain(|atom| {
-                let found = factors.iter().position(|factor| factor == atom);
-                found.map(|at| factors.remove(at)).is_some()
-            });
-        }
         match &common[..] {
             [] => None,
             [atom] => Some(*atom),

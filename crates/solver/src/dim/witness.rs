@@ -252,11 +252,7 @@ impl Dims {
     /// coefficients.
     fn constants_of(&self, dim: DimId) -> Vec<i64> {
         let mut constants = Vec::new();
-        let (mut stack, mut seen) = (vec![dim], std::collections::HashSet::new());
-        while let Some(dim) = stack.pop() {
-            if !seen.insert(dim) {
-                continue;
-            }
+        for dim in self.nodes(dim) {
             constants.extend(self.as_constant(dim).map(i64::saturating_abs));
             if let Some(Kind::Sum(span)) = self.kind(dim) {
                 let terms = self.sum_terms(span);
@@ -266,7 +262,6 @@ impl Dims {
                     constants.extend(constant.checked_div(term.coefficient).map(i64::saturating_abs));
                 }
             }
-            stack.extend(self.parts(dim));
         }
         constants
     }

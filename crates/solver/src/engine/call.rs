@@ -24,7 +24,7 @@ use crate::dim::DimId;
 use crate::dim::shape::{DimVec, ShapeId};
 use crate::engine::initial;
 use crate::map::{Map, Set};
-use crate::program::{Body, Initializer, Origin, ProgramStep, StepId, ValueId, build};
+use crate::program::{Body, Initializer, ProgramStep, StepId, ValueId, build};
 use crate::signature::Arity;
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{Side, SolveErrorKind};
@@ -471,12 +471,8 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
         }
         // Unknown extents of the parameter are those of the argument.
         if let (true, Some(known), Some(shape)) = (precise, frame.shape_read(argument), parameter.shape) {
-            let (known, shape): (DimVec, DimVec) =
-                (core.shapes.get(known).into(), core.shapes.get(shape).into());
-            for (dim, from) in known.iter().zip(&shape) {
-                let from = core.dims.resolve(*from);
+            for (dim, from) in core.resolved(known).into_iter().zip(core.resolved(shape)) {
                 if core.dims.is_variable(from) {
-                    let dim = core.dims.resolve(*dim);
                     dims.entry(from).or_insert(dim);
                 }
             }
@@ -521,9 +517,7 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
 fn read_initializer<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, value: ValueId) {
     let Slot { ty, data, .. } = frame.slots[value.index()];
     let is_followed = ty.and_then(Ty::constant_elem).is_some_and(is_followed);
-    let (Origin::Initializer(at) | Origin::InputWithDefault(at)) = frame.body.value(value).origin else {
-        return;
-    };
+    let Some(at) = frame.body.value(value).origin.initializer() else { return };
     let Initializer::Dense(tensor) = frame.body.initializers[at.index()] else { return };
     // Malformed data is reported with the initializer.
     if data.is_none()

@@ -75,16 +75,12 @@ fn initializer<'a>(
     // The caller may replace a default by a tensor of another shape, within the declared shape of the input.
     let body = Arc::clone(&frame.body);
     let replaceable = matches!(body.value(value).origin, Origin::InputWithDefault(_));
-    let declares = |core: &mut Core<'a>| {
-        body.declarations(value)
-            .any(|declaration| core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
-    };
     if let Initializer::Dense(tensor) = initializer {
         read_ahead(core, frame, value, tensor, (elem, &dims));
     }
     let shape: DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
     let shape = core.shapes.intern(&shape);
-    if replaceable && declares(core) {
+    if replaceable && !core.declared_shapes(&body, value).is_empty() {
         default_fits(core, frame, value, shape)?;
     } else {
         frame.slots[value.index()].shape = Some(shape);
@@ -154,7 +150,7 @@ fn default_fits<'a>(
     for declaration in body.declarations(value) {
         let Ok(read) = core.read_type(declaration.ty) else { continue };
         if let Some(declared) = read.shape
-            && core.shapes_differ(declared, shape).is_some()
+            && core.shapes_differ(declared, shape)
         {
             let found = core.type_of(frame.slots[value.index()].ty, Some(shape));
             let declared = core.type_of(read.ty, read.shape);

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use typeloom_onnx::view::DimValue;
 
+use crate::analysis::conditions::declared_symbols;
 use crate::dim::{Decision, DimId, is_placeholder};
 use crate::model::CheckError;
 use crate::program::Body;
@@ -29,7 +30,8 @@ pub(crate) fn read(
     if pairs.is_empty() {
         return Ok(assumed);
     }
-    let symbols = symbols(core, body);
+    let symbols: BTreeSet<DimId> =
+        body.values().flat_map(|value| declared_symbols(core, body, value)).collect();
     for (name, text) in pairs {
         let (name, text) = (name.trim(), text.trim());
         let bad = |reason: &str| CheckError::BadAssumption {
@@ -76,20 +78,4 @@ fn has_unnamed(body: &Body<'_>) -> bool {
             DimValue::Value(_) => false,
         })
     })
-}
-
-/// The symbols in the declared types of a body.
-fn symbols(core: &mut Core<'_>, body: &Body<'_>) -> BTreeSet<DimId> {
-    let mut symbols = BTreeSet::new();
-    for value in body.values() {
-        for declaration in body.declarations(value) {
-            let Some(shape) = core.read_type(declaration.ty).ok().and_then(|read| read.shape) else {
-                continue;
-            };
-            for dim in core.shapes.get(shape) {
-                symbols.extend(core.dims.symbols_of(*dim));
-            }
-        }
-    }
-    symbols
 }

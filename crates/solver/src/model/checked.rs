@@ -52,9 +52,7 @@ impl<'a> Checked<'a> {
             found.extend(load::external(view).map(|external| ExternalTensor { site, ..external }));
         };
         for value in body.values() {
-            let (Origin::Initializer(at) | Origin::InputWithDefault(at)) = body.value(value).origin else {
-                continue;
-            };
+            let Some(at) = body.value(value).origin.initializer() else { continue };
             match body.initializers[at.index()] {
                 Initializer::Dense(tensor) => add(ErrorSite::Value(value), tensor),
                 Initializer::Sparse(sparse) => {

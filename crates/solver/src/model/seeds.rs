@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::dim::shape::{DimVec, ShapeId};
+use crate::dim::shape::{ShapeId, paired};
 use crate::elem::Elem;
 use crate::map::Map;
 use crate::model::{CheckError, Seed};
@@ -66,15 +66,8 @@ pub(crate) fn bind_symbols(
             continue;
         }
         let Some(given) = read(core, name, seed)?.1 else { continue };
-        let declarations: Vec<_> = body.declarations(value).map(|declaration| declaration.ty).collect();
-        for ty in declarations {
-            let Some(declared) = core.read_type(ty).ok().and_then(|read| read.shape) else { continue };
-            let (given, declared): (DimVec, DimVec) =
-                (core.shapes.get(given).into(), core.shapes.get(declared).into());
-            if given.len() != declared.len() {
-                continue;
-            }
-            for (given, declared) in given.into_iter().zip(declared) {
+        for declared in core.declared_shapes(body, value) {
+            for (given, declared) in paired(&core.shapes, given, declared).unwrap_or_default() {
                 if core.dims.as_constant(given).is_some() && core.dims.as_symbol(declared).is_some() {
                     // A contradiction with an assumption is reported where the types meet.
                     let _ = core.assumptions.add(&mut core.dims, declared, given);
@@ -110,24 +103,15 @@ fn meet_seed(
     }
     let Some(shape) = shape else { return true };
     let Some(known) = slot.shape.replace(shape) else { return true };
-    let (known, new): (DimVec, DimVec) = (core.shapes.get(known).into(), core.shapes.get(shape).into());
-    if known.len() != new.len() {
-        return false;
-    }
-    let met: Option<DimVec> = known.iter().zip(&new).map(|(a, b)| core.meet_dim(*a, *b, false)).collect();
-    if let Some(met) = &met {
-        slot.shape = Some(core.shapes.intern(met));
-    }
-    met.is_some()
+    let met = core.meet_shapes(known, shape);
+    slot.shape = Some(met.unwrap_or(shape));
+    met.is_ok()
 }
 
 /// The values of the main graph by name.
 fn by_name<'b>(body: &'b Body<'_>) -> Map<&'b str, ValueId> {
-    (0..body.values.len())
-        .map(ValueId::new)
-        .filter(|value| body.value(*value).graph == body.root())
-        .map(|value| (body.value_name(value), value))
-        .collect()
+    let main = body.values().filter(|value| body.value(*value).graph == body.root());
+    main.map(|value| (body.value_name(value), value)).collect()
 }
 
 /// Decodes a seed.
@@ -156,9 +140,7 @@ pub(crate) fn of_computed_values(body: &Body<'_>, seeds: &[(String, Seed)]) -> V
         return Vec::new();
     }
     let by_name = by_name(body);
-    let is_made = |name: &str| {
-        by_name.get(name).is_some_and(|value| matches!(body.value(*value).origin, Origin::Step(_)))
-    };
+    let is_made = |name: &str| by_name.get(name).is_some_and(|value| body.maker(*value).is_some());
     (0..seeds.len()).filter(|at| is_made(&seeds[*at].0)).collect()
 }
 
@@ -172,14 +154,8 @@ pub(crate) fn contradiction<'a>(
     let (ty, shape) = read(core, name, seed).ok()?;
     let (given, found) = (core.type_of(ty, shape), core.snapshot(frame, value));
     let slot = frame.slots[value.index()];
-    let clashes = match (slot.ty, ty) {
-        (Some(known), Some(ty)) => core.types.unify(known, ty).is_err(),
-        (None, _) | (_, None) => false,
-    };
-    let differs = match (slot.shape, shape) {
-        (Some(known), Some(shape)) => core.shapes_differ(known, shape).is_some(),
-        (None, _) | (_, None) => false,
-    };
+    let clashes = slot.ty.zip(ty).is_some_and(|(known, ty)| core.types.unify(known, ty).is_err());
+    let differs = slot.shape.zip(shape).is_some_and(|(known, shape)| core.shapes_differ(known, shape));
     let kind = SolveErrorKind::SeedContradicts { seed: given, found };
     (clashes || differs).then_some((value, SolveError { site: frame.site_of(value), kind }))
 }

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use super::cx::Uncached;
 use super::{Port, RuleCx};
-use crate::dim::{Bind, Decision, DimId};
+use crate::dim::{Bind, Decision, DimId, Dims, Facts};
 use crate::map::Set;
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::solve_error::Reach;
@@ -220,6 +220,11 @@ impl RuleCx<'_, '_> {
         if self.uncached().frame.body.value(value).graph != self.uncached().frame.body.root() {
             return;
         }
+        let note = |dims: &mut Dims| {
+            let mut facts = dims.set_facts(Facts::default());
+            question.note(holds, dims, &mut facts);
+            dims.set_facts(facts);
+        };
         let dims = self.dims();
         match (question, holds) {
             (Question::Equal(a, b), true) => {
@@ -227,22 +232,10 @@ impl RuleCx<'_, '_> {
                     dims.is_variable(variable) && dims.bind(variable, value) == Bind::Bound
                 });
                 if !bound {
-                    let (difference, negative) = (dims.sub(a, b), dims.sub(b, a));
-                    dims.assume_non_negative(difference);
-                    dims.assume_non_negative(negative);
+                    note(dims);
                 }
             }
-            (Question::Equal(a, b), false) => {
-                let difference = dims.sub(a, b);
-                dims.assume_nonzero(difference);
-            }
-            (Question::NonNegative(dim), true) => dims.assume_non_negative(dim),
-            (Question::NonNegative(dim), false) => {
-                let negative = dims.neg(dim);
-                let negative = dims.sub(negative, one);
-                dims.assume_non_negative(negative);
-            }
-            (Question::Condition(_), _) => {}
+            (_, _) => note(dims),
         }
     }
 }

@@ -381,11 +381,8 @@ impl RuleCx<'_, '_> {
         if let Some(known) = self.core.data_of(self.frame, value) {
             return Some(known.clone());
         }
-        let initializer = match self.frame.body.value(value).origin {
-            // A default is typed as a constant: the model runs with it unless the caller replaces it.
-            Origin::Initializer(initializer) | Origin::InputWithDefault(initializer) => initializer,
-            Origin::Input | Origin::Step(_) | Origin::Undefined => return None,
-        };
+        // A default is typed as a constant: the model runs with it unless the caller replaces it.
+        let initializer = self.frame.body.value(value).origin.initializer()?;
         let read = match self.frame.body.initializers[initializer.index()] {
             Initializer::Dense(tensor) => self.core.read_tensor(tensor),
             Initializer::Sparse(_) => Ok(None),

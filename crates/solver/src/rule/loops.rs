@@ -314,10 +314,8 @@ impl RuleCx<'_, '_> {
     pub fn declared_shape(&mut self, port: Port) -> Option<DimVec> {
         let value = self.value(port)?;
         let Uncached { core, frame, .. } = self.uncached();
-        frame.body.declarations(value).find_map(|declaration| {
-            let shape = core.read_type(declaration.ty).ok()?.shape?;
-            Some(core.shapes.get(shape).into())
-        })
+        let shape = *core.declared_shapes(&frame.body, value).first()?;
+        Some(core.shapes.get(shape).into())
     }
 
     /// The number of axes that the model declares for the value at `port`.

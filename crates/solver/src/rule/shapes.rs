@@ -15,8 +15,7 @@ impl RuleCx<'_, '_> {
     /// The shape at a port, if its rank is known.
     pub fn shape(&mut self, port: Port) -> Option<DimVec> {
         let shape = self.shape_id(port)?;
-        let core = self.core();
-        Some(core.shapes.get(shape).iter().map(|dim| core.dims.resolve(*dim)).collect())
+        Some(self.core().resolved(shape))
     }
 
     /// The number of axes at a port, if it is known.

@@ -1,6 +1,6 @@
 //! Conditions that only a run decides. See [`crate::model::case`].
 
-use crate::dim::{Condition, DimId, Dims, Relation};
+use crate::dim::{Condition, DimId, Dims, Facts, Relation};
 use crate::map::Map;
 use crate::program::id::ValueId;
 use crate::solve_error::Reach;
@@ -14,6 +14,25 @@ pub(crate) enum Question {
     NonNegative(DimId),
     /// A value of the main graph, or of a branch in it, is true.
     Condition(ValueId),
+}
+
+impl Question {
+    /// Adds the facts that an answer implies.
+    pub(crate) fn note(self, holds: bool, dims: &mut Dims, facts: &mut Facts) {
+        match (self, holds) {
+            (Self::Equal(a, b), true) => {
+                facts.add_non_negative(dims.sub(a, b));
+                facts.add_non_negative(dims.sub(b, a));
+            }
+            (Self::Equal(a, b), false) => facts.add_nonzero(dims.sub(a, b)),
+            (Self::NonNegative(dim), true) => facts.add_non_negative(dim),
+            (Self::NonNegative(dim), false) => {
+                let minus_one = dims.constant(-1);
+                facts.add_non_negative(dims.sub(minus_one, dim));
+            }
+            (Self::Condition(_), _) => {}
+        }
+    }
 }
 
 /// A question that is worth its own cases.

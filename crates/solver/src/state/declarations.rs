@@ -5,10 +5,10 @@ use std::sync::Arc;
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
 use typeloom_onnx::{DecodeError, ErrorKind};
 
-use crate::dim::shape::{DimVec, ShapeId};
+use crate::dim::shape::{DimVec, ShapeId, paired};
 use crate::dim::{Decision, DimId, is_placeholder};
 use crate::elem::{Elem, ElemSet};
-use crate::program::{DeclarationKind, Origin, ValueId};
+use crate::program::{Body, DeclarationKind, Origin, ValueId};
 use crate::solution::{TensorType, Type};
 use crate::solve_error::SolveErrorKind;
 use crate::state::Core;
@@ -224,22 +224,12 @@ impl<'a> Core<'a> {
         declared_in: DeclarationKind,
     ) -> Result<(), SolveErrorKind<'a>> {
         let Some(shape) = declared.shape else { return Ok(()) };
-        let Some(known) = frame.slots[value.index()].shape else {
-            frame.slots[value.index()].shape = Some(shape);
-            return Ok(());
+        let met = match frame.slots[value.index()].shape {
+            None => Ok(shape),
+            Some(known) => self.meet_shapes(known, shape),
         };
-        let (old, new): (DimVec, DimVec) = (self.shapes.get(known).into(), self.shapes.get(shape).into());
-        if old.len() != new.len() {
-            return Err(self.contradiction(frame, value, declared, declared_in, None));
-        }
-        let mut met = DimVec::with_capacity(old.len());
-        for (axis, (old, new)) in old.iter().zip(&new).enumerate() {
-            match self.meet_dim(*old, *new, false) {
-                Some(dim) => met.push(dim),
-                None => return Err(self.contradiction(frame, value, declared, declared_in, Some(axis))),
-            }
-        }
-        frame.slots[value.index()].shape = Some(self.shapes.intern(&met));
+        let met = met.map_err(|axis| self.contradiction(frame, value, declared, declared_in, axis))?;
+        frame.slots[value.index()].shape = Some(met);
         Ok(())
     }
 
@@ -294,21 +284,36 @@ impl<'a> Core<'a> {
 
     fn tensor_type(&mut self, ty: Ty, shape: Option<ShapeId>) -> TensorType {
         let elem = self.types.elems(ty).unwrap_or(ElemSet::ALL);
-        let shape = shape.map(|shape| {
-            let dims: DimVec = self.shapes.get(shape).into();
-            dims.iter().map(|dim| self.dims.resolve(*dim)).collect()
-        });
+        let shape = shape.map(|shape| self.resolved(shape).into_iter().collect());
         TensorType { elem, shape }
     }
 
-    /// The axis on which two shapes certainly differ; `Some(None)` if their ranks differ.
-    pub(crate) fn shapes_differ(&mut self, a: ShapeId, b: ShapeId) -> Option<Option<usize>> {
-        let (a, b): (DimVec, DimVec) = (self.shapes.get(a).into(), self.shapes.get(b).into());
-        if a.len() != b.len() {
-            return Some(None);
-        }
-        let differs = |(a, b): (&_, &_)| self.dims.compare(*a, *b) == Decision::Different;
-        a.iter().zip(&b).position(differs).map(Some)
+    /// Whether two shapes certainly differ.
+    pub(crate) fn shapes_differ(&mut self, a: ShapeId, b: ShapeId) -> bool {
+        let differs = |(a, b): (_, _)| self.dims.compare(a, b) == Decision::Different;
+        paired(&self.shapes, a, b).is_none_or(|axes| axes.into_iter().any(differs))
+    }
+
+    /// The meet of two shapes.
+    ///
+    /// # Errors
+    /// The contradictory axis, or `None` for different ranks.
+    pub(crate) fn meet_shapes(&mut self, old: ShapeId, new: ShapeId) -> Result<ShapeId, Option<usize>> {
+        let axes = paired(&self.shapes, old, new).ok_or(None)?.into_iter().enumerate();
+        let met = axes.map(|(axis, (old, new))| self.meet_dim(old, new, false).ok_or(Some(axis)));
+        let met = met.collect::<Result<DimVec, _>>()?;
+        Ok(self.shapes.intern(&met))
+    }
+
+    /// The dims of a shape, resolved.
+    pub(crate) fn resolved(&mut self, shape: ShapeId) -> DimVec {
+        self.shapes.get(shape).iter().map(|dim| self.dims.resolve(*dim)).collect()
+    }
+
+    /// The shapes that a body declares for a value. Malformed types are reported elsewhere.
+    pub(crate) fn declared_shapes(&mut self, body: &Body<'_>, value: ValueId) -> Vec<ShapeId> {
+        let declarations = body.declarations(value);
+        declarations.filter_map(|declaration| self.read_type(declaration.ty).ok()?.shape).collect()
     }
 }
 

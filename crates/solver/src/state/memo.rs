@@ -26,7 +26,7 @@ use super::constants::DataId;
 use super::frame::{Frame, Slot};
 use crate::dim::Dims;
 use crate::dim::shape::ShapeId;
-use crate::program::{Body, GraphId, Origin, ProgramStep, StepId, ValueId};
+use crate::program::{Body, GraphId, ProgramStep, StepId, ValueId};
 use crate::ty::{Ty, Types};
 
 /// Longer attributes are rarely equal and cost more to compare than to read.
@@ -398,10 +398,8 @@ fn constant_word(frame: &Frame<'_>, body: &Body<'_>, value: ValueId) -> u32 {
     }
     match frame.slots[value.index()].data {
         Some(data) => data.number(),
-        None => match body.value(value).origin {
-            Origin::Initializer(_) | Origin::InputWithDefault(_) => UNDECODED,
-            Origin::Input | Origin::Step(_) | Origin::Undefined => UNKNOWN,
-        },
+        None if body.value(value).origin.initializer().is_some() => UNDECODED,
+        None => UNKNOWN,
     }
 }
 

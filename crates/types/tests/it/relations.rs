@@ -232,7 +232,7 @@ fn unifying_ports_narrows_all_of_them_to_their_meet() {
 #[test]
 fn a_relation_refers_to_types_by_static_or_id() {
     let mut node = FakeNode::new(&[port("any", None)], &[]);
-    let mut cx = cx(&mut node);
+    let cx = cx(&mut node);
     assert_eq!(cx.refine(Input(0), &TYPE_TENSOR), Ok(true));
     assert_eq!(cx.refine(Input(0), "any"), Ok(false));
     assert_eq!(cx.refine(Input(0), &TYPE_TENSOR_F32), Ok(true));

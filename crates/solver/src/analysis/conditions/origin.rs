@@ -52,7 +52,8 @@ pub(super) fn is_baked(core: &mut Core<'_>, frame: &Frame<'_>, equation: &Equati
                 open.extend(body.inputs(owner.step).iter().flatten().filter(|input| seen.insert(**input)));
             }
             Origin::Input => {
-                is_foreign |= !declared_symbols(core, frame, value).iter().any(|own| symbols.contains(own));
+                is_foreign |=
+                    !declared_symbols(core, &frame.body, value).iter().any(|own| symbols.contains(own));
             }
             Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => return true,
             Origin::Step(step) => {

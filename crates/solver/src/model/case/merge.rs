@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use super::Leaf;
-use super::split::same_in;
+use super::split::compare_in;
 use crate::dim::shape::DimVec;
-use crate::dim::{Decision, DimId, Dims, Facts};
+use crate::dim::{Decision, DimId, Dims};
 use crate::program::{Origin, ValueId};
 use crate::solution::Type;
 use crate::state::Core;
@@ -110,8 +110,7 @@ fn shapes<'a>(core: &mut Core<'a>, leaf: &mut Leaf<'a>) -> Vec<Known> {
 
 fn plain_shape(core: &mut Core<'_>, frame: &Frame<'_>, value: ValueId) -> Option<DimVec> {
     let shape = frame.slots[value.index()].shape?;
-    let dims: DimVec = core.shapes.get(shape).into();
-    Some(dims.iter().map(|dim| core.dims.resolve(*dim)).collect())
+    Some(core.resolved(shape))
 }
 
 /// The extent of one axis in all cases: that of the plain pass, or of a case if it holds in every case.
@@ -126,24 +125,25 @@ fn merged_dim(
     let candidates: Vec<DimId> =
         plain.into_iter().chain(known.iter().rev().map(|(_, shape)| shape[axis])).collect();
     for candidate in candidates.into_iter().filter(|dim| named(dims, dim)).collect::<DimVec>() {
-        if known.iter().all(|(at, shape)| same_in(dims, leaves[*at], candidate, shape[axis])) {
+        if known
+            .iter()
+            .all(|(at, shape)| compare_in(dims, leaves[*at], candidate, shape[axis]) == Decision::Equal)
+        {
             return candidate;
         }
     }
     match plain {
         Some(plain) if dims.is_anonymous(plain) => plain,
         // The plain pass holds in every case; a proof that a case agrees was not found.
-        Some(plain) if known.iter().all(|(at, shape)| may_be(dims, leaves[*at], plain, shape[axis])) => plain,
+        Some(plain)
+            if known.iter().all(|(at, shape)| {
+                compare_in(dims, leaves[*at], plain, shape[axis]) != Decision::Different
+            }) =>
+        {
+            plain
+        }
         Some(_) | None => dims.fresh(),
     }
-}
-
-fn may_be(dims: &mut Dims, leaf: &Leaf<'_>, a: DimId, b: DimId) -> bool {
-    let a = leaf.substitute_in(dims, a);
-    dims.set_facts(leaf.facts.clone());
-    let differ = dims.compare(a, b) == Decision::Different;
-    dims.set_facts(Facts::default());
-    !differ
 }
 
 fn alternatives_of(

@@ -132,7 +132,6 @@ fn assumptions_of(dims: &mut Dims, base: &Assumptions, literals: &[Literal]) -> 
     let mut facts = Facts::default();
     for Literal { request, holds } in literals {
         match (request.question, holds) {
-            (Question::Condition(_), _) => {}
             (Question::Equal(a, b), true) => {
                 let (a, b) = (assumptions.substitute_in(dims, a), assumptions.substitute_in(dims, b));
                 match dims.solve_for(a, b) {
@@ -143,24 +142,15 @@ fn assumptions_of(dims: &mut Dims, base: &Assumptions, literals: &[Literal]) -> 
                         facts.add_non_negative(value);
                     }
                     Solved::Variable { .. } | Solved::Undecided => {
-                        facts.add_non_negative(dims.sub(a, b));
-                        facts.add_non_negative(dims.sub(b, a));
+                        Question::Equal(a, b).note(true, dims, &mut facts);
                     }
                 }
             }
-            (Question::Equal(a, b), false) => facts.add_nonzero(dims.sub(a, b)),
-            (Question::NonNegative(dim), true) => facts.add_non_negative(dim),
-            (Question::NonNegative(dim), false) => {
-                let one = dims.constant(1);
-                let negative = dims.neg(dim);
-                facts.add_non_negative(dims.sub(negative, one));
-            }
+            (question, holds) => question.note(*holds, dims, &mut facts),
         }
     }
     let facts = facts.map(|dim| assumptions.substitute_in(dims, dim));
-    dims.set_facts(facts.clone());
-    let contradict = dims.facts_contradict();
-    dims.set_facts(Facts::default());
+    let contradict = dims.with_facts(facts.clone(), Dims::facts_contradict);
     (!contradict).then_some((assumptions, facts))
 }
 
@@ -200,13 +190,10 @@ fn leaves_little(dims: &mut Dims, literals: &[Literal]) -> bool {
     })
 }
 
-/// Whether two dims are equal in a case.
-pub(super) fn same_in(dims: &mut Dims, leaf: &Leaf<'_>, a: DimId, b: DimId) -> bool {
+/// Compares a dim of the plain pass with one of a case.
+pub(super) fn compare_in(dims: &mut Dims, leaf: &Leaf<'_>, a: DimId, b: DimId) -> Decision {
     let a = leaf.substitute_in(dims, a);
-    dims.set_facts(leaf.facts.clone());
-    let same = dims.compare(a, b) == Decision::Equal;
-    dims.set_facts(Facts::default());
-    same
+    dims.with_facts(leaf.facts.clone(), |dims| dims.compare(a, b))
 }
 
 /// Whether the binding in an error satisfies the facts of the case.
@@ -219,8 +206,5 @@ fn is_in_case(dims: &mut Dims, facts: &Facts, error: &SolveError<'_>) -> bool {
     let values: Vec<(DimId, DimId)> =
         binding.iter().map(|(symbol, value)| (*symbol, dims.constant(*value))).collect();
     let bound = facts.map(|dim| dims.substitute(dim, &values));
-    dims.set_facts(bound);
-    let contradict = dims.facts_contradict();
-    dims.set_facts(Facts::default());
-    !contradict
+    !dims.with_facts(bound, Dims::facts_contradict)
 }
