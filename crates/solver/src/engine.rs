@@ -127,12 +127,11 @@ impl<'a, 'p> Engine<'a, 'p> {
             let op = self.operators.op(body.step(step).op);
             let outcome = match &op.kind {
                 OpKind::Schema(operator) => self.operator(frame, body, step, *operator),
-                OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl).and_then(|()| {
-                    schema::payloads(&self.core, frame, step).map_err(SolveErrorKind::Malformed)
-                }),
+                OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl)
+                    .and_then(|()| schema::payloads(&self.core, frame, step)),
                 OpKind::Missing(kind) => match (&**kind, self.mode) {
                     (SolveErrorKind::UnknownOperator { .. }, Mode::Permissive) => {
-                        schema::payloads(&self.core, frame, step).map_err(SolveErrorKind::Malformed)
+                        schema::payloads(&self.core, frame, step)
                     }
                     (kind, Mode::Permissive | Mode::Strict) => Err(kind.clone()),
                 },
@@ -199,11 +198,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
         if !matches!(kind, StepKind::Exit(_)) {
             schema::arity(frame, step, schema)?;
-            match schema::attributes(frame, step, schema) {
-                Ok(None) => {}
-                Ok(Some(error)) => return Err(error),
-                Err(error) => return Err(SolveErrorKind::Malformed(error)),
-            }
+            schema::attributes(frame, step, schema)?;
             if let Some(error) = schema::types(&mut self.core, frame, body, step, schema) {
                 self.after_types(frame, step, operator, &error);
                 return Err(error);
@@ -214,7 +209,7 @@ impl<'a, 'p> Engine<'a, 'p> {
             return Err(error);
         }
         if schema.takes_tensors && !matches!(kind, StepKind::Exit(_)) {
-            schema::payloads(&self.core, frame, step).map_err(SolveErrorKind::Malformed)?;
+            schema::payloads(&self.core, frame, step)?;
         }
         if lookup == Lookup::Miss {
             let Core { memo, types, dims, .. } = &mut self.core;

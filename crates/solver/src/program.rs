@@ -94,6 +94,15 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// The step that makes the value.
+    #[must_use]
+    pub fn step(self) -> Option<StepId> {
+        match self {
+            Self::Step(step) => Some(step),
+            Self::Input | Self::InputWithDefault(_) | Self::Initializer(_) | Self::Undefined => None,
+        }
+    }
+
     /// The constant of an initializer or default.
     #[must_use]
     pub fn initializer(self) -> Option<InitializerId> {
@@ -310,10 +319,7 @@ impl<'a> Body<'a> {
     /// The first step of the node that makes a value; `None` for inputs, initializers and undefined values.
     #[must_use]
     pub fn maker(&self, value: ValueId) -> Option<StepId> {
-        match self.value(value).origin {
-            Origin::Step(step) => Some(self.first_step(step)),
-            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => None,
-        }
+        self.value(value).origin.step().map(|step| self.first_step(step))
     }
 
     /// All values, in the order of their first use.
@@ -389,6 +395,11 @@ impl<'a> Body<'a> {
             }
         }
         Ok(views)
+    }
+
+    /// A graph and the graphs around it, from the inside out.
+    pub(crate) fn enclosing(&self, graph: GraphId) -> impl Iterator<Item = GraphId> {
+        std::iter::successors(Some(graph), |graph| Some(self.step(self.graph(*graph).owner?.step).graph))
     }
 
     /// The graphs nested directly in a graph, in the order of their nodes and attributes.

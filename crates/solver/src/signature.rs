@@ -200,85 +200,53 @@ impl Choices {
     }
 }
 
-/// The kinds of attributes, with the numbers of ONNX's `AttributeProto.AttributeType`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum AttributeKind {
-    /// One 32-bit float.
-    Float = 1,
-    /// One 64-bit integer.
-    Int = 2,
-    /// One byte string.
-    String = 3,
-    /// One tensor.
-    Tensor = 4,
-    /// One graph.
-    Graph = 5,
-    /// A list of floats.
-    Floats = 6,
-    /// A list of integers.
-    Ints = 7,
-    /// A list of byte strings.
-    Strings = 8,
-    /// A list of tensors.
-    Tensors = 9,
-    /// A list of graphs.
-    Graphs = 10,
-    /// One sparse tensor.
-    SparseTensor = 11,
-    /// A list of sparse tensors.
-    SparseTensors = 12,
-    /// One type.
-    Type = 13,
-    /// A list of types.
-    Types = 14,
+/// Declares the kinds with their numbers and names.
+macro_rules! attribute_kinds {
+    ($($kind:ident = $number:literal, $name:literal;)*) => {
+        /// The kinds of attributes, with the numbers of ONNX's `AttributeProto.AttributeType`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum AttributeKind {
+            $(#[doc = $name] $kind = $number,)*
+        }
+
+        impl AttributeKind {
+            /// All kinds, in the order of their numbers.
+            pub const ALL: [Self; 14] = [$(Self::$kind),*];
+
+            /// The kind in messages.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+attribute_kinds! {
+    Float = 1, "float";
+    Int = 2, "int";
+    String = 3, "string";
+    Tensor = 4, "tensor";
+    Graph = 5, "graph";
+    Floats = 6, "list of floats";
+    Ints = 7, "list of ints";
+    Strings = 8, "list of strings";
+    Tensors = 9, "list of tensors";
+    Graphs = 10, "list of graphs";
+    SparseTensor = 11, "sparse tensor";
+    SparseTensors = 12, "list of sparse tensors";
+    Type = 13, "type";
+    Types = 14, "list of types";
 }
 
 impl AttributeKind {
-    /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 14] = [
-        Self::Float,
-        Self::Int,
-        Self::String,
-        Self::Tensor,
-        Self::Graph,
-        Self::Floats,
-        Self::Ints,
-        Self::Strings,
-        Self::Tensors,
-        Self::Graphs,
-        Self::SparseTensor,
-        Self::SparseTensors,
-        Self::Type,
-        Self::Types,
-    ];
-
-    /// The kind with an `AttributeProto.AttributeType` number; `None` for 0 (`UNDEFINED`) and unknown
-    /// numbers.
+    /// The kind with a number of ONNX.
     #[must_use]
     pub fn from_onnx(number: i32) -> Option<Self> {
         usize::try_from(number).ok().and_then(|n| n.checked_sub(1)).and_then(|n| Self::ALL.get(n)).copied()
-    }
-
-    /// The name of the kind in diagnostics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Float => "float",
-            Self::Int => "int",
-            Self::String => "string",
-            Self::Tensor => "tensor",
-            Self::Graph => "graph",
-            Self::Floats => "list of floats",
-            Self::Ints => "list of ints",
-            Self::Strings => "list of strings",
-            Self::Tensors => "list of tensors",
-            Self::Graphs => "list of graphs",
-            Self::SparseTensor => "sparse tensor",
-            Self::SparseTensors => "list of sparse tensors",
-            Self::Type => "type",
-            Self::Types => "list of types",
-        }
     }
 }
 

@@ -33,6 +33,12 @@ impl SolveError<'_> {
     }
 }
 
+impl From<DecodeError> for SolveErrorKind<'_> {
+    fn from(error: DecodeError) -> Self {
+        Self::Malformed(error)
+    }
+}
+
 impl<'a> SolveErrorKind<'a> {
     /// The error of the rule or relation with this name.
     pub(crate) fn of_rule(rule: &'a str, failure: RuleError) -> Self {

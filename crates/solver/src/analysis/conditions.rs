@@ -36,7 +36,7 @@ use origin::is_baked;
 
 use crate::dim::{Condition, Decision, DimId, Domain, Relation, Verdict, symbols_of};
 use crate::program::{Body, Origin, ValueId};
-use crate::rule::{Extent, RuleError};
+use crate::rule::RuleError;
 use crate::solution::{Equation, EquationSource, Requirement};
 use crate::solve_error::{ErrorSite, RefutedClaim, SolveError, SolveErrorKind};
 use crate::state::Core;
@@ -314,8 +314,7 @@ impl<'a> Facts<'a> {
         }
         let failure = match equation.source {
             EquationSource::Ports { left: at, right: other, relation } => {
-                let (left, right) =
-                    (Extent { dim: equation.left, ..at }, Extent { dim: equation.right, ..other });
+                let (left, right) = (at.with(equation.left), other.with(equation.right));
                 RuleError::Dims { left, right, relation }
             }
             EquationSource::Call | EquationSource::Declared(_) => return,

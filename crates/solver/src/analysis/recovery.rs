@@ -102,10 +102,9 @@ pub(crate) fn element_types<'a>(
             // Another port of the same type variable may have an allowed type.
             let Some(variable) = variable_of(schema, *port) else { return };
             let allowed = schema.type_vars[usize::from(variable)].allowed.tensor;
-            let other = body.inputs(step).iter().enumerate().find_map(|(at, value)| {
-                let elem = elem_of(core, frame, (*value)?)?;
-                (variable_of(schema, Port::In(at)) == Some(variable) && allowed.contains(elem))
-                    .then_some((Port::In(at), elem))
+            let other = tied(schema, body.inputs(step), Port::In, variable).find_map(|(at, value)| {
+                let elem = elem_of(core, frame, value)?;
+                allowed.contains(elem).then_some((Port::In(at), elem))
             });
             let Some(other) = other else { return };
             (*port, [other, other])
@@ -113,15 +112,13 @@ pub(crate) fn element_types<'a>(
         _ => return,
     };
     let Some(variable) = variable_of(schema, port) else { return };
-    let outputs = body.outputs(body.last_step(step)).iter().enumerate();
-    let tied: Vec<ValueId> = outputs
-        .filter(|(at, _)| variable_of(schema, Port::Out(*at)) == Some(variable))
-        .filter_map(|(_, value)| *value)
+    let outputs: Vec<ValueId> = tied(schema, body.outputs(body.last_step(step)), Port::Out, variable)
+        .map(|(_, value)| value)
         // A declared type of a value in error is used unchanged.
         .filter(|value| frame.slots[value.index()].ty == Some(Types::ERROR))
         .filter(|value| body.value(*value).declaration.is_none())
         .collect();
-    let Some(elem) = confirmed(core, operators, frame, &body, step, &tied, candidates) else { return };
+    let Some(elem) = confirmed(core, operators, frame, &body, step, &outputs, candidates) else { return };
     let outlier = candidates.iter().find(|(_, candidate)| *candidate != elem);
     if let Some((Port::In(at), _)) = outlier
         && let Some(culprit) = body.inputs(step).get(*at).copied().flatten()
@@ -129,7 +126,7 @@ pub(crate) fn element_types<'a>(
         frame.culprits.insert(body.first_step(step), culprit);
     }
     let ty = core.types.tensor_of(ElemSet::of(elem));
-    for value in tied {
+    for value in outputs {
         frame.slots[value.index()].ty = Some(ty);
     }
 }
@@ -227,11 +224,9 @@ fn comes_from_input<'a>(
         let Some(output) = outputs.iter().position(|output| *output == Some(at)) else { break false };
         let Some(variable) = variable_of(operator.schema, Port::Out(output)) else { break false };
         let is_stored = |value: ValueId| body.value(value).origin.initializer().is_some();
-        let tied = body.inputs(maker).iter().enumerate().find_map(|(port, input)| {
-            let is_tied = variable_of(operator.schema, Port::In(port)) == Some(variable);
-            (*input).filter(|input| is_tied && !is_stored(*input))
-        });
-        match tied {
+        let mut inputs =
+            tied(operator.schema, body.inputs(maker), Port::In, variable).map(|(_, input)| input);
+        match inputs.find(|input| !is_stored(*input)) {
             // A cycle has no start.
             Some(next) if path.len() <= body.values.len() => at = next,
             Some(_) | None => break false,
@@ -268,22 +263,14 @@ fn confirmed_by_readers<'a>(
             let inputs = body.inputs(reader);
             let Some(at) = inputs.iter().position(|input| *input == Some(value)) else { continue };
             let Some(variable) = variable_of(schema, Port::In(at)) else { continue };
-            for (other, input) in inputs.iter().enumerate() {
-                let Some(input) = *input else { continue };
-                if other == at || variable_of(schema, Port::In(other)) != Some(variable) {
-                    continue;
-                }
+            for (_, input) in tied(schema, inputs, Port::In, variable).filter(|(other, _)| *other != at) {
                 let found = elem_of(core, frame, input);
                 if let Some(found) = found.filter(|found| *found == a || *found == b) {
                     return Some(found);
                 }
             }
-            let outputs = body.outputs(body.last_step(reader)).iter().enumerate();
-            open.extend(
-                outputs
-                    .filter(|(at, _)| variable_of(schema, Port::Out(*at)) == Some(variable))
-                    .filter_map(|(_, value)| *value),
-            );
+            let outputs = tied(schema, body.outputs(body.last_step(reader)), Port::Out, variable);
+            open.extend(outputs.map(|(_, value)| value));
         }
     }
     None
@@ -299,6 +286,17 @@ fn variable_of(schema: &Schema, port: Port) -> Option<u8> {
         FormalType::Var(variable) => Some(variable),
         FormalType::Tensor(_) => None,
     }
+}
+
+/// The values at ports of one type variable, with their positions.
+fn tied(
+    schema: &Schema,
+    ports: &[Option<ValueId>],
+    port: fn(usize) -> Port,
+    variable: u8,
+) -> impl Iterator<Item = (usize, ValueId)> {
+    let values = ports.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?)));
+    values.filter(move |(at, _)| variable_of(schema, port(*at)) == Some(variable))
 }
 
 fn elem_of(core: &mut Core<'_>, frame: &Frame<'_>, value: ValueId) -> Option<Elem> {

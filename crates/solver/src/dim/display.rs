@@ -139,14 +139,7 @@ impl Printer<'_, '_, '_> {
                 printer.out.write_str(" % ")?;
                 printer.operand(divisor)
             }),
-            Factor::Max(arguments) => {
-                self.out.write_str("max(")?;
-                for (at, argument) in arguments.iter().enumerate() {
-                    self.out.write_str(if at == 0 { "" } else { ", " })?;
-                    self.terms(argument)?;
-                }
-                self.out.write_str(")")
-            }
+            Factor::Max(arguments) => self.call("max", arguments),
             &Factor::Atom(atom) => self.atom(atom, context),
         }
     }
@@ -172,21 +165,25 @@ impl Printer<'_, '_, '_> {
                 printer.operand(&denominator)
             }),
             Some(Kind::Min(span)) => {
-                self.out.write_str("min(")?;
-                for (at, &argument) in self.dims.list(span).iter().enumerate() {
-                    self.out.write_str(if at == 0 { "" } else { ", " })?;
-                    self.sum(argument)?;
-                }
-                self.out.write_str(")")
+                let terms = |dim: &DimId| self.dims.terms(self.dims.chase(*dim));
+                let arguments: Vec<Terms> = self.dims.list(span).iter().map(terms).collect();
+                self.call("min", &arguments)
             }
             Some(Kind::Variable(_)) => self.out.write_str("?"),
             // Only a part of a dim; parentheses keep the text correct.
             Some(Kind::Constant(_) | Kind::Product(_) | Kind::Sum(_)) | None => {
-                self.out.write_str("(")?;
-                self.sum(atom)?;
-                self.out.write_str(")")
+                self.bracketed(Context::Operand, |printer| printer.sum(atom))
             }
         }
+    }
+
+    fn call<T: std::ops::Deref<Target = [Term]>>(&mut self, name: &str, arguments: &[T]) -> fmt::Result {
+        write!(self.out, "{name}(")?;
+        for (at, argument) in arguments.iter().enumerate() {
+            self.out.write_str(if at == 0 { "" } else { ", " })?;
+            self.terms(argument)?;
+        }
+        self.out.write_str(")")
     }
 
     fn name(&mut self, name: &str) -> fmt::Result {
@@ -332,22 +329,16 @@ impl Pool<'_> {
         {
             return None;
         }
-        self.terms[at].0 = 0;
-        self.take(&needed);
-        let mut factors: Vec<Factor> = rest.into_iter().map(Factor::Atom).collect();
-        factors.push(Factor::Modulo(dividend, divisor));
-        Some(Part { coefficient: scale, factors })
+        Some(self.replace(at, &needed, scale, rest, Factor::Modulo(dividend, divisor)))
     }
 
     /// Combines `R*p - R*min(a, b)` to `R*max(p - a, p - b)` for the largest available `p`, if that is not
     /// longer.
     fn maximum(&mut self, at: usize) -> Option<Part> {
         let (coefficient, factors) = self.terms[at].clone();
+        let minima = factors.iter().enumerate();
         let (position, arguments) =
-            factors.iter().enumerate().find_map(|(position, &factor)| match self.dims.kind(factor)? {
-                Kind::Min(span) => Some((position, self.dims.list(span))),
-                _ => None,
-            })?;
+            minima.filter_map(|(position, &factor)| Some((position, self.dims.as_min(factor)?))).next()?;
         let scale = coefficient.checked_neg().filter(|&scale| scale > 0)?;
         let arguments: Vec<_> = arguments.iter().map(|&argument| self.dims.terms(argument)).collect();
         let mut rest = factors;
@@ -390,11 +381,7 @@ impl Pool<'_> {
             argument.first().filter(|term| term.monomial != DimId::ONE).map(|term| term.monomial)
         });
         let needed = self.scaled(&cover, &rest, scale)?;
-        self.terms[at].0 = 0;
-        self.take(&needed);
-        let mut factors: Vec<Factor> = rest.into_iter().map(Factor::Atom).collect();
-        factors.push(Factor::Max(shifted));
-        Some(Part { coefficient: scale, factors })
+        Some(self.replace(at, &needed, scale, rest, Factor::Max(shifted)))
     }
 
     /// `scale * rest * terms`, multiplied out.
@@ -414,11 +401,21 @@ impl Pool<'_> {
         if wanted >= 0 { there.clamp(0, wanted) } else { there.clamp(wanted, 0) }
     }
 
-    fn take(&mut self, needed: &[(i64, Vec<DimId>)]) {
+    /// Replaces a term and the terms that it needs by one part.
+    fn replace(
+        &mut self,
+        at: usize,
+        needed: &[(i64, Vec<DimId>)],
+        coefficient: i64,
+        rest: Vec<DimId>,
+        factor: Factor,
+    ) -> Part {
+        self.terms[at].0 = 0;
         for (coefficient, factors) in needed {
             if let Some(term) = self.terms.iter_mut().find(|(_, other)| other == factors) {
                 term.0 -= coefficient;
             }
         }
+        Part { coefficient, factors: rest.into_iter().map(Factor::Atom).chain([factor]).collect() }
     }
 }

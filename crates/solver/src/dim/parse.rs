@@ -474,20 +474,12 @@ impl<'a> Program<'a> {
             self.sum()?;
             count += 1;
         }
-        let step = match function {
-            Function::One(operator) => Step::Unary(operator),
-            Function::Two(operator) => Step::Binary(operator),
+        self.steps.push(match function {
+            Function::One(operator) if count == 1 => Step::Unary(operator),
+            Function::Two(operator) if count == 2 => Step::Binary(operator),
             Function::Many(extremum) => Step::Extremum(extremum, count),
-        };
-        let expected = match function {
-            Function::One(_) => 1,
-            Function::Two(_) => 2,
-            Function::Many(_) => count,
-        };
-        if count != expected {
-            return None;
-        }
-        self.steps.push(step);
+            Function::One(_) | Function::Two(_) => return None,
+        });
         Some(())
     }
 }

@@ -13,7 +13,7 @@
 use super::arena::{Dims, Kind};
 use super::decide::Decision;
 use super::id::DimId;
-use super::poly::{Term, Terms, collect, constant_term, content, merge, without_constant};
+use super::poly::{Term, Terms, constant_term, content, merge, without_constant};
 
 /// The consequence of an equation between two dims.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,41 +62,6 @@ impl Dims {
             .or_else(|| self.isolated(&terms))
             .or_else(|| self.only_root(&terms))
             .unwrap_or(Solved::Undecided)
-    }
-
-    /// Solves `lhs = rhs` for extents other than 0: a common factor of all terms is divided out first, so
-    /// `batch*seq = 7*batch` gives `seq = 7`. If that leaves a contradiction, the factor is solved for.
-    pub fn solve_for_nonempty(&mut self, lhs: DimId, rhs: DimId) -> Solved {
-        let (lhs, rhs) = (self.resolve(lhs), self.resolve(rhs));
-        let Some(terms) = self.difference(lhs, rhs) else { return Solved::Undecided };
-        let Some(common) = self.common_factor(&terms) else { return self.solve_for(lhs, rhs) };
-        let mut rest = Vec::with_capacity(terms.len());
-        for Term { coefficient, monomial } in &terms {
-            let Some(monomial) = self.divide_monomials(*monomial, common) else {
-                return self.solve_for(lhs, rhs);
-            };
-            rest.push(Term { coefficient: *coefficient, monomial });
-        }
-        let rest = collect(rest).and_then(|terms| self.intern_sum(&terms));
-        let Some(rest) = rest else { return self.solve_for(lhs, rhs) };
-        match self.solve_for(rest, DimId::ZERO) {
-            Solved::Contradiction => self.solve_for(common, DimId::ZERO),
-            solved @ (Solved::Always
-            | Solved::Symbol { .. }
-            | Solved::Variable { .. }
-            | Solved::Undecided) => solved,
-        }
-    }
-
-    /// The product of the non-negative atoms that every term has; `None` if there is none.
-    fn common_factor(&mut self, terms: &[Term]) -> Option<DimId> {
-        let mut common = self.common_factors(terms);
-        common.retain(|atom| self.summary(*atom).bounds.low >= 0);
-        match &common[..] {
-            [] => None,
-            [atom] => Some(*atom),
-            atoms => self.intern_product(atoms),
-        }
     }
 
     fn solution(&self, leaf: DimId, value: DimId) -> Option<Solved> {

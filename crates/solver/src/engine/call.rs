@@ -174,10 +174,10 @@ impl<'a> Calls<'a> {
                 return Err(SolveErrorKind::CallInput { input, name, reader });
             }
         }
-        let attributes = arguments(frame, step).map_err(SolveErrorKind::Malformed)?;
+        let attributes = arguments(frame, step)?;
         let given: Set<&str> = attributes.iter().map(|(name, _)| *name).collect();
         for name in operators.functions()[function.index()].view.attributes() {
-            let name = name.map_err(SolveErrorKind::Malformed)?;
+            let name = name?;
             if !given.contains(name) {
                 return Err(SolveErrorKind::MissingAttribute {
                     name,

@@ -55,7 +55,7 @@ fn initializer<'a>(
     value: ValueId,
     initializer: Initializer<'a>,
 ) -> Result<(), SolveErrorKind<'a>> {
-    let (elem, dims) = element_type_and_dims(initializer).map_err(SolveErrorKind::Malformed)?;
+    let (elem, dims) = element_type_and_dims(initializer)?;
     let set = ElemSet::of(elem);
     let ty = match initializer {
         Initializer::Dense(_) => core.types.tensor_of(set),

@@ -73,10 +73,10 @@ pub(crate) fn attributes<'a>(
     frame: &Frame<'a>,
     step: StepId,
     schema: &'a Schema,
-) -> Result<Option<SolveErrorKind<'a>>, DecodeError> {
+) -> Result<(), SolveErrorKind<'a>> {
     let mut given: SmallVec<[&str; 8]> = SmallVec::new();
     if !frame.body.step(step).has_attributes() && schema.attributes.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
     for attribute in frame.body.step(step).attribute_part().attributes() {
         let attribute = attribute?.parse()?;
@@ -87,11 +87,11 @@ pub(crate) fn attributes<'a>(
                 continue;
             }
             let near = nearest(name, schema.attributes.iter().map(|known| &*known.name));
-            return Ok(Some(SolveErrorKind::UnknownAttribute { name, near }));
+            return Err(SolveErrorKind::UnknownAttribute { name, near });
         };
         let found = AttributeKind::from_onnx(attribute.kind);
         if found != Some(declared.kind) && !(found.is_none() && attribute.ref_attr_name.is_some()) {
-            return Ok(Some(SolveErrorKind::AttributeKind { name, found, expected: declared.kind }));
+            return Err(SolveErrorKind::AttributeKind { name, found, expected: declared.kind });
         }
         if let Some(choices) = declared.choices {
             let value = match attribute.ref_attr_name {
@@ -99,13 +99,15 @@ pub(crate) fn attributes<'a>(
                 Some(outer) => frame.argument(outer),
             };
             if let Some(found) = value.map(|value| not_a_choice(value, choices)).transpose()?.flatten() {
-                return Ok(Some(SolveErrorKind::AttributeChoice { name, found, choices }));
+                return Err(SolveErrorKind::AttributeChoice { name, found, choices });
             }
         }
     }
     let missing =
         schema.attributes.iter().find(|declared| declared.required && !given.contains(&&*declared.name));
-    Ok(missing.map(|declared| SolveErrorKind::MissingAttribute { name: &declared.name, kind: declared.kind }))
+    missing.map_or(Ok(()), |declared| {
+        Err(SolveErrorKind::MissingAttribute { name: &declared.name, kind: declared.kind })
+    })
 }
 
 /// The first string of an attribute that is not one of its allowed values.
@@ -123,7 +125,11 @@ fn not_a_choice(attribute: Attribute<'_>, choices: Choices) -> Result<Option<Str
 }
 
 /// Checks the data of the tensors in a node's attributes.
-pub(crate) fn payloads(core: &Core<'_>, frame: &Frame<'_>, step: StepId) -> Result<(), DecodeError> {
+pub(crate) fn payloads<'a>(
+    core: &Core<'a>,
+    frame: &Frame<'a>,
+    step: StepId,
+) -> Result<(), SolveErrorKind<'a>> {
     if core.payloads == Payloads::Optional || !frame.body.step(step).has_attributes() {
         return Ok(());
     }

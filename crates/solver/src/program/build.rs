@@ -459,13 +459,8 @@ impl<'a, 'r> Builder<'a, 'r> {
                 return known;
             }
             if before.graph == graph {
-                let site = match origin {
-                    Origin::Step(step) => ErrorSite::Step(self.body.first_step(step)),
-                    Origin::Input
-                    | Origin::InputWithDefault(_)
-                    | Origin::Initializer(_)
-                    | Origin::Undefined => ErrorSite::Value(known),
-                };
+                let maker = origin.step().map(|step| self.body.first_step(step));
+                let site = maker.map_or(ErrorSite::Value(known), ErrorSite::Step);
                 let kind = SolveErrorKind::DuplicateValue { first: known, output };
                 self.body.errors.push(SolveError { site, kind });
             }

@@ -28,18 +28,20 @@ impl RuleCx<'_, '_> {
 
     /// The whole number that all elements at a port equal, if their count is not a constant.
     pub fn filled(&mut self, port: Port) -> Option<DimId> {
-        self.data(port)?.as_filled()
+        let Data::Filled(item) = self.data(port)? else { return None };
+        Some(item)
     }
 
     /// The floats at a port as integer numerators with a common divisor, if they are known in that form.
     pub fn ratios(&mut self, port: Port) -> Option<(Arc<Ints>, i64)> {
-        let data = self.data(port)?;
-        data.as_ratios().map(|(numerators, divisor)| (Arc::clone(numerators), divisor))
+        let Data::Ratios(numerators, divisor) = self.data(port)? else { return None };
+        Some((numerators, divisor))
     }
 
     /// The consecutive numbers at a port, if they are known in that form.
     pub fn counting(&mut self, port: Port) -> Option<Counting> {
-        self.data(port)?.as_counting()
+        let Data::Counting(counting) = self.data(port)? else { return None };
+        Some(counting)
     }
 
     /// Records that a port holds consecutive numbers. Their count is not a constant.

@@ -52,6 +52,13 @@ pub struct Extent {
     pub dim: DimId,
 }
 
+impl Extent {
+    /// The position with another extent.
+    pub(crate) fn with(self, dim: DimId) -> Self {
+        Self { dim, ..self }
+    }
+}
+
 /// A relation that a rule requires between two extents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExtentRelation {

@@ -153,20 +153,16 @@ impl RuleCx<'_, '_> {
     ) -> Result<DimId, RuleError> {
         let relation = relation.into();
         let left: Extent = left.into();
-        let right = right.into_extent(left);
-        let (a, b) = (self.dims().resolve(left.dim), self.dims().resolve(right.dim));
+        let (left, right) = self.resolve_both(left, right.into_extent(left));
+        let (a, b) = (left.dim, right.dim);
         match self.dims().compare(a, b) {
             Decision::Equal => Ok(a),
-            Decision::Different => {
-                let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
-                self.extents_differ(left, right, relation)
-            }
+            Decision::Different => self.extents_differ(left, right, relation),
             Decision::Undecided if self.tables().recovery.purpose == Purpose::Recover => {
                 Ok(self.better_known(a, b))
             }
             Decision::Undecided => {
-                let (of_a, of_b) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
-                if let Some(known) = self.after_error(of_a, of_b, relation) {
+                if let Some(known) = self.after_error(left, right, relation) {
                     return known;
                 }
                 if !self.is_conditional() && self.bind_unnamed(a, b) {
@@ -174,7 +170,6 @@ impl RuleCx<'_, '_> {
                     let (a, b) = (self.dims().resolve(a), self.dims().resolve(b));
                     return Ok(self.better_known(a, b));
                 }
-                let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
                 self.add_equation(Relation::Equal, left, right, relation);
                 Ok(self.better_known(a, b))
             }
@@ -196,11 +191,9 @@ impl RuleCx<'_, '_> {
     ) -> Result<(), RuleError> {
         let relation = relation.into();
         let left: Extent = left.into();
-        let right = right.into_extent(left);
-        let (a, b) = (self.dims().resolve(left.dim), self.dims().resolve(right.dim));
-        let gap = self.dims().sub(b, a);
+        let (left, right) = self.resolve_both(left, right.into_extent(left));
+        let gap = self.dims().sub(right.dim, left.dim);
         let (least, most) = self.dims().bounds(gap);
-        let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
         if most.is_some_and(|most| most < 0) {
             return Err(RuleError::Dims { left, right, relation });
         }
@@ -208,6 +201,12 @@ impl RuleCx<'_, '_> {
             self.add_equation(Relation::AtMost, left, right, relation);
         }
         Ok(())
+    }
+
+    /// The extents with resolved dims.
+    fn resolve_both(&mut self, left: Extent, right: Extent) -> (Extent, Extent) {
+        let dims = self.dims();
+        (left.with(dims.resolve(left.dim)), right.with(dims.resolve(right.dim)))
     }
 
     /// Binds a variable of the equation `a = b` to the solution of the equation.
@@ -243,8 +242,8 @@ impl RuleCx<'_, '_> {
     /// # Errors
     /// [`RuleError::Dims`] when both are constants that differ and neither is 1.
     pub fn broadcast_dim(&mut self, a: impl Into<Extent>, b: impl Into<Extent>) -> Result<DimId, RuleError> {
-        let (left, right): (Extent, Extent) = (a.into(), b.into());
-        let (a, b) = (self.dims().resolve(left.dim), self.dims().resolve(right.dim));
+        let (left, right) = self.resolve_both(a.into(), b.into());
+        let (a, b) = (left.dim, right.dim);
         if a == b {
             return Ok(a);
         }
@@ -252,10 +251,7 @@ impl RuleCx<'_, '_> {
         match (dims.as_constant(a), dims.as_constant(b)) {
             (Some(1), _) => return Ok(b),
             (_, Some(1)) => return Ok(a),
-            (Some(_), Some(_)) => {
-                let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
-                return self.extents_differ(left, right, ExtentRelation::BROADCAST);
-            }
+            (Some(_), Some(_)) => return self.extents_differ(left, right, ExtentRelation::BROADCAST),
             // A constant other than 1 is the result: the other extent is 1 or equal to it.
             (Some(_), None) => return self.broadcast_to_constant(right, left),
             (None, Some(_)) => return self.broadcast_to_constant(left, right),
@@ -265,7 +261,6 @@ impl RuleCx<'_, '_> {
             Decision::Equal => Ok(a),
             Decision::Different | Decision::Undecided => {
                 let (a_one, b_one) = (dims.is_one_possible(a), dims.is_one_possible(b));
-                let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
                 match (a_one, b_one) {
                     (true, false) => {
                         self.add_equation(Relation::OneOrEqual, left, right, ExtentRelation::BROADCAST);
@@ -343,14 +338,13 @@ impl RuleCx<'_, '_> {
 
     /// Broadcasts an extent against a constant that is not 1.
     fn broadcast_to_constant(&mut self, narrow: Extent, wide: Extent) -> Result<DimId, RuleError> {
-        let dim = self.dims().resolve(narrow.dim);
-        if let Some(known) = self.after_error(Extent { dim, ..narrow }, wide, ExtentRelation::BROADCAST) {
+        if let Some(known) = self.after_error(narrow, wide, ExtentRelation::BROADCAST) {
             return known;
         }
-        if !self.dims().is_one_possible(dim) {
+        if !self.dims().is_one_possible(narrow.dim) {
             return self.require_equal(narrow, wide, ExtentRelation::BROADCAST_NOT_ONE);
         }
-        self.add_equation(Relation::OneOrEqual, Extent { dim, ..narrow }, wide, ExtentRelation::BROADCAST);
+        self.add_equation(Relation::OneOrEqual, narrow, wide, ExtentRelation::BROADCAST);
         Ok(wide.dim)
     }
 
@@ -395,11 +389,9 @@ impl RuleCx<'_, '_> {
         relation: impl Into<ExtentRelation>,
     ) -> Result<(), RuleError> {
         let relation = relation.into();
-        let (narrow, wide): (Extent, Extent) = (narrow.into(), wide.into());
-        let dims = self.dims();
-        let (a, b) = (dims.resolve(narrow.dim), dims.resolve(wide.dim));
-        let (narrow, wide) = (Extent { dim: a, ..narrow }, Extent { dim: b, ..wide });
-        match dims.compare(a, b) {
+        let (narrow, wide) = self.resolve_both(narrow.into(), wide.into());
+        let (a, dims) = (narrow.dim, self.dims());
+        match dims.compare(a, wide.dim) {
             Decision::Equal => {}
             Decision::Different if !dims.is_one_possible(a) => {
                 return Err(RuleError::Dims { left: narrow, right: wide, relation });
@@ -519,19 +511,7 @@ impl IntoExtent for DimId {
     }
 }
 
-impl IntoExtent for Extent {
-    fn into_extent(self, _left: Extent) -> Extent {
-        self
-    }
-}
-
-impl IntoExtent for (Port, usize, DimId) {
-    fn into_extent(self, _left: Extent) -> Extent {
-        self.into()
-    }
-}
-
-impl IntoExtent for (Port, DimId) {
+impl<T: Into<Extent>> IntoExtent for T {
     fn into_extent(self, _left: Extent) -> Extent {
         self.into()
     }

@@ -4,7 +4,7 @@
 //!
 //! **Invariant:** equal constants have equal ids.
 
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub const MAX_ELEMENTS: usize = 4096;
 pub(crate) const MAX_PASSED_ELEMENTS: usize = 64;
 
 /// An integer or boolean tensor, or a tensor of whole floats, with its elements as dims in row-major order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ints {
     /// The extents; empty for a scalar.
     pub shape: Box<[usize]>,
@@ -30,7 +30,7 @@ pub struct Ints {
 }
 
 /// A floating-point tensor.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Floats {
     /// The extents; empty for a scalar.
     pub shape: Box<[usize]>,
@@ -93,7 +93,7 @@ impl Ints {
 }
 
 /// The elements of a constant.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Data {
     Ints(Arc<Ints>),
     Floats(Arc<Floats>),
@@ -114,18 +114,6 @@ impl Data {
 
     pub(crate) fn as_floats(&self) -> Option<&Arc<Floats>> {
         if let Self::Floats(floats) = self { Some(floats) } else { None }
-    }
-
-    pub(crate) fn as_filled(&self) -> Option<DimId> {
-        if let Self::Filled(item) = self { Some(*item) } else { None }
-    }
-
-    pub(crate) fn as_ratios(&self) -> Option<(&Arc<Ints>, i64)> {
-        if let Self::Ratios(numerators, divisor) = self { Some((numerators, *divisor)) } else { None }
-    }
-
-    pub(crate) fn as_counting(&self) -> Option<Counting> {
-        if let Self::Counting(counting) = self { Some(*counting) } else { None }
     }
 }
 
@@ -168,45 +156,34 @@ impl Constants {
             return DataId::OPAQUE;
         }
         let Self { items, index, hasher } = self;
-        let hash = hash(hasher, &data);
-        if let Some(found) = index.find(hash, |id| same(&items[id.0.get() as usize - 1], &data)) {
+        let hash = hasher.hash_one(&data);
+        if let Some(found) = index.find(hash, |id| items[id.0.get() as usize - 1] == data) {
             return *found;
         }
         items.push(data);
         let number = u32::try_from(items.len()).ok().and_then(NonZeroU32::new);
         let id = DataId(number.expect("2^32 constants do not fit into memory"));
-        index.insert_unique(hash, id, |id| self::hash(hasher, &items[id.0.get() as usize - 1]));
+        index.insert_unique(hash, id, |id| hasher.hash_one(&items[id.0.get() as usize - 1]));
         id
     }
 }
 
-fn hash(hasher: &RandomState, data: &Data) -> u64 {
-    match data {
-        Data::Ints(ints) => hasher.hash_one((&ints.shape, &ints.items)),
-        Data::Floats(floats) => {
-            let bits = floats.items.iter().fold(0_u64, |sum, item| sum.rotate_left(7) ^ item.to_bits());
-            hasher.hash_one((&floats.shape, bits))
-        }
-        Data::Filled(item) => hasher.hash_one(item),
-        Data::Ratios(ints, divisor) => hasher.hash_one((&ints.shape, &ints.items, divisor)),
-        Data::Counting(counting) => hasher.hash_one(counting),
-        Data::Opaque => 0,
+/// Floats are compared by bits: a NaN equals itself, and the two zeros differ.
+impl PartialEq for Floats {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits();
+        self.shape == other.shape
+            && self.items.len() == other.items.len()
+            && self.items.iter().zip(&other.items).all(same)
     }
 }
 
-/// Compares floats by bits: a NaN equals itself, and the two zeros differ.
-fn same(a: &Data, b: &Data) -> bool {
-    match a {
-        Data::Ints(a) => b.as_ints() == Some(a),
-        Data::Floats(a) => b.as_floats().is_some_and(|b| {
-            a.shape == b.shape
-                && a.items.len() == b.items.len()
-                && a.items.iter().zip(&b.items).all(|(a, b)| a.to_bits() == b.to_bits())
-        }),
-        Data::Filled(a) => b.as_filled() == Some(*a),
-        Data::Ratios(a, by) => b.as_ratios() == Some((a, *by)),
-        Data::Counting(a) => b.as_counting() == Some(*a),
-        Data::Opaque => matches!(b, Data::Opaque),
+impl Eq for Floats {}
+
+impl Hash for Floats {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.shape.hash(state);
+        self.items.iter().for_each(|item| item.to_bits().hash(state));
     }
 }
 

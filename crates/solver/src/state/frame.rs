@@ -302,31 +302,12 @@ impl<'a> Frame<'a> {
 
     /// Whether no constant condition prevents a graph from running.
     pub(crate) fn runs_in(&self, graph: GraphId) -> bool {
-        let mut at = graph;
-        loop {
-            if self.dead_graphs.contains(&at) {
-                return false;
-            }
-            match self.body.graph(at).owner {
-                Some(owner) => at = self.body.step(owner.step).graph,
-                None => return true,
-            }
-        }
+        !self.body.enclosing(graph).any(|graph| self.dead_graphs.contains(&graph))
     }
 
     /// Whether a graph runs at most once in each run of the body.
     pub(crate) fn runs_once(&self, graph: GraphId) -> bool {
-        let body = &self.body;
-        let mut at = graph;
-        loop {
-            if self.repeated.contains(&at) {
-                return false;
-            }
-            match body.graph(at).owner {
-                Some(owner) => at = body.step(owner.step).graph,
-                None => return true,
-            }
-        }
+        !self.body.enclosing(graph).any(|graph| self.repeated.contains(&graph))
     }
 
     /// The errors of the body and of this instance, outside graphs that never run.

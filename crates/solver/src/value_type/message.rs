@@ -16,6 +16,16 @@ use super::{Dim, Element, ValueType};
 /// Largest nesting of containers that is read; what is inside is unknown.
 const MAX_NESTING: usize = 32;
 
+/// The message in a variant of a type, which is created if the type has no value. Another variant ends the
+/// function.
+macro_rules! message {
+    ($value:ident, $kind:ident($message:ident)) => {{
+        let empty = || type_proto::Value::$kind(type_proto::$message::default());
+        let type_proto::Value::$kind(message) = $value.get_or_insert_with(empty) else { return };
+        message
+    }};
+}
+
 impl ValueType {
     /// The type that a message declares. A denotation of a registered node counts; other denotations are
     /// ignored.
@@ -86,48 +96,25 @@ impl ValueType {
         loop {
             let (message, inner) = match &ty.element {
                 Element::Tensor(Some(dtype)) => {
-                    let empty = || type_proto::Value::TensorType(type_proto::Tensor::default());
-                    if let type_proto::Value::TensorType(message) = value.get_or_insert_with(empty) {
-                        fill_dtype(&mut message.elem_type, *dtype);
-                        fill_shape(&mut message.shape, ty.shape.as_deref());
-                    }
-                    return;
+                    let message = message!(value, TensorType(Tensor));
+                    fill_dtype(&mut message.elem_type, *dtype);
+                    return fill_shape(&mut message.shape, ty.shape.as_deref());
                 }
                 Element::Sparse(Some(dtype)) => {
-                    let empty = || type_proto::Value::SparseTensorType(type_proto::SparseTensor::default());
-                    if let type_proto::Value::SparseTensorType(message) = value.get_or_insert_with(empty) {
-                        fill_dtype(&mut message.elem_type, *dtype);
-                        fill_shape(&mut message.shape, ty.shape.as_deref());
-                    }
-                    return;
+                    let message = message!(value, SparseTensorType(SparseTensor));
+                    fill_dtype(&mut message.elem_type, *dtype);
+                    return fill_shape(&mut message.shape, ty.shape.as_deref());
                 }
                 // ONNX has no structure for these.
                 Element::Tensor(None) | Element::Sparse(None) | Element::Scalar(_) | Element::Opaque => {
                     return;
                 }
-                Element::Sequence(inner) => {
-                    let empty = || type_proto::Value::SequenceType(type_proto::Sequence::default());
-                    match value.get_or_insert_with(empty) {
-                        type_proto::Value::SequenceType(message) => (&mut message.elem_type, inner),
-                        _ => return,
-                    }
-                }
-                Element::Optional(inner) => {
-                    let empty = || type_proto::Value::OptionalType(type_proto::Optional::default());
-                    match value.get_or_insert_with(empty) {
-                        type_proto::Value::OptionalType(message) => (&mut message.elem_type, inner),
-                        _ => return,
-                    }
-                }
+                Element::Sequence(inner) => (&mut message!(value, SequenceType(Sequence)).elem_type, inner),
+                Element::Optional(inner) => (&mut message!(value, OptionalType(Optional)).elem_type, inner),
                 Element::Map(key, inner) => {
-                    let empty = || type_proto::Value::MapType(type_proto::Map::default());
-                    match value.get_or_insert_with(empty) {
-                        type_proto::Value::MapType(message) => {
-                            fill_dtype(&mut message.key_type, *key);
-                            (&mut message.value_type, inner)
-                        }
-                        _ => return,
-                    }
+                    let message = message!(value, MapType(Map));
+                    fill_dtype(&mut message.key_type, *key);
+                    (&mut message.value_type, inner)
                 }
             };
             value = &mut message.get_or_insert_default().value;
