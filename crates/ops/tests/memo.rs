@@ -106,7 +106,7 @@ fn a_rule_that_reads_a_declaration_runs_for_every_node() {
     let nodes = vec![node("Abs", &["x"], "a"), node("Abs", &["y"], "b")];
     let value_info: Vec<ValueInfoProto> = vec![parse_value_info("float[2] b").expect("a declaration")];
     let graph = GraphProto { value_info, ..graph(nodes) };
-    assert_eq!(refusals(|cx| refuse(cx.declares_shape(Port::Out(0))), graph), 1);
+    assert_eq!(refusals(|cx| refuse(cx.declared_shape(Port::Out(0)).is_some()), graph), 1);
 }
 
 #[test]

@@ -227,7 +227,7 @@ impl Verifier {
 /// Compares a declared extent over the symbols of inputs with the derived one.
 fn compare_known(core: &Core<'_>, frame: &Frame<'_>, claim: Claim) -> Verdict {
     // A value of a nested graph exists only in runs that reach it, for which the symbols may be restricted.
-    let decidable = frame.number == 0 && !frame.is_conditional_value(claim.value);
+    let decidable = frame.number == 0 && !frame.is_conditional_in(frame.body.value(claim.value).graph);
     if let Some(broadcast) = core.broadcast_of(claim.derived)
         && decidable
         && [broadcast.0, broadcast.1].iter().all(|dim| !core.dims.is_anonymous(*dim))

@@ -66,11 +66,6 @@ impl Dims {
         self.bounds(dim).0.is_some_and(|low| low >= 0)
     }
 
-    /// Whether the dim is never 0.
-    pub fn is_nonzero(&mut self, dim: DimId) -> bool {
-        self.compare(dim, DimId::ZERO) == Decision::Different
-    }
-
     /// Whether the dim may be 1: false only if that was disproved.
     pub fn is_one_possible(&mut self, dim: DimId) -> bool {
         self.compare(dim, DimId::ONE) != Decision::Different

@@ -34,11 +34,7 @@ pub(crate) fn give<'a>(
         }
         if !meet_seed(core, frame, value, ty, shape) {
             let (seed, found) = (core.type_of(ty, shape), core.snapshot(frame, value));
-            let error = SolveError {
-                site: frame.site_of(value),
-                kind: SolveErrorKind::SeedContradicts { seed, found },
-            };
-            frame.value_errors.entry(value).or_insert(error);
+            frame.report_value(value, SolveErrorKind::SeedContradicts { seed, found });
         }
         frame.seeded.push(value);
         // A node above several leaves limits a type and does not give it.

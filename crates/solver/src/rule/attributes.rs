@@ -123,10 +123,7 @@ impl<'a> RuleCx<'_, 'a> {
         self.value_or_default(
             name,
             |attribute| attribute.ints().collect::<Result<_, _>>().map(Some),
-            |default| match default {
-                AttributeDefault::Ints(values) => Some(values.to_vec()),
-                _ => None,
-            },
+            |default| if let AttributeDefault::Ints(values) = default { Some(values.to_vec()) } else { None },
         )
     }
 
@@ -138,9 +135,8 @@ impl<'a> RuleCx<'_, 'a> {
         self.value_or_default(
             name,
             |attribute| attribute.floats().collect::<Result<_, _>>().map(Some),
-            |default| match default {
-                AttributeDefault::Floats(values) => Some(values.to_vec()),
-                _ => None,
+            |default| {
+                if let AttributeDefault::Floats(values) = default { Some(values.to_vec()) } else { None }
             },
         )
     }

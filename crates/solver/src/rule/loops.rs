@@ -305,11 +305,6 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Whether the model declares a shape for the value at `port`.
-    pub fn declares_shape(&mut self, port: Port) -> bool {
-        self.declared_shape(port).is_some()
-    }
-
     /// The first shape that the model declares for the value at `port`.
     pub fn declared_shape(&mut self, port: Port) -> Option<DimVec> {
         let value = self.value(port)?;

@@ -237,11 +237,6 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Whether the step that makes a value may never run.
-    pub(crate) fn is_conditional_value(&self, value: ValueId) -> bool {
-        self.is_conditional_in(self.body.value(value).graph)
-    }
-
     /// Whether the steps of a graph may never run.
     pub(crate) fn is_conditional_in(&self, graph: GraphId) -> bool {
         self.conditional || graph != self.body.root()
@@ -249,7 +244,7 @@ impl<'a> Frame<'a> {
 
     /// Whether a step may never run, so that its needs must not narrow other values.
     pub(crate) fn is_conditional(&self, step: StepId) -> bool {
-        self.conditional || self.is_nested(step)
+        self.is_conditional_in(self.body.step(step).graph)
     }
 
     /// Whether a step of a solved body runs in every run of the model.
@@ -276,11 +271,6 @@ impl<'a> Frame<'a> {
             graph = self.body.step(owner.step).graph;
         }
         true
-    }
-
-    /// Whether a step is in a nested graph.
-    pub(crate) fn is_nested(&self, step: StepId) -> bool {
-        self.body.step(step).graph != self.body.root()
     }
 
     /// Whether no constant condition prevents a step from running.
