@@ -96,7 +96,7 @@ fn bytes<const N: usize>(
             let source = match part(sources[run.input], run) {
                 Ok(source) if source.len() <= out.len() => source,
                 Ok(_) => {
-                    complete = invalid("there are more elements than the shape has room for");
+                    complete = invalid("there are more elements than the shape has");
                     return;
                 }
                 Err(fault) => {
@@ -113,7 +113,7 @@ fn bytes<const N: usize>(
             out = tail;
         }
         if !out.is_empty() {
-            complete = invalid("there are fewer elements than the shape has room for");
+            complete = invalid("there are fewer elements than the shape has");
         }
     };
     let tensor = match memory {

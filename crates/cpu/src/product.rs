@@ -124,7 +124,7 @@ pub(crate) fn multiply<T: Lane + Memory>(
     }
     let whole = |list: &[T]| a.rows.checked_mul(b.columns) == Some(list.len());
     if !a.has_all_elements() || !b.has_all_elements() || !whole(out) || !addend.is_none_or(whole) {
-        return invalid("a matrix has not as many elements as its shape says");
+        return invalid("a matrix has not as many elements as its shape needs");
     }
     if a.rows == 1 || b.columns == 1 {
         if a.rows == 1 {

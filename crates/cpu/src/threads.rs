@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn one_piece_of_work_is_within_at_a_time_and_a_panic_makes_room() {
+    fn one_caller_is_within_at_a_time_also_after_a_panic() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
         let here = || std::thread::current().id();
         pool.install(|| {

@@ -40,7 +40,7 @@ fn a_slice_backwards_from_in_front_of_the_first_element_begins_with_it() {
 }
 
 #[test]
-fn batch_normalization_gives_the_type_of_its_input_whatever_its_parameters_have() {
+fn batch_normalization_returns_the_type_of_its_input_for_parameters_of_any_type() {
     let wide = |value: f32| tensor(&[1], &[value]);
     let half = |value: f32| tensor(&[1], &[f16::from_f32(value)]);
     let x = tensor(&[1, 1, 2], &[1.0_f32, 3.0]);
@@ -65,7 +65,7 @@ fn running_statistics_keep_their_own_type() {
 }
 
 #[test]
-fn a_logarithm_of_exponentials_of_what_is_no_number_is_none_beside_an_infinity_too() {
+fn a_logarithm_of_exponentials_with_nan_and_an_infinity_is_nan() {
     let sum =
         |x: &[f32]| run(13, "ReduceLogSumExp", &none(), &[tensor(&[x.len()], x)]).to_vec::<f32>().unwrap()[0];
     assert!(sum(&[f32::INFINITY, f32::NAN]).is_nan());
@@ -75,7 +75,7 @@ fn a_logarithm_of_exponentials_of_what_is_no_number_is_none_beside_an_infinity_t
 }
 
 #[test]
-fn powers_of_whole_numbers_wrap_whatever_type_their_exponents_have() {
+fn powers_of_integers_wrap_for_exponents_of_any_type() {
     let base = || tensor(&[1], &[-862_628_741_i32]);
     let exact = [(-862_628_741_i32).wrapping_pow(5)];
     assert_eq!(run(15, "Pow", &none(), &[base(), tensor(&[1], &[5_u8])]).to_vec::<i32>().unwrap(), exact);
@@ -100,7 +100,7 @@ fn columns_of_whole_numbers_are_added_up_and_wrap() {
 }
 
 #[test]
-fn a_window_that_sticks_out_by_less_than_a_step_stands_where_extents_are_rounded_up() {
+fn a_window_that_ends_less_than_a_step_outside_counts_if_extents_are_rounded_up() {
     let x = tensor(&[1, 1, 4], &[1.0_f32, 2.0, 3.0, 4.0]);
     let attributes = none()
         .with("kernel_shape", Attribute::Ints(vec![5]))
@@ -111,7 +111,7 @@ fn a_window_that_sticks_out_by_less_than_a_step_stands_where_extents_are_rounded
 }
 
 #[test]
-fn a_crop_is_as_long_as_its_scale_says_and_not_as_long_as_its_region() {
+fn a_crop_has_the_length_of_its_scale_and_not_of_its_region() {
     let x = tensor(&[4], &[1.0_f32, 2.0, 3.0, 4.0]);
     let region = tensor(&[2], &[0.0_f32, 0.5]);
     let attributes = none()
@@ -141,7 +141,7 @@ fn a_cubic_sample_beyond_the_border_is_the_border() {
 }
 
 #[test]
-fn what_steps_leap_over_lies_on_both_sides_of_a_transposed_convolution() {
+fn skipped_elements_are_on_both_sides_of_a_transposed_convolution() {
     let x = tensor(&[1, 1, 2], &[1.0_f32, 2.0]);
     let w = tensor(&[1, 1, 1], &[1.0_f32]);
     let with = |auto: &str| {
@@ -154,7 +154,7 @@ fn what_steps_leap_over_lies_on_both_sides_of_a_transposed_convolution() {
 }
 
 #[test]
-fn a_crop_goes_by_the_length_that_its_scale_says_before_it_is_cut() {
+fn a_crop_uses_the_length_of_its_scale_before_rounding() {
     let x = tensor(&[3], &[0.0_f32, 10.0, 20.0]);
     let attributes = none()
         .with("coordinate_transformation_mode", Attribute::Bytes("tf_crop_and_resize".into()))

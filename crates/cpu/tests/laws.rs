@@ -186,7 +186,7 @@ fn matrices_are_multiplied_as_the_definition_does() {
 }
 
 #[test]
-fn slices_take_what_the_definition_says_forwards_and_backwards() {
+fn slices_follow_the_definition_forwards_and_backwards() {
     let mut random = Random::new(Some(4.0));
     for _ in 0..ROUNDS {
         let x = Plain::random(&[below(&mut random, 6), below(&mut random, 4)], &mut random);

@@ -22,14 +22,6 @@ use std::sync::OnceLock;
 
 use typeloom_solver::rule::{Control, Rule, RuleFn};
 
-/// Declares rules: `NAME = "operator.relation", function;`.
-macro_rules! rules {
-    ($($(#[$doc:meta])* $rule:ident = $name:literal, $run:expr;)*) => {
-        $($(#[$doc])* const $rule: typeloom_solver::rule::Rule =
-            typeloom_solver::rule::Rule { name: $name, run: $run };)*
-    };
-}
-
 mod attention;
 mod cast;
 pub(crate) mod common;

@@ -89,7 +89,7 @@ fn choose(call: &mut Call<'_>) -> Outcome {
         }
     });
     if !inside {
-        return invalid("the condition has fewer elements than its shape says");
+        return invalid("the condition has fewer elements than its shape needs");
     }
     one(assemble(&[a, b], &shape, runs.into_iter())?)
 }

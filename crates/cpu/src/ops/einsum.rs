@@ -137,7 +137,7 @@ fn diagonal(labels: Vec<Label>, tensor: &AnyTensor) -> Result<Term, Fault> {
     for (axis, label) in labels.iter().enumerate() {
         match kept.iter().position(|have| have == label) {
             Some(at) if shape[at] != tensor.shape()[axis] => {
-                return invalid("a label stands for two extents");
+                return invalid("a label has two extents");
             }
             Some(at) => view[at] += own[axis],
             None => {
@@ -178,7 +178,7 @@ fn contract(a: Term, b: &Term, needed: impl Fn(&Label) -> bool) -> Result<Term, 
         let most = from_a.unwrap_or(1).max(from_b.unwrap_or(1));
         let most = if from_a == Some(0) || from_b == Some(0) { 0 } else { most };
         if [from_a, from_b].into_iter().flatten().any(|extent| extent != most && extent != 1) {
-            return invalid("a label stands for two extents");
+            return invalid("a label has two extents");
         }
         extents.insert(*label, most);
     }

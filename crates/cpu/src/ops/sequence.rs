@@ -2,7 +2,7 @@
 
 use typeloom_types::any_tensor::AnyTensor;
 
-use super::slice::{join, part};
+use super::slice::{join, parts};
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::error::{Fault, invalid};
@@ -86,22 +86,11 @@ fn split_to_sequence(call: &mut Call<'_>) -> Outcome {
         }
         Some(sizes) => (extents(&sizes)?, false),
     };
-    if sizes.iter().sum::<usize>() != extent {
-        return invalid(format!("the parts {sizes:?} do not make up {extent}"));
-    }
-    let mut start = 0;
-    let mut parts = Vec::with_capacity(sizes.len());
-    for size in sizes {
-        let mut piece = part(x, axis, start, size)?;
-        if dropped {
-            let mut shape = piece.shape().to_vec();
-            shape.remove(axis);
-            piece = reshape(piece, &shape)?;
-        }
-        parts.push(piece.into());
-        start += size;
-    }
-    Ok(vec![Value::Sequence(parts)])
+    let mut shape = x.shape().to_vec();
+    shape.remove(axis);
+    let values = parts(x, axis, &sizes)?.into_iter();
+    let values = values.map(|part| Ok(Value::from(if dropped { reshape(part, &shape)? } else { part })));
+    Ok(vec![Value::Sequence(values.collect::<Result<_, Fault>>()?)])
 }
 
 fn concat_from_sequence(call: &mut Call<'_>) -> Outcome {

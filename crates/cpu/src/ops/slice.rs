@@ -97,7 +97,7 @@ fn take_strided(x: &AnyTensor, shape: &[usize], cuts: &[(i64, i64)]) -> Result<A
 }
 
 /// Copies `length` elements along an axis, beginning at `start`.
-pub(crate) fn part(x: &AnyTensor, axis: usize, start: usize, length: usize) -> Result<AnyTensor, Fault> {
+fn part(x: &AnyTensor, axis: usize, start: usize, length: usize) -> Result<AnyTensor, Fault> {
     let (outer, extent, inner) = around(x.shape(), axis);
     let mut shape = x.shape().to_vec();
     shape[axis] = length;
@@ -117,16 +117,21 @@ fn split(call: &mut Call<'_>) -> Outcome {
             even_sizes(x.shape()[axis], parts, if call.version < 18 { Last::Equal } else { Last::Smaller })?
         }
     };
-    if sizes.iter().sum::<usize>() != x.shape()[axis] {
-        return invalid(format!("the parts {sizes:?} do not make up {}", x.shape()[axis]));
+    Ok(parts(x, axis, &sizes)?.into_iter().map(Value::from).collect())
+}
+
+/// Splits a tensor along an axis into parts of these extents.
+pub(super) fn parts(x: &AnyTensor, axis: usize, sizes: &[usize]) -> Result<Vec<AnyTensor>, Fault> {
+    let extent = x.shape()[axis];
+    if sizes.iter().sum::<usize>() != extent {
+        return invalid(format!("the parts {sizes:?} do not make up {extent}"));
     }
-    let mut start = 0;
-    let mut parts: Vec<Value> = Vec::with_capacity(sizes.len());
-    for size in sizes {
-        parts.push(part(x, axis, start, size)?.into());
-        start += size;
-    }
-    Ok(parts)
+    let mut end = 0;
+    let part_of = |size: &usize| {
+        end += size;
+        part(x, axis, end - size, *size)
+    };
+    sizes.iter().map(part_of).collect()
 }
 
 /// Rule for the extent of the last chunk of an even split.

@@ -104,6 +104,12 @@ impl Windows {
         usize::try_from(at).ok().filter(|at| *at < self.input[axis])
     }
 
+    /// Input offset of a window and a kernel position along the first axes; `None` outside the input.
+    fn offset(&self, own: &[usize], window: &[usize], within: &[usize]) -> Option<usize> {
+        let axes = 0..window.len();
+        axes.map(|axis| Some(self.inside(axis, window[axis], within[axis])? * own[axis])).sum()
+    }
+
     /// Visits all pairs of a kernel position and a row of windows. Passes the offset in the column matrix
     /// (kernel positions by windows), the offset of the input row (`None` outside the input), and the kernel
     /// position along the last axis.
@@ -115,12 +121,7 @@ impl Windows {
         let width = self.output[last];
         each_index(&self.kernel, |place, within| {
             each_index(&self.output[..last], |row, window| {
-                let mut offset = Some(0);
-                for axis in 0..last {
-                    let at = self.inside(axis, window[axis], within[axis]);
-                    offset = offset.zip(at).map(|(offset, at)| offset + at * own[axis]);
-                }
-                visit(place * windows + row * width, offset, within[last]);
+                visit(place * windows + row * width, self.offset(&own, window, within), within[last]);
             });
         });
     }
@@ -230,14 +231,7 @@ impl Windows {
         let mut all = Vec::with_capacity(count(&self.output));
         each_index(&self.output, |_, window| {
             let mut offsets = Vec::new();
-            each_index(&self.kernel, |_, within| {
-                let mut offset = Some(0);
-                for axis in 0..window.len() {
-                    let at = self.inside(axis, window[axis], within[axis]);
-                    offset = offset.zip(at).map(|(offset, at)| offset + at * own[axis]);
-                }
-                offsets.extend(offset);
-            });
+            each_index(&self.kernel, |_, within| offsets.extend(self.offset(&own, window, within)));
             all.push(offsets);
         });
         all

@@ -5,7 +5,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{DimVec, Extent, Port, RuleCx, RuleError, RuleResult};
 
 use super::common::{Deferred, Shared, require_at_most, require_multiple};
 use super::{Entry, rule};
@@ -16,24 +16,21 @@ mod rotary;
 #[cfg(test)]
 mod tests;
 
-/// Gate and value have the same shape, without broadcasting. Source: SwiGLU.
-const SWIGLU: Rule = Rule {
-    name: "swiglu.shape",
-    run: |cx| {
-        cx.same_shape(In(0), In(1))?;
-        cx.same_shape(In(0), Out(0))?;
-        cx.same_shape(In(1), Out(0))
-    },
-};
-
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Attention", &[rule("attention.ranges", ranges), rule("attention.heads", attention)]),
-    Entry::of("CausalConvWithState", &[linear::CAUSAL_CONV]),
+    Entry::of("CausalConvWithState", &[rule("causalconvwithstate.state", linear::causal_conv)]),
     Entry::of("FlexAttention", &[flex::RULE]).in_domain("ai.onnx.preview").with_control(&flex::CONTROL),
-    Entry::of("LinearAttention", &[linear::RULE]),
-    Entry::of("RotaryEmbedding", &[rotary::RULE]),
-    Entry::of("SwiGLU", &[SWIGLU]),
+    Entry::of("LinearAttention", &[rule("linearattention.state", linear::linear_attention)]),
+    Entry::of("RotaryEmbedding", &[rule("rotaryembedding.pairs", rotary::rotate)]),
+    Entry::of("SwiGLU", &[rule("swiglu.shape", swiglu)]),
 ];
+
+/// Gate and value have the same shape, without broadcasting. Source: SwiGLU.
+fn swiglu(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    cx.same_shape(In(0), In(1))?;
+    cx.same_shape(In(0), Out(0))?;
+    cx.same_shape(In(1), Out(0))
+}
 
 const QUERY: Port = In(0);
 const KEY: Port = In(1);

@@ -11,35 +11,17 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::{MAX_AXES, require_at_most, unknown_extent};
 use super::concat::concat_ports;
 use super::convolution::{CONV_WINDOWS, DYNAMIC_PADS};
 use super::normalization::{LAYER_SCALE, LAYER_STATISTICS};
 use super::sliding::{self, Rounding, Windows};
+use super::{Entry, rule};
 
 const DOMAIN: &str = "com.microsoft";
 
-/// Source: QLinearConcat, `axis`; the inputs are a scale, a zero point and triples that start with a tensor.
-const CONCAT: Rule = Rule {
-    name: "qlinearconcat.axis",
-    run: |cx| {
-        let tensors: Vec<Port> = (2..cx.input_count()).step_by(3).map(In).collect();
-        concat_ports(cx, &tensors)
-    },
-};
-
 /// Source: NhwcConv, NhwcFusedConv, `X` and `W`.
 const CONV_LAST: Rule = Rule { name: "nhwcconv.windows", run: |cx| windows_last(cx, Some(In(1))) };
-
-/// Source: QLinearConv, `channels_last`.
-const QLINEAR_CONV: Rule = Rule {
-    name: "qlinearconv.channels_last",
-    run: |cx| if cx.attr_flag("channels_last")? { windows_last(cx, Some(In(3))) } else { Ok(()) },
-};
-
-/// Source: NhwcMaxPool, `kernel_shape`.
-const POOL_LAST: Rule = Rule { name: "nhwcmaxpool.windows", run: |cx| windows_last(cx, None) };
 
 /// Source: QLinearAveragePool, `channels_last`.
 const QLINEAR_POOL: Rule = Rule {
@@ -50,76 +32,71 @@ const QLINEAR_POOL: Rule = Rule {
 /// Source: FusedMatMul, `transA`, `transBatchA`; an operand of rank 1 is a row or a column.
 const MATMUL: Rule = Rule { name: "fusedmatmul.contract", run: fused_matmul };
 
-/// Source: GatherBlockQuantized, `output`, `bits`.
-const GATHER: Rule = Rule { name: "gatherblockquantized.axis", run: gather };
-
-/// Source: UnfoldTensor, `dim`, `size`, `step`.
-const UNFOLD: Rule = Rule { name: "unfoldtensor.windows", run: unfold };
-
-/// Source: MurmurHash3, `positive`.
-const HASH: Rule = Rule {
-    name: "murmurhash3.elem",
-    run: |cx| {
-        let is_positive = cx.attr_int("positive")?.unwrap_or(1) != 0;
-        cx.set_elem(Out(0), if is_positive { Elem::UINT32 } else { Elem::INT32 })
-    },
-};
-
-/// Source: QGemm, `y_scale`, `y_zero_point`: without them, the product is a float.
-const QGEMM: Rule = Rule {
-    name: "qgemm.elem",
-    run: |cx| if cx.has(In(8)) { cx.same_elem(In(8), Out(0)) } else { cx.set_elem(Out(0), Elem::FLOAT) },
-};
-
-/// Source: MatMulInteger16, `Y`: products of signed numbers are signed.
-const INTEGER16: Rule = Rule {
-    name: "matmulinteger16.elem",
-    run: |cx| match (cx.elem(In(0)), cx.elem(In(1))) {
-        (Some(Elem::INT16), Some(Elem::INT16)) => cx.set_elem(Out(0), Elem::INT32),
-        (Some(Elem::UINT16), Some(Elem::UINT16)) => cx.set_elem(Out(0), Elem::UINT32),
-        (_, _) => Ok(()),
-    },
-};
-
-/// Source: GroupQueryAttention, `k_quant_type`, `kv_cache_bit_width`: only a quantised cache has a separate
-/// element type.
-const CACHE: Rule = Rule {
-    name: "groupqueryattention.cache",
-    run: |cx| {
-        let is_plain = !cx.has_attr("kv_cache_bit_width")?
-            && matches!(cx.attr_str("k_quant_type")?, None | Some("NONE"));
-        if is_plain { cx.same_elem(In(0), Out(1)) } else { Ok(()) }
-    },
-};
-
-/// Source: LinearAttention, `present_state`: without an input state, it has the element type of the data.
-const STATE: Rule = Rule {
-    name: "linearattention.state",
-    run: |cx| if cx.has(In(3)) { Ok(()) } else { cx.same_elem(In(0), Out(1)) },
-};
-
-/// Source: GridSample, `Y`.
-const SAMPLES: Rule = Rule { name: "gridsample.elem", run: |cx| cx.same_elem(In(0), Out(0)) };
-
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("ConvTransposeWithDynamicPads", &[DYNAMIC_PADS]).in_domain(DOMAIN),
     Entry::of("FusedMatMul FusedMatMulActivation TransposeMatMul", &[MATMUL]).in_domain(DOMAIN),
-    Entry::of("GatherBlockQuantized", &[GATHER]).in_domain(DOMAIN),
-    Entry::of("GridSample", &[SAMPLES]).in_domain(DOMAIN),
-    Entry::of("GroupQueryAttention", &[CACHE]).in_domain(DOMAIN),
-    Entry::of("LinearAttention", &[STATE]).in_domain(DOMAIN),
-    Entry::of("MatMulInteger16", &[INTEGER16]).in_domain(DOMAIN),
-    Entry::of("MurmurHash3", &[HASH]).in_domain(DOMAIN),
+    Entry::of("GatherBlockQuantized", &[rule("gatherblockquantized.axis", gather)]).in_domain(DOMAIN),
+    // Source: GridSample, `Y`.
+    Entry::of("GridSample", &[rule("gridsample.elem", |cx| cx.same_elem(In(0), Out(0)))]).in_domain(DOMAIN),
+    Entry::of("GroupQueryAttention", &[rule("groupqueryattention.cache", cache)]).in_domain(DOMAIN),
+    Entry::of("LinearAttention", &[rule("linearattention.state", state)]).in_domain(DOMAIN),
+    Entry::of("MatMulInteger16", &[rule("matmulinteger16.elem", integer16)]).in_domain(DOMAIN),
+    Entry::of("MurmurHash3", &[rule("murmurhash3.elem", hash)]).in_domain(DOMAIN),
     Entry::of("NhwcConv NhwcFusedConv", &[CONV_LAST]).in_domain(DOMAIN),
-    Entry::of("NhwcMaxPool", &[POOL_LAST]).in_domain(DOMAIN),
-    Entry::of("QGemm", &[QGEMM]).in_domain(DOMAIN),
+    // Source: NhwcMaxPool, `kernel_shape`.
+    Entry::of("NhwcMaxPool", &[rule("nhwcmaxpool.windows", |cx| windows_last(cx, None))]).in_domain(DOMAIN),
+    Entry::of("QGemm", &[rule("qgemm.elem", qgemm)]).in_domain(DOMAIN),
     Entry::of("QLinearAveragePool", &[QLINEAR_POOL]).in_domain(DOMAIN),
-    Entry::of("QLinearConcat", &[CONCAT]).in_domain(DOMAIN),
-    Entry::of("QLinearConv", &[QLINEAR_CONV]).in_domain(DOMAIN),
-    Entry::of("UnfoldTensor", &[UNFOLD]).in_domain(DOMAIN),
+    Entry::of("QLinearConcat", &[rule("qlinearconcat.axis", qlinear_concat)]).in_domain(DOMAIN),
+    Entry::of("QLinearConv", &[rule("qlinearconv.channels_last", qlinear_conv)]).in_domain(DOMAIN),
+    Entry::of("UnfoldTensor", &[rule("unfoldtensor.windows", unfold)]).in_domain(DOMAIN),
     Entry::of("Conv", &[CONV_WINDOWS]).in_domain("com.microsoft.nchwc"),
     Entry::of("SimplifiedLayerNormalization", &[LAYER_SCALE, LAYER_STATISTICS]),
 ];
+
+/// Source: LinearAttention, `present_state`: without an input state, it has the element type of the data.
+fn state(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    if cx.has(In(3)) { Ok(()) } else { cx.same_elem(In(0), Out(1)) }
+}
+
+/// Source: GroupQueryAttention, `k_quant_type`, `kv_cache_bit_width`: only a quantised cache has a separate
+/// element type.
+fn cache(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    let is_plain =
+        !cx.has_attr("kv_cache_bit_width")? && matches!(cx.attr_str("k_quant_type")?, None | Some("NONE"));
+    if is_plain { cx.same_elem(In(0), Out(1)) } else { Ok(()) }
+}
+
+/// Source: MatMulInteger16, `Y`: products of signed numbers are signed.
+fn integer16(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    match (cx.elem(In(0)), cx.elem(In(1))) {
+        (Some(Elem::INT16), Some(Elem::INT16)) => cx.set_elem(Out(0), Elem::INT32),
+        (Some(Elem::UINT16), Some(Elem::UINT16)) => cx.set_elem(Out(0), Elem::UINT32),
+        (_, _) => Ok(()),
+    }
+}
+
+/// Source: QGemm, `y_scale`, `y_zero_point`: without them, the product is a float.
+fn qgemm(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    if cx.has(In(8)) { cx.same_elem(In(8), Out(0)) } else { cx.set_elem(Out(0), Elem::FLOAT) }
+}
+
+/// Source: MurmurHash3, `positive`.
+fn hash(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    let is_positive = cx.attr_int("positive")?.unwrap_or(1) != 0;
+    cx.set_elem(Out(0), if is_positive { Elem::UINT32 } else { Elem::INT32 })
+}
+
+/// Source: QLinearConv, `channels_last`.
+fn qlinear_conv(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    if cx.attr_flag("channels_last")? { windows_last(cx, Some(In(3))) } else { Ok(()) }
+}
+
+/// Source: QLinearConcat, `axis`; the inputs are a scale, a zero point and triples that start with a tensor.
+fn qlinear_concat(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    let tensors: Vec<Port> = (2..cx.input_count()).step_by(3).map(In).collect();
+    concat_ports(cx, &tensors)
+}
 
 /// Windows over data with the channels on the last axis. The weights have theirs on axis 1, as in `Conv`.
 fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> RuleResult {
@@ -211,6 +188,7 @@ fn fused_matmul(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 }
 
 /// As `Gather`; several numbers of fewer than 8 bits share a byte along the last axis.
+/// Source: GatherBlockQuantized, `output`, `bits`.
 fn gather(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..)?;
     let (Some(mut data), Some(elem)) = (cx.shape(In(0)), cx.elem(In(0))) else { return Ok(()) };
@@ -230,6 +208,7 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 }
 
 /// The axis becomes the positions of the window, whose elements are a new last axis.
+/// Source: UnfoldTensor, `dim`, `size`, `step`.
 fn unfold(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(mut shape) = cx.shape_of_rank(In(0), 1..)? else { return Ok(()) };
     let axis = cx.axis_attr("dim", -1, shape.len())?;

@@ -9,9 +9,9 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::{MAX_AXES, require_single, unknown_extent};
 use super::sliding::{self, Rounding, Windows};
+use super::{Entry, rule};
 
 mod deform;
 #[cfg(test)]
@@ -38,8 +38,6 @@ const QLINEAR: Ports = Ports { input: In(0), weights: In(3), bias: Some(In(8)) }
 /// The number of window positions is the spatial extent of the output. Source: Conv, `auto_pad`,
 /// `kernel_shape`, `pads`.
 const CONV: Rule = Rule { name: "conv.windows", run: |cx| convolve(cx, PLAIN) };
-/// The input has the channels of the weights for all groups. Source: Conv, `W`, `group`.
-const CONV_CHANNELS: Rule = Rule { name: "conv.channels", run: |cx| channels(cx, PLAIN) };
 /// One number per output channel. Source: Conv, `B`.
 const CONV_BIAS: Rule = Rule { name: "conv.bias", run: |cx| bias(cx, PLAIN) };
 /// The attribute equals the extents of the weights. Source: Conv, `kernel_shape`.
@@ -82,7 +80,8 @@ const QLINEAR_CONV_SCALES: Rule = Rule {
 };
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Conv", &[CONV, CONV_CHANNELS, CONV_BIAS, CONV_KERNEL]),
+    // The input has the channels of the weights for all groups. Source: Conv, `W`, `group`.
+    Entry::of("Conv", &[CONV, rule("conv.channels", |cx| channels(cx, PLAIN)), CONV_BIAS, CONV_KERNEL]),
     Entry::of(
         "ConvInteger",
         &[CONV_INTEGER, CONV_INTEGER_CHANNELS, CONV_INTEGER_KERNEL, CONV_INTEGER_ZERO_POINTS],

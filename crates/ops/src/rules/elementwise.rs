@@ -31,9 +31,6 @@ pub(super) const BROADCAST_TO_FIRST: Rule = Rule { name: "broadcast.to_first", r
 /// version 6, `axis` and `broadcast`.
 const BROADCAST_AT_AXIS: Rule = Rule { name: "broadcast.at_axis", run: broadcast_at_axis };
 
-/// All inputs and the output have the same shape. Source: Sum version 6.
-const ALL_SAME_SHAPE: Rule = Rule { name: "elementwise.all", run: all_same_shape };
-
 /// The shape only.
 const UNARY: &[Rule] = &[SAME_SHAPE];
 
@@ -60,7 +57,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Identity", &[SAME_SHAPE, COPY]),
     Entry::of("Less", &[BROADCAST, LESS]).since(7),
     Entry::of("LessOrEqual", &[BROADCAST, LESS_OR_EQUAL]),
-    Entry::of("Max Mean Min Sum", &[ALL_SAME_SHAPE]).until(8),
+    Entry::of("Max Mean Min Sum", &[rule("elementwise.all", all_same_shape)]).until(8),
     Entry::of("Max", &[BROADCAST, MAX]).since(8),
     Entry::of("Mean", &[BROADCAST]).since(8),
     Entry::of("Min", &[BROADCAST, MIN]).since(8),
@@ -139,6 +136,7 @@ fn broadcast_at_axis(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     Ok(())
 }
 
+/// All inputs and the output have the same shape. Source: Sum version 6.
 fn all_same_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     (0..cx.input_count()).try_for_each(|at| cx.same_shape(In(at), Out(0)))
 }

@@ -222,7 +222,7 @@ mod tests {
     use super::super::testing::{conditions, error, infer_y};
 
     #[test]
-    fn the_axes_of_the_indices_stand_in_the_place_of_the_axis() {
+    fn the_axes_of_the_indices_replace_the_axis() {
         let graph = "g (float[V, H] table, int64[B, S] ids) => (y) { y = Gather (table, ids) }";
         assert_eq!(infer_y(13, graph), "float[B, S, H]");
         let graph = "g (float[A, 5, C] x, int64 i) => (y) { y = Gather <axis = -2> (x, i) }";
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_gathered_where_the_indices_stand() {
+    fn the_output_has_the_shape_of_the_indices() {
         let graph = "g (float[3, N] x, int64[2, N] i) => (y) { y = GatherElements (x, i) }";
         assert_eq!(infer_y(13, graph), "float[2, N]");
         let y = infer_y(

@@ -8,18 +8,16 @@ use super::{Entry, rule};
 
 mod einsum;
 
-/// The last axis of the first operand and the second to last of the second are contracted; leading axes
-/// broadcast; an operand of rank 1 is a row or a column. Source: MatMul, as `numpy.matmul`.
-const MATMUL: Rule = Rule { name: "matmul.contract", run: |cx| contract(cx, In(0), In(1)) };
-
 /// As MatMul, for the quantised tensors among the inputs. Source: QLinearMatMul, `a` and `b`.
 const QLINEAR_MATMUL: Rule = Rule { name: "qlinearmatmul.contract", run: |cx| contract(cx, In(0), In(3)) };
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Det", &[rule("det.square", det)]),
-    Entry::of("Einsum", &[einsum::RULE]),
+    Entry::of("Einsum", &[rule("einsum.letters", einsum::einsum)]),
     Entry::of("Gemm", &[rule("gemm.contract", gemm)]),
-    Entry::of("MatMul MatMulInteger", &[MATMUL]),
+    // The last axis of the first operand and the second to last of the second are contracted; leading axes
+    // broadcast; an operand of rank 1 is a row or a column. Source: MatMul, as `numpy.matmul`.
+    Entry::of("MatMul MatMulInteger", &[rule("matmul.contract", |cx| contract(cx, In(0), In(1)))]),
     Entry::of("QLinearMatMul", &[QLINEAR_MATMUL, rule("qlinearmatmul.scales", qlinear_scales)]),
 ];
 
@@ -75,14 +73,10 @@ fn gemm(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         let (inner_a, inner_b) = (usize::from(!flip_a), usize::from(flip_b));
         cx.require_equal((In(0), inner_a, a[inner_a]), (In(1), inner_b, b[inner_b]), "are contracted")?;
     }
-    let rows = match &a {
-        Some(a) => a[usize::from(flip_a)],
-        None => unknown_extent(cx, Out(0), 0),
-    };
-    let columns = match &b {
-        Some(b) => b[usize::from(!flip_b)],
-        None => unknown_extent(cx, Out(0), 1),
-    };
+    let rows = a.as_ref().map(|a| a[usize::from(flip_a)]);
+    let rows = rows.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
+    let columns = b.as_ref().map(|b| b[usize::from(!flip_b)]);
+    let columns = columns.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
     if a.is_some() || b.is_some() {
         cx.set_shape(Out(0), &[rows, columns])?;
     }

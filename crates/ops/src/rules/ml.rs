@@ -5,67 +5,36 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Port, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::{require_at_most, unknown_extent};
 use super::elementwise::SAME_SHAPE;
+use super::{Entry, rule};
 
 mod tree;
 
 const DOMAIN: &str = "ai.onnx.ml";
 
-rules! {
-    /// Source: ArrayFeatureExtractor, `Y` and `Z`.
-    EXTRACT = "arrayfeatureextractor.columns", extract;
-    /// Source: CastMap, `cast_to`.
-    CAST_MAP = "castmap.to", cast_map;
-    /// Strings are mapped to integers and integers to strings. Source: CategoryMapper, `Y`.
-    CATEGORY = "categorymapper.type", category;
-    /// Source: DictVectorizer, `Y`.
-    DICTIONARY = "dictvectorizer.values", dictionary;
-    /// Source: FeatureVectorizer, `inputdimensions`.
-    FEATURES = "featurevectorizer.columns", features;
-    /// Source: Imputer, `imputed_value_floats` and `imputed_value_int64s`.
-    IMPUTER = "imputer.values", imputer;
-    /// Source: LabelEncoder, `values_*` and `default_*`.
-    LABELS = "labelencoder.values", labels;
-    /// Source: LinearClassifier, `Y` and `Z`.
-    LINEAR_CLASSIFIER = "linearclassifier.classes", linear_classifier;
-    /// Source: SVMClassifier, `Y` and `Z`.
-    SVM_CLASSIFIER = "svmclassifier.classes", svm_classifier;
-    /// Source: LinearRegressor, `targets`.
-    LINEAR_REGRESSOR = "linearregressor.targets", linear_regressor;
-    /// A vector or rows. Source: Normalizer, `X` and `norm`.
-    NORMALIZER = "normalizer.rows", |cx| rows(cx).map(drop);
-    /// One number per feature, or one for all. Source: Scaler, `offset` and `scale`.
-    SCALER = "scaler.features", scaler;
-    /// One number per row. Source: SVMRegressor, `Y`.
-    SVM_REGRESSOR = "svmregressor.rows", svm_regressor;
-    /// Source: OneHotEncoder, `cats_int64s` and `cats_strings`.
-    ONE_HOT = "onehotencoder.categories", one_hot;
-    /// Source: ZipMap, `classlabels_int64s` and `classlabels_strings`.
-    ZIP = "zipmap.classes", zip_map;
-}
-
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("ArrayFeatureExtractor", &[EXTRACT]).in_domain(DOMAIN),
+    Entry::of("ArrayFeatureExtractor", &[rule("arrayfeatureextractor.columns", extract)]).in_domain(DOMAIN),
     Entry::of("Binarizer", &[SAME_SHAPE]).in_domain(DOMAIN),
-    Entry::of("CastMap", &[CAST_MAP]).in_domain(DOMAIN),
-    Entry::of("CategoryMapper", &[SAME_SHAPE, CATEGORY]).in_domain(DOMAIN),
-    Entry::of("DictVectorizer", &[DICTIONARY]).in_domain(DOMAIN),
-    Entry::of("FeatureVectorizer", &[FEATURES]).in_domain(DOMAIN),
-    Entry::of("Imputer", &[SAME_SHAPE, IMPUTER]).in_domain(DOMAIN),
-    Entry::of("LabelEncoder", &[SAME_SHAPE, LABELS]).in_domain(DOMAIN),
-    Entry::of("LinearClassifier", &[LINEAR_CLASSIFIER]).in_domain(DOMAIN),
-    Entry::of("LinearRegressor", &[LINEAR_REGRESSOR]).in_domain(DOMAIN),
-    Entry::of("Normalizer", &[SAME_SHAPE, NORMALIZER]).in_domain(DOMAIN),
-    Entry::of("OneHotEncoder", &[ONE_HOT]).in_domain(DOMAIN),
-    Entry::of("SVMClassifier", &[SVM_CLASSIFIER]).in_domain(DOMAIN),
-    Entry::of("SVMRegressor", &[SVM_REGRESSOR]).in_domain(DOMAIN),
-    Entry::of("Scaler", &[SAME_SHAPE, SCALER]).in_domain(DOMAIN),
-    Entry::of("TreeEnsemble", &[tree::ENSEMBLE]).in_domain(DOMAIN),
+    Entry::of("CastMap", &[rule("castmap.to", cast_map)]).in_domain(DOMAIN),
+    Entry::of("CategoryMapper", &[SAME_SHAPE, rule("categorymapper.type", category)]).in_domain(DOMAIN),
+    Entry::of("DictVectorizer", &[rule("dictvectorizer.values", dictionary)]).in_domain(DOMAIN),
+    Entry::of("FeatureVectorizer", &[rule("featurevectorizer.columns", features)]).in_domain(DOMAIN),
+    Entry::of("Imputer", &[SAME_SHAPE, rule("imputer.values", imputer)]).in_domain(DOMAIN),
+    Entry::of("LabelEncoder", &[SAME_SHAPE, rule("labelencoder.values", labels)]).in_domain(DOMAIN),
+    Entry::of("LinearClassifier", &[rule("linearclassifier.classes", linear_classifier)]).in_domain(DOMAIN),
+    Entry::of("LinearRegressor", &[rule("linearregressor.targets", linear_regressor)]).in_domain(DOMAIN),
+    // A vector or rows. Source: Normalizer, `X` and `norm`.
+    Entry::of("Normalizer", &[SAME_SHAPE, rule("normalizer.rows", |cx| rows(cx).map(drop))])
+        .in_domain(DOMAIN),
+    Entry::of("OneHotEncoder", &[rule("onehotencoder.categories", one_hot)]).in_domain(DOMAIN),
+    Entry::of("SVMClassifier", &[rule("svmclassifier.classes", svm_classifier)]).in_domain(DOMAIN),
+    Entry::of("SVMRegressor", &[rule("svmregressor.rows", svm_regressor)]).in_domain(DOMAIN),
+    Entry::of("Scaler", &[SAME_SHAPE, rule("scaler.features", scaler)]).in_domain(DOMAIN),
+    Entry::of("TreeEnsemble", &[rule("treeensemble.targets", tree::ensemble)]).in_domain(DOMAIN),
     Entry::of("TreeEnsembleClassifier", &[tree::CLASSIFIER, tree::WEIGHTS]).in_domain(DOMAIN),
     Entry::of("TreeEnsembleRegressor", &[tree::REGRESSOR, tree::WEIGHTS]).in_domain(DOMAIN),
-    Entry::of("ZipMap", &[ZIP]).in_domain(DOMAIN),
+    Entry::of("ZipMap", &[rule("zipmap.classes", zip_map)]).in_domain(DOMAIN),
 ];
 
 /// The number of rows of a table: its first extent, or 1 for a single row.
@@ -75,6 +44,7 @@ fn rows(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<DimId>> {
 }
 
 /// The last axis of `X` has one element per index, for indices of any rank; a vector becomes a row.
+/// Source: ArrayFeatureExtractor, `Y` and `Z`.
 fn extract(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(shape) = cx.shape_of_rank(In(0), 1..)? else { return Ok(()) };
     let last = shape.len() - 1;
@@ -104,6 +74,7 @@ fn index_below(
     require_at_most(cx, (port, needed), (data, axis, extent), relation)
 }
 
+/// Source: CastMap, `cast_to`.
 fn cast_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let elem = match cx.attr_str("cast_to")? {
         Some("TO_FLOAT") | None => Elem::FLOAT,
@@ -126,6 +97,7 @@ fn cast_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_shape(Out(0), &[DimId::ONE, width])
 }
 
+/// Strings are mapped to integers and integers to strings. Source: CategoryMapper, `Y`.
 fn category(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (strings, ints) = alternatives(cx, "cats_strings", "cats_int64s")?;
     if ints == 0 || ints != strings {
@@ -137,6 +109,7 @@ fn category(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     strings_to_integers(cx, Out(0), In(0))
 }
 
+/// Source: DictVectorizer, `Y`.
 fn dictionary(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if cx.has_attr("string_vocabulary")? == cx.has_attr("int64_vocabulary")? {
         let message = "or `int64_vocabulary` must be given, but not both";
@@ -149,6 +122,7 @@ fn dictionary(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 }
 
 /// A row has the columns of all inputs; the attribute states their numbers.
+/// Source: FeatureVectorizer, `inputdimensions`.
 fn features(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let mut rows: Option<(Port, usize, DimId)> = None;
     for port in (0..cx.input_count()).map(In) {
@@ -177,6 +151,7 @@ fn features(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 }
 
 /// The element type of the only list of values, keys or default among the alternatives.
+/// Source: LabelEncoder, `values_*` and `default_*`.
 fn labels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if cx.since_version() < 2 {
         return strings_to_integers(cx, In(0), Out(0));
@@ -281,6 +256,7 @@ fn scores(cx: &mut RuleCx<'_, '_>, rows: Option<DimId>, columns: Option<usize>) 
 }
 
 /// One score per intercept; for a single one, the score of the other class is implied.
+/// Source: LinearClassifier, `Y` and `Z`.
 fn linear_classifier(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let labels = classes(cx, "classlabels_strings", "classlabels_ints")?;
     let rows = rows(cx)?;
@@ -314,6 +290,7 @@ fn coefficients(cx: &mut RuleCx<'_, '_>, classes: usize) -> RuleResult {
 }
 
 /// Without probabilities, a support vector machine has a score per pair of classes.
+/// Source: SVMClassifier, `Y` and `Z`.
 fn svm_classifier(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let labels = classes(cx, "classlabels_strings", "classlabels_ints")?;
     let rows = rows(cx)?;
@@ -346,6 +323,7 @@ fn targets_per_row(cx: &mut RuleCx<'_, '_>, name: &'static str, targets: i64) ->
     }
 }
 
+/// Source: LinearRegressor, `targets`.
 fn linear_regressor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let targets = cx.attr_int("targets")?.unwrap_or(1);
     if let Ok(targets) = usize::try_from(targets) {
@@ -354,6 +332,7 @@ fn linear_regressor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     targets_per_row(cx, "targets", targets)
 }
 
+/// One number per row. Source: SVMRegressor, `Y`.
 fn svm_regressor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let vectors = cx.attr_int("n_supports")?.and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
     svm_features(cx, "support_vectors", vectors)?;
@@ -376,6 +355,7 @@ fn svm_features(cx: &mut RuleCx<'_, '_>, vectors_attr: &str, vectors: usize) -> 
 }
 
 /// One value per feature, or one for all; ONNX Runtime also accepts other numbers of values.
+/// Source: Imputer, `imputed_value_floats` and `imputed_value_int64s`.
 fn imputer(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let floats = cx.attr_floats("imputed_value_floats")?.is_some_and(|values| !values.is_empty());
     let ints = cx.attr_ints("imputed_value_int64s")?.is_some_and(|values| !values.is_empty());
@@ -393,6 +373,7 @@ fn imputer(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     Ok(())
 }
 
+/// One number per feature, or one for all. Source: Scaler, `offset` and `scale`.
 fn scaler(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (offset, scale) = (cx.attr_floats("offset")?, cx.attr_floats("scale")?);
     let (Some(offset), Some(scale)) = (offset, scale) else { return Ok(()) };
@@ -411,6 +392,7 @@ fn scaler(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     Ok(())
 }
 
+/// Source: OneHotEncoder, `cats_int64s` and `cats_strings`.
 fn one_hot(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (strings, ints) = alternatives(cx, "cats_strings", "cats_int64s")?;
     if (ints > 0) == (strings > 0) {
@@ -422,6 +404,7 @@ fn one_hot(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_shape(Out(0), &shape)
 }
 
+/// Source: ZipMap, `classlabels_int64s` and `classlabels_strings`.
 fn zip_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..=2)?;
     let (strings, ints) = alternatives(cx, "classlabels_strings", "classlabels_int64s")?;

@@ -23,15 +23,13 @@ pub(super) const LAYER_STATISTICS: Rule =
 /// The normalised axes are axes of the input. Source: RMSNormalization, `axis`.
 const RMS_SCALE: Rule = Rule { name: "rmsnormalization.scale", run: layer_scale };
 
-/// The input has a batch and a channel axis. Source: LRN, `X`.
-const LRN_RANK: Rule = Rule { name: "lrn.rank", run: |cx| cx.require_rank(In(0), 2..).map(drop) };
-
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("BatchNormalization", &[SAME_SHAPE, rule("batchnormalization.channels", batch_channels)]),
     Entry::of("Dropout", &[SAME_SHAPE, rule("dropout.mask", dropout_mask)]),
     Entry::of("GroupNormalization", &[SAME_SHAPE, rule("groupnormalization.groups", group_channels)]),
     Entry::of("InstanceNormalization", &[SAME_SHAPE, INSTANCE_CHANNELS]),
-    Entry::of("LRN", &[SAME_SHAPE, LRN_RANK]),
+    // The input has a batch and a channel axis. Source: LRN, `X`.
+    Entry::of("LRN", &[SAME_SHAPE, rule("lrn.rank", |cx| cx.require_rank(In(0), 2..).map(drop))]),
     Entry::of("LayerNormalization", &[SAME_SHAPE, LAYER_SCALE, LAYER_STATISTICS]),
     Entry::of("MeanVarianceNormalization", &[SAME_SHAPE, rule("meanvariancenormalization.axes", axes)]),
     Entry::of("RMSNormalization", &[SAME_SHAPE, RMS_SCALE]),

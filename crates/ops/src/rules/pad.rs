@@ -2,24 +2,20 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Rule, RuleCx, RuleResult};
+use typeloom_solver::rule::{RuleCx, RuleResult};
 
 use super::common::{
     self, List, Source, list, require_at_most, require_extent, require_single, unknown_extent,
 };
 use super::{Entry, rule};
 
-/// Each padded axis grows by its pads at both ends, or shrinks if they are negative. Source: Pad, `pads` and
-/// `axes`.
-const PAD: Rule = Rule { name: "pad.pads", run: |cx| pad(cx, "pads") };
-
-/// As `pad.pads`, with another attribute name. Source: Pad version 1, `paddings`.
-const PADDINGS: Rule = Rule { name: "pad.paddings", run: |cx| pad(cx, "paddings") };
-
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("CenterCropPad", &[rule("centercroppad.shape", center_crop_pad)]),
-    Entry::of("Pad", &[PADDINGS]).until(2),
-    Entry::of("Pad", &[PAD]).since(2),
+    // As `pad.pads`, with another attribute name. Source: Pad version 1, `paddings`.
+    Entry::of("Pad", &[rule("pad.paddings", |cx| pad(cx, "paddings"))]).until(2),
+    // Each padded axis grows by its pads at both ends, or shrinks if they are negative. Source: Pad, `pads` and
+    // `axes`.
+    Entry::of("Pad", &[rule("pad.pads", |cx| pad(cx, "pads"))]).since(2),
 ];
 
 fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> RuleResult {

@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{DimVec, RuleCx, RuleError, RuleResult};
 
 use super::common::{MAX_AXES, Shared, unknown_extent};
 use super::sliding::{self, Rounding, Windows};
@@ -13,20 +13,13 @@ mod regions;
 #[cfg(test)]
 mod tests;
 
-/// The windows fit, and the number of their positions is the output's extent; indices have the shape of the
-/// indexed output. Source: MaxPool, AveragePool, LpPool, the formulas of their descriptions and `ceil_mode`.
-const POOL: Rule = Rule { name: "pool.windows", run: pool };
-
-/// Every channel is reduced to one number. Source: GlobalAveragePool.
-const GLOBAL: Rule = Rule { name: "globalpool.shape", run: global };
-
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("AveragePool LpPool MaxPool", &[POOL]),
-    Entry::of("Col2Im", &[columns::COL2IM]),
-    Entry::of("GlobalAveragePool GlobalLpPool GlobalMaxPool", &[GLOBAL]),
-    Entry::of("MaxRoiPool", &[regions::MAX_ROI_POOL]),
+    Entry::of("AveragePool LpPool MaxPool", &[rule("pool.windows", pool)]),
+    Entry::of("Col2Im", &[rule("col2im.blocks", columns::col2im)]),
+    Entry::of("GlobalAveragePool GlobalLpPool GlobalMaxPool", &[rule("globalpool.shape", global)]),
+    Entry::of("MaxRoiPool", &[rule("maxroipool.regions", regions::max_roi_pool)]),
     Entry::of("MaxUnpool", &[rule("maxunpool.windows", unpool)]),
-    Entry::of("RoiAlign", &[regions::ROI_ALIGN]),
+    Entry::of("RoiAlign", &[rule("roialign.regions", regions::roi_align)]),
 ];
 
 /// Number of spatial axes, from the input or from `kernel_shape`.
@@ -40,6 +33,8 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<usize>> {
         .filter(|spatial| (1..MAX_AXES).contains(spatial)))
 }
 
+/// The windows fit, and the number of their positions is the output's extent; indices have the shape of the
+/// indexed output. Source: MaxPool, AveragePool, LpPool, the formulas of their descriptions and `ceil_mode`.
 fn pool(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
     let kernel = sliding::kernel_shape(cx, spatial)?;
@@ -75,6 +70,7 @@ fn pool(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.same_shape(Out(0), Out(1))
 }
 
+/// Every channel is reduced to one number. Source: GlobalAveragePool.
 fn global(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(mut shape) = cx.shape_of_rank(In(0), 2..)? else { return Ok(()) };
     shape[2..].fill(DimId::ONE);

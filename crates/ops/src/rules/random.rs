@@ -1,24 +1,19 @@
 //! Operators that generate random numbers.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleResult};
+use typeloom_solver::rule::{DimVec, RuleCx, RuleResult};
 
 use super::common::{Source, require_extent, set_elem_attr, set_elem_attr_or_same, unknown_extent};
 use super::elementwise::SAME_SHAPE;
 use super::{Entry, rule};
 
-/// The output has the extents in `shape` and the type of `dtype`. Source: RandomNormal, `shape` and `dtype`.
-const SHAPED: Rule = Rule { name: "random.shape", run: shaped };
-
-/// The output has the type of `dtype` or of the input. Source: RandomNormalLike and Bernoulli, `dtype`.
-const LIKE: Rule = Rule { name: "random.like", run: like };
-
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Bernoulli RandomNormalLike RandomUniformLike", &[SAME_SHAPE, LIKE]),
+    Entry::of("Bernoulli RandomNormalLike RandomUniformLike", &[SAME_SHAPE, rule("random.like", like)]),
     Entry::of("Multinomial", &[rule("multinomial.samples", multinomial)]),
-    Entry::of("RandomNormal RandomUniform", &[SHAPED]),
+    Entry::of("RandomNormal RandomUniform", &[rule("random.shape", shaped)]),
 ];
 
+/// The output has the extents in `shape` and the type of `dtype`. Source: RandomNormal, `shape` and `dtype`.
 fn shaped(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     set_elem_attr(cx, Out(0), "dtype")?;
     let Some(extents) = cx.attr_ints("shape")? else { return Ok(()) };
@@ -30,6 +25,7 @@ fn shaped(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_shape(Out(0), &shape)
 }
 
+/// The output has the type of `dtype` or of the input. Source: RandomNormalLike and Bernoulli, `dtype`.
 fn like(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     set_elem_attr_or_same(cx, Out(0), "dtype")
 }

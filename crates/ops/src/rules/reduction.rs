@@ -14,9 +14,6 @@ mod fold;
 /// `noop_with_empty_axes`.
 const REDUCE: Rule = Rule { name: "reduce.axes", run: reduce };
 
-/// One axis is reduced to the position of its extreme value. Source: ArgMax, `axis` and `keepdims`.
-const ARG: Rule = Rule { name: "arg.axis", run: arg };
-
 /// The axis is an axis of the tensor. Source: CumSum, `axis`.
 const CUMULATE: Rule = Rule { name: "cumsum.axis", run: cumulate };
 
@@ -26,7 +23,7 @@ const AXIS: Rule = Rule { name: "softmax.axis", run: axis };
 const REDUCTION: &[Rule] = &[REDUCE];
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("ArgMax ArgMin", &[ARG]),
+    Entry::of("ArgMax ArgMin", &[rule("arg.axis", arg)]),
     Entry::of("CumProd", &[SAME_SHAPE, CUMULATE]),
     Entry::of("CumSum", &[SAME_SHAPE, CUMULATE, fold::CUM_SUM]),
     Entry::of("Hardmax LogSoftmax LpNormalization Softmax", &[SAME_SHAPE, AXIS]),
@@ -108,6 +105,7 @@ fn reduce(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_shape(Out(0), &shape)
 }
 
+/// One axis is reduced to the position of its extreme value. Source: ArgMax, `axis` and `keepdims`.
 fn arg(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
     let axis = cx.attr_int("axis")?.unwrap_or(0);

@@ -2,23 +2,21 @@
 //! ScatterND, TensorScatter.
 
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{DimVec, RuleCx, RuleError, RuleResult};
 
 use super::common::require_at_most;
 use super::elementwise::SAME_SHAPE;
 use super::gather::{require_inside, require_tuples};
 use super::{Entry, rule};
 
-/// Indices and updates have the same shape, which is within that of the data except for `axis`. Source:
-/// ScatterElements, `indices`, `updates` and `axis`.
-const ELEMENTS: Rule = Rule { name: "scatterelements.shapes", run: elements };
-
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Scatter ScatterElements", &[SAME_SHAPE, ELEMENTS]),
+    Entry::of("Scatter ScatterElements", &[SAME_SHAPE, rule("scatterelements.shapes", elements)]),
     Entry::of("ScatterND", &[SAME_SHAPE, rule("scatternd.shapes", nd)]),
     Entry::of("TensorScatter", &[SAME_SHAPE, rule("tensorscatter.shapes", tensor)]),
 ];
 
+/// Indices and updates have the same shape, which is within that of the data except for `axis`. Source:
+/// ScatterElements, `indices`, `updates` and `axis`.
 fn elements(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     require_inside(cx)?;
     cx.require_equal_shapes(In(1), In(2), "are an index and its update")

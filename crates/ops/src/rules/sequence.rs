@@ -8,60 +8,33 @@
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Ints, Kind, Port, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{DimVec, Ints, Kind, Port, Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
 use super::common::{dtype_attr, require_at_most};
+use super::{Entry, rule};
 
-rules! {
-    /// The default is float. Source: SequenceEmpty, `dtype`.
-    EMPTY = "sequenceempty.type", sequence_empty;
-    /// Source: SequenceConstruct, `output_sequence`.
-    CONSTRUCT = "sequenceconstruct.elements", sequence_construct;
-    /// Source: SequenceAt, `tensor`.
-    AT = "sequenceat.element", sequence_at;
-    /// Source: SequenceInsert, `output_sequence`.
-    INSERT = "sequenceinsert.element", sequence_insert;
-    /// Source: SequenceErase, `output_sequence`.
-    ERASE = "sequenceerase.elements", |cx| {
-        let one_less = length(cx, In(0)).map(|length| { cx.dims().sub(length, DimId::ONE) });
-        set_length(cx, one_less);
-        cx.same_shape(In(0), Out(0))
-    };
-    /// True for a value that is not an optional. Source: OptionalHasElement, `input` and `output`.
-    HAS = "optionalhaselement.value", optional_has_element;
-    /// A single number. Source: SequenceLength, `length`.
-    NUMBER = "sequencelength.number", |cx| cx.set_shape(Out(0), &[]);
-    /// The number of elements, if it is known.
-    LENGTH = "sequencelength.value", |cx| { cx.copy_data(In(0), Out(0)); Ok(()) };
-    /// Source: SplitToSequence, `split`, `axis` and `keepdims`.
-    SPLIT = "splittosequence.parts", split_to_sequence;
-    /// Source: ConcatFromSequence, `axis` and `new_axis`.
-    CONCAT = "concatfromsequence.axis", concat_from_sequence;
-    /// Source: Optional, `input` and `type`.
-    OPTIONAL = "optional.wrap", optional;
-    /// From version 18 on, a value that is not an optional is returned unchanged. Source: OptionalGetElement,
-    /// `output`.
-    GET = "optionalgetelement.unwrap", optional_get_element;
-    /// A position in a sequence of `n` elements is a single number from `-n` to `n - 1`, or to `n` for an
-    /// insertion. Source: SequenceAt, SequenceErase and SequenceInsert, `position`.
-    POSITION = "sequence.position", position;
-}
+/// A position in a sequence of `n` elements is a single number from `-n` to `n - 1`, or to `n` for an
+/// insertion. Source: SequenceAt, SequenceErase and SequenceInsert, `position`.
+const POSITION: Rule = Rule { name: "sequence.position", run: position };
+
+/// A single number. Source: SequenceLength, `length`.
+const NUMBER: Rule = Rule { name: "sequencelength.number", run: |cx| cx.set_shape(Out(0), &[]) };
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("ConcatFromSequence", &[CONCAT]),
-    Entry::of("Optional", &[OPTIONAL]),
-    Entry::of("OptionalGetElement", &[GET]),
-    Entry::of("OptionalHasElement", &[HAS]),
-    Entry::of("SequenceAt", &[AT, POSITION]),
-    Entry::of("SequenceConstruct", &[CONSTRUCT]),
-    Entry::of("SequenceEmpty", &[EMPTY]),
-    Entry::of("SequenceErase", &[ERASE, POSITION]),
-    Entry::of("SequenceInsert", &[INSERT, POSITION]),
-    Entry::of("SequenceLength", &[NUMBER, LENGTH]),
-    Entry::of("SplitToSequence", &[SPLIT]),
+    Entry::of("ConcatFromSequence", &[rule("concatfromsequence.axis", concat_from_sequence)]),
+    Entry::of("Optional", &[rule("optional.wrap", optional)]),
+    Entry::of("OptionalGetElement", &[rule("optionalgetelement.unwrap", optional_get_element)]),
+    Entry::of("OptionalHasElement", &[rule("optionalhaselement.value", optional_has_element)]),
+    Entry::of("SequenceAt", &[rule("sequenceat.element", sequence_at), POSITION]),
+    Entry::of("SequenceConstruct", &[rule("sequenceconstruct.elements", sequence_construct)]),
+    Entry::of("SequenceEmpty", &[rule("sequenceempty.type", sequence_empty)]),
+    Entry::of("SequenceErase", &[rule("sequenceerase.elements", sequence_erase), POSITION]),
+    Entry::of("SequenceInsert", &[rule("sequenceinsert.element", sequence_insert), POSITION]),
+    Entry::of("SequenceLength", &[NUMBER, rule("sequencelength.value", sequence_length)]),
+    Entry::of("SplitToSequence", &[rule("splittosequence.parts", split_to_sequence)]),
 ];
 
+/// True for a value that is not an optional. Source: OptionalHasElement, `input` and `output`.
 fn optional_has_element(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_shape(Out(0), &[])?;
     let has_element = match cx.kind(In(0)) {
@@ -71,6 +44,19 @@ fn optional_has_element(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     };
     let item = cx.dims().constant(i64::from(has_element));
     cx.set_ints(Out(0), Ints::scalar(item));
+    Ok(())
+}
+
+/// Source: SequenceErase, `output_sequence`.
+fn sequence_erase(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    let one_less = length(cx, In(0)).map(|length| cx.dims().sub(length, DimId::ONE));
+    set_length(cx, one_less);
+    cx.same_shape(In(0), Out(0))
+}
+
+/// The number of elements, if it is known.
+fn sequence_length(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    cx.copy_data(In(0), Out(0));
     Ok(())
 }
 
@@ -106,6 +92,7 @@ fn set_length(cx: &mut RuleCx<'_, '_>, length: Option<DimId>) {
     }
 }
 
+/// The default is float. Source: SequenceEmpty, `dtype`.
 fn sequence_empty(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let elem = dtype_attr(cx, "dtype")?.unwrap_or(Elem::FLOAT);
     let element = cx.types().tensor_of(typeloom_solver::elem::ElemSet::of(elem));
@@ -114,6 +101,7 @@ fn sequence_empty(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_ty(Out(0), sequence, "a sequence")
 }
 
+/// Source: SequenceConstruct, `output_sequence`.
 fn sequence_construct(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let inputs: Vec<Port> = (0..cx.input_count()).map(In).collect();
     for input in &inputs {
@@ -125,11 +113,13 @@ fn sequence_construct(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     set_first_element_shape(cx, shape)
 }
 
+/// Source: SequenceAt, `tensor`.
 fn sequence_at(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.sequence_of(In(0), Out(0))?;
     element_shape(cx, In(0), Out(0)).map_or(Ok(()), |shape| cx.set_shape(Out(0), &shape))
 }
 
+/// Source: SequenceInsert, `output_sequence`.
 fn sequence_insert(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.sequence_of(In(0), In(1))?;
     cx.same_type(In(0), Out(0))?;
@@ -162,6 +152,7 @@ fn position(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     require_at_most(cx, (at, needed), (In(0), length), relation)
 }
 
+/// Source: SplitToSequence, `split`, `axis` and `keepdims`.
 fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.sequence_of(Out(0), In(0))?;
     let axis = cx.attr_int("axis")?.unwrap_or(0);
@@ -234,6 +225,7 @@ fn part_extent(cx: &mut RuleCx<'_, '_>, parts: &Ints, extent: Option<i64>) -> Ru
     }
 }
 
+/// Source: ConcatFromSequence, `axis` and `new_axis`.
 fn concat_from_sequence(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.sequence_of(In(0), Out(0))?;
     let axis = cx.attr_int("axis")?.unwrap_or(0);
@@ -258,6 +250,7 @@ fn concat_from_sequence(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_shape(Out(0), &shape)
 }
 
+/// Source: Optional, `input` and `type`.
 fn optional(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if cx.has(In(0)) {
         cx.optional_of(Out(0), In(0))?;
@@ -269,6 +262,8 @@ fn optional(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
 }
 
+/// From version 18 on, a value that is not an optional is returned unchanged. Source: OptionalGetElement,
+/// `output`.
 fn optional_get_element(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     match cx.kind(In(0)) {
         Kind::Unknown if cx.since_version() < 18 => cx.optional_of(In(0), Out(0))?,

@@ -1,27 +1,21 @@
 //! Optimisers and gradients, domain `ai.onnx.preview.training`.
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
 
 use super::{Entry, rule};
 
 const DOMAIN: &str = "ai.onnx.preview.training";
 
-/// The inputs are parameters, gradients and one history per parameter; the outputs are parameters and
-/// histories. Source: Adagrad, `inputs` and `outputs`.
-const ADAGRAD: Rule = Rule { name: "adagrad.parameters", run: |cx| optimizer(cx, 1) };
-
-/// As Adagrad, with two histories per parameter. Source: Adam, `inputs` and `outputs`.
-const ADAM: Rule = Rule { name: "adam.parameters", run: |cx| optimizer(cx, 2) };
-
-/// As Adagrad. Source: Momentum, `inputs` and `outputs`.
-const MOMENTUM: Rule = Rule { name: "momentum.parameters", run: |cx| optimizer(cx, 1) };
-
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Adagrad", &[ADAGRAD]).in_domain(DOMAIN),
-    Entry::of("Adam", &[ADAM]).in_domain(DOMAIN),
+    // The inputs are parameters, gradients and one history per parameter; the outputs are parameters and
+    // histories. Source: Adagrad, `inputs` and `outputs`.
+    Entry::of("Adagrad", &[rule("adagrad.parameters", |cx| optimizer(cx, 1))]).in_domain(DOMAIN),
+    // As Adagrad, with two histories per parameter. Source: Adam, `inputs` and `outputs`.
+    Entry::of("Adam", &[rule("adam.parameters", |cx| optimizer(cx, 2))]).in_domain(DOMAIN),
     Entry::of("Gradient", &[rule("gradient.variables", gradient)]).in_domain(DOMAIN),
-    Entry::of("Momentum", &[MOMENTUM]).in_domain(DOMAIN),
+    // As Adagrad. Source: Momentum, `inputs` and `outputs`.
+    Entry::of("Momentum", &[rule("momentum.parameters", |cx| optimizer(cx, 1))]).in_domain(DOMAIN),
 ];
 
 /// The inputs are the learning rate, the step count, the parameters, their gradients, and `histories` groups

@@ -53,10 +53,8 @@ fn grid_sample(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
     let mut shape: DimVec = [batch.at(cx, Out(0), 0), channels.at(cx, Out(0), 1)].into_iter().collect();
     for axis in 1..rank - 1 {
-        shape.push(match &grid {
-            Some(grid) => grid[axis],
-            None => unknown_extent(cx, Out(0), axis + 1),
-        });
+        let places = grid.as_ref().map(|grid| grid[axis]);
+        shape.push(places.unwrap_or_else(|| unknown_extent(cx, Out(0), axis + 1)));
     }
     cx.set_shape(Out(0), &shape)
 }
@@ -90,10 +88,8 @@ fn affine_grid(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
     let mut shape: DimVec = [batch.at(cx, Out(0), 0)].into_iter().collect();
     for axis in 0..spatial {
-        shape.push(match &size {
-            Some(size) => size[axis + 2],
-            None => unknown_extent(cx, Out(0), axis + 1),
-        });
+        let extent = size.as_ref().map(|size| size[axis + 2]);
+        shape.push(extent.unwrap_or_else(|| unknown_extent(cx, Out(0), axis + 1)));
     }
     shape.push(cx.dims().constant(if spatial == 2 { 2 } else { 3 }));
     cx.set_shape(Out(0), &shape)?;

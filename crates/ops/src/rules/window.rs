@@ -2,17 +2,14 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
 
 use super::common::{Source, require_extent, set_elem_attr, single, unknown_extent};
 use super::signal::one_sided_bins;
 use super::{Entry, rule};
 
-/// The window has `size` elements of the type of `output_datatype`. Source: HannWindow, `size`.
-const WINDOW: Rule = Rule { name: "window.size", run: window };
-
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("BlackmanWindow HammingWindow HannWindow", &[WINDOW]),
+    Entry::of("BlackmanWindow HammingWindow HannWindow", &[rule("window.size", window)]),
     Entry::of("MelWeightMatrix", &[rule("melweightmatrix.shape", mel)]),
 ];
 
@@ -31,6 +28,7 @@ fn extent(cx: &mut RuleCx<'_, '_>, at: usize) -> RuleResult<Option<DimId>> {
     }
 }
 
+/// The window has `size` elements of the type of `output_datatype`. Source: HannWindow, `size`.
 fn window(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     output_type(cx)?;
     let size = extent(cx, 0)?.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));

@@ -2,25 +2,19 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult};
 
 use super::{BATCH, HEADS, QUERY_HEADS, SIZE, grouped, positive, set, share};
 use crate::rules::common::{Shared, meet_axes};
-
-/// The state is a matrix per head, keys by values; `update_rule` determines the gates. Source:
-/// LinearAttention, "Inputs" and "Outputs", `update_rule`, `q_num_heads`, `kv_num_heads`.
-pub(super) const RULE: Rule = Rule { name: "linearattention.state", run: linear_attention };
-
-/// Each channel has its own kernel, and the state is the end of the input that the next step needs. Source:
-/// CausalConvWithState, "Inputs" and "Outputs", `activation`.
-pub(super) const CAUSAL_CONV: Rule = Rule { name: "causalconvwithstate.state", run: causal_conv };
 
 const PAST_STATE: Port = In(3);
 const DECAY: Port = In(4);
 const BETA: Port = In(5);
 const PRESENT_STATE: Port = Out(1);
 
-fn linear_attention(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+/// The state is a matrix per head, keys by values; `update_rule` determines the gates. Source:
+/// LinearAttention, "Inputs" and "Outputs", `update_rule`, `q_num_heads`, `kv_num_heads`.
+pub(super) fn linear_attention(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     gates(cx)?;
     // The state has the type of the past state, or in the first step of the query.
     if !cx.has(PAST_STATE) {
@@ -103,7 +97,9 @@ fn gate_extents(cx: &mut RuleCx<'_, '_>, heads: i64, size: Shared) -> RuleResult
     }
 }
 
-fn causal_conv(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+/// Each channel has its own kernel, and the state is the end of the input that the next step needs. Source:
+/// CausalConvWithState, "Inputs" and "Outputs", `activation`.
+pub(super) fn causal_conv(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(other) = cx.attr_str("activation")?
         && !["none", "silu", "swish"].contains(&other)
     {

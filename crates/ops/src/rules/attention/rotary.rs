@@ -2,20 +2,18 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult};
 
 use super::share;
 use crate::rules::common::{Shared, meet_axes, require_indices};
-
-/// The caches contain an angle per rotated pair, for each position, or with `position_ids` for each possible
-/// position. Source: RotaryEmbedding, `X`, `cos_cache`, `position_ids`, `num_heads`.
-pub(super) const RULE: Rule = Rule { name: "rotaryembedding.pairs", run: rotate };
 
 const INPUT: Port = In(0);
 const CACHES: [Port; 2] = [In(1), In(2)];
 const POSITIONS: Port = In(3);
 
-fn rotate(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+/// The caches contain an angle per rotated pair, for each position, or with `position_ids` for each possible
+/// position. Source: RotaryEmbedding, `X`, `cos_cache`, `position_ids`, `num_heads`.
+pub(super) fn rotate(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.same_shape(INPUT, Out(0))?;
     cx.require_rank(INPUT, 3..=4)?;
     let mut batch = Shared::new("are the batch");

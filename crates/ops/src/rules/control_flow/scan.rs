@@ -29,20 +29,31 @@ enum Form {
 }
 
 impl Form {
-    /// Number of inputs before the state variables.
-    fn skipped_inputs(self) -> usize {
+    /// Number of inputs before the state variables, and of axes before those of the body.
+    fn leading(self) -> usize {
         match self {
             Self::Plain => 0,
             Self::Batched => 1,
         }
     }
 
-    /// Number of axes before those of the body.
-    fn batch_axes(self) -> usize {
-        match self {
-            Self::Plain => 0,
-            Self::Batched => 1,
+    /// The scanned axis of each scanned input, or of each collected output; `batched` in version 8.
+    fn axes(
+        self,
+        cx: &RuleCx<'_, '_>,
+        name: &'static str,
+        count: usize,
+        batched: i64,
+    ) -> RuleResult<Vec<i64>> {
+        if self == Self::Batched {
+            return Ok(vec![batched; count]);
         }
+        let axes = cx.attr_ints(name)?.unwrap_or_else(|| vec![0; count]);
+        if axes.len() != count {
+            let message = format!("has {} items, but {count} are needed", axes.len());
+            return Err(RuleError::attribute(name, message));
+        }
+        Ok(axes)
     }
 }
 
@@ -58,7 +69,7 @@ struct Ports {
 
 fn ports(cx: &RuleCx<'_, '_>, form: Form) -> RuleResult<Ports> {
     let body = graph(cx, "body")?;
-    let given = cx.input_count().saturating_sub(form.skipped_inputs());
+    let given = cx.input_count().saturating_sub(form.leading());
     let scanned = cx.attr_int("num_scan_inputs")?.unwrap_or(0);
     let in_range = usize::try_from(scanned).ok().filter(|scanned| (1..=given).contains(scanned));
     let Some(scanned) = in_range else {
@@ -76,20 +87,11 @@ fn ports(cx: &RuleCx<'_, '_>, form: Form) -> RuleResult<Ports> {
     Ok(Ports { body, state, scanned, collected: outputs - state })
 }
 
-/// The scanned axis of each scanned input, or of each collected output.
-fn axes(cx: &RuleCx<'_, '_>, name: &'static str, count: usize) -> RuleResult<Vec<i64>> {
-    let axes = cx.attr_ints(name)?.unwrap_or_else(|| vec![0; count]);
-    if axes.len() != count {
-        return Err(RuleError::attribute(name, format!("has {} items, but {count} are needed", axes.len())));
-    }
-    Ok(axes)
-}
-
 /// `scan.state`: the inputs of the body are the state variables and one element of each scanned input. Source:
 /// Scan, "Inputs", `body` and `scan_input_axes`.
 fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult {
     let Ports { body, state, scanned, .. } = ports(cx, form)?;
-    let (skip, batch) = (form.skipped_inputs(), form.batch_axes());
+    let (skip, batch) = (form.leading(), form.leading());
     cx.repeats(body);
     for at in 0..state {
         cx.same_type(In(at + skip), BodyIn(body, at))?;
@@ -98,10 +100,7 @@ fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult {
         let inner = shape.filter(|shape| shape.len() >= batch).map(|shape| DimVec::from(&shape[batch..]));
         cx.assume_shape(BodyIn(body, at), inner);
     }
-    let axes = match form {
-        Form::Plain => axes(cx, "scan_input_axes", scanned)?,
-        Form::Batched => vec![1; scanned],
-    };
+    let axes = form.axes(cx, "scan_input_axes", scanned, 1)?;
     let mut length: Option<(usize, usize, DimId)> = None;
     for (at, axis) in axes.into_iter().enumerate() {
         let (outer, inner) = (In(at + skip + state), BodyIn(body, at + state));
@@ -125,10 +124,10 @@ fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult {
 /// Scan, "Outputs" and `scan_output_axes`.
 fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult<Exit> {
     let Ports { body, state, scanned, collected } = ports(cx, form)?;
-    let skip = form.skipped_inputs();
+    let skip = form.leading();
     let inner = |cx: &mut RuleCx<'_, '_>, at: usize| {
-        let shape = cx.shape(In(at + skip)).filter(|shape| shape.len() >= form.batch_axes())?;
-        Some(DimVec::from(&shape[form.batch_axes()..]))
+        let shape = cx.shape(In(at + skip)).filter(|shape| shape.len() >= form.leading())?;
+        Some(DimVec::from(&shape[form.leading()..]))
     };
     let mut widened = false;
     for at in 0..state {
@@ -156,10 +155,7 @@ fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult<Exit> {
             last_value(cx, trips, (In(at), BodyIn(body, at)), BodyOut(body, at), Out(at));
         }
     }
-    let axes = match form {
-        Form::Plain => axes(cx, "scan_output_axes", collected)?,
-        Form::Batched => vec![0; collected],
-    };
+    let axes = form.axes(cx, "scan_output_axes", collected, 0)?;
     for (at, axis) in axes.into_iter().enumerate() {
         let (from, to) = (BodyOut(body, at + state), Out(at + state));
         cx.set_elems(from, ElemSet::ALL)?;
@@ -185,13 +181,10 @@ fn batch_extent(cx: &mut RuleCx<'_, '_>, form: Form, inputs: usize) -> Option<Di
 
 /// Number of iterations: the extent of the scanned axis of any scanned input of known rank.
 fn turns(cx: &mut RuleCx<'_, '_>, form: Form, state: usize, scanned: usize) -> RuleResult<Option<DimId>> {
-    let axes = match form {
-        Form::Plain => axes(cx, "scan_input_axes", scanned)?,
-        Form::Batched => vec![1; scanned],
-    };
+    let axes = form.axes(cx, "scan_input_axes", scanned, 1)?;
     let mut known: Option<DimId> = None;
     for (at, axis) in axes.into_iter().enumerate() {
-        let Some(shape) = cx.shape(In(at + form.skipped_inputs() + state)) else { continue };
+        let Some(shape) = cx.shape(In(at + form.leading() + state)) else { continue };
         let dim = shape[cx.axis("scan_input_axes", axis, shape.len())?];
         known = Some(known.map_or(dim, |known| cx.better_known(known, dim)));
     }

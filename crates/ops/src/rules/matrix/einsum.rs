@@ -3,12 +3,7 @@
 use std::collections::BTreeMap;
 
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError, RuleResult};
-
-/// A letter has the same extent in all operands, or 1: the reference and ONNX Runtime broadcast as NumPy
-/// does, which the operator's text does not mention. A letter that is repeated in an operand selects a
-/// diagonal of equal extents. Source: Einsum, `equation`.
-pub(super) const RULE: Rule = Rule { name: "einsum.letters", run: einsum };
+use typeloom_solver::rule::{DimVec, Extent, Port, RuleCx, RuleError, RuleResult};
 
 /// The part of the equation for one operand: letters before and after the ellipsis.
 struct Term {
@@ -42,7 +37,10 @@ impl Term {
     }
 }
 
-fn einsum(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+/// A letter has the same extent in all operands, or 1: the reference and ONNX Runtime broadcast as NumPy
+/// does, which the operator's text does not mention. A letter that is repeated in an operand selects a
+/// diagonal of equal extents. Source: Einsum, `equation`.
+pub(super) fn einsum(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(equation) = cx.attr_str("equation")? else { return Ok(()) };
     let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
     let malformed = || RuleError::attribute("equation", "is not of the form `ij,jk->ik`");

@@ -7,9 +7,6 @@ use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 use super::super::common::require_at_most;
 use super::{classes, scores, targets_per_row};
 
-/// Source: TreeEnsemble version 5, `n_targets`, `nodes_splits`, `leaf_weights`, `nodes_modes`.
-pub(super) const ENSEMBLE: Rule = Rule { name: "treeensemble.targets", run: ensemble };
-
 /// Source: TreeEnsembleClassifier, `Y` and `Z`.
 pub(super) const CLASSIFIER: Rule = Rule { name: "treeensembleclassifier.classes", run: classifier };
 
@@ -70,7 +67,8 @@ fn weights(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     Ok(())
 }
 
-fn ensemble(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+/// Source: TreeEnsemble version 5, `n_targets`, `nodes_splits`, `leaf_weights`, `nodes_modes`.
+pub(super) fn ensemble(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     const VECTORS: [&str; 5] =
         ["nodes_splits", "nodes_hitrates", "leaf_weights", "membership_values", "nodes_modes"];
     let input = cx.elem(In(0));

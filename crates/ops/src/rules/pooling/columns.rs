@@ -2,21 +2,19 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{DimVec, Port, RuleCx, RuleError, RuleResult};
 
 use crate::rules::common::{MAX_AXES, require_multiple, unknown_extent};
 use crate::rules::sliding::{self, Rounding, Windows};
-
-/// The input is `[N, C * elements of a block, blocks]`, the output `[N, C, image...]`; the number of blocks
-/// is the number of positions of a window of their shape. Source: Col2Im, `input`, `image_shape`,
-/// `block_shape`.
-pub(super) const COL2IM: Rule = Rule { name: "col2im.blocks", run: col2im };
 
 const INPUT: Port = In(0);
 const IMAGE: Port = In(1);
 const BLOCK: Port = In(2);
 
-fn col2im(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+/// The input is `[N, C * elements of a block, blocks]`, the output `[N, C, image...]`; the number of blocks
+/// is the number of positions of a window of their shape. Source: Col2Im, `input`, `image_shape`,
+/// `block_shape`.
+pub(super) fn col2im(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(INPUT, 3..=3)?;
     let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
     let windows = Windows::read(cx, spatial)?;
@@ -37,10 +35,8 @@ fn col2im(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         shape.push(known.unwrap_or_else(|| unknown_extent(cx, Out(0), axis)));
     }
     for axis in 0..spatial {
-        shape.push(match &image {
-            Some(image) => image[axis],
-            None => unknown_extent(cx, Out(0), axis + 2),
-        });
+        let extent = image.as_ref().map(|image| image[axis]);
+        shape.push(extent.unwrap_or_else(|| unknown_extent(cx, Out(0), axis + 2)));
     }
     cx.set_shape(Out(0), &shape)?;
     let (Some(input), Some(image), Some(block)) = (input, image, block) else { return Ok(()) };

@@ -1,27 +1,23 @@
 //! Pooling over regions of interest: MaxRoiPool, RoiAlign.
 
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{Rule, RuleCx, RuleResult};
+use typeloom_solver::rule::{RuleCx, RuleResult};
 
 use super::regions_shape;
 use crate::rules::common::{Shared, meet_axes};
 use crate::rules::sliding;
 
 /// A region is an image number and two corners. Source: MaxRoiPool, `rois`, `pooled_shape`.
-pub(super) const MAX_ROI_POOL: Rule = Rule { name: "maxroipool.regions", run: max_roi_pool };
-
-/// A region is two corners; the image numbers are a separate input. Source: RoiAlign, `rois`,
-/// `batch_indices`, `output_height`.
-pub(super) const ROI_ALIGN: Rule = Rule { name: "roialign.regions", run: roi_align };
-
-fn max_roi_pool(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+pub(super) fn max_roi_pool(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 4..=4)?;
     let regions = rows(cx, 5)?;
     let Some(pooled) = sliding::numbers(cx, "pooled_shape", 2, 1)? else { return Ok(()) };
     regions_shape(cx, regions, pooled[0], pooled[1])
 }
 
-fn roi_align(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+/// A region is two corners; the image numbers are a separate input. Source: RoiAlign, `rois`,
+/// `batch_indices`, `output_height`.
+pub(super) fn roi_align(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 4..=4)?;
     let mut regions = rows(cx, 4)?;
     meet_axes(cx, In(2), &mut [&mut regions])?;
