@@ -5,9 +5,9 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Port, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Extent, Port, RuleCx, RuleError, RuleResult};
 
-use super::common::{Deferred, Shared, require_at_most, require_multiple};
+use super::common::{Deferred, Shared, require_at_most, require_multiple, set_extents};
 use super::{Entry, rule};
 
 mod flex;
@@ -283,12 +283,8 @@ fn outputs(
 ) -> RuleResult {
     match (rank, counts) {
         (Some(3), Some([query_heads, _])) => {
-            let hidden = match extents.value_size.get() {
-                Some(size) => cx.scaled(size, query_heads),
-                None => SIZE.at(cx, Out(0), 2),
-            };
-            let shape = [extents.batch.at(cx, Out(0), 0), extents.queries.at(cx, Out(0), 1), hidden];
-            cx.set_shape(Out(0), &shape)?;
+            let hidden = extents.value_size.get().map(|size| cx.scaled(size, query_heads));
+            set_extents(cx, Out(0), [extents.batch.get(), extents.queries.get(), hidden])?;
         }
         (Some(_), _) => {
             set(cx, Out(0), &[extents.batch, extents.query_heads, extents.queries, extents.value_size])?;
@@ -309,8 +305,7 @@ fn set(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[Shared]) -> RuleResult {
     if !cx.has(port) {
         return Ok(());
     }
-    let shape: DimVec = extents.iter().enumerate().map(|(axis, extent)| extent.at(cx, port, axis)).collect();
-    cx.set_shape(port, &shape)
+    set_extents(cx, port, extents.iter().map(|extent| extent.get()))
 }
 
 /// Attributes with a range. Source: Attention, `qk_matmul_output_mode`, `softmax_precision`, `left_window_size`.

@@ -82,11 +82,6 @@ impl Shared {
     pub(super) fn get(self) -> Option<DimId> {
         self.extent.map(|extent| extent.dim)
     }
-
-    /// The extent for an axis of an output; without one, the known extent of the output or an unknown one.
-    pub(super) fn at(self, cx: &mut RuleCx<'_, '_>, output: Port, axis: usize) -> DimId {
-        self.get().unwrap_or_else(|| unknown_extent(cx, output, axis))
-    }
 }
 
 /// Adds the axes of a port, in order. The port has as many axes.
@@ -229,6 +224,18 @@ pub(super) fn require_indices(
 /// An extent that is known at run time only: that of an earlier application of the rule, or a fresh one.
 pub(crate) fn unknown_extent(cx: &mut RuleCx<'_, '_>, port: Port, axis: usize) -> DimId {
     cx.shape(port).and_then(|known| known.get(axis).copied()).unwrap_or_else(|| cx.fresh())
+}
+
+/// Sets the shape of an output of which some extents may be known at run time only.
+pub(super) fn set_extents(
+    cx: &mut RuleCx<'_, '_>,
+    port: Port,
+    extents: impl IntoIterator<Item = Option<DimId>>,
+) -> RuleResult {
+    let extent =
+        |(axis, extent): (usize, Option<DimId>)| extent.unwrap_or_else(|| unknown_extent(cx, port, axis));
+    let shape: DimVec = extents.into_iter().enumerate().map(extent).collect();
+    cx.set_shape(port, &shape)
 }
 
 /// The origin of a list of integers: an attribute in early versions of an operator, an input in later ones.

@@ -5,7 +5,7 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Port, RuleCx, RuleError, RuleResult};
 
-use super::common::{require_at_most, unknown_extent};
+use super::common::{require_at_most, set_extents, unknown_extent};
 use super::elementwise::SAME_SHAPE;
 use super::{Entry, rule};
 
@@ -89,12 +89,12 @@ fn cast_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let width = match cx.attr_str("map_form")? {
         Some("SPARSE") => {
             let width = cx.attr_at_least("max_map", 1, 1)?;
-            cx.dims().constant(width)
+            Some(cx.dims().constant(width))
         }
         // One column per entry of the map.
-        Some(_) | None => unknown_extent(cx, Out(0), 1),
+        Some(_) | None => None,
     };
-    cx.set_shape(Out(0), &[DimId::ONE, width])
+    set_extents(cx, Out(0), [Some(DimId::ONE), width])
 }
 
 /// Strings are mapped to integers and integers to strings. Source: CategoryMapper, `Y`.
@@ -144,10 +144,8 @@ fn features(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         Some(dims) => dims.iter().try_fold(0_i64, |sum, dim| sum.checked_add(*dim)),
         None => None,
     };
-    let rows = rows.map_or_else(|| unknown_extent(cx, Out(0), 0), |(_, _, rows)| rows);
     let columns = columns.map(|columns| cx.dims().constant(columns));
-    let columns = columns.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
-    cx.set_shape(Out(0), &[rows, columns])
+    set_extents(cx, Out(0), [rows.map(|(_, _, rows)| rows), columns])
 }
 
 /// The element type of the only list of values, keys or default among the alternatives.
@@ -251,8 +249,7 @@ fn scores(cx: &mut RuleCx<'_, '_>, rows: Option<DimId>, columns: Option<usize>) 
     let rows = rows.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
     cx.set_shape(Out(0), &[rows])?;
     let columns = columns.map(|columns| cx.count(columns));
-    let columns = columns.unwrap_or_else(|| unknown_extent(cx, Out(1), 1));
-    cx.set_shape(Out(1), &[rows, columns])
+    set_extents(cx, Out(1), [Some(rows), columns])
 }
 
 /// One score per intercept; for a single one, the score of the other class is implied.

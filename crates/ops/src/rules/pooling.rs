@@ -4,7 +4,7 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, RuleCx, RuleError, RuleResult};
 
-use super::common::{MAX_AXES, Shared, unknown_extent};
+use super::common::{MAX_AXES, Shared, set_extents, unknown_extent};
 use super::sliding::{self, Rounding, Windows};
 use super::{Entry, rule};
 
@@ -119,8 +119,6 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// Sets the shape `[regions, channels, height, width]`.
 fn regions_shape(cx: &mut RuleCx<'_, '_>, regions: Shared, height: i64, width: i64) -> RuleResult {
     let channels = cx.shape(In(0)).map(|input| input[1]);
-    let channels = channels.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
-    let regions = regions.at(cx, Out(0), 0);
     let (height, width) = (cx.dims().constant(height), cx.dims().constant(width));
-    cx.set_shape(Out(0), &[regions, channels, height, width])
+    set_extents(cx, Out(0), [regions.get(), channels, Some(height), Some(width)])
 }

@@ -3,7 +3,7 @@
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, RuleCx, RuleResult};
 
-use super::common::{Source, require_extent, set_elem_attr, set_elem_attr_or_same, unknown_extent};
+use super::common::{Source, require_extent, set_elem_attr, set_elem_attr_or_same, set_extents};
 use super::elementwise::SAME_SHAPE;
 use super::{Entry, rule};
 
@@ -37,8 +37,7 @@ fn multinomial(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let samples = cx.dims().constant(samples);
     require_extent(cx, Source::Attribute("sample_size"), samples)?;
     let rows = cx.shape_of_rank(In(0), 2..=2)?.map(|shape| shape[0]);
-    let rows = rows.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
-    cx.set_shape(Out(0), &[rows, samples])
+    set_extents(cx, Out(0), [rows, Some(samples)])
 }
 
 #[cfg(test)]

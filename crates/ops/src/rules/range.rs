@@ -8,7 +8,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Counting, CountingOrder, Floats, Ints, Rule, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
-use super::common::{require_single, unknown_extent};
+use super::common::{require_single, set_extents};
 use super::items::{MAX_ITEMS, put_whole, whole_items};
 
 /// The output has `max(ceil((limit - start) / delta), 0)` elements, `start + i*delta`.
@@ -25,8 +25,7 @@ fn range(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         Some(length) => Some(length),
         None => range_of_floats(cx)?,
     };
-    let length = length.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
-    cx.set_shape(Out(0), &[length])
+    set_extents(cx, Out(0), [length])
 }
 
 /// A range of integers, or of integral floats that are not all constants.

@@ -17,7 +17,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
-use super::common::{Deferred, Shared, meet_axes};
+use super::common::{Deferred, Shared, meet_axes, set_extents};
 
 #[cfg(test)]
 mod tests;
@@ -176,21 +176,20 @@ fn states(
 }
 
 fn outputs(cx: &mut RuleCx<'_, '_>, layout: Layout, directions: DimId, extents: &Extents) -> RuleResult {
-    let [steps, at_directions, batch] = layout.all;
+    let [steps, _, batch] = layout.all;
     if cx.has(Out(0)) {
-        let mut shape = [directions; 4];
-        shape[steps] = extents.steps.at(cx, Out(0), steps);
-        shape[at_directions] = directions;
-        shape[batch] = extents.batch.at(cx, Out(0), batch);
-        shape[3] = extents.hidden.at(cx, Out(0), 3);
-        cx.set_shape(Out(0), &shape)?;
+        let mut shape = [Some(directions); 4];
+        shape[steps] = extents.steps.get();
+        shape[batch] = extents.batch.get();
+        shape[3] = extents.hidden.get();
+        set_extents(cx, Out(0), shape)?;
     }
     for port in [Out(1), Out(2)] {
         if cx.has(port) {
-            let mut shape = [directions; 3];
-            shape[layout.state[1]] = extents.batch.at(cx, port, layout.state[1]);
-            shape[2] = extents.hidden.at(cx, port, 2);
-            cx.set_shape(port, &shape)?;
+            let mut shape = [Some(directions); 3];
+            shape[layout.state[1]] = extents.batch.get();
+            shape[2] = extents.hidden.get();
+            set_extents(cx, port, shape)?;
         }
     }
     Ok(())

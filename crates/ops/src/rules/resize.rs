@@ -7,9 +7,9 @@
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 
-use super::common::{MAX_AXES, repeated, unknown_extent};
+use super::common::{self, MAX_AXES, repeated};
 use super::{Entry, rule};
 
 mod policy;
@@ -206,11 +206,7 @@ fn set_extents(
             *known = extents.get(at).copied().flatten();
         }
     }
-    let mut shape = DimVec::with_capacity(rank);
-    for (axis, known) in known.into_iter().enumerate() {
-        shape.push(known.unwrap_or_else(|| unknown_extent(cx, Out(0), axis)));
-    }
-    cx.set_shape(Out(0), &shape)
+    common::set_extents(cx, Out(0), known)
 }
 
 /// `floor(dim * scale)`, if it can be expressed.

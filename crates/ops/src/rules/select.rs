@@ -4,7 +4,7 @@ use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Ints, RuleCx, RuleError, RuleResult};
 
-use super::common::{Source, require_extent, require_single, unknown_extent};
+use super::common::{Source, require_extent, require_single, set_extents, unknown_extent};
 use super::items::{Items, MAX_ITEMS, strides};
 use super::{Entry, rule};
 
@@ -41,8 +41,8 @@ fn non_zero(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let rows = cx.count(rank);
     let known = Items::at(cx, In(0)).and_then(|items| Some((nonzero_elements(cx, &items)?, items)));
     let Some((found, items)) = known else {
-        let columns = filled_columns(cx).unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
-        return cx.set_shape(Out(0), &[rows, columns]);
+        let columns = filled_columns(cx);
+        return set_extents(cx, Out(0), [Some(rows), columns]);
     };
     let columns = cx.count(found.len());
     cx.set_shape(Out(0), &[rows, columns])?;

@@ -7,7 +7,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
-use super::common::{MAX_AXES, require_at_most, require_single, unknown_extent};
+use super::common::{MAX_AXES, require_at_most, require_single, set_extents, unknown_extent};
 
 #[cfg(test)]
 mod tests;
@@ -151,7 +151,6 @@ fn stft(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let signal = cx.shape(In(0));
     let length = frame_length(cx, signal.as_ref().map(|signal| signal[1]))?;
     let batch = signal.as_ref().map(|signal| signal[0]);
-    let batch = batch.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
     let frames = match (&signal, length, step) {
         (Some(signal), Some(length), Some(step)) => Some(frames(cx, signal[1], length, step)?),
         (Some(_) | None, _, _) => None,
@@ -160,10 +159,8 @@ fn stft(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         (Some(length), Some(onesided)) => Some(bins(cx, length, onesided)),
         (Some(_) | None, _) => None,
     };
-    let frames = frames.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
-    let bins = bins.unwrap_or_else(|| unknown_extent(cx, Out(0), 2));
     let two = cx.dims().constant(2);
-    cx.set_shape(Out(0), &[batch, frames, bins, two])?;
+    set_extents(cx, Out(0), [batch, frames, bins, Some(two)])?;
     match signal_parts(cx) {
         Some(2) if cx.has_attr("onesided")? && cx.attr_flag("onesided")? => {
             Err(RuleError::attribute("onesided", "is 1, which a complex signal does not allow"))

@@ -4,7 +4,7 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, RuleCx, RuleError, RuleResult};
 
-use super::common::{Deferred, MAX_AXES, Shared, require_single, unknown_extent};
+use super::common::{Deferred, MAX_AXES, Shared, require_single, set_extents, unknown_extent};
 use super::sliding::require_extents;
 use super::{Entry, rule};
 
@@ -51,12 +51,8 @@ fn grid_sample(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         let spatial = cx.count(rank - 2);
         cx.require_equal((In(1), rank - 1, grid[rank - 1]), spatial, "are the coordinates of a position")?;
     }
-    let mut shape: DimVec = [batch.at(cx, Out(0), 0), channels.at(cx, Out(0), 1)].into_iter().collect();
-    for axis in 1..rank - 1 {
-        let places = grid.as_ref().map(|grid| grid[axis]);
-        shape.push(places.unwrap_or_else(|| unknown_extent(cx, Out(0), axis + 1)));
-    }
-    cx.set_shape(Out(0), &shape)
+    let places = (1..rank - 1).map(|axis| grid.as_ref().map(|grid| grid[axis]));
+    set_extents(cx, Out(0), [batch.get(), channels.get()].into_iter().chain(places))
 }
 
 /// A position per element of an image of this size. Source: AffineGrid, `theta`, `size`.
@@ -86,13 +82,9 @@ fn affine_grid(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(theta) = &theta {
         errors.note(batch.meet(cx, (In(0), 0, theta[0])));
     }
-    let mut shape: DimVec = [batch.at(cx, Out(0), 0)].into_iter().collect();
-    for axis in 0..spatial {
-        let extent = size.as_ref().map(|size| size[axis + 2]);
-        shape.push(extent.unwrap_or_else(|| unknown_extent(cx, Out(0), axis + 1)));
-    }
-    shape.push(cx.dims().constant(if spatial == 2 { 2 } else { 3 }));
-    cx.set_shape(Out(0), &shape)?;
+    let extents = (0..spatial).map(|axis| size.as_ref().map(|size| size[axis + 2]));
+    let coordinates = cx.dims().constant(if spatial == 2 { 2 } else { 3 });
+    set_extents(cx, Out(0), [batch.get()].into_iter().chain(extents).chain([Some(coordinates)]))?;
     errors.finish()?;
     match by_theta {
         Some(found) if found != spatial => {

@@ -4,7 +4,7 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
 
-use super::common::{Source, require_extent, set_elem_attr, single, unknown_extent};
+use super::common::{Source, require_extent, set_elem_attr, set_extents, single};
 use super::signal::one_sided_bins;
 use super::{Entry, rule};
 
@@ -31,20 +31,19 @@ fn extent(cx: &mut RuleCx<'_, '_>, at: usize) -> RuleResult<Option<DimId>> {
 /// The window has `size` elements of the type of `output_datatype`. Source: HannWindow, `size`.
 fn window(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     output_type(cx)?;
-    let size = extent(cx, 0)?.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
-    cx.set_shape(Out(0), &[size])
+    let size = extent(cx, 0)?;
+    set_extents(cx, Out(0), [size])
 }
 
 /// The matrix is `[dft_length/2 + 1, num_mel_bins]`. Source: MelWeightMatrix, `num_mel_bins` and `dft_length`.
 fn mel(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     output_type(cx)?;
     let bins = extent(cx, 1)?.map(|length| one_sided_bins(cx, length));
-    let bins = bins.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
-    let bands = extent(cx, 0)?.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
+    let bands = extent(cx, 0)?;
     for at in 2..5 {
         super::common::require_single(cx, In(at))?;
     }
-    cx.set_shape(Out(0), &[bins, bands])
+    set_extents(cx, Out(0), [bins, bands])
 }
 
 #[cfg(test)]

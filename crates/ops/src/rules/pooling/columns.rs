@@ -4,7 +4,7 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Port, RuleCx, RuleError, RuleResult};
 
-use crate::rules::common::{MAX_AXES, require_multiple, unknown_extent};
+use crate::rules::common::{MAX_AXES, require_multiple, set_extents};
 use crate::rules::sliding::{self, Rounding, Windows};
 
 const INPUT: Port = In(0);
@@ -30,15 +30,8 @@ pub(super) fn col2im(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         (Some(input), Some(block)) => Some(channels(cx, input[1], block)?),
         (Some(_) | None, _) => None,
     };
-    let mut shape = DimVec::new();
-    for (axis, known) in [batch, channels].into_iter().enumerate() {
-        shape.push(known.unwrap_or_else(|| unknown_extent(cx, Out(0), axis)));
-    }
-    for axis in 0..spatial {
-        let extent = image.as_ref().map(|image| image[axis]);
-        shape.push(extent.unwrap_or_else(|| unknown_extent(cx, Out(0), axis + 2)));
-    }
-    cx.set_shape(Out(0), &shape)?;
+    let places = (0..spatial).map(|axis| image.as_ref().map(|image| image[axis]));
+    set_extents(cx, Out(0), [batch, channels].into_iter().chain(places))?;
     let (Some(input), Some(image), Some(block)) = (input, image, block) else { return Ok(()) };
     let mut blocks = DimId::ONE;
     for axis in 0..spatial {
