@@ -57,7 +57,7 @@ pub use source::SourceLine;
 use casts::{best_cast, cast_into, is_tensor};
 use cause::Doubt;
 use node::{Mark, Part, declaration, type_text};
-use ports::{side_noun, surplus_marks};
+use ports::surplus_marks;
 use scope::Scope;
 use shapes::{Align, Row};
 use text::{

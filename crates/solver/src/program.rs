@@ -28,8 +28,12 @@ pub use id::{DeclarationId, DeclarationKind, GraphId, InitializerId, NameId, OpI
 use std::sync::OnceLock;
 
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::view::{FunctionView, GraphView, NodeView, SparseTensorView, TensorView, TypeView};
+use typeloom_onnx::view::{
+    FunctionView, GraphView, NodeView, SparseTensorView, TensorDims, TensorView, TypeView,
+};
 
+use crate::map::Map;
+use crate::rule::Port;
 use crate::solve_error::SolveError;
 
 /// A graph with all nested graphs, or a function.
@@ -189,6 +193,20 @@ pub enum Initializer<'a> {
     Sparse(SparseTensorView<'a>),
 }
 
+impl Initializer<'_> {
+    /// The number of the element type, and the dims.
+    pub(crate) fn number_and_dims(&self) -> Result<(i32, TensorDims), DecodeError> {
+        match self {
+            Self::Dense(tensor) => tensor.header().map(|header| (header.data_type, header.dims)),
+            Self::Sparse(sparse) => {
+                let parts = sparse.parse()?;
+                let header = parts.values.map(|values| values.header()).transpose()?;
+                Ok((header.map_or(0, |header| header.data_type), parts.dims))
+            }
+        }
+    }
+}
+
 /// The readers of each value.
 #[derive(Debug, Default)]
 pub struct Consumers {
@@ -320,6 +338,25 @@ impl<'a> Body<'a> {
     #[must_use]
     pub fn maker(&self, value: ValueId) -> Option<StepId> {
         self.value(value).origin.step().map(|step| self.first_step(step))
+    }
+
+    /// The value at a port of a node.
+    pub(crate) fn at_port(&self, step: StepId, port: Port) -> Option<ValueId> {
+        match port {
+            Port::In(at) => self.inputs(step).get(at).copied().flatten(),
+            Port::Out(at) => self.outputs(self.last_step(step)).get(at).copied().flatten(),
+            Port::BodyIn(graph, at) => self.graph(graph).inputs.get(at).copied(),
+            Port::BodyOut(graph, at) => self.graph(graph).outputs.get(at).copied(),
+        }
+    }
+
+    /// The first step of each node, by the position of the node in the file.
+    pub(crate) fn steps_by_offset(&self) -> Map<usize, StepId> {
+        let mut steps = Map::default();
+        for step in (0..self.steps.len()).map(StepId::new) {
+            steps.entry(self.step(step).node.offset()).or_insert(step);
+        }
+        steps
     }
 
     /// All values, in the order of their first use.

@@ -4,6 +4,7 @@
 //! interprets them. Rules express the rest (see [`crate::rule`]).
 
 use crate::elem::{Elem, ElemSet};
+use crate::rule::Port;
 
 /// The declared interface of an operator in the versions of its domain from `since_version` on.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +48,15 @@ impl Schema {
     #[must_use]
     pub fn output(&self, position: usize) -> Option<&Formal> {
         formal_at(&self.outputs, position)
+    }
+
+    /// The declaration of a port of the node; nested graphs have none.
+    pub(crate) fn formal(&self, port: Port) -> Option<&Formal> {
+        match port {
+            Port::In(at) => self.input(at),
+            Port::Out(at) => self.output(at),
+            Port::BodyIn(..) | Port::BodyOut(..) => None,
+        }
     }
 }
 

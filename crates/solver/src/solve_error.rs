@@ -444,3 +444,18 @@ pub enum Side {
     /// Outputs.
     Outputs,
 }
+
+impl Side {
+    /// The one of two values that belongs to the side.
+    pub(crate) fn pick<T>(self, inputs: T, outputs: T) -> T {
+        match self {
+            Self::Inputs => inputs,
+            Self::Outputs => outputs,
+        }
+    }
+
+    /// `input` or `output`.
+    pub(crate) fn noun(self) -> &'static str {
+        self.pick("input", "output")
+    }
+}

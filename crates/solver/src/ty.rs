@@ -317,12 +317,7 @@ impl Types {
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
             Cell::Elems(Holder::Tensor, elem) => self.elem_set(elem).single().map(Self::tensor),
-            Cell::Elems(Holder::Sparse | Holder::Scalar, _)
-            | Cell::Error
-            | Cell::Container(..)
-            | Cell::Leaf(_)
-            | Cell::Var { .. }
-            | Cell::Link(_) => None,
+            _ => None,
         }
     }
 
@@ -344,9 +339,7 @@ impl Types {
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
             Cell::Elems(_, elem) => (0, self.resolve_elem(elem).0),
-            Cell::Error | Cell::Container(..) | Cell::Leaf(_) | Cell::Var { .. } | Cell::Link(_) => {
-                (1, ty.0.get())
-            }
+            _ => (1, ty.0.get()),
         }
     }
 

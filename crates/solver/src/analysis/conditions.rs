@@ -368,10 +368,7 @@ impl<'a> Facts<'a> {
                     Ok(is_new.then_some(kind))
                 }
                 Verdict::Undecided => Err(()),
-                Verdict::Never
-                | Verdict::Only { .. }
-                | Verdict::Equals { .. }
-                | Verdict::Restricted { .. } => {
+                _ => {
                     let binding = core.dims.counterexample(condition, &self.domain).ok_or(())?;
                     Ok(refuted(core, claim, claim.derived, None, binding))
                 }

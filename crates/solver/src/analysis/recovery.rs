@@ -169,15 +169,11 @@ fn confirmed<'a>(
         for value in outputs {
             core.recovery.from_input.insert(*value, true);
         }
-        let used = |elem| {
-            let (inputs, outputs) = (count(|it| &it.inputs, core, elem), count(|it| &it.outputs, core, elem));
-            (inputs > 0, outputs > 0)
-        };
+        let used = |elem| count(|it| &it.inputs, core, elem) > 0 || count(|it| &it.outputs, core, elem) > 0;
         match (used(a), used(b)) {
-            ((false, false), (false, false)) => {}
-            ((true, _) | (_, true), (false, false)) => return Some(a),
-            ((false, false), (true, _) | (_, true)) => return Some(b),
-            (_, _) => {}
+            (true, false) => return Some(a),
+            (false, true) => return Some(b),
+            (true, true) | (false, false) => {}
         }
     }
     if let Some(found) = confirmed_by_readers(core, operators, frame, body, outputs, (a, b)) {
@@ -277,12 +273,7 @@ fn confirmed_by_readers<'a>(
 }
 
 fn variable_of(schema: &Schema, port: Port) -> Option<u8> {
-    let formal = match port {
-        Port::In(at) => schema.input(at),
-        Port::Out(at) => schema.output(at),
-        Port::BodyIn(..) | Port::BodyOut(..) => None,
-    };
-    match formal?.ty {
+    match schema.formal(port)?.ty {
         FormalType::Var(variable) => Some(variable),
         FormalType::Tensor(_) => None,
     }

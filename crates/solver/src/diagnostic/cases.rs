@@ -6,38 +6,28 @@
 use std::collections::BTreeSet;
 
 use super::{Code, Diagnostic, Mark, Part, Scope, Severity, list};
-use crate::catalogue::Operators;
 use crate::model::Mode;
 use crate::model::case::Leaf;
 use crate::program::{GraphId, StepId, ValueId};
 use crate::solve_error::{CaseOwner, Reach, SolveError, SolveErrorKind};
-use crate::state::Core;
 use crate::state::cases::{Literal, Question};
 
 /// The maximum number of outputs of a node that are shown with their types in a branch.
 const MAX_OUTPUTS: usize = 3;
 
-/// The tables that a diagnostic about a case needs.
-pub(super) struct CaseContext<'d, 'a> {
-    pub(super) core: &'d mut Core<'a>,
-    pub(super) operators: &'d Operators<'a>,
-    /// The values whose shape depends on the case.
-    pub(super) varying: &'d BTreeSet<ValueId>,
-    pub(super) mode: Mode,
-    pub(super) explains: bool,
-    pub(super) budget: &'d mut usize,
-}
-
-/// The diagnostic of an error of one case; `None` for other errors.
+/// The diagnostic of an error of one case; `None` for other errors. `varying` are the values whose shape depends on the
+/// case.
 pub(super) fn in_case<'a>(
-    cx: CaseContext<'_, 'a>,
+    plain: Scope<'_, 'a>,
     leaf: &mut Leaf<'a>,
     error: &SolveError<'a>,
+    varying: &BTreeSet<ValueId>,
+    mode: Mode,
 ) -> Option<Diagnostic> {
     let SolveErrorKind::InCase { case: _, branches, error: kind, owner, reach } = &error.kind else {
         return None;
     };
-    let CaseContext { core, operators, varying, mode, explains, budget } = cx;
+    let Scope { core, operators, explains, budget, .. } = plain;
     // The cases share the dims of the model.
     std::mem::swap(&mut core.dims, &mut leaf.core.dims);
     let Leaf { core: own, frame, erroneous, literals, .. } = leaf;

@@ -76,12 +76,7 @@ impl Scope<'_, '_> {
         let allows = |version: i64| {
             let Lookup::Found(operator) = self.operators.in_version(op, version) else { return None };
             let schema = operator.schema;
-            let formal = match port {
-                Port::In(at) => schema.input(at),
-                Port::Out(at) => schema.output(at),
-                Port::BodyIn(..) | Port::BodyOut(..) => None,
-            };
-            let allowed = formal.is_some_and(|formal| match formal.ty {
+            let allowed = schema.formal(port).is_some_and(|formal| match formal.ty {
                 FormalType::Tensor(elem) => tensor.elem.contains(elem),
                 FormalType::Var(variable) => {
                     let allowed = &schema.type_vars[usize::from(variable)].allowed;
@@ -128,15 +123,7 @@ pub(super) fn cast_into(found: &Type, allowed: ElemSet) -> Option<Elem> {
 }
 
 fn single(ty: &Type) -> Option<Elem> {
-    match ty {
-        Type::Tensor(tensor) => tensor.elem.single(),
-        Type::Unknown(_)
-        | Type::Sparse(_)
-        | Type::Scalar(_)
-        | Type::Container(..)
-        | Type::Leaf(_)
-        | Type::Error => None,
-    }
+    if let Type::Tensor(tensor) = ty { tensor.elem.single() } else { None }
 }
 
 /// Rank of an element type by what it can represent, to choose a conversion that loses little; `None` for types that are

@@ -1,7 +1,8 @@
 //! The diagnostic codes, each with its name, severity, summary, page and message in one file.
 //!
 //! A code is stable once released. To add one, write `codes/NAME.rs` and `docs/codes/NAME.md`, and list the code in
-//! the [`codes!`] call below; the index in `docs/codes/README.md` is generated from that list.
+//! the [`codes!`] call below, with the solve errors that have it; the index in `docs/codes/README.md` is generated from
+//! that list.
 
 mod assumed_type;
 mod attribute_kind;
@@ -65,6 +66,9 @@ mod wrong_rank;
 use std::fmt;
 
 use crate::model::Mode;
+use crate::rule::{Port, RuleError};
+use crate::solve_error::SolveErrorKind;
+use malformed_file::code_of_bytes;
 
 /// The severity of a problem.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -132,7 +136,7 @@ macro_rules! code {
 use code;
 
 macro_rules! codes {
-    ($($module:ident => $code:ident,)*) => {
+    ($($module:ident => $code:ident $(= $kind:pat)?,)*) => {
         /// The kind of problem that a diagnostic reports.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Code {
@@ -149,60 +153,72 @@ macro_rules! codes {
                 }
             }
         }
+
+        impl SolveErrorKind<'_> {
+            /// The diagnostic code.
+            pub(crate) fn code(&self) -> Code {
+                match self {
+                    Self::Malformed(error) | Self::Rule { failure: RuleError::Malformed(error), .. } => {
+                        code_of_bytes(error)
+                    }
+                    $($($kind => Code::$code,)?)*
+                }
+            }
+        }
     };
 }
 
 codes! {
-    element_type_mismatch => ElementTypeMismatch,
-    element_type_not_allowed => ElementTypeNotAllowed,
-    type_mismatch => TypeMismatch,
-    dim_mismatch => DimMismatch,
-    shape_mismatch => ShapeMismatch,
-    wrong_rank => WrongRank,
-    empty_shape => EmptyShape,
-    placeholder_dim => PlaceholderDim,
-    negative_dim => NegativeDim,
-    extent_overflow => ExtentOverflow,
+    element_type_mismatch => ElementTypeMismatch = Self::Disagree { .. } | Self::Rule { failure: RuleError::Types { .. }, .. },
+    element_type_not_allowed => ElementTypeNotAllowed = Self::NotAllowed { .. } | Self::Rule { failure: RuleError::Element { .. }, .. },
+    type_mismatch => TypeMismatch = Self::Rule { failure: RuleError::Kind { .. }, .. },
+    dim_mismatch => DimMismatch = Self::Rule { failure: RuleError::Dims { .. }, .. },
+    shape_mismatch => ShapeMismatch = Self::Rule { failure: RuleError::Shapes { .. } | RuleError::Contradiction { .. }, .. },
+    wrong_rank => WrongRank = Self::Rule { failure: RuleError::Rank { .. }, .. },
+    empty_shape => EmptyShape = Self::EmptyShape { .. },
+    placeholder_dim => PlaceholderDim = Self::PlaceholderDim { .. },
+    negative_dim => NegativeDim = Self::NegativeDim { .. },
+    extent_overflow => ExtentOverflow = Self::ExtentOverflow { .. },
     tensor_data => TensorData,
-    unknown_operator => UnknownOperator,
-    newer_operator => NewerOperator,
-    deprecated_operator => DeprecatedOperator,
-    missing_opset => MissingOpset,
-    newer_opset => NewerOpset,
-    ir_version => IrVersion,
-    missing_input => MissingInput,
-    missing_output => MissingOutput,
-    surplus_ports => SurplusPorts,
-    input_value => InputValue,
-    missing_attribute => MissingAttribute,
-    unknown_attribute => UnknownAttribute,
-    attribute_kind => AttributeKind,
-    attribute_value => AttributeValue,
-    undefined_value => UndefinedValue,
-    undefined_output => UndefinedOutput,
-    duplicate_value => DuplicateValue,
-    duplicate_node_name => DuplicateNodeName,
-    node_order => NodeOrder,
-    cycle => Cycle,
-    declared_type_contradiction => DeclaredTypeContradiction,
-    default_contradiction => DefaultContradiction,
-    seed_contradiction => SeedContradiction,
-    branch_mismatch => BranchMismatch,
-    body_mismatch => BodyMismatch,
-    relation_failed => RelationFailed,
-    call_arity => CallArity,
-    recursive_function => RecursiveFunction,
-    too_many_instances => TooManyInstances,
-    forced_symbol => ForcedSymbol,
-    forced_equality => ForcedEquality,
-    restricted_symbol => RestrictedSymbol,
-    assumed_type => AssumedType,
-    limit_reached => LimitReached,
-    unresolved_type => UnresolvedType,
+    unknown_operator => UnknownOperator = Self::UnknownOperator { .. },
+    newer_operator => NewerOperator = Self::NewerOperator { .. },
+    deprecated_operator => DeprecatedOperator = Self::DeprecatedOperator { .. },
+    missing_opset => MissingOpset = Self::MissingOpset,
+    newer_opset => NewerOpset = Self::NewerOpset { .. },
+    ir_version => IrVersion = Self::IrVersion { .. },
+    missing_input => MissingInput = Self::MissingPort { port: Port::In(_) | Port::BodyIn(..), .. },
+    missing_output => MissingOutput = Self::MissingPort { port: Port::Out(_) | Port::BodyOut(..), .. },
+    surplus_ports => SurplusPorts = Self::SurplusPorts { .. },
+    input_value => InputValue = Self::Rule { failure: RuleError::Value { .. }, .. },
+    missing_attribute => MissingAttribute = Self::MissingAttribute { .. },
+    unknown_attribute => UnknownAttribute = Self::UnknownAttribute { .. },
+    attribute_kind => AttributeKind = Self::AttributeKind { .. },
+    attribute_value => AttributeValue = Self::AttributeChoice { .. } | Self::Rule { failure: RuleError::Attribute { .. }, .. },
+    undefined_value => UndefinedValue = Self::UndefinedValue { .. },
+    undefined_output => UndefinedOutput = Self::UndefinedOutput { .. },
+    duplicate_value => DuplicateValue = Self::DuplicateValue { .. },
+    duplicate_node_name => DuplicateNodeName = Self::DuplicateNodeName { .. },
+    node_order => NodeOrder = Self::UsedBeforeMade { .. },
+    cycle => Cycle = Self::Cycle { .. },
+    declared_type_contradiction => DeclaredTypeContradiction = Self::Contradiction { .. } | Self::RefutedClaim(_),
+    default_contradiction => DefaultContradiction = Self::DefaultContradicts { .. },
+    seed_contradiction => SeedContradiction = Self::SeedContradicts { .. },
+    branch_mismatch => BranchMismatch = Self::InCase { .. },
+    body_mismatch => BodyMismatch = Self::Rule { failure: RuleError::Body { .. }, .. },
+    relation_failed => RelationFailed = Self::Relation { .. } | Self::Rule { failure: RuleError::Relation(_), .. },
+    call_arity => CallArity = Self::CallArity { .. } | Self::CallOutputs { .. } | Self::CallInput { .. },
+    recursive_function => RecursiveFunction = Self::RecursiveFunction { .. },
+    too_many_instances => TooManyInstances = Self::TooManyInstances { .. },
+    forced_symbol => ForcedSymbol = Self::ForcedSymbol { .. },
+    forced_equality => ForcedEquality = Self::ForcedEquality { .. },
+    restricted_symbol => RestrictedSymbol = Self::Restricted { .. } | Self::NarrowedInput { .. },
+    assumed_type => AssumedType = Self::Assumed { .. },
+    limit_reached => LimitReached = Self::LimitReached { .. },
+    unresolved_type => UnresolvedType = Self::Unresolved { .. },
     malformed_file => MalformedFile,
     lfs_pointer => LfsPointer,
-    nesting_too_deep => NestingTooDeep,
-    missing_external_data => MissingExternalData,
+    nesting_too_deep => NestingTooDeep = Self::NestingTooDeep,
+    missing_external_data => MissingExternalData = Self::MissingExternalData { .. },
     invalid_module => InvalidModule,
     slot_binding => SlotBinding,
     lossy_cast => LossyCast,

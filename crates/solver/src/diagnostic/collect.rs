@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::cases::{CaseContext, in_case};
+use super::cases::in_case;
 use super::codes::malformed_file::malformed;
 use super::codes::nesting_too_deep::too_deep;
 use super::group::Groups;
 use super::{Code, Diagnostic, Location, Scope, count};
 use crate::catalogue::{FunctionId, OpKind, Operators};
 use crate::engine::call::Instance;
-use crate::map::Set;
+use crate::map::{Map, Set};
 use crate::model::{Checked, Mode};
 use crate::program::build::BuildError;
 use crate::program::{Body, GraphId, StepId, StepKind, ValueId};
@@ -65,10 +65,9 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
         }
         if let SolveErrorKind::InCase { case, .. } = &error.kind {
             if list.has_room() {
-                let explains = list.found.len() < MAX_EXPLAINED;
-                let (varying, budget) = (&varying, &mut list.budget);
-                let cx = CaseContext { core, operators, varying, mode, explains, budget };
-                let diagnostic = cases.get_mut(case).and_then(|leaf| in_case(cx, leaf, error));
+                let scope = list.scope(core, frame, operators, None);
+                let leaf = cases.get_mut(case);
+                let diagnostic = leaf.and_then(|leaf| in_case(scope, leaf, error, &varying, mode));
                 list.found.extend(diagnostic);
             }
             continue;
@@ -219,12 +218,7 @@ impl Consequences {
 
 /// Functions with errors, each with the position of the call that leads to it, in order.
 fn in_functions<'i, 'a>(body: &Body<'a>, instances: &'i [Instance<'a>]) -> Vec<(Order, &'i Instance<'a>)> {
-    let mut steps = crate::map::Map::default();
-    if !instances.is_empty() {
-        for step in (0..body.steps.len()).map(StepId::new) {
-            steps.entry(body.step(step).node.offset()).or_insert(step);
-        }
-    }
+    let steps = if instances.is_empty() { Map::default() } else { body.steps_by_offset() };
     let mut instances: Vec<(Order, &Instance<'a>)> = instances
         .iter()
         .map(|instance| {

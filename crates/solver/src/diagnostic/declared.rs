@@ -4,7 +4,7 @@ use super::shapes::MAX_AXES;
 use super::{Role, Scope, Snippet, declaration, type_text};
 use crate::dim::DimId;
 use crate::elem::Elem;
-use crate::program::{DeclarationKind, Initializer, Origin, ValueId};
+use crate::program::{DeclarationKind, ValueId};
 
 impl Scope<'_, '_> {
     /// The declared type of a value or the type of its initializer, as the file contains it.
@@ -19,21 +19,8 @@ impl Scope<'_, '_> {
     /// The type of the initializer of a value, as the file contains it.
     pub(super) fn initializer_text(&self, value: ValueId) -> Option<String> {
         let body = self.body();
-        let initializer = match body.value(value).origin {
-            Origin::Initializer(at) | Origin::InputWithDefault(at) => body.initializers[at.index()],
-            Origin::Input | Origin::Step(_) | Origin::Undefined => return None,
-        };
-        let (number, dims): (i32, Vec<i64>) = match initializer {
-            Initializer::Dense(tensor) => {
-                let header = tensor.header().ok()?;
-                (header.data_type, header.dims.iter().copied().collect())
-            }
-            Initializer::Sparse(sparse) => {
-                let sparse = sparse.parse().ok()?;
-                let header = sparse.values.and_then(|values| values.header().ok());
-                (header.map_or(0, |header| header.data_type), sparse.dims.iter().copied().collect())
-            }
-        };
+        let initializer = body.initializers[body.value(value).origin.initializer()?.index()];
+        let (number, dims) = initializer.number_and_dims().ok()?;
         let elem = Elem::from_onnx(number).and_then(Elem::onnx_name).unwrap_or("undefined");
         let dims: Vec<String> = dims.iter().take(MAX_AXES).map(i64::to_string).collect();
         Some(if dims.is_empty() { elem.to_owned() } else { format!("{elem}[{}]", dims.join(", ")) })

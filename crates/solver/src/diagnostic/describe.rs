@@ -1,83 +1,21 @@
-//! The code, the severity and the diagnostic of each kind of solve error.
+//! The severity and the diagnostic of each kind of solve error.
 
 use typeloom_onnx::DecodeError;
 
 use super::codes::Level;
 use super::codes::ir_version::ir_version;
 use super::codes::lfs_pointer::lfs_pointer;
-use super::codes::malformed_file::{code_of_bytes, malformed, no_graph};
+use super::codes::malformed_file::{malformed, no_graph};
 use super::codes::missing_external_data::missing_external_data;
 use super::codes::nesting_too_deep::too_deep;
 use super::codes::newer_opset::newer_opset;
-use super::{Code, Diagnostic, Location, Scope, Severity, quote, source};
+use super::{Diagnostic, Location, Scope, Severity, quote, source};
 use crate::model::{CheckError, Checked, Mode};
 use crate::program::{StepId, ValueId};
 use crate::rule::{Port, RuleError};
 use crate::solve_error::{ErrorSite, Reach, SolveError, SolveErrorKind};
 
 impl SolveErrorKind<'_> {
-    /// The diagnostic code, as far as the kind alone decides it.
-    pub(crate) fn code(&self) -> Code {
-        match self {
-            Self::Malformed(error) => code_of_bytes(error),
-            Self::IrVersion { .. } => Code::IrVersion,
-            Self::NewerOpset { .. } => Code::NewerOpset,
-            Self::DuplicateNodeName { .. } => Code::DuplicateNodeName,
-            Self::ExtentOverflow { .. } => Code::ExtentOverflow,
-            Self::LimitReached { .. } => Code::LimitReached,
-            Self::AttributeChoice { .. } => Code::AttributeValue,
-            Self::CallOutputs { .. } | Self::CallInput { .. } => Code::CallArity,
-            Self::TooManyInstances { .. } => Code::TooManyInstances,
-            Self::NestingTooDeep => Code::NestingTooDeep,
-            Self::UndefinedValue { .. } => Code::UndefinedValue,
-            Self::UsedBeforeMade { .. } => Code::NodeOrder,
-            Self::Cycle { .. } => Code::Cycle,
-            Self::DuplicateValue { .. } => Code::DuplicateValue,
-            Self::UndefinedOutput { .. } => Code::UndefinedOutput,
-            Self::UnknownOperator { .. } => Code::UnknownOperator,
-            Self::NewerOperator { .. } => Code::NewerOperator,
-            Self::MissingOpset => Code::MissingOpset,
-            Self::DeprecatedOperator { .. } => Code::DeprecatedOperator,
-            Self::SurplusPorts { .. } => Code::SurplusPorts,
-            Self::MissingPort { port: Port::In(_) | Port::BodyIn(..), .. } => Code::MissingInput,
-            Self::MissingPort { port: Port::Out(_) | Port::BodyOut(..), .. } => Code::MissingOutput,
-            Self::MissingAttribute { .. } => Code::MissingAttribute,
-            Self::UnknownAttribute { .. } => Code::UnknownAttribute,
-            Self::AttributeKind { .. } => Code::AttributeKind,
-            Self::Disagree { .. } => Code::ElementTypeMismatch,
-            Self::NotAllowed { .. } => Code::ElementTypeNotAllowed,
-            Self::Rule { failure, .. } => match failure {
-                RuleError::Types { .. } => Code::ElementTypeMismatch,
-                RuleError::Element { .. } => Code::ElementTypeNotAllowed,
-                RuleError::Kind { .. } => Code::TypeMismatch,
-                RuleError::Rank { .. } => Code::WrongRank,
-                RuleError::Dims { .. } => Code::DimMismatch,
-                RuleError::Attribute { .. } => Code::AttributeValue,
-                RuleError::Value { .. } => Code::InputValue,
-                RuleError::Shapes { .. } | RuleError::Contradiction { .. } => Code::ShapeMismatch,
-                RuleError::Body { .. } => Code::BodyMismatch,
-                RuleError::Relation(_) => Code::RelationFailed,
-                RuleError::Malformed(error) => code_of_bytes(error),
-            },
-            Self::Relation { .. } => Code::RelationFailed,
-            Self::Contradiction { .. } | Self::RefutedClaim(_) => Code::DeclaredTypeContradiction,
-            Self::DefaultContradicts { .. } => Code::DefaultContradiction,
-            Self::NegativeDim { .. } => Code::NegativeDim,
-            Self::EmptyShape { .. } => Code::EmptyShape,
-            Self::PlaceholderDim { .. } => Code::PlaceholderDim,
-            Self::SeedContradicts { .. } => Code::SeedContradiction,
-            Self::CallArity { .. } => Code::CallArity,
-            Self::RecursiveFunction { .. } => Code::RecursiveFunction,
-            Self::ForcedSymbol { .. } => Code::ForcedSymbol,
-            Self::ForcedEquality { .. } => Code::ForcedEquality,
-            Self::Restricted { .. } | Self::NarrowedInput { .. } => Code::RestrictedSymbol,
-            Self::Assumed { .. } => Code::AssumedType,
-            Self::Unresolved { .. } => Code::UnresolvedType,
-            Self::InCase { .. } => Code::BranchMismatch,
-            Self::MissingExternalData { .. } => Code::MissingExternalData,
-        }
-    }
-
     /// The severity in a mode. Three kinds differ from their code.
     pub(crate) fn severity(&self, mode: Mode) -> Severity {
         let level = match self {

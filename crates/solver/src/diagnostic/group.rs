@@ -123,20 +123,10 @@ fn candidates(frame: &Frame<'_>, error: &SolveError<'_>) -> SmallVec<[ValueId; 4
     let ports: SmallVec<[Port; 4]> = match &error.kind {
         SolveErrorKind::Disagree { left, right, .. } => SmallVec::from_slice(&[left.0, right.0]),
         SolveErrorKind::NotAllowed { port, .. } => SmallVec::from_slice(&[*port]),
-        SolveErrorKind::Rule { failure, .. } => match failure {
-            RuleError::Types { left, right } => SmallVec::from_slice(&[*left, *right]),
-            RuleError::Element { port, .. }
-            | RuleError::Kind { port, .. }
-            | RuleError::Rank { port, .. }
-            | RuleError::Value { port, .. } => SmallVec::from_slice(&[*port]),
-            RuleError::Dims { left, right, .. } => SmallVec::from_slice(&[left.port, right.port]),
-            RuleError::Shapes { ports, .. } => ports.clone(),
-            RuleError::Attribute { .. }
-            | RuleError::Contradiction { .. }
-            | RuleError::Body { .. }
-            | RuleError::Relation(_)
-            | RuleError::Malformed(_) => SmallVec::new(),
-        },
+        SolveErrorKind::Rule {
+            failure: RuleError::Contradiction { .. } | RuleError::Relation(_), ..
+        } => SmallVec::new(),
+        SolveErrorKind::Rule { failure, .. } => failure.ports(),
         _ => SmallVec::new(),
     };
     let mut values: SmallVec<[ValueId; 4]> = SmallVec::new();

@@ -18,7 +18,7 @@ impl Scope<'_, '_> {
         at: usize,
         name: &str,
     ) -> Diagnostic {
-        let (side, name) = (side_noun(side), quote(name));
+        let (side, name) = (side.noun(), quote(name));
         let message = format!("{} needs {side} {name}, which is left out", self.op_text(step));
         let mark = Mark::primary(Part::Operator, format!("{side} #{at}, {name}, is missing"));
         self.node_diagnostic(code, step, message, &[mark]).with_notes(self.ports_note(step))
@@ -53,20 +53,9 @@ fn formal_text(formal: &Formal) -> String {
     }
 }
 
-/// `input` or `output`.
-pub(super) fn side_noun(side: Side) -> &'static str {
-    match side {
-        Side::Inputs => "input",
-        Side::Outputs => "output",
-    }
-}
-
 /// Marks on the first and the last of `given` ports from position `most` on.
 pub(super) fn surplus_marks<'n>(side: Side, given: usize, most: usize) -> Vec<Mark<'n>> {
-    let part = |at| match side {
-        Side::Inputs => Part::Input(at),
-        Side::Outputs => Part::Output(at),
-    };
+    let part = |at| side.pick(Part::Input(at), Part::Output(at));
     let mut marks = vec![Mark::primary(part(most), "too many")];
     if given > most + 1 {
         marks.push(Mark::primary(part(given - 1), ""));

@@ -73,21 +73,12 @@ impl<'d, 'a> Scope<'d, 'a> {
 
     /// The value at a port of a node.
     pub(super) fn value(&self, step: StepId, port: Port) -> Option<ValueId> {
-        let body = self.body();
-        match port {
-            Port::In(at) => body.inputs(body.first_step(step)).get(at).copied().flatten(),
-            Port::Out(at) => body.outputs(body.last_step(step)).get(at).copied().flatten(),
-            Port::BodyIn(graph, at) => body.graph(graph).inputs.get(at).copied(),
-            Port::BodyOut(graph, at) => body.graph(graph).outputs.get(at).copied(),
-        }
+        self.body().at_port(step, port)
     }
 
     /// The node that makes a value.
     pub(super) fn maker(&self, value: ValueId) -> Option<StepId> {
-        match self.body().value(value).origin {
-            Origin::Step(step) => Some(step),
-            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => None,
-        }
+        self.body().value(value).origin.step()
     }
 
     /// The output of a node that is a value; the operator where the node does not make it.
@@ -138,12 +129,7 @@ impl<'d, 'a> Scope<'d, 'a> {
 
     /// The declared name of a port.
     pub(super) fn formal(&self, step: StepId, port: Port) -> Option<&'a str> {
-        let schema = self.schema(step)?;
-        match port {
-            Port::In(at) => schema.input(at).map(|formal| &*formal.name),
-            Port::Out(at) => schema.output(at).map(|formal| &*formal.name),
-            Port::BodyIn(..) | Port::BodyOut(..) => None,
-        }
+        Some(&self.schema(step)?.formal(port)?.name)
     }
 
     /// The part of the printed node that a port is.

@@ -326,14 +326,7 @@ fn arguments<'a>(frame: &Frame<'a>, step: StepId) -> Result<Vec<(&'a str, Attrib
     let mut arguments = Vec::new();
     for attribute in frame.body.step(step).attribute_part().attributes() {
         let attribute = attribute?.parse()?;
-        match attribute.ref_attr_name {
-            None => arguments.push((attribute.name, attribute)),
-            Some(outer) => {
-                if let Some(value) = frame.argument(outer) {
-                    arguments.push((attribute.name, value));
-                }
-            }
-        }
+        arguments.extend(frame.referenced(attribute).map(|value| (attribute.name, value)));
     }
     Ok(arguments)
 }
@@ -482,12 +475,8 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
         let Some(output) = *output else { continue };
         if let Some(ty) = result.ty {
             let copy = core.types.copy(ty, &mut copier);
-            match frame.slots[output.index()].ty {
-                None => frame.slots[output.index()].ty = Some(copy),
-                Some(known) => {
-                    let _ = core.types.unify(known, copy);
-                }
-            }
+            let known = *frame.slots[output.index()].ty.get_or_insert(copy);
+            let _ = core.types.unify(known, copy);
             core.trace_fixed(frame.number, output, step, "");
         }
         if frame.slots[output.index()].shape.is_none()

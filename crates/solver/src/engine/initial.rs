@@ -98,18 +98,12 @@ fn initializer<'a>(
 
 /// Decodes the element type and dims of an initializer.
 fn element_type_and_dims(initializer: Initializer<'_>) -> Result<(Elem, TensorDims), DecodeError> {
-    let (number, dims, offset) = match initializer {
-        Initializer::Dense(tensor) => {
-            let header = tensor.header()?;
-            (header.data_type, header.dims, tensor.offset())
-        }
-        Initializer::Sparse(sparse) => {
-            let parts = sparse.parse()?;
-            let header = parts.values.map(|values| values.header()).transpose()?;
-            (header.map_or(0, |header| header.data_type), parts.dims, sparse.offset())
-        }
-    };
+    let (number, dims) = initializer.number_and_dims()?;
     let elem = Elem::from_onnx(number).ok_or_else(|| {
+        let offset = match initializer {
+            Initializer::Dense(tensor) => tensor.offset(),
+            Initializer::Sparse(sparse) => sparse.offset(),
+        };
         let message = format!("a tensor has element type number {number}, which does not exist");
         DecodeError { offset, kind: ErrorKind::Other(message.into()) }
     })?;

@@ -94,10 +94,7 @@ pub(crate) fn attributes<'a>(
             return Err(SolveErrorKind::AttributeKind { name, found, expected: declared.kind });
         }
         if let Some(choices) = declared.choices {
-            let value = match attribute.ref_attr_name {
-                None => Some(attribute),
-                Some(outer) => frame.argument(outer),
-            };
+            let value = frame.referenced(attribute);
             if let Some(found) = value.map(|value| not_a_choice(value, choices)).transpose()?.flatten() {
                 return Err(SolveErrorKind::AttributeChoice { name, found, choices });
             }

@@ -24,10 +24,7 @@ impl<'a> RuleCx<'_, 'a> {
             if attribute.name != name {
                 continue;
             }
-            return Ok(match attribute.ref_attr_name {
-                None => Some(attribute),
-                Some(outer) => self.argument(outer),
-            });
+            return Ok(self.referenced(attribute));
         }
         Ok(None)
     }

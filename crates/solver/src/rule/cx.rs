@@ -156,13 +156,7 @@ impl<'a> RuleCx<'_, 'a> {
 
     #[inline]
     pub(crate) fn value(&self, port: Port) -> Option<ValueId> {
-        let body = &self.frame.body;
-        match port {
-            Port::In(at) => body.inputs(self.step).get(at).copied().flatten(),
-            Port::Out(at) => body.outputs(body.last_step(self.step)).get(at).copied().flatten(),
-            Port::BodyIn(graph, at) => body.graph(graph).inputs.get(at).copied(),
-            Port::BodyOut(graph, at) => body.graph(graph).outputs.get(at).copied(),
-        }
+        self.frame.body.at_port(self.step, port)
     }
 
     /// Whether the node may never run, so that its needs must not narrow values of other nodes.
@@ -203,9 +197,9 @@ impl<'a> RuleCx<'_, 'a> {
         step.has_attributes().then(|| step.attribute_part())
     }
 
-    /// The attribute that the enclosing function was called with.
-    pub(crate) fn argument(&self, name: &str) -> Option<Attribute<'a>> {
-        self.frame.argument(name)
+    /// The attribute itself, or for a reference that of the call.
+    pub(crate) fn referenced(&self, attribute: Attribute<'a>) -> Option<Attribute<'a>> {
+        self.frame.referenced(attribute)
     }
 
     /// The value of a key in the node's metadata; `None` where the metadata cannot be read.

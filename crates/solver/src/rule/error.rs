@@ -105,6 +105,23 @@ impl From<DecodeError> for RuleError {
 }
 
 impl RuleError {
+    /// The ports that contradict the rule, without repetition.
+    pub(crate) fn ports(&self) -> SmallVec<[Port; 4]> {
+        match self {
+            Self::Types { left, right } => SmallVec::from_slice(&[*left, *right]),
+            Self::Dims { left, right, .. } if left.port == right.port => SmallVec::from_slice(&[left.port]),
+            Self::Dims { left, right, .. } => SmallVec::from_slice(&[left.port, right.port]),
+            Self::Element { port, .. }
+            | Self::Kind { port, .. }
+            | Self::Rank { port, .. }
+            | Self::Value { port, .. }
+            | Self::Contradiction { port, .. } => SmallVec::from_slice(&[*port]),
+            Self::Shapes { ports, .. } => ports.clone(),
+            Self::Relation(error) => error.ports.iter().filter_map(|port| Port::of_ref(*port)).collect(),
+            Self::Attribute { .. } | Self::Body { .. } | Self::Malformed(_) => SmallVec::new(),
+        }
+    }
+
     /// The error of an attribute with an unusable value.
     pub fn attribute(name: &'static str, message: impl Into<String>) -> Self {
         Self::Attribute { name, message: message.into() }

@@ -36,12 +36,8 @@ impl RuleCx<'_, '_> {
             }
             Head::Container(Constructor::Sequence, _) => Kind::Sequence,
             Head::Container(Constructor::Optional, _) => Kind::Optional,
-            Head::Container(Constructor::Map(_), _)
-            | Head::Tensor
-            | Head::Sparse
-            | Head::Scalar
-            | Head::Leaf(_) => Kind::Other,
             Head::Error => Kind::Error,
+            _ => Kind::Other,
         }
     }
 

@@ -315,6 +315,14 @@ impl<'a> Frame<'a> {
         self.arguments.get(name).copied()
     }
 
+    /// The attribute itself, or for a reference inside a function the argument of the call.
+    pub(crate) fn referenced(&self, attribute: Attribute<'a>) -> Option<Attribute<'a>> {
+        match attribute.ref_attr_name {
+            None => Some(attribute),
+            Some(outer) => self.argument(outer),
+        }
+    }
+
     pub(crate) fn add_equation(&mut self, equation: Equation) {
         self.stated_equations += 1;
         if self.known_equations.insert(self.equation_key(&equation)) {

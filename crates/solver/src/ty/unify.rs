@@ -198,12 +198,7 @@ impl Types {
                         self.narrow_inner(inner, allowed.opt_seq_tensor)
                     }
                     Cell::Var { .. } if !allowed.opt_seq_tensor.is_empty() => Ok(Narrowed::Pending),
-                    Cell::Var { .. }
-                    | Cell::Error
-                    | Cell::Elems(..)
-                    | Cell::Container(..)
-                    | Cell::Leaf(_)
-                    | Cell::Link(_) => self.narrow_inner(inner, allowed.opt_tensor),
+                    _ => self.narrow_inner(inner, allowed.opt_tensor),
                 }
             }
             Cell::Container(Constructor::Map(_), _) => self.narrow_map(ty, &allowed.map),

@@ -22,7 +22,7 @@ pub enum TypeError {
     #[error("{0}")]
     ConstraintFailed(Box<ConstraintFailure>),
     /// Strict mode: the type of a value is not determined.
-    #[error("the type of `{value}` is not settled: {}", Open { bound, possible })]
+    #[error("the type of `{value}` is not settled: it is {}", open(bound, possible))]
     UnresolvedType {
         /// The value; those whose types are tied to it are not reported again.
         value: String,
@@ -42,7 +42,7 @@ pub enum TypeError {
     #[error("{node} lacks {port}, `{name}`")]
     MissingPort { node: NodeLabel, port: PortRef, name: String },
     /// More inputs or outputs than the operator declares.
-    #[error("{node} has {given} {}, and its operator at most {most}", side_name(*side))]
+    #[error("{node} has {given} {}s, and its operator at most {most}", side.noun())]
     SurplusPorts { node: NodeLabel, side: Side, given: usize, most: usize },
     /// A seed contradicts another seed of the value, or its constant.
     #[error("`{value}` is seeded as {seed}, but its type is {found}")]
@@ -60,7 +60,7 @@ pub enum TypeError {
     #[error("the seed of `{value}` is not a type")]
     BadSeed { value: String },
     /// The structure of the graph is invalid: a value defined twice, a cycle, a malformed attribute.
-    #[error("{}{}", At(node.as_ref()), diagnostic.message)]
+    #[error("{}{}", prefix(node.as_ref()), diagnostic.message)]
     InvalidGraph {
         /// `None` for an error of the whole graph.
         node: Option<NodeLabel>,
@@ -70,7 +70,7 @@ pub enum TypeError {
     #[error("the type tree cannot be used: {message}")]
     BadLattice { message: String },
     /// Several independent errors, in graph order; never nested, never fewer than two.
-    #[error("{}", Lines(.0))]
+    #[error("{} errors{}", .0.len(), lines(.0))]
     Several(Vec<TypeError>),
 }
 
@@ -166,11 +166,7 @@ impl TypeError {
             Self::SurplusPorts { node, .. } => (Code::SurplusPorts, Some(node)),
             Self::SeedContradicts { .. } => (Code::SeedContradiction, None),
             Self::DeclarationContradicts { .. } => (Code::DeclaredTypeContradiction, None),
-            Self::UnknownValue { .. }
-            | Self::UnknownType { .. }
-            | Self::BadSeed { .. }
-            | Self::BadLattice { .. }
-            | Self::Several(_) => return None,
+            _ => return None,
         };
         let node = node.map(|NodeLabel { name, op_type, position }| NodeLocation {
             index: *position,
@@ -178,13 +174,6 @@ impl TypeError {
             operator: op_type.clone(),
         });
         Some(Diagnostic::new(code, self.to_string(), Location { node, ..Location::default() }))
-    }
-}
-
-fn side_name(side: Side) -> &'static str {
-    match side {
-        Side::Inputs => "inputs",
-        Side::Outputs => "outputs",
     }
 }
 
@@ -234,34 +223,14 @@ impl fmt::Display for TypeCause {
 }
 
 /// The known part of an unresolved type.
-struct Open<'e> {
-    bound: &'e str,
-    possible: &'e [String],
+fn open(bound: &str, possible: &[String]) -> String {
+    if possible.is_empty() { format!("under {bound}") } else { possible.join(" or ") }
 }
 
-impl fmt::Display for Open<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.possible {
-            [] => write!(f, "it is under {}", self.bound),
-            some => write!(f, "it is {}", some.join(" or ")),
-        }
-    }
+fn prefix(node: Option<&NodeLabel>) -> String {
+    node.map(|node| format!("{node}: ")).unwrap_or_default()
 }
 
-struct At<'e>(Option<&'e NodeLabel>);
-
-impl fmt::Display for At<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |node| write!(f, "{node}: "))
-    }
-}
-
-struct Lines<'e>(&'e [TypeError]);
-
-impl fmt::Display for Lines<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(errors) = self;
-        write!(f, "{} errors", errors.len())?;
-        errors.iter().try_for_each(|error| write!(f, "\n- {error}"))
-    }
+fn lines(errors: &[TypeError]) -> String {
+    errors.iter().map(|error| format!("\n- {error}")).collect()
 }

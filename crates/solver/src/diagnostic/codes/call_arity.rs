@@ -1,6 +1,6 @@
 //! Diagnostic code `call-arity`.
 
-use crate::diagnostic::{Code, Diagnostic, Mark, Part, Scope, count, quote, side_noun, surplus_marks};
+use crate::diagnostic::{Code, Diagnostic, Mark, Part, Scope, count, quote, surplus_marks};
 use crate::program::StepId;
 use crate::solve_error::Side;
 
@@ -9,14 +9,11 @@ super::code!("call-arity", Error, "a function is called with too many or too few
 impl Scope<'_, '_> {
     /// A function is called with more inputs or outputs than it has.
     pub(crate) fn call_arity(&self, step: StepId, side: Side, given: usize, most: usize) -> Diagnostic {
-        let verb = match side {
-            Side::Inputs => "takes",
-            Side::Outputs => "gives",
-        };
+        let verb = side.pick("takes", "gives");
         let message = format!(
             "function {} {verb} at most {}, but this node has {given}",
             self.op_text(step),
-            count(most, side_noun(side))
+            count(most, side.noun())
         );
         self.node_diagnostic(Code::CallArity, step, message, &surplus_marks(side, given, most))
     }
@@ -26,12 +23,9 @@ impl Scope<'_, '_> {
         let message = format!(
             "function {} gives {}, but this node has {given}",
             self.op_text(step),
-            count(has, side_noun(Side::Outputs))
+            count(has, "output")
         );
-        let mark = Mark::primary(
-            Part::Operator,
-            format!("{} missing", count(has - given, side_noun(Side::Outputs))),
-        );
+        let mark = Mark::primary(Part::Operator, format!("{} missing", count(has - given, "output")));
         self.node_diagnostic(Code::CallArity, step, message, &[mark])
             .with_help("list every output of the function; an empty name leaves one out")
     }

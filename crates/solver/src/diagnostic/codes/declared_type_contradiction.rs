@@ -1,7 +1,6 @@
 //! Diagnostic code `declared-type-contradiction`.
 
 use crate::diagnostic::{Code, Diagnostic, Doubt, Location, Scope, declaration, quote};
-use crate::dim::DimId;
 use crate::program::{DeclarationKind, Origin, ValueId};
 use crate::solution::Type;
 use crate::solve_error::{ErrorSite, RefutedClaim};
@@ -37,21 +36,15 @@ impl Scope<'_, '_> {
         }
         let name = self.name(value);
         let nested = self.body().graph(self.body().value(value).graph).owner;
-        let message = match kind {
+        let subject = match kind {
             DeclarationKind::Output => match nested {
-                Some(owner) => {
-                    format!(
-                        "output {name} of {} is declared as {expected}, but it is {found}",
-                        quote(owner.attribute)
-                    )
-                }
-                None => format!("graph output {name} is declared as {expected}, but it is {found}"),
+                Some(owner) => format!("output {name} of {}", quote(owner.attribute)),
+                None => format!("graph output {name}"),
             },
-            DeclarationKind::Input => {
-                format!("{} is declared as {expected}, but it is {found}", self.value_text(value))
-            }
-            DeclarationKind::Value => format!("{name} is declared as {expected}, but it is {found}"),
+            DeclarationKind::Input => self.value_text(value),
+            DeclarationKind::Value => name,
         };
+        let message = format!("{subject} is declared as {expected}, but it is {found}");
         let differing = axis.and_then(|axis| inferred.tensor()?.shape.as_ref()?.get(axis).copied());
         let text = if let Some(dim) = differing {
             match self.lineage(value, dim).through.is_empty() {
@@ -75,12 +68,8 @@ impl Scope<'_, '_> {
 
     /// The other list that declares a value which only declarations give a type.
     fn other_declaration(&self, value: ValueId, kind: DeclarationKind) -> Option<DeclarationKind> {
-        match self.body().value(value).origin {
-            Origin::Input => self.declared_kind(value, |other| other != kind),
-            Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Step(_) | Origin::Undefined => {
-                None
-            }
-        }
+        let is_input = self.body().value(value).origin == Origin::Input;
+        if is_input { self.declared_kind(value, |other| other != kind) } else { None }
     }
 
     /// Two declarations of a value contradict each other.
@@ -133,8 +122,8 @@ impl Scope<'_, '_> {
         } else {
             format!("{} gives {derived_extent}, declared {declared_extent}", self.binding(binding))
         };
-        let symbols: Vec<DimId> = binding.iter().map(|(symbol, _)| *symbol).collect();
-        let origins: Vec<String> = symbols.iter().filter_map(|symbol| self.declared_note(*symbol)).collect();
+        let origins: Vec<String> =
+            binding.iter().filter_map(|(symbol, _)| self.declared_note(*symbol)).collect();
         Diagnostic::new(Code::DeclaredTypeContradiction, message, self.location(site))
             .with_snippets(self.output_snippet(site, *value, format!("axis {axis} is {found}")))
             .with_snippets(self.declared_snippet(*value))

@@ -36,16 +36,13 @@ impl Scope<'_, '_> {
                 self.mark_lineage(step, extent.port, extent.dim, &mut marks);
             }
         }
-        let snippet = self.snippet(step, &marks);
         let subject = if same_place { "this dim" } else { "these dims" };
         let align = Align::of(relation);
         let reason = match self.shapes_note(step, &[left, right], align) {
             Some(shapes) => format!("{subject} {relation}:\n{shapes}"),
             None => format!("{subject} {relation}"),
         };
-        Diagnostic::new(Code::DimMismatch, message, self.location_of_step(step))
-            .with_snippets(snippet)
-            .with_notes([reason])
+        self.node_diagnostic(Code::DimMismatch, step, message, &marks).with_notes([reason])
     }
 }
 

@@ -20,8 +20,8 @@ impl Scope<'_, '_> {
         let text = self.core.dims.display_condition(condition).to_string();
         let message = format!("the model runs only where {}", quote(&text));
         let diagnostic = Diagnostic::new(Code::RestrictedSymbol, message, self.location(site));
-        let symbols: Vec<DimId> = binding.iter().map(|(symbol, _)| *symbol).collect();
-        let declared: Vec<String> = symbols.iter().filter_map(|symbol| self.declared_note(*symbol)).collect();
+        let declared: Vec<String> =
+            binding.iter().filter_map(|(symbol, _)| self.declared_note(*symbol)).collect();
         let failing = format!("it fails with {}", self.binding(binding));
         self.equation_diagnostic(diagnostic, site, equation, "restricts the symbols")
             .with_notes([failing])

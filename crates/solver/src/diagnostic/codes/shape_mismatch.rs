@@ -17,7 +17,6 @@ impl Scope<'_, '_> {
         let message =
             format!("{subject} of {} {verb} not fit {}: {message}", list(&names, "and"), self.op_text(step));
         let marks = self.shape_marks(step, ports);
-        let snippet = self.snippet(step, &marks);
         let mut rows = Vec::new();
         for port in ports {
             let Type::Tensor(tensor) = self.port_type(step, *port) else { continue };
@@ -28,9 +27,7 @@ impl Scope<'_, '_> {
             self.mark_differences(first, second);
         }
         let shapes = if rows.len() > 1 { self.rows(&rows, Align::First) } else { None };
-        Diagnostic::new(Code::ShapeMismatch, message, self.location_of_step(step))
-            .with_snippets(snippet)
-            .with_notes(shapes)
+        self.node_diagnostic(Code::ShapeMismatch, step, message, &marks).with_notes(shapes)
     }
 
     /// The shape at a port is known to be another than the rule computes.
@@ -44,16 +41,13 @@ impl Scope<'_, '_> {
         let (name, op) = (self.port_text(step, port), self.op_text(step));
         let message = format!("the shape of {name} does not fit {op}: {message}");
         let marks = self.shape_marks(step, &[port]);
-        let snippet = self.snippet(step, &marks);
         let row =
             |name: &str, dims: &[DimId]| Row { name: name.to_owned(), dims: dims.into(), marked: Vec::new() };
         let mut rows = [row("known", known), row("needed", computed)];
         let [first, second] = &mut rows;
         self.mark_differences(first, second);
         let shapes = self.rows(&rows, Align::First);
-        Diagnostic::new(Code::ShapeMismatch, message, self.location_of_step(step))
-            .with_snippets(snippet)
-            .with_notes(shapes)
+        self.node_diagnostic(Code::ShapeMismatch, step, message, &marks).with_notes(shapes)
     }
 }
 

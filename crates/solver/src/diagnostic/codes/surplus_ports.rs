@@ -1,6 +1,6 @@
 //! Diagnostic code `surplus-ports`.
 
-use crate::diagnostic::{Code, Diagnostic, Scope, count, side_noun, surplus_marks};
+use crate::diagnostic::{Code, Diagnostic, Scope, count, surplus_marks};
 use crate::program::StepId;
 use crate::signature::Arity;
 use crate::solve_error::Side;
@@ -10,15 +10,12 @@ super::code!("surplus-ports", Error, "a node has more inputs or outputs than its
 impl Scope<'_, '_> {
     /// More inputs or outputs than the operator has.
     pub(crate) fn surplus_ports(&self, step: StepId, side: Side, given: usize, most: usize) -> Diagnostic {
-        let verb = match side {
-            Side::Inputs => "takes",
-            Side::Outputs => "gives",
-        };
+        let verb = side.pick("takes", "gives");
         let limit = if self.all_required(step, side) { "" } else { "at most " };
         let message = format!(
             "{} {verb} {limit}{}, but this node has {given}",
             self.op_text(step),
-            count(most, side_noun(side))
+            count(most, side.noun())
         );
         self.node_diagnostic(Code::SurplusPorts, step, message, &surplus_marks(side, given, most))
             .with_notes(self.ports_note(step))
@@ -26,10 +23,7 @@ impl Scope<'_, '_> {
 
     fn all_required(&self, step: StepId, side: Side) -> bool {
         let Some(schema) = self.schema(step) else { return true };
-        let formals = match side {
-            Side::Inputs => &schema.inputs,
-            Side::Outputs => &schema.outputs,
-        };
+        let formals = side.pick(&schema.inputs, &schema.outputs);
         formals.iter().all(|formal| formal.arity == Arity::Required)
     }
 }

@@ -1,7 +1,7 @@
 //! Diagnostic code `undefined-value`.
 
 use crate::diagnostic::{Code, Diagnostic, Fix, Mark, Part, Scope};
-use crate::program::{Origin, StepId, ValueId};
+use crate::program::{GraphId, Origin, StepId, ValueId};
 use crate::suggest::nearest;
 
 super::code!("undefined-value", Error, "a node reads a value that nothing defines");
@@ -23,10 +23,7 @@ impl<'a> Scope<'_, 'a> {
     /// Names that are visible at a node and that `value` could be a misspelling of.
     fn names_like_at(&self, step: StepId, value: ValueId) -> Vec<String> {
         let body = self.body();
-        let mut graphs = vec![body.step(step).graph];
-        while let Some(owner) = graphs.last().and_then(|graph| body.graph(*graph).owner) {
-            graphs.push(body.step(owner.step).graph);
-        }
+        let graphs: Vec<GraphId> = body.enclosing(body.step(step).graph).collect();
         let seen = |other: ValueId| {
             let record = body.value(other);
             graphs.contains(&record.graph)

@@ -15,6 +15,7 @@ use typeloom_types::relation::{CustomRelation, PortRef, RelationError, RelationR
 use crate::dim::DimId;
 use crate::dim::shape::DimVec;
 use crate::elem::Elem;
+use crate::program::Initializer;
 use crate::rule::tree::node_of;
 use crate::rule::{Port, RuleCx, RuleError};
 use crate::signature::AttributeKind;
@@ -78,9 +79,7 @@ impl<'a> Node<'_, '_, 'a> {
             }
         }
     }
-}
 
-impl<'a> Node<'_, '_, 'a> {
     /// A list attribute. An attribute of another kind is absent.
     fn list<T>(
         &self,
@@ -209,14 +208,11 @@ impl PortAccess for Node<'_, '_, '_> {
 
     fn attr_tensor(&self, name: &str) -> Option<(NodeNo, KnownExtents)> {
         let (elem, dims) = self.attribute(|cx| {
-            if let Some(tensor) = cx.attr_tensor(name)? {
-                let header = tensor.header()?;
-                return Ok(Some((header.data_type, header.dims.to_vec())));
-            }
-            let Some(sparse) = cx.attr_sparse_tensor(name)? else { return Ok(None) };
-            let sparse = sparse.parse()?;
-            let header = sparse.values.map(|values| values.header()).transpose()?;
-            Ok(Some((header.map_or(0, |header| header.data_type), sparse.dims.to_vec())))
+            let constant = match cx.attr_tensor(name)? {
+                Some(tensor) => Some(Initializer::Dense(tensor)),
+                None => cx.attr_sparse_tensor(name)?.map(Initializer::Sparse),
+            };
+            Ok(constant.map(|constant| constant.number_and_dims()).transpose()?)
         })?;
         let leaf = self.universe.tensor_leaf(Elem::from_onnx(elem)?)?;
         Some((leaf, dims.into_iter().map(|dim| u64::try_from(dim).ok()).collect()))

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Leaf, Question};
 use crate::engine::call::Instance;
+use crate::map::Map;
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::solution::EquationSource;
 use crate::solve_error::{CaseOwner, ErrorSite, Reach, SolveError, SolveErrorKind};
@@ -215,12 +216,8 @@ fn functions<'a>(
     verdict: &mut Verdict<'a>,
 ) {
     let body = &frame.body;
-    let mut steps = BTreeMap::new();
-    if leaves.iter().any(|leaf| !leaf.erroneous.is_empty()) {
-        for step in (0..body.steps.len()).map(StepId::new) {
-            steps.entry(body.step(step).node.offset()).or_insert(step);
-        }
-    }
+    let has_errors = leaves.iter().any(|leaf| !leaf.erroneous.is_empty());
+    let steps = if has_errors { body.steps_by_offset() } else { Map::default() };
     let call = |instance: &Instance<'a>| Some(instance.calls.first()?.node.offset());
     let mut wrong: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
     for (at, leaf) in leaves.iter().enumerate() {

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use typeloom_types::relation::PortRef;
 
 use super::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError};
@@ -87,71 +86,44 @@ impl<'a> Converter<'_, 'a> {
     }
 
     fn rule(&mut self, node: NodeLabel, step: StepId, rule: &str, failure: RuleError) -> TypeError {
-        let mut ports = SmallVec::<[Port; 4]>::new();
+        let sides = failure.ports().into_iter().filter_map(|port| self.side(step, port)).collect();
         let message = match failure {
             RuleError::Types { left, right } => {
-                ports.extend([left, right]);
-                let (left, right) = (port_name(left), port_name(right));
                 let what = if rule == "same-type" { "type" } else { "element type" };
-                format!("{left} and {right} have one {what}")
+                format!("{} and {} have one {what}", port_name(left), port_name(right))
             }
             RuleError::Element { port, allowed } => {
-                ports.push(port);
                 let universe = self.checked.universe();
                 let names: Vec<_> = allowed.iter().map(|elem| universe.elem_name(elem)).collect();
                 format!("the element type of {} is {}", port_name(port), names.join(" or "))
             }
-            RuleError::Kind { port, expected } => {
-                ports.push(port);
-                format!("{} is {expected}", port_name(port))
-            }
+            RuleError::Kind { port, expected } => format!("{} is {expected}", port_name(port)),
             RuleError::Rank { port, found, least, most } => {
-                ports.push(port);
                 let most = most.map_or_else(|| "more".to_owned(), |most| most.to_string());
                 format!("{} has {least} to {most} axes, not {found}", port_name(port))
             }
             RuleError::Dims { left, right, relation } => {
-                ports.extend([left.port, right.port]);
-                ports.dedup();
-                let (left, right) = (self.extent(left), self.extent(right));
-                format!("{left} and {right} {relation}")
+                format!("{} and {} {relation}", self.extent(left), self.extent(right))
             }
             RuleError::Attribute { name, message } => format!("attribute `{name}` {message}"),
-            RuleError::Value { port, message } => {
-                ports.push(port);
-                format!("the value at {} {message}", port_name(port))
-            }
-            RuleError::Shapes { ports: all, message } => {
-                ports.extend(all);
-                message
-            }
-            RuleError::Contradiction { port, message, .. } => {
-                ports.push(port);
-                message
-            }
-            RuleError::Body { graph: _, message } => message,
-            RuleError::Relation(failure) => {
-                ports.extend(failure.ports.iter().filter_map(|port| Port::of_ref(*port)));
-                failure.message
-            }
+            RuleError::Value { port, message } => format!("the value at {} {message}", port_name(port)),
+            RuleError::Shapes { message, .. }
+            | RuleError::Contradiction { message, .. }
+            | RuleError::Body { message, .. } => message,
+            RuleError::Relation(failure) => failure.message,
             RuleError::Malformed(error) => error.to_string(),
         };
-        let sides = ports.into_iter().filter_map(|port| self.side(step, port)).collect();
         constraint(node, rule, message, sides)
     }
 
     fn side(&mut self, step: StepId, port: Port) -> Option<ConstraintSide> {
-        let body = Arc::clone(&self.checked.frame.body);
-        let value = match port {
-            Port::In(at) => body.inputs(step).get(at).copied().flatten()?,
-            Port::Out(at) => body.outputs(body.last_step(step)).get(at).copied().flatten()?,
-            Port::BodyIn(..) | Port::BodyOut(..) => return None,
-        };
+        let side = port.to_ref()?;
+        let value = self.checked.body().at_port(step, port)?;
         let ty = self.checked.type_of(value);
         let shape = ty.tensor().and_then(|tensor| tensor.shape.as_deref());
         let shape = shape.map(|shape| crate::dim::shape::display(self.checked.dims(), shape).to_string());
         Some(ConstraintSide {
-            port: port.to_ref()?,
+            port: side,
             value: self.value(value),
             ty: self.ty(&ty),
             shape,
