@@ -28,8 +28,6 @@ pub(crate) struct Declared {
     pub(crate) negative: Option<(usize, i64)>,
 }
 
-/// One constructor around a type.
-
 impl<'a> Core<'a> {
     /// Decodes a declared type of the model. Equal declarations are frequent, so the result is cached, unless
     /// it has parts that differ for each value: unknown extents and open element types.
