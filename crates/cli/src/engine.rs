@@ -34,13 +34,9 @@ enum Verb {
 /// The command `typeloom-engine-NAME`; `make` makes the engine, from the shared library that the arguments name.
 pub fn command(name: &str, make: impl Fn(Option<&Path>) -> anyhow::Result<Arc<dyn Engine>>) -> ExitCode {
     let Args { verb: Verb::Run(args) } = Args::parse();
-    let outcome = if args.backend == CPU || args.backend == name {
+    output::exit_code(if args.backend == CPU || args.backend == name {
         commands::run::run(&args, Some(&make))
     } else {
         Err(anyhow::anyhow!("this command runs models on {name}, not on {}", args.backend))
-    };
-    match outcome {
-        Ok(outcome) => outcome.into(),
-        Err(error) => output::failure(&error),
-    }
+    })
 }

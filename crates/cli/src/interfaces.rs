@@ -10,34 +10,35 @@ use typeloom_solver::diagnostic::Diagnostic;
 use crate::input::{Solve, Source};
 
 /// The content of a file.
-pub(crate) enum Found {
+pub(crate) enum Content {
     Interfaces(Vec<Exported>),
     /// A bundle with types of another kind.
     Types(Vec<u8>),
-    /// A model that is wrong somewhere has no interface.
-    Problems(Vec<Diagnostic>),
 }
 
+/// The content of a file, or the diagnostics of a model, which has no interface if it has errors.
+pub(crate) type ReadResult = Result<Content, Vec<Diagnostic>>;
+
 /// Reads a model or a bundle.
-pub(crate) fn read(source: &Source, solve: &Solve) -> anyhow::Result<Found> {
+pub(crate) fn read(source: &Source, solve: &Solve) -> anyhow::Result<ReadResult> {
     let bytes = source.open()?;
     if Bundle::is_like(&bytes) {
         return match typeloom_interface::bundle::import_interfaces(&bytes) {
-            Ok(interfaces) => Ok(Found::Interfaces(interfaces)),
-            Err(BundleError::NotAnInterface { .. }) => Ok(Found::Types(bytes.to_vec())),
+            Ok(interfaces) => Ok(Ok(Content::Interfaces(interfaces))),
+            Err(BundleError::NotAnInterface { .. }) => Ok(Ok(Content::Types(bytes.to_vec()))),
             Err(error) => Err(anyhow::Error::new(error).context(format!("cannot read `{}`", source.name))),
         };
     }
     if let Some(interfaces) = typeloom_compiler::artifact::interfaces(&bytes)
         .with_context(|| format!("cannot read the interface of `{}`", source.name))?
     {
-        return Ok(Found::Interfaces(interfaces));
+        return Ok(Ok(Content::Interfaces(interfaces)));
     }
     let mut checked = match solve.well_typed(&bytes, solve.check(source, &bytes)?) {
         Ok(checked) => checked,
-        Err(diagnostics) => return Ok(Found::Problems(diagnostics)),
+        Err(diagnostics) => return Ok(Err(diagnostics)),
     };
     let exported = Exported::new(MAIN, Interface::of_checked(&mut checked))
         .with_context(|| format!("cannot describe `{}`", source.name))?;
-    Ok(Found::Interfaces(vec![exported]))
+    Ok(Ok(Content::Interfaces(vec![exported])))
 }

@@ -27,7 +27,7 @@ use clap::Parser as _;
 #[must_use]
 pub fn command() -> ExitCode {
     let args = args::Args::parse();
-    let outcome = match &args.command {
+    output::exit_code(match &args.command {
         args::Command::Check(check) => commands::check::run(check),
         args::Command::Infer(infer) => commands::infer::run(infer),
         args::Command::Explain(explain) => commands::explain::run(explain),
@@ -39,9 +39,5 @@ pub fn command() -> ExitCode {
         args::Command::Compile(compile) => commands::compile::run(compile),
         args::Command::Diff(diff) => commands::diff::run(diff),
         args::Command::Rust(rust) => commands::rust::run(rust),
-    };
-    match outcome {
-        Ok(outcome) => outcome.into(),
-        Err(error) => output::failure(&error),
-    }
+    })
 }

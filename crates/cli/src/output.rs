@@ -121,10 +121,13 @@ pub(crate) fn progress(length: Option<u64>, template: &str) -> ProgressBar {
     bar
 }
 
-/// Ends the program for a reason that is not in a model.
-pub(crate) fn failure(error: &anyhow::Error) -> ExitCode {
-    complain(error);
-    Outcome::Unusable.into()
+/// The exit code of a command; an error is reported.
+pub(crate) fn exit_code(result: anyhow::Result<Outcome>) -> ExitCode {
+    let outcome = result.unwrap_or_else(|error| {
+        complain(&error);
+        Outcome::Unusable
+    });
+    outcome.into()
 }
 
 #[cfg(test)]

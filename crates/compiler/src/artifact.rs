@@ -16,6 +16,7 @@ use typeloom_module::names;
 use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto};
 use typeloom_onnx::nested;
 use typeloom_onnx::prost::Message as _;
+use typeloom_onnx::text::decode_hex;
 use typeloom_pool::compat::Direction;
 use typeloom_pool::{Idx, ModuleItem, Pool, TypedModule, Visibility};
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
@@ -165,7 +166,7 @@ impl Artifact {
             typeloom_onnx::messages::read(Bytes::copy_from_slice(bytes)).map_err(not_an_artifact)?;
         let hex = ir::lookup(&model.metadata_props, names::INTERFACE)
             .ok_or_else(|| not_an_artifact("the model carries no interface: it was not compiled"))?;
-        let bundle = from_hex(hex).ok_or_else(|| not_an_artifact("the interface is not in hexadecimal"))?;
+        let bundle = decode_hex(hex).ok_or_else(|| not_an_artifact("the interface is not in hexadecimal"))?;
         model.metadata_props.retain(|entry| entry.key() != names::INTERFACE);
         let mut pool = Pool::new();
         let roots = pool.import(&bundle).map_err(not_an_artifact)?;
@@ -188,7 +189,7 @@ pub fn recorded_interface(file: &[u8]) -> Option<Vec<u8>> {
     let model = typeloom_onnx::view::ModelView::new(file).ok()?;
     let mut entries = model.metadata_props().filter_map(Result::ok);
     let found = entries.find(|entry| entry.key() == Ok(names::INTERFACE))?;
-    from_hex(found.value().ok()?)
+    decode_hex(found.value().ok()?)
 }
 
 /// Reads the interfaces that a compiled file records: of its main function and of its parts, without those of slots.
@@ -291,11 +292,4 @@ fn dispatch_of(model: &ModelProto) -> Vec<Dispatch> {
         });
     });
     dispatch
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    if !text.is_ascii() || !text.len().is_multiple_of(2) {
-        return None;
-    }
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
 }

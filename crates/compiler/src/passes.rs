@@ -1,7 +1,7 @@
 //! The standard passes, one file each, in the order in which they run.
 //!
-//! Each pass is a function over stage types: `fn(&mut S)` where it stays at a stage, `fn(S) -> T` where it
-//! reaches the next one. `StandardPass` names them and pairs each with its stage.
+//! Each pass is a function from the stage that it takes to the one that it reaches, which may be the same.
+//! `StandardPass` names them and pairs each with its stages.
 
 use crate::error::BuildError;
 use crate::stage::{Lowered, Stage};
@@ -19,9 +19,10 @@ pub mod stamp;
 pub mod type_solver;
 pub mod validate;
 
-/// Defines the standard passes in order, with their names, and whether later passes rely on them.
+/// Defines the standard passes in order: their names, whether later passes rely on them, and the stages that they take
+/// and return.
 macro_rules! standard_passes {
-    ($($pass:ident $name:literal $is_required:literal;)*) => {
+    ($($pass:ident $name:literal $is_required:literal $module:ident: $from:ident -> $to:ident;)*) => {
         /// A pass of the compiler.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub(crate) enum StandardPass {
@@ -44,64 +45,39 @@ macro_rules! standard_passes {
                     $(Self::$pass => $is_required,)*
                 }
             }
+
+            /// Runs the pass.
+            ///
+            /// # Errors
+            /// Those of the pass, and [`BuildError::WrongStage`] at a stage that the pass does not take.
+            pub(crate) fn run(self, stage: Stage) -> Result<Stage, BuildError> {
+                match (self, stage) {
+                    $((Self::$pass, Stage::$from(program)) => $module::run(program).map(Stage::$to),)*
+                    (pass, stage) => {
+                        Err(BuildError::WrongStage { pass: pass.name().to_owned(), stage: stage.name() })
+                    }
+                }
+            }
         }
     };
 }
 
 standard_passes! {
-    Validate "validate" true;
-    Expand "expand" true;
-    BindSlots "bind_slots" true;
-    RefinePolymorphicValueInfo "refine_polymorphic_value_info" false;
-    TypeSolver "type_solver" true;
-    Stamp "stamp" false;
-    InsertCastOps "insert_cast_ops" false;
-    InferPeerClasses "infer_peer_classes" true;
-    Lower "lower" false;
-    ResolveDispatch "resolve_dispatch" true;
-    Partition "partition" false;
-    ExportInterface "export_interface" true;
+    Validate "validate" true validate: Parsed -> Parsed;
+    Expand "expand" true expand: Parsed -> Expanded;
+    BindSlots "bind_slots" true bind_slots: Expanded -> Expanded;
+    RefinePolymorphicValueInfo "refine_polymorphic_value_info" false refine_polymorphic_value_info: Expanded -> Expanded;
+    TypeSolver "type_solver" true type_solver: Expanded -> Solved;
+    Stamp "stamp" false stamp: Solved -> Solved;
+    InsertCastOps "insert_cast_ops" false insert_cast_ops: Solved -> Solved;
+    InferPeerClasses "infer_peer_classes" true infer_peer_classes: Solved -> Solved;
+    Lower "lower" false lower: Solved -> Lowered;
+    ResolveDispatch "resolve_dispatch" true resolve_dispatch: Lowered -> Dispatched;
+    Partition "partition" false partition: Dispatched -> Dispatched;
+    ExportInterface "export_interface" true export_interface: Dispatched -> Exported;
 }
 
 impl StandardPass {
-    /// Runs the pass.
-    ///
-    /// # Errors
-    /// Those of the pass, and [`BuildError::WrongStage`] at a stage that the pass does not take.
-    pub(crate) fn run(self, mut stage: Stage) -> Result<Stage, BuildError> {
-        match (self, &mut stage) {
-            (Self::Validate, Stage::Parsed(parsed)) => validate::run(parsed)?,
-            (Self::BindSlots, Stage::Expanded(expanded)) => bind_slots::run(expanded)?,
-            (Self::RefinePolymorphicValueInfo, Stage::Expanded(expanded)) => {
-                refine_polymorphic_value_info::run(expanded);
-            }
-            (Self::Stamp, Stage::Solved(solved)) => stamp::run(solved),
-            (Self::InsertCastOps, Stage::Solved(solved)) => insert_cast_ops::run(solved),
-            (Self::InferPeerClasses, Stage::Solved(solved)) => infer_peer_classes::run(solved)?,
-            (Self::Partition, Stage::Dispatched(dispatched)) => partition::run(dispatched)?,
-            (_, _) => return self.advance(stage),
-        }
-        Ok(stage)
-    }
-
-    /// Runs a pass that reaches the next stage.
-    fn advance(self, stage: Stage) -> Result<Stage, BuildError> {
-        Ok(match (self, stage) {
-            (Self::Expand, Stage::Parsed(parsed)) => Stage::Expanded(expand::run(parsed)?),
-            (Self::TypeSolver, Stage::Expanded(expanded)) => Stage::Solved(type_solver::run(expanded)?),
-            (Self::Lower, Stage::Solved(solved)) => Stage::Lowered(lower::run(solved)?),
-            (Self::ResolveDispatch, Stage::Lowered(lowered)) => {
-                Stage::Dispatched(resolve_dispatch::run(lowered)?)
-            }
-            (Self::ExportInterface, Stage::Dispatched(dispatched)) => {
-                Stage::Exported(export_interface::run(dispatched)?)
-            }
-            (pass, stage) => {
-                return Err(BuildError::WrongStage { pass: pass.name().to_owned(), stage: stage.name() });
-            }
-        })
-    }
-
     /// Leaves the pass out.
     ///
     /// # Errors

@@ -9,11 +9,8 @@ use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 
-use crate::encode::{CONDITIONS, DEFAULT, ELEMENTS, INPUTS, OUTPUTS, SPARSE, relation_name};
+use crate::encode::{CONDITIONS, DEFAULT, ELEMENTS, INPUTS, OUTPUTS, SPARSE};
 use crate::{Interface, Parameter, extents};
-
-const RELATIONS: [Relation; 5] =
-    [Relation::Equal, Relation::AtMost, Relation::OneOrEqual, Relation::Broadcast, Relation::Divides];
 
 /// The maximum nesting of constructors and expressions.
 const MAX_DEPTH: usize = 64;
@@ -125,7 +122,7 @@ impl Decoder<'_> {
             let Descriptor::Applied { name, args } = self.pool.get(field) else {
                 return Err(NotAnInterface::Condition);
             };
-            let relation = RELATIONS.into_iter().find(|relation| relation_name(*relation) == name);
+            let relation = Relation::ALL.into_iter().find(|relation| relation.name() == name);
             let [sides] = args[..] else { return Err(NotAnInterface::Condition) };
             let sides = self.ty(sides).map_err(|_| NotAnInterface::Condition)?;
             let (Some(relation), &[left, right]) = (relation, extents(&sides)) else {
@@ -191,7 +188,7 @@ impl Decoder<'_> {
         let elem = self.element(element).ok_or(DecodeError::Kind)?;
         let shape = match dims {
             None => None,
-            Some(dims) => Some(dims.into_iter().map(|dim| self.dim(dim, 0)).collect::<Result<_, _>>()?),
+            Some(dims) => Some(self.dims_of(dims, 0)?.into()),
         };
         Ok(TensorType { elem, shape })
     }

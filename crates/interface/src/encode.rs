@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use typeloom_pool::{Idx, Pool, PoolError, Sort, Tag};
-use typeloom_solver::dim::{Condition, DimId, DimView, Dims, Relation};
+use typeloom_solver::dim::{Condition, DimId, DimView, Dims};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::ty::Constructor;
@@ -66,23 +66,17 @@ impl Interface {
     /// # Errors
     /// [`EncodeError`] for a name that pools reject, for two parameters of one name, and for extents beyond the limits of pools.
     pub fn to_pool(&self, pool: &mut Pool) -> Result<Idx, EncodeError> {
-        let leaves = Leaves::of(self);
-        let mut encoder = Encoder { interface: self, pool, leaves, variables: HashMap::new() };
+        let mut encoder = Encoder::new(self, pool);
         let inputs = encoder.list(INPUTS, &self.inputs)?;
         let outputs = encoder.list(OUTPUTS, &self.outputs)?;
         let conditions = encoder.conditions(&self.conditions)?;
-        let variables = vec![Sort::Const; encoder.variables.len()];
-        let function = if conditions.is_empty() {
-            pool.function(&[inputs], outputs)?
-        } else {
-            let name = pool.name(CONDITIONS)?;
-            let conditions = pool.structure(name, &conditions)?;
-            pool.function(&[inputs, conditions], outputs)?
-        };
-        if variables.is_empty() {
-            return Ok(function);
+        let mut parameters = vec![inputs];
+        if !conditions.is_empty() {
+            let name = encoder.pool.name(CONDITIONS)?;
+            parameters.push(encoder.pool.structure(name, &conditions)?);
         }
-        Ok(pool.scheme(&variables, function)?)
+        let function = encoder.pool.function(&parameters, outputs)?;
+        encoder.closed(function)
     }
 }
 
@@ -99,25 +93,22 @@ pub fn value_to_pool(
     let value = Parameter { name: "value".to_owned(), ty, optional: false, assumed: false };
     let interface =
         Interface { inputs: Vec::new(), outputs: vec![value], conditions: Vec::new(), dims, universe };
-    let leaves = Leaves::of(&interface);
-    let mut encoder = Encoder { interface: &interface, pool, leaves, variables: HashMap::new() };
+    let mut encoder = Encoder::new(&interface, pool);
     let value = encoder.ty(&interface.outputs[0].ty)?;
-    let variables = vec![Sort::Const; encoder.variables.len()];
-    Ok(if variables.is_empty() { value } else { pool.scheme(&variables, value)? })
+    encoder.closed(value)
 }
 
-/// The name of the constructor for a relation.
-pub(crate) fn relation_name(relation: Relation) -> &'static str {
-    match relation {
-        Relation::Equal => "equal",
-        Relation::AtMost => "at-most",
-        Relation::OneOrEqual => "one-or-equal",
-        Relation::Broadcast => "broadcast",
-        Relation::Divides => "divides",
+impl<'i, 'p> Encoder<'i, 'p> {
+    fn new(interface: &'i Interface, pool: &'p mut Pool) -> Self {
+        Self { interface, pool, leaves: Leaves::of(interface), variables: HashMap::new() }
     }
-}
 
-impl Encoder<'_, '_> {
+    /// Binds the variables of a type in a scheme.
+    fn closed(self, ty: Idx) -> Result<Idx, EncodeError> {
+        let variables = vec![Sort::Const; self.variables.len()];
+        Ok(if variables.is_empty() { ty } else { self.pool.scheme(&variables, ty)? })
+    }
+
     fn list(&mut self, name: &str, parameters: &[Parameter]) -> Result<Idx, EncodeError> {
         let mut fields = Vec::with_capacity(parameters.len());
         for parameter in parameters {
@@ -148,7 +139,7 @@ impl Encoder<'_, '_> {
             let sides = [self.dim(*left)?, self.dim(*right)?];
             let boolean = self.pool.primitive(Tag::Bool)?;
             let sides = self.pool.tensor(boolean, &sides)?;
-            let relation = self.pool.name(relation_name(*relation))?;
+            let relation = self.pool.name(relation.name())?;
             let condition = self.pool.applied(relation, &[sides])?;
             fields.push((self.pool.name(&at.to_string())?, condition));
         }
@@ -201,10 +192,14 @@ impl Encoder<'_, '_> {
         match &tensor.shape {
             None => self.pool.tensor_unranked(element),
             Some(shape) => {
-                let dims: Vec<Idx> = shape.iter().map(|dim| self.dim(*dim)).collect::<Result<_, _>>()?;
+                let dims = self.dims(shape)?;
                 self.pool.tensor(element, &dims)
             }
         }
+    }
+
+    fn dims(&mut self, dims: &[DimId]) -> Result<Vec<Idx>, PoolError> {
+        dims.iter().map(|dim| self.dim(*dim)).collect()
     }
 
     /// Dims nest by a bounded number of levels, see [`typeloom_solver::dim`].
@@ -227,8 +222,7 @@ impl Encoder<'_, '_> {
                 self.pool.dim_add(&summands)
             }
             DimView::Product(parts) => {
-                let parts: Vec<Idx> =
-                    parts.into_iter().map(|part| self.dim(part)).collect::<Result<_, _>>()?;
+                let parts = self.dims(&parts)?;
                 self.pool.dim_mul(&parts)
             }
             DimView::FloorDiv(dividend, divisor) => {
@@ -236,8 +230,7 @@ impl Encoder<'_, '_> {
                 self.pool.dim_floor_div(dividend, divisor)
             }
             DimView::Min(parts) => {
-                let parts: Vec<Idx> =
-                    parts.into_iter().map(|part| self.dim(part)).collect::<Result<_, _>>()?;
+                let parts = self.dims(&parts)?;
                 self.pool.dim_min(&parts)
             }
         }

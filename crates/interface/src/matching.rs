@@ -24,18 +24,12 @@ const MAX_GUESSED: usize = 4;
 /// The extents of two interfaces in one arena.
 pub(crate) struct Matching {
     dims: Dims,
-    given: Side,
-    expected: Side,
+    /// The copies of extents in the arena, by [`Of`].
+    copies: [HashMap<DimId, DimId>; 2],
     /// The bindings of symbols.
     values: Vec<(DimId, DimId)>,
     /// The open symbols without a binding.
     open: Vec<DimId>,
-}
-
-/// The extents of one interface, and their copies in the arena.
-#[derive(Default)]
-struct Side {
-    copies: HashMap<DimId, DimId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,13 +40,8 @@ enum Of {
 
 impl Matching {
     pub(crate) fn new(given: &Interface, expected: &Interface) -> Self {
-        let mut matching = Self {
-            dims: Dims::new(),
-            given: Side::default(),
-            expected: Side::default(),
-            values: Vec::new(),
-            open: Vec::new(),
-        };
+        let mut matching =
+            Self { dims: Dims::new(), copies: Default::default(), values: Vec::new(), open: Vec::new() };
         matching.copy(expected, Of::Expected);
         matching.copy(given, Of::Given);
         matching
@@ -61,7 +50,6 @@ impl Matching {
     fn copy(&mut self, interface: &Interface, of: Of) {
         let leaves = Leaves::of(interface);
         let mut known: HashMap<DimId, DimId> = HashMap::new();
-        let mut copies = HashMap::new();
         let listed = dims_of(&interface.inputs).chain(dims_of(&interface.outputs)).map(|(_, dim)| dim);
         let sides = interface.conditions.iter().flat_map(|condition| [condition.left, condition.right]);
         for dim in listed.chain(sides) {
@@ -78,12 +66,13 @@ impl Matching {
                 })
             };
             let copy = self.dims.copy_from(&interface.dims, dim, &mut leaf);
-            copies.insert(dim, copy);
+            self.copies[of as usize].insert(dim, copy);
         }
-        match of {
-            Of::Given => self.given = Side { copies },
-            Of::Expected => self.expected = Side { copies },
-        }
+    }
+
+    /// Replaces bound symbols in a pair of extents.
+    fn substituted(&mut self, (left, right): (DimId, DimId)) -> (DimId, DimId) {
+        (self.dims.substitute(left, &self.values), self.dims.substitute(right, &self.values))
     }
 
     /// Binds open symbols by pairs of a given and an expected extent.
@@ -98,9 +87,8 @@ impl Matching {
         // Each round except the last binds a symbol.
         loop {
             let before = self.open.len();
-            for &(given, expected) in &pairs {
-                let (given, expected) =
-                    (self.dims.substitute(given, &self.values), self.dims.substitute(expected, &self.values));
+            for pair in &pairs {
+                let (given, expected) = self.substituted(*pair);
                 // A symbol is an extent, and extents are not negative.
                 if let Solved::Symbol { symbol, value } = self.dims.solve_for(given, expected)
                     && self.dims.is_non_negative(value)
@@ -118,9 +106,8 @@ impl Matching {
 
     /// Binds the open symbols of a pair to rigid symbols such that the pair is equal, as in `a*b` and `b*c`, which no
     /// equation solves. The final comparison checks the bindings.
-    fn guess(&mut self, (given, expected): (DimId, DimId)) -> bool {
-        let given = self.dims.substitute(given, &self.values);
-        let expected = self.dims.substitute(expected, &self.values);
+    fn guess(&mut self, pair: (DimId, DimId)) -> bool {
+        let (given, expected) = self.substituted(pair);
         let all = [self.dims.symbols_of(given), self.dims.symbols_of(expected)].concat();
         let (open, fixed): (Vec<DimId>, Vec<DimId>) =
             all.into_iter().partition(|symbol| self.open.contains(symbol));
@@ -162,18 +149,15 @@ impl Matching {
     }
 
     fn copied(&mut self, of: Of, condition: Condition) -> Option<Condition> {
-        let side = match of {
-            Of::Given => &self.given,
-            Of::Expected => &self.expected,
-        };
-        let (left, right) = (*side.copies.get(&condition.left)?, *side.copies.get(&condition.right)?);
-        let left = self.dims.substitute(left, &self.values);
-        let right = self.dims.substitute(right, &self.values);
+        let copies = &self.copies[of as usize];
+        let pair = (*copies.get(&condition.left)?, *copies.get(&condition.right)?);
+        let (left, right) = self.substituted(pair);
         Some(Condition { relation: condition.relation, left, right })
     }
 
     fn pair(&self, given: DimId, expected: DimId) -> Option<(DimId, DimId)> {
-        Some((*self.given.copies.get(&given)?, *self.expected.copies.get(&expected)?))
+        let [of_given, of_expected] = &self.copies;
+        Some((*of_given.get(&given)?, *of_expected.get(&expected)?))
     }
 
     /// Binds an open symbol to an extent without open symbols.
@@ -190,9 +174,8 @@ impl Matching {
 
     /// Whether two extents are equal for all values of the rigid symbols.
     pub(crate) fn fits(&mut self, given: DimId, expected: DimId) -> bool {
-        let Some((given, expected)) = self.pair(given, expected) else { return false };
-        let given = self.dims.substitute(given, &self.values);
-        let expected = self.dims.substitute(expected, &self.values);
+        let Some(pair) = self.pair(given, expected) else { return false };
+        let (given, expected) = self.substituted(pair);
         self.dims.compare(given, expected) == Decision::Equal
     }
 }

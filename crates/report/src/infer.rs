@@ -13,7 +13,7 @@
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
-use typeloom_solver::dim::{Dims, Relation};
+use typeloom_solver::dim::Dims;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{GraphId, ValueId};
 use typeloom_solver::solution::{Equation, EquationSource, TensorType, Type};
@@ -50,31 +50,23 @@ pub fn equations(checked: &Checked<'_>) -> Vec<Value> {
     let (body, dims) = (checked.body(), checked.dims());
     let one = |equation: &Equation| {
         let Equation { left, right, need, step, rule, source } = equation;
-        let mut object = Map::new();
-        object.insert("left".to_owned(), json!(dims.display(*left).to_string()));
-        object.insert("right".to_owned(), json!(dims.display(*right).to_string()));
-        let need = match need {
-            Relation::Equal => "equal",
-            Relation::OneOrEqual => "one-or-equal",
-            Relation::AtMost => "at-most",
-            Relation::Broadcast => "broadcast",
-            Relation::Divides => "divides",
-        };
-        object.insert("need".to_owned(), json!(need));
-        object.insert("node".to_owned(), json!(body.step(*step).position));
-        object.insert("operator".to_owned(), json!(body.op_name(*step)));
+        let mut object = json!({
+            "left": dims.display(*left).to_string(),
+            "right": dims.display(*right).to_string(),
+            "need": need.name(),
+            "node": body.step(*step).position,
+            "operator": body.op_name(*step),
+        });
         match source {
             EquationSource::Ports { .. } => {}
-            EquationSource::Call => {
-                object.insert("inside".to_owned(), json!(true));
-            }
+            EquationSource::Call => object["inside"] = json!(true),
             EquationSource::Declared(value) => {
-                object.insert("value".to_owned(), json!(body.value_name(*value)));
-                return Value::Object(object);
+                object["value"] = json!(body.value_name(*value));
+                return object;
             }
         }
-        object.insert("rule".to_owned(), json!(rule));
-        Value::Object(object)
+        object["rule"] = json!(rule);
+        object
     };
     checked.equations().iter().map(one).collect()
 }
@@ -93,15 +85,13 @@ fn graph_types(checked: &mut Checked<'_>, graph: GraphId) -> Map<String, Value> 
             let is_assumed = checked.is_assumed(value);
             let name = checked.body().value_name(value).to_owned();
             let mut ty = type_json(checked, &ty);
-            let alternatives: Value =
+            let alternatives: Vec<Value> =
                 checked.alternatives(value).iter().map(|ty| type_json(checked, ty)).collect();
-            if let Some(ty) = ty.as_object_mut() {
-                if is_assumed {
-                    ty.insert("assumed".to_owned(), Value::Bool(true));
-                }
-                if alternatives.as_array().is_some_and(|types| !types.is_empty()) {
-                    ty.insert("alternatives".to_owned(), alternatives);
-                }
+            if is_assumed {
+                ty["assumed"] = json!(true);
+            }
+            if !alternatives.is_empty() {
+                ty["alternatives"] = json!(alternatives);
             }
             object.insert(name, ty);
         }
@@ -144,10 +134,9 @@ pub fn type_value(universe: &Universe, dims: &Dims, ty: &Type) -> Value {
 }
 
 fn tensor_json(universe: &Universe, dims: &Dims, kind: &str, tensor: &TensorType) -> Value {
-    let mut object = Map::new();
-    object.insert("k".to_owned(), json!(kind));
+    let mut object = json!({"k": kind});
     if let Some(elem) = tensor.elem.single() {
-        object.insert("e".to_owned(), json!(universe.elem_name(elem)));
+        object["e"] = json!(universe.elem_name(elem));
     }
     if let Some(shape) = &tensor.shape {
         let extents = shape.iter().map(|dim| match dims.as_constant(*dim) {
@@ -155,7 +144,7 @@ fn tensor_json(universe: &Universe, dims: &Dims, kind: &str, tensor: &TensorType
             None if dims.is_anonymous(*dim) => Value::Null,
             None => json!(dims.display(*dim).to_string()),
         });
-        object.insert("s".to_owned(), extents.collect());
+        object["s"] = extents.collect();
     }
-    Value::Object(object)
+    object
 }

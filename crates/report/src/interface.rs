@@ -15,9 +15,7 @@ use typeloom_interface::{Interface, InterfaceChange, InterfaceComparison, Interf
 use typeloom_onnx::text::escape;
 
 use crate::infer::type_value;
-
-/// The widest name or type that others are aligned with, in characters.
-const WIDEST: usize = 48;
+use crate::table::{Row, push_sections};
 
 /// An interface for people, ending in a line break.
 #[must_use]
@@ -25,31 +23,19 @@ pub fn human(label: &str, interface: &Interface, digest: &str) -> String {
     let symbols = interface.symbols();
     let symbols = if symbols.is_empty() { String::new() } else { format!(" ({})", symbols.join(", ")) };
     let mut text = format!("{}{}\n", escape(label), escape(&symbols));
-    let rows = |parameters: &[Parameter]| -> Vec<(String, String, Note)> {
+    let rows = |parameters: &[Parameter]| -> Vec<Row> {
         let row = |it: &Parameter| {
-            (escape(&it.name).into_owned(), escape(&interface.show(&it.ty)).into_owned(), Note::of(it))
+            let note = match (it.optional, it.assumed) {
+                (true, _) => "optional",
+                (false, true) => "assumed",
+                (false, false) => "",
+            };
+            [&it.name, &interface.show(&it.ty), note].map(|text| escape(text).into_owned())
         };
         parameters.iter().map(row).collect()
     };
     let sections = [("inputs", rows(&interface.inputs)), ("outputs", rows(&interface.outputs))];
-    let width = |part: fn(&(String, String, Note)) -> &str| {
-        let all = sections.iter().flat_map(|(_, rows)| rows);
-        all.map(|row| part(row).chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0)
-    };
-    let (names, types) = (width(|row| &row.0), width(|row| &row.1));
-    for (title, rows) in &sections {
-        text.push_str(&format!("  {title}\n"));
-        for (name, ty, note) in rows {
-            let note = match note {
-                Note::Optional => "optional",
-                Note::Assumed => "assumed",
-                Note::None => "",
-            };
-            let line = format!("    {name:names$}  {ty:types$}  {note}");
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
-    }
+    push_sections(&mut text, "  ", &sections);
     let conditions = interface.shown_conditions();
     if !conditions.is_empty() {
         text.push_str("  conditions\n");
@@ -61,24 +47,6 @@ pub fn human(label: &str, interface: &Interface, digest: &str) -> String {
     text
 }
 
-/// The columns of a row after name and type.
-#[derive(Clone, Copy)]
-enum Note {
-    None,
-    Optional,
-    Assumed,
-}
-
-impl Note {
-    fn of(parameter: &Parameter) -> Self {
-        match (parameter.optional, parameter.assumed) {
-            (true, _) => Self::Optional,
-            (false, true) => Self::Assumed,
-            (false, false) => Self::None,
-        }
-    }
-}
-
 /// An interface as JSON.
 #[must_use]
 pub fn value(label: &str, interface: &Interface, digest: &str, signature: &str) -> Map<String, Value> {
@@ -87,10 +55,8 @@ pub fn value(label: &str, interface: &Interface, digest: &str, signature: &str) 
             let ty = type_value(&interface.universe, &interface.dims, &it.ty);
             let mut object =
                 json!({"name": it.name, "type": ty, "text": interface.show(&it.ty), "optional": it.optional});
-            if it.assumed
-                && let Some(object) = object.as_object_mut()
-            {
-                object.insert("assumed".to_owned(), json!(true));
+            if it.assumed {
+                object["assumed"] = json!(true);
             }
             object
         };

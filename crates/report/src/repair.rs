@@ -48,11 +48,9 @@ pub fn diff(old: &str, new: &str, repair: &Repair) -> String {
 #[must_use]
 pub fn summary(repair: &Repair) -> String {
     let mut text = String::new();
+    let mut push = |line: &str| text.push_str(&format!("{}\n", escape(line)));
     for MovedNode { graph, node, from, to } in &repair.moved {
-        text.push_str(&format!(
-            "{}\n",
-            escape(&format!("{}{node}: moved from #{from} to #{to}", within(graph)))
-        ));
+        push(&format!("{}{node}: moved from #{from} to #{to}", within(graph)));
     }
     for cast in &repair.casts {
         let Cast { graph, input, from, to, .. } = cast;
@@ -61,15 +59,13 @@ pub fn summary(repair: &Repair) -> String {
             Some(other) => format!("the type of {other}"),
             None => elem(*to).to_owned(),
         };
-        let line = format!("{}{input}: {} -> {to}, {loses}", within(graph), elem(*from));
-        text.push_str(&format!("{}\n", escape(&line)));
+        push(&format!("{}{input}: {} -> {to}, {loses}", within(graph), elem(*from)));
     }
     for FunctionCopy { function, name, calls } in &repair.copies {
-        let line = format!(
+        push(&format!(
             "function {function}: no one set of casts suits all calls; {name} is a copy for {}",
             calls.join(", ")
-        );
-        text.push_str(&format!("{}\n", escape(&line)));
+        ));
     }
     for RefusedCast { value, from, to, calls } in &repair.refused {
         let called = if calls.is_empty() {
@@ -77,13 +73,10 @@ pub fn summary(repair: &Repair) -> String {
         } else {
             format!(" (in the function called by {})", calls.join(", "))
         };
-        let line = format!(
-            "refused: {value}{called}: {} -> {} can lose values; --policy widest or --policy to={} allows it",
-            elem(*from),
-            elem(*to),
-            elem(*to)
-        );
-        text.push_str(&format!("{}\n", escape(&line)));
+        let (from, to) = (elem(*from), elem(*to));
+        push(&format!(
+            "refused: {value}{called}: {from} -> {to} can lose values; --policy widest or --policy to={to} allows it"
+        ));
     }
     text
 }

@@ -2,43 +2,25 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use serde_json::json;
 use typeloom_pool::compat::{ChangeKind, TypePath};
 use typeloom_rust_api::{Api, Counts, ItemChange, print};
 use typeloom_term::Symbols;
 
-#[derive(Serialize)]
-struct Json<'c> {
-    changes: Vec<JsonChange<'c>>,
-}
-
-#[derive(Serialize)]
-struct JsonChange<'c> {
-    item: &'c str,
-    change: &'static str,
-    breaking: bool,
-    path: String,
-    old: Option<&'c str>,
-    new: Option<&'c str>,
-}
-
 /// Formats changes as JSON: `{"changes": [..]}`.
-///
-/// # Errors
-/// None in practice, because strings and booleans always are JSON.
-pub fn changes_json(changes: &[ItemChange]) -> Result<String, serde_json::Error> {
-    let changes = changes
-        .iter()
-        .map(|change| JsonChange {
-            item: &change.item,
-            change: change.change.name(),
-            breaking: change.breaking,
-            path: path_text(&change.path),
-            old: change.old.as_deref(),
-            new: change.new.as_deref(),
+#[must_use]
+pub fn changes_json(changes: &[ItemChange]) -> String {
+    let one = |change: &ItemChange| {
+        json!({
+            "item": change.item,
+            "change": change.change.name(),
+            "breaking": change.breaking,
+            "path": path_text(&change.path),
+            "old": change.old,
+            "new": change.new,
         })
-        .collect();
-    serde_json::to_string(&Json { changes })
+    };
+    json!({"changes": changes.iter().map(one).collect::<Vec<_>>()}).to_string()
 }
 
 /// Formats changes as text, breaks first.

@@ -19,14 +19,27 @@ use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, GraphId, Origin, StepId, StepKind, ValueId};
 use typeloom_solver::solution::{Equation, EquationSource};
 
-/// The widest name that others are aligned with, in characters.
+/// The widest name or type that others are aligned with, in characters.
 const WIDEST: usize = 48;
 
-/// One value.
-struct Row {
-    name: String,
-    ty: String,
-    by: String,
+/// The name, type and note of a value.
+pub(crate) type Row = [String; 3];
+
+/// Adds rows under their titles, with names and types aligned.
+pub(crate) fn push_sections(text: &mut String, indent: &str, sections: &[(&str, Vec<Row>)]) {
+    let width = |column: usize| {
+        let all = sections.iter().flat_map(|(_, rows)| rows);
+        all.map(|row| row[column].chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0)
+    };
+    let (names, types) = (width(0), width(1));
+    for (title, rows) in sections {
+        text.push_str(&format!("{indent}{title}\n"));
+        for [name, ty, note] in rows {
+            let line = format!("{indent}  {name:names$}  {ty:types$}  {note}");
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
 }
 
 /// The table of a checked model, ending in a line break.
@@ -39,22 +52,7 @@ pub fn render(checked: &mut Checked<'_>) -> String {
             text.push_str(&format!("\n{}\n", escape(&path)));
         }
         let sections = sections(checked, graph, initializers.remove(&graph).unwrap_or_default());
-        let rows = || sections.iter().flat_map(|(_, rows)| rows);
-        let width = |part: fn(&Row) -> &str| {
-            rows().map(|row| part(row).chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0)
-        };
-        let (names, types) = (width(|row| &row.name), width(|row| &row.ty));
-        for (title, rows) in &sections {
-            if rows.is_empty() {
-                continue;
-            }
-            text.push_str(&format!("{title}\n"));
-            for Row { name, ty, by } in rows {
-                let line = format!("  {name:names$}  {ty:types$}  {by}");
-                text.push_str(line.trim_end());
-                text.push('\n');
-            }
-        }
+        push_sections(&mut text, "", &sections);
     }
     let equations = equations(checked);
     if !equations.is_empty() {
@@ -102,11 +100,12 @@ fn initializers(checked: &Checked<'_>) -> HashMap<GraphId, Vec<ValueId>> {
     found
 }
 
+/// The values of a graph by kind; kinds without values are left out.
 fn sections(
     checked: &mut Checked<'_>,
     graph: GraphId,
     initializers: Vec<ValueId>,
-) -> [(&'static str, Vec<Row>); 4] {
+) -> Vec<(&'static str, Vec<Row>)> {
     let body = checked.body();
     let listed = body.graph(graph);
     let (inputs, outputs) = (listed.inputs.clone(), listed.outputs.clone());
@@ -114,7 +113,10 @@ fn sections(
     let initializers = initializers.into_iter().filter(|value| !known.contains(value)).collect();
     let made = made(body, graph).filter(|value| !known.contains(value)).collect();
     [("inputs", inputs), ("initializers", initializers), ("values", made), ("outputs", outputs)]
+        .into_iter()
+        .filter(|(_, values)| !values.is_empty())
         .map(|(title, values)| (title, values.into_iter().map(|value| row(checked, value)).collect()))
+        .collect()
 }
 
 fn row(checked: &mut Checked<'_>, value: ValueId) -> Row {
@@ -124,13 +126,10 @@ fn row(checked: &mut Checked<'_>, value: ValueId) -> Row {
     }
     let body = checked.body();
     let by = match body.value(value).origin {
-        Origin::Step(step) => body.op_name(step).to_owned(),
-        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
-            String::new()
-        }
+        Origin::Step(step) => body.op_name(step),
+        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => "",
     };
-    let own = |text: &str| escape(text).into_owned();
-    Row { name: own(body.value_name(value)), ty: own(&ty), by: own(&by) }
+    [body.value_name(value), &ty, by].map(|text| escape(text).into_owned())
 }
 
 fn equations(checked: &Checked<'_>) -> Vec<String> {

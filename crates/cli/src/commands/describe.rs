@@ -8,16 +8,16 @@ use typeloom_report as report;
 
 use crate::args::{DescribeArgs, TextFormat};
 use crate::input;
-use crate::interfaces::{self, Found};
+use crate::interfaces::{self, Content};
 use crate::output::{Outcome, refuse, write};
 use crate::target::export;
 
 pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let interfaces = match interfaces::read(&source, &input::solve(&args.solve)?)? {
-        Found::Interfaces(interfaces) => interfaces,
-        Found::Types(bytes) => return types(args, &source.name, &bytes),
-        Found::Problems(diagnostics) => {
+        Ok(Content::Interfaces(interfaces)) => interfaces,
+        Ok(Content::Types(bytes)) => return types(args, &source.name, &bytes),
+        Err(diagnostics) => {
             return refuse(&source.name, &diagnostics, args.color, "no interface");
         }
     };

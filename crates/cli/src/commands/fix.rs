@@ -36,24 +36,37 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
             Some(file) => target.write(file)?,
             None => target.write_changed(&bytes, &[std::borrow::Cow::Borrowed(&bytes[..])])?,
         }
-        // What goes to standard output is the model then, and nothing else.
-        if target.is_stdout() {
-            return Ok(Outcome::Typed);
-        }
     }
-    let name = target.as_ref().map_or("<dry run>", Target::name);
+    announce(args, &source, target.as_ref(), &repair, &[], "")?;
+    Ok(Outcome::Typed)
+}
+
+/// Shows the changes of a repair that was written, and the errors that remain.
+fn announce(
+    args: &FixArgs,
+    source: &Source,
+    target: Option<&Target>,
+    repair: &Repair,
+    left: &[Diagnostic],
+    remain: &str,
+) -> anyhow::Result<()> {
+    // Standard output contains the model and nothing else.
+    if target.is_some_and(Target::is_stdout) {
+        return Ok(());
+    }
+    let name = target.map_or("<dry run>", Target::name);
     write(&match args.format {
-        TextFormat::Json => json(&source.name, &repair, &[]),
+        TextFormat::Json => json(&source.name, repair, left),
         TextFormat::Human if repair.file.is_none() => format!("{}: nothing to fix\n", source.name),
         TextFormat::Human => format!(
-            "{}{}{} -> {name}: {}\n",
-            report::repair::diff(&source.name, name, &repair),
-            report::repair::summary(&repair),
+            "{}{}{}{} -> {name}: {}{remain}\n",
+            report::human::diagnostics(&source.name, left, args.color.paint()),
+            report::repair::diff(&source.name, name, repair),
+            report::repair::summary(repair),
             source.name,
-            report::repair::count(&repair)
+            report::repair::count(repair)
         ),
-    })?;
-    Ok(Outcome::Typed)
+    })
 }
 
 /// `lossless`, `widest`, `fewest`, or `to=TYPE`.
@@ -103,22 +116,8 @@ fn incomplete(
     }
     if let Some(target) = target {
         target.write(file)?;
-        if target.is_stdout() {
-            return Ok(Outcome::Problems);
-        }
     }
-    let name = target.map_or("<dry run>", Target::name);
-    write(&match args.format {
-        TextFormat::Json => json(&source.name, repair, &left),
-        TextFormat::Human => format!(
-            "{}{}{}{} -> {name}: {}; {left_over} of {all} errors remain\n",
-            report::human::diagnostics(&source.name, &left, args.color.paint()),
-            report::repair::diff(&source.name, name, repair),
-            report::repair::summary(repair),
-            source.name,
-            report::repair::count(repair)
-        ),
-    })?;
+    announce(args, source, target, repair, &left, &format!("; {left_over} of {all} errors remain"))?;
     Ok(Outcome::Problems)
 }
 

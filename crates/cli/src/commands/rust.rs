@@ -69,7 +69,7 @@ fn diff(args: &RustDiffArgs) -> anyhow::Result<Outcome> {
     }
     write(&match args.format {
         TextFormat::Human => report::changes_text(&changes),
-        TextFormat::Json => format!("{}\n", report::changes_json(&changes)?),
+        TextFormat::Json => report::changes_json(&changes) + "\n",
     })?;
     Ok(if changes.iter().any(|change| change.breaking) { Outcome::Problems } else { Outcome::Typed })
 }

@@ -17,8 +17,8 @@ use crate::error::BuildError;
 use crate::stage::Expanded;
 
 /// Checks the components of all slots and writes what they store onto the nodes.
-pub(crate) fn run(expanded: &mut Expanded) -> Result<(), BuildError> {
-    let Expanded { unit } = expanded;
+pub(crate) fn run(mut expanded: Expanded) -> Result<Expanded, BuildError> {
+    let Expanded { unit } = &mut expanded;
     let mut errors = Vec::new();
     let mut stamps: Map<String, Vec<(SharedText, SharedText)>> = Map::default();
     for (slot, info) in &unit.slots {
@@ -55,5 +55,5 @@ pub(crate) fn run(expanded: &mut Expanded) -> Result<(), BuildError> {
             ir::set(&mut node.metadata_props, key, id);
         }
     });
-    Ok(())
+    Ok(expanded)
 }

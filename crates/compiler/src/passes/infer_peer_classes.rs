@@ -24,11 +24,11 @@ use crate::stage::Solved;
 use crate::unit::Unit;
 
 /// Finds the class of every node and inserts the receives.
-pub(crate) fn run(solved: &mut Solved) -> Result<(), BuildError> {
-    let Solved { unit, .. } = solved;
+pub(crate) fn run(mut solved: Solved) -> Result<Solved, BuildError> {
+    let Solved { unit, .. } = &mut solved;
     check_places(unit.graph())?;
     if !unit.graph().node.iter().any(|node| is_wire(node, "Send")) {
-        return Ok(());
+        return Ok(solved);
     }
     let receives = make_receives(unit);
     let classes = Classes::of(unit.graph())?;
@@ -52,7 +52,7 @@ pub(crate) fn run(solved: &mut Solved) -> Result<(), BuildError> {
         let peer_class = classes.values.get(&value).cloned().unwrap_or_default();
         unit.report.receives.push(ReceiveReport { peer_class, value: receive.payload });
     }
-    Ok(())
+    Ok(solved)
 }
 
 pub(crate) fn is_wire(node: &NodeProto, op: &str) -> bool {

@@ -11,16 +11,17 @@ use typeloom_onnx::messages::IntoAttribute;
 use typeloom_onnx::messages::{ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
 use typeloom_onnx::nested;
 
+use crate::error::BuildError;
 use crate::planned_casts::{CastEnd, CastSite, PlannedCast};
 use crate::stage::Solved;
 
 /// Inserts the planned casts, with the types of the values that they make.
-pub(crate) fn run(solved: &mut Solved) {
+pub(crate) fn run(mut solved: Solved) -> Result<Solved, BuildError> {
     let planned = std::mem::take(&mut solved.casts);
     if planned.is_empty() {
-        return;
+        return Ok(solved);
     }
-    let Solved { unit, types, .. } = solved;
+    let Solved { unit, types, .. } = &mut solved;
     unit.report.casts.extend(planned.iter().map(PlannedCast::report));
     let made = insert(&mut unit.model, &planned);
     nested::each_numbered_graph_mut(unit.graph_mut(), |graph, number| {
@@ -32,6 +33,7 @@ pub(crate) fn run(solved: &mut Solved) {
             }
         }
     });
+    Ok(solved)
 }
 
 /// Inserts casts into a program; returns the new values with the numbers of their graphs.

@@ -24,10 +24,10 @@ pub const PARTITION_DOMAIN: &str = "ai.bytesandbrains.partition";
 pub const OWN: &str = "self";
 
 /// Adds a function for each class of peers, if the program has sends.
-pub(crate) fn run(dispatched: &mut Dispatched) -> Result<(), BuildError> {
-    let Dispatched { unit, .. } = dispatched;
+pub(crate) fn run(mut dispatched: Dispatched) -> Result<Dispatched, BuildError> {
+    let Dispatched { unit, .. } = &mut dispatched;
     if !unit.graph().node.iter().any(|node| is_wire(node, "Send")) {
-        return Ok(());
+        return Ok(dispatched);
     }
     let classes = Classes::of(unit.graph())?;
     let imports = unit.model.opset_import.clone();
@@ -36,7 +36,7 @@ pub(crate) fn run(dispatched: &mut Dispatched) -> Result<(), BuildError> {
         part.opset_import.clone_from(&imports);
     }
     unit.model.functions.extend(parts);
-    Ok(())
+    Ok(dispatched)
 }
 
 fn parts(graph: &GraphProto, classes: &Classes) -> Vec<FunctionProto> {

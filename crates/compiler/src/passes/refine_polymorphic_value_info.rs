@@ -10,13 +10,14 @@ use std::collections::{HashMap, HashSet};
 use typeloom_module::names::{PEERS_DOMAIN, WIRE_DOMAIN};
 use typeloom_onnx::messages::{GraphProto, NodeProto, ValueInfoProto, type_proto};
 
+use crate::error::BuildError;
 use crate::stage::Expanded;
 
 /// Operators that a list of peers can go through.
 pub(crate) const STRUCTURAL: [&str; 6] = ["Identity", "Slice", "Gather", "Concat", "Squeeze", "Unsqueeze"];
 
 /// Moves structural operators between graph inputs and peer ports to the domain of lists of peers.
-pub(crate) fn run(expanded: &mut Expanded) {
+pub(crate) fn run(mut expanded: Expanded) -> Result<Expanded, BuildError> {
     let graph = expanded.unit.graph_mut();
     let on_the_way = to_peer_ports(graph);
     for at in on_the_way {
@@ -25,6 +26,7 @@ pub(crate) fn run(expanded: &mut Expanded) {
             node.domain = Some(PEERS_DOMAIN.to_owned());
         }
     }
+    Ok(expanded)
 }
 
 /// Whether a node is a structural operator, on tensors or on lists of peers.

@@ -6,13 +6,14 @@ use typeloom_onnx::messages::{GraphProto, TensorProto, TypeProto, ValueInfoProto
 use typeloom_onnx::nested;
 use typeloom_solver::value_type::{ValueType, ValueTypes};
 
+use crate::error::BuildError;
 use crate::stage::Solved;
 use crate::unit::Unit;
 
 /// Stamps every value with its solved type.
-pub(crate) fn run(solved: &mut Solved) {
-    let Solved { unit, types, .. } = solved;
-    stamp_all(unit, types);
+pub(crate) fn run(mut solved: Solved) -> Result<Solved, BuildError> {
+    stamp_all(&mut solved.unit, &solved.types);
+    Ok(solved)
 }
 
 /// Stamps the values of all graphs.

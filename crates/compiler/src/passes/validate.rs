@@ -18,8 +18,8 @@ use crate::error::BuildError;
 use crate::stage::Parsed;
 
 /// Checks the program and adds the slots that its nodes use.
-pub(crate) fn run(parsed: &mut Parsed) -> Result<(), BuildError> {
-    let Parsed { unit } = parsed;
+pub(crate) fn run(mut parsed: Parsed) -> Result<Parsed, BuildError> {
+    let Parsed { unit } = &mut parsed;
     let invalid = |message: String| BuildError::InvalidProgram { message };
     let Some(graph) = &unit.model.graph else {
         return Err(invalid("the program has no graph".to_owned()));
@@ -68,7 +68,7 @@ pub(crate) fn run(parsed: &mut Parsed) -> Result<(), BuildError> {
         let known = unit.slots.keys().cloned().collect();
         errors.push(BuildError::NoSuchSlot { slot: slot.to_owned(), known });
     }
-    BuildError::of(errors)
+    BuildError::of(errors).map(|()| parsed)
 }
 
 /// Returns the slot of a node and the contract that the node requires; `None` for a node without a slot.

@@ -25,6 +25,23 @@ pub enum Relation {
     Divides,
 }
 
+impl Relation {
+    /// All relations.
+    pub const ALL: [Self; 5] = [Self::Equal, Self::AtMost, Self::OneOrEqual, Self::Broadcast, Self::Divides];
+
+    /// The name in files and in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Equal => "equal",
+            Self::AtMost => "at-most",
+            Self::OneOrEqual => "one-or-equal",
+            Self::Broadcast => "broadcast",
+            Self::Divides => "divides",
+        }
+    }
+}
+
 /// A relation between two dims of one arena.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Condition {

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use typeloom_onnx::text::escape;
-use typeloom_pool::compat::{Compat, CompatCache, Difference, Direction, ModuleCompat, TypeChange};
+use typeloom_pool::compat::{CompatCache, Difference, Direction, TypeChange};
 use typeloom_pool::{Idx, Pool};
 use typeloom_report as report;
 
-use super::{only_in_one, verdict};
-use crate::args::{DiffArgs, TextFormat};
-use crate::output::{Outcome, write};
+use super::Answer;
+use crate::args::DiffArgs;
+use crate::output::Outcome;
 
 pub(crate) fn run(args: &DiffArgs, direction: Direction, old: &[u8], new: &[u8]) -> anyhow::Result<Outcome> {
     let mut pool = Pool::new();
@@ -19,17 +19,29 @@ pub(crate) fn run(args: &DiffArgs, direction: Direction, old: &[u8], new: &[u8])
     };
     let (old, new) = (roots(old)?, roots(new)?);
     let compat = pool.compat_exports(&mut CompatCache::new(), &old, &new, direction)?;
-    let word = direction.name();
-    let compatible = compat.is_compatible();
-    write(&match args.format {
-        TextFormat::Human => human(args, &compat, word),
-        TextFormat::Json => report::json::text(&to_json(args, &compat, word)) + "\n",
-    })?;
-    Ok(if compatible { Outcome::Typed } else { Outcome::Problems })
-}
-
-fn is_equal(compat: &ModuleCompat) -> bool {
-    compat.removed.is_empty() && compat.added.is_empty() && compat.changed.is_empty()
+    let (mut text, mut differences) = (String::new(), Vec::new());
+    for (label, compat) in &compat.changed {
+        let breaking = compat.breaking.iter().map(|difference| (difference, true));
+        let all = breaking.chain(compat.harmless.iter().map(|difference| (difference, false)));
+        for (difference, is_breaking) in all {
+            text += &format!("{}: {}\n", escape(label), escape(&in_words(difference)));
+            differences.push(to_json(label, difference, is_breaking));
+        }
+        if compat.truncated {
+            text += &format!("{}: and more\n", escape(label));
+        }
+    }
+    let answer = Answer {
+        text,
+        differences,
+        equal: compat.removed.is_empty() && compat.added.is_empty() && compat.changed.is_empty(),
+        compatible: compat.is_compatible(),
+        by_name: None,
+        truncated: Some(compat.changed.iter().any(|(_, compat)| compat.truncated)),
+        removed: compat.removed,
+        added: compat.added,
+    };
+    answer.show(args, direction, "types")
 }
 
 /// Whether a difference breaks the new module for users of the old one, and the old one for users of the new. An export
@@ -56,50 +68,16 @@ fn in_words(difference: &Difference) -> String {
     format!("{}: {} ({effect})", difference.path, change(difference).1)
 }
 
-fn differences(compat: &Compat) -> impl Iterator<Item = (&Difference, bool)> {
-    let breaking = compat.breaking.iter().map(|difference| (difference, true));
-    breaking.chain(compat.harmless.iter().map(|difference| (difference, false)))
-}
-
-fn human(args: &DiffArgs, compat: &ModuleCompat, word: &str) -> String {
-    let mut text = only_in_one(&compat.removed, &compat.added);
-    for (label, compat) in &compat.changed {
-        for (difference, _) in differences(compat) {
-            text.push_str(&format!("{}: {}\n", escape(label), escape(&in_words(difference))));
-        }
-        if compat.truncated {
-            text.push_str(&format!("{}: and more\n", escape(label)));
-        }
-    }
-    text + &verdict(args, "types", word, is_equal(compat), compat.is_compatible())
-}
-
-fn to_json(args: &DiffArgs, compat: &ModuleCompat, word: &str) -> Value {
-    let one = |label: &str, difference: &Difference, breaking: bool| {
-        let (backward, forward) = breaks(difference);
-        json!({
-            "export": label,
-            "path": difference.path.to_string(),
-            "code": change(difference).0,
-            "old": difference.old,
-            "new": difference.new,
-            "breaks": {"backward": backward, "forward": forward},
-            "breaking": breaking,
-            "message": in_words(difference),
-        })
-    };
-    let all = compat.changed.iter().flat_map(|(label, compat)| {
-        differences(compat).map(move |(difference, breaking)| one(label, difference, breaking))
-    });
+fn to_json(label: &str, difference: &Difference, is_breaking: bool) -> Value {
+    let (backward, forward) = breaks(difference);
     json!({
-        "old": args.old,
-        "new": args.new,
-        "mode": word,
-        "compatible": compat.is_compatible(),
-        "equal": is_equal(compat),
-        "removed": compat.removed,
-        "added": compat.added,
-        "differences": all.collect::<Vec<_>>(),
-        "truncated": compat.changed.iter().any(|(_, compat)| compat.truncated),
+        "export": label,
+        "path": difference.path.to_string(),
+        "code": change(difference).0,
+        "old": difference.old,
+        "new": difference.new,
+        "breaks": {"backward": backward, "forward": forward},
+        "breaking": is_breaking,
+        "message": in_words(difference),
     })
 }
