@@ -10,9 +10,6 @@
 //! **Invariant:** schemas are ordered by domain, operator name and version: lookups are binary searches, and
 //! the versions of an operator are adjacent. Positions ([`SchemaId`]) are dense and deterministic.
 //!
-//! **Invariant:** a table prints (`Display`) as the text it was parsed from, byte for byte, if that text is
-//! in the generator's form.
-//!
 //! # The format
 //!
 //! One fact per line, words separated by spaces. Lines that belong to the preceding `op` line, and only
@@ -50,7 +47,6 @@
 pub(crate) mod decode;
 mod error;
 mod index;
-mod render;
 #[cfg(test)]
 mod tests;
 pub(crate) mod values;
@@ -255,15 +251,7 @@ impl Table {
     }
 }
 
-/// The name of the default domain in the text.
-const DEFAULT_DOMAIN: &str = "ai.onnx";
-
-/// The name of a domain in a [`Domain`] and a [`Schema`].
+/// The name of a domain in a [`Domain`] and a [`Schema`]; the text calls the default domain `ai.onnx`.
 pub(crate) fn in_memory(domain: &str) -> &str {
-    if domain == DEFAULT_DOMAIN { "" } else { domain }
-}
-
-/// The name of a domain in the text.
-fn in_text(domain: &str) -> &str {
-    if domain.is_empty() { DEFAULT_DOMAIN } else { domain }
+    if domain == "ai.onnx" { "" } else { domain }
 }

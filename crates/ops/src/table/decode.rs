@@ -6,7 +6,6 @@ use typeloom_solver::signature::{
     Schema, TypeVar,
 };
 
-use super::render::{CONSTRUCTORS, Constructor, kind_word};
 use super::words::{WordReader, lines, unexpected};
 use super::{Group, TableErrorKind};
 
@@ -167,8 +166,7 @@ impl Draft {
             return Err(TableErrorKind::OutOfOrder(name.into()));
         }
         let word = words.word("a kind of attribute")?;
-        let known = AttributeKind::ALL.into_iter().find(|kind| kind_word(*kind) == word);
-        let kind = known.ok_or_else(|| unexpected("a kind of attribute", word))?;
+        let kind = kind(word).ok_or_else(|| unexpected("a kind of attribute", word))?;
         let (required, default) = match words.next_word() {
             None => (false, None),
             Some("required") => (true, None),
@@ -179,29 +177,37 @@ impl Draft {
     }
 }
 
+/// A constructor of types: the text before and after its argument, and the field of the argument.
+type Constructor<T> = (&'static str, &'static str, fn(&mut AllowedTypes) -> &mut T);
+
+/// The constructors of types of tensors.
+const OF_TENSORS: [Constructor<ElemSet>; 4] = [
+    ("tensor(", ")", |allowed| &mut allowed.tensor),
+    ("seq(tensor(", "))", |allowed| &mut allowed.seq_tensor),
+    ("optional(tensor(", "))", |allowed| &mut allowed.opt_tensor),
+    ("optional(seq(tensor(", ")))", |allowed| &mut allowed.opt_seq_tensor),
+];
+
+/// The constructors of types of maps.
+const OF_MAPS: [Constructor<Box<[(Elem, Elem)]>>; 2] =
+    [("map(", ")", |allowed| &mut allowed.map), ("seq(map(", "))", |allowed| &mut allowed.seq_map)];
+
 fn add_types(allowed: &mut AllowedTypes, word: &str, groups: FindGroup<'_>) -> Result<(), TableErrorKind> {
-    let found =
-        CONSTRUCTORS.into_iter().find_map(|constructor| Some((constructor, constructor.strip(word)?)));
-    let (constructor, inner) = found.ok_or_else(|| unexpected("a set of types", word))?;
-    let first = match constructor {
-        Constructor::Tensor => put_elems(&mut allowed.tensor, elems(inner, groups)?),
-        Constructor::SeqTensor => put_elems(&mut allowed.seq_tensor, elems(inner, groups)?),
-        Constructor::OptTensor => put_elems(&mut allowed.opt_tensor, elems(inner, groups)?),
-        Constructor::OptSeqTensor => put_elems(&mut allowed.opt_seq_tensor, elems(inner, groups)?),
-        Constructor::Map => put_pairs(&mut allowed.map, pairs(inner)?),
-        Constructor::SeqMap => put_pairs(&mut allowed.seq_map, pairs(inner)?),
+    let is_first = if let Some((inner, field)) = argument(word, &OF_TENSORS) {
+        std::mem::replace(field(allowed), elems(inner, groups)?).is_empty()
+    } else if let Some((inner, field)) = argument(word, &OF_MAPS) {
+        std::mem::replace(field(allowed), pairs(inner)?).is_empty()
+    } else {
+        return Err(unexpected("a set of types", word));
     };
-    if first { Ok(()) } else { Err(TableErrorKind::Repeated(word.into())) }
+    if is_first { Ok(()) } else { Err(TableErrorKind::Repeated(word.into())) }
 }
 
-/// Sets a field and returns whether it was empty.
-fn put_elems(field: &mut ElemSet, elems: ElemSet) -> bool {
-    std::mem::replace(field, elems).is_empty()
-}
-
-/// Sets a field and returns whether it was empty.
-fn put_pairs(field: &mut Box<[(Elem, Elem)]>, pairs: Box<[(Elem, Elem)]>) -> bool {
-    std::mem::replace(field, pairs).is_empty()
+/// The argument of a constructor, with the field of the constructor.
+fn argument<'w, F: Copy>(word: &'w str, constructors: &[(&str, &str, F)]) -> Option<(&'w str, F)> {
+    constructors
+        .iter()
+        .find_map(|(before, after, field)| Some((word.strip_prefix(before)?.strip_suffix(after)?, *field)))
 }
 
 fn elems(text: &str, groups: FindGroup<'_>) -> Result<ElemSet, TableErrorKind> {
@@ -254,8 +260,30 @@ fn port_type(type_vars: &[TypeVar], word: &str) -> Result<FormalType, TableError
     if let Some(position) = type_vars.iter().position(|var| &*var.name == word) {
         return u8::try_from(position).map(FormalType::Var).map_err(|_| TableErrorKind::TooManyTypeVars);
     }
-    let literal = Constructor::Tensor.strip(word).and_then(Elem::from_onnx_name);
+    let elem = word.strip_prefix("tensor(").and_then(|word| word.strip_suffix(')'));
+    let literal = elem.and_then(Elem::from_onnx_name);
     literal.map(FormalType::Tensor).ok_or_else(|| TableErrorKind::UnknownType(word.into()))
+}
+
+/// The attribute kind with this keyword.
+fn kind(word: &str) -> Option<AttributeKind> {
+    Some(match word {
+        "float" => AttributeKind::Float,
+        "int" => AttributeKind::Int,
+        "string" => AttributeKind::String,
+        "tensor" => AttributeKind::Tensor,
+        "graph" => AttributeKind::Graph,
+        "floats" => AttributeKind::Floats,
+        "ints" => AttributeKind::Ints,
+        "strings" => AttributeKind::Strings,
+        "tensors" => AttributeKind::Tensors,
+        "graphs" => AttributeKind::Graphs,
+        "sparse_tensor" => AttributeKind::SparseTensor,
+        "sparse_tensors" => AttributeKind::SparseTensors,
+        "type_proto" => AttributeKind::Type,
+        "type_protos" => AttributeKind::Types,
+        _ => return None,
+    })
 }
 
 fn default(kind: AttributeKind, words: &mut WordReader<'_>) -> Result<AttributeDefault, TableErrorKind> {

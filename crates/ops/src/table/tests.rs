@@ -1,7 +1,9 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::signature::{Arity, AttributeDefault, AttributeKind, FormalType, FunctionBody};
+use typeloom_solver::signature::{
+    AllowedTypes, Arity, AttributeDefault, AttributeKind, Formal, FormalType, FunctionBody,
+};
 
 use super::*;
 
@@ -49,7 +51,7 @@ fn since_versions(name: &str) -> Vec<u32> {
     Table::get().versions("", name).map(|schema| schema.since_version).collect()
 }
 
-fn allowed(schema: &'static Schema, var: &str) -> &'static typeloom_solver::signature::AllowedTypes {
+fn allowed(schema: &'static Schema, var: &str) -> &'static AllowedTypes {
     &schema.type_vars.iter().find(|candidate| &*candidate.name == var).unwrap().allowed
 }
 
@@ -93,13 +95,55 @@ mod embedded {
         );
     }
 
-    #[test]
-    fn is_printed_as_it_was_read() {
-        let printed = Table::get().to_string();
-        for (number, (printed, read)) in printed.lines().zip(Table::TEXT.lines()).enumerate() {
-            assert_eq!(printed, read, "line {}", number + 1);
+    /// The words of a line up to the set of a type variable, the kind of an attribute and the type of a port.
+    fn outline(line: &str) -> String {
+        let words: Vec<_> = line.split(' ').filter(|word| !word.is_empty()).collect();
+        match words[0] {
+            "type" => words[..2].join(" "),
+            "attr" => {
+                words[..2].iter().chain(&words[3..words.len().min(4)]).copied().collect::<Vec<_>>().join(" ")
+            }
+            "in" | "out" => [&words[..2], &words[3..]].concat().join(" "),
+            _ => words.join(" "),
         }
-        assert!(printed == Table::TEXT);
+    }
+
+    fn port(keyword: &str, formal: &Formal) -> String {
+        let arity = match formal.arity {
+            Arity::Required => String::new(),
+            Arity::Optional => " optional".into(),
+            Arity::Variadic { min, homogeneous } => {
+                format!(" variadic {min}{}", if homogeneous { "" } else { " mixed" })
+            }
+        };
+        format!("{keyword} {}{arity}", formal.name)
+    }
+
+    /// The outlines of the lines of a schema.
+    fn outlines(schema: &Schema) -> Vec<String> {
+        let function = match schema.function {
+            FunctionBody::None => "",
+            FunctionBody::Fixed => " function",
+            FunctionBody::FromNode => " function-from-node",
+        };
+        let deprecated = if schema.deprecated { " deprecated" } else { "" };
+        let head = format!("op {} {}{deprecated}{function}", schema.name, schema.since_version);
+        let vars = schema.type_vars.iter().map(|var| format!("type {}", var.name));
+        let inputs = schema.inputs.iter().map(|formal| port("in", formal));
+        let outputs = schema.outputs.iter().map(|formal| port("out", formal));
+        let attributes = schema.attributes.iter().map(|decl| {
+            let rest = if decl.required { " required" } else { decl.default.as_ref().map_or("", |_| " =") };
+            format!("attr {}{rest}", decl.name)
+        });
+        std::iter::once(head).chain(vars).chain(inputs).chain(outputs).chain(attributes).collect()
+    }
+
+    #[test]
+    fn is_decoded_without_a_missing_line() {
+        let is_of_operator = |line: &&str| line.starts_with("op ") || line.starts_with(' ');
+        let text = Table::TEXT.lines().filter(is_of_operator).map(outline);
+        let decoded = Table::get().schemas().flat_map(outlines);
+        assert!(text.eq(decoded));
     }
 
     #[test]
@@ -127,7 +171,7 @@ mod embedded {
     fn every_type_variable_allows_something_and_every_port_names_one_that_exists() {
         for schema in Table::get().schemas() {
             for var in &schema.type_vars {
-                assert_ne!(var.allowed, typeloom_solver::signature::AllowedTypes::default(), "{schema:?}");
+                assert_ne!(var.allowed, AllowedTypes::default(), "{schema:?}");
             }
             for formal in schema.inputs.iter().chain(&schema.outputs) {
                 if let FormalType::Var(var) = formal.ty {
@@ -409,15 +453,50 @@ mod text {
     }
 
     #[test]
-    fn with_every_construct_is_printed_as_it_was_read() {
+    fn with_every_construct_is_decoded() {
         let table = Table::parse(SMALL).unwrap();
-        assert_eq!(table.to_string(), SMALL);
         assert_eq!(table.versions("", "Cat").count(), 2);
         assert_eq!(table.versions("b.custom", "Cat").count(), 1);
         let cat = table.versions("", "Cat").next().unwrap();
         let quoted = AttributeDefault::Strings(Box::new([r#"a "quoted" \ word"#.into(), "".into()]));
         assert_eq!(cat.attribute("b").unwrap().default, Some(quoted));
         assert_eq!(cat.attribute("c").unwrap().default, Some(AttributeDefault::Ints(Box::new([]))));
+        let floats = AttributeDefault::Floats(Box::new([1e-5, -0.0, 0.1, f32::MAX]));
+        assert_eq!(cat.attribute("a").unwrap().default, Some(floats));
+        assert_eq!(cat.attribute("d").unwrap().default, Some(AttributeDefault::Float(0.5)));
+        assert_eq!(cat.attribute("e").unwrap().default, Some(AttributeDefault::String("x".into())));
+        assert_eq!(
+            cat.attribute("f").map(|decl| (decl.kind, decl.required)),
+            Some((AttributeKind::Tensor, true))
+        );
+        assert_eq!(
+            cat.attribute("g").map(|decl| (decl.kind, decl.required)),
+            Some((AttributeKind::Type, false))
+        );
+        let ints = ElemSet::of_all(&[Elem::INT8, Elem::INT16, Elem::INT32, Elem::INT64]);
+        let tensors = AllowedTypes {
+            tensor: FLOATS.union(ints).union(ElemSet::of(Elem::BOOL)),
+            seq_tensor: FLOATS,
+            opt_tensor: ElemSet::of(Elem::INT8),
+            opt_seq_tensor: FLOATS.union(ElemSet::of(Elem::STRING)),
+            ..AllowedTypes::default()
+        };
+        let maps = AllowedTypes {
+            map: Box::new([(Elem::INT64, Elem::FLOAT), (Elem::STRING, Elem::FLOAT)]),
+            seq_map: Box::new([(Elem::INT64, Elem::STRING)]),
+            ..AllowedTypes::default()
+        };
+        assert_eq!(cat.type_vars.iter().map(|var| &var.allowed).collect::<Vec<_>>(), [&tensors, &maps]);
+        let ports =
+            cat.inputs.iter().chain(&cat.outputs).map(|formal| (&*formal.name, formal.ty, formal.arity));
+        let variadic = |min, homogeneous| Arity::Variadic { min, homogeneous };
+        let expected = [
+            ("first", FormalType::Var(0), Arity::Required),
+            ("rest", FormalType::Var(0), variadic(0, false)),
+            ("joined", FormalType::Var(0), Arity::Optional),
+            ("more", FormalType::Var(1), variadic(2, true)),
+        ];
+        assert!(ports.eq(expected));
     }
 
     #[test]
@@ -500,10 +579,7 @@ mod text {
             let end = (at + length).min(SMALL.len());
             let text = format!("{}{inserted}{}", &SMALL[..at], &SMALL[end..]);
             match Table::parse(&text) {
-                Ok(table) => {
-                    let again = Table::parse(&table.to_string()).map(|table| table.to_string());
-                    prop_assert_eq!(again, Ok(table.to_string()));
-                }
+                Ok(table) => prop_assert!(table.schemas().len() <= text.lines().count()),
                 Err(error) => prop_assert!((1..=text.lines().count() + 1).contains(&error.line)),
             }
             Ok(())
