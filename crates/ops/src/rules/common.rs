@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use typeloom_solver::diagnostic::text;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::In;
@@ -49,6 +50,21 @@ pub(super) fn dtype_attr(cx: &RuleCx<'_, '_>, name: &'static str) -> RuleResult<
             None => Err(RuleError::attribute(name, format!("is {number}, which is no element type"))),
         },
     }
+}
+
+/// The meaning of a string attribute; `None` if it is absent.
+pub(super) fn choice<T: Copy>(
+    cx: &RuleCx<'_, '_>,
+    name: &'static str,
+    choices: &[(&str, T)],
+) -> RuleResult<Option<T>> {
+    let Some(given) = cx.attr_str(name)? else { return Ok(None) };
+    if let Some((_, meaning)) = choices.iter().find(|(text, _)| *text == given) {
+        return Ok(Some(*meaning));
+    }
+    let texts: Vec<String> = choices.iter().map(|(text, _)| (*text).to_owned()).collect();
+    let message = format!("is `{given}`, but must be {}", text::list(&texts, "or"));
+    Err(RuleError::attribute(name, message))
 }
 
 /// Maximum number of axes that rules process one by one. No implementation supports more; the limit bounds

@@ -14,6 +14,7 @@ use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError, RuleR
 use super::common::{MAX_AXES, require_at_most, unknown_extent};
 use super::concat::concat_ports;
 use super::convolution::{CONV_WINDOWS, DYNAMIC_PADS};
+use super::matrix::{Operand, contract_axes, operand};
 use super::normalization::{LAYER_SCALE, LAYER_STATISTICS};
 use super::sliding::{self, Rounding, Windows};
 use super::{Entry, rule};
@@ -139,14 +140,12 @@ fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> RuleResult {
 }
 
 /// The axes of an operand in the order of a product, each with its extent: batch axes, rows, columns.
-fn operand(
+fn flipped(
     cx: &mut RuleCx<'_, '_>,
     port: Port,
     [transposed, batch_transposed]: [&str; 2],
-) -> RuleResult<Option<Vec<Extent>>> {
-    let Some(shape) = cx.shape_of_rank(port, 1..)? else { return Ok(None) };
-    let mut axes: Vec<Extent> =
-        shape.iter().enumerate().map(|(axis, dim)| Extent::from((port, axis, *dim))).collect();
+) -> RuleResult<Option<Operand>> {
+    let Some(mut axes) = operand(cx, port)? else { return Ok(None) };
     let rank = axes.len();
     if rank > 1 {
         if cx.attr_flag(batch_transposed)? {
@@ -161,30 +160,9 @@ fn operand(
 }
 
 fn fused_matmul(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    let left = operand(cx, In(0), ["transA", "transBatchA"])?;
-    let right = operand(cx, In(1), ["transB", "transBatchB"])?;
-    let (Some(left), Some(right)) = (left, right) else { return Ok(()) };
-    let (inner_left, inner_right) = (left.len() - 1, right.len().saturating_sub(2));
-    cx.require_equal(left[inner_left], right[inner_right], "are contracted")?;
-    let (batch_left, batch_right) = (left.len().saturating_sub(2), right.len().saturating_sub(2));
-    let rank = batch_left.max(batch_right);
-    let mut shape = DimVec::new();
-    for axis in 0..rank {
-        let a = (axis + batch_left).checked_sub(rank).map(|at| left[at]);
-        let b = (axis + batch_right).checked_sub(rank).map(|at| right[at]);
-        match (a, b) {
-            (Some(a), Some(b)) => shape.push(cx.broadcast_dim(a, b)?),
-            (Some(only), None) | (None, Some(only)) => shape.push(only.dim),
-            (None, None) => {}
-        }
-    }
-    if left.len() > 1 {
-        shape.push(left[left.len() - 2].dim);
-    }
-    if right.len() > 1 {
-        shape.push(right[right.len() - 1].dim);
-    }
-    cx.set_shape(Out(0), &shape)
+    let left = flipped(cx, In(0), ["transA", "transBatchA"])?;
+    let right = flipped(cx, In(1), ["transB", "transBatchB"])?;
+    contract_axes(cx, left, right)
 }
 
 /// As `Gather`; several numbers of fewer than 8 bits share a byte along the last axis.

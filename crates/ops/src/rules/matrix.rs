@@ -1,7 +1,8 @@
 //! Products of matrices: MatMul and its quantised forms, Gemm, Einsum, Det.
 
+use smallvec::SmallVec;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, ExtentRelation, Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{DimVec, Extent, ExtentRelation, Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::common::unknown_extent;
 use super::{Entry, rule};
@@ -22,29 +23,43 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 fn contract(cx: &mut RuleCx<'_, '_>, left: Port, right: Port) -> RuleResult {
-    cx.require_rank(left, 1..)?;
-    cx.require_rank(right, 1..)?;
-    let (Some(a), Some(b)) = (cx.shape(left), cx.shape(right)) else { return Ok(()) };
-    let (inner_a, inner_b) = (a.len() - 1, b.len().saturating_sub(2));
-    cx.require_equal((left, inner_a, a[inner_a]), (right, inner_b, b[inner_b]), "are contracted")?;
+    let (left, right) = (operand(cx, left)?, operand(cx, right)?);
+    contract_axes(cx, left, right)
+}
+
+/// The axes of an operand of a product.
+pub(super) type Operand = SmallVec<[Extent; 6]>;
+
+/// The axes of an operand with at least one, if its shape is known.
+pub(super) fn operand(cx: &mut RuleCx<'_, '_>, port: Port) -> RuleResult<Option<Operand>> {
+    let Some(shape) = cx.shape_of_rank(port, 1..)? else { return Ok(None) };
+    Ok(Some(shape.iter().enumerate().map(|(axis, dim)| (port, axis, *dim).into()).collect()))
+}
+
+/// The product of two operands.
+pub(super) fn contract_axes(
+    cx: &mut RuleCx<'_, '_>,
+    left: Option<Operand>,
+    right: Option<Operand>,
+) -> RuleResult {
+    let (Some(a), Some(b)) = (left, right) else { return Ok(()) };
     let (batch_a, batch_b) = (a.len().saturating_sub(2), b.len().saturating_sub(2));
+    cx.require_equal(a[a.len() - 1], b[batch_b], "are contracted")?;
     let rank = batch_a.max(batch_b);
     let mut shape = DimVec::with_capacity(rank + 2);
     for axis in 0..rank {
-        let x = (axis + batch_a).checked_sub(rank);
-        let y = (axis + batch_b).checked_sub(rank);
-        shape.push(match (x, y) {
-            (Some(x), Some(y)) => cx.broadcast_dim((left, x, a[x]), (right, y, b[y]))?,
-            (Some(x), None) => a[x],
-            (None, Some(y)) => b[y],
-            (None, None) => continue,
-        });
+        let x = (axis + batch_a).checked_sub(rank).map(|at| a[at]);
+        let y = (axis + batch_b).checked_sub(rank).map(|at| b[at]);
+        match (x, y) {
+            (Some(x), Some(y)) => shape.push(cx.broadcast_dim(x, y)?),
+            (x, y) => shape.extend(x.or(y).map(|only| only.dim)),
+        }
     }
     if a.len() > 1 {
-        shape.push(a[a.len() - 2]);
+        shape.push(a[a.len() - 2].dim);
     }
     if b.len() > 1 {
-        shape.push(b[b.len() - 1]);
+        shape.push(b[b.len() - 1].dim);
     }
     cx.set_shape(Out(0), &shape)
 }

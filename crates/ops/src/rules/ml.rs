@@ -5,7 +5,7 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Port, RuleCx, RuleError, RuleResult};
 
-use super::common::{require_at_most, set_extents, unknown_extent};
+use super::common::{choice, require_at_most, set_extents, unknown_extent};
 use super::elementwise::SAME_SHAPE;
 use super::{Entry, rule};
 
@@ -76,15 +76,8 @@ fn index_below(
 
 /// Source: CastMap, `cast_to`.
 fn cast_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    let elem = match cx.attr_str("cast_to")? {
-        Some("TO_FLOAT") | None => Elem::FLOAT,
-        Some("TO_STRING") => Elem::STRING,
-        Some("TO_INT64") => Elem::INT64,
-        Some(other) => {
-            let message = format!("is `{other}`, but must be TO_FLOAT, TO_STRING or TO_INT64");
-            return Err(RuleError::attribute("cast_to", message));
-        }
-    };
+    let elems = [("TO_FLOAT", Elem::FLOAT), ("TO_STRING", Elem::STRING), ("TO_INT64", Elem::INT64)];
+    let elem = choice(cx, "cast_to", &elems)?.unwrap_or(Elem::FLOAT);
     cx.set_elem(Out(0), elem)?;
     let width = match cx.attr_str("map_form")? {
         Some("SPARSE") => {

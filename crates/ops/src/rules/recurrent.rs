@@ -17,7 +17,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
-use super::common::{Deferred, Shared, meet_axes, set_extents};
+use super::common::{Deferred, Shared, choice, meet_axes, set_extents};
 
 #[cfg(test)]
 mod tests;
@@ -82,19 +82,9 @@ fn layout(cx: &RuleCx<'_, '_>) -> RuleResult<Layout> {
 
 /// Number of directions. The schema's default is not used, because version 1 of GRU misspells it.
 fn directions(cx: &mut RuleCx<'_, '_>) -> RuleResult<DimId> {
-    let count = if cx.has_attr("direction")? {
-        match cx.attr_str("direction")?.unwrap_or_default() {
-            "forward" | "reverse" => 1,
-            "bidirectional" => 2,
-            other => {
-                let message = format!("is `{other}`, but must be forward, reverse or bidirectional");
-                return Err(RuleError::attribute("direction", message));
-            }
-        }
-    } else {
-        1
-    };
-    Ok(cx.dims().constant(count))
+    let counts = [("forward", 1), ("reverse", 1), ("bidirectional", 2)];
+    let count = if cx.has_attr("direction")? { choice(cx, "direction", &counts)? } else { None };
+    Ok(cx.dims().constant(count.unwrap_or(1)))
 }
 
 /// The hidden size: the attribute, or the extent of the recurrence weights.

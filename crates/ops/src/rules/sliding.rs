@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::{Extent, Port, RuleCx, RuleError, RuleResult};
 
-use super::common::require_at_most;
+use super::common::{choice, require_at_most};
 
 /// One number per spatial axis.
 pub(super) type PerAxis = SmallVec<[i64; 6]>;
@@ -60,7 +60,7 @@ impl Windows {
             strides: numbers(cx, "strides", spatial, 1)?.unwrap_or_else(ones),
             dilations: numbers(cx, "dilations", spatial, 1)?.unwrap_or_else(ones),
             pads: pads.map(|pads| (0..spatial).map(|axis| (pads[axis], pads[axis + spatial])).collect()),
-            auto_pad: auto_pad(cx)?,
+            auto_pad: choice(cx, "auto_pad", &AUTO_PADS)?.unwrap_or(AutoPad::NotSet),
         })
     }
 
@@ -280,18 +280,13 @@ pub(super) fn numbers(
     }
 }
 
-/// The attribute `auto_pad`.
-pub(super) fn auto_pad(cx: &RuleCx<'_, '_>) -> RuleResult<AutoPad> {
-    match cx.attr_str("auto_pad")? {
-        None | Some("NOTSET") => Ok(AutoPad::NotSet),
-        Some("SAME_UPPER" | "SAME_LOWER") => Ok(AutoPad::Same),
-        Some("VALID") => Ok(AutoPad::Valid),
-        Some(other) => {
-            let message = format!("is `{other}`, but must be NOTSET, SAME_UPPER, SAME_LOWER or VALID");
-            Err(RuleError::attribute("auto_pad", message))
-        }
-    }
-}
+/// The values of the attribute `auto_pad`.
+const AUTO_PADS: [(&str, AutoPad); 4] = [
+    ("NOTSET", AutoPad::NotSet),
+    ("SAME_UPPER", AutoPad::Same),
+    ("SAME_LOWER", AutoPad::Same),
+    ("VALID", AutoPad::Valid),
+];
 
 /// The extents of the kernel: those in `kernel_shape`, else those of the weights.
 pub(super) fn kernel(

@@ -4,7 +4,7 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, RuleCx, RuleError, RuleResult};
 
-use super::common::{Deferred, MAX_AXES, Shared, require_single, set_extents, unknown_extent};
+use super::common::{Deferred, MAX_AXES, Shared, choice, require_single, set_extents, unknown_extent};
 use super::sliding::require_extents;
 use super::{Entry, rule};
 
@@ -133,14 +133,7 @@ fn suppress(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// Height, width, and the channels of the pixel format. Source: ImageDecoder, `pixel_format`.
 fn decode(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..=1)?;
-    let channels = match cx.attr_str("pixel_format")? {
-        None | Some("RGB" | "BGR") => 3,
-        Some("Grayscale") => 1,
-        Some(other) => {
-            let message = format!("is `{other}`, but must be RGB, BGR or Grayscale");
-            return Err(RuleError::attribute("pixel_format", message));
-        }
-    };
+    let channels = choice(cx, "pixel_format", &[("RGB", 3), ("BGR", 3), ("Grayscale", 1)])?.unwrap_or(3);
     let (height, width) = (unknown_extent(cx, Out(0), 0), unknown_extent(cx, Out(0), 1));
     let channels = cx.dims().constant(channels);
     cx.set_shape(Out(0), &[height, width, channels])

@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult};
 
 use super::{BATCH, HEADS, QUERY_HEADS, SIZE, grouped, positive, set, share};
-use crate::rules::common::{Shared, meet_axes};
+use crate::rules::common::{Shared, choice, meet_axes};
 
 const PAST_STATE: Port = In(3);
 const DECAY: Port = In(4);
@@ -55,16 +55,13 @@ pub(super) fn linear_attention(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// Requires the gates of an update rule: decay and update rate.
 fn gates(cx: &RuleCx<'_, '_>) -> RuleResult {
     let rule = cx.attr_str("update_rule")?.unwrap_or("gated_delta");
-    let (decay, beta) = match rule {
-        "linear" => (false, false),
-        "gated" => (true, false),
-        "delta" => (false, true),
-        "gated_delta" => (true, true),
-        other => {
-            let message = format!("is `{other}`, but must be linear, gated, delta or gated_delta");
-            return Err(RuleError::attribute("update_rule", message));
-        }
-    };
+    let rules = [
+        ("linear", (false, false)),
+        ("gated", (true, false)),
+        ("delta", (false, true)),
+        ("gated_delta", (true, true)),
+    ];
+    let (decay, beta) = choice(cx, "update_rule", &rules)?.unwrap_or((true, true));
     for (port, takes, name) in [(DECAY, decay, "a decay"), (BETA, beta, "an update rate")] {
         if cx.has(port) != takes {
             let verb = if takes { "needs" } else { "takes no" };
@@ -100,12 +97,7 @@ fn gate_extents(cx: &mut RuleCx<'_, '_>, heads: i64, size: Shared) -> RuleResult
 /// Each channel has its own kernel, and the state is the end of the input that the next step needs. Source:
 /// CausalConvWithState, "Inputs" and "Outputs", `activation`.
 pub(super) fn causal_conv(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    if let Some(other) = cx.attr_str("activation")?
-        && !["none", "silu", "swish"].contains(&other)
-    {
-        let message = format!("is `{other}`, but must be none, silu or swish");
-        return Err(RuleError::attribute("activation", message));
-    }
+    choice(cx, "activation", &[("none", ()), ("silu", ()), ("swish", ())])?;
     cx.same_shape(In(0), Out(0))?;
     let [mut batch, mut channels, mut state] = [BATCH, CHANNELS, STATE];
     meet_axes(cx, In(0), &mut [&mut batch, &mut channels, &mut Shared::new("are the elements")])?;

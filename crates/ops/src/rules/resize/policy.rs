@@ -7,9 +7,10 @@
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{RuleCx, RuleResult};
 
 use super::Extents;
+use crate::rules::common::choice;
 
 /// The value of `keep_aspect_ratio_policy`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,15 +25,12 @@ pub(super) enum Policy {
 
 /// The policy of the node; before version 18 always `Stretch`.
 pub(super) fn read(cx: &RuleCx<'_, '_>) -> RuleResult<Policy> {
-    match cx.attr_str("keep_aspect_ratio_policy")? {
-        None | Some("stretch") => Ok(Policy::Stretch),
-        Some("not_larger") => Ok(Policy::NotLarger),
-        Some("not_smaller") => Ok(Policy::NotSmaller),
-        Some(other) => {
-            let message = format!("is `{other}`, but must be stretch, not_larger or not_smaller");
-            Err(RuleError::attribute("keep_aspect_ratio_policy", message))
-        }
-    }
+    let policies = [
+        ("stretch", Policy::Stretch),
+        ("not_larger", Policy::NotLarger),
+        ("not_smaller", Policy::NotSmaller),
+    ];
+    Ok(choice(cx, "keep_aspect_ratio_policy", &policies)?.unwrap_or(Policy::Stretch))
 }
 
 impl Policy {
