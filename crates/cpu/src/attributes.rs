@@ -27,6 +27,13 @@ pub enum Attribute {
 #[derive(Clone, Debug, Default)]
 pub struct Attributes(Vec<(Box<str>, Attribute)>);
 
+/// A function that returns the value of one kind of attribute.
+macro_rules! value_if {
+    ($kind:ident($value:ident) => $read:expr) => {
+        |attribute| if let Attribute::$kind($value) = attribute { Some($read) } else { None }
+    };
+}
+
 impl Attributes {
     /// Decodes the attributes of a node. Skips graphs and attributes of unknown kind.
     ///
@@ -70,42 +77,33 @@ impl Attributes {
     }
 
     pub(crate) fn int(&self, name: &str) -> Result<Option<i64>, Fault> {
-        self.read(name, "an integer", |it| if let Attribute::Int(value) = it { Some(*value) } else { None })
+        self.read(name, "an integer", value_if!(Int(value) => *value))
     }
 
     pub(crate) fn float(&self, name: &str) -> Result<Option<f32>, Fault> {
-        self.read(name, "a float", |it| if let Attribute::Float(value) = it { Some(*value) } else { None })
+        self.read(name, "a float", value_if!(Float(value) => *value))
     }
 
     pub(crate) fn text(&self, name: &str) -> Result<Option<&str>, Fault> {
-        let bytes = self
-            .read(name, "a string", |it| if let Attribute::Bytes(value) = it { Some(value) } else { None })?;
+        let bytes = self.read(name, "a string", value_if!(Bytes(value) => value))?;
         bytes.map(|bytes| utf8(name, bytes)).transpose()
     }
 
     pub(crate) fn ints(&self, name: &str) -> Result<Option<&[i64]>, Fault> {
-        let wanted = "a list of integers";
-        self.read(name, wanted, |it| if let Attribute::Ints(values) = it { Some(&values[..]) } else { None })
+        self.read(name, "a list of integers", value_if!(Ints(values) => &values[..]))
     }
 
     pub(crate) fn floats(&self, name: &str) -> Result<Option<&[f32]>, Fault> {
-        let wanted = "a list of floats";
-        self.read(
-            name,
-            wanted,
-            |it| if let Attribute::Floats(values) = it { Some(&values[..]) } else { None },
-        )
+        self.read(name, "a list of floats", value_if!(Floats(values) => &values[..]))
     }
 
     pub(crate) fn texts(&self, name: &str) -> Result<Option<Vec<&str>>, Fault> {
-        let wanted = "a list of strings";
-        let list =
-            self.read(name, wanted, |it| if let Attribute::Strings(list) = it { Some(list) } else { None })?;
+        let list = self.read(name, "a list of strings", value_if!(Strings(list) => list))?;
         list.map(|list| list.iter().map(|bytes| utf8(name, bytes)).collect()).transpose()
     }
 
     pub(crate) fn tensor(&self, name: &str) -> Result<Option<&AnyTensor>, Fault> {
-        self.read(name, "a tensor", |it| if let Attribute::Tensor(tensor) = it { Some(tensor) } else { None })
+        self.read(name, "a tensor", value_if!(Tensor(tensor) => tensor))
     }
 }
 

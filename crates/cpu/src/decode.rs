@@ -131,23 +131,6 @@ fn typed(proto: &TensorProto, dtype: Dtype, shape: &[usize]) -> Result<AnyTensor
         Dtype::I64 => proto.int64_data.iter().flat_map(|it| it.to_le_bytes()).collect(),
         Dtype::U64 => proto.uint64_data.iter().flat_map(|it| it.to_le_bytes()).collect(),
         Dtype::U32 => proto.uint64_data.iter().flat_map(|it| it.to_le_bytes().into_iter().take(4)).collect(),
-        Dtype::I32 => low(4),
-        Dtype::I16 | Dtype::U16 | Dtype::F16 | Dtype::BF16 => low(2),
-        Dtype::I8
-        | Dtype::U8
-        | Dtype::Bool
-        | Dtype::Float8E4M3Fn
-        | Dtype::Float8E4M3Fnuz
-        | Dtype::Float8E5M2
-        | Dtype::Float8E5M2Fnuz
-        | Dtype::Float8E8M0
-        | Dtype::Uint4
-        | Dtype::Int4
-        | Dtype::Float4E2M1
-        | Dtype::Uint2
-        | Dtype::Int2
-        | Dtype::Float6E2M3
-        | Dtype::Float6E3M2 => low(1),
         Dtype::String => {
             let texts: Vec<_> = proto.string_data.iter().map(|it| String::from_utf8_lossy(it)).collect();
             if let Some(index) = proto.string_data.iter().position(|it| std::str::from_utf8(it).is_err()) {
@@ -155,6 +138,7 @@ fn typed(proto: &TensorProto, dtype: Dtype, shape: &[usize]) -> Result<AnyTensor
             }
             return AnyTensor::from_strings(shape, &texts);
         }
+        narrow => low(narrow.size_bytes().unwrap_or(1)),
     };
     AnyTensor::from_le_bytes(dtype, shape, &bytes)
 }

@@ -123,6 +123,17 @@ fn bytes<const N: usize>(
     complete.map(|()| tensor)
 }
 
+/// Slices along the middle one of three axes, which have these extents together.
+pub(crate) fn slices(
+    x: &AnyTensor,
+    (outer, extent, inner): (usize, usize, usize),
+    places: &[usize],
+    shape: &[usize],
+) -> Result<AnyTensor, Fault> {
+    let block = |block| places.iter().map(move |at| Run::of((block * extent + at) * inner, inner));
+    assemble(&[x], shape, (0..outer).flat_map(block))
+}
+
 /// Reinterprets the elements in another shape.
 pub(crate) fn reshape(tensor: AnyTensor, shape: &[usize]) -> Result<AnyTensor, Fault> {
     Ok(tensor.reshape(shape)?)

@@ -10,10 +10,20 @@ use crate::call::{Call, Outcome, one};
 use crate::element::{Number, on_integers};
 use crate::error::{Fault, invalid};
 
+/// An operation on the bits of integers.
+macro_rules! bits {
+    ($operator:tt) => {
+        |call| {
+            let (a, b) = (call.tensor(0)?, call.tensor(1)?);
+            one(on_integers!(a.dtype(), T => map2::<T, T, T>(a, b, |a, b| a $operator b))?)
+        }
+    };
+}
+
 pub(super) const OPERATORS: &[Operator] = &[
-    native("BitwiseAnd", |call| binary(call, Bits::And)),
-    native("BitwiseOr", |call| binary(call, Bits::Or)),
-    native("BitwiseXor", |call| binary(call, Bits::Xor)),
+    native("BitwiseAnd", bits!(&)),
+    native("BitwiseOr", bits!(|)),
+    native("BitwiseXor", bits!(^)),
     native("BitwiseNot", |call| {
         let x = call.take(0)?;
         one(on_integers!(x.dtype(), T => map_into(x, |x: T| !x))?)
@@ -21,22 +31,6 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("BitShift", shift),
     native("BitCast", bit_cast),
 ];
-
-#[derive(Clone, Copy)]
-enum Bits {
-    And,
-    Or,
-    Xor,
-}
-
-fn binary(call: &mut Call<'_>, bits: Bits) -> Outcome {
-    let (a, b) = (call.tensor(0)?, call.tensor(1)?);
-    one(on_integers!(a.dtype(), T => match bits {
-        Bits::And => map2::<T, T, T>(a, b, |a, b| a & b),
-        Bits::Or => map2::<T, T, T>(a, b, |a, b| a | b),
-        Bits::Xor => map2::<T, T, T>(a, b, |a, b| a ^ b),
-    })?)
-}
 
 /// A shift by a negative amount, or by at least the width, leaves only sign bits.
 fn shift(call: &mut Call<'_>) -> Outcome {

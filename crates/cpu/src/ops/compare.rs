@@ -6,17 +6,28 @@ use typeloom_types::dtype::Dtype;
 use super::binary::{aligned, map2};
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{check_size, dispatch};
+use crate::element::{check_size, dispatch, on_numbers};
 use crate::error::{Fault, invalid};
 use crate::movement::{Run, assemble};
 use crate::shape::{broadcast, broadcast_strides, each_index, offset};
 
+/// A comparison of numbers.
+macro_rules! comparison {
+    ($operator:tt) => {
+        |call| {
+            let b = aligned(call)?;
+            let a = call.take(0)?;
+            one(on_numbers!(a.dtype(), T => map2::<T, T, bool>(&a, &b, |a, b| a $operator b))?)
+        }
+    };
+}
+
 pub(super) const OPERATORS: &[Operator] = &[
     widened("Equal", equal),
-    widened("Greater", |call| compare(call, Order::Greater)),
-    widened("Less", |call| compare(call, Order::Less)),
-    widened("GreaterOrEqual", |call| compare(call, Order::GreaterOrEqual)),
-    widened("LessOrEqual", |call| compare(call, Order::LessOrEqual)),
+    widened("Greater", comparison!(>)),
+    widened("Less", comparison!(<)),
+    widened("GreaterOrEqual", comparison!(>=)),
+    widened("LessOrEqual", comparison!(<=)),
     native("And", |call| logic(call, |a, b| a & b)),
     native("Or", |call| logic(call, |a, b| a | b)),
     native("Xor", |call| logic(call, |a, b| a ^ b)),
@@ -26,25 +37,6 @@ pub(super) const OPERATORS: &[Operator] = &[
     }),
     native("Where", choose),
 ];
-
-#[derive(Clone, Copy)]
-enum Order {
-    Greater,
-    Less,
-    GreaterOrEqual,
-    LessOrEqual,
-}
-
-fn compare(call: &mut Call<'_>, order: Order) -> Outcome {
-    let b = aligned(call)?;
-    let a = call.take(0)?;
-    one(crate::element::on_numbers!(a.dtype(), T => match order {
-        Order::Greater => map2::<T, T, bool>(&a, &b, |a, b| a > b),
-        Order::Less => map2::<T, T, bool>(&a, &b, |a, b| a < b),
-        Order::GreaterOrEqual => map2::<T, T, bool>(&a, &b, |a, b| a >= b),
-        Order::LessOrEqual => map2::<T, T, bool>(&a, &b, |a, b| a <= b),
-    })?)
-}
 
 fn equal(call: &mut Call<'_>) -> Outcome {
     let b = aligned(call)?;

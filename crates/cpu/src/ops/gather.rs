@@ -5,7 +5,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, integers, one};
 use crate::error::{Fault, invalid};
-use crate::movement::{Run, assemble};
+use crate::movement::{Run, assemble, slices};
 use crate::shape::{around, axis, count, each_index, offset, strides};
 
 pub(super) const OPERATORS: &[Operator] =
@@ -17,17 +17,25 @@ pub(super) fn place(index: i64, extent: usize) -> Result<usize, Fault> {
         .map_or_else(|| invalid(format!("index {index} is outside extent {extent}")), Ok)
 }
 
+/// Normalises a tensor of indices.
+fn places(indices: &AnyTensor, extent: usize) -> Result<Vec<usize>, Fault> {
+    integers(indices)?.iter().map(|index| place(*index, extent)).collect()
+}
+
+/// Position of the element at a tuple of indices.
+pub(super) fn tuple_place(tuple: &[i64], shape: &[usize]) -> Result<usize, Fault> {
+    tuple
+        .iter()
+        .zip(shape)
+        .try_fold(0, |offset, (index, extent)| Ok(offset * extent + place(*index, *extent)?))
+}
+
 fn gather(call: &mut Call<'_>) -> Outcome {
     let (data, indices) = (call.tensor(0)?, call.tensor(1)?);
     let axis = axis(call.int("axis", 0)?, data.rank())?;
     let (outer, extent, inner) = around(data.shape(), axis);
-    let places: Vec<usize> =
-        integers(indices)?.iter().map(|index| place(*index, extent)).collect::<Result<_, _>>()?;
     let shape = [&data.shape()[..axis], indices.shape(), &data.shape()[axis + 1..]].concat();
-    let places = &places;
-    let runs = (0..outer)
-        .flat_map(move |block| places.iter().map(move |at| Run::of((block * extent + at) * inner, inner)));
-    one(assemble(&[data], &shape, runs)?)
+    one(slices(data, (outer, extent, inner), &places(indices, extent)?, &shape)?)
 }
 
 fn gather_elements(call: &mut Call<'_>) -> Outcome {
@@ -50,8 +58,7 @@ pub(super) fn element_places(
         return invalid(format!("indices {:?} are not within {:?}", indices.shape(), data.shape()));
     }
     let own = strides(data.shape());
-    let at: Vec<usize> =
-        integers(indices)?.iter().map(|index| place(*index, data.shape()[axis])).collect::<Result<_, _>>()?;
+    let at = places(indices, data.shape()[axis])?;
     let mut places = Vec::with_capacity(at.len());
     each_index(indices.shape(), |flat, index| {
         places.push(offset(index, &own) - index[axis] * own[axis] + at[flat] * own[axis]);
@@ -80,10 +87,7 @@ fn gather_nd(call: &mut Call<'_>) -> Outcome {
     let mut runs = Vec::with_capacity(outer * tuples);
     for which in 0..outer * tuples {
         let tuple = &values[which * depth..(which + 1) * depth];
-        let mut offset = 0;
-        for (index, extent) in tuple.iter().zip(middle) {
-            offset = offset * extent + place(*index, *extent)?;
-        }
+        let offset = tuple_place(tuple, middle)?;
         runs.push(Run::of(which / tuples.max(1) * block + offset * inner, inner));
     }
     let shape = [&indices.shape()[..indices.rank() - 1], &data.shape()[batch + depth..]].concat();

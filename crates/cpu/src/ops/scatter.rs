@@ -3,7 +3,7 @@
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::gather::{element_places, place};
+use super::gather::{element_places, tuple_place};
 use super::{Operator, native};
 use crate::call::{Call, Outcome, integers, one};
 use crate::element::{Number, is_half, narrow, on_numbers, widen};
@@ -115,11 +115,8 @@ fn scatter_nd(call: &mut Call<'_>) -> Outcome {
     }
     let mut places = Vec::with_capacity(tuples);
     for which in 0..tuples {
-        let mut offset = 0;
-        for (index, extent) in values[which * depth..(which + 1) * depth].iter().zip(data.shape()) {
-            offset = offset * extent + place(*index, *extent)?;
-        }
-        places.push(offset * inner);
+        let tuple = &values[which * depth..(which + 1) * depth];
+        places.push(tuple_place(tuple, data.shape())? * inner);
     }
     one(write(data, updates, &places, inner, call.choice("reduction", &REDUCTIONS)?)?)
 }

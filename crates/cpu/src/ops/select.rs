@@ -5,11 +5,12 @@ use std::cmp::Ordering;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
+use super::slice::axis_or_flat;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, ints, on_numbers, to_f64s, widen};
 use crate::error::{Fault, invalid};
-use crate::movement::{Run, assemble};
+use crate::movement::{Run, assemble, slices};
 use crate::shape::{around, as_ints, axis, count, each_index, lanes};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -125,15 +126,8 @@ fn sort_keys(x: &AnyTensor) -> Result<Vec<usize>, Fault> {
 fn unique(call: &mut Call<'_>) -> Outcome {
     let sorted = call.flag("sorted", true)?;
     let x = call.tensor(0)?;
-    let given = call.attributes.int("axis")?;
-    let (outer, extent, inner, axis) = match given {
-        Some(given) => {
-            let axis = axis(given, x.rank())?;
-            let (outer, extent, inner) = around(x.shape(), axis);
-            (outer, extent, inner, axis)
-        }
-        None => (1, x.len(), 1, 0),
-    };
+    let (mut shape, axis) = axis_or_flat(x, call.attributes.int("axis")?)?;
+    let (outer, extent, inner) = around(&shape, axis);
     // Each slice along the axis becomes a sequence of keys, compared lexicographically.
     let keys = sort_keys(x)?;
     let word = |index: usize| {
@@ -158,16 +152,11 @@ fn unique(call: &mut Call<'_>) -> Outcome {
     for (at, (_, members)) in groups.iter().enumerate() {
         members.iter().for_each(|member| inverse[*member] = at as i64);
     }
-    let firsts: Vec<i64> = groups.iter().map(|(first, _)| *first as i64).collect();
+    let firsts: Vec<usize> = groups.iter().map(|(first, _)| *first).collect();
     let counts: Vec<i64> = groups.iter().map(|(_, members)| members.len() as i64).collect();
-    let mut shape = if given.is_some() { x.shape().to_vec() } else { vec![0] };
     shape[axis] = groups.len();
-    let groups = &groups;
-    let runs = (0..outer).flat_map(move |block| {
-        groups.iter().map(move |(first, _)| Run::of((block * extent + first) * inner, inner))
-    });
-    let distinct = assemble(&[x], &shape, runs)?;
-    Ok(vec![distinct.into(), ints(&firsts).into(), ints(&inverse).into(), ints(&counts).into()])
+    let distinct = slices(x, (outer, extent, inner), &firsts, &shape)?;
+    Ok(vec![distinct.into(), ints(&as_ints(&firsts)).into(), ints(&inverse).into(), ints(&counts).into()])
 }
 
 fn one_hot(call: &mut Call<'_>) -> Outcome {

@@ -5,7 +5,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::error::{Fault, invalid};
-use crate::movement::{Run, assemble};
+use crate::movement::{Run, assemble, slices};
 use crate::shape::{around, axes, axes_or_all, axis, count, each_index, extents, strides};
 use crate::value::Value;
 
@@ -235,27 +235,24 @@ fn trilu(call: &mut Call<'_>) -> Outcome {
     one(assemble(&[x, &zero], x.shape(), runs)?)
 }
 
+/// The shape of a tensor and one of its axes. Without an axis, the tensor is flattened.
+pub(super) fn axis_or_flat(x: &AnyTensor, given: Option<i64>) -> Result<(Vec<usize>, usize), Fault> {
+    Ok(match given {
+        Some(given) => (x.shape().to_vec(), axis(given, x.rank())?),
+        None => (vec![x.len()], 0),
+    })
+}
+
 fn compress(call: &mut Call<'_>) -> Outcome {
     let condition = call.tensor(1)?.as_slice::<bool>()?;
     let x = call.tensor(0)?;
-    let (shape, outer, extent, inner, axis) = match call.attributes.int("axis")? {
-        Some(given) => {
-            let axis = axis(given, x.rank())?;
-            let (outer, extent, inner) = around(x.shape(), axis);
-            (x.shape().to_vec(), outer, extent, inner, axis)
-        }
-        None => (vec![x.len()], 1, x.len(), 1, 0),
-    };
+    let (mut shape, axis) = axis_or_flat(x, call.attributes.int("axis")?)?;
+    let around = around(&shape, axis);
     let kept: Vec<usize> =
         condition.iter().enumerate().filter(|(_, kept)| **kept).map(|(index, _)| index).collect();
-    if kept.last().is_some_and(|last| *last >= extent) {
+    if kept.last().is_some_and(|last| *last >= shape[axis]) {
         return invalid("the condition is longer than the axis");
     }
-    let mut shape = shape;
     shape[axis] = kept.len();
-    let kept = &kept;
-    let runs = (0..outer).flat_map(move |block| {
-        kept.iter().map(move |index| Run::of((block * extent + index) * inner, inner))
-    });
-    one(assemble(&[x], &shape, runs)?)
+    one(slices(x, around, &kept, &shape)?)
 }
