@@ -180,6 +180,9 @@ impl Draft {
 /// A constructor of types: the text before and after its argument, and the field of the argument.
 type Constructor<T> = (&'static str, &'static str, fn(&mut AllowedTypes) -> &mut T);
 
+/// The element types of the keys and values of maps.
+type Pairs = Box<[(Elem, Elem)]>;
+
 /// The constructors of types of tensors.
 const OF_TENSORS: [Constructor<ElemSet>; 4] = [
     ("tensor(", ")", |allowed| &mut allowed.tensor),
@@ -189,7 +192,7 @@ const OF_TENSORS: [Constructor<ElemSet>; 4] = [
 ];
 
 /// The constructors of types of maps.
-const OF_MAPS: [Constructor<Box<[(Elem, Elem)]>>; 2] =
+const OF_MAPS: [Constructor<Pairs>; 2] =
     [("map(", ")", |allowed| &mut allowed.map), ("seq(map(", "))", |allowed| &mut allowed.seq_map)];
 
 fn add_types(allowed: &mut AllowedTypes, word: &str, groups: FindGroup<'_>) -> Result<(), TableErrorKind> {
@@ -220,7 +223,7 @@ fn elems(text: &str, groups: FindGroup<'_>) -> Result<ElemSet, TableErrorKind> {
     })
 }
 
-fn pairs(text: &str) -> Result<Box<[(Elem, Elem)]>, TableErrorKind> {
+fn pairs(text: &str) -> Result<Pairs, TableErrorKind> {
     let pair = |text: &str| {
         let (key, value) = text.split_once(':').ok_or_else(|| unexpected("`KEY:VALUE`", text))?;
         Ok((elem(key)?, elem(value)?))
