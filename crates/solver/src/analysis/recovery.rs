@@ -53,17 +53,15 @@ pub(crate) fn is_doubtful(kind: &SolveErrorKind<'_>) -> bool {
 
 /// Whether an error of a rule is independent of an error about element types at the same node.
 pub(crate) fn is_independent(kind: &SolveErrorKind<'_>) -> bool {
-    match kind {
-        SolveErrorKind::Rule { failure, .. } => matches!(
-            failure,
-            RuleError::Rank { .. }
-                | RuleError::Dims { .. }
-                | RuleError::Attribute { .. }
-                | RuleError::Value { .. }
-                | RuleError::Shapes { .. }
-        ),
-        _ => false,
-    }
+    let SolveErrorKind::Rule { failure, .. } = kind else { return false };
+    matches!(
+        failure,
+        RuleError::Rank { .. }
+            | RuleError::Dims { .. }
+            | RuleError::Attribute { .. }
+            | RuleError::Value { .. }
+            | RuleError::Shapes { .. }
+    )
 }
 
 fn is_tensor(ty: &Type) -> bool {

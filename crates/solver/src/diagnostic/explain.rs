@@ -53,10 +53,7 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
     let mut scope = Scope { core, frame, operators, function: None, explains: true, budget: &mut budget };
     let value = find(&scope, name)?;
     let ty = scope.type_of(value);
-    let location = match scope.maker(value) {
-        Some(step) => scope.location_of_step(step),
-        None => scope.location_of_value(value, scope.role(value)),
-    };
+    let location = scope.location(scope.frame.site_of(value));
     let chain = scope.chain(value, Doubt::Nothing);
     let hidden = chain.as_ref().map_or(0, |chain| chain.links.len().saturating_sub(MAX_LINKS));
     let reasons = chain.map(|chain| scope.reasons(&chain)).unwrap_or_default();

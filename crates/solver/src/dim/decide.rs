@@ -44,10 +44,7 @@ impl Dims {
         } else {
             self.difference(a, b).map_or(Decision::Undecided, |terms| self.compare_to_zero(&terms))
         };
-        match decision {
-            Decision::Undecided => self.compare_by_facts(a, b),
-            Decision::Equal | Decision::Different => decision,
-        }
+        if decision == Decision::Undecided { self.compare_by_facts(a, b) } else { decision }
     }
 
     /// Whether the dim is at least 1 for all values.

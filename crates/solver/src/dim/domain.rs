@@ -133,14 +133,7 @@ impl Domain {
             (Relation::Equal, (_, true), ..) if !dims.symbols_of(left).contains(&right) => {
                 self.set(dims, right, left);
             }
-            (
-                Relation::Equal
-                | Relation::AtMost
-                | Relation::OneOrEqual
-                | Relation::Broadcast
-                | Relation::Divides,
-                ..,
-            ) => {
+            _ => {
                 self.restrict_to_solutions(dims, condition);
                 self.insert(dims, condition);
             }

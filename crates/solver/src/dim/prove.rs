@@ -150,22 +150,23 @@ impl<'d> Prover<'d> {
             Claim::Zero => {
                 self.dims.compare_to_zero(&terms) == Decision::Equal
                     || !facts.is_empty()
-                        && [1, -1].into_iter().all(|sign| {
-                            merge(&[], &terms, sign)
-                                .is_some_and(|terms| self.is_not_positive(&terms, &facts, MAX_FACTS_ADDED))
-                        })
+                        && [1, -1].into_iter().all(|sign| self.sum_is_not_positive(&[], &terms, sign, &facts))
             }
             Claim::NonZero => {
+                // `1 - dim <= 0` or `1 + dim <= 0`.
+                let one = [Term { coefficient: 1, monomial: DimId::ONE }];
                 self.dims.compare_to_zero(&terms) == Decision::Different
                     || !facts.is_empty()
-                        && [1, -1].into_iter().any(|sign| {
-                            // `1 - dim <= 0` or `1 + dim <= 0`.
-                            let one = [Term { coefficient: 1, monomial: DimId::ONE }];
-                            merge(&one, &terms, sign)
-                                .is_some_and(|terms| self.is_not_positive(&terms, &facts, MAX_FACTS_ADDED))
-                        })
+                        && [1, -1]
+                            .into_iter()
+                            .any(|sign| self.sum_is_not_positive(&one, &terms, sign, &facts))
             }
         }
+    }
+
+    /// Whether `a + sign * b` is at most 0.
+    fn sum_is_not_positive(&mut self, a: &[Term], b: &[Term], sign: i64, facts: &[Terms]) -> bool {
+        merge(a, b, sign).is_some_and(|terms| self.is_not_positive(&terms, facts, MAX_FACTS_ADDED))
     }
 
     /// Adds multiples of facts such that a term cancels, until the bounds are not positive.

@@ -237,12 +237,9 @@ impl Dims {
         if let Some(found) = search.in_order() {
             return Some(found);
         }
-        let mut constants = self.constants_of(search.condition.left);
-        constants.extend(self.constants_of(search.condition.right));
-        for fact in &search.facts {
-            constants.extend(self.constants_of(fact.left));
-            constants.extend(self.constants_of(fact.right));
-        }
+        let conditions = std::iter::once(&search.condition).chain(&search.facts);
+        let sides = conditions.flat_map(|condition| [condition.left, condition.right]);
+        let mut constants: Vec<i64> = sides.flat_map(|side| self.constants_of(side)).collect();
         constants.sort_unstable();
         constants.dedup();
         search.around(&constants)

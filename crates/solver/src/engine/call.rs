@@ -140,6 +140,10 @@ impl<'a> Calls<'a> {
         Self { bodies, ..Self::default() }
     }
 
+    fn body(&self, function: FunctionId) -> Option<Arc<Body<'a>>> {
+        self.bodies.get(function.index())?.clone()
+    }
+
     /// Types a call from its summary, or returns the call if its function has to be solved first.
     pub(crate) fn call(
         &mut self,
@@ -149,9 +153,7 @@ impl<'a> Calls<'a> {
         step: StepId,
         function: FunctionId,
     ) -> Result<Option<Call>, SolveErrorKind<'a>> {
-        let Some(callee) = self.bodies.get(function.index()).and_then(Option::as_ref).map(Arc::clone) else {
-            return Ok(None);
-        };
+        let Some(callee) = self.body(function) else { return Ok(None) };
         let root = callee.graph(callee.root());
         let (inputs, outputs) =
             (frame.body.inputs(step).len(), frame.body.outputs(frame.body.last_step(step)).len());
@@ -220,10 +222,7 @@ impl<'a> Calls<'a> {
         let Call { function, key, precise } = call;
         *self.counts.entry(function).or_default() += 1;
         self.frames += 1;
-        let body = match self.bodies.get(function.index()).and_then(Option::as_ref) {
-            Some(body) => Arc::clone(body),
-            None => Arc::clone(&caller.body),
-        };
+        let body = self.body(function).unwrap_or_else(|| Arc::clone(&caller.body));
         let absent: Vec<ValueId> = absent_inputs(&caller.body, step, &body)
             .map(|input| body.graph(body.root()).inputs[input])
             .collect();

@@ -148,14 +148,8 @@ fn pin_unrelated(ports: &mut Ports, body: &Body<'_>, kinds: &[Type]) {
     for (value, (maker, kind)) in ports.makers.iter().zip(kinds).enumerate() {
         let Some(class) = *maker else { continue };
         let made_by_node = matches!(body.value(ValueId::new(value)).origin, Origin::Step(_));
-        if let Some(elem) = kind.tensor().and_then(|tensor| tensor.elem.single())
-            && made_by_node
-            && !read[class.index()]
-        {
-            let set = &mut ports.classes[class.index()];
-            if set.contains(elem) {
-                *set = ElemSet::of(elem);
-            }
+        if made_by_node && !read[class.index()] {
+            pin(&mut ports.classes[class.index()], kind);
         }
     }
 }
@@ -163,13 +157,17 @@ fn pin_unrelated(ports: &mut Ports, body: &Body<'_>, kinds: &[Type]) {
 /// Seeds hold.
 fn pin_seeded(ports: &mut Ports, seeded: &[ValueId], kinds: &[Type]) {
     for value in seeded {
-        let elem = kinds[value.index()].tensor().and_then(|tensor| tensor.elem.single());
-        if let (Some(class), Some(elem)) = (ports.makers[value.index()], elem) {
-            let set = &mut ports.classes[class.index()];
-            if set.contains(elem) {
-                *set = ElemSet::of(elem);
-            }
+        if let Some(class) = ports.makers[value.index()] {
+            pin(&mut ports.classes[class.index()], &kinds[value.index()]);
         }
+    }
+}
+
+/// Narrows a class to the element type of a value, if it has one.
+fn pin(class: &mut ElemSet, kind: &Type) {
+    let elem = kind.tensor().and_then(|tensor| tensor.elem.single());
+    if let Some(elem) = elem.filter(|elem| class.contains(*elem)) {
+        *class = ElemSet::of(elem);
     }
 }
 

@@ -114,13 +114,7 @@ impl RuleCx<'_, '_> {
     /// precise.
     pub fn request_cases(&mut self, port: Port) {
         let Some(value) = self.value(port) else { return };
-        let item = match self.ints(port) {
-            Some(ints) => match ints.items[..] {
-                [item] => Some(self.dims().resolve(item)),
-                [] | [_, _, ..] => None,
-            },
-            None => None,
-        };
+        let item = self.ints(port).and_then(|ints| ints.single()).map(|item| self.dims().resolve(item));
         if let Some(question) = item.and_then(|item| self.question_about_symbols(item)) {
             // Only conditions of the main graph have truth values of their own.
             let Uncached { core, frame, .. } = self.uncached();

@@ -57,10 +57,8 @@ impl RuleCx<'_, '_> {
 
     /// The integer at a port with one constant element.
     pub fn const_int(&mut self, port: Port) -> Option<i64> {
-        match self.const_ints(port)?[..] {
-            [only] => Some(only),
-            [] | [_, _, ..] => None,
-        }
+        let [only] = self.const_ints(port)?[..] else { return None };
+        Some(only)
     }
 
     /// The value of a dim that is a constant.
@@ -127,13 +125,8 @@ impl RuleCx<'_, '_> {
         if let Some(ints) = self.ints(port) {
             return Some(ints.items.len());
         }
-        match self.shape(port)?[..] {
-            [only] => self
-                .const_dim(only)
-                .and_then(|len| usize::try_from(len).ok())
-                .filter(|len| *len <= MAX_ELEMENTS),
-            [] | [_, _, ..] => None,
-        }
+        let [only] = self.shape(port)?[..] else { return None };
+        self.const_dim(only).and_then(|len| usize::try_from(len).ok()).filter(|len| *len <= MAX_ELEMENTS)
     }
 
     /// Sets the type, shape and constant at a port from a tensor message.

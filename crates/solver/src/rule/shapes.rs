@@ -257,25 +257,22 @@ impl RuleCx<'_, '_> {
             (None, Some(_)) => return self.broadcast_to_constant(left, right),
             (None, None) => {}
         }
-        match dims.compare(a, b) {
-            Decision::Equal => Ok(a),
-            Decision::Different | Decision::Undecided => {
-                let (a_one, b_one) = (dims.is_one_possible(a), dims.is_one_possible(b));
-                match (a_one, b_one) {
-                    (true, false) => {
-                        self.add_equation(Relation::OneOrEqual, left, right, ExtentRelation::BROADCAST);
-                        Ok(b)
-                    }
-                    (false, true) => {
-                        self.add_equation(Relation::OneOrEqual, right, left, ExtentRelation::BROADCAST);
-                        Ok(a)
-                    }
-                    (false, false) => self.require_equal(left, right, ExtentRelation::BROADCAST_NOT_ONE),
-                    (true, true) => {
-                        self.add_equation(Relation::Broadcast, left, right, ExtentRelation::BROADCAST);
-                        Ok(self.broadcast_of_both(a, b))
-                    }
-                }
+        if dims.compare(a, b) == Decision::Equal {
+            return Ok(a);
+        }
+        match (dims.is_one_possible(a), dims.is_one_possible(b)) {
+            (true, false) => {
+                self.add_equation(Relation::OneOrEqual, left, right, ExtentRelation::BROADCAST);
+                Ok(b)
+            }
+            (false, true) => {
+                self.add_equation(Relation::OneOrEqual, right, left, ExtentRelation::BROADCAST);
+                Ok(a)
+            }
+            (false, false) => self.require_equal(left, right, ExtentRelation::BROADCAST_NOT_ONE),
+            (true, true) => {
+                self.add_equation(Relation::Broadcast, left, right, ExtentRelation::BROADCAST);
+                Ok(self.broadcast_of_both(a, b))
             }
         }
     }

@@ -85,10 +85,7 @@ impl Ints {
     /// The only item.
     #[must_use]
     pub fn single(&self) -> Option<DimId> {
-        match self.items[..] {
-            [only] => Some(only),
-            [] | [_, _, ..] => None,
-        }
+        if let [only] = self.items[..] { Some(only) } else { None }
     }
 }
 
