@@ -55,52 +55,38 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             None => Ok(()),
         },
         Some("sparse_value") => sparse(cx),
-        Some(form @ "value_float") => {
-            let item = cx.attr_float(form)?.unwrap_or_default();
-            floats(cx, DimVec::new(), &[item])
-        }
-        Some(form @ "value_floats") => {
-            let items = cx.attr_floats(form)?.unwrap_or_default();
-            let shape = DimVec::from_slice(&[cx.count(items.len())]);
-            floats(cx, shape, &items)
-        }
-        Some(form @ "value_int") => {
-            let item = cx.attr_int(form)?.unwrap_or_default();
-            ints(cx, DimVec::new(), &[item])
-        }
-        Some(form @ "value_ints") => {
-            let items = cx.attr_ints(form)?.unwrap_or_default();
-            let shape = DimVec::from_slice(&[cx.count(items.len())]);
-            ints(cx, shape, &items)
-        }
-        Some("value_string") => {
-            cx.set_elem(Out(0), Elem::STRING)?;
-            cx.set_shape(Out(0), &[])
-        }
-        Some("value_strings") => {
-            let count = cx.attr_strings("value_strings")?.unwrap_or_default().len();
-            let count = cx.count(count);
-            cx.set_elem(Out(0), Elem::STRING)?;
-            cx.set_shape(Out(0), &[count])
+        Some(form @ "value_float") => floats(cx, false, &[cx.attr_float(form)?.unwrap_or_default()]),
+        Some(form @ "value_floats") => floats(cx, true, &cx.attr_floats(form)?.unwrap_or_default()),
+        Some(form @ "value_int") => ints(cx, false, &[cx.attr_int(form)?.unwrap_or_default()]),
+        Some(form @ "value_ints") => ints(cx, true, &cx.attr_ints(form)?.unwrap_or_default()),
+        Some("value_string") => listed(cx, Elem::STRING, false, 1).map(drop),
+        Some(form @ "value_strings") => {
+            let count = cx.attr_strings(form)?.unwrap_or_default().len();
+            listed(cx, Elem::STRING, true, count).map(drop)
         }
         Some(_) | None => Err(RuleError::attribute("value", "or another form of the constant must be given")),
     }
 }
 
-fn floats(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[f32]) -> RuleResult {
-    cx.set_elem(Out(0), Elem::FLOAT)?;
+/// Sets the type of a list of `count` elements, or of a single element, and returns the constant extents.
+fn listed(cx: &mut RuleCx<'_, '_>, elem: Elem, is_list: bool, count: usize) -> RuleResult<Box<[usize]>> {
+    cx.set_elem(Out(0), elem)?;
+    let extents: Box<[usize]> = is_list.then_some(count).into_iter().collect();
+    let shape: DimVec = extents.iter().map(|extent| cx.count(*extent)).collect();
     cx.set_shape(Out(0), &shape)?;
-    let extents = shape.iter().map(|_| items.len()).collect();
-    cx.set_floats(Out(0), Floats { shape: extents, items: items.iter().copied().map(f64::from).collect() });
+    Ok(extents)
+}
+
+fn floats(cx: &mut RuleCx<'_, '_>, is_list: bool, items: &[f32]) -> RuleResult {
+    let shape = listed(cx, Elem::FLOAT, is_list, items.len())?;
+    cx.set_floats(Out(0), Floats { shape, items: items.iter().copied().map(f64::from).collect() });
     Ok(())
 }
 
-fn ints(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[i64]) -> RuleResult {
-    cx.set_elem(Out(0), Elem::INT64)?;
-    cx.set_shape(Out(0), &shape)?;
-    let extents = shape.iter().map(|_| items.len()).collect();
+fn ints(cx: &mut RuleCx<'_, '_>, is_list: bool, items: &[i64]) -> RuleResult {
+    let shape = listed(cx, Elem::INT64, is_list, items.len())?;
     let items = items.iter().map(|item| cx.dims().constant(*item)).collect();
-    cx.set_ints(Out(0), Ints { shape: extents, items });
+    cx.set_ints(Out(0), Ints { shape, items });
     Ok(())
 }
 
