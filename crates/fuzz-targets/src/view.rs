@@ -134,13 +134,13 @@ impl<'a> Walk<'a> {
         self.each(attribute.ints(), |_, _| {});
         self.each(attribute.floats(), |_, _| {});
         self.each(attribute.strings(), |_, _| {});
-        attribute.t().into_iter().for_each(|tensor| self.tensor(tensor));
+        attribute.t.into_iter().for_each(|tensor| self.tensor(tensor));
         self.each(attribute.tensors(), Self::tensor);
-        attribute.sparse_tensor().into_iter().for_each(|sparse| self.sparse(sparse));
+        attribute.sparse_tensor.into_iter().for_each(|sparse| self.sparse(sparse));
         self.each(attribute.sparse_tensors(), Self::sparse);
-        self.open.extend(attribute.tp().map(Open::Type));
+        self.open.extend(attribute.tp.map(Open::Type));
         self.each(attribute.type_protos(), |walk, ty| walk.open.push(Open::Type(ty)));
-        self.open.extend(attribute.g().map(Open::Graph));
+        self.open.extend(attribute.g.map(Open::Graph));
         self.each(attribute.graphs(), |walk, graph| walk.open.push(Open::Graph(graph)));
     }
 

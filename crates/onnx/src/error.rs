@@ -2,6 +2,23 @@
 
 use crate::wire::WireKind;
 
+/// Declares enums whose values are displayed as one text each.
+macro_rules! displayed {
+    ($( $(#[$meta:meta])* pub enum $name:ident { $( $(#[$doc:meta])* $variant:ident $text:literal, )* } )*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name { $( $(#[$doc])* $variant, )* }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self { $( Self::$variant => $text, )* })
+            }
+        }
+    )*};
+}
+
+pub(crate) use displayed;
+
 /// Error of decoding malformed bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} at byte {offset}")]

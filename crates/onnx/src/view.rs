@@ -63,7 +63,7 @@ pub use model::{
     TrainingInfoView,
 };
 pub use node::{NodeField, NodeFields, NodeView};
-pub use payload::{Floats, Ints, TensorDims};
+pub use payload::{Ints, TensorDims};
 pub use tensor::{SparseTensor, SparseTensorView, TensorHeader, TensorView};
 pub use types::{DimValue, DimView, ShapeView, Type, TypeKindView, TypeView, ValueInfo, ValueInfoView};
 
@@ -71,7 +71,7 @@ pub use types::{DimValue, DimView, ShapeView, Type, TypeKindView, TypeView, Valu
 macro_rules! views {
     ($( $(#[$meta:meta])* $view:ident ),* $(,)?) => {$(
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $view<'a> {
             bytes: &'a [u8],
             offset: usize,

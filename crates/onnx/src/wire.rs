@@ -8,35 +8,24 @@
 //!
 //! **Invariant:** an iterator ends after its first error.
 
-use crate::error::{DecodeError, ErrorKind, FieldName};
+use crate::error::{DecodeError, ErrorKind, FieldName, displayed};
 
 /// Maximum depth of nested groups.
 pub const MAX_GROUP_DEPTH: usize = 100;
 
-/// The encoding of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum WireKind {
-    /// A variable-length integer of one to ten bytes.
-    Varint,
-    /// Eight bytes.
-    Fixed64,
-    /// A length followed by that number of bytes.
-    Len,
-    /// Records up to an end tag.
-    Group,
-    /// Four bytes.
-    Fixed32,
-}
-
-impl std::fmt::Display for WireKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Varint => "a varint",
-            Self::Fixed64 => "eight bytes",
-            Self::Len => "a length and bytes",
-            Self::Group => "a group",
-            Self::Fixed32 => "four bytes",
-        })
+displayed! {
+    /// The encoding of a value.
+    pub enum WireKind {
+        /// A variable-length integer of one to ten bytes.
+        Varint "a varint",
+        /// Eight bytes.
+        Fixed64 "eight bytes",
+        /// A length followed by that number of bytes.
+        Len "a length and bytes",
+        /// Records up to an end tag.
+        Group "a group",
+        /// Four bytes.
+        Fixed32 "four bytes",
     }
 }
 

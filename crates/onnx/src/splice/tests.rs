@@ -82,7 +82,7 @@ fn edit_graphs(
             let parsed: Result<_, DecodeError> =
                 attribute_view.and_then(|view: AttributeView<'_>| view.parse());
             let parsed = parsed?;
-            if let (Some(view), Some(graph)) = (parsed.g(), attribute.g.as_deref_mut()) {
+            if let (Some(view), Some(graph)) = (parsed.g, attribute.g.as_deref_mut()) {
                 edit_graphs(view, graph, dice, splice)?;
             }
             for (view, graph) in parsed.graphs().zip(&mut attribute.graphs) {
@@ -172,7 +172,7 @@ fn lengths_grow_through_every_message_around_an_edit() {
             let Some(Ok(NodeField::Attribute(attribute))) = node.fields().next() else {
                 panic!("no attribute")
             };
-            graph = attribute.parse().expect("well formed").g().expect("a graph");
+            graph = attribute.parse().expect("well formed").g.expect("a graph");
         }
         (graph.offset(), graph.name().expect("well formed").to_owned())
     };

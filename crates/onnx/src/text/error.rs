@@ -7,6 +7,7 @@
 use std::fmt;
 
 use super::lexer::{Punct, Token};
+use crate::error::displayed;
 
 /// Maximum length in bytes of a quotation from the text.
 const QUOTED: usize = 40;
@@ -143,22 +144,6 @@ pub enum Expected {
     End,
 }
 
-/// The entity that an expected name refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NameOf {
-    Graph,
-    Function,
-    Value,
-    Node,
-    Operator,
-    Overload,
-    Attribute,
-    AttributeType,
-    OpaqueType,
-    /// A key of a header or an annotation.
-    Key,
-}
-
 /// The actual token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
@@ -173,38 +158,53 @@ pub enum Found {
     End,
 }
 
-/// The type of a number literal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NumberTarget {
-    /// A 32-bit signed integer.
-    Int32,
-    /// A 64-bit signed integer.
-    Int64,
-    /// A 64-bit unsigned integer.
-    Uint64,
-    /// A 32-bit float.
-    Float,
-    /// A 64-bit float.
-    Double,
-}
+displayed! {
+    /// The entity that an expected name refers to.
+    pub enum NameOf {
+        Graph "the name of a graph",
+        Function "the name of a function",
+        Value "the name of a value",
+        Node "the name of a node",
+        Operator "the name of an operator",
+        Overload "the name of an overload",
+        Attribute "the name of an attribute",
+        AttributeType "the type of an attribute",
+        OpaqueType "the name of an opaque type",
+        /// A key of a header or an annotation.
+        Key "a key",
+    }
 
-/// A header or annotation with keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyContext {
-    /// The header of a model.
-    Model,
-    /// The header of a function.
-    Function,
-    /// The annotation of a graph.
-    Graph,
-    /// The annotation of a node.
-    Node,
-    /// The annotation of a value.
-    Value,
-    /// The annotation of a constant.
-    Tensor,
-    /// The annotation of an attribute.
-    Attribute,
+    /// The type of a number literal.
+    pub enum NumberTarget {
+        /// A 32-bit signed integer.
+        Int32 "32 bits",
+        /// A 64-bit signed integer.
+        Int64 "64 bits",
+        /// A 64-bit unsigned integer.
+        Uint64 "64 bits without sign",
+        /// A 32-bit float.
+        Float "a float",
+        /// A 64-bit float.
+        Double "a double",
+    }
+
+    /// A header or annotation with keys.
+    pub enum KeyContext {
+        /// The header of a model.
+        Model "a model's header",
+        /// The header of a function.
+        Function "a function's header",
+        /// The annotation of a graph.
+        Graph "a graph's annotation",
+        /// The annotation of a node.
+        Node "a node's annotation",
+        /// The annotation of a value.
+        Value "a value's annotation",
+        /// The annotation of a constant.
+        Tensor "a constant's annotation",
+        /// The annotation of an attribute.
+        Attribute "an attribute's annotation",
+    }
 }
 
 /// A parse error without line and column.
@@ -260,18 +260,7 @@ impl fmt::Display for Expected {
         match self {
             Self::Punct(punct) => write!(f, "`{}`", punct.as_str()),
             Self::CommaOr(punct) => write!(f, "`,` or `{}`", punct.as_str()),
-            Self::Name(of) => f.write_str(match of {
-                NameOf::Graph => "the name of a graph",
-                NameOf::Function => "the name of a function",
-                NameOf::Value => "the name of a value",
-                NameOf::Node => "the name of a node",
-                NameOf::Operator => "the name of an operator",
-                NameOf::Overload => "the name of an overload",
-                NameOf::Attribute => "the name of an attribute",
-                NameOf::AttributeType => "the type of an attribute",
-                NameOf::OpaqueType => "the name of an opaque type",
-                NameOf::Key => "a key",
-            }),
+            Self::Name(of) => write!(f, "{of}"),
             Self::Type => f.write_str("a type"),
             Self::ElementType => f.write_str("an element type"),
             Self::Dim => f.write_str("a dim (a number, a name, an expression or `?`)"),
@@ -294,31 +283,5 @@ impl fmt::Display for Found {
             Self::Punct(punct) => write!(f, "`{}`", punct.as_str()),
             Self::End => f.write_str("the end of the text"),
         }
-    }
-}
-
-impl fmt::Display for NumberTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Int32 => "32 bits",
-            Self::Int64 => "64 bits",
-            Self::Uint64 => "64 bits without sign",
-            Self::Float => "a float",
-            Self::Double => "a double",
-        })
-    }
-}
-
-impl fmt::Display for KeyContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Model => "a model's header",
-            Self::Function => "a function's header",
-            Self::Graph => "a graph's annotation",
-            Self::Node => "a node's annotation",
-            Self::Value => "a value's annotation",
-            Self::Tensor => "a constant's annotation",
-            Self::Attribute => "an attribute's annotation",
-        })
     }
 }

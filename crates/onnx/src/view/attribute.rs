@@ -1,6 +1,7 @@
 //! Views of attributes.
 
-use super::{Floats, GraphView, Ints, SparseTensorView, TensorView, TypeView};
+use super::payload::FixedBits;
+use super::{GraphView, Ints, SparseTensorView, TensorView, TypeView};
 use super::{Select, getters, name, set_once, views};
 use crate::error::DecodeError;
 use crate::messages::attribute_proto::AttributeType;
@@ -12,7 +13,7 @@ views! {
 }
 
 /// A decoded attribute: its name, kind and singular values. Lists are decoded on access.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Attribute<'a> {
     pub view: AttributeView<'a>,
     pub name: &'a str,
@@ -22,13 +23,19 @@ pub struct Attribute<'a> {
     /// files) the kind implied by the values that are present. Not compared with the values; may be an
     /// unknown number.
     pub kind: i32,
-    f: Option<f32>,
-    i: Option<i64>,
-    s: Option<&'a [u8]>,
-    t: Option<TensorView<'a>>,
-    g: Option<GraphView<'a>>,
-    tp: Option<TypeView<'a>>,
-    sparse_tensor: Option<SparseTensorView<'a>>,
+    /// The float value.
+    pub f: Option<f32>,
+    /// The integer value.
+    pub i: Option<i64>,
+    /// The string value, not necessarily UTF-8.
+    pub s: Option<&'a [u8]>,
+    /// The tensor value.
+    pub t: Option<TensorView<'a>>,
+    /// The graph value.
+    pub g: Option<GraphView<'a>>,
+    /// The type value.
+    pub tp: Option<TypeView<'a>>,
+    pub sparse_tensor: Option<SparseTensorView<'a>>,
 }
 
 getters! {
@@ -40,19 +47,7 @@ getters! {
 impl<'a> AttributeView<'a> {
     /// Decodes the attribute.
     pub fn parse(&self) -> Result<Attribute<'a>, DecodeError> {
-        let mut attribute = Attribute {
-            view: *self,
-            name: "",
-            ref_attr_name: None,
-            kind: 0,
-            f: None,
-            i: None,
-            s: None,
-            t: None,
-            g: None,
-            tp: None,
-            sparse_tensor: None,
-        };
+        let mut attribute = Attribute { view: *self, ..Attribute::default() };
         let mut implied = AttributeType::Undefined;
         for field in self.wire_fields() {
             let field = field?;
@@ -116,42 +111,10 @@ impl<'a> Attribute<'a> {
         AttributeType::try_from(self.kind).ok()
     }
 
-    /// The float value.
-    pub const fn f(&self) -> Option<f32> {
-        self.f
-    }
-
-    /// The integer value.
-    pub const fn i(&self) -> Option<i64> {
-        self.i
-    }
-
-    /// The string value, not necessarily UTF-8.
-    pub const fn s(&self) -> Option<&'a [u8]> {
-        self.s
-    }
-
-    /// The tensor value.
-    pub const fn t(&self) -> Option<TensorView<'a>> {
-        self.t
-    }
-
-    /// The graph value.
-    pub const fn g(&self) -> Option<GraphView<'a>> {
-        self.g
-    }
-
-    /// The type value.
-    pub const fn tp(&self) -> Option<TypeView<'a>> {
-        self.tp
-    }
-
-    pub const fn sparse_tensor(&self) -> Option<SparseTensorView<'a>> {
-        self.sparse_tensor
-    }
-
-    pub fn floats(&self) -> Floats<'a> {
-        Floats::new(self.wire_fields(), 7, name!("AttributeProto", "floats"))
+    /// The list of floats.
+    pub fn floats(&self) -> impl Iterator<Item = Result<f32, DecodeError>> + Clone + use<'a> {
+        let bits = FixedBits::<4>::new(self.wire_fields(), 7, name!("AttributeProto", "floats"));
+        bits.map(|bits| bits.map(|bits| f32::from_bits(bits as u32)))
     }
 
     /// The list of integers.

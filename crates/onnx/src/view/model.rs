@@ -6,7 +6,7 @@ use crate::error::DecodeError;
 use crate::wire::{Field, Fields, WireValue};
 
 /// A view of a model. In contrast to other views, creating it decodes the top-level records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelView<'a> {
     bytes: &'a [u8],
     ir_version: i64,
@@ -20,15 +20,7 @@ pub struct ModelView<'a> {
 impl<'a> ModelView<'a> {
     /// Decodes the top-level records of a model file.
     pub fn new(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut model = Self {
-            bytes,
-            ir_version: 0,
-            model_version: 0,
-            producer_name: "",
-            producer_version: "",
-            domain: "",
-            graph: None,
-        };
+        let mut model = Self { bytes, ..Self::default() };
         decode! {
             Fields::new(bytes, 0), "ModelProto";
             1 "ir_version" int64 model.ir_version;

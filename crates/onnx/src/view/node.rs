@@ -37,7 +37,7 @@ impl<'a> NodeView<'a> {
         let mut graphs = Vec::new();
         for attribute in self.attributes() {
             let attribute = attribute?.parse()?;
-            graphs.extend(attribute.g());
+            graphs.extend(attribute.g);
             for graph in attribute.graphs() {
                 graphs.push(graph?);
             }

@@ -47,30 +47,6 @@ impl Iterator for Ints<'_> {
 
 impl std::iter::FusedIterator for Ints<'_> {}
 
-/// Iterator over the floats of a repeated field, packed or not.
-#[derive(Clone, Copy, Debug)]
-pub struct Floats<'a> {
-    bits: FixedBits<'a, 4>,
-}
-
-impl<'a> Floats<'a> {
-    #[inline]
-    pub(super) const fn new(fields: Fields<'a>, number: u32, name: &'static FieldName) -> Self {
-        Self { bits: FixedBits::new(fields, number, name) }
-    }
-}
-
-impl Iterator for Floats<'_> {
-    type Item = Result<f32, DecodeError>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        Some(self.bits.next()?.map(|bits| f32::from_bits(bits as u32)))
-    }
-}
-
-impl std::iter::FusedIterator for Floats<'_> {}
-
 /// Iterator over the bits of numbers of `N` bytes, where `N` is 4 or 8.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FixedBits<'a, const N: usize> {

@@ -21,7 +21,7 @@ views! {
 const RAW_DATA: &FieldName = name!("TensorProto", "raw_data");
 
 /// A tensor without its payload.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TensorHeader<'a> {
     pub view: TensorView<'a>,
     pub name: &'a str,
@@ -66,15 +66,7 @@ getters! {
 impl<'a> TensorView<'a> {
     /// Decodes all fields but the payload.
     pub fn header(&self) -> Result<TensorHeader<'a>, DecodeError> {
-        let mut header = TensorHeader {
-            view: *self,
-            name: "",
-            data_type: 0,
-            dims: TensorDims::new(),
-            data_location: 0,
-            raw_data: None,
-            has_typed_data: false,
-        };
+        let mut header = TensorHeader { view: *self, ..TensorHeader::default() };
         for field in self.wire_fields() {
             let field = field?;
             match field.number {

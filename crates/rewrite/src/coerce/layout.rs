@@ -179,7 +179,7 @@ impl<'a> Layout<'a> {
                 for attribute in node.attributes() {
                     let attribute = attribute?.parse()?;
                     let parent = |index| Some(Parent { node: place, attribute: attribute.name, index });
-                    inner.extend(attribute.g().map(|graph| (Source::Graph(graph), parent(None))));
+                    inner.extend(attribute.g.map(|graph| (Source::Graph(graph), parent(None))));
                     for (index, graph) in attribute.graphs().enumerate() {
                         inner.push((Source::Graph(graph?), parent(Some(index))));
                     }

@@ -3,51 +3,60 @@
 use typeloom_solver::elem::Elem;
 use typeloom_types::dtype::DtypeClass;
 
-/// The number format of an element type.
-#[derive(Clone, Copy)]
-enum Numbers {
-    /// Integers; `bits` includes the sign.
-    Int { bits: i32, signed: bool },
-    /// Floats: the bits of the significand, and the exponents of the least and of the greatest power of two.
-    Float { significand: i32, least: i32, greatest: i32, signed: bool },
+/// The number format of an element type. An integer is a float without exponents below 0 and without special values.
+struct NumberFormat {
+    /// The bits of the significand.
+    significand: i32,
+    /// The exponents of the least and of the greatest power of two.
+    least: i32,
+    greatest: i32,
+    is_signed: bool,
+    /// The special values; `None` for integers.
+    specials: Option<Specials>,
 }
 
-fn numbers(elem: Elem) -> Option<Numbers> {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Specials {
+    InfinitiesAndNan,
+    Nan,
+    None,
+}
+
+fn number_format(elem: Elem) -> Option<NumberFormat> {
     let dtype = elem.dtype()?;
-    let bits = dtype.size_bits()?.cast_signed();
-    match dtype.class() {
-        DtypeClass::Bool => Some(Numbers::Int { bits: 1, signed: false }),
-        DtypeClass::UnsignedInt => Some(Numbers::Int { bits, signed: false }),
-        DtypeClass::SignedInt => Some(Numbers::Int { bits, signed: true }),
-        DtypeClass::Float => float_numbers(elem),
-        DtypeClass::Complex | DtypeClass::String => None,
-    }
+    let is_signed = match dtype.class() {
+        DtypeClass::Bool | DtypeClass::UnsignedInt => false,
+        DtypeClass::SignedInt => true,
+        DtypeClass::Float => return float_format(elem),
+        DtypeClass::Complex | DtypeClass::String => return None,
+    };
+    let bits = if elem == Elem::BOOL { 1 } else { dtype.size_bits()?.cast_signed() };
+    let significand = bits - i32::from(is_signed);
+    Some(NumberFormat { significand, least: 0, greatest: significand - 1, is_signed, specials: None })
 }
 
-fn float_numbers(elem: Elem) -> Option<Numbers> {
-    let float =
-        |significand, least, greatest| Some(Numbers::Float { significand, least, greatest, signed: true });
-    match elem {
-        Elem::DOUBLE => float(53, -1074, 1023),
-        Elem::FLOAT => float(24, -149, 127),
-        Elem::FLOAT16 => float(11, -24, 15),
-        Elem::BFLOAT16 => float(8, -133, 127),
-        Elem::FLOAT8E4M3FN => float(4, -9, 8),
-        Elem::FLOAT8E4M3FNUZ => float(4, -10, 7),
-        Elem::FLOAT8E5M2 => float(3, -16, 15),
-        Elem::FLOAT8E5M2FNUZ => float(3, -17, 15),
-        Elem::FLOAT6E2M3 => float(4, -3, 2),
-        Elem::FLOAT6E3M2 => float(3, -4, 4),
-        Elem::FLOAT4E2M1 => float(2, -1, 2),
-        Elem::FLOAT8E8M0 => {
-            Some(Numbers::Float { significand: 1, least: -127, greatest: 127, signed: false })
-        }
-        _ => None,
-    }
+fn float_format(elem: Elem) -> Option<NumberFormat> {
+    let (significand, least, greatest, specials) = match elem {
+        Elem::DOUBLE => (53, -1074, 1023, Specials::InfinitiesAndNan),
+        Elem::FLOAT => (24, -149, 127, Specials::InfinitiesAndNan),
+        Elem::FLOAT16 => (11, -24, 15, Specials::InfinitiesAndNan),
+        Elem::BFLOAT16 => (8, -133, 127, Specials::InfinitiesAndNan),
+        Elem::FLOAT8E4M3FN => (4, -9, 8, Specials::Nan),
+        Elem::FLOAT8E4M3FNUZ => (4, -10, 7, Specials::Nan),
+        Elem::FLOAT8E5M2 => (3, -16, 15, Specials::InfinitiesAndNan),
+        Elem::FLOAT8E5M2FNUZ => (3, -17, 15, Specials::Nan),
+        Elem::FLOAT6E2M3 => (4, -3, 2, Specials::None),
+        Elem::FLOAT6E3M2 => (3, -4, 4, Specials::None),
+        Elem::FLOAT4E2M1 => (2, -1, 2, Specials::None),
+        Elem::FLOAT8E8M0 => (1, -127, 127, Specials::Nan),
+        _ => return None,
+    };
+    let is_signed = elem != Elem::FLOAT8E8M0;
+    Some(NumberFormat { significand, least, greatest, is_signed, specials: Some(specials) })
 }
 
 pub(super) fn is_float(elem: Elem) -> bool {
-    matches!(numbers(elem), Some(Numbers::Float { .. }))
+    number_format(elem).is_some_and(|format| format.specials.is_some())
 }
 
 /// Whether a conversion keeps every value.
@@ -56,56 +65,27 @@ pub fn keeps_values(from: Elem, to: Elem) -> bool {
     if from == to {
         return true;
     }
-    let (Some(from_numbers), Some(to_numbers)) = (numbers(from), numbers(to)) else { return false };
-    match (from_numbers, to_numbers) {
-        // Conversion to bool keeps only the difference between zero and nonzero.
-        (_, Numbers::Int { bits: 1, signed: false }) => false,
-        (Numbers::Int { bits, signed }, Numbers::Int { bits: more, signed: to_signed }) => {
-            match (signed, to_signed) {
-                (true, false) => false,
-                (false, true) => bits < more,
-                (true, true) | (false, false) => bits <= more,
-            }
-        }
-        (Numbers::Int { bits, signed }, Numbers::Float { significand, greatest, signed: to_signed, .. }) => {
-            let magnitude = bits - i32::from(signed);
-            (to_signed || !signed) && magnitude <= significand && magnitude <= greatest + 1
-        }
-        (Numbers::Float { .. }, Numbers::Int { .. }) => false,
-        (
-            Numbers::Float { significand, least, greatest, signed },
-            Numbers::Float { significand: more, least: less, greatest: above, signed: to_signed },
-        ) => {
-            // Some narrow formats have no infinities or no NaN.
-            let specials =
-                !is_finite_only(to) || is_finite_only(from) && special_kind(from) == special_kind(to);
-            significand <= more && least >= less && greatest <= above && (to_signed || !signed) && specials
-        }
-    }
-}
-
-/// Whether a format has no infinities.
-fn is_finite_only(elem: Elem) -> bool {
-    special_kind(elem) != 0
-}
-
-/// The special values of a float format: 0 for infinities and NaN, 1 for NaN alone, 2 for none.
-fn special_kind(elem: Elem) -> u8 {
-    match elem {
-        Elem::FLOAT8E4M3FN | Elem::FLOAT8E4M3FNUZ | Elem::FLOAT8E5M2FNUZ | Elem::FLOAT8E8M0 => 1,
-        Elem::FLOAT6E2M3 | Elem::FLOAT6E3M2 | Elem::FLOAT4E2M1 => 2,
-        _ => 0,
-    }
+    let (Some(old), Some(new)) = (number_format(from), number_format(to)) else { return false };
+    let keeps_specials =
+        old.specials.is_none() || [Some(Specials::InfinitiesAndNan), old.specials].contains(&new.specials);
+    // Conversion to bool keeps only the difference between zero and nonzero.
+    to != Elem::BOOL
+        && old.significand <= new.significand
+        && old.least >= new.least
+        && old.greatest <= new.greatest
+        && (new.is_signed || !old.is_signed)
+        && keeps_specials
 }
 
 /// A rank of number formats that prefers the wider of two.
 pub(super) fn width(elem: Elem) -> u8 {
-    match numbers(elem) {
-        None => 0,
-        Some(Numbers::Int { bits, signed }) => u8::try_from(2 * bits + i32::from(signed)).unwrap_or(129),
-        Some(Numbers::Float { significand, greatest, .. }) => {
-            130 + u8::try_from(significand + i32::from(greatest > 100)).unwrap_or(60)
-        }
+    let Some(NumberFormat { significand, greatest, is_signed, specials, .. }) = number_format(elem) else {
+        return 0;
+    };
+    let sign = i32::from(is_signed);
+    match specials {
+        None => u8::try_from(2 * (significand + sign) + sign).unwrap_or(129),
+        Some(_) => 130 + u8::try_from(significand + i32::from(greatest > 100)).unwrap_or(60),
     }
 }
 

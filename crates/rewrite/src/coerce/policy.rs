@@ -81,15 +81,11 @@ impl Usage {
                 *count += 1;
             }
         }
-        let rarity = |count: &usize| match count {
+        let rarity = counts.map(|count| match count {
             0 => ELEMS,
-            count => counts.iter().filter(|other| *other > count).count(),
-        };
-        let mut ranks = [0; ELEMS];
-        for (rank, count) in ranks.iter_mut().zip(&counts) {
-            *rank = u8::try_from(rarity(count)).unwrap_or(u8::MAX);
-        }
-        Self { rarity: ranks }
+            count => counts.iter().filter(|other| **other > count).count(),
+        });
+        Self { rarity: rarity.map(|rarity| u8::try_from(rarity).unwrap_or(u8::MAX)) }
     }
 
     fn rarity(&self, elem: Elem) -> u8 {
@@ -132,11 +128,7 @@ impl Policy {
 
     /// The additional cost of converting a computed value.
     pub(crate) fn of_source(self, stored: Stored) -> Cost {
-        match (self, stored) {
-            (Self::Minority, Stored::No) => COMPUTED,
-            (Self::Minority, Stored::Yes)
-            | (Self::Lossless | Self::Widest | Self::Fewest | Self::To(_), Stored::Yes | Stored::No) => 0,
-        }
+        if (self, stored) == (Self::Minority, Stored::No) { COMPUTED } else { 0 }
     }
 
     /// The element types to consider for open classes, the best first.
@@ -154,10 +146,7 @@ impl Policy {
             Elem::FLOAT => 2,
             other => 255 - u32::from(width(other)) + 3,
         };
-        let rarity = |elem: &Elem| match self {
-            Self::Minority => support.usage.rarity(*elem),
-            Self::Lossless | Self::Widest | Self::Fewest | Self::To(_) => 0,
-        };
+        let rarity = |elem: &Elem| if self == Self::Minority { support.usage.rarity(*elem) } else { 0 };
         others.sort_by_key(|elem| (rarity(elem), rank(elem)));
         target.into_iter().chain(others)
     }

@@ -17,7 +17,7 @@ use super::layout::{BodyId, Layout, Source};
 use super::problem::Solution;
 use crate::fields::{FUNCTION_NAME, FUNCTION_OPSET_IMPORT, MODEL_FUNCTION, MODEL_OPSET_IMPORT};
 use crate::names::Names;
-use body::BodyWriter;
+use body::{BodyWriter, replace_strings};
 use copies::copies;
 
 /// Error of an edit of a model.
@@ -52,19 +52,16 @@ pub(super) fn write(
         let layout = &layouts[copy.body.index()];
         let is_first = !written.contains(&copy.body);
         written.push(copy.body);
-        if copy.body == BodyId::MAIN {
-            let mut writer = BodyWriter::new(layout, copy, &copies, solution, operator.version);
-            writer.write(&mut names, &mut splice, changes)?;
-            if let Some(import) = operator.missing_import().filter(|_| writer.has_conversions()) {
-                splice.append(0, &Records::new().message(MODEL_OPSET_IMPORT, &import));
-            }
-            continue;
-        }
-        let version = solution.problem.bodies[copy.body.index()].version;
-        if is_first {
+        let is_main = copy.body == BodyId::MAIN;
+        let version =
+            if is_main { operator.version } else { solution.problem.bodies[copy.body.index()].version };
+        if is_main || is_first {
             let mut writer = BodyWriter::new(layout, copy, &copies, solution, version);
             writer.write(&mut names, &mut splice, changes)?;
             add_import(layout, &writer, version, &mut splice)?;
+            if let Some(import) = operator.missing_import().filter(|_| is_main && writer.has_conversions()) {
+                splice.append(0, &Records::new().message(MODEL_OPSET_IMPORT, &import));
+            }
             continue;
         }
         let Source::Function(function) = layout.source() else { continue };
@@ -75,12 +72,7 @@ pub(super) fn write(
         let mut writer = BodyWriter::new(&layout, copy, &copies, solution, version);
         writer.write(&mut names, &mut own, changes)?;
         add_import(&layout, &writer, version, &mut own)?;
-        for field in function.wire_fields() {
-            let field = field?;
-            if field.number == FUNCTION_NAME {
-                own.replace(0, &field, &Records::new().bytes(FUNCTION_NAME, &copy.name));
-            }
-        }
+        replace_strings(function.wire_fields(), 0, FUNCTION_NAME, |_| Some(&copy.name), &mut own)?;
         splice.append(0, &Records::new().bytes(MODEL_FUNCTION, own.finish()?.to_vec()));
         changes.copies.push(copy.describe(layouts, solution.problem));
     }

@@ -148,7 +148,7 @@ fn proto(node: NodeView<'_>) -> Result<NodeProto, DecodeError> {
 
 fn attribute(view: AttributeView<'_>) -> Result<AttributeProto, DecodeError> {
     let parsed = view.parse()?;
-    let holds_graphs = parsed.g().is_some() || parsed.graphs().next().is_some();
+    let holds_graphs = parsed.g.is_some() || parsed.graphs().next().is_some();
     if view.bytes().len() <= MAX_BYTES && !holds_graphs {
         return read(Bytes::copy_from_slice(view.bytes()));
     }
@@ -166,8 +166,8 @@ fn thin(attribute: &Attribute<'_>) -> Result<AttributeProto, DecodeError> {
         name: Some(attribute.name.to_owned()),
         r#type: Some(attribute.kind),
         ref_attr_name: attribute.ref_attr_name.map(str::to_owned),
-        t: attribute.t().map(tensor).transpose()?.map(Box::new),
-        g: attribute.g().map(|_| Box::new(GraphProto::default())),
+        t: attribute.t.map(tensor).transpose()?.map(Box::new),
+        g: attribute.g.map(|_| Box::new(GraphProto::default())),
         graphs: attribute
             .graphs()
             .take(MAX_PARTS)

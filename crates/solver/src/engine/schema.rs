@@ -110,7 +110,7 @@ pub(crate) fn attributes<'a>(
 /// The first string of an attribute that is not one of its allowed values.
 fn not_a_choice(attribute: Attribute<'_>, choices: Choices) -> Result<Option<String>, DecodeError> {
     let is_string = attribute.kind == AttributeKind::String as i32;
-    let single = is_string.then(|| attribute.s().unwrap_or_default()).map(Ok);
+    let single = is_string.then(|| attribute.s.unwrap_or_default()).map(Ok);
     let fits = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(|string| choices.contain(string));
     for bytes in single.into_iter().chain(attribute.strings()) {
         let bytes = bytes?;
@@ -132,10 +132,10 @@ pub(crate) fn payloads<'a>(
     }
     for attribute in frame.body.step(step).attribute_part().attributes() {
         let attribute = attribute?.parse()?;
-        if let Some(tensor) = attribute.t() {
+        if let Some(tensor) = attribute.t {
             tensor.check_payload()?;
         }
-        if let Some(sparse) = attribute.sparse_tensor() {
+        if let Some(sparse) = attribute.sparse_tensor {
             sparse.check_payload()?;
         }
         if attribute.kind == AttributeKind::Tensors as i32 {

@@ -73,7 +73,7 @@ impl<'a> Checked<'a> {
             }
             let attributes = record.attribute_part().attributes().flatten();
             for attribute in attributes.filter_map(|attribute| attribute.parse().ok()) {
-                let tensors = attribute.t().into_iter().chain(attribute.tensors().flatten());
+                let tensors = attribute.t.into_iter().chain(attribute.tensors().flatten());
                 tensors.for_each(|tensor| add(ErrorSite::Step(step), tensor));
             }
         }

@@ -103,7 +103,7 @@ impl<'a> NodeParts<'a> {
         }
         let attribute = attribute.parse()?;
         let owner = |position| GraphOwner { step, attribute: attribute.name, position };
-        if let Some(graph) = attribute.g() {
+        if let Some(graph) = attribute.g {
             self.bodies.push((owner(None), graph));
         }
         for (at, graph) in attribute.graphs().enumerate() {

@@ -71,7 +71,7 @@ impl<'a> RuleCx<'_, 'a> {
         let omitted = |kind| (kind == AttributeKind::Int as i32).then_some(0);
         self.value_or_default(
             name,
-            |attribute| Ok(attribute.i().or_else(|| omitted(attribute.kind))),
+            |attribute| Ok(attribute.i.or_else(|| omitted(attribute.kind))),
             |default| if let AttributeDefault::Int(value) = default { Some(*value) } else { None },
         )
     }
@@ -92,7 +92,7 @@ impl<'a> RuleCx<'_, 'a> {
         let omitted = |kind| (kind == AttributeKind::Float as i32).then_some(0.0);
         self.value_or_default(
             name,
-            |attribute| Ok(attribute.f().or_else(|| omitted(attribute.kind))),
+            |attribute| Ok(attribute.f.or_else(|| omitted(attribute.kind))),
             |default| if let AttributeDefault::Float(value) = default { Some(*value) } else { None },
         )
     }
@@ -104,7 +104,7 @@ impl<'a> RuleCx<'_, 'a> {
     pub fn attr_str(&self, name: &str) -> Result<Option<&'a str>, RuleError> {
         let omitted = |kind| (kind == AttributeKind::String as i32).then_some(&b""[..]);
         let text = |attribute: Attribute<'a>| {
-            let bytes = attribute.s().or_else(|| omitted(attribute.kind));
+            let bytes = attribute.s.or_else(|| omitted(attribute.kind));
             Ok(bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()))
         };
         self.value_or_default(name, text, |default| {
@@ -160,7 +160,7 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_tensor(&self, name: &str) -> Result<Option<TensorView<'a>>, RuleError> {
-        Ok(self.attr(name)?.and_then(|attribute| attribute.t()))
+        Ok(self.attr(name)?.and_then(|attribute| attribute.t))
     }
 
     /// A sparse tensor attribute.
@@ -168,7 +168,7 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_sparse_tensor(&self, name: &str) -> Result<Option<SparseTensorView<'a>>, RuleError> {
-        Ok(self.attr(name)?.and_then(|attribute| attribute.sparse_tensor()))
+        Ok(self.attr(name)?.and_then(|attribute| attribute.sparse_tensor))
     }
 
     /// A type attribute.
@@ -176,6 +176,6 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_type(&self, name: &str) -> Result<Option<TypeView<'a>>, RuleError> {
-        Ok(self.attr(name)?.and_then(|attribute| attribute.tp()))
+        Ok(self.attr(name)?.and_then(|attribute| attribute.tp))
     }
 }

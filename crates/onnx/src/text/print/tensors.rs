@@ -1,6 +1,5 @@
 //! Constants: dense tensors with typed, raw or external data, and sparse tensors.
 
-use bytes::Bytes;
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use crate::messages::tensor_proto::DataLocation;
@@ -10,39 +9,24 @@ use crate::typed_field::{TypedField, little_endian};
 
 use super::{Loss, Printer, RawData};
 
-/// The elements of a tensor in their field.
-enum Elements<'a> {
-    Float(&'a [f32]),
-    Double(&'a [f64]),
-    Int32(&'a [i32]),
-    Int64(&'a [i64]),
-    Uint64(&'a [u64]),
-    Strings(&'a [Bytes]),
-    Raw(&'a [u8], Layout),
-}
-
-/// The format of one element in raw data, little-endian.
-#[derive(Clone, Copy)]
-enum Layout {
-    Float,
-    Double,
-    /// Also 8-bit floats, bool, and types of fewer than 8 bits, as uninterpreted bytes.
-    Int {
-        bytes: usize,
-        signed: bool,
-    },
-}
-
 impl Printer<'_> {
     /// `type[dims] name @{...} = data`: an initializer.
     pub(super) fn initializer(&mut self, tensor: &TensorProto) -> ValueSpans {
+        self.dense(tensor, Some(tensor.name()))
+    }
+
+    /// An initializer in a node, where the name is optional.
+    pub(super) fn constant(&mut self, tensor: &TensorProto) {
+        self.dense(tensor, Some(tensor.name()).filter(|name| !name.is_empty()));
+    }
+
+    fn dense(&mut self, tensor: &TensorProto, name: Option<&str>) -> ValueSpans {
         let (span, (ty, name)) = self.spanned(|printer| {
             let ty = printer.span(|printer| {
                 printer.element_type(tensor.data_type);
                 printer.extents(&tensor.dims);
             });
-            printer.push(" ");
-            let name = printer.name(tensor.name());
+            let name = printer.name_behind(name);
             printer.annotation(&tensor.doc_string, &tensor.metadata_props);
             printer.push(" = ");
             printer.data(tensor);
@@ -51,43 +35,31 @@ impl Printer<'_> {
         ValueSpans { span, ty: Some(ty), name }
     }
 
-    /// An initializer in a node, where the name is optional.
-    pub(super) fn constant(&mut self, tensor: &TensorProto) {
-        self.element_type(tensor.data_type);
-        self.extents(&tensor.dims);
-        if !tensor.name().is_empty() {
-            self.push(" ");
-            self.name(tensor.name());
-        }
-        self.annotation(&tensor.doc_string, &tensor.metadata_props);
-        self.push(" = ");
-        self.data(tensor);
+    fn name_behind(&mut self, name: Option<&str>) -> Span {
+        let Some(name) = name else { return Span::default() };
+        self.push(" ");
+        self.name(name)
     }
 
     /// `sparse_tensor(type[dims]) name = (values, indices)`: a sparse initializer.
     pub(super) fn sparse_initializer(&mut self, sparse: &SparseTensorProto) -> ValueSpans {
-        let name = sparse.values.as_ref().map(TensorProto::name).unwrap_or_default();
+        self.sparse(sparse, Some(name_of(sparse)))
+    }
+
+    /// A sparse initializer in a node; the name is that of the values.
+    pub(super) fn sparse_constant(&mut self, sparse: &SparseTensorProto) {
+        self.sparse(sparse, Some(name_of(sparse)).filter(|name| !name.is_empty()));
+    }
+
+    fn sparse(&mut self, sparse: &SparseTensorProto, name: Option<&str>) -> ValueSpans {
         let (span, (ty, name)) = self.spanned(|printer| {
             let ty = printer.sparse_type(sparse);
-            printer.push(" ");
-            let name = printer.name(name);
+            let name = printer.name_behind(name);
             printer.push(" = ");
             printer.sparse_data(sparse);
             (ty, name)
         });
         ValueSpans { span, ty: Some(ty), name }
-    }
-
-    /// A sparse initializer in a node; the name is that of the values.
-    pub(super) fn sparse_constant(&mut self, sparse: &SparseTensorProto) {
-        self.sparse_type(sparse);
-        let name = sparse.values.as_ref().map(TensorProto::name).unwrap_or_default();
-        if !name.is_empty() {
-            self.push(" ");
-            self.name(name);
-        }
-        self.push(" = ");
-        self.sparse_data(sparse);
     }
 
     fn sparse_type(&mut self, sparse: &SparseTensorProto) -> Span {
@@ -105,13 +77,7 @@ impl Printer<'_> {
         self.push("(");
         match values {
             // The name has been printed before.
-            Some(values) => {
-                self.element_type(values.data_type);
-                self.extents(&values.dims);
-                self.annotation(&values.doc_string, &values.metadata_props);
-                self.push(" = ");
-                self.data(values);
-            }
+            Some(values) => drop(self.dense(values, None)),
             None => self.push("?"),
         }
         self.push(", ");
@@ -169,49 +135,55 @@ impl Printer<'_> {
         if external {
             return self.string_pairs(external_data);
         }
-        let elements = match own {
-            _ if !raw.is_empty() => {
-                match dtype.and_then(layout).filter(|layout| raw.len().is_multiple_of(layout.width())) {
-                    Some(layout) if self.options.raw_data == RawData::Values => Elements::Raw(raw, layout),
-                    Some(_) | None => return self.hex(raw, self.options.limits.tensor_elements),
-                }
+        match own {
+            _ if !raw.is_empty() => self.raw_data(raw, dtype),
+            Some(TypedField::Float) => self.elements(float_data, |printer, value| printer.float(*value)),
+            Some(TypedField::Double) => self.elements(double_data, |printer, value| printer.double(*value)),
+            Some(TypedField::Int32) => self.numbers(int32_data),
+            Some(TypedField::Int64) => self.numbers(int64_data),
+            Some(TypedField::Uint64) => self.numbers(uint64_data),
+            Some(TypedField::String) => {
+                self.elements(string_data, |printer, value| printer.byte_string(value));
             }
-            Some(TypedField::Float) => Elements::Float(float_data),
-            Some(TypedField::Double) => Elements::Double(double_data),
-            Some(TypedField::Int32) => Elements::Int32(int32_data),
-            Some(TypedField::Int64) => Elements::Int64(int64_data),
-            Some(TypedField::Uint64) => Elements::Uint64(uint64_data),
-            Some(TypedField::String) => Elements::Strings(string_data),
-            None => Elements::Int32(&[]),
-        };
+            None => self.push("{}"),
+        }
+    }
+
+    fn numbers(&mut self, numbers: &[impl std::fmt::Display]) {
+        self.elements(numbers, |printer, number| printer.push_display(number));
+    }
+
+    /// `{element, ...}`
+    fn elements<T>(&mut self, elements: &[T], print: impl FnMut(&mut Self, &T)) {
         let limit = self.options.limits.tensor_elements;
+        self.enclosed("{", "}", |printer| printer.separated(elements, limit, print));
+    }
+
+    fn raw_data(&mut self, raw: &[u8], dtype: Option<Dtype>) {
+        let limit = self.options.limits.tensor_elements;
+        let width = dtype.and_then(raw_width).filter(|width| raw.len().is_multiple_of(*width));
+        let (Some(dtype), Some(width), RawData::Values) = (dtype, width, self.options.raw_data) else {
+            return self.hex(raw, limit);
+        };
         self.enclosed("{", "}", |printer| {
-            let print = |printer: &mut Self, index| printer.element(&elements, index);
-            printer.items(elements.len(), limit, &[], print, |_, _| None);
+            let print = |printer: &mut Self, index| {
+                printer.raw_element(dtype, little_endian(&raw[index * width..][..width]), width);
+            };
+            printer.items(raw.len() / width, limit, &[], print, |_, _| None);
         });
     }
 
-    fn element(&mut self, elements: &Elements<'_>, index: usize) {
-        match elements {
-            Elements::Float(values) => self.float(values[index]),
-            Elements::Double(values) => self.double(values[index]),
-            Elements::Int32(values) => self.push_display(values[index]),
-            Elements::Int64(values) => self.push_display(values[index]),
-            Elements::Uint64(values) => self.push_display(values[index]),
-            Elements::Strings(values) => self.byte_string(&values[index]),
-            Elements::Raw(bytes, layout) => {
-                let element = &bytes[index * layout.width()..][..layout.width()];
-                let bits = little_endian(element);
-                match *layout {
-                    Layout::Float => self.float(f32::from_bits(bits as u32)),
-                    Layout::Double => self.double(f64::from_bits(bits)),
-                    Layout::Int { signed: false, .. } => self.push_display(bits),
-                    Layout::Int { signed: true, bytes } => {
-                        let unused = 64 - 8 * bytes;
-                        self.push_display((bits << unused).cast_signed() >> unused);
-                    }
-                }
+    /// An element from its little-endian bits. 8-bit floats, bool, and types of fewer than 8 bits are printed as
+    /// uninterpreted bytes.
+    fn raw_element(&mut self, dtype: Dtype, bits: u64, width: usize) {
+        match TypedField::of(dtype) {
+            TypedField::Float => self.float(f32::from_bits(bits as u32)),
+            TypedField::Double => self.double(f64::from_bits(bits)),
+            _ if dtype.class() == DtypeClass::SignedInt && dtype.size_bits() >= Some(8) => {
+                let unused = 64 - 8 * width;
+                self.push_display((bits << unused).cast_signed() >> unused);
             }
+            _ => self.push_display(bits),
         }
     }
 
@@ -242,40 +214,19 @@ impl Printer<'_> {
     }
 }
 
-impl Elements<'_> {
-    fn len(&self) -> usize {
-        match self {
-            Self::Float(values) => values.len(),
-            Self::Double(values) => values.len(),
-            Self::Int32(values) => values.len(),
-            Self::Int64(values) => values.len(),
-            Self::Uint64(values) => values.len(),
-            Self::Strings(values) => values.len(),
-            Self::Raw(bytes, layout) => bytes.len() / layout.width(),
-        }
-    }
+/// The name of a sparse tensor, which its values have.
+fn name_of(sparse: &SparseTensorProto) -> &str {
+    sparse.values.as_ref().map(TensorProto::name).unwrap_or_default()
 }
 
-impl Layout {
-    fn width(self) -> usize {
-        match self {
-            Self::Float => 4,
-            Self::Double => 8,
-            Self::Int { bytes, signed: _ } => bytes,
-        }
-    }
-}
-
-/// The format of the elements of a type in raw data; `None` for strings.
-fn layout(dtype: Dtype) -> Option<Layout> {
-    let bits = dtype.size_bits()?;
-    Some(match TypedField::of(dtype) {
-        TypedField::Float => Layout::Float,
-        TypedField::Double => Layout::Double,
+/// The number of bytes of one printed number in raw data; `None` for strings.
+fn raw_width(dtype: Dtype) -> Option<usize> {
+    match TypedField::of(dtype) {
+        TypedField::Float => Some(4),
+        TypedField::Double => Some(8),
         TypedField::Int32 | TypedField::Int64 | TypedField::Uint64 => {
-            let signed = dtype.class() == DtypeClass::SignedInt && bits >= 8;
-            Layout::Int { bytes: bits.div_ceil(8) as usize, signed }
+            Some(dtype.size_bits()?.div_ceil(8) as usize)
         }
-        TypedField::String => return None,
-    })
+        TypedField::String => None,
+    }
 }

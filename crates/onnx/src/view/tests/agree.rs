@@ -153,13 +153,13 @@ fn attribute(view: AttributeView<'_>, attribute: &owned::AttributeProto) {
     if let Some(kind) = attribute.r#type.filter(|&kind| kind != 0) {
         assert_eq!(parsed.kind, kind);
     }
-    assert_eq!(parsed.f().map(f32::to_bits), attribute.f.map(f32::to_bits));
-    assert_eq!(parsed.i(), attribute.i);
-    assert_eq!(parsed.s(), attribute.s.as_deref());
-    maybe(parsed.t(), attribute.t.as_deref(), tensor);
-    maybe(parsed.g(), attribute.g.as_deref(), graph);
-    maybe(parsed.tp(), attribute.tp.as_deref(), ty);
-    maybe(parsed.sparse_tensor(), attribute.sparse_tensor.as_deref(), sparse_tensor);
+    assert_eq!(parsed.f.map(f32::to_bits), attribute.f.map(f32::to_bits));
+    assert_eq!(parsed.i, attribute.i);
+    assert_eq!(parsed.s, attribute.s.as_deref());
+    maybe(parsed.t, attribute.t.as_deref(), tensor);
+    maybe(parsed.g, attribute.g.as_deref(), graph);
+    maybe(parsed.tp, attribute.tp.as_deref(), ty);
+    maybe(parsed.sparse_tensor, attribute.sparse_tensor.as_deref(), sparse_tensor);
     let bits = |floats: &[f32]| floats.iter().map(|float| float.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&all(parsed.floats())), bits(&attribute.floats));
     assert_eq!(all(parsed.ints()), attribute.ints);

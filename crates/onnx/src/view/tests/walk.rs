@@ -94,14 +94,14 @@ impl Walk {
         self.each(attribute.ints(), |_, _| {});
         self.each(attribute.floats(), |_, _| {});
         self.each(attribute.strings(), |_, _| {});
-        attribute.t().into_iter().for_each(|tensor| self.tensor(tensor));
+        attribute.t.into_iter().for_each(|tensor| self.tensor(tensor));
         self.each(attribute.tensors(), Self::tensor);
-        attribute.tp().into_iter().for_each(|ty| self.ty(ty, DEPTH));
+        attribute.tp.into_iter().for_each(|ty| self.ty(ty, DEPTH));
         self.each(attribute.type_protos(), |walk, ty| walk.ty(ty, DEPTH));
-        attribute.sparse_tensor().into_iter().for_each(|sparse| self.sparse(sparse));
+        attribute.sparse_tensor.into_iter().for_each(|sparse| self.sparse(sparse));
         self.each(attribute.sparse_tensors(), Self::sparse);
         if depth > 0 {
-            attribute.g().into_iter().for_each(|graph| self.graph(graph, depth - 1));
+            attribute.g.into_iter().for_each(|graph| self.graph(graph, depth - 1));
             self.each(attribute.graphs(), |walk, graph| walk.graph(graph, depth - 1));
         }
     }

@@ -312,21 +312,6 @@ impl<'p> Component<'p> {
         }
     }
 
-    /// The factor with a cost for each combination of values of some variables; the last variable varies fastest.
-    fn factor(&self, scope: Vec<Variable>, mut cost: impl FnMut(&[Variable], &[usize]) -> Cost) -> Factor {
-        let sizes: Vec<usize> = scope.iter().map(|variable| self.domain(*variable).len()).collect();
-        let mut values = vec![0; sizes.len()];
-        let costs = (0..sizes.iter().product()).map(|mut combination| {
-            for (value, size) in values.iter_mut().zip(&sizes).rev() {
-                *value = combination % size;
-                combination /= size;
-            }
-            cost(&scope, &values)
-        });
-        let costs = costs.collect();
-        Factor { scope, costs }
-    }
-
     /// Adds a factor over auxiliary variables and the element types of classes.
     pub(super) fn constrain(
         &mut self,
@@ -348,8 +333,14 @@ impl<'p> Component<'p> {
                 }
             });
         }
-        let mut elems = Vec::with_capacity(ports.len());
-        let factor = self.factor(scope, |scope, values| {
+        let sizes: Vec<usize> = scope.iter().map(|variable| self.domain(*variable).len()).collect();
+        let (mut values, mut elems) = (vec![0; sizes.len()], Vec::with_capacity(ports.len()));
+        // The last variable varies fastest.
+        let costs = (0..sizes.iter().product()).map(|mut combination| {
+            for (value, size) in values.iter_mut().zip(&sizes).rev() {
+                *value = combination % size;
+                combination /= size;
+            }
             elems.clear();
             elems.extend(ports.iter().filter_map(|port| match port {
                 Ok(elem) => Some(*elem),
@@ -360,7 +351,8 @@ impl<'p> Component<'p> {
             }
             plus(cost(self, &values[..auxiliary.len()], &elems), 0)
         });
-        self.factors.push(factor);
+        let costs = costs.collect();
+        self.factors.push(Factor { scope, costs });
     }
 }
 

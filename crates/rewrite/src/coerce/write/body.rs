@@ -234,11 +234,14 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
             }
             for tensor in view.initializers() {
                 let tensor = tensor?;
-                for field in tensor.wire_fields() {
-                    let field = field?;
-                    if outer.is_none() && field.number == TENSOR_NAME && tensor.header()?.name == old {
-                        splice.replace(tensor.offset(), &field, &Records::new().bytes(TENSOR_NAME, new));
-                    }
+                if outer.is_none() && tensor.header()?.name == old {
+                    replace_strings(
+                        tensor.wire_fields(),
+                        tensor.offset(),
+                        TENSOR_NAME,
+                        |_| Some(new),
+                        splice,
+                    )?;
                 }
             }
         }
@@ -266,8 +269,8 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         }
         if let Source::Function(view) = layout.source {
             let of_graph = self.results.iter().filter(|((own, _), _)| *own == graph);
-            let names = of_graph.map(|((_, port), name)| (*port, name.clone())).collect();
-            replace_strings(view.wire_fields(), message, FUNCTION_OUTPUT, &names, splice)?;
+            let names: Ports = of_graph.map(|((_, port), name)| (*port, name.clone())).collect();
+            replace_strings(view.wire_fields(), message, FUNCTION_OUTPUT, |port| names.get(&port), splice)?;
         }
         let mut ports = 0..;
         for (record, info) in layout.source.declarations()? {
@@ -339,8 +342,10 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         let mut before = None;
         if !inputs.is_empty() || !outputs.is_empty() || callee.is_some() {
             self.has_changed = true;
-            replace_strings(view.wire_fields(), view.offset(), NODE_INPUT, &inputs, splice)?;
-            replace_strings(view.wire_fields(), view.offset(), NODE_OUTPUT, &outputs, splice)?;
+            let (fields, message) = (view.wire_fields(), view.offset());
+            replace_strings(fields, message, NODE_INPUT, |port| inputs.get(&port), splice)?;
+            replace_strings(fields, message, NODE_OUTPUT, |port| outputs.get(&port), splice)?;
+            replace_strings(fields, message, NODE_OP_TYPE, |_| callee, splice)?;
             let mut node: NodeProto = read(bytes::Bytes::copy_from_slice(view.bytes()))?;
             before = Some(printed(&node));
             for (ports, names) in [(&mut node.input, inputs), (&mut node.output, outputs)] {
@@ -351,12 +356,6 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
                 }
             }
             if let Some(callee) = callee {
-                for field in view.wire_fields() {
-                    let field = field?;
-                    if field.number == NODE_OP_TYPE {
-                        splice.replace(view.offset(), &field, &Records::new().bytes(NODE_OP_TYPE, callee));
-                    }
-                }
                 node.op_type = Some(callee.clone());
             }
             after.push(printed(&node));
@@ -373,19 +372,19 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
 }
 
 /// Replaces some occurrences of a string field of a message, by their positions.
-fn replace_strings(
+pub(super) fn replace_strings<'s, S: AsRef<str> + ?Sized + 's>(
     fields: Fields<'_>,
     message: usize,
     number: u32,
-    strings: &Ports,
+    string: impl Fn(usize) -> Option<&'s S>,
     splice: &mut Splice<'_>,
 ) -> Result<(), WriteError> {
     let mut position = 0;
     for field in fields {
         let field = field?;
         if field.number == number {
-            if let Some(string) = strings.get(&position) {
-                splice.replace(message, &field, &Records::new().bytes(number, string));
+            if let Some(string) = string(position) {
+                splice.replace(message, &field, &Records::new().bytes(number, string.as_ref()));
             }
             position += 1;
         }
