@@ -10,13 +10,14 @@
 
 use std::collections::HashMap;
 
+use typeloom_cpu::attributes::Attribute;
 use typeloom_cpu::value::Value;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use crate::choices::Choices;
 use crate::interpret::{Failure, Machine};
-use crate::program::{Attribute, Declaration, Declared, Function, Graph, Node};
+use crate::program::{Declaration, Declared, Function, Graph, Node};
 use crate::world::{self, World};
 
 /// A value of the program with its run-time values.

@@ -13,10 +13,10 @@ mod sequences;
 mod shapes;
 mod windows;
 
+use typeloom_cpu::attributes::Attribute;
 use typeloom_types::dtype::Dtype;
 
 use crate::build::{Builder, Var};
-use crate::program::Attribute;
 
 /// Adds one operator.
 pub(crate) type Family = fn(&mut Builder<'_>) -> Option<()>;
@@ -88,6 +88,10 @@ fn ints(name: &'static str, values: &[i64]) -> (&'static str, Attribute) {
     (name, Attribute::Ints(values.to_vec()))
 }
 
+fn text(name: &'static str, value: &str) -> (&'static str, Attribute) {
+    (name, Attribute::Bytes(value.into()))
+}
+
 pub(crate) fn signed(value: usize) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -119,6 +123,14 @@ fn extents(b: &Builder<'_>, var: &Var) -> Vec<i64> {
 fn axis(b: &mut Builder<'_>, rank: usize) -> i64 {
     let axis = signed(b.choices.below(rank));
     if b.choices.percent(30) { axis - signed(rank) } else { axis }
+}
+
+/// No attributes with this probability in percent, otherwise an axis.
+fn optional_axis(b: &mut Builder<'_>, x: &Var, omitted: usize) -> Option<Vec<(&'static str, Attribute)>> {
+    if b.choices.percent(omitted) {
+        return Some(Vec::new());
+    }
+    Some(vec![int("axis", axis(b, x.rank()?))])
 }
 
 /// Index of an axis that may be counted from the end.

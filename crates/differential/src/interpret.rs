@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use typeloom_cpu::attributes::{Attribute as Plain, Attributes};
+use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
 use typeloom_cpu::value::Value;
@@ -169,9 +169,7 @@ impl<'p> Machine<'p> {
     ) -> Result<Vec<Value>, Failure> {
         let body = &node.graphs[0].1;
         let count = node.attributes.iter().find_map(|(name, value)| match value {
-            crate::program::Attribute::Int(count) if *name == "num_scan_inputs" => {
-                usize::try_from(*count).ok()
-            }
+            Attribute::Int(count) if *name == "num_scan_inputs" => usize::try_from(*count).ok(),
             _ => None,
         });
         let mut state: Vec<Value> = inputs.into_iter().flatten().collect();
@@ -240,7 +238,7 @@ fn number(value: &Value) -> Result<i64, Failure> {
 fn operator(op: &str, inputs: Vec<Value>, attributes: &[(&str, i64)]) -> Result<Vec<Value>, Failure> {
     let attributes = attributes
         .iter()
-        .fold(Attributes::default(), |all, (name, value)| all.with(name, Plain::Int(*value)));
+        .fold(Attributes::default(), |all, (name, value)| all.with(name, Attribute::Int(*value)));
     run(op, &attributes, inputs.into_iter().map(Some).collect(), 1)
 }
 

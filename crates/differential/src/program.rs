@@ -5,7 +5,7 @@
 
 use std::fmt::{self, Write as _};
 
-use typeloom_cpu::attributes::{Attribute as Plain, Attributes};
+use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -78,29 +78,12 @@ pub struct Node {
     pub graphs: Vec<(&'static str, Graph)>,
 }
 
-#[derive(Clone, Debug)]
-pub enum Attribute {
-    Int(i64),
-    Ints(Vec<i64>),
-    Float(f32),
-    Text(&'static str),
-    Tensor(AnyTensor),
-}
-
 impl Node {
     /// The attributes in the form that kernels take.
     #[must_use]
     pub fn kernel_attributes(&self) -> Attributes {
-        self.attributes.iter().fold(Attributes::default(), |attributes, (name, value)| {
-            let value = match value {
-                Attribute::Int(value) => Plain::Int(*value),
-                Attribute::Ints(values) => Plain::Ints(values.clone()),
-                Attribute::Float(value) => Plain::Float(*value),
-                Attribute::Text(text) => Plain::Bytes(text.as_bytes().to_vec()),
-                Attribute::Tensor(tensor) => Plain::Tensor(tensor.clone()),
-            };
-            attributes.with(name, value)
-        })
+        let attributes = self.attributes.iter();
+        attributes.fold(Attributes::default(), |all, (name, value)| all.with(name, value.clone()))
     }
 }
 
@@ -123,7 +106,7 @@ impl Program {
             let _ = write!(text, ", \"{LOCAL}\" : 1");
         }
         text.push_str("]>\n");
-        let _ = write!(text, "{}", Nested { graph: &self.graph, depth: 0 });
+        text.push_str(&graph_text(&self.graph, 0));
         text.push('\n');
         for Function { name, graph } in &self.functions {
             let _ = writeln!(text, "<domain: \"{LOCAL}\", opset_import: [\"\" : {OPSET}]>");
@@ -132,7 +115,7 @@ impl Program {
             };
             let _ = writeln!(text, "{name} ({}) => ({}) {{", names(&graph.inputs), names(&graph.outputs));
             for node in &graph.nodes {
-                let _ = writeln!(text, "  {}", Indented { node, depth: 1 });
+                let _ = writeln!(text, "  {}", node_text(node, 1));
             }
             text.push_str("}\n");
         }
@@ -161,66 +144,47 @@ impl fmt::Display for Declared {
 }
 
 /// A graph inside `depth` others.
-struct Nested<'g> {
-    graph: &'g Graph,
-    depth: usize,
+fn graph_text(graph: &Graph, depth: usize) -> String {
+    let Graph { name, inputs, outputs, constants, values, nodes } = graph;
+    let mut text = format!("{name} ({}) => ({})", joined(inputs), joined(outputs));
+    let constants = constants.iter().map(|(name, tensor)| constant(Some(name), tensor));
+    let header: Vec<String> = constants.chain(values.iter().map(ToString::to_string)).collect();
+    if !header.is_empty() {
+        let _ = write!(text, " <{}>", header.join(", "));
+    }
+    text.push_str(" {\n");
+    for node in nodes {
+        let _ = writeln!(text, "{}{}", "  ".repeat(depth + 1), node_text(node, depth + 1));
+    }
+    text + &"  ".repeat(depth) + "}"
 }
 
-impl fmt::Display for Nested<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { graph, depth } = *self;
-        let list =
-            |ports: &[Declaration]| ports.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        write!(f, "{} ({}) => ({})", graph.name, list(&graph.inputs), list(&graph.outputs))?;
-        if !graph.constants.is_empty() || !graph.values.is_empty() {
-            let constants = graph.constants.iter().map(|(name, tensor)| constant(Some(name), tensor));
-            let all: Vec<String> = constants.chain(graph.values.iter().map(ToString::to_string)).collect();
-            write!(f, " <{}>", all.join(", "))?;
-        }
-        f.write_str(" {\n")?;
-        let indent = "  ".repeat(depth + 1);
-        for node in &graph.nodes {
-            writeln!(f, "{indent}{}", Indented { node, depth: depth + 1 })?;
-        }
-        write!(f, "{}}}", "  ".repeat(depth))
-    }
+fn joined(parts: &[impl ToString]) -> String {
+    parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// A node inside `depth` graphs.
-struct Indented<'g> {
-    node: &'g Node,
-    depth: usize,
-}
-
-impl fmt::Display for Indented<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Node { op, domain, inputs, outputs, attributes, graphs } = self.node;
-        let dot = if domain.is_empty() { "" } else { "." };
-        write!(f, "{} = {domain}{dot}{op}", outputs.join(", "))?;
-        let mut all: Vec<String> = attributes
-            .iter()
-            .map(|(name, value)| match value {
-                Attribute::Int(value) => format!("{name} = {value}"),
-                Attribute::Ints(values) if values.is_empty() => format!("{name}: ints = []"),
-                Attribute::Ints(values) => format!("{name} = {values:?}"),
-                Attribute::Float(value) => format!("{name} = {value:?}"),
-                Attribute::Text(text) => format!("{name} = {text:?}"),
-                Attribute::Tensor(tensor) => format!("{name} = {}", constant(None, tensor)),
-            })
-            .collect();
-        for (name, graph) in graphs {
-            all.push(format!("{name} = {}", Nested { graph, depth: self.depth }));
-        }
-        if !all.is_empty() {
-            write!(f, " <{}>", all.join(", "))?;
-        }
-        write!(f, " ({})", inputs.join(", "))
-    }
+fn node_text(node: &Node, depth: usize) -> String {
+    let Node { op, domain, inputs, outputs, attributes, graphs } = node;
+    let dot = if domain.is_empty() { "" } else { "." };
+    let attributes = attributes.iter().map(|(name, value)| match value {
+        Attribute::Int(value) => format!("{name} = {value}"),
+        Attribute::Ints(values) if values.is_empty() => format!("{name}: ints = []"),
+        Attribute::Ints(values) => format!("{name} = {values:?}"),
+        Attribute::Float(value) => format!("{name} = {value:?}"),
+        Attribute::Bytes(text) => format!("{name} = {:?}", String::from_utf8_lossy(text)),
+        Attribute::Tensor(tensor) => format!("{name} = {}", constant(None, tensor)),
+        other => format!("{name} = {other:?}"),
+    });
+    let graphs = graphs.iter().map(|(name, graph)| format!("{name} = {}", graph_text(graph, depth)));
+    let all: Vec<String> = attributes.chain(graphs).collect();
+    let all = if all.is_empty() { String::new() } else { format!(" <{}>", all.join(", ")) };
+    format!("{} = {domain}{dot}{op}{all} ({})", outputs.join(", "), inputs.join(", "))
 }
 
 /// A constant with its elements, with or without a name.
 fn constant(name: Option<&str>, tensor: &AnyTensor) -> String {
-    let shape = tensor.shape().iter().map(ToString::to_string).collect::<Vec<_>>();
+    let shape = tensor.shape().iter().map(ToString::to_string).collect();
     let ty = Declared { dtype: tensor.dtype(), shape: Some(shape) };
     let elements: Vec<String> = match tensor.dtype() {
         Dtype::F32 => numbers::<f32>(tensor, |it| format!("{it:?}")),

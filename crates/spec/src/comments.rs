@@ -112,7 +112,7 @@ fn problem(comment: &str, codes: Codes) -> Result<Option<(&str, &str)>, String> 
 }
 
 /// The problems that the comments of a fence state, and those that were found.
-pub(crate) struct Problems {
+struct Problems {
     found: Vec<String>,
     /// The line, the words there, and which of those found is meant.
     pairs: Vec<(usize, String, usize)>,
@@ -121,7 +121,7 @@ pub(crate) struct Problems {
 impl Problems {
     /// Finds for each stated problem the one that is meant: by position where there are as many, else the
     /// next that reads the same.
-    pub(crate) fn pair(lines: &[Line<'_>], found: Vec<String>) -> Self {
+    fn pair(lines: &[Line<'_>], found: Vec<String>) -> Self {
         let problem = |(number, line): (usize, &Line<'_>)| match &line.statement {
             Some(Statement::Problem { head, message }) => Some((number, format!("{head}: {message}"))),
             Some(Statement::Types(_)) | None => None,
@@ -141,19 +141,19 @@ impl Problems {
     }
 
     /// The found problem that a line states.
-    pub(crate) fn found_for(&self, line: usize) -> Option<usize> {
+    fn found_for(&self, line: usize) -> Option<usize> {
         self.pairs.iter().find(|(stated, ..)| *stated == line).map(|(.., at)| *at)
     }
 
     /// The text that a line should have: its own if it is true, else the found problem, if any.
-    pub(crate) fn written(&self, line: usize) -> Option<String> {
+    fn written(&self, line: usize) -> Option<String> {
         let (_, words, at) = self.pairs.iter().find(|(stated, ..)| *stated == line)?;
         let found = &self.found[*at];
         Some(if line_matches(words, found) { words } else { found }.clone())
     }
 
     /// Those found that no line states.
-    pub(crate) fn unstated(&self) -> Vec<String> {
+    fn unstated(&self) -> Vec<String> {
         let stated = |at: &usize| self.pairs.iter().any(|(.., found)| found == at);
         (0..self.found.len()).filter(|at| !stated(at)).map(|at| self.found[at].clone()).collect()
     }
@@ -161,7 +161,7 @@ impl Problems {
 
 /// The lines of a fence with other statements: what replaces the comment of each line, or takes the line
 /// away where it held nothing else; then further lines.
-pub(crate) fn write(lines: &[Line<'_>], comments: Vec<Option<String>>, more: &[String]) -> String {
+fn write(lines: &[Line<'_>], comments: Vec<Option<String>>, more: &[String]) -> String {
     let mut text = String::new();
     for (Line { code, statement }, comment) in lines.iter().zip(comments) {
         match comment {
@@ -179,10 +179,35 @@ pub(crate) fn write(lines: &[Line<'_>], comments: Vec<Option<String>>, more: &[S
     text
 }
 
-/// The written form of types.
-pub(crate) fn types(types: &[(String, String)]) -> String {
-    let types: Vec<String> = types.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
-    types.join("; ")
+/// Writes a fence anew. `ty` returns the type of a value by its name, and `check` takes the position of the found
+/// problem that a line states; both take the number of the line.
+///
+/// # Errors
+/// The first error of `ty` and of `check`.
+pub(crate) fn rewrite<E>(
+    lines: &[Line<'_>],
+    found: Vec<String>,
+    mut ty: impl FnMut(usize, &str) -> Result<String, E>,
+    mut check: impl FnMut(usize, usize) -> Result<(), E>,
+) -> Result<String, E> {
+    let problems = Problems::pair(lines, found);
+    let mut written = Vec::with_capacity(lines.len());
+    for (number, Line { statement, .. }) in lines.iter().enumerate() {
+        written.push(match statement {
+            None => None,
+            Some(Statement::Types(types)) => {
+                let types = types.iter().map(|(name, _)| Ok(format!("{name}: {}", ty(number, name)?)));
+                Some(types.collect::<Result<Vec<String>, E>>()?.join("; "))
+            }
+            Some(Statement::Problem { .. }) => {
+                if let Some(at) = problems.found_for(number) {
+                    check(number, at)?;
+                }
+                problems.written(number)
+            }
+        });
+    }
+    Ok(write(lines, written, &problems.unstated()))
 }
 
 #[cfg(test)]

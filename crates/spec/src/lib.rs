@@ -31,7 +31,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Trial};
 
 pub mod bless;
 pub mod document;
@@ -106,17 +106,13 @@ impl Suite {
         let document = Arc::new(document);
         for (index, fence) in document.fences.iter().enumerate() {
             let (suite, document, edits) = (self.clone(), Arc::clone(&document), Arc::clone(edits));
-            trials.push(Trial::test(fence.name.clone(), move || {
-                let judged =
-                    suite.judge(&document, index).map_err(|problem| Failed::from(problem.to_string()))?;
-                match judged {
-                    Judged::True => Ok(()),
-                    Judged::Blessed(edit) => {
-                        edits.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(edit);
-                        Ok(())
-                    }
-                    Judged::False(message) => Err(message.into()),
+            trials.push(Trial::test(fence.name.clone(), move || match suite.judge(&document, index)? {
+                Judged::True => Ok(()),
+                Judged::Blessed(edit) => {
+                    edits.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(edit);
+                    Ok(())
                 }
+                Judged::False(message) => Err(message.into()),
             }));
         }
     }

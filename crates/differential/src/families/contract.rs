@@ -4,7 +4,6 @@ use typeloom_types::dtype::Dtype;
 
 use super::{floats, int, is_float};
 use crate::build::{Builder, Var};
-use crate::program::Attribute;
 
 /// A second operand for a matrix product with this extent.
 fn weight(b: &mut Builder<'_>, shape: &[usize]) -> Option<String> {
@@ -63,7 +62,7 @@ pub(super) fn einsum(b: &mut Builder<'_>) -> Option<()> {
         2 => b.choices.pick::<&str>(&["ij->ji", "ij->i", "ij,jk->ik", "ij,ij->j", "...j,...j->..."]),
         _ => b.choices.pick::<&str>(&["bij->bji", "bij,bkj->bik", "bij->b", "...ij->...ji"]),
     };
-    let attributes = vec![("equation", Attribute::Text(equation))];
+    let attributes = vec![super::text("equation", equation)];
     if !equation.contains(',') {
         return b.node("Einsum", &[&x.name], attributes, 1).map(|_| ());
     }

@@ -3,7 +3,7 @@
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::{axis, extents, floats, int, is_float, is_int, position, signed, tensor};
+use super::{axis, extents, floats, int, is_float, is_int, optional_axis, position, signed, tensor};
 use crate::build::{Builder, Var};
 
 /// Indices below `extent`, as a constant.
@@ -98,24 +98,14 @@ pub(super) fn found(b: &mut Builder<'_>) -> Option<()> {
         }
         1 => {
             let x = b.any(|var| (is_float(var) || is_int(var)) && var.rank().is_some_and(|rank| rank > 0))?;
-            let attributes = if b.choices.percent(50) {
-                vec![]
-            } else {
-                let axis = axis(b, x.rank()?);
-                vec![int("axis", axis)]
-            };
+            let attributes = optional_axis(b, &x, 50)?;
             let outputs = b.choices.below(4) + 1;
             b.node("Unique", &[&x.name], attributes, outputs).map(|_| ())
         }
         _ => {
             let condition = b.any(is_condition)?;
             let x = floats(b, 1, 3)?;
-            let attributes = if b.choices.percent(30) {
-                vec![]
-            } else {
-                let axis = axis(b, x.rank()?);
-                vec![int("axis", axis)]
-            };
+            let attributes = optional_axis(b, &x, 30)?;
             // The condition may be shorter than the axis but not longer.
             let count = b.var(&condition.name)?.shape(b.lead())?.first().copied().map(signed)?;
             (count <= 64).then_some(())?;

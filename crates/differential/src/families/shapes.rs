@@ -1,25 +1,21 @@
 //! Shape arithmetic: shapes as vectors, their elements, integer arithmetic on them, and values built from
 //! them.
 
+use typeloom_cpu::attributes::Attribute;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::{axis, elements_of, int, is_int, signed, tensor};
 use crate::build::{Builder, Var};
-use crate::program::Attribute;
 
 pub(super) fn shape(b: &mut Builder<'_>) -> Option<()> {
     let x = tensor(b, 0, 5)?;
     let rank = signed(x.rank()?);
     match b.choices.below(6) {
         0 => b.simple("Size", &[&x.name]).map(|_| ()),
-        1 => {
-            let start = b.choices.between(-rank, rank);
-            b.node("Shape", &[&x.name], vec![int("start", start)], 1).map(|_| ())
-        }
-        2 => {
-            let end = b.choices.between(-rank, rank);
-            b.node("Shape", &[&x.name], vec![int("end", end)], 1).map(|_| ())
+        bound @ (1 | 2) => {
+            let bound = int(if bound == 1 { "start" } else { "end" }, b.choices.between(-rank, rank));
+            b.node("Shape", &[&x.name], vec![bound], 1).map(|_| ())
         }
         _ => b.simple("Shape", &[&x.name]).map(|_| ()),
     }

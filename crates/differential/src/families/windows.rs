@@ -1,12 +1,12 @@
 //! Operators on images: convolutions, pools, resizing, blocks of space and depth.
 
+use typeloom_cpu::attributes::Attribute;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::layout::target;
-use super::{extents, floats, int, ints};
+use super::{extents, floats, int, ints, text};
 use crate::build::{Builder, Var};
-use crate::program::Attribute;
 
 /// A value with batch, channels and one or two spatial axes.
 fn image(b: &mut Builder<'_>) -> Option<Var> {
@@ -33,10 +33,8 @@ fn window(b: &mut Builder<'_>, spatial: usize) -> Vec<(&'static str, Attribute)>
         attributes.push(ints("dilations", &dilations));
     }
     if !dilated && b.choices.percent(25) {
-        attributes.push((
-            "auto_pad",
-            Attribute::Text(b.choices.pick::<&str>(&["SAME_UPPER", "SAME_LOWER", "VALID"])),
-        ));
+        let kinds = ["SAME_UPPER", "SAME_LOWER", "VALID"];
+        attributes.push(text("auto_pad", b.choices.pick::<&str>(&kinds)));
     } else if b.choices.percent(50) {
         let pads: Vec<i64> = (0..2 * spatial).map(|_| b.choices.between(0, 1)).collect();
         attributes.push(ints("pads", &pads));
@@ -60,15 +58,11 @@ pub(super) fn convolved(b: &mut Builder<'_>) -> Option<()> {
             let w = b.weight(Dtype::F32, &shape);
             b.node("Conv", &[&x.name, &w], attributes, 1).map(|_| ())
         }
-        2 => {
+        pool @ (2 | 3) => {
             attributes.push(ints("kernel_shape", &kernel));
             attributes.push(int("ceil_mode", i64::from(b.choices.percent(30))));
-            b.node("MaxPool", &[&x.name], attributes, 1).map(|_| ())
-        }
-        3 => {
-            attributes.push(ints("kernel_shape", &kernel));
-            attributes.push(int("ceil_mode", i64::from(b.choices.percent(30))));
-            b.node("AveragePool", &[&x.name], attributes, 1).map(|_| ())
+            let op = if pool == 2 { "MaxPool" } else { "AveragePool" };
+            b.node(op, &[&x.name], attributes, 1).map(|_| ())
         }
         _ => b.simple("GlobalAveragePool", &[&x.name]).map(|_| ()),
     }
@@ -76,7 +70,7 @@ pub(super) fn convolved(b: &mut Builder<'_>) -> Option<()> {
 
 pub(super) fn resized(b: &mut Builder<'_>) -> Option<()> {
     let x = floats(b, 2, 4)?;
-    let nearest = vec![("mode", Attribute::Text("nearest"))];
+    let nearest = vec![text("mode", "nearest")];
     if b.choices.percent(50) {
         let factor = |b: &mut Builder<'_>| *b.choices.pick(&[1.0_f32, 2.0, 0.5, 1.5]);
         let scales: Vec<f32> = (0..x.rank()?).map(|_| factor(b)).collect();

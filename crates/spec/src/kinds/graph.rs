@@ -15,7 +15,7 @@ use typeloom_onnx::text::{parse_model, parse_node};
 use typeloom_solver::diagnostic::{Diagnostic, diagnose};
 use typeloom_solver::model::{CheckError, Checked};
 
-use crate::comments::{self, Codes, Line, Problems, Statement};
+use crate::comments::{self, Codes};
 use crate::document::Malformed;
 use crate::kinds::{Context, Settings};
 
@@ -51,41 +51,14 @@ pub(crate) fn truth(cx: &Context<'_>, settings: &Settings) -> Result<String, Mal
     let mut checked = check(cx, &bytes, settings)?;
     let found = diagnose(&mut checked);
     let words: Vec<String> = found.iter().map(words_of).collect();
-    let problems = Problems::pair(&lines, words);
-
-    let mut written = Vec::with_capacity(lines.len());
-    for (number, Line { code, statement }) in lines.iter().enumerate() {
-        written.push(match statement {
-            None => None,
-            Some(Statement::Types(types)) => {
-                Some(comments::types(&types_of(cx, number, &mut checked, types)?))
-            }
-            Some(Statement::Problem { .. }) => {
-                if let Some(at) = problems.found_for(number) {
-                    stands_at_its_node(cx, number, code, &found[at], &model)?;
-                }
-                problems.written(number)
-            }
-        });
-    }
-    Ok(comments::write(&lines, written, &problems.unstated()))
-}
-
-/// The types that the values named by a comment really have.
-fn types_of(
-    cx: &Context<'_>,
-    line: usize,
-    checked: &mut Checked<'_>,
-    stated: &[(String, String)],
-) -> Result<Vec<(String, String)>, Malformed> {
-    let mut types = Vec::with_capacity(stated.len());
-    for (name, _) in stated {
-        let value = checked
-            .find(name)
-            .ok_or_else(|| cx.malformed(line, format!("the model has no value `{name}`")))?;
-        types.push((name.clone(), checked.display_type(value)));
-    }
-    Ok(types)
+    let ty = |line, name: &str| {
+        let value = checked.find(name);
+        let value = value.ok_or_else(|| cx.malformed(line, format!("the model has no value `{name}`")))?;
+        Ok(checked.display_type(value))
+    };
+    comments::rewrite(&lines, words, ty, |line, at| {
+        stands_at_its_node(cx, line, lines[line].code, &found[at], &model)
+    })
 }
 
 /// A problem as a comment states it.

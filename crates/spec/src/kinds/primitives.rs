@@ -13,7 +13,7 @@ use typeloom_solver::model::Mode;
 use typeloom_solver::type_solver::{TypeError, TypeSolver};
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 
-use crate::comments::{self, Codes, Line, Problems, Statement};
+use crate::comments::{self, Codes, Line};
 use crate::document::Malformed;
 use crate::kinds::Context;
 
@@ -44,28 +44,15 @@ pub(crate) fn truth(cx: &Context<'_>, mode: Mode) -> Result<String, Malformed> {
         Mode::Permissive => solver.solve(),
     };
     let found: Vec<String> = solved.as_ref().err().map(words_of).unwrap_or_default();
-    let problems = Problems::pair(&lines, found);
-    let mut written = Vec::with_capacity(lines.len());
-    for (number, Line { statement, .. }) in lines.iter().enumerate() {
-        written.push(match statement {
-            None => None,
-            Some(Statement::Problem { .. }) => problems.written(number),
-            Some(Statement::Types(types)) => {
-                let Ok(solution) = &solved else {
-                    return Err(cx.malformed(number, "values have no types where nothing is solved"));
-                };
-                let name = |(value, _): &(String, String)| {
-                    let bound = solution.bound_of(value);
-                    let bound =
-                        bound.ok_or_else(|| cx.malformed(number, format!("there is no value `{value}`")))?;
-                    Ok((value.clone(), bound.id.to_owned()))
-                };
-                let types: Result<Vec<(String, String)>, Malformed> = types.iter().map(name).collect();
-                Some(comments::types(&types?))
-            }
-        });
-    }
-    Ok(comments::write(&lines, written, &problems.unstated()))
+    let ty = |line, value: &str| {
+        let Ok(solution) = &solved else {
+            return Err(cx.malformed(line, "values have no types where nothing is solved"));
+        };
+        let bound = solution.bound_of(value);
+        let bound = bound.ok_or_else(|| cx.malformed(line, format!("there is no value `{value}`")))?;
+        Ok(bound.id.to_owned())
+    };
+    comments::rewrite(&lines, found, ty, |_, _| Ok(()))
 }
 
 fn words_of(error: &TypeError) -> Vec<String> {

@@ -180,7 +180,7 @@ fn functions_that_double_at_every_level_are_too_large_and_not_a_hang() {
     }
     text.push_str("<domain: \"f\", opset_import: [\"\" : 21]> f0 (a) => (b) { b = Relu(a) }\n");
     let model = typeloom_onnx::text::parse_model(&text).expect("the text is a model");
-    let error = Compiler::new().compile(model).err().expect("it has 2^40 nodes");
+    let error = Compiler::new().compile(model).expect_err("it has 2^40 nodes");
     assert!(error.to_string().contains("more than"), "{error}");
 }
 
@@ -191,7 +191,7 @@ fn functions_that_call_each_other_are_an_error() {
         <domain: "f", opset_import: ["f" : 1]> a (x) => (y) { y = f.b(x) }
         <domain: "f", opset_import: ["f" : 1]> b (x) => (y) { y = f.a(x) }"#;
     let model = typeloom_onnx::text::parse_model(text).expect("the text is a model");
-    let error = Compiler::new().compile(model).err().expect("it has no end");
+    let error = Compiler::new().compile(model).expect_err("it has no end");
     assert!(error.to_string().contains("calls itself"), "{error}");
 }
 

@@ -48,7 +48,7 @@ fn an_artifact_is_loaded_as_it_was_saved() {
 #[test]
 fn components_of_another_storage_type_are_rejected_with_the_path() {
     let other = Bindings::new().bind_backend::<F64>("compute").bind_index::<Flat<[f32]>>("near");
-    let error = Artifact::load(&file(), &other).err().expect("another storage");
+    let error = Artifact::load(&file(), &other).expect_err("another storage");
     let LoadError::Component { slot, differences, .. } = &error else { panic!("{error}") };
     assert_eq!(slot, "compute");
     assert_eq!(differences.len(), 1);
@@ -61,7 +61,7 @@ fn a_component_of_another_role_or_none_is_rejected() {
     let other = Bindings::new().bind_index::<Flat<[f32]>>("compute").bind_index::<Flat<[f32]>>("near");
     assert!(matches!(Artifact::load(&file(), &other), Err(LoadError::Component { .. })));
     let none = Bindings::new().bind_backend::<F32>("compute");
-    let error = Artifact::load(&file(), &none).err().expect("an index is missing");
+    let error = Artifact::load(&file(), &none).expect_err("an index is missing");
     assert!(error.to_string().contains("`near`") && error.to_string().contains("nothing"), "{error}");
 }
 
@@ -70,7 +70,7 @@ fn a_program_that_differs_from_its_interface_is_rejected() {
     let mut model = ModelProto::decode(&file()[..]).expect("it is a model");
     let graph = model.graph.as_mut().expect("it has a graph");
     graph.output.pop();
-    let error = Artifact::load(&model.encode_to_vec(), &components()).err().expect("an output is missing");
+    let error = Artifact::load(&model.encode_to_vec(), &components()).expect_err("an output is missing");
     assert!(
         matches!(&error, LoadError::InterfaceDiffers { differences } if differences.contains("ids")),
         "{error}"
@@ -171,7 +171,7 @@ fn a_call_of_an_unknown_export_is_an_authoring_error() {
         let scores = g.call_import(&imported(), "score", &[&x]);
         g.output("y", scores.first().unwrap_or(&x));
     });
-    let error = Compiler::new().compile(module).err().expect("there is no `score`");
+    let error = Compiler::new().compile(module).expect_err("there is no `score`");
     let text = error.to_string();
     assert!(text.contains("no `score`") && text.contains("scorer"), "{text}");
 }

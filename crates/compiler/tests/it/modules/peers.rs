@@ -66,7 +66,7 @@ fn receives_are_inserted_and_stamped() {
 
 #[test]
 fn unconstrained_peers_are_an_error() {
-    let error = Compiler::new().compile(sends()).err().expect("one peer, or several?");
+    let error = Compiler::new().compile(sends()).expect_err("one peer, or several?");
     assert!(matches!(error, BuildError::UnresolvedType(_)), "{error}");
     assert!(error.to_string().contains("workers"), "{error}");
 }
@@ -119,7 +119,7 @@ fn a_value_that_crosses_without_a_send_is_an_error_that_names_both_classes() {
         let (data, _) = g.send(&x, &workers);
         g.output("y", &(&data + &x));
     });
-    let error = Compiler::new().compile(module).err().expect("it crosses");
+    let error = Compiler::new().compile(module).expect_err("it crosses");
     assert!(matches!(error, BuildError::CrossesWithoutSend { .. }), "{error}");
     let text = error.to_string();
     assert!(text.contains("the peers of `workers`") && text.contains("the module's own side"), "{text}");
@@ -155,7 +155,7 @@ fn received() -> Of<impl Fn(&mut Graph)> {
 
 #[test]
 fn a_received_value_is_cast_to_another_declared_type() {
-    let error = Compiler::new().compile(received()).err().expect("nothing is cast unless asked for");
+    let error = Compiler::new().compile(received()).expect_err("nothing is cast unless asked for");
     assert!(error.to_string().contains("double"), "{error}");
     let artifact =
         Compiler::new().with_coercion(Coercion::Lossless).compile(received()).expect("it is lossless");
@@ -174,7 +174,7 @@ fn a_receive_without_a_send_is_an_error() {
         let (payload, _) = g.receive(&x);
         g.output("y", &payload.neg());
     });
-    let error = Compiler::new().compile(module).err().expect("nobody sent it");
+    let error = Compiler::new().compile(module).expect_err("nobody sent it");
     assert!(error.to_string().contains("was not sent") && error.to_string().contains("peers.rs:"), "{error}");
 }
 
@@ -187,7 +187,7 @@ fn a_send_in_a_branch_is_an_error() {
         let y = g.if_(&c, |g| vec![g.send(&x, &workers).0], |_| vec![x.clone()]);
         g.output("y", &y[0]);
     });
-    let error = Compiler::new().compile(module).err().expect("it is sent inside");
+    let error = Compiler::new().compile(module).expect_err("it is sent inside");
     let text = error.to_string();
     assert!(text.contains("sent inside of `If`") && text.contains("peers.rs:"), "{error}");
     assert!(text.contains("let out = g.if_(..); let (data, _) = g.send(&out[0], &peers);"), "{error}");

@@ -49,7 +49,7 @@ fn a_pass_is_left_out_by_name_and_a_wrong_name_is_an_error() {
     assert_eq!(artifact.type_of("y"), None);
     assert!(!artifact.report.passes.iter().any(|name| name == "stamp"));
     for compiler in [Compiler::new().without_pass("stemp"), Compiler::new().print_after("stemp")] {
-        let error = compiler.compile(relu()).err().expect("there is no such pass");
+        let error = compiler.compile(relu()).expect_err("there is no such pass");
         let BuildError::UnknownPass { name, known } = error else { panic!("{error}") };
         assert_eq!(name, "stemp");
         assert!(known.contains(&"stamp".to_owned()));
@@ -63,7 +63,7 @@ fn passes_that_others_rely_on_cannot_be_left_out() {
         Compiler::pass_names().into_iter().partition(|name| compiles(name).is_err());
     assert_eq!(optional, ["refine_polymorphic_value_info", "stamp", "insert_cast_ops", "lower", "partition"]);
     for pass in required {
-        let error = compiles(&pass).err().expect("the pass is required");
+        let error = compiles(&pass).expect_err("the pass is required");
         assert_eq!(error, BuildError::RequiredPass { name: pass });
     }
 }

@@ -61,7 +61,7 @@ fn a_custom_leaf_is_an_error_for_nodes_without_a_slot() {
         let sum = compute.add(&a, &b);
         g.output("y", &(&sum * &b));
     });
-    let error = Compiler::new().bind_backend::<Posits>("compute").compile(module).err().expect("it does not");
+    let error = Compiler::new().bind_backend::<Posits>("compute").compile(module).expect_err("it does not");
     assert!(error.to_string().contains("`Mul`"), "{error}");
 }
 
@@ -145,7 +145,7 @@ fn mixed() -> Of<impl Fn(&mut Graph)> {
 #[test]
 fn an_edge_between_slots_that_store_different_types_is_cast_once_and_reported() {
     let compiler = Compiler::new().bind_backend::<F32>("fast").bind_backend::<F64>("exact");
-    let error = compiler.compile(mixed()).err().expect("nothing is cast unless asked for");
+    let error = compiler.compile(mixed()).expect_err("nothing is cast unless asked for");
     assert!(error.to_string().contains("<exact as Backend>::Tensor"), "{error}");
 
     let artifact = compiler.with_coercion(Coercion::Lossless).compile(mixed()).expect("it compiles");
@@ -175,7 +175,7 @@ fn a_lossy_cast_is_rejected_by_default() {
     };
     let compiler = Compiler::new().bind_backend::<F32>("fast");
     let error =
-        compiler.clone().with_coercion(Coercion::Lossless).compile(module()).err().expect("it is lossy");
+        compiler.clone().with_coercion(Coercion::Lossless).compile(module()).expect_err("it is lossy");
     let text = error.to_string();
     assert!(text.contains("tensor.f64 to tensor.f32") && text.contains("AsDeclared"), "{text}");
     let artifact = compiler.with_coercion(Coercion::AsDeclared).compile(module()).expect("it was asked for");
@@ -224,6 +224,6 @@ fn a_registered_protocol_has_operators_types_and_a_binding() {
     assert_eq!(artifact.type_of("start"), Some("trigger"));
     assert_eq!(artifact.type_of("heard"), Some("peer_id_vec"));
     assert_eq!(&*artifact.dispatch[0].method, "round");
-    let error = compiler.compile(module("Rond")).err().expect("it has no such operator");
+    let error = compiler.compile(module("Rond")).expect_err("it has no such operator");
     assert!(error.to_string().contains("`Rond`") && error.to_string().contains("`Round`"), "{error}");
 }

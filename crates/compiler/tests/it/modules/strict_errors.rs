@@ -9,7 +9,7 @@ use typeloom_types::tree::builtin::{TYPE_PEER_ID, TYPE_TENSOR_F32, TYPE_TENSOR_I
 use super::components::{F32, Flat, Of, Quantizer};
 
 fn refused(compiler: Compiler, module: Of<impl Fn(&mut Graph)>) -> BuildError {
-    compiler.compile(&module).err().expect("the module is ill-typed")
+    compiler.compile(&module).expect_err("the module is ill-typed")
 }
 
 fn says(error: &BuildError, words: &[&str]) {
