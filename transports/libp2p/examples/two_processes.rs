@@ -29,7 +29,7 @@ use typeloom_libp2p::{Identity, Libp2p, Options, address, show_address};
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::part::Part;
 use typeloom_runtime::options::Verify;
-use typeloom_wire::endpoint::{EndpointConfig, Endpoint, EndpointParts};
+use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
 use typeloom_wire::envelope::RunId;
 
 /// Timeout of every step.

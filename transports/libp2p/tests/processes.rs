@@ -21,7 +21,7 @@ use typeloom_contracts::datum::Datum;
 use typeloom_libp2p::{Libp2p, Options, StartError, address};
 use typeloom_onnx::messages::{TypeProto, type_proto};
 use typeloom_wire::delivery::{Effects, Wanted};
-use typeloom_wire::endpoint::{EndpointConfig, Endpoint, EndpointParts, Retry};
+use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts, Retry};
 use typeloom_wire::envelope::{PortId, RunId};
 use typeloom_wire::journal::NoJournal;
 use typeloom_wire::port::PortType;

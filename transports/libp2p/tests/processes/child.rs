@@ -12,7 +12,7 @@ use typeloom::run::host::{Durability, FileJournal, SystemClock};
 use typeloom_contracts::datum::Datum;
 use typeloom_libp2p::Identity;
 use typeloom_wire::delivery::Wanted;
-use typeloom_wire::endpoint::{EndpointConfig, Endpoint, EndpointParts};
+use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
 use typeloom_wire::memory::LocalNetwork;
 
 use super::{PATIENCE, port, tensors};

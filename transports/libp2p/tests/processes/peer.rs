@@ -22,7 +22,7 @@ use typeloom_contracts::datum::{Datum, Multiaddress};
 use typeloom_libp2p::{Identity, Libp2p, Options, address, show_address};
 use typeloom_onnx::messages::{TypeProto, type_proto};
 use typeloom_wire::delivery::{Effects, Wanted};
-use typeloom_wire::endpoint::{EndpointConfig, Endpoint, EndpointParts};
+use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
 use typeloom_wire::envelope::{PortId, RunId};
 use typeloom_wire::port::PortType;
 use typeloom_wire::send::Outgoing;
