@@ -8,7 +8,7 @@
 //! process, and a schema is decoded on first lookup.
 //!
 //! **Invariant:** schemas are ordered by domain, operator name and version: lookups are binary searches, and
-//! the versions of an operator are adjacent. Positions ([`SchemaId`]) are dense and deterministic.
+//! the versions of an operator are adjacent. The order is deterministic.
 //!
 //! # The format
 //!

@@ -123,7 +123,7 @@ impl CustomRelationCtx<'_> {
         port.expand(self.input_count(), self.output_count())
     }
 
-    /// As [`bound`](Self::bound), with id and kind.
+    /// As [`bound`](PortAccess::bound), with id and kind.
     #[must_use]
     pub fn bound_node(&self, port: PortRef) -> Option<NodeRef<'_>> {
         self.lattice().node(self.bound(port)?)
