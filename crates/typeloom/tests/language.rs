@@ -1,7 +1,7 @@
 //! The language of comments and documents: the words that `CONTRIBUTING.md` lists do not occur, names follow its
 //! rules, and documentation starts with a noun phrase or a verb.
 
-#[expect(dead_code, reason = "shared with the other tests of the repository's shape")]
+#[expect(dead_code, reason = "each test of the repository uses a part of the module")]
 #[path = "repository/files.rs"]
 mod repository;
 

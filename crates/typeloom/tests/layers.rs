@@ -1,6 +1,6 @@
 //! A crate depends only on crates above it in the code map of `ARCHITECTURE.md`.
 
-#[expect(dead_code, reason = "shared with the other tests of the repository's shape")]
+#[expect(dead_code, reason = "each test of the repository uses a part of the module")]
 #[path = "repository/files.rs"]
 mod repository;
 

@@ -1,7 +1,7 @@
 //! Repository checks: size of sources, reasons for lint exceptions, no markers of unfinished work, valid
 //! links.
 
-#[expect(dead_code, reason = "shared with the other tests of the repository's shape")]
+#[expect(dead_code, reason = "each test of the repository uses a part of the module")]
 #[path = "repository/files.rs"]
 mod repository;
 

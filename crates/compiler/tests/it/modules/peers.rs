@@ -174,7 +174,7 @@ fn a_receive_without_a_send_is_an_error() {
         let (payload, _) = g.receive(&x);
         g.output("y", &payload.neg());
     });
-    let error = Compiler::new().compile(module).expect_err("nobody sent it");
+    let error = Compiler::new().compile(module).expect_err("the value is not sent");
     assert!(error.to_string().contains("was not sent") && error.to_string().contains("peers.rs:"), "{error}");
 }
 
