@@ -341,6 +341,7 @@ impl<'a> Body<'a> {
     }
 
     /// The value at a port of a node.
+    #[inline]
     pub(crate) fn at_port(&self, step: StepId, port: Port) -> Option<ValueId> {
         match port {
             Port::In(at) => self.inputs(step).get(at).copied().flatten(),

@@ -90,6 +90,7 @@ impl Type {
 
     /// Puts a type into constructors, of which the last one is the innermost.
     #[must_use]
+    #[inline]
     pub fn within(constructors: Vec<Constructor>, inner: Self) -> Self {
         constructors
             .into_iter()

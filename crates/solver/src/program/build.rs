@@ -325,7 +325,7 @@ impl<'a, 'r> Builder<'a, 'r> {
         };
         let first_port = self.body.ports.len();
         for (at, Text { bytes, offset }) in parts.outputs.drain(..).enumerate() {
-            let name = self.port_name(bytes, offset, "output")?;
+            let name = self.names.intern_port(bytes).map_err(|error| not_utf8(offset, "output", error))?;
             let value = name.map(|name| self.define(name, graph, Origin::Step(maker), Some(at)));
             self.body.ports.push(value);
         }
@@ -359,7 +359,8 @@ impl<'a, 'r> Builder<'a, 'r> {
             };
             match number {
                 INPUT => {
-                    let name = self.port_name(bytes, offset, "input")?;
+                    let name =
+                        self.names.intern_port(bytes).map_err(|error| not_utf8(offset, "input", error))?;
                     let value = name.map(|name| self.read(name, graph, step, input, depth));
                     self.body.ports.push(value);
                     input += 1;
@@ -376,20 +377,6 @@ impl<'a, 'r> Builder<'a, 'r> {
                 _ => {}
             }
         }
-    }
-
-    /// The name at a port; `None` for an omitted port.
-    #[inline]
-    fn port_name(
-        &mut self,
-        bytes: &'a [u8],
-        offset: usize,
-        field: &str,
-    ) -> Result<Option<NameId>, DecodeError> {
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        self.names.intern_read(bytes).map(Some).map_err(|error| not_utf8(offset, field, error))
     }
 
     /// Builds the graphs nested in a node between its two steps; returns the second one.

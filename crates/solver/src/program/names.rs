@@ -35,18 +35,18 @@ impl<'a> Names<'a> {
         table.reserve(additional, |id| hash(hasher, names[id.index()]));
     }
 
-    /// As [`Names::intern_bytes`], for an input of a node: most nodes read the output of the node before
-    /// them.
+    /// As [`Names::intern_bytes`], for a port of a node; `None` for an omitted port. Most nodes read the output of
+    /// the node before them, so the newest name is compared first.
     #[inline]
-    pub(super) fn intern_read(&mut self, name: &'a [u8]) -> Result<NameId, Utf8Error> {
+    pub(super) fn intern_port(&mut self, name: &'a [u8]) -> Result<Option<NameId>, Utf8Error> {
         match self.names.last() {
-            Some(newest) if *newest == name => Ok(NameId::new(self.names.len() - 1)),
-            Some(_) | None => self.intern_bytes(name),
+            _ if name.is_empty() => Ok(None),
+            Some(newest) if *newest == name => Ok(Some(NameId::new(self.names.len() - 1))),
+            Some(_) | None => self.intern_bytes(name).map(Some),
         }
     }
 
     /// Returns the id of a name. Bytes that were not interned before must be UTF-8.
-    #[inline]
     pub(super) fn intern_bytes(&mut self, name: &'a [u8]) -> Result<NameId, Utf8Error> {
         let Self { table, hasher, names, current, .. } = self;
         let key = hash(hasher, name);

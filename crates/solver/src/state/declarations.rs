@@ -282,7 +282,7 @@ impl<'a> Core<'a> {
 
     fn tensor_type(&mut self, ty: Ty, shape: Option<ShapeId>) -> TensorType {
         let elem = self.types.elems(ty).unwrap_or(ElemSet::ALL);
-        let shape = shape.map(|shape| self.resolved(shape).into_iter().collect());
+        let shape = shape.map(|shape| self.resolved(shape).as_slice().into());
         TensorType { elem, shape }
     }
 
