@@ -1,4 +1,4 @@
-//! Files in: paths and folders to models, models to bytes.
+//! Input files: finds models, maps or reads their bytes, and checks them.
 //!
 //! A model is mapped into memory, not read: checking reads the pages of the graph and none
 //! of the weights. Standard input is read whole.
@@ -25,13 +25,13 @@ const MAX_DEPTH: usize = 64;
 
 /// The bytes of a model.
 pub(crate) enum Bytes {
-    /// With the file itself, to copy parts of it without going through memory.
+    /// The file is kept, so that parts of it can be copied without passing through memory.
     Mapped(bytes::Bytes, File),
     Read(bytes::Bytes),
 }
 
 impl Bytes {
-    /// The bytes, to be shared.
+    /// The bytes, reference-counted.
     pub(crate) fn shared(&self) -> &bytes::Bytes {
         match self {
             Self::Mapped(bytes, _) | Self::Read(bytes) => bytes,
@@ -50,12 +50,12 @@ impl Deref for Bytes {
 /// One model to work on.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    /// How output names it: on one line, without unsafe characters.
+    /// Name in the output, with control characters escaped.
     pub(crate) name: String,
     path: Option<PathBuf>,
 }
 
-/// The models that the arguments name, folders searched in the order of their names.
+/// Lists the models given by the arguments. Folders are searched recursively, in the order of file names.
 pub(crate) fn sources(arguments: &[String]) -> anyhow::Result<Vec<Source>> {
     let mut sources = Vec::new();
     for argument in arguments {
@@ -89,7 +89,7 @@ fn search(folder: &Path, depth: usize, sources: &mut Vec<Source>) -> anyhow::Res
     Ok(())
 }
 
-/// The one file that an argument names, or standard input.
+/// The file given by an argument; `-` is standard input.
 pub(crate) fn source(argument: &str) -> Source {
     match argument {
         "-" => Source { name: "<stdin>".to_owned(), path: None },
@@ -128,12 +128,12 @@ impl Source {
     }
 }
 
-/// Opens a regular file. Another kind is refused before it is opened: opening a named pipe waits for a writer, and opening
-/// a device can do anything.
+/// Opens a regular file. Other kinds are refused before they are opened: opening a named pipe waits for a writer, and
+/// opening a device can have any effect.
 pub(crate) fn regular(path: &Path) -> std::io::Result<File> {
     check_kind(&std::fs::metadata(path)?)?;
     let file = File::open(path)?;
-    // It may have been replaced in between.
+    // The file may have been replaced between the first check and the opening.
     check_kind(&file.metadata()?)?;
     Ok(file)
 }
@@ -180,8 +180,8 @@ pub(crate) fn map(file: &File) -> std::io::Result<bytes::Bytes> {
     unsafe { memmap2::Mmap::map(file) }.map(bytes::Bytes::from_owner)
 }
 
-/// How models are checked: the options, and the operators that are known.
-pub(crate) struct Solve {
+/// Checks models with the options and operators of the arguments.
+pub(crate) struct Checker {
     pub(crate) options: Options,
     operators: Operators,
 }
@@ -189,12 +189,12 @@ pub(crate) struct Solve {
 /// A checked model, or the problem of a file that cannot be checked.
 pub(crate) type CheckResult<'a> = Result<Checked<'a>, Diagnostic>;
 
-/// The problem of a file that cannot be checked; other errors are those of arguments.
+/// The diagnostic of a file that cannot be checked; `Err` if an argument is wrong.
 pub(crate) fn problem(source: &Source, error: CheckError) -> anyhow::Result<Diagnostic> {
     diagnose_error(&error).ok_or(error).with_context(|| format!("cannot check `{}`", source.name))
 }
 
-impl Solve {
+impl Checker {
     /// Checks a model.
     pub(crate) fn check<'a>(&'a self, source: &Source, bytes: &'a [u8]) -> anyhow::Result<CheckResult<'a>> {
         self.check_bytes(bytes)
@@ -226,7 +226,7 @@ impl Solve {
         }
     }
 
-    /// The model without what exporters write wrongly; nothing where it has none of that.
+    /// Repairs the known errors of exporters; `None` if the model has none.
     pub(crate) fn mend(&self, bytes: &[u8]) -> Result<Option<Vec<u8>>, RepairError> {
         mend(bytes, &self.operators, Universe::standard(), &self.options, Repairs::Errors)
             .map(|mended| mended.file)
@@ -238,9 +238,9 @@ impl Solve {
     }
 }
 
-/// The arguments for checking.
-pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<Solve> {
-    Ok(Solve { options: options(args)?, operators: operators(&args.ops)? })
+/// The checker for these arguments.
+pub(crate) fn checker(args: &SolveArgs) -> anyhow::Result<Checker> {
+    Ok(Checker { options: options(args)?, operators: operators(&args.ops)? })
 }
 
 /// ONNX's operators, and those that the files describe.
@@ -265,7 +265,6 @@ fn options(args: &SolveArgs) -> anyhow::Result<Options> {
 
 /// `SYMBOL=DIM`; a symbol that contains `=` is in double quotes.
 pub(crate) fn read_assumption(text: &str) -> anyhow::Result<(String, String)> {
-    // A name in double quotes can have any letters in it.
     let quoted = text.trim_start().strip_prefix('"').and_then(|rest| rest.split_once('"'));
     let quoted = quoted.and_then(|(symbol, rest)| Some((symbol, rest.trim_start().strip_prefix('=')?)));
     match quoted.or_else(|| text.split_once('=')) {

@@ -7,7 +7,7 @@ use typeloom_interface::bundle::{BundleError, Exported};
 use typeloom_pool::Bundle;
 use typeloom_solver::diagnostic::Diagnostic;
 
-use crate::input::{Solve, Source};
+use crate::input::{Checker, Source};
 
 /// The content of a file.
 pub(crate) enum Content {
@@ -20,7 +20,7 @@ pub(crate) enum Content {
 pub(crate) type ReadResult = Result<Content, Vec<Diagnostic>>;
 
 /// Reads a model or a bundle.
-pub(crate) fn read(source: &Source, solve: &Solve) -> anyhow::Result<ReadResult> {
+pub(crate) fn read(source: &Source, checker: &Checker) -> anyhow::Result<ReadResult> {
     let bytes = source.open()?;
     if Bundle::is_like(&bytes) {
         return match typeloom_interface::bundle::import_interfaces(&bytes) {
@@ -34,7 +34,7 @@ pub(crate) fn read(source: &Source, solve: &Solve) -> anyhow::Result<ReadResult>
     {
         return Ok(Ok(Content::Interfaces(interfaces)));
     }
-    let mut checked = match solve.well_typed(&bytes, solve.check(source, &bytes)?) {
+    let mut checked = match checker.well_typed(&bytes, checker.check(source, &bytes)?) {
         Ok(checked) => checked,
         Err(diagnostics) => return Ok(Err(diagnostics)),
     };

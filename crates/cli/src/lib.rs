@@ -1,12 +1,12 @@
 //! The `typeloom` command: files in, types and diagnostics out.
 //!
-//! This crate is a thin layer. It reads files, draws progress, writes to the terminal and chooses the
-//! exit code; what it shows is made by `typeloom` and its renderers. It depends on the facade alone.
+//! This crate is a thin layer: it reads files, draws progress, writes to the terminal and chooses the exit code. Other
+//! crates check the models and render the results.
 //!
-//! It is a library so that the crate of an external engine can provide `typeloom run` with that engine as backend: see
+//! It is a library, so that the crate of an external engine can provide `typeloom run` with that engine as backend: see
 //! [`engine`].
 //!
-//! Exit codes: 0 everything is typed, 1 a model has problems, 2 the command line or a file is not usable.
+//! Exit codes: 0 if everything is typed, 1 if a model has problems, 2 if the command line or a file is not usable.
 
 mod args;
 mod commands;

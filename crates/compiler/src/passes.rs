@@ -85,7 +85,7 @@ impl StandardPass {
     pub(crate) fn skip(self, stage: Stage) -> Result<Stage, BuildError> {
         match (self, stage) {
             (pass, _) if pass.is_required() => Err(BuildError::RequiredPass { name: pass.name().to_owned() }),
-            // Dispatch reports the nodes that would have needed it.
+            // `resolve_dispatch` reports the nodes that `lower` would have rewritten.
             (Self::Lower, Stage::Solved(solved)) => Ok(Stage::Lowered(Lowered::unchanged(solved))),
             (_, stage) => Ok(stage),
         }

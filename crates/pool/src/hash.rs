@@ -28,14 +28,14 @@ impl Hasher {
         self.state.hash_one(value)
     }
 
-    /// Hash of a type of up to three words, followed by zeros.
+    /// Hash of a type with up to three words, padded with zeros.
     #[inline]
     pub(crate) fn short(&self, tag: Tag, len: u8, [a, b, c]: [u32; 3]) -> u64 {
         let kind = u32::from(tag.number()) << 8 | u32::from(len);
         self.hash((u64::from(a) << 32 | u64::from(b), u64::from(c) << 32 | u64::from(kind)))
     }
 
-    /// Hash of a type of more than three words.
+    /// Hash of a type with more than three words.
     #[inline]
     pub(crate) fn long(&self, tag: Tag, words: &[u32]) -> u64 {
         self.hash((tag.number(), words))

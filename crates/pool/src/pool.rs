@@ -65,6 +65,7 @@ pub const MAX_BINDERS: u32 = 200;
 /// Upper bound of ids: graphs mark references to their own nodes in the top bit.
 pub(crate) const ID_LIMIT: u32 = 1 << 31;
 
+/// Length of a node whose words are in the shared array.
 pub(crate) const SPILLED: u8 = 0xff;
 
 /// Length of the entry at index 0, which equals no type.
@@ -84,14 +85,14 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Whether it is the type with these words, which are followed by zeros.
+    /// Whether this is the type with these inline words, padded with zeros.
     #[inline(always)]
     pub(crate) fn is(&self, tag: Tag, len: u8, words: [u32; 3]) -> bool {
         // Without short-circuiting, so that there is one branch for all comparisons.
         (self.tag == tag) & (self.len == len) & (self.words == words)
     }
 
-    /// Whether it is the type with these words, more than three.
+    /// Whether this is the type with these words, which are more than three.
     #[inline]
     pub(crate) fn is_long(&self, extra: &[u32], tag: Tag, words: &[u32]) -> bool {
         self.tag == tag && self.len == SPILLED && spilled(extra, self.words) == words
@@ -104,7 +105,7 @@ impl Node {
     }
 }
 
-/// Properties of a child that checking a parent requires, in one byte, so that they stay in the cache.
+/// Properties of a type that checks of its parents need, in one byte, so that they stay in the cache.
 pub(crate) mod meta {
     pub(crate) const SORT: u8 = 0b11;
     pub(crate) const INFER: u8 = 0b100;
@@ -161,7 +162,7 @@ impl Default for Pool {
     }
 }
 
-/// A state of the pool for rolling back a failed operation.
+/// Sizes of the pool's tables before an operation, to roll it back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Checkpoint {
     nodes: usize,
@@ -408,7 +409,7 @@ impl Pool {
     }
 }
 
-/// Panic of methods that document it.
+/// The documented panic for an id that is not of this pool.
 #[cold]
 #[track_caller]
 fn foreign(ty: Idx) -> ! {

@@ -28,8 +28,8 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend(text.as_bytes());
 }
 
-/// Assembles a bundle: header, string table, imports, the bytes of `types` types, roots (label, item,
-/// digest), and the final digest.
+/// Assembles a bundle: header, string table, imports, `body` with the encodings of `types` types, roots
+/// (label, item, digest), and the final digest.
 pub(crate) fn assemble<'s>(
     strings: impl ExactSizeIterator<Item = &'s str>,
     imports: &[Digest],
@@ -59,8 +59,8 @@ pub(crate) fn assemble<'s>(
 
 /// Byte buffer for bodies of bundles.
 ///
-/// Short integers have one or two bytes with similar frequency. They are written without a branch: always two
-/// bytes, of which the next write overwrites the second if it is unused.
+/// Integers of one byte are about as frequent as integers of two, so both are written without a branch: always
+/// two bytes, of which the next write overwrites the second if it is unused.
 #[derive(Default)]
 pub(crate) struct Writer {
     /// Written bytes, followed by zeros.
@@ -88,8 +88,8 @@ impl Writer {
             return self.long_varint(value);
         }
         let more = u32::from(value >= 1 << 7);
-        let two = value & 0x7f | more << 7 | value << 1 & 0x7f00;
-        self.put((two as u16).to_le_bytes(), more as usize + 1);
+        let pair = value & 0x7f | more << 7 | value << 1 & 0x7f00;
+        self.put((pair as u16).to_le_bytes(), more as usize + 1);
     }
 
     #[inline(never)]
@@ -103,19 +103,19 @@ impl Writer {
 
     /// Writes the first `len` of two bytes.
     #[inline(always)]
-    fn put(&mut self, two: [u8; 2], len: usize) {
+    fn put(&mut self, pair: [u8; 2], len: usize) {
         match self.bytes.get_mut(self.at..).and_then(<[u8]>::first_chunk_mut) {
-            Some(place) => *place = two,
-            None => self.grow(two),
+            Some(next) => *next = pair,
+            None => self.grow(pair),
         }
         self.at += len;
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, two: [u8; 2]) {
+    fn grow(&mut self, pair: [u8; 2]) {
         self.bytes.truncate(self.at);
-        self.bytes.extend(two);
+        self.bytes.extend(pair);
         self.bytes.resize((2 * self.bytes.len()).max(256), 0);
     }
 }

@@ -149,23 +149,24 @@ impl AllowedTypes {
         others.iter().all(|set| set.is_empty()) && map.is_empty() && seq_map.is_empty()
     }
 
-    /// The types as text, one item for each constructor in the order of the fields. `around` is the text before and
-    /// after the elements of each; `elems` and `pairs` print element types and the types of maps, after a text.
+    /// The types as text, one item for each constructor in the order of the fields. `brackets` are the texts before
+    /// and after each item; `elems` and `pairs` append element types and types of maps to the text before.
     pub fn texts(
         &self,
-        around: [(&str, &str); 6],
+        brackets: [(&str, &str); 6],
         elems: impl Fn(&str, ElemSet) -> String,
         pairs: impl Fn(&str, &[(Elem, Elem)]) -> String,
     ) -> Vec<String> {
         let Self { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } = self;
         let mut items = Vec::new();
-        for (set, (before, after)) in [tensor, seq_tensor, opt_tensor, opt_seq_tensor].into_iter().zip(around)
+        for (set, (before, after)) in
+            [tensor, seq_tensor, opt_tensor, opt_seq_tensor].into_iter().zip(brackets)
         {
             if !set.is_empty() {
                 items.push(elems(before, *set) + after);
             }
         }
-        for (list, (before, after)) in [map, seq_map].into_iter().zip(around.into_iter().skip(4)) {
+        for (list, (before, after)) in [map, seq_map].into_iter().zip(brackets.into_iter().skip(4)) {
             if !list.is_empty() {
                 items.push(pairs(before, list) + after);
             }

@@ -96,8 +96,8 @@ pub use typeloom_compiler::{
     pass::Pass,
     unit::{Coercion, Unit},
 };
-/// Backends, as a whole or in one half that [`ByExecution`](crate::run::ByExecution) or
-/// [`ByPrimitives`](crate::run::ByPrimitives) completes.
+/// Backends. A backend implements [`Backend`], or one of the other two traits, which
+/// [`ByExecution`](crate::run::ByExecution) and [`ByPrimitives`](crate::run::ByPrimitives) complete.
 ///
 /// ```
 /// use typeloom::module::{Backend, GraphExecutor, Primitives};
@@ -162,7 +162,7 @@ pub use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
 /// ```
 #[doc(inline)]
 pub use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
-/// Contracts that components of a slot implement; each associated type is a storage type.
+/// Contracts of components; each associated type is a storage type.
 ///
 /// ```
 /// use typeloom::module::{Aggregator, Codec, DataSource, Index, Model, Role};
@@ -254,7 +254,7 @@ pub use typeloom_contracts::{protocol::Protocol, register_protocol};
 /// ```
 #[doc(inline)]
 pub use typeloom_module::authoring::AuthoringError;
-/// Components by slot, and the storage types that they determine.
+/// The component of each slot, and the storage types that it determines.
 ///
 /// ```
 /// use typeloom::module::{Alias, Bindings, Role};
@@ -268,7 +268,7 @@ pub use typeloom_module::authoring::AuthoringError;
 /// ```
 #[doc(inline)]
 pub use typeloom_module::bindings::{Alias, Bindings};
-/// Functions of other modules, called by their types without their source.
+/// Functions of compiled modules, imported by their types. Their source is not needed.
 ///
 /// ```
 /// use typeloom::module::{Compiler, Graph, Imported, Module, OperatorMethods as _};

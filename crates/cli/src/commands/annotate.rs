@@ -19,9 +19,9 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         target.announce(&source, &counts)?;
         return Ok(Outcome::Typed);
     }
-    let mut solve = input::solve(&args.solve)?;
-    solve.options.functions = true;
-    let mut checked = match solve.well_typed(&bytes, solve.check(&source, &bytes)?) {
+    let mut checker = input::checker(&args.solve)?;
+    checker.options.functions = true;
+    let mut checked = match checker.well_typed(&bytes, checker.check(&source, &bytes)?) {
         Ok(checked) => checked,
         Err(diagnostics) => return refuse(&source.name, &diagnostics, args.color, "not annotated"),
     };

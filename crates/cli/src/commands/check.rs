@@ -7,7 +7,7 @@ use typeloom_solver::model::Coverage;
 
 use crate::args::{CheckArgs, CheckFormat};
 use crate::external;
-use crate::input::{self, Solve, Source};
+use crate::input::{self, Checker, Source};
 use crate::output::{Outcome, complain, progress, write};
 
 /// The result of one file.
@@ -17,14 +17,14 @@ struct Found {
 }
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
-    let solve = input::solve(&args.solve)?;
+    let checker = input::checker(&args.solve)?;
     let sources = input::sources(&args.files)?;
     let progress = progress(u64::try_from(sources.len()).ok(), "{bar:30} {pos}/{len} {wide_msg}");
     let mut outcome = Outcome::Typed;
     let mut log: Vec<(String, Vec<Diagnostic>)> = Vec::new();
     for source in &sources {
         progress.set_message(source.name.clone());
-        let found = match check(source, &solve, args) {
+        let found = match check(source, &checker, args) {
             Ok(found) => found,
             Err(error) => {
                 progress.suspend(|| complain(&error));
@@ -50,9 +50,9 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-fn check(source: &Source, solve: &Solve, args: &CheckArgs) -> anyhow::Result<Found> {
+fn check(source: &Source, checker: &Checker, args: &CheckArgs) -> anyhow::Result<Found> {
     let bytes = source.open()?;
-    let mut checked = solve.check(source, &bytes)?;
+    let mut checked = checker.check(source, &bytes)?;
     let mut coverage = Coverage::default();
     if let Ok(checked) = &mut checked {
         if !args.no_external_data {
@@ -60,7 +60,7 @@ fn check(source: &Source, solve: &Solve, args: &CheckArgs) -> anyhow::Result<Fou
         }
         coverage = checked.coverage();
     }
-    Ok(Found { coverage, diagnostics: solve.diagnose(&bytes, &mut checked) })
+    Ok(Found { coverage, diagnostics: checker.diagnose(&bytes, &mut checked) })
 }
 
 fn render(args: &CheckArgs, file: &str, found: &Found) -> String {

@@ -14,7 +14,7 @@ use crate::target::export;
 
 pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
-    let interfaces = match interfaces::read(&source, &input::solve(&args.solve)?)? {
+    let interfaces = match interfaces::read(&source, &input::checker(&args.solve)?)? {
         Ok(Content::Interfaces(interfaces)) => interfaces,
         Ok(Content::Types(bytes)) => return types(args, &source.name, &bytes),
         Err(diagnostics) => {

@@ -11,7 +11,7 @@ use typeloom_pool::compat::Direction;
 use typeloom_report as report;
 
 use crate::args::{DiffArgs, DiffMode, TextFormat};
-use crate::input::{self, Solve};
+use crate::input::{self, Checker};
 use crate::interfaces::{self, Content};
 use crate::output::{Outcome, write};
 
@@ -32,13 +32,13 @@ struct Answer {
 }
 
 pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
-    let solve = input::solve(&args.solve)?;
+    let checker = input::checker(&args.solve)?;
     let direction = match args.mode {
         DiffMode::Backward => Direction::Backward,
         DiffMode::Forward => Direction::Forward,
         DiffMode::Full => Direction::Full,
     };
-    let (old, new) = match (read(&args.old, &solve)?, read(&args.new, &solve)?) {
+    let (old, new) = match (read(&args.old, &checker)?, read(&args.new, &checker)?) {
         (Content::Interfaces(old), Content::Interfaces(new)) => (old, new),
         (Content::Types(old), Content::Types(new)) => return exports::run(args, direction, &old, &new),
         (Content::Types(_), Content::Interfaces(_)) => {
@@ -53,8 +53,8 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
 }
 
 /// The content of a file; anything wrong with it makes the question meaningless.
-fn read(file: &str, solve: &Solve) -> anyhow::Result<Content> {
-    interfaces::read(&input::source(file), solve)?.or_else(|diagnostics| {
+fn read(file: &str, checker: &Checker) -> anyhow::Result<Content> {
+    interfaces::read(&input::source(file), checker)?.or_else(|diagnostics| {
         let first = diagnostics.first().map(|diagnostic| report::concise::diagnostic(file, diagnostic));
         bail!("`{file}` is not well typed, see `typeloom check`: {}", first.unwrap_or_default().trim_end())
     })

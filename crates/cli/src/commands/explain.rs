@@ -30,12 +30,13 @@ fn explain_code(name: &str) -> anyhow::Result<Outcome> {
 }
 
 fn explain_type(args: &ExplainArgs, value: &str) -> anyhow::Result<Outcome> {
-    let mut solve = input::solve(&args.solve)?;
-    solve.options.trace = true;
+    let mut checker = input::checker(&args.solve)?;
+    checker.options.trace = true;
     let sources = input::sources(std::slice::from_ref(&args.subject))?;
     let [source] = &sources[..] else { bail!("`{}` is not one model", args.subject) };
     let bytes = source.open()?;
-    let mut checked = solve.check_bytes(&bytes).with_context(|| format!("cannot check `{}`", source.name))?;
+    let mut checked =
+        checker.check_bytes(&bytes).with_context(|| format!("cannot check `{}`", source.name))?;
     let Some(explanation) = explain_value(&mut checked, value) else {
         let near = suggestion(&checked.names_like(value));
         bail!("`{}` has no value `{value}`{near}", source.name);

@@ -10,7 +10,7 @@ use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::universe::Universe;
 
 use crate::args::{FixArgs, TextFormat};
-use crate::input::{self, Solve, Source};
+use crate::input::{self, Checker, Source};
 use crate::output::{Outcome, write};
 use crate::target::Target;
 
@@ -18,9 +18,9 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let target = if args.dry_run { None } else { Some(Target::of(&args.target, &source)?) };
     let bytes = source.open()?;
-    let solve = input::solve(&args.solve)?;
+    let checker = input::checker(&args.solve)?;
     let policy = policy(&args.policy)?;
-    let repair = match solve.repair(&bytes, policy) {
+    let repair = match checker.repair(&bytes, policy) {
         Ok(repair) => repair,
         Err(RepairError::Check(error)) => {
             let problem = input::problem(&source, error)?;
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
         Err(error) => bail!("cannot change `{}`: {error}", source.name),
     };
     if !repair.is_ok {
-        return incomplete(args, &source, &bytes, &solve, target.as_ref(), &repair);
+        return incomplete(args, &source, &bytes, &checker, target.as_ref(), &repair);
     }
     if let Some(target) = &target {
         match &repair.file {
@@ -92,12 +92,12 @@ fn incomplete(
     args: &FixArgs,
     source: &Source,
     bytes: &[u8],
-    solve: &Solve,
+    checker: &Checker,
     target: Option<&Target>,
     repair: &Repair,
 ) -> anyhow::Result<Outcome> {
     let remaining = |bytes: &[u8]| -> anyhow::Result<Vec<Diagnostic>> {
-        Ok(solve.diagnose(bytes, &mut solve.check(source, bytes)?))
+        Ok(checker.diagnose(bytes, &mut checker.check(source, bytes)?))
     };
     let before = remaining(bytes)?;
     let after = match repair.file.as_deref() {

@@ -5,14 +5,14 @@ use typeloom_report as report;
 use typeloom_solver::model::Checked;
 
 use crate::args::{InferArgs, InferFormat};
-use crate::input::{self, Solve, Source};
+use crate::input::{self, Checker, Source};
 use crate::output::{Outcome, complain, write};
 
 pub(crate) fn run(args: &InferArgs) -> anyhow::Result<Outcome> {
-    let solve = input::solve(&args.solve)?;
+    let checker = input::checker(&args.solve)?;
     let mut outcome = Outcome::Typed;
     for source in input::sources(&args.files)? {
-        outcome = outcome.max(one(args, &solve, &source).unwrap_or_else(|error| {
+        outcome = outcome.max(one(args, &checker, &source).unwrap_or_else(|error| {
             complain(&error);
             Outcome::Unusable
         }));
@@ -21,9 +21,9 @@ pub(crate) fn run(args: &InferArgs) -> anyhow::Result<Outcome> {
 }
 
 /// Shows the types of a model. An invalid file is a problem of the file, not of the command.
-fn one(args: &InferArgs, solve: &Solve, source: &Source) -> anyhow::Result<Outcome> {
+fn one(args: &InferArgs, checker: &Checker, source: &Source) -> anyhow::Result<Outcome> {
     let bytes = source.open()?;
-    let mut checked = solve.check(source, &bytes)?;
+    let mut checked = checker.check(source, &bytes)?;
     let is_ok = checked.as_ref().is_ok_and(Checked::is_ok);
     let text = match args.format {
         InferFormat::Json => {
@@ -36,7 +36,7 @@ fn one(args: &InferArgs, solve: &Solve, source: &Source) -> anyhow::Result<Outco
                     object.insert("equations".to_owned(), json!(equations));
                 }
             }
-            let diagnostics = solve.diagnose(&bytes, &mut checked);
+            let diagnostics = checker.diagnose(&bytes, &mut checked);
             let diagnostics = report::json::values(&source.name, &diagnostics);
             object.insert("diagnostics".to_owned(), diagnostics);
             report::json::line(&source.name, object)
@@ -46,7 +46,7 @@ fn one(args: &InferArgs, solve: &Solve, source: &Source) -> anyhow::Result<Outco
             if let Ok(checked) = &mut checked {
                 text = format!("{}\n{}", source.name, report::table::render(checked));
             }
-            let diagnostics = solve.diagnose(&bytes, &mut checked);
+            let diagnostics = checker.diagnose(&bytes, &mut checked);
             if !(text.is_empty() || diagnostics.is_empty()) {
                 text.push('\n');
             }

@@ -60,8 +60,8 @@ fn describe(operators: &Operators, domain: &str, name: &str, opset: Option<i64>)
         Lookup::Found(operator) => Ok(signature(&operator)),
         Lookup::NewerThanOpset { since } => bail!("`{name}` exists from version {since} of its domain on"),
         Lookup::Declared(_) | Lookup::UnknownDomain | Lookup::UnknownOperator => {
-            let near = suggestion(&operators.names_like(domain, name));
-            bail!("there is no operator `{name}`{near}")
+            let suggestion = suggestion(&operators.names_like(domain, name));
+            bail!("there is no operator `{name}`{suggestion}")
         }
     }
 }
@@ -99,11 +99,11 @@ fn signature(operator: &Operator<'_>) -> String {
     for variable in &schema.type_vars {
         let _ = writeln!(text, "  {}: {}", variable.name, allowed(&variable.allowed));
     }
-    let around = control.iter().flat_map(|control| [control.enter.name, control.exit.name]);
+    let control_rules = control.iter().flat_map(|control| [control.enter.name, control.exit.name]);
     let names: Vec<&str> = rules
         .iter()
         .map(|rule| rule.name)
-        .chain(around)
+        .chain(control_rules)
         .chain(described.map(typeloom_solver::rule::ShapeRule::name))
         .collect();
     let element = format!("{}.element", schema.name.to_lowercase());
@@ -140,7 +140,7 @@ fn value(default: &AttributeDefault) -> String {
 }
 
 fn allowed(allowed: &AllowedTypes) -> String {
-    let around =
+    let brackets =
         [("", ""), ("seq(", ")"), ("optional(", ")"), ("optional(seq(", "))"), ("", ""), ("seq(", ")")];
     let name = |elem: Elem| elem.onnx_name().unwrap_or("?");
     let elems = |before: &str, set: ElemSet| {
@@ -151,5 +151,5 @@ fn allowed(allowed: &AllowedTypes) -> String {
         let pair = |(key, value): &(Elem, Elem)| format!("map({}, {})", name(*key), name(*value));
         format!("{before}{}", pairs.iter().map(pair).collect::<Vec<_>>().join(" | "))
     };
-    allowed.texts(around, elems, pairs).join("; ")
+    allowed.texts(brackets, elems, pairs).join("; ")
 }

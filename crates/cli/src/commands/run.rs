@@ -38,19 +38,19 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     }
     let engine = make.map(|make| make(args.library.as_deref())).transpose()?;
     let source = input::source(&args.file);
-    let solve = input::solve(&args.solve)?;
+    let checker = input::checker(&args.solve)?;
     let mut bytes = source.open()?.shared().clone();
     if args.solve.permissive
-        && let Ok(Some(mended)) = solve.mend(&bytes)
+        && let Ok(Some(mended)) = checker.mend(&bytes)
     {
         // What cannot be read is reported by the check.
         bytes = mended.into();
     }
-    let mut checked = solve.check(&source, &bytes)?;
+    let mut checked = checker.check(&source, &bytes)?;
     if let Ok(checked) = &mut checked {
         external::report(checked, source.folder());
     }
-    let mut checked = match solve.well_typed(&bytes, checked) {
+    let mut checked = match checker.well_typed(&bytes, checked) {
         Ok(checked) => checked,
         Err(diagnostics) => return refuse(&source.name, &diagnostics, args.color, "not run"),
     };

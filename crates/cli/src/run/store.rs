@@ -1,4 +1,4 @@
-//! Values in files.
+//! Values read from and written to files: `.npy` arrays and `.pb` messages.
 
 use std::path::Path;
 
@@ -32,12 +32,12 @@ pub(crate) fn read(path: &Path, ty: &ValueType) -> anyhow::Result<Value> {
     let bytes = input::read(path).with_context(cannot)?;
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("npy") => npy::read(&bytes).map(Value::Tensor).with_context(cannot),
-        Some("pb") => stored(&bytes, ty).with_context(cannot),
+        Some("pb") => decode_message(&bytes, ty).with_context(cannot),
         Some(_) | None => bail!("`{}` is neither a `.npy` nor a `.pb` file", path.display()),
     }
 }
 
-fn stored(bytes: &[u8], ty: &ValueType) -> anyhow::Result<Value> {
+fn decode_message(bytes: &[u8], ty: &ValueType) -> anyhow::Result<Value> {
     Ok(match &ty.element {
         Element::Sequence(_) => decode::sequence(&SequenceProto::decode(bytes)?)?,
         Element::Optional(_) => decode::optional(&OptionalProto::decode(bytes)?)?,
@@ -47,15 +47,16 @@ fn stored(bytes: &[u8], ty: &ValueType) -> anyhow::Result<Value> {
 
 /// Writes a value to a folder under a name; elements of sequences get separate files. Returns the files.
 pub(crate) fn write(folder: &Path, name: &str, value: &Value) -> anyhow::Result<Vec<String>> {
-    let plain: String = name
+    let file_name: String = name
         .chars()
         .map(|letter| if letter.is_alphanumeric() || "-_.".contains(letter) { letter } else { '_' })
         .collect();
     // A value name may be empty or consist of dots; a file name may not.
-    let plain = if plain.trim_matches('.').is_empty() { format!("value{plain}") } else { plain };
+    let file_name =
+        if file_name.trim_matches('.').is_empty() { format!("value{file_name}") } else { file_name };
     let mut files = Vec::new();
-    let mut left = vec![(plain, value)];
-    while let Some((name, value)) = left.pop() {
+    let mut pending = vec![(file_name, value)];
+    while let Some((name, value)) = pending.pop() {
         match value {
             Value::Tensor(tensor) => {
                 let (file, bytes) = match npy::written(tensor) {
@@ -68,10 +69,10 @@ pub(crate) fn write(folder: &Path, name: &str, value: &Value) -> anyhow::Result<
             }
             Value::Sequence(values) => {
                 let numbered = values.iter().enumerate().map(|(at, value)| (format!("{name}.{at}"), value));
-                left.extend(numbered.rev());
+                pending.extend(numbered.rev());
             }
-            Value::Optional(held) => left.extend(held.as_deref().map(|held| (name, held))),
-            // Models have no other values.
+            Value::Optional(held) => pending.extend(held.as_deref().map(|held| (name, held))),
+            // Outputs of a model have no other kind.
             _ => {}
         }
     }

@@ -136,7 +136,7 @@ pub(super) fn one_sided_bins(cx: &mut RuleCx<'_, '_>, length: DimId) -> DimId {
     cx.dims().add(half, DimId::ONE)
 }
 
-/// The length of the signal of a one-sided transform of this size: the even one.
+/// Signal length of a one-sided transform with this number of elements. Of the two possible lengths, the even one.
 fn doubled(cx: &mut RuleCx<'_, '_>, bins: DimId) -> DimId {
     let half = cx.dims().sub(bins, DimId::ONE);
     cx.scaled(half, 2)
@@ -189,19 +189,19 @@ fn frame_length(cx: &mut RuleCx<'_, '_>, signal: Option<DimId>) -> RuleResult<Op
 
 /// `(signal - frame) // step + 1`.
 fn frames(cx: &mut RuleCx<'_, '_>, signal: DimId, length: DimId, step: DimId) -> RuleResult<DimId> {
-    let room = cx.dims().sub(signal, length);
-    if cx.dims().bounds(room).1.is_some_and(|most| most < 0) {
+    let last_start = cx.dims().sub(signal, length);
+    if cx.dims().bounds(last_start).1.is_some_and(|high| high < 0) {
         return Err(RuleError::shapes(&[In(0)], "a frame is longer than the signal"));
     }
     require_at_most(cx, (In(2), length), (In(0), 1, signal), "are a frame and the signal")?;
-    let moves = cx.dims().floor_div(room, step);
-    Ok(cx.dims().add(moves, DimId::ONE))
+    let steps = cx.dims().floor_div(last_start, step);
+    Ok(cx.dims().add(steps, DimId::ONE))
 }
 
 /// Whether the transform is one-sided; without an attribute, this is known for a real signal only.
 fn onesided(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<bool>> {
-    let asked = cx.attr_flag("onesided")?;
-    Ok((cx.has_attr("onesided")? || signal_parts(cx) == Some(1)).then_some(asked))
+    let flag = cx.attr_flag("onesided")?;
+    Ok((cx.has_attr("onesided")? || signal_parts(cx) == Some(1)).then_some(flag))
 }
 
 /// Numbers per element of the signal: 1 if it is real, 2 if it is complex.

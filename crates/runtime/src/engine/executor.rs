@@ -18,7 +18,7 @@ use super::session::EngineSession;
 use crate::backend::model_of;
 use crate::options::Verify;
 
-/// Number of graphs that an executor keeps loaded.
+/// Maximum number of graphs that an executor keeps loaded.
 const MAX_LOADED: usize = 16;
 
 /// The graph half of the backend contract, implemented by an engine.
@@ -26,8 +26,8 @@ const MAX_LOADED: usize = 16;
 /// contract.
 ///
 /// The types of a graph are solved from those of its inputs before the engine loads it. Loaded graphs are
-/// kept by the types of their inputs. An [`EngineSession`] saves the lookup for programs that run one model
-/// many times.
+/// cached by the graph and the types of its inputs. A program that runs one model many times avoids the
+/// lookup with an [`EngineSession`].
 #[derive(Clone)]
 pub struct Hosted {
     engine: Arc<dyn Engine>,

@@ -1,13 +1,13 @@
-//! Decisions about two dims for all values of their symbols.
+//! Comparison of two dims for all values of their symbols.
 //!
-//! Their difference is zero, or it is never zero because
+//! Two dims are equal if their difference is the zero polynomial. They are different if it is never zero because
 //!
 //! - its bounds exclude zero (see [`super::bounds`]);
 //! - the coefficients have a common divisor that does not divide the constant (`2*N` is never `2*M + 1`);
 //! - it is a polynomial in one atom without a root modulo a small number (`N*N` is never 2).
 //!
-//! All other cases are undecided. Integer polynomials are undecidable in general. An undecided equality is
-//! kept as an equation.
+//! All other cases are undecided: equality of integer polynomials is undecidable in general. An undecided
+//! equality is kept as an equation.
 
 use super::arena::Dims;
 use super::id::DimId;
@@ -25,11 +25,11 @@ pub enum Decision {
     Undecided,
 }
 
-/// The moduli that are tried for a polynomial in one unknown.
+/// The moduli that are tried for a polynomial in one atom.
 const MODULI: [i64; 8] = [3, 4, 5, 7, 8, 9, 11, 13];
 
 impl Dims {
-    /// Whether two dims are equal always, never, or undecided.
+    /// Compares two dims for all values of their symbols.
     pub fn compare(&mut self, a: DimId, b: DimId) -> Decision {
         let (a, b) = (self.resolve(a), self.resolve(b));
         if a == b {
@@ -52,7 +52,7 @@ impl Dims {
         self.bounds(dim).0.is_some_and(|low| low > 0)
     }
 
-    /// The shorter one of two dims in writing.
+    /// The dim with the shorter text.
     #[must_use]
     pub fn simpler(&self, a: DimId, b: DimId) -> DimId {
         if self.summary(b).size < self.summary(a).size { b } else { a }
@@ -86,7 +86,7 @@ impl Dims {
         Decision::Undecided
     }
 
-    /// The exponents and coefficients of a polynomial in one atom, and the atom.
+    /// The atom of a polynomial in one atom, and the exponent and coefficient of each term.
     pub(super) fn in_one_atom(&self, terms: &[Term]) -> Option<(DimId, Vec<(u32, i64)>)> {
         let mut atom = None;
         let mut powers = Vec::with_capacity(terms.len());

@@ -1,4 +1,4 @@
-//! Value types from the types of a solve.
+//! Conversion of solved types to value types.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Converter {
 }
 
 impl ValueType {
-    /// The value type of one solved type; a [`Converter`] shares shapes between several.
+    /// The value type of one solved type. To convert several, a [`Converter`] shares their shapes.
     #[must_use]
     pub fn of(ty: &Type, universe: &Universe, dims: &Dims) -> Self {
         Converter::default().convert(ty, universe, dims)
@@ -84,7 +84,7 @@ impl ValueType {
 }
 
 impl Dim {
-    /// A dim of an arena, independent of it.
+    /// Copies a dim out of its arena.
     #[must_use]
     pub fn of(dim: DimId, dims: &Dims) -> Self {
         if let Some(size) = dims.as_constant(dim) {
@@ -96,7 +96,7 @@ impl Dim {
         }
     }
 
-    /// A dim as a model writes it; marks for unknown extents, such as `?`, are unknown.
+    /// Parses a dim as models write it. Placeholders such as `?` are unknown.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         if text.trim().is_empty() || crate::dim::is_placeholder(text) {

@@ -165,9 +165,9 @@ fn dropout(f: Form<'_>) -> Lowered<'_> {
         return refuse("it drops elements at random");
     }
     // The ratio and the seed of the dropped elements.
-    f.pass_over(&["ratio", "seed"]);
+    f.ignore_attributes(&["ratio", "seed"]);
     let x = f.input(0)?;
-    if f.wants(1) {
+    if f.is_output_used(1) {
         let shape: Vec<_> = x.extents()?.into_iter().map(fixed).collect();
         let one = f.literal(f.output_dtype(1).unwrap_or(Dtype::Bool), 1.0);
         f.result(1, one.expand(&shape)?);
@@ -213,7 +213,7 @@ fn hardmax(f: Form<'_>) -> Lowered<'_> {
     for axis in &axes {
         dims[*axis] = x.extent(*axis)?;
     }
-    let numbers = f.counted(x.dtype(), &dims)?;
+    let numbers = f.iota(x.dtype(), &dims)?;
     let behind = dims.iter().product::<i64>() as f64;
     // `x >= most` without equality of floats, which old versions lack.
     let candidates = x.less(x.reduce("ReduceMax", &axes, true)).select(behind, numbers);

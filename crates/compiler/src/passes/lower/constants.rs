@@ -1,4 +1,4 @@
-//! Constants that rules read and write.
+//! Reading and encoding of constants for the rules.
 
 use half::{bf16, f16};
 use typeloom_module::ir::Map;
@@ -8,7 +8,7 @@ use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::view::TensorView;
 use typeloom_types::dtype::Dtype;
 
-/// Larger tensors are not copied; rules do not read them.
+/// Maximum number of elements of a constant that rules read.
 const MAX_NUMBERS: usize = 4096;
 
 /// The small constants of a program by name. A name that two graphs use is ambiguous and has no entry.
@@ -36,8 +36,8 @@ impl Constants {
     }
 
     fn add(&mut self, name: &str, numbers: Option<Vec<f64>>) {
-        let twice = self.known.contains_key(name);
-        self.known.insert(name.to_owned(), numbers.filter(|_| !twice));
+        let is_ambiguous = self.known.contains_key(name);
+        self.known.insert(name.to_owned(), numbers.filter(|_| !is_ambiguous));
     }
 
     pub(super) fn numbers(&self, name: &str) -> Option<Vec<f64>> {
@@ -57,7 +57,7 @@ fn of_node(node: &NodeProto) -> Option<Vec<f64>> {
     }
 }
 
-/// Returns the numbers of a small tensor; `None` if an integer is not exact as a double.
+/// Returns the numbers of a small tensor; `None` if a double cannot represent one of them.
 pub(super) fn numbers_of(tensor: &TensorProto) -> Option<Vec<f64>> {
     let count = tensor
         .dims
@@ -77,23 +77,23 @@ pub(super) fn numbers_of(tensor: &TensorProto) -> Option<Vec<f64>> {
 
 /// Encodes numbers as the bytes of a tensor; `None` for element types that no rule uses.
 pub(super) fn bytes_of(dtype: Dtype, values: &[f64]) -> Option<Vec<u8>> {
-    fn all<const N: usize>(values: &[f64], bytes: impl Fn(f64) -> [u8; N]) -> Vec<u8> {
+    fn encode<const N: usize>(values: &[f64], bytes: impl Fn(f64) -> [u8; N]) -> Vec<u8> {
         values.iter().flat_map(|value| bytes(*value)).collect()
     }
     Some(match dtype {
-        Dtype::F32 => all(values, |value| (value as f32).to_le_bytes()),
-        Dtype::F64 => all(values, f64::to_le_bytes),
-        Dtype::F16 => all(values, |value| f16::from_f64(value).to_le_bytes()),
-        Dtype::BF16 => all(values, |value| bf16::from_f64(value).to_le_bytes()),
-        Dtype::I8 => all(values, |value| (value as i8).to_le_bytes()),
-        Dtype::I16 => all(values, |value| (value as i16).to_le_bytes()),
-        Dtype::I32 => all(values, |value| (value as i32).to_le_bytes()),
-        Dtype::I64 => all(values, |value| (value as i64).to_le_bytes()),
-        Dtype::U8 => all(values, |value| (value as u8).to_le_bytes()),
-        Dtype::U16 => all(values, |value| (value as u16).to_le_bytes()),
-        Dtype::U32 => all(values, |value| (value as u32).to_le_bytes()),
-        Dtype::U64 => all(values, |value| (value as u64).to_le_bytes()),
-        Dtype::Bool => all(values, |value| [u8::from(value != 0.0)]),
+        Dtype::F32 => encode(values, |value| (value as f32).to_le_bytes()),
+        Dtype::F64 => encode(values, f64::to_le_bytes),
+        Dtype::F16 => encode(values, |value| f16::from_f64(value).to_le_bytes()),
+        Dtype::BF16 => encode(values, |value| bf16::from_f64(value).to_le_bytes()),
+        Dtype::I8 => encode(values, |value| (value as i8).to_le_bytes()),
+        Dtype::I16 => encode(values, |value| (value as i16).to_le_bytes()),
+        Dtype::I32 => encode(values, |value| (value as i32).to_le_bytes()),
+        Dtype::I64 => encode(values, |value| (value as i64).to_le_bytes()),
+        Dtype::U8 => encode(values, |value| (value as u8).to_le_bytes()),
+        Dtype::U16 => encode(values, |value| (value as u16).to_le_bytes()),
+        Dtype::U32 => encode(values, |value| (value as u32).to_le_bytes()),
+        Dtype::U64 => encode(values, |value| (value as u64).to_le_bytes()),
+        Dtype::Bool => encode(values, |value| [u8::from(value != 0.0)]),
         _ => return None,
     })
 }

@@ -212,7 +212,7 @@ impl<'f> Rewriting<'f> {
     }
 
     /// Whether an output is used.
-    pub(super) fn wants(&self, at: usize) -> bool {
+    pub(super) fn is_output_used(&self, at: usize) -> bool {
         self.node.output.get(at).is_some_and(|name| !name.is_empty())
     }
 
@@ -338,7 +338,7 @@ impl<'f> Rewriting<'f> {
     }
 
     /// The numbers from 0 on, in a tensor of these extents.
-    pub(super) fn counted(&'f self, dtype: Dtype, dims: &[i64]) -> Lowered<'f> {
+    pub(super) fn iota(&'f self, dtype: Dtype, dims: &[i64]) -> Lowered<'f> {
         let count = bounded(total(dims.iter().copied())?)?;
         let numbers: Vec<f64> = (0..count).map(|at| at as f64).collect();
         Ok(self.tensor(dtype, dims, &numbers))

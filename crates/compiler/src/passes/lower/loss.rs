@@ -23,7 +23,7 @@ fn loss(x: Operand<'_>) -> Lowered<'_> {
     let target = f.input(1)?;
     let (rank, classes) = (x.rank()?, x.extent(1)?);
     let numbered = target.unsqueeze(&[1]);
-    let named = numbered.equal(f.counted(target.dtype(), &along(rank, 1, classes))?);
+    let named = numbered.equal(f.iota(target.dtype(), &along(rank, 1, classes))?);
     let picked = |values| named.select(values, 0.0).reduce("ReduceSum", &[1], false);
     let negative = -picked(x);
     let mut weight = f.optional_real(2)?.map(|weight| picked(per_channel(weight, rank)));

@@ -11,7 +11,7 @@ pub(super) const RULES: &[LoweringRule] = &[rule("Gemm", gemm), rule("Einsum", e
 
 fn gemm<'f>(f: Form<'f>) -> Lowered<'f> {
     // Whether the third input is broadcast depends on its shape.
-    f.pass_over(&["broadcast"]);
+    f.ignore_attributes(&["broadcast"]);
     let (a, b) = (f.input(0)?, f.input(1)?);
     if [a, b].iter().any(|side| side.shape().is_some_and(|shape| shape.len() != 2)) {
         return refuse("its inputs are not matrices");

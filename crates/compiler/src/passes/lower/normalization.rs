@@ -26,11 +26,11 @@ fn mean<'f>(x: Operand<'f>, axes: &[usize]) -> Operand<'f> {
 }
 
 fn batch(f: Form<'_>) -> Lowered<'_> {
-    if f.int("training_mode", 0) != 0 || f.wants(1) || f.int("spatial", 1) == 0 {
+    if f.int("training_mode", 0) != 0 || f.is_output_used(1) || f.int("spatial", 1) == 0 {
         return refuse("it computes the statistics of the batch");
     }
     // These attributes concern training only.
-    f.pass_over(&["momentum", "is_test"]);
+    f.ignore_attributes(&["momentum", "is_test"]);
     let x = f.real(0)?;
     let rank = x.rank()?;
     let parameter = |at: usize| Ok(per_channel(f.real(at)?.cast(x.dtype()), rank));

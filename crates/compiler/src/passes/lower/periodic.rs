@@ -5,7 +5,7 @@
 //!
 //! The argument of a sine is reduced by a multiple of a quarter turn in three exact products (Cody and
 //! Waite). The result is accurate to 1e-6 for 32 bits and arguments up to 1e4. The error grows with the
-//! argument; for arguments without a fraction the result is NaN.
+//! argument; from `2^p` on, the result is NaN.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -18,32 +18,33 @@ pub(super) const RULES: &[LoweringRule] = &[
     rule("Floor", |f| rounded(f, floor)),
     rule("Ceil", |f| rounded(f, |x| -floor(-x))),
     rule("Round", |f| rounded(f, nearest)),
-    rule("Sin", |f| periodic(f, Turn::sine)),
-    rule("Cos", |f| periodic(f, Turn::cosine)),
+    rule("Sin", |f| periodic(f, Reduced::sine)),
+    rule("Cos", |f| periodic(f, Reduced::cosine)),
     rule("Tan", |f| periodic(f, |turn| turn.sine() / turn.cosine())),
 ];
 
-/// The smallest number from which on all floats are integers.
-fn whole_from(x: Operand<'_>) -> f64 {
+/// `2^p`: all floats from here on are integers.
+fn integers_from(x: Operand<'_>) -> f64 {
     if x.dtype() == Dtype::F64 { 4_503_599_627_370_496.0 } else { 8_388_608.0 }
 }
 
-fn exact(f: Form<'_>) -> Lowered<'_> {
+/// The input, which has to be of 32 or 64 bits.
+fn float_input(f: Form<'_>) -> Lowered<'_> {
     let x = f.real(0)?;
     if matches!(x.dtype(), Dtype::F32 | Dtype::F64) { Ok(x) } else { refuse_dtype(x.dtype()) }
 }
 
-/// Rounds numbers that are small enough to have a fraction; others, infinities and NaN are unchanged.
+/// Rounds numbers that can have a fraction. Larger numbers, infinities and NaN are unchanged.
 fn rounded<'f>(f: Form<'f>, round: fn(Operand<'f>) -> Operand<'f>) -> Lowered<'f> {
-    let x = exact(f)?;
-    let small = x.abs().less(whole_from(x));
+    let x = float_input(f)?;
+    let small = x.abs().less(integers_from(x));
     Ok(small.select(round(x), x))
 }
 
 /// The nearest integer, ties to even.
 fn nearest(x: Operand<'_>) -> Operand<'_> {
-    let whole = whole_from(x);
-    let rounded = x.abs() + whole - whole;
+    let shift = integers_from(x);
+    let rounded = x.abs() + shift - shift;
     x.less(0.0).select(-rounded, rounded)
 }
 
@@ -52,14 +53,14 @@ fn floor(x: Operand<'_>) -> Operand<'_> {
     near.greater(x).select(near - 1.0, near)
 }
 
-/// A reduced argument: its quadrant, and sine and cosine within it.
-struct Turn<'f> {
+/// A reduced argument: its quadrant, and the sine and cosine of the rest.
+struct Reduced<'f> {
     quadrant: Operand<'f>,
     sine: Operand<'f>,
     cosine: Operand<'f>,
 }
 
-impl<'f> Turn<'f> {
+impl<'f> Reduced<'f> {
     fn of(x: Operand<'f>) -> Self {
         let turns = nearest(x * (1.0 / FRAC_PI_2));
         let rest = parts(x.dtype()).into_iter().fold(x, |rest, part| rest - turns * part);
@@ -84,9 +85,9 @@ impl<'f> Turn<'f> {
     }
 }
 
-/// A quarter turn in three parts: the first two are so short that a multiple of them is exact.
+/// A quarter turn as a sum of three parts. The first two have so few bits that their multiples are exact.
 fn parts(dtype: Dtype) -> [f64; 3] {
-    /// The rest of a quarter turn beyond a double.
+    /// Difference between a quarter turn and the nearest double.
     const REST: f64 = 6.123_233_995_736_766e-17;
     let short = |value: f64, scale: f64| (value * scale).trunc() / scale;
     if dtype == Dtype::F64 {
@@ -98,8 +99,7 @@ fn parts(dtype: Dtype) -> [f64; 3] {
     [first, second, FRAC_PI_2 - first - second]
 }
 
-/// The series of the sine over its argument (from 1) or of the cosine (from 0), by the square of the
-/// argument.
+/// The Taylor series of `sin(x) / x` (`from` 1) or `cos(x)` (`from` 0) as a polynomial in `x * x`.
 fn series(square: Operand<'_>, from: u32, terms: u32) -> Operand<'_> {
     let mut coefficient = 1.0;
     let mut coefficients = vec![1.0];
@@ -112,10 +112,10 @@ fn series(square: Operand<'_>, from: u32, terms: u32) -> Operand<'_> {
     square.polynomial(&coefficients)
 }
 
-fn periodic<'f>(f: Form<'f>, result: fn(&Turn<'f>) -> Operand<'f>) -> Lowered<'f> {
-    let x = exact(f)?;
-    let value = result(&Turn::of(x));
-    // Beyond this, neighbouring floats differ by whole periods, and three parts do not suffice for the
-    // reduction. NaN is an explicit result.
-    Ok(x.abs().less(whole_from(x)).select(value, f64::NAN))
+fn periodic<'f>(f: Form<'f>, result: fn(&Reduced<'f>) -> Operand<'f>) -> Lowered<'f> {
+    let x = float_input(f)?;
+    let value = result(&Reduced::of(x));
+    // From here on, floats differ by 1 or more, and three parts do not suffice for the reduction. NaN shows
+    // that.
+    Ok(x.abs().less(integers_from(x)).select(value, f64::NAN))
 }

@@ -21,15 +21,15 @@ pub(super) const RULES: &[LoweringRule] = &[
 const MAX_UNROLLED: i64 = 256;
 
 /// The axes of a reduction.
-enum Over<'f> {
+enum ReducedAxes<'f> {
     Axes(Vec<usize>),
-    /// Axes that are known at run time only; an empty list means all axes, as for `ReduceSum`.
-    Found(Operand<'f>),
+    /// Axes that are known only at run time; an empty list means all axes, as for `ReduceSum`.
+    Dynamic(Operand<'f>),
 }
 
-/// Reads the axes from the attribute or input, or takes all axes. For an empty list the node's attribute
-/// decides.
-fn over(x: Operand<'_>) -> OrRefusal<Over<'_>> {
+/// The axes in the attribute or input. A missing or empty list means all axes, or none if
+/// `noop_with_empty_axes` is set.
+fn reduced_axes(x: Operand<'_>) -> OrRefusal<ReducedAxes<'_>> {
     let f = x.form;
     let nothing_if_empty = f.int("noop_with_empty_axes", 0) != 0;
     let given = match f.ints("axes") {
@@ -38,47 +38,47 @@ fn over(x: Operand<'_>) -> OrRefusal<Over<'_>> {
             (None, _) => None,
             (Some(_), Ok(Some(axes))) => Some(axes),
             (Some(axes), Ok(None) | Err(_)) if !nothing_if_empty && f.version >= 13 => {
-                return Ok(Over::Found(axes));
+                return Ok(ReducedAxes::Dynamic(axes));
             }
             (Some(_), Ok(None) | Err(_)) => return refuse("its axes are found when it runs"),
         },
     };
     let rank = x.rank()?;
     match given {
-        Some(axes) if !axes.is_empty() => f.axes(&axes, rank).map(Over::Axes),
-        Some(_) | None if nothing_if_empty => Ok(Over::Axes(Vec::new())),
-        Some(_) | None => Ok(Over::Axes((0..rank).collect())),
+        Some(axes) if !axes.is_empty() => f.axes(&axes, rank).map(ReducedAxes::Axes),
+        Some(_) | None if nothing_if_empty => Ok(ReducedAxes::Axes(Vec::new())),
+        Some(_) | None => Ok(ReducedAxes::Axes((0..rank).collect())),
     }
 }
 
-fn keeps(f: Form<'_>) -> bool {
+fn keep_dims(f: Form<'_>) -> bool {
     f.int("keepdims", 1) != 0
 }
 
 /// The sum of terms over the axes of the node, whose input is `x`.
 fn sum<'f>(x: Operand<'f>, terms: Operand<'f>) -> Lowered<'f> {
-    Ok(match over(x)? {
-        Over::Axes(axes) => terms.reduce("ReduceSum", &axes, keeps(x.form)),
-        Over::Found(axes) => terms.sum_over(axes, keeps(x.form)),
+    Ok(match reduced_axes(x)? {
+        ReducedAxes::Axes(axes) => terms.reduce("ReduceSum", &axes, keep_dims(x.form)),
+        ReducedAxes::Dynamic(axes) => terms.sum_over(axes, keep_dims(x.form)),
     })
 }
 
-/// The maximum is subtracted first, so that no power overflows.
+/// The maximum is subtracted first, so that no exponential overflows.
 fn log_sum_exp(f: Form<'_>) -> Lowered<'_> {
     let x = f.real(0)?;
-    let keep = keeps(f);
-    let axes = match over(x)? {
-        Over::Axes(axes) => axes,
-        Over::Found(axes) => return Ok(x.exp().sum_over(axes, keep).log()),
+    let keep = keep_dims(f);
+    let axes = match reduced_axes(x)? {
+        ReducedAxes::Axes(axes) => axes,
+        ReducedAxes::Dynamic(axes) => return Ok(x.exp().sum_over(axes, keep).log()),
     };
-    let most = x.reduce("ReduceMax", &axes, true);
-    let most = most.abs().less(f64::INFINITY).select(most, 0.0);
-    let whole = (x - most).exp().reduce("ReduceSum", &axes, true).log() + most;
-    // The sum of one element removes the axes.
-    Ok(if keep { whole } else { whole.reduce("ReduceSum", &axes, false) })
+    let max = x.reduce("ReduceMax", &axes, true);
+    let max = max.abs().less(f64::INFINITY).select(max, 0.0);
+    let result = (x - max).exp().reduce("ReduceSum", &axes, true).log() + max;
+    // The axes have one element each; a sum removes them.
+    Ok(if keep { result } else { result.reduce("ReduceSum", &axes, false) })
 }
 
-/// Refuses extents of more elements than a form computes one after the other.
+/// Refuses an extent that is 0 or above [`MAX_UNROLLED`].
 fn unrolled(extent: i64, loop_name: &str) -> OrRefusal<i64> {
     match (1..=MAX_UNROLLED).contains(&extent) {
         true => Ok(extent),
@@ -88,32 +88,31 @@ fn unrolled(extent: i64, loop_name: &str) -> OrRefusal<i64> {
 
 fn product(f: Form<'_>) -> Lowered<'_> {
     let x = f.input(0)?;
-    let Over::Axes(axes) = over(x)? else { return refuse("its axes are found when it runs") };
+    let ReducedAxes::Axes(axes) = reduced_axes(x)? else { return refuse("its axes are found when it runs") };
     let mut y = x;
     for axis in &axes {
         let extent = x.extent(*axis)?;
         let extent = unrolled(extent, &format!("product of {extent} factors"))?;
         y = (1..extent).fold(y.slice(*axis, 0, 1), |result, at| result * y.slice(*axis, at, at + 1));
     }
-    Ok(if keeps(f) { y } else { y.reduce("ReduceSum", &axes, false) })
+    Ok(if keep_dims(f) { y } else { y.reduce("ReduceSum", &axes, false) })
 }
 
-/// The first or last position of the best element.
+/// The first or last position of the greatest or least element, computed in a float type.
 fn arg<'f>(f: Form<'f>, best: &str, is_worse: fn(Operand<'f>, Operand<'f>) -> Operand<'f>) -> Lowered<'f> {
     let x = f.input(0)?;
     let axis = f.axis(f.int("axis", 0), x.rank()?)?;
     let extent = x.extent(axis)?;
-    let carrier = f.truth_dtype();
-    if extent > 1 << 11 && matches!(carrier, Dtype::F16) || extent > 1 << 8 && matches!(carrier, Dtype::BF16)
-    {
-        return refuse(format!("{} does not count to {extent}", carrier.type_node().id));
+    let dtype = f.truth_dtype();
+    if extent > 1 << 11 && matches!(dtype, Dtype::F16) || extent > 1 << 8 && matches!(dtype, Dtype::BF16) {
+        return refuse(format!("{} does not count to {extent}", dtype.type_node().id));
     }
-    let numbers = f.counted(carrier, &along(x.rank()?, axis, extent))?;
+    let positions = f.iota(dtype, &along(x.rank()?, axis, extent))?;
     let worse = is_worse(x, x.reduce(best, &[axis], true));
     let (outside, pick) =
         if f.int("select_last_index", 0) != 0 { (-1.0, "ReduceMax") } else { (extent as f64, "ReduceMin") };
-    let candidates = worse.select(outside, numbers);
-    Ok(candidates.reduce(pick, &[axis], keeps(f)).cast(Dtype::I64))
+    let candidates = worse.select(outside, positions);
+    Ok(candidates.reduce(pick, &[axis], keep_dims(f)).cast(Dtype::I64))
 }
 
 fn cum_sum(f: Form<'_>) -> Lowered<'_> {

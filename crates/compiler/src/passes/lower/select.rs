@@ -32,7 +32,7 @@ fn one_hot(f: Form<'_>) -> Lowered<'_> {
         return refuse("its depth is found when it runs");
     };
     let indices = from_start(indices, depth).unsqueeze(&[axis]);
-    let hot = indices.equal(f.counted(indices.dtype(), &along(rank, axis, depth))?);
+    let hot = indices.equal(f.iota(indices.dtype(), &along(rank, axis, depth))?);
     let (off, on) = (values.gather(0, &[], &[0]), values.gather(0, &[], &[1]));
     Ok(hot.select(on, off))
 }
@@ -61,7 +61,7 @@ fn gather_elements(f: Form<'_>) -> Lowered<'_> {
     let perm: Vec<usize> = (0..rank).filter(|at| *at != axis).chain([axis]).collect();
     let data = data.transpose(&perm).unsqueeze(&[axis]);
     let indices = from_start(indices, own[axis]).unsqueeze(&[rank]);
-    let named = indices.equal(f.counted(indices.dtype(), &along(rank + 1, rank, own[axis]))?);
+    let named = indices.equal(f.iota(indices.dtype(), &along(rank + 1, rank, own[axis]))?);
     Ok(named.select(data, 0.0).reduce("ReduceSum", &[rank], false))
 }
 

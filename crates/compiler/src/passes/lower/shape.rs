@@ -147,7 +147,7 @@ fn eye_like(f: Form<'_>) -> Lowered<'_> {
     let k = f.int("k", 0);
     let numbers = each_element(rows, columns, |row, column| f64::from(u8::from(column == row + k)));
     // The solved type of the result has the element type, with the default of the attribute.
-    f.pass_over(&["dtype"]);
+    f.ignore_attributes(&["dtype"]);
     Ok(f.tensor(f.output_dtype(0)?, &[rows, columns], &numbers))
 }
 
@@ -159,7 +159,7 @@ fn range(f: Form<'_>) -> Lowered<'_> {
         _ => None,
     };
     let Some(count) = count else { return refuse("the extent of its result is not a number") };
-    let numbers = f.counted(start.dtype(), &[count])?;
+    let numbers = f.iota(start.dtype(), &[count])?;
     Ok(numbers * delta + start)
 }
 

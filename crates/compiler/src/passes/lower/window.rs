@@ -145,16 +145,16 @@ fn pooling(x: Operand<'_>) -> OrRefusal<Windows> {
     }
     let kernel = per_axis(x.form, "kernel_shape", input.len())?;
     // This attribute determines the extents of the result, which are solved.
-    x.form.pass_over(&["ceil_mode"]);
+    x.form.ignore_attributes(&["ceil_mode"]);
     Windows::of(x.form, &input, kernel, output_extents(x.form)?)
 }
 
 fn max_pool(f: Form<'_>) -> Lowered<'_> {
-    if f.wants(1) {
+    if f.is_output_used(1) {
         return refuse("its indices have no form");
     }
     // The order of indices.
-    f.pass_over(&["storage_order"]);
+    f.ignore_attributes(&["storage_order"]);
     let x = f.widened(0)?;
     let lowest = match x.dtype() {
         Dtype::I8 => f64::from(i8::MIN),
@@ -212,7 +212,7 @@ impl<'f> Weights<'f> {
             return refuse("its weights do not fit");
         }
         // The attribute repeats the extents of the weights, which the operator's rule checks.
-        f.pass_over(&["kernel_shape"]);
+        f.ignore_attributes(&["kernel_shape"]);
         let groups = f.int("group", 1);
         let channels = |at: usize| if at == 0 { extents[0] } else { extents[1] * groups };
         let (inputs, outputs) = (channels(inputs_at), channels(outputs_at));

@@ -15,8 +15,8 @@ impl Rewriting<'_> {
         self.node.attribute.get(at)
     }
 
-    /// Skips attributes that do not change the result of this node.
-    pub(in super::super) fn pass_over(&self, names: &[&str]) {
+    /// Marks attributes as read because they do not change the result of this node.
+    pub(in super::super) fn ignore_attributes(&self, names: &[&str]) {
         for name in names {
             self.attribute(name);
         }
@@ -26,7 +26,7 @@ impl Rewriting<'_> {
     /// operator. `consumed_inputs` of the first versions permits overwriting of inputs and does not affect
     /// results.
     pub(super) fn unread(&self) -> Option<&str> {
-        self.pass_over(&["consumed_inputs"]);
+        self.ignore_attributes(&["consumed_inputs"]);
         let unread = |at: usize| self.read.get().checked_shr(at as u32).unwrap_or(0) & 1 == 0;
         let mut attributes = self.node.attribute.iter().enumerate();
         attributes.find(|(at, _)| unread(*at)).map(|(_, attribute)| attribute.name())

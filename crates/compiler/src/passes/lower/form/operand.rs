@@ -25,12 +25,12 @@ pub(in super::super) struct Operand<'f> {
 }
 
 /// An operand, or a number of the element type of the other operand.
-pub(in super::super) trait Term<'f>: Copy {
+pub(in super::super) trait IntoOperand<'f>: Copy {
     fn own_dtype(self) -> Option<Dtype>;
     fn operand(self, form: Form<'f>, dtype: Dtype) -> Operand<'f>;
 }
 
-impl<'f> Term<'f> for Operand<'f> {
+impl<'f> IntoOperand<'f> for Operand<'f> {
     fn own_dtype(self) -> Option<Dtype> {
         Some(self.dtype())
     }
@@ -40,7 +40,7 @@ impl<'f> Term<'f> for Operand<'f> {
     }
 }
 
-impl<'f> Term<'f> for f64 {
+impl<'f> IntoOperand<'f> for f64 {
     fn own_dtype(self) -> Option<Dtype> {
         None
     }
@@ -52,7 +52,7 @@ impl<'f> Term<'f> for f64 {
 
 macro_rules! operators {
     ($($operator:ident $method:ident $op:literal;)*) => {$(
-        impl<'f, T: Term<'f>> $operator<T> for Operand<'f> {
+        impl<'f, T: IntoOperand<'f>> $operator<T> for Operand<'f> {
             type Output = Self;
 
             fn $method(self, other: T) -> Self {

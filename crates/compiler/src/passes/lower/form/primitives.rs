@@ -5,7 +5,7 @@ use typeloom_onnx::messages::IntoAttribute;
 use typeloom_solver::value_type::Dim;
 use typeloom_types::dtype::Dtype;
 
-use super::operand::{Term, ValueRef};
+use super::operand::{IntoOperand, ValueRef};
 use super::{Lowered, Operand, Shape, bounded, fixed, known_total, number_of, refuse, total};
 
 /// Methods named after primitives.
@@ -17,7 +17,7 @@ macro_rules! primitives {
             }
         )*
         $(
-            pub(in super::super) fn $compare(self, other: impl Term<'f>) -> Self {
+            pub(in super::super) fn $compare(self, other: impl IntoOperand<'f>) -> Self {
                 let Self { form, value } = self.binary($compare_op, other);
                 Self { form, value: ValueRef { dtype: Dtype::Bool, ..value } }
             }
@@ -41,7 +41,7 @@ impl<'f> Operand<'f> {
         self.apply(op, &[], Vec::new(), self.shape())
     }
 
-    pub(super) fn binary(self, op: &str, other: impl Term<'f>) -> Self {
+    pub(super) fn binary(self, op: &str, other: impl IntoOperand<'f>) -> Self {
         let other = other.operand(self.form, self.dtype());
         self.form.needs_storage(self.dtype());
         self.form.needs_storage(other.dtype());
@@ -49,12 +49,12 @@ impl<'f> Operand<'f> {
         self.form.make(op, &[self, other], Vec::new(), self.dtype(), shape)
     }
 
-    pub(in super::super) fn pow(self, exponent: impl Term<'f>) -> Self {
+    pub(in super::super) fn pow(self, exponent: impl IntoOperand<'f>) -> Self {
         self.binary("Pow", exponent)
     }
 
-    /// One of two values by this condition.
-    pub(in super::super) fn select(self, a: impl Term<'f>, b: impl Term<'f>) -> Self {
+    /// `a` where this condition is true, else `b`.
+    pub(in super::super) fn select(self, a: impl IntoOperand<'f>, b: impl IntoOperand<'f>) -> Self {
         let dtype = a.own_dtype().or(b.own_dtype()).unwrap_or(self.dtype());
         let (a, b) = (a.operand(self.form, dtype), b.operand(self.form, dtype));
         self.form.needs_storage(a.dtype());
@@ -75,7 +75,7 @@ impl<'f> Operand<'f> {
     /// A cast with the rounding attributes of the node.
     pub(in super::super) fn cast_with_rounding(self, to: Dtype) -> Self {
         let rounding = ["saturate", "round_mode"];
-        self.form.pass_over(&rounding);
+        self.form.ignore_attributes(&rounding);
         let attributes = self.form.node.attribute.iter();
         self.cast_with(to, attributes.filter(|it| rounding.contains(&it.name())).cloned().collect())
     }
@@ -114,7 +114,7 @@ impl<'f> Operand<'f> {
         self.apply_on_axes(op, axes, since, vec![i64::from(keep).into_attribute("keepdims")], shape)
     }
 
-    /// A node whose axes are an input since a version, and an attribute before.
+    /// A node whose axes are an attribute before version `since`, and an input from then on.
     fn apply_on_axes(
         self,
         op: &str,
@@ -152,8 +152,8 @@ impl<'f> Operand<'f> {
         self.apply("Reshape", &[self.form.list(target)], Vec::new(), Some(shape))
     }
 
-    /// Reshapes to dims that may be unknown: an unknown dim becomes 0, if it is that of the operand's axis at
-    /// this position, or else the one -1.
+    /// Reshapes to dims that may be unknown. An unknown dim becomes 0, which keeps the operand's extent, if both
+    /// shapes are equal up to it. At most one other unknown dim becomes -1.
     pub(in super::super) fn reshape_to(self, wanted: &[Dim]) -> Lowered<'f> {
         let own = self.shape().unwrap_or_default();
         let mut target = Vec::with_capacity(wanted.len());
@@ -161,7 +161,7 @@ impl<'f> Operand<'f> {
             target.push(match number_of(dim) {
                 Some(0) => return refuse("a reshape of a tensor without elements"),
                 Some(extent) => extent,
-                // No rule changes an unknown extent at this position, so both are equal.
+                // Rules keep an unknown extent that stays at its position.
                 None if own.get(..=axis) == Some(&wanted[..=axis]) => 0,
                 None => -1,
             });
