@@ -180,7 +180,7 @@ pub(crate) fn map(file: &File) -> std::io::Result<bytes::Bytes> {
     unsafe { memmap2::Mmap::map(file) }.map(bytes::Bytes::from_owner)
 }
 
-/// Checks models with the options and operators of the arguments.
+/// Checks models with given options and operators.
 pub(crate) struct Checker {
     pub(crate) options: Options,
     operators: Operators,

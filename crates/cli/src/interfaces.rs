@@ -1,4 +1,4 @@
-//! The interfaces in a file: of a model, or those in a bundle; and bundles of other types.
+//! Reads interfaces from models and bundles.
 
 use anyhow::Context as _;
 use typeloom_interface::Interface;
@@ -12,11 +12,11 @@ use crate::input::{Checker, Source};
 /// The content of a file.
 pub(crate) enum Content {
     Interfaces(Vec<Exported>),
-    /// A bundle with types of another kind.
+    /// A bundle with types that are not interfaces.
     Types(Vec<u8>),
 }
 
-/// The content of a file, or the diagnostics of a model, which has no interface if it has errors.
+/// The content of a file, or the diagnostics of a model with errors, which has no interface.
 pub(crate) type ReadResult = Result<Content, Vec<Diagnostic>>;
 
 /// Reads a model or a bundle.

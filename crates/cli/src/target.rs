@@ -1,4 +1,4 @@
-//! Files out: never over a model that is being read, and never half written.
+//! Output files. They are written atomically, and the model that is read is replaced only on request.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
@@ -18,13 +18,13 @@ pub(crate) enum Target {
     Stdout,
     File {
         path: PathBuf,
-        /// How output names it.
+        /// Name in the output, escaped.
         name: String,
     },
 }
 
 impl Target {
-    /// The destination that the arguments give for a changed model. The model itself is replaced only on request.
+    /// The destination of a changed model.
     pub(crate) fn of(args: &TargetArgs, source: &Source) -> anyhow::Result<Self> {
         let own = source.path().and_then(|path| path.canonicalize().ok());
         if args.in_place {
@@ -41,7 +41,7 @@ impl Target {
         Ok(target)
     }
 
-    /// A file by its name, or standard output.
+    /// The file of this name; `-` is standard output.
     pub(crate) fn named(name: &str) -> Self {
         match name {
             "-" => Self::Stdout,
@@ -60,7 +60,7 @@ impl Target {
         }
     }
 
-    /// Reports what was written, unless standard output contains it.
+    /// Reports a written file; does nothing for standard output.
     pub(crate) fn announce(&self, source: &Source, text: &str) -> anyhow::Result<()> {
         match self {
             Self::Stdout => Ok(()),
@@ -68,7 +68,7 @@ impl Target {
         }
     }
 
-    /// Writes a changed model: long runs of the old one are copied from file to file, so that weights take no memory.
+    /// Writes a changed model. Long parts of the old one are copied from file to file, so that weights take no memory.
     pub(crate) fn write_changed(&self, old: &Bytes, pieces: &[Cow<'_, [u8]>]) -> anyhow::Result<()> {
         self.write_with(&mut |out| pieces.iter().try_for_each(|piece| copy(out, old, piece)))
     }
@@ -81,8 +81,8 @@ impl Target {
         })
     }
 
-    /// A file is written to a temporary file in the same folder and then moved, so that no partial file is visible, and a model that
-    /// is mapped into memory can be replaced while it is read.
+    /// Writes to a temporary file in the same folder and then renames it. So no partial file is visible, and a model that
+    /// is mapped into memory can be replaced.
     fn write_with(&self, write: &mut dyn FnMut(&mut Out) -> std::io::Result<()>) -> anyhow::Result<()> {
         let Self::File { path, name } = self else {
             let mut out = Out::Stdout(std::io::stdout().lock());
@@ -98,17 +98,17 @@ impl Target {
             let file = OpenOptions::new().write(true).open(path).with_context(cannot)?;
             return write(&mut Out::File(file)).with_context(cannot);
         }
-        let (beside, file) = temporary(path).with_context(cannot)?;
-        let written = finish(file, path, write).and_then(|()| std::fs::rename(&beside, path));
+        let (temporary, file) = create_temporary(path).with_context(cannot)?;
+        let written = write_temporary(file, path, write).and_then(|()| std::fs::rename(&temporary, path));
         if written.is_err() {
             // The first error is reported.
-            let _ = std::fs::remove_file(&beside);
+            let _ = std::fs::remove_file(&temporary);
         }
         written.with_context(cannot)
     }
 }
 
-/// Writes a bundle where the arguments request it. Returns whether it is on standard output, which must not contain
+/// Writes a bundle to the output, if one is given. Returns whether it is standard output, which must not contain
 /// anything else.
 pub(crate) fn export(
     output: Option<&str>,
@@ -119,14 +119,14 @@ pub(crate) fn export(
     Ok(target.is_stdout())
 }
 
-/// The file that is currently written.
+/// An open output.
 enum Out {
     Stdout(std::io::StdoutLock<'static>),
     File(File),
 }
 
-/// Writes the whole file that will be moved to `path`.
-fn finish(
+/// Writes the temporary file, which gets the permissions of the file at `path`.
+fn write_temporary(
     file: File,
     path: &Path,
     write: &mut dyn FnMut(&mut Out) -> std::io::Result<()>,
@@ -142,13 +142,13 @@ fn finish(
     }
 }
 
-/// From this length on, a run of the old file is copied from file to file.
-const LONG: usize = 1 << 20;
+/// Minimum number of bytes of a part that is copied from file to file.
+const MIN_COPIED: usize = 1 << 20;
 
 /// Writes one piece of a changed model.
 fn copy(out: &mut Out, old: &Bytes, piece: &[u8]) -> std::io::Result<()> {
     match (out, old) {
-        (Out::File(out), Bytes::Mapped(map, file)) if piece.len() >= LONG => {
+        (Out::File(out), Bytes::Mapped(map, file)) if piece.len() >= MIN_COPIED => {
             let start = piece.as_ptr().addr().checked_sub(map.as_ptr().addr()).filter(|at| *at < map.len());
             let Some(start) = start else { return out.write_all(piece) };
             let mut file = file;
@@ -165,17 +165,17 @@ fn copy(out: &mut Out, old: &Bytes, piece: &[u8]) -> std::io::Result<()> {
     }
 }
 
-/// A new file in the folder of `path`, so that moving it there is one step. Files that killed writers of `path` left there
-/// are removed.
-fn temporary(path: &Path) -> std::io::Result<(PathBuf, File)> {
+/// Creates a file in the folder of `path`, so that renaming it to `path` is atomic. Removes the temporary files of writers
+/// that were killed.
+fn create_temporary(path: &Path) -> std::io::Result<(PathBuf, File)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let id = std::process::id();
     remove_stale(path, &name);
     let mut last = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
     for attempt in 0..100 {
-        let beside = path.with_file_name(format!(".{name}.{id}-{attempt}.tmp"));
-        match OpenOptions::new().write(true).create_new(true).open(&beside) {
-            Ok(file) => return Ok((beside, file)),
+        let temporary = path.with_file_name(format!(".{name}.{id}-{attempt}.tmp"));
+        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+            Ok(file) => return Ok((temporary, file)),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => last = error,
             Err(error) => return Err(error),
         }
@@ -197,7 +197,7 @@ fn remove_stale(path: &Path, name: &str) {
     }
 }
 
-/// The process that wrote a temporary file for `name`, if `file` is the name of one.
+/// The process that wrote `file`, if that is the name of a temporary file for `name`.
 fn writer_of(file: &str, name: &str) -> Option<u32> {
     let number = |text: &str| -> Option<u32> {
         let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -209,7 +209,7 @@ fn writer_of(file: &str, name: &str) -> Option<u32> {
     number(process)
 }
 
-/// Whether no process has this number. Where the system cannot report it, every process counts as running.
+/// Whether no process has this number; `false` on systems without `/proc`.
 fn is_gone(process: u32) -> bool {
     let processes = Path::new("/proc");
     processes.join("self").exists() && !processes.join(process.to_string()).exists()

@@ -5,7 +5,7 @@ use crate::unit::Unit;
 
 /// A named check or transformation of the IR that a user adds to the pipeline.
 ///
-/// It runs within one stage, next to a standard pass: see
+/// It runs within one stage, before or after a standard pass: see
 /// [`Compiler::with_pass_before`](crate::compiler::Compiler::with_pass_before). A pass that adds or renames
 /// values has to run before `type_solver`, which types them.
 ///

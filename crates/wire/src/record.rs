@@ -19,26 +19,42 @@ pub(crate) struct Version;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Record {
     /// Owner of the journal and its incarnation; always the first record.
-    Identity { version: Version, peer: PeerId, incarnation: u64 },
+    Identity {
+        version: Version,
+        peer: PeerId,
+        incarnation: u64,
+    },
     /// A message was accepted; contains its encoding.
-    Taken { message: Bytes },
-    /// An atomic commit.
+    Taken {
+        message: Bytes,
+    },
     Commit(Commit),
     /// A message needs no more attempts: it was acknowledged, refused or abandoned.
-    Settled { to: PeerId, number: u64 },
+    Settled {
+        to: PeerId,
+        number: u64,
+    },
     /// Message numbers accepted from a peer so far; replaces earlier records.
-    Window { from: PeerId, incarnation: u64, floor: u64, seen: Vec<u64> },
+    Window {
+        from: PeerId,
+        incarnation: u64,
+        floor: u64,
+        seen: Vec<u64>,
+    },
     /// Number of the next message to a peer; replaces earlier records.
-    Next { to: PeerId, number: u64 },
+    Next {
+        to: PeerId,
+        number: u64,
+    },
 }
 
-/// Committed messages, the new program state and the resulting messages.
+/// An atomic change: handled messages, the new program state and the messages to send.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Commit {
     pub(crate) done: Vec<(PeerId, MessageId)>,
     /// New program state, if it changes.
     pub(crate) state: Option<Bytes>,
-    /// Encoded messages with their receivers and numbers.
+    /// Receiver, number and encoding of each message.
     pub(crate) posts: Vec<(PeerId, u64, Bytes)>,
 }
 

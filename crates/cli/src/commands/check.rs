@@ -1,4 +1,4 @@
-//! `typeloom check FILE...`: whether every value has a proven type.
+//! `typeloom check FILE...`: proves the type of every value.
 
 use typeloom_report as report;
 use typeloom_solver::diagnostic::Diagnostic;
@@ -11,7 +11,7 @@ use crate::input::{self, Checker, Source};
 use crate::output::{Outcome, complain, progress, write};
 
 /// The result of one file.
-struct Found {
+struct FileResult {
     diagnostics: Vec<Diagnostic>,
     coverage: Coverage,
 }
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-fn check(source: &Source, checker: &Checker, args: &CheckArgs) -> anyhow::Result<Found> {
+fn check(source: &Source, checker: &Checker, args: &CheckArgs) -> anyhow::Result<FileResult> {
     let bytes = source.open()?;
     let mut checked = checker.check(source, &bytes)?;
     let mut coverage = Coverage::default();
@@ -60,10 +60,10 @@ fn check(source: &Source, checker: &Checker, args: &CheckArgs) -> anyhow::Result
         }
         coverage = checked.coverage();
     }
-    Ok(Found { coverage, diagnostics: checker.diagnose(&bytes, &mut checked) })
+    Ok(FileResult { coverage, diagnostics: checker.diagnose(&bytes, &mut checked) })
 }
 
-fn render(args: &CheckArgs, file: &str, found: &Found) -> String {
+fn render(args: &CheckArgs, file: &str, found: &FileResult) -> String {
     let diagnostics = shown(args, &found.diagnostics);
     let lines = |line: fn(&str, &Diagnostic) -> String| -> String {
         diagnostics.iter().map(|diagnostic| line(file, diagnostic) + "\n").collect()
@@ -83,14 +83,14 @@ fn render(args: &CheckArgs, file: &str, found: &Found) -> String {
     }
 }
 
-/// The problems that are shown.
+/// The diagnostics to show: at most `--max-problems`.
 fn shown<'d>(args: &CheckArgs, diagnostics: &'d [Diagnostic]) -> &'d [Diagnostic] {
-    let most = args.max_problems.unwrap_or(usize::MAX);
-    &diagnostics[..most.min(diagnostics.len())]
+    let max = args.max_problems.unwrap_or(usize::MAX);
+    &diagnostics[..max.min(diagnostics.len())]
 }
 
-/// One line a file: `model.onnx: ok, 120 values fully typed`.
-fn summary(args: &CheckArgs, file: &str, found: &Found) -> String {
+/// One line per file, such as `model.onnx: ok, 120 values fully typed`.
+fn summary(args: &CheckArgs, file: &str, found: &FileResult) -> String {
     let errors = found.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
     let warnings = found.diagnostics.len() - errors;
     let mut parts = Vec::new();
@@ -113,7 +113,7 @@ fn summary(args: &CheckArgs, file: &str, found: &Found) -> String {
     format!("{file}: {}\n", parts.join(", "))
 }
 
-/// How many values are fully typed, and what is known of the others.
+/// Counts of values with complete types and with each kind of incomplete one.
 fn coverage(coverage: &Coverage) -> Vec<String> {
     let Coverage { values, typed, unknown_extents, unknown_rank, assumed, open_conditions } = *coverage;
     let mut parts = vec![if typed == values {

@@ -1,4 +1,4 @@
-//! `typeloom compile FILE -o FILE`: a model through the passes of the compiler.
+//! `typeloom compile FILE -o FILE`: runs the passes of the compiler on a model.
 
 use anyhow::Context as _;
 use typeloom_compiler::compiler::Compiler;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
         Ok(artifact) => artifact,
         Err(error) => {
             let diagnostics = error.diagnostics();
-            // The others are errors of arguments.
+            // An error without diagnostics is one of the arguments.
             if diagnostics.is_empty() {
                 return Err(error.into());
             }

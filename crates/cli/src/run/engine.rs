@@ -1,4 +1,4 @@
-//! Backends that are separate commands: how they are found and started.
+//! Finds and starts backends that are separate commands.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use crate::args::CPU;
 use crate::output::Outcome;
 
 /// The engines whose crates are in this repository, each in `engines/NAME`.
-const OURS: &[&str] = &["ort", "tract"];
+const REPOSITORY_ENGINES: &[&str] = &["ort", "tract"];
 
-/// Makes an engine, from the shared library that the arguments name.
+/// Creates an engine; the argument is the shared library to load, if given.
 pub(crate) type Make<'m> = &'m dyn Fn(Option<&Path>) -> anyhow::Result<Arc<dyn Engine>>;
 
 /// Starts the command of a backend with the arguments of this one.
@@ -25,13 +25,13 @@ pub(crate) fn start(backend: &str) -> anyhow::Result<Outcome> {
     }
     let program = format!("typeloom-engine-{backend}{}", std::env::consts::EXE_SUFFIX);
     let Some(found) = find(&program) else {
-        if OURS.contains(&backend) {
+        if REPOSITORY_ENGINES.contains(&backend) {
             bail!(
                 "the backend `{backend}` is not installed: there is no `{program}` beside this command or on the path; \
                  in typeloom's repository, `cargo install --path engines/{backend}` installs it"
             );
         }
-        let ours = OURS.join("`, `");
+        let ours = REPOSITORY_ENGINES.join("`, `");
         bail!(
             "there is no backend `{backend}`: `{CPU}` is built in, `{ours}` can be installed, and others are commands on \
              the path, here `{program}`"
@@ -40,10 +40,10 @@ pub(crate) fn start(backend: &str) -> anyhow::Result<Outcome> {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let status = Command::new(&found).args(arguments).status();
     let status = status.with_context(|| format!("cannot start `{}`", found.display()))?;
-    ended(status).with_context(|| format!("`{}` ended without an answer", found.display()))
+    outcome(status).with_context(|| format!("`{}` ended without an answer", found.display()))
 }
 
-fn ended(status: ExitStatus) -> anyhow::Result<Outcome> {
+fn outcome(status: ExitStatus) -> anyhow::Result<Outcome> {
     match status.code() {
         Some(0) => Ok(Outcome::Typed),
         Some(1) => Ok(Outcome::Problems),
@@ -54,8 +54,8 @@ fn ended(status: ExitStatus) -> anyhow::Result<Outcome> {
 
 /// A program in the folder of this one, or on the path.
 fn find(program: &str) -> Option<PathBuf> {
-    let beside = std::env::current_exe().ok().and_then(|this| this.parent().map(Path::to_path_buf));
+    let own_folder = std::env::current_exe().ok().and_then(|this| this.parent().map(Path::to_path_buf));
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path: Vec<PathBuf> = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
-    beside.into_iter().chain(on_path).map(|folder| folder.join(program)).find(|file| file.is_file())
+    own_folder.into_iter().chain(on_path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }

@@ -1,10 +1,14 @@
 //! `infer_peer_classes`: assigns nodes and values to classes of peers, and inserts the receives of sends.
 //!
-//! The *class* of a send is the name of the graph input that feeds its peer port, directly or through
-//! `Identity`, `Slice`, `Gather`, `Concat`, `Squeeze` or `Unsqueeze`. If the peers come from a selector, it
-//! is the name of its slot; if they are the sender of a receive, it is the class of that sender. Values
-//! computed from a received value are on the class of the receive. Values computed from the module's inputs
-//! are on the module's own side, whose name is empty. Constants are on every class that reads them.
+//! The *class* of a send is determined by the value at its peer port, traced back through `Identity`, `Slice`,
+//! `Gather`, `Concat`, `Squeeze` and `Unsqueeze`. It is
+//!
+//! - the name of the graph input, if the value is one;
+//! - the name of the selector's slot, if a selector computes the value;
+//! - the class of the sender, if a receive returns the value.
+//!
+//! Values computed from a received value are on the class of the receive. Values computed from the module's
+//! inputs are on the module's own side, whose name is empty. Constants are on every class that reads them.
 //!
 //! **Invariant:** a value is on one class. A node that reads values of two classes is an error, since values
 //! change their class only by sends.
@@ -26,7 +30,7 @@ use crate::unit::Unit;
 /// Finds the class of every node and inserts the receives.
 pub(crate) fn run(mut solved: Solved) -> Result<Solved, BuildError> {
     let Solved { unit, .. } = &mut solved;
-    check_places(unit.graph())?;
+    check_sends(unit.graph())?;
     if !unit.graph().node.iter().any(|node| is_wire(node, "Send")) {
         return Ok(solved);
     }
@@ -60,7 +64,7 @@ pub(crate) fn is_wire(node: &NodeProto, op: &str) -> bool {
 }
 
 /// Checks that sends and receives are in the main graph, and that every receive follows a send.
-fn check_places(graph: &GraphProto) -> Result<(), BuildError> {
+fn check_sends(graph: &GraphProto) -> Result<(), BuildError> {
     let invalid = |message: &str, node: &NodeProto| {
         let location = ir::metadata(node, names::SOURCE_LOCATION)
             .map_or_else(String::new, |location| format!(" (at {location})"));
@@ -121,8 +125,8 @@ struct Receive {
     sender: String,
 }
 
-/// Inserts a receive after every send and returns the receives by the received values. A receive of the author
-/// becomes an alias of the inserted one.
+/// Inserts a receive after every send. Returns the receives, by the received value. A receive in the module becomes
+/// an alias of the inserted one.
 fn make_receives(unit: &mut Unit) -> IndexMap<String, Receive> {
     let graph = unit.model.graph.get_or_insert_default();
     let mut taken = nested::value_names(graph);
@@ -142,7 +146,7 @@ fn make_receives(unit: &mut Unit) -> IndexMap<String, Receive> {
             nodes.push(node);
             continue;
         };
-        // The received value keeps the name, so that outputs keep theirs; the value on the wire gets another.
+        // The received value keeps the name, since it may be an output; the value on the wire gets a new one.
         let sent = ir::fresh(&mut taken, &format!("{data}.sent"));
         let sender = ir::fresh(&mut taken, &format!("{data}.sender"));
         node.output[0].clone_from(&sent);
@@ -270,7 +274,7 @@ impl Classes {
                 continue;
             }
             if is_wire(node, "Recv") {
-                // An answer goes to the class of the sender.
+                // A reply goes to the class of the sender.
                 let sent = node.input.first().map(String::as_str).and_then(|sent| producers.get(sent));
                 let own = sent.and_then(|send| send.input.first()).and_then(|value| self.values.get(value));
                 return own.cloned().unwrap_or_default();

@@ -124,7 +124,7 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
     if bias.is_some_and(|bias| bias.len() != made * group) {
         return invalid(format!("the bias has not {} elements", made * group));
     }
-    let mut complete = Ok(());
+    let mut outcome = Ok(());
     let result = on_floats!(x.dtype(), T => {
         let (data, weights) = (x.as_slice::<T>()?, w.as_slice::<T>()?);
         let bias = bias.map(AnyTensor::as_slice::<T>).transpose()?;
@@ -149,8 +149,8 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
                     1.0,
                     None,
                 );
-                if complete.is_ok() {
-                    complete = done;
+                if outcome.is_ok() {
+                    outcome = done;
                 }
                 let rows = columns.chunks_exact((depth / made.max(1) * places).max(1));
                 for (plane, rows) in out.chunks_exact_mut(plane).zip(rows) {
@@ -159,7 +159,7 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
             }
         })
     })?;
-    complete?;
+    outcome?;
     one(result)
 }
 

@@ -37,17 +37,17 @@ pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, Fault>
         shape.push(n);
     }
     let (sa, sb) = (broadcast_strides(outer_a, &outer), broadcast_strides(outer_b, &outer));
-    let mut complete = Ok(());
+    let mut outcome = Ok(());
     let product = on_numbers!(a.dtype(), T => {
         let (left, right) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
         build_over::<T>(&shape, |out| {
             if out.is_empty() {
                 return;
             }
-            // A shared right side allows one large product instead of many small ones.
+            // If all products share the right side, one large product replaces them.
             if outer_b.is_empty() {
                 let rows = count(&outer) * m;
-                complete = product::multiply(
+                outcome = product::multiply(
                     Matrix::new(left, rows, k), Matrix::new(right, k, n), out, T::ONE, None,
                 );
                 return;
@@ -55,14 +55,14 @@ pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, Fault>
             each_index(&outer, |flat, index| {
                 let a = Matrix::new(&left[offset(index, &sa) * m * k..][..m * k], m, k);
                 let b = Matrix::new(&right[offset(index, &sb) * k * n..][..k * n], k, n);
-                let done = product::multiply(a, b, &mut out[flat * m * n..][..m * n], T::ONE, None);
-                if complete.is_ok() {
-                    complete = done;
+                let result = product::multiply(a, b, &mut out[flat * m * n..][..m * n], T::ONE, None);
+                if outcome.is_ok() {
+                    outcome = result;
                 }
             });
         })
     })?;
-    complete.map(|()| product)
+    outcome.map(|()| product)
 }
 
 fn matmul(call: &mut Call<'_>) -> Outcome {
@@ -102,12 +102,12 @@ fn gemm(call: &mut Call<'_>) -> Outcome {
         let left = matrix(a.as_slice::<T>()?, m, k, flip_a);
         let right = matrix(b.as_slice::<T>()?, k, n, flip_b);
         let addend = c.as_ref().map(AnyTensor::as_slice::<T>).transpose()?;
-        let mut complete = Ok(());
+        let mut outcome = Ok(());
         let result = build_over::<T>(&[m, n], |out| {
-            complete = product::multiply(left, right, out, alpha, addend);
+            outcome = product::multiply(left, right, out, alpha, addend);
         })?;
         c.into_iter().for_each(memory::recycle_tensor);
-        complete?;
+        outcome?;
         one(result)
     })
 }

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-/// Direction in which two versions must fit: the new one replaces the old one, the other way round, or both.
+/// Direction in which two versions must be compatible: the new one can replace the old one, the old one can
+/// replace the new one, or both.
 ///
 /// For types of *data*, `Backward` means that readers of `new` accept values of `old`: `old` is a subtype of
-/// `new`. For things that are *called or imported*, it means that users of `old` can use `new`; their types
-/// must then fit [reversed](Self::reversed), because `new` must be a subtype of `old`.
+/// `new`. For items that are *called or imported*, it means that users of `old` can use `new`. Then `new` must
+/// be a subtype of `old`, so their types are compared in the [reversed](Self::reversed) direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// The new version accepts what the old one accepted.
@@ -117,8 +118,8 @@ impl fmt::Display for ChangeKind {
     }
 }
 
-/// Kind of a changed type of data that both versions have: one that breaks neither direction counts as
-/// widened.
+/// Classifies a changed type of data that both versions have. A change that breaks neither direction is
+/// [`ChangeKind::Widened`].
 impl From<Breaks> for ChangeKind {
     fn from(breaks: Breaks) -> Self {
         match breaks {
@@ -142,7 +143,7 @@ pub enum PathStep<N = String> {
     Field(N),
     /// A variant of an enum.
     Variant(N),
-    /// A step that is described in prose, such as ``parameter `x` ``; separated by ` > `.
+    /// A step described in prose, such as ``parameter `x` ``. Such steps are separated by ` > `.
     Label(N),
 }
 
@@ -197,7 +198,7 @@ pub enum TypeChange {
     VariantRemoved(String),
 }
 
-/// One difference between two versions. `C` is the checker's enum of changes.
+/// One difference between two versions. `C` is the enum of changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Difference<C = TypeChange> {
     /// Path to the differing part.

@@ -1,4 +1,4 @@
-//! The operators that convert, in the model's operator set.
+//! `Cast` and `CastLike` in the operator set of a model.
 
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, OperatorSetIdProto};
@@ -8,18 +8,19 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::CheckError;
 use typeloom_solver::signature::FormalType;
 
-/// The first version of the operator set whose `Cast` takes its type as a number. Before, it is a string.
-const FIRST_NUMBERED: i64 = 6;
+/// The first operator set in which attribute `to` of `Cast` is a number. Before, it is a string.
+const FIRST_NUMERIC: i64 = 6;
 
-/// The newest operator set that each version of the format was released with, from [`FIRST_FORMAT`] on.
-const RELEASED_VERSIONS: [i64; 12] = [8, 9, 10, 11, 14, 18, 20, 22, 23, 24, 25, 26];
-const FIRST_FORMAT: i64 = 3;
+/// The newest operator set released with each version of the IR, from [`FIRST_IR_VERSION`] on.
+const RELEASED_OPSETS: [i64; 12] = [8, 9, 10, 11, 14, 18, 20, 22, 23, 24, 25, 26];
+const FIRST_IR_VERSION: i64 = 3;
 
-/// `Cast` as a model can use it.
+/// The `Cast` of a model's operator set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct CastOperator {
-    /// The element types that it converts from and to.
+    /// Supported element types of the input.
     pub(super) from: ElemSet,
+    /// Supported element types of the output.
     pub(super) to: ElemSet,
     pub(super) version: i64,
     /// Whether the model has to import the version.
@@ -39,10 +40,10 @@ impl CastOperator {
                 imported = Some(import.version);
             }
         }
-        // A model of other domains alone gets the operator set that its format was released with.
+        // A model that imports only other domains gets the operator set released with its version of the IR.
         let released = || {
-            let at = usize::try_from(model.ir_version() - FIRST_FORMAT).unwrap_or(0);
-            RELEASED_VERSIONS[at.min(RELEASED_VERSIONS.len() - 1)]
+            let at = usize::try_from(model.ir_version() - FIRST_IR_VERSION).unwrap_or(0);
+            RELEASED_OPSETS[at.min(RELEASED_OPSETS.len() - 1)]
         };
         let version = imported.unwrap_or_else(released);
         let Lookup::Found(operator) = catalogue.lookup("", "Cast", version) else { return Ok(None) };
@@ -60,7 +61,7 @@ impl CastOperator {
         }))
     }
 
-    /// The import that a model with conversions in its main graph lacks.
+    /// The import that the model needs for casts in its main graph, if it is missing.
     pub(super) fn missing_import(&self) -> Option<OperatorSetIdProto> {
         self.needs_import.then(|| import(self.version))
     }
@@ -85,7 +86,7 @@ pub(crate) struct NewNode<'n> {
 /// A `Cast` of an operator set version.
 pub(crate) fn cast(node: &NewNode<'_>, elem: Elem, version: i64) -> NodeProto {
     let mut to = AttributeProto { name: Some("to".to_owned()), ..AttributeProto::default() };
-    if version < FIRST_NUMBERED {
+    if version < FIRST_NUMERIC {
         let name = elem.onnx_name().unwrap_or_default().to_uppercase();
         to.s = Some(name.into_bytes().into());
         to.r#type = Some(AttributeType::String as i32);
@@ -93,15 +94,15 @@ pub(crate) fn cast(node: &NewNode<'_>, elem: Elem, version: i64) -> NodeProto {
         to.i = Some(i64::from(elem.number()));
         to.r#type = Some(AttributeType::Int as i32);
     }
-    NodeProto { attribute: vec![to], ..converting("Cast", node, Vec::new()) }
+    NodeProto { attribute: vec![to], ..conversion("Cast", node, Vec::new()) }
 }
 
 /// A `CastLike` into the type of another value.
 pub(super) fn cast_like(node: &NewNode<'_>, other: &str) -> NodeProto {
-    converting("CastLike", node, vec![other.to_owned()])
+    conversion("CastLike", node, vec![other.to_owned()])
 }
 
-fn converting(op: &str, node: &NewNode<'_>, others: Vec<String>) -> NodeProto {
+fn conversion(op: &str, node: &NewNode<'_>, others: Vec<String>) -> NodeProto {
     NodeProto {
         input: [vec![node.input.to_owned()], others].concat(),
         output: vec![node.output.to_owned()],

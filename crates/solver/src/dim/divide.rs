@@ -8,9 +8,9 @@
 //!    towards zero, the constant (for a constant `den`) into `-den < r <= 0`, so that a strided window reads
 //!    `(n - 1)//2 + 1`, as exporters write it;
 //! 4. common factors are cancelled; for a positive `den` the constant of the numerator is rounded down;
-//! 5. a numerator that starts with a minus is turned round: `-a // b = -1 - (a - 1) // b` for `b > 0`, so a
-//!    quotient that is rounded up is written with the same atom as one that is rounded down;
-//! 6. `(a // b + r) // c = (a + r*b) // (b*c)` for `c > 0` and a constant `r`: no floor of a lone floor.
+//! 5. a numerator with a negative leading term is negated: `-a // b = -1 - (a - 1) // b` for `b > 0`, so a
+//!    quotient that is rounded up has the same atom as one that is rounded down;
+//! 6. a floor plus a constant `r` is not divided again: `(a // b + r) // c = (a + r*b) // (b*c)` for `c > 0`.
 //!
 //! A remainder is not an atom: `a % b` is `a - b*(a // b)`. So `b*(a // b) + a % b = a` holds by the normal
 //! form of sums, and the bounds `0 <= a % b < b` follow from the relaxation of the floor. A separate atom
@@ -117,7 +117,7 @@ impl Dims {
             return Some(quotient);
         }
         let (mut numerator, mut denominator) = (self.terms(a), self.terms(b));
-        // Cancelling a monomial keeps the lexicographic leader, so the sign stays normal.
+        // Cancelling a monomial keeps the leading term, so the sign stays positive.
         if self.leading(&denominator)?.coefficient < 0 {
             numerator = merge(&[], &numerator, -1)?;
             denominator = merge(&[], &denominator, -1)?;
@@ -128,13 +128,13 @@ impl Dims {
             || self.cancel_monomial(&mut numerator, &mut denominator)?
         {}
         let rest = self
-            .negated_floor(&numerator, &denominator)
+            .apply_rule_5(&numerator, &denominator)
             .unwrap_or_else(|| self.lowest_floor(numerator, &denominator))?;
         let quotient = self.intern_sum(&quotient)?;
         self.try_add(quotient, rest)
     }
 
-    /// Takes multiples of the denominator out of the numerator, and returns their sum.
+    /// Removes multiples of the denominator from the numerator; returns the sum of their quotients.
     fn reduce(&mut self, numerator: &mut Terms, denominator: &[Term]) -> Option<Terms> {
         let [divisor] = denominator else { return Some(Terms::new()) };
         let mut quotient = Vec::new();
@@ -155,10 +155,10 @@ impl Dims {
         super::poly::collect(quotient)
     }
 
-    /// Cancels the common divisor of numerator and denominator; returns whether there was one.
+    /// Cancels the common divisor of all coefficients; returns whether there was one.
     fn cancel_number(&mut self, numerator: &mut Terms, denominator: &mut Terms) -> Option<bool> {
         let positive = self.bounds_of_terms(denominator).low >= 0;
-        // A constant that does not divide is rounded down, which needs a positive denominator.
+        // The constant may be no multiple: it is rounded down, which needs a positive denominator.
         let numbers = if positive { content(without_constant(numerator)) } else { content(numerator) };
         let common = i64::try_from(gcd(numbers, content(denominator))).ok()?;
         if common <= 1 {
@@ -184,12 +184,12 @@ impl Dims {
         Some(true)
     }
 
-    /// Applies rule 5. The result starts with a plus, so the rule does not apply again.
+    /// Applies rule 5. The leading term becomes positive, so the rule does not apply again.
     #[expect(
         clippy::option_option,
         reason = "whether the rule applies, and whether its result is within limits"
     )]
-    fn negated_floor(&mut self, numerator: &[Term], denominator: &[Term]) -> Option<Option<DimId>> {
+    fn apply_rule_5(&mut self, numerator: &[Term], denominator: &[Term]) -> Option<Option<DimId>> {
         let leading = self.leading(without_constant(numerator))?;
         if leading.coefficient > 0 || self.bounds_of_terms(denominator).low < 0 {
             return None;
@@ -198,10 +198,10 @@ impl Dims {
     }
 
     fn negate_floor(&mut self, numerator: &[Term], denominator: &[Term]) -> Option<DimId> {
-        let turned = merge(&[], &merge(numerator, &ONE, 1)?, -1)?;
-        let turned = self.intern_sum(&turned)?;
+        let negated = merge(&[], &merge(numerator, &ONE, 1)?, -1)?;
+        let negated = self.intern_sum(&negated)?;
         let denominator = self.intern_sum(denominator)?;
-        let floor = self.try_floor_div(turned, denominator)?;
+        let floor = self.try_floor_div(negated, denominator)?;
         let minus_one = self.constant(-1);
         self.try_sub(minus_one, floor)
     }

@@ -4,9 +4,9 @@
 //! `Shape -> Gather -> Concat -> Reshape`. Booleans are the integers 0 and 1. An unknown element is a fresh
 //! integer. Tensors with more than [`MAX_ELEMENTS`] elements are not followed.
 //!
-//! A `float` or `double` tensor of whole numbers that are not all constants is followed as integers too,
-//! because exporters compute sizes in floats. Rules that depend on the difference read the element type. The
-//! element types represent integers up to 2^24 or 2^53 exactly; larger extents do not occur in practice.
+//! A `float` or `double` tensor of whole numbers that are not all constants is also followed as integers, because
+//! exporters compute sizes in floats. A rule that has to distinguish them reads the element type. The element
+//! types represent integers up to 2^24 or 2^53 exactly; larger extents do not occur in practice.
 
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// The shape in the integer vector at a port, if its length is known.
+    /// The shape that the elements of the integer vector at a port describe, if their number is known.
     pub fn shape_value(&mut self, port: Port) -> Option<DimVec> {
         let ints = self.ints(port)?;
         (ints.shape.len() == 1).then(|| ints.items.iter().map(|item| self.dims().resolve(*item)).collect())

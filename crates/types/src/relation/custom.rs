@@ -1,11 +1,11 @@
 //! The interface between a custom relation and the node it is applied to.
 //!
-//! The solver implements [`PortAccess`] for one node. A relation receives it as [`CustomRelationCtx`], which has
-//! derived operations in addition.
+//! The solver implements [`PortAccess`] for one node. A relation receives it as [`CustomRelationCtx`], which adds
+//! derived operations.
 //!
-//! Types are nodes of one lattice: an abstract node is an upper bound, the root means unknown. Extents are
-//! known numbers or unknown (`None`); symbolic dims are not visible to a relation, and a relation does not
-//! narrow an extent that it does not know.
+//! Types are nodes of one lattice: an abstract node is an upper bound, the root means unknown. An extent is a
+//! number or unknown (`None`). A relation sees a symbolic dim as unknown, and narrowing to `None` leaves an
+//! extent unchanged.
 
 use super::{PortRef, Progress, RelationError, RelationResult};
 use crate::lattice::{Lattice, NodeKey, NodeNo, NodeRef};
@@ -150,7 +150,7 @@ impl CustomRelationCtx<'_> {
         }
     }
 
-    /// Narrows the types of ports to a node. Satisfied once all are concrete.
+    /// Narrows the types of ports to a node. The relation is satisfied once all are concrete.
     pub fn narrow_all<K: NodeKey>(&mut self, ports: &[PortRef], node: K) -> RelationResult {
         self.try_narrow_all(ports, node).into()
     }
@@ -164,7 +164,7 @@ impl CustomRelationCtx<'_> {
         Ok(progress)
     }
 
-    /// Narrows ports to one type, the meet of their bounds. Does not change shapes.
+    /// Narrows the types of ports to the meet of their bounds. Does not change shapes.
     pub fn unify(&mut self, ports: &[PortRef]) -> RelationResult {
         self.try_unify(ports).into()
     }

@@ -8,10 +8,10 @@ use super::form::{Form, Lowered, Operand, OrRefusal, fixed, refuse};
 use super::{LoweringRule, rule};
 
 pub(super) const RULES: &[LoweringRule] = &[
-    // 0 below 0; NaN stays.
+    // NaN is not less than 0 and is kept.
     rule("Relu", |f| f.input(0).map(|x| x.less(0.0).select(0.0, x))),
-    rule("LeakyRelu", |f| f.real(0).map(|x| scaled_below(x, x.attribute("alpha", 0.01)))),
-    rule("PRelu", |f| Ok(scaled_below(f.input(0)?, f.input(1)?))),
+    rule("LeakyRelu", |f| f.real(0).map(|x| scale_negative(x, x.attribute("alpha", 0.01)))),
+    rule("PRelu", |f| Ok(scale_negative(f.input(0)?, f.input(1)?))),
     rule("ThresholdedRelu", |f| f.real(0).map(|x| x.greater(x.attribute("alpha", 1.0)).select(x, 0.0))),
     rule("Elu", |f| f.real(0).map(|x| x.less(0.0).select(x.attribute("alpha", 1.0) * expm1(x), x))),
     rule("Celu", |f| f.real(0).map(celu)),
@@ -30,11 +30,11 @@ pub(super) const RULES: &[LoweringRule] = &[
     rule("Clip", clip),
     rule("Dropout", dropout),
     rule("Softmax", softmax),
-    rule("LogSoftmax", |f| f.real(0).and_then(|x| Ok(log_softmax_of(x, &row(x)?)))),
+    rule("LogSoftmax", |f| f.real(0).and_then(|x| Ok(log_softmax_of(x, &normalised_axes(x)?)))),
     rule("Hardmax", hardmax),
 ];
 
-fn scaled_below<'f>(x: Operand<'f>, slope: Operand<'f>) -> Operand<'f> {
+fn scale_negative<'f>(x: Operand<'f>, slope: Operand<'f>) -> Operand<'f> {
     x.less(0.0).select(x * slope, x)
 }
 
@@ -155,7 +155,7 @@ fn clip(f: Form<'_>) -> Lowered<'_> {
     Ok(bound(2, "max")?.map_or(raised, |high| raised.greater(high).select(high, raised)))
 }
 
-/// Outside of training, the input.
+/// The input, as outside of training.
 fn dropout(f: Form<'_>) -> Lowered<'_> {
     if f.version < 7 && f.int("is_test", 0) == 0 {
         return refuse("it drops elements at random");
@@ -164,7 +164,7 @@ fn dropout(f: Form<'_>) -> Lowered<'_> {
     if !keeps_all && f.constant(2)?.is_some_and(|training| training != [0.0]) {
         return refuse("it drops elements at random");
     }
-    // The ratio and the seed of the dropped elements.
+    // No element is dropped.
     f.ignore_attributes(&["ratio", "seed"]);
     let x = f.input(0)?;
     if f.is_output_used(1) {
@@ -175,8 +175,8 @@ fn dropout(f: Form<'_>) -> Lowered<'_> {
     Ok(x)
 }
 
-/// The axes of one row: one axis, or before version 13 all axes from the given one on.
-fn row(x: Operand<'_>) -> OrRefusal<Vec<usize>> {
+/// The axes that are normalised together: one axis, or before version 13 all axes from the given one on.
+fn normalised_axes(x: Operand<'_>) -> OrRefusal<Vec<usize>> {
     let (f, rank) = (x.form, x.rank()?);
     let axis = f.int("axis", if f.version >= 13 { -1 } else { 1 });
     if rank == 0 {
@@ -188,35 +188,35 @@ fn row(x: Operand<'_>) -> OrRefusal<Vec<usize>> {
     Ok((f.axis(axis.min(rank as i64 - 1), rank)?..rank).collect())
 }
 
-fn from_greatest<'f>(x: Operand<'f>, axes: &[usize]) -> Operand<'f> {
+fn minus_max<'f>(x: Operand<'f>, axes: &[usize]) -> Operand<'f> {
     x - x.reduce("ReduceMax", axes, true)
 }
 
 fn softmax(f: Form<'_>) -> Lowered<'_> {
     let x = f.floats(0)?;
-    let axes = row(x)?;
-    let power = from_greatest(x, &axes).exp();
+    let axes = normalised_axes(x)?;
+    let power = minus_max(x, &axes).exp();
     Ok(power / power.reduce("ReduceSum", &axes, true))
 }
 
 /// The logarithm of [`softmax`], along axes.
 pub(super) fn log_softmax_of<'f>(x: Operand<'f>, axes: &[usize]) -> Operand<'f> {
-    let from = from_greatest(x, axes);
+    let from = minus_max(x, axes);
     from - from.exp().reduce("ReduceSum", axes, true).log()
 }
 
 /// 1 at the first maximum of a row, and 0 elsewhere.
 fn hardmax(f: Form<'_>) -> Lowered<'_> {
     let x = f.real(0)?;
-    let axes = row(x)?;
+    let axes = normalised_axes(x)?;
     let mut dims = vec![1; x.rank()?];
     for axis in &axes {
         dims[*axis] = x.extent(*axis)?;
     }
-    let numbers = f.iota(x.dtype(), &dims)?;
-    let behind = dims.iter().product::<i64>() as f64;
-    // `x >= most` without equality of floats, which old versions lack.
-    let candidates = x.less(x.reduce("ReduceMax", &axes, true)).select(behind, numbers);
+    let positions = f.iota(x.dtype(), &dims)?;
+    let past_end = dims.iter().product::<i64>() as f64;
+    // `x >= max` by `Less`, since old versions have no `Equal` of floats.
+    let candidates = x.less(x.reduce("ReduceMax", &axes, true)).select(past_end, positions);
     let first = candidates.reduce("ReduceMin", &axes, true);
     Ok(candidates.greater(first).select(x.number(0.0), 1.0))
 }

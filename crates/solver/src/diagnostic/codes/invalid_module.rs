@@ -1,3 +1,3 @@
-//! Diagnostic code `invalid-module`: an error of typeloom-module, which states the message.
+//! Diagnostic code `invalid-module`, reported by typeloom-module.
 
 super::code!("invalid-module", Error, "the recording of a module has an error");

@@ -1,3 +1,3 @@
-//! Diagnostic code `lossy-cast`: an error of typeloom-compiler, which states the message.
+//! Diagnostic code `lossy-cast`, reported by typeloom-compiler.
 
 super::code!("lossy-cast", Error, "a cast that the compiler would insert can lose values");

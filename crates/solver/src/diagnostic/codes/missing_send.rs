@@ -1,3 +1,3 @@
-//! Diagnostic code `missing-send`: an error of typeloom-compiler, which states the message.
+//! Diagnostic code `missing-send`, reported by typeloom-compiler.
 
 super::code!("missing-send", Error, "a node takes values from different peers without a send");

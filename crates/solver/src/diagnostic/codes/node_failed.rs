@@ -1,3 +1,3 @@
-//! Diagnostic code `node-failed`: an error of typeloom-runtime, which states the message.
+//! Diagnostic code `node-failed`, reported by typeloom-runtime.
 
 super::code!("node-failed", Error, "a node failed when the model ran");

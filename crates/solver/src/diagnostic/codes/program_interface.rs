@@ -1,4 +1,4 @@
-//! Diagnostic code `program-interface`: an error of typeloom-compiler, which states the message.
+//! Diagnostic code `program-interface`, reported by typeloom-compiler.
 
 super::code!(
     "program-interface",

@@ -1,3 +1,3 @@
-//! Diagnostic code `program-too-large`: an error of typeloom-compiler and typeloom-runtime, which states the message.
+//! Diagnostic code `program-too-large`, reported by typeloom-compiler and typeloom-runtime.
 
 super::code!("program-too-large", Error, "a program is too large after the expansion of its functions");

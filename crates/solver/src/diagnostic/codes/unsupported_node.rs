@@ -1,3 +1,3 @@
-//! Diagnostic code `unsupported-node`: an error of typeloom-compiler and typeloom-runtime, which states the message.
+//! Diagnostic code `unsupported-node`, reported by typeloom-compiler and typeloom-runtime.
 
 super::code!("unsupported-node", Error, "nothing that is bound or installed can run a node");
