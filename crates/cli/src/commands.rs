@@ -1,4 +1,4 @@
-//! One file a command.
+//! The subcommands, one file each.
 
 pub(crate) mod annotate;
 pub(crate) mod check;

@@ -104,7 +104,7 @@ fn range(location: &str, offset: u64, bytes: u64, size: u64) -> Result<u64, Stri
     })
 }
 
-/// The length of a side file; 0 where it cannot be read.
+/// The length of a side file; 0 if it cannot be read.
 pub(crate) fn length(folder: &Path, location: &str) -> u64 {
     let meta = open(folder, location).ok().and_then(|file| file.metadata().ok());
     meta.map_or(0, |meta| meta.len())

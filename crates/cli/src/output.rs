@@ -1,4 +1,4 @@
-//! Text out: colours where they are wanted, exit codes.
+//! Text output, colours and exit codes.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -45,8 +45,7 @@ impl Color {
 
 /// Escapes unsafe characters, except line breaks and the sequences that set colours.
 ///
-/// Text of a model is escaped where it is put into a sentence, see [`escape`]; this is a second barrier, for text whose
-/// structure is not known here.
+/// Text of a model is escaped when a message is composed, see [`escape`]. This is a second barrier for finished output.
 fn guarded(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
@@ -85,7 +84,7 @@ pub(crate) fn write(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Writes what is wrong with the command or a file to standard error.
+/// Writes an error of the command or of a file to standard error.
 pub(crate) fn complain(error: &anyhow::Error) {
     let mut err = anstream::stderr().lock();
     // A closed standard error cannot be reported.
@@ -99,7 +98,7 @@ pub(crate) fn note(text: &str) {
     let _ = writeln!(err, "note: {}", escape(text));
 }
 
-/// Shows the problems of a model that a command therefore does not process.
+/// Shows the problems of a model that prevent a command.
 pub(crate) fn refuse(
     file: &str,
     diagnostics: &[Diagnostic],
@@ -111,7 +110,7 @@ pub(crate) fn refuse(
     Ok(Outcome::Problems)
 }
 
-/// A sign of progress on a terminal, once a command takes long.
+/// A progress bar on a terminal, shown if a command takes long.
 pub(crate) fn progress(length: Option<u64>, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(5));
     if let Ok(style) = ProgressStyle::with_template(template) {

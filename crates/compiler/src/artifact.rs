@@ -140,7 +140,7 @@ impl Artifact {
         Ok(model.encode_to_vec())
     }
 
-    /// Checks that components provide what the program's slots need, for the slots that `asked` selects.
+    /// Checks that the components meet the requirements of the program's slots, for the slots that `asked` selects.
     ///
     /// # Errors
     /// [`LoadError::Component`] with the path to each difference.
@@ -210,7 +210,7 @@ pub fn interfaces(file: &[u8]) -> Result<Option<Vec<bundle::Exported>>, BundleEr
     roots.into_iter().map(|root| bundle::exported(&pool, root)).collect::<Result<_, _>>().map(Some)
 }
 
-/// Checks that the component of every slot provides what the program was compiled for.
+/// Checks that the component of every slot meets the requirements of the compiled program.
 fn check_components(
     pool: &mut Pool,
     recorded: &BTreeMap<String, Idx>,

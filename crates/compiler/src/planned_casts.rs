@@ -1,4 +1,4 @@
-//! Casts that the solver plans: where they go, and which are possible.
+//! Casts that the solver plans: their positions, and the possible ones.
 
 use typeloom_rewrite::coerce::keeps_values;
 use typeloom_solver::elem::Elem;

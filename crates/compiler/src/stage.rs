@@ -1,4 +1,4 @@
-//! Stages of a compilation. Each type holds the [`Unit`] and what is known about it at that stage.
+//! Stages of a compilation. Each type holds the [`Unit`] and the facts known about it at that stage.
 //!
 //! ```text
 //! Parsed -> expand -> Expanded -> type_solver -> Solved -> lower -> Lowered -> resolve_dispatch -> Dispatched
@@ -43,7 +43,7 @@ pub struct Solved {
     pub(crate) casts: Vec<PlannedCast>,
 }
 
-/// A program whose operators are written in primitives where a backend needs it.
+/// A program in which operators that a backend does not compute are rewritten as primitives.
 #[derive(Clone)]
 pub struct Lowered {
     pub unit: Unit,

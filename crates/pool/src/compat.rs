@@ -205,7 +205,7 @@ struct Walk<'p> {
 }
 
 impl Walk<'_> {
-    /// Records a difference. `sub`: `old` does not fit where `new` is expected; `sup`: the other way round.
+    /// Records a difference. `sub`: `old` is not a subtype of `new`; `sup`: `new` is not a subtype of `old`.
     fn differ(&mut self, pair: Pair, change: TypeChange, sub: bool, sup: bool) {
         let straight = Breaks { backward: sub, forward: sup };
         let breaks = match pair.mode {

@@ -43,8 +43,8 @@ pub fn types(checked: &mut Checked<'_>) -> Map<String, Value> {
 
 /// The undecided conditions of nodes on dims:
 /// `{"left":"a*b","right":"c","need":"equal","node":2,"operator":"Concat","rule":"concat.axis"}`. `need` is `equal`,
-/// `one-or-equal` where the left side is broadcast, `broadcast` where either side may be, `at-most`, or `divides`; for a declaration, `value` replaces `rule`;
-/// `inside` is there where a node in the function that the node calls needs it.
+/// `one-or-equal` if the left side is broadcast, `broadcast` if either side may be, `at-most`, or `divides`; for a declaration, `value` replaces `rule`;
+/// `inside` is present if a node in the called function needs it.
 #[must_use]
 pub fn equations(checked: &Checked<'_>) -> Vec<Value> {
     let (body, dims) = (checked.body(), checked.dims());

@@ -18,7 +18,7 @@ use typeloom_rewrite::mend::{CorrectedShape, MovedNode};
 use typeloom_solver::diagnostic::text::count as count_of;
 use typeloom_solver::elem::Elem;
 
-/// The changed places as a unified diff over printed nodes, ending in a line break; empty where nothing changed.
+/// The changed places as a unified diff over printed nodes, ending in a line break; empty if nothing changed.
 #[must_use]
 pub fn diff(old: &str, new: &str, repair: &Repair) -> String {
     if repair.hunks.is_empty() && repair.declarations.is_empty() && repair.reshaped.is_empty() {
@@ -81,7 +81,7 @@ pub fn summary(repair: &Repair) -> String {
     text
 }
 
-/// How many of what.
+/// The number of changes of each kind, as text.
 #[must_use]
 pub fn count(repair: &Repair) -> String {
     let mut parts = Vec::new();

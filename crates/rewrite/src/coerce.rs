@@ -242,7 +242,7 @@ pub fn repair(
             repair.file = current;
             return Ok(repair);
         };
-        // Each round is minimal by itself; several rounds need not be.
+        // Each round is minimal; the sum of several rounds need not be.
         repair.is_minimal &= round == 0;
         repair.file = Some(changed);
     }

@@ -1,6 +1,6 @@
 //! Conversions between values at run time and the storage types of components.
 //!
-//! A component declares by a Rust type what it stores; values between components are [`Datum`]s.
+//! A component stores values of a Rust type; values between components are [`Datum`]s.
 //! [`FromDatum`] and [`IntoDatum`] convert between the two. Slices borrow the elements of a tensor; owning
 //! types copy them. Other crates add an element type by [`DatumElement`].
 

@@ -280,7 +280,7 @@ impl Attribute {
         }
     }
 
-    /// The value in reports; empty where the value needs no text.
+    /// The value in reports; empty if the value needs no text.
     #[must_use]
     pub fn text(&self) -> String {
         let text = match self {

@@ -72,7 +72,7 @@ pub struct Diagnostic {
     /// The problem in one sentence.
     pub message: String,
     pub location: Location,
-    /// The value that the problem concerns, where it concerns one; of a node's problem, an output of the node.
+    /// The value that the problem concerns, if any; for a problem of a node, one of its outputs.
     pub value: Option<String>,
     /// Other locations of the same problem with the same cause.
     pub also: Vec<Location>,
@@ -84,7 +84,7 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// The repair as an edit that a tool can make.
     pub fix: Option<Fix>,
-    /// The line of the author's program that made the node, where the exporter recorded it.
+    /// The line of the source program that created the node, if the exporter recorded it.
     pub source: Option<SourceLine>,
 }
 

@@ -22,7 +22,7 @@
 //! from 0 on (an axis may be empty), and anonymous integers of any sign, as long as no divisor is zero.
 //! Arithmetic is that of the integers; shape arithmetic that wraps around 64 bits is not modelled.
 //!
-//! **Invariant:** decisions are sound but incomplete; what is not proved is "undecided". A result that is too
+//! **Invariant:** decisions are sound but incomplete; unproved ones are "undecided". A result that is too
 //! large or undefined (a division by zero) is an unknown: a fresh anonymous variable, which equals nothing
 //! else.
 //!
@@ -44,7 +44,7 @@
 //!
 //! Constants of 31 bits are stored in the id and need no memory access. A sum or product of small polynomials
 //! costs one merge and one probe of a hash table. The work on one dim is bounded by limits: 64 terms, 8
-//! factors of a monomial, 8 levels of nested floors and minima, 512 leaves in writing, 8 arguments of a
+//! factors of a monomial, 8 levels of nested floors and minima, 512 leaves in the text, 8 arguments of a
 //! minimum. A larger result is an unknown. Traversals of bindings, which can form long chains, use an
 //! explicit stack. The work on a condition is bounded too: proofs by the visited terms, exact solutions by
 //! the period of floors, searches by the evaluated steps. Beyond these limits a condition is undecided.

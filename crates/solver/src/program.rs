@@ -389,7 +389,7 @@ impl<'a> Body<'a> {
         &self.steps[step.index()]
     }
 
-    /// The inputs of a step; `None` where an optional one is omitted.
+    /// The inputs of a step; `None` if an optional one is omitted.
     #[inline]
     #[must_use]
     pub fn inputs(&self, step: StepId) -> &[Option<ValueId>] {
@@ -397,7 +397,7 @@ impl<'a> Body<'a> {
         &self.ports[from as usize..(from + count) as usize]
     }
 
-    /// The outputs of a step; `None` where an optional one is omitted. An `Enter` step has none.
+    /// The outputs of a step; `None` if an optional one is omitted. An `Enter` step has none.
     #[inline]
     #[must_use]
     pub fn outputs(&self, step: StepId) -> &[Option<ValueId>] {

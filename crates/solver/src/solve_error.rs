@@ -156,7 +156,7 @@ pub enum SolveErrorKind<'a> {
     /// An attribute of the wrong kind.
     AttributeKind {
         name: &'a str,
-        /// The attribute's kind; `None` where it has no value.
+        /// The attribute's kind; `None` if it has no value.
         found: Option<AttributeKind>,
         /// The kind it must have.
         expected: AttributeKind,
@@ -260,7 +260,7 @@ pub enum SolveErrorKind<'a> {
         input: usize,
         /// The function's name for it.
         name: &'a str,
-        /// The operator in the body that needs it; `None` where it is an output of the body.
+        /// The operator in the body that needs it; `None` if it is an output of the body.
         reader: Option<&'a str>,
     },
     /// A function is called with more different types and shapes than are solved; this call is typed without shapes.
@@ -270,7 +270,7 @@ pub enum SolveErrorKind<'a> {
     },
     /// The model's IR version is missing, zero, or newer than the newest that is known.
     IrVersion {
-        /// The version; zero where it is missing.
+        /// The version; zero if it is missing.
         found: i64,
         /// The newest known version.
         newest: i64,
@@ -287,7 +287,7 @@ pub enum SolveErrorKind<'a> {
     /// Nodes of one graph have the same name.
     DuplicateNodeName {
         name: &'a str,
-        /// How many nodes have it.
+        /// Number of nodes with this name.
         count: usize,
         /// The first of them.
         first: StepId,
@@ -348,7 +348,7 @@ pub enum SolveErrorKind<'a> {
     InCase {
         /// The case, by its position among those of the model.
         case: usize,
-        /// The branches that cause it: the first step of each node, and the graph. `None` where every case has an error.
+        /// The branches that cause it: the first step of each node, and the graph. `None` if every case has an error.
         branches: Option<Vec<(StepId, GraphId)>>,
         /// The error, in terms of the case.
         error: Box<SolveErrorKind<'a>>,
@@ -373,9 +373,9 @@ pub struct RefutedClaim {
     pub axis: usize,
     /// The declared extent.
     pub declared: DimId,
-    /// The derived extent; one side of the broadcast where it is one.
+    /// The derived extent, or one side of a derived broadcast.
     pub derived: DimId,
-    /// The other side, where the derived extent is the broadcast of two.
+    /// The other side of a derived broadcast.
     pub broadcast_with: Option<DimId>,
     /// A binding of symbols for which the graph runs and the two differ.
     pub binding: Vec<(DimId, i64)>,

@@ -9,13 +9,13 @@
 /// Longer names are neither corrected nor suggested, in characters.
 pub const MAX_NAME: usize = 256;
 
-/// How many candidates are considered for one name.
+/// Maximum number of candidates for one name.
 pub const MAX_CANDIDATES: usize = 1 << 16;
 
-/// How many cells of distance tables are filled for one name.
+/// Maximum number of cells of the distance tables for one name.
 pub const MAX_CELLS: usize = 1 << 20;
 
-/// How many names are suggested.
+/// Maximum number of suggested names.
 const MAX_SUGGESTIONS: usize = 3;
 
 /// At most three of `names` that could be a misspelt `name`, the nearest first.
@@ -49,7 +49,7 @@ pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<Stri
     near.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// How often each character occurs; characters that share the low bits are one.
+/// Number of occurrences of each character. Characters with equal low bits share a counter.
 struct Letters([u16; 32]);
 
 impl Letters {

@@ -119,7 +119,7 @@ impl Dim {
         }
     }
 
-    /// Returns the size for given values of symbols; `None` where it is unknown.
+    /// Returns the size for given values of symbols; `None` if it is unknown.
     #[must_use]
     pub fn evaluate(&self, value_of: impl Fn(&str) -> Option<usize>) -> Option<usize> {
         match self {

@@ -1,4 +1,4 @@
-//! Blessing: documents that state what was found.
+//! Blessing: replaces false statements in documents by the found ones.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// A fence's text to be replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The file, from the repository on.
+    /// Path of the file in the repository.
     pub file: PathBuf,
     /// The bytes to be replaced.
     pub range: Range<usize>,
@@ -15,7 +15,7 @@ pub struct Edit {
     pub text: String,
 }
 
-/// Writes the edits of each file, from its end to its start so that places stay right.
+/// Applies the edits of each file from its end to its start, so that positions stay valid.
 ///
 /// # Errors
 /// The first file that cannot be read or written.

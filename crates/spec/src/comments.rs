@@ -1,12 +1,12 @@
-//! Comments of graphs that state something.
+//! Statements in the comments of `graph` fences.
 //!
 //! ```text
 //! y, i = TopK(x, k)       # y: float[N, 3]; i: int64[N, 3]
 //! z = Add(y, i)           # error[element-type-mismatch]: `Add` needs one element type, ...
 //! ```
 //!
-//! **Invariant:** every comment states something. Prose is outside of the fence, so a misspelt statement
-//! is never taken for prose.
+//! **Invariant:** every comment is a statement. Prose is outside of the fence, so a misspelt statement is never
+//! taken for prose.
 
 use typeloom_solver::diagnostic::{Code, Severity};
 
@@ -19,14 +19,14 @@ pub(crate) enum Statement {
     Types(Vec<(String, String)>),
     /// A problem: everything in front of the message, and the message.
     Problem {
-        /// `error[dim-mismatch]`, or `error` where problems have no codes.
+        /// `error[dim-mismatch]`, or `error` if problems have no codes.
         head: String,
         /// The message, with elisions.
         message: String,
     },
 }
 
-/// A line of a fence: code, and what the comment behind it states.
+/// A line of a fence: code, and the statement in the comment behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line<'t> {
     /// The code with the blanks behind it.
@@ -46,7 +46,7 @@ pub(crate) enum Codes {
 /// Reads the lines of a fence.
 ///
 /// # Errors
-/// The number of the line, from 0, and what is wrong with its comment.
+/// The number of the line, from 0, and the error in its comment.
 pub(crate) fn read(text: &str, codes: Codes) -> Result<Vec<Line<'_>>, (usize, String)> {
     let line = |(number, line)| {
         let (code, comment) = split(line);
@@ -56,7 +56,7 @@ pub(crate) fn read(text: &str, codes: Codes) -> Result<Vec<Line<'_>>, (usize, St
     text.lines().enumerate().map(line).collect()
 }
 
-/// A line up to the `#` that starts its comment, which is outside of quotes, and what is behind it.
+/// A line split at the first `#` outside of quotes, which starts its comment.
 fn split(line: &str) -> (&str, Option<&str>) {
     let mut in_quotes = false;
     let mut escaped = false;
@@ -111,16 +111,16 @@ fn problem(comment: &str, codes: Codes) -> Result<Option<(&str, &str)>, String> 
     }
 }
 
-/// The problems that the comments of a fence state, and those that were found.
+/// The found problems, paired with those in the comments of a fence.
 struct Problems {
     found: Vec<String>,
-    /// The line, the words there, and which of those found is meant.
+    /// The line, its statement, and the position of the found problem.
     pairs: Vec<(usize, String, usize)>,
 }
 
 impl Problems {
-    /// Finds for each stated problem the one that is meant: by position where there are as many, else the
-    /// next that reads the same.
+    /// Pairs each stated problem with a found one: by position if there are as many of both, else with the next
+    /// that has the same text.
     fn pair(lines: &[Line<'_>], found: Vec<String>) -> Self {
         let problem = |(number, line): (usize, &Line<'_>)| match &line.statement {
             Some(Statement::Problem { head, message }) => Some((number, format!("{head}: {message}"))),
@@ -140,27 +140,27 @@ impl Problems {
         Self { found, pairs }
     }
 
-    /// The found problem that a line states.
+    /// The found problem paired with a line.
     fn found_for(&self, line: usize) -> Option<usize> {
         self.pairs.iter().find(|(stated, ..)| *stated == line).map(|(.., at)| *at)
     }
 
     /// The text that a line should have: its own if it is true, else the found problem, if any.
-    fn written(&self, line: usize) -> Option<String> {
+    fn corrected(&self, line: usize) -> Option<String> {
         let (_, words, at) = self.pairs.iter().find(|(stated, ..)| *stated == line)?;
         let found = &self.found[*at];
         Some(if line_matches(words, found) { words } else { found }.clone())
     }
 
-    /// Those found that no line states.
+    /// The found problems that no line states.
     fn unstated(&self) -> Vec<String> {
         let stated = |at: &usize| self.pairs.iter().any(|(.., found)| found == at);
         (0..self.found.len()).filter(|at| !stated(at)).map(|at| self.found[at].clone()).collect()
     }
 }
 
-/// The lines of a fence with other statements: what replaces the comment of each line, or takes the line
-/// away where it held nothing else; then further lines.
+/// The lines of a fence with other comments, then further lines. A line that would be empty without its comment is
+/// removed.
 fn write(lines: &[Line<'_>], comments: Vec<Option<String>>, more: &[String]) -> String {
     let mut text = String::new();
     for (Line { code, statement }, comment) in lines.iter().zip(comments) {
@@ -179,7 +179,7 @@ fn write(lines: &[Line<'_>], comments: Vec<Option<String>>, more: &[String]) -> 
     text
 }
 
-/// Writes a fence anew. `ty` returns the type of a value by its name, and `check` takes the position of the found
+/// The corrected text of a fence. `ty` returns the type of a value by its name, and `check` takes the position of the found
 /// problem that a line states; both take the number of the line.
 ///
 /// # Errors
@@ -203,7 +203,7 @@ pub(crate) fn rewrite<E>(
                 if let Some(at) = problems.found_for(number) {
                     check(number, at)?;
                 }
-                problems.written(number)
+                problems.corrected(number)
             }
         });
     }

@@ -38,7 +38,7 @@ pub struct Fence {
     pub text: String,
     /// The bytes of the text in the file.
     pub range: Range<usize>,
-    /// How many backticks it starts and ends with.
+    /// Number of backticks at its start and end.
     pub marks: usize,
     /// The line of the file on which the fence starts, from 1.
     pub line: usize,

@@ -1,7 +1,7 @@
-//! The kinds of fences: what each states, and how its truth is found.
+//! The kinds of fences, and the checks of their statements.
 //!
-//! A kind's `truth` reads a fence and writes it anew with what is really so. What is true already is
-//! copied byte for byte, elisions included, so that an unchanged text means a true statement.
+//! A kind's `truth` reads a fence and returns its corrected text. True statements are copied byte for byte, with
+//! their elisions, so a fence is true if its text does not change.
 
 use std::str::FromStr;
 
@@ -30,7 +30,7 @@ pub enum Kind {
     Graph(Settings),
     /// Nodes of the tensor primitives.
     Primitives(Mode),
-    /// How something of the graph before is shown.
+    /// A rendering of the preceding graph.
     Snapshot(View),
     /// Commands.
     Console,
@@ -39,9 +39,9 @@ pub enum Kind {
 /// Options for completing and checking the model of a `graph` fence.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// The version of ONNX's operator set, where the text does not give one.
+    /// The version of ONNX's operator set, if the text does not contain one.
     pub opset: Option<i64>,
-    /// How to check.
+    /// The mode of the check.
     pub options: Options,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Context<'a> {
         &self.document.fences[self.index]
     }
 
-    /// Something that cannot be judged, at a line of the fence (the first one below the backticks is 0).
+    /// A statement that cannot be checked, at a line of the fence (the first one below the backticks is 0).
     #[must_use]
     pub fn malformed(&self, line: usize, message: impl Into<String>) -> Malformed {
         let line = self.fence().line + 1 + line;
@@ -113,10 +113,10 @@ impl Kind {
         }
     }
 
-    /// The fence's text as it is true.
+    /// The corrected text of the fence.
     ///
     /// # Errors
-    /// The text cannot be judged.
+    /// The text cannot be checked.
     pub fn truth(&self, cx: &Context<'_>) -> Result<String, Malformed> {
         match self {
             Self::Types => facts::truth(cx),

@@ -1,15 +1,15 @@
 //! Executes the reference manual: the fenced blocks of `spec/**/*.md` are tests.
 //!
-//! A document is prose with fences. A fence states something, in a notation that a reader understands
-//! without the runner, and the runner finds out whether it is true:
+//! A document is prose with fences. A fence is a statement in a notation that a reader understands without the
+//! runner. The runner checks whether it is true:
 //!
-//! | fence | what it states |
+//! | fence | statement |
 //! |---|---|
-//! | `types` | facts about the type tree and about dims, one a line |
+//! | `types` | facts about the type tree and about dims, one per line |
 //! | `tree` | the type tree, or the part below a node |
 //! | `graph` | a model with the types of its values and its diagnostics in comments |
-//! | `primitives` | nodes of plainly declared operators, seeds, and the resulting nodes of the tree |
-//! | `snapshot` | how something of the `graph` before it is shown |
+//! | `primitives` | nodes of operators declared without signatures, seeds, and the resulting nodes of the tree |
+//! | `snapshot` | a rendering of the preceding `graph` |
 //! | `console` | whole commands with output and exit code |
 //!
 //! `spec/README.md` describes the syntax of each for authors.
@@ -17,12 +17,11 @@
 //! Every executed fence is one test. Its name is the document, the headings above it and its kind, so that
 //! `cargo test --test spec matmul` runs the fences of the manual about it.
 //!
-//! **Invariant:** nothing is skipped silently. A fence of an unknown kind, a comment in a graph that states
-//! nothing, a document that cannot be read: each is a failing test that reports file and line.
+//! **Invariant:** nothing is skipped silently. A fence of an unknown kind, a comment in a graph without a
+//! statement, a document that cannot be read: each is a failing test that reports file and line.
 //!
-//! **Invariant:** a fence is judged by writing it anew. Each kind yields the text that would be true
-//! ([`kinds::Kind::truth`]); a test passes when the document contains that text, a failure is the
-//! difference of the two, and blessing replaces one by the other.
+//! **Invariant:** a fence is checked by computing its corrected text ([`kinds::Kind::truth`]). A test passes if the
+//! document contains that text. A failure is the difference of the two, and blessing replaces one by the other.
 //!
 //! Not published, and not for documents outside the repository: the pages of diagnostic codes are
 //! executed by the tests of the renderers.
@@ -54,7 +53,7 @@ pub struct Suite {
     pub documents: PathBuf,
     /// The `typeloom` command.
     pub command: PathBuf,
-    /// Whether to write what is true into the documents instead of failing.
+    /// Whether to correct the documents instead of failing.
     pub bless: bool,
 }
 
@@ -117,10 +116,10 @@ impl Suite {
         }
     }
 
-    /// Judges one fence of a document.
+    /// Checks one fence of a document.
     ///
     /// # Errors
-    /// The fence cannot be judged: it is malformed, or has a statement that cannot be blessed.
+    /// The fence cannot be checked: it is malformed, or has a statement that cannot be blessed.
     pub fn judge(&self, document: &Document, index: usize) -> Result<Judged, Malformed> {
         let fence: &Fence = &document.fences[index];
         let cx = Context { suite: self, document, index };
@@ -151,11 +150,11 @@ impl Suite {
 /// The result of a fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judged {
-    /// Its statement is true.
+    /// The statement is true.
     True,
-    /// It is not, and is to be replaced.
+    /// The statement is false; contains the replacement.
     Blessed(Edit),
-    /// It is not, and how.
+    /// The statement is false; contains the difference.
     False(String),
 }
 

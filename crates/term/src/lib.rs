@@ -45,7 +45,7 @@
 //! assert!(table.regions().check(&RegionFacts::new()).is_ok());
 //! assert!(table.sub(&NoProgram, &one_lifetime, &any_lifetime).is_err());
 //!
-//! // A variable takes what it is equal to.
+//! // A variable is bound to the term that it equals.
 //! let var = table.new_ty_var()?;
 //! table.eq(&NoProgram, &var, &one_lifetime)?;
 //! assert_eq!(print::rust(&table.resolve(&var)?, &symbols), "fn(&'a u8) -> &'a u8");

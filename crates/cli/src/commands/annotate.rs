@@ -1,4 +1,4 @@
-//! `typeloom annotate FILE -o FILE`: the types of all values, in the model itself.
+//! `typeloom annotate FILE -o FILE`: writes the types of all values into the model.
 
 use anyhow::Context as _;
 use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};

@@ -1,4 +1,4 @@
-//! `typeloom describe FILE`: what callers have to know, on the screen and in a bundle.
+//! `typeloom describe FILE`: shows the interface of a model or exports it as a bundle.
 
 use serde_json::json;
 use typeloom_interface::bundle::export_interfaces;

@@ -1,4 +1,4 @@
-//! `typeloom diff OLD NEW`: whether one program can replace another.
+//! `typeloom diff OLD NEW`: checks whether one program can replace another.
 
 mod exports;
 
@@ -95,7 +95,7 @@ fn answer(old: &[Exported], new: &[Exported], direction: Direction, identity: Po
 }
 
 impl Answer {
-    /// Writes the answer; `what` names what the files contain.
+    /// Writes the answer; `what` is the kind of the files' content.
     fn show(&self, args: &DiffArgs, direction: Direction, what: &str) -> anyhow::Result<Outcome> {
         write(&match args.format {
             TextFormat::Human => self.human(args, direction, what),

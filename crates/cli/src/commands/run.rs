@@ -1,4 +1,4 @@
-//! `typeloom run FILE`: the outputs of a model, on given inputs or on made-up ones.
+//! `typeloom run FILE`: computes the outputs of a model on given or generated inputs.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -131,10 +131,10 @@ fn fail(args: &RunArgs, source: &Source, failure: &RunFailure, verdict: &str) ->
     Ok(failure.outcome)
 }
 
-/// Inputs by name, and those that were made up, in the order of the model.
+/// All inputs by name; the generated ones, in the order of the model.
 type Inputs = (HashMap<String, Value>, Vec<(String, Value)>);
 
-/// All inputs: those of files, and the rest made up so that they fit them.
+/// Reads inputs from files and generates the others with shapes that fit them.
 fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
     let mut symbols = SymbolBindings::default();
     let mut inputs = HashMap::new();

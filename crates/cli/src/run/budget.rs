@@ -1,4 +1,4 @@
-//! The budget of `typeloom run`: the limits of the arguments, and the defaults.
+//! The budget of `typeloom run`: limits in the arguments, or the defaults.
 //!
 //! A model is not trusted: a few bytes can request terabytes, or a loop without end. The default grows with
 //! the size of the given files, so it suits ordinary models of any size, and a small model that requests much

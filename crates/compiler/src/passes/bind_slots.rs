@@ -16,7 +16,7 @@ use typeloom_solver::model::Mode;
 use crate::error::BuildError;
 use crate::stage::Expanded;
 
-/// Checks the components of all slots and writes what they store onto the nodes.
+/// Checks the components of all slots and writes their storage types onto the nodes.
 pub(crate) fn run(mut expanded: Expanded) -> Result<Expanded, BuildError> {
     let Expanded { unit } = &mut expanded;
     let mut errors = Vec::new();

@@ -53,7 +53,7 @@ fn stamp_graph<'t>(graph: &mut GraphProto, type_of: impl Fn(&str) -> Option<&'t 
     }
 }
 
-/// Fills in what a declared type leaves open.
+/// Completes a declared type by the solved one.
 fn filled(mut declared: TypeProto, found: &TypeProto) -> TypeProto {
     if found.denotation.is_some() {
         declared.denotation.clone_from(&found.denotation);

@@ -139,7 +139,7 @@ impl<'p, 'a> Chooser<'p, '_, 'a> {
         Some(solution)
     }
 
-    /// Conversions for each call separately. Where the policy forbids what is needed, the rest is still solved.
+    /// Conversions for each call separately. A call whose conversions the policy forbids does not affect the others.
     fn separately(&self) -> Solution<'p, 'a> {
         let problem = self.problem;
         let parts: Vec<(usize, &Uses<'a>, CallId)> = problem

@@ -16,7 +16,7 @@ use super::layout::{BodyId, NodeId, Site};
 use super::policy::Stored;
 use super::problem::{BodyCalls, Call, CallId, LocalValue, Problem, Uses};
 
-/// Collects the problem of a model, or of a flattened model; `None` where the bytes are malformed.
+/// Collects the problem of a model, or of a flattened model; `None` if the bytes are malformed.
 pub(super) fn find<'a>(checked: &mut Checked<'a>, origins: Origins<'_>) -> Option<Problem<'a>> {
     let ports = ports(checked);
     let (calls, bodies) = match origins.0 {

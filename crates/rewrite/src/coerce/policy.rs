@@ -2,7 +2,7 @@
 //!
 //! Costs are compared lexicographically by these components:
 //!
-//! 1. what the policy avoids (`widest`, `to`: conversions that lose values; `minority`: floats that become integers);
+//! 1. the conversions that the policy avoids (`widest`, `to`: conversions that lose values; `minority`: floats that become integers);
 //! 2. the number of conversions;
 //! 3. `minority`: the number of conversions of computed values, rather than of stored tensors;
 //! 4. `minority`: the rarity of the new types in the model, so that the rare type is converted and not the common one;
@@ -41,7 +41,7 @@ pub(crate) const IMPOSSIBLE: Cost = Cost::MAX >> 1;
 const AVOIDED: Cost = 1 << 108;
 /// One conversion.
 pub(crate) const CONVERSION: Cost = 1 << 90;
-/// A conversion of what a node computes.
+/// A conversion of a computed value.
 const COMPUTED: Cost = 1 << 72;
 /// One rank of [`Usage`].
 const RARITY: Cost = 1 << 54;

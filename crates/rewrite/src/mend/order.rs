@@ -2,7 +2,7 @@
 //!
 //! Algorithm: two stable orders are computed, and the one that moves fewer nodes is used. The first is a depth-first search
 //! in file order, which moves definitions in front of their first reader. The second is Kahn's algorithm with the first
-//! ready node in file order, which moves readers behind what they read. The nodes outside of a longest increasing
+//! ready node in file order, which moves readers behind their inputs. The nodes outside of a longest increasing
 //! subsequence of old positions move. The first order is best for constants at the end, the second for a reader that comes
 //! too early; neither is always minimal.
 //!

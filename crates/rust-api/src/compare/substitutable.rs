@@ -2,8 +2,8 @@
 //!
 //! The check covers all uses at once. The parameters of the item that is replaced (`sup`) are placeholders and its
 //! conditions are assumptions. The parameters of the item that replaces it (`sub`) are those that the user writes, or
-//! variables where they are inferred; its conditions are goals. Existential parameters (`impl Trait` in a result) are
-//! the other way round. Each part then relates at its variance. The goals and the constraints between lifetimes have to
+//! variables where they are inferred; its conditions are goals. For existential parameters
+//! (`impl Trait` in a result) the roles are exchanged. Each part then relates at its variance. The goals and the constraints between lifetimes have to
 //! be proven.
 
 use typeloom_term::subst::replace_params;

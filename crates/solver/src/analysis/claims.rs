@@ -267,7 +267,7 @@ impl<'a> Core<'a> {
         self.shapes.intern(&dims)
     }
 
-    /// Shows the readers of a value its declared extents where the derived ones are unknown.
+    /// Shows the readers of a value its declared extents for unknown derived ones.
     pub(crate) fn assume_declared(&mut self, frame: &mut Frame<'a>, value: ValueId, declared: &Declared) {
         let Some(claimed) = declared.shape else { return };
         let seen = frame.shape_read(value);

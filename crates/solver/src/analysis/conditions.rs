@@ -355,7 +355,7 @@ impl<'a> Facts<'a> {
         claim: &Claim,
     ) -> Result<Option<SolveErrorKind<'a>>, ()> {
         let Some((a, b)) = claim.broadcast else {
-            // Extents are not negative: `seq - 2` declares an empty axis where it is.
+            // Extents are not negative: where `seq - 2` is negative, it declares an empty axis.
             let declared = core.dims.max(claim.declared, DimId::ZERO);
             let condition = Condition::new(Relation::Equal, claim.derived, declared);
             return match core.dims.examine(condition, &self.domain) {

@@ -131,9 +131,8 @@ pub(crate) fn element_types<'a>(
 
 /// The one of two element types that the rest of the model confirms.
 ///
-/// If an operand has its element type from an input of the model, it is the one in the interface. Else it is
-/// the one of operands behind the node, else the one of more constants, and else the computed one and not the
-/// stored one.
+/// Precedence: if an operand has its element type from an input of the model, the type in the interface; the type
+/// of operands behind the node; the type of more constants; the type of the computed operand, not the stored one.
 fn confirmed<'a>(
     core: &mut Core<'a>,
     operators: &Operators<'a>,

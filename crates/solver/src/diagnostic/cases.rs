@@ -1,7 +1,6 @@
 //! Errors that occur in some branches only.
 //!
-//! The words are those of the same problem in the case in which it was found, where the branch is the only one. What is added is
-//! the branch, and what the branch gives.
+//! The message is that of the same problem in the case in which it was found. The branch and its result are added.
 
 use std::collections::BTreeSet;
 

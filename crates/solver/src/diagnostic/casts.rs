@@ -13,7 +13,7 @@ use crate::solution::Type;
 /// The number of newer versions of an operator set that are searched for one that allows a type.
 const VERSIONS_AHEAD: i64 = 32;
 
-/// Widths from this one on are those of floats.
+/// The smallest width of a float.
 const FIRST_FLOAT: u32 = 128;
 
 impl Scope<'_, '_> {
@@ -126,8 +126,7 @@ fn single(ty: &Type) -> Option<Elem> {
     if let Type::Tensor(tensor) = ty { tensor.elem.single() } else { None }
 }
 
-/// Rank of an element type by what it can represent, to choose a conversion that loses little; `None` for types that are
-/// not numbers.
+/// Rank of a numeric element type by the range of its values, to choose a conversion that loses little.
 fn width(elem: Elem) -> Option<u32> {
     let dtype = elem.dtype()?;
     let bits = dtype.size_bits()?;

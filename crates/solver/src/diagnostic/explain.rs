@@ -20,7 +20,7 @@ pub struct Explanation {
     pub location: Location,
     /// The type in ONNX's syntax.
     pub ty: String,
-    /// The reasons, each for the one before; empty where nothing was recorded.
+    /// The reasons, each for the one before; empty if nothing was recorded.
     pub reasons: Vec<Reason>,
     /// The number of reasons left out before the last.
     pub hidden: usize,
@@ -35,7 +35,7 @@ pub struct Reason {
     pub text: String,
     /// The location of the node or declaration.
     pub location: Location,
-    /// The rule's name; empty where it is the operator's declared signature or there is none.
+    /// The rule's name; empty if it is the operator's declared signature or there is none.
     pub rule: &'static str,
     /// The node that ties the value to the next one.
     pub snippet: Option<Snippet>,

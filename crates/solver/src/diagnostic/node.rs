@@ -29,9 +29,9 @@ pub(super) enum Part<'n> {
     Input(usize),
     /// An output.
     Output(usize),
-    /// An attribute, by name; the operator where the node does not have it.
+    /// An attribute, by name; the operator if the node does not have it.
     Attribute(&'n str),
-    /// The name of an attribute, by name; the operator where the node does not have it.
+    /// The name of an attribute; the operator if the node does not have it.
     AttributeName(&'n str),
 }
 
@@ -56,7 +56,7 @@ impl<'n> Mark<'n> {
     }
 }
 
-/// The printed node with its marks; `None` where its bytes are malformed.
+/// The printed node with its marks; `None` if its bytes are malformed.
 pub(super) fn snippet(node: NodeView<'_>, position: usize, marks: &[Mark<'_>]) -> Option<Snippet> {
     let proto = proto(node).ok()?;
     let mut options = PrintOptions::display();
@@ -83,7 +83,7 @@ pub(super) fn snippet(node: NodeView<'_>, position: usize, marks: &[Mark<'_>]) -
     Some(Snippet { text: printed.text, line: Some(position), location: None, labels })
 }
 
-/// A declaration `float[2] x` with a label under its name, and one under its type where there is one.
+/// A declaration `float[2] x` with a label under its name and, if it has a type, one under the type.
 pub(super) fn declaration(ty: &str, name: &str, label: String, primary: bool) -> Snippet {
     let name = clip(name, 64);
     let text = escaped(if ty.is_empty() { name } else { format!("{ty} {name}") });

@@ -81,14 +81,14 @@ impl<'d, 'a> Scope<'d, 'a> {
         self.body().value(value).origin.step()
     }
 
-    /// The output of a node that is a value; the operator where the node does not make it.
+    /// The output of a node that defines a value; the operator if there is none.
     pub(super) fn output_part<'n>(&self, step: StepId, value: ValueId) -> Part<'n> {
         let body = self.body();
         let at = body.outputs(body.last_step(step)).iter().position(|output| *output == Some(value));
         at.map_or(Part::Operator, Part::Output)
     }
 
-    /// The input of a node that is a value; the operator where the node does not read it.
+    /// The input of a node that reads a value; the operator if there is none.
     pub(super) fn input_part<'n>(&self, step: StepId, value: ValueId) -> Part<'n> {
         let body = self.body();
         let at = body.inputs(body.first_step(step)).iter().position(|input| *input == Some(value));

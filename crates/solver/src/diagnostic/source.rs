@@ -30,9 +30,9 @@ pub struct SourceLine {
     pub file: String,
     /// The line, from 1.
     pub line: u32,
-    /// The enclosing function; empty where unknown.
+    /// The enclosing function; empty if unknown.
     pub function: String,
-    /// The text of the line; empty where unknown.
+    /// The text of the line; empty if unknown.
     pub text: String,
 }
 

@@ -44,7 +44,7 @@ pub fn count(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// `a`, `a or b`, `a, b or c`; of a long list, the first items and how many more there are.
+/// `a`, `a or b`, `a, b or c`; a long list ends with the number of omitted items.
 pub fn list(items: &[String], conjunction: &str) -> String {
     match items {
         [] => "nothing".to_owned(),

@@ -56,7 +56,7 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Summary {
     pub(super) bounds: Interval,
-    /// Number of leaves in writing, which bounds displays and traversals.
+    /// Number of leaves in the text, which bounds displays and traversals.
     pub(super) size: u16,
     /// Nesting of floors and minima.
     pub(super) nesting: u8,
@@ -117,7 +117,7 @@ pub(super) const MAX_TERMS: usize = 64;
 pub(super) const MAX_DEGREE: usize = 8;
 /// Maximum nesting of floors and minima.
 pub(super) const MAX_NESTING: u8 = 8;
-/// Maximum number of leaves in writing.
+/// Maximum number of leaves in the text.
 pub(super) const MAX_SIZE: usize = 512;
 /// Maximum number of arguments of a minimum.
 pub(super) const MAX_ARGUMENTS: usize = 8;

@@ -62,7 +62,7 @@ impl Condition {
 }
 
 impl Relation {
-    /// Whether the relation holds between two numbers; `None` where it is undefined.
+    /// Whether the relation holds between two numbers; `None` if it is undefined.
     pub(super) fn holds(self, left: i128, right: i128) -> Option<bool> {
         Some(match self {
             Self::Equal => left == right,

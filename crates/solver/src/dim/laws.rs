@@ -38,7 +38,7 @@ pub(super) enum Expr {
 }
 
 impl Expr {
-    /// The value; `None` where a divisor is zero.
+    /// The value; `None` if a divisor is zero.
     pub(super) fn value(&self, values: &Values) -> Option<i128> {
         match self {
             Self::Constant(value) => Some(i128::from(*value)),

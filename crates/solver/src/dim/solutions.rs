@@ -63,7 +63,7 @@ pub(super) enum Extent {
 pub(super) const MAX_VALUES: usize = 16;
 
 impl Solutions {
-    /// How many values `t` can take in a class, minus one; `Some(-1)` for none, `None` for no end.
+    /// Number of values of `t` in a class, minus one; `None` if there are infinitely many.
     fn last(&self, class: usize) -> Option<i64> {
         let first = self.value(class, 0)?;
         self.high.map(|high| if high < first { -1 } else { (high - first) / self.period })

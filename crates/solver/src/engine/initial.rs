@@ -1,4 +1,4 @@
-//! Initial types: those of values that no step makes.
+//! Types of the values that no step computes.
 
 use std::sync::Arc;
 

@@ -202,7 +202,7 @@ impl<'a> RuleCx<'_, 'a> {
         self.frame.referenced(attribute)
     }
 
-    /// The value of a key in the node's metadata; `None` where the metadata cannot be read.
+    /// The value of a key in the node's metadata; `None` if the metadata cannot be read.
     #[must_use]
     pub fn metadata(&mut self, key: &str) -> Option<&'a str> {
         let Uncached { frame, step, .. } = self.uncached();

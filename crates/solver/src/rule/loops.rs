@@ -213,7 +213,7 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// The number of iterations of a body, from the number where it is known.
+    /// The number of iterations of a body; `count` is the number, if it is known.
     pub fn trips(&mut self, graph: GraphId, count: Option<DimId>) -> Trips {
         let Some(count) = count else {
             let (_, count) = self.numbers(graph);

@@ -15,7 +15,7 @@ pub(crate) struct Claim {
     pub(crate) broadcast: Option<(DimId, DimId)>,
 }
 
-/// Whether readers of a value see its declared extents where the derived ones are unknown.
+/// Whether readers of a value see its declared extents if the derived ones are unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Trust {
     /// They see the derived ones.

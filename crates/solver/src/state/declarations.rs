@@ -153,7 +153,7 @@ impl<'a> Core<'a> {
     ///
     /// The declared shape of a graph input becomes the shape of its slot. Every other declared shape is a
     /// claim, see [`crate::analysis::claims`], and never enters the slot. A pass that assumes declarations
-    /// shows the claim to the readers of the value where the derived shape is unknown.
+    /// shows the claim to the readers of the value if the derived shape is unknown.
     pub(crate) fn meet_declarations(&mut self, frame: &mut Frame<'a>, value: ValueId) {
         let body = Arc::clone(&frame.body);
         for declaration in body.declarations(value) {
@@ -322,7 +322,7 @@ pub(crate) fn is_given(frame: &Frame<'_>, value: ValueId, kind: DeclarationKind)
     frame.number == 0 && is_input && record.graph == frame.body.root() && kind == DeclarationKind::Input
 }
 
-/// The declared extents of the tensors in a type; none where it cannot be decoded.
+/// The declared extents of the tensors in a type; none if it cannot be decoded.
 pub(crate) fn dims_of(view: TypeView<'_>) -> impl Iterator<Item = DimValue<'_>> {
     let mut next = Some(view);
     let mut found = None;

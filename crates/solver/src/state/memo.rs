@@ -1,6 +1,6 @@
 //! Memoisation of rule applications.
 //!
-//! The rules of an operator are a function of what they read: the operator, the bytes of its attributes, the
+//! The result of an operator's rules depends only on the operator, the bytes of its attributes, the
 //! ports that are present, the types and shapes of the inputs, and the constants that they read. Networks
 //! repeat their layers, so most applications equal an earlier one. A hit copies the earlier outputs and runs
 //! no rule.

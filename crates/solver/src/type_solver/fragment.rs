@@ -20,7 +20,7 @@ use crate::model::CheckError;
 use crate::program::MAX_NESTING;
 use crate::state::constants::MAX_ELEMENTS;
 
-/// The field numbers of what is encoded piece by piece.
+/// Numbers of the message fields that are encoded separately.
 mod field {
     pub(super) const MODEL_GRAPH: u32 = 7;
     pub(super) const NODE: u32 = 1;
@@ -36,7 +36,7 @@ const IR_VERSION: i64 = 10;
 /// A graph as the engine reads it.
 #[derive(Clone, Debug)]
 pub(super) struct Fragment {
-    /// The encoded model; `None` where graphs are nested too deep to encode.
+    /// The encoded model; `None` if graphs are nested too deep to encode.
     bytes: Option<Vec<u8>>,
     declarations: Declarations,
     /// Position of a node here -> its position in the graph that was given.
@@ -228,7 +228,7 @@ fn encode(graph: &GraphProto, order: &[usize], implicit: &[&str]) -> Vec<u8> {
     bytes
 }
 
-/// A constant with its elements only where there are few enough for the engine to look at.
+/// A constant without its elements if they are too many for the engine to read.
 fn without_payload(tensor: &TensorProto) -> Cow<'_, TensorProto> {
     let extents = tensor.dims.iter().map(|dim| usize::try_from(*dim).ok());
     let count = extents.into_iter().try_fold(1_usize, |count, extent| count.checked_mul(extent?));

@@ -1,8 +1,7 @@
 //! Value types as ONNX messages: the format of model files.
 //!
-//! **Invariant:** [`ValueType::fill`] never changes what a message declares; it adds what the message leaves
-//! open, and only what is proved: a known element type, a rank, dims that are numbers or expressions over the
-//! model's symbols.
+//! **Invariant:** [`ValueType::fill`] never changes a declaration in a message. It adds undeclared facts that are
+//! proved: a known element type, a rank, dims that are numbers or expressions over the model's symbols.
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use typeloom_types::lattice::lookup_denotation;
 
 use super::{Dim, Element, ValueType};
 
-/// Largest nesting of containers that is read; what is inside is unknown.
+/// Maximum nesting of containers; deeper types are unknown.
 const MAX_NESTING: usize = 32;
 
 /// The message in a variant of a type, which is created if the type has no value. Another variant ends the
@@ -81,7 +80,7 @@ impl ValueType {
         message
     }
 
-    /// The type in ONNX's own terms, without a denotation; `None` where ONNX cannot express it or it is not
+    /// The type in ONNX's own terms, without a denotation; `None` if ONNX cannot express it or it is not
     /// concrete.
     #[must_use]
     pub fn to_onnx(&self) -> Option<TypeProto> {
@@ -90,7 +89,7 @@ impl ValueType {
         (self.is_concrete() && message.value.is_some()).then_some(message)
     }
 
-    /// Adds what a message leaves open, from the outermost container inwards.
+    /// Adds undeclared facts to a message, from the outermost container inwards.
     pub fn fill(&self, value: &mut Option<type_proto::Value>) {
         let (mut value, mut ty) = (value, self);
         loop {

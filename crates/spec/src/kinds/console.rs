@@ -1,4 +1,4 @@
-//! `console`: whole commands, with what they print and their exit code.
+//! `console`: whole commands with their output and exit code.
 //!
 //! ```text
 //! $ typeloom check models/baked_length.onnx

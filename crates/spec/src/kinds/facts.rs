@@ -8,7 +8,7 @@
 //! denotation bb.peer_id = peer_id          the stamp
 //! dim seq + 1 + seq = 2*seq + 1            equal for all values; != for none; ?= undecided
 //! dim min(n, 8) in 0..8                    the best bounds known; either end can be left out
-//! dim 2*n + 1 = 9 gives n = 4              what an equation forces
+//! dim 2*n + 1 = 9 gives n = 4              what an equation implies
 //! dim n + n prints 2*n
 //! not any <: tensor                        in front of any of these
 //! ```

@@ -252,8 +252,7 @@ fn cycles(declared: &[Declared], parents: &[Parent]) -> Vec<LatticeViolation> {
                 Parent::None | Parent::Unknown => break,
             }
         }
-        // The walk ended at a root, at a node of an earlier walk, or where it has been before: only the
-        // last is a cycle.
+        // The walk ended at a root, at a node of an earlier walk, or at one of its own nodes, which is a cycle.
         if walk_of[at] == start && matches!(parents[at], Parent::At(_)) {
             violations.push(LatticeViolation::Cycle { ids: cycle_through(declared, parents, at) });
         }

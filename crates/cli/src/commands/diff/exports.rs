@@ -1,4 +1,4 @@
-//! `typeloom diff` of bundles that hold other types than interfaces of models: what two modules export, by label.
+//! `typeloom diff` of bundles without interfaces of models: compares the exports of two modules by label.
 
 use std::collections::BTreeMap;
 

@@ -29,7 +29,7 @@ pub(super) struct Group {
 /// The element types of least cost.
 #[derive(Clone, Debug)]
 pub(super) struct Assignment {
-    /// The element type of each class; `None` where the policy allows none.
+    /// The element type of each class; `None` if the policy allows none.
     pub(super) elems: Vec<Option<Elem>>,
     /// The groups, then the shared groups, whose component has no solution.
     unsolved: BTreeSet<usize>,
@@ -369,7 +369,8 @@ fn subsets(elems: &[Elem], largest: Cost) -> Vec<ElemSet> {
     sets
 }
 
-/// The element types to consider: those of the fixed classes, and every other one that no kept type dominates, best first.
+/// The element types to consider, best first: those of the fixed classes, and every other type that none of the result
+/// dominates.
 ///
 /// A type dominates another if every class that can have the other can have it, and if every conversion from and to the
 /// other may be made from and to it. Replacing the other by it in a repair adds no conversion.

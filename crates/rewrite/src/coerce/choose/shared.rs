@@ -124,7 +124,8 @@ impl Component<'_> {
         SourceVariables { sources, readers }
     }
 
-    /// The value itself, and the conversions to consider: into what a reader can have, and into the types of other values.
+    /// The value itself, and the conversions to consider: into a type that a reader accepts, or into the type of another
+    /// value.
     fn sources(&self, group: &SharedGroup) -> Vec<Source> {
         let mut sources = vec![Source::Direct];
         if !group.converts {

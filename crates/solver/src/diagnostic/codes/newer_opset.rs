@@ -4,7 +4,7 @@ use crate::diagnostic::{Code, Diagnostic, Location, quote};
 
 super::code!("newer-opset", StrictError, "the model imports a newer operator set than is known");
 
-/// `function` is the importing function; the model where it is `None`.
+/// `function` is the importing function; `None` means the model.
 pub(crate) fn newer_opset(function: Option<&str>, domain: &str, imported: i64, newest: i64) -> Diagnostic {
     let subject = function.map_or_else(|| "the model".to_owned(), |name| format!("function {}", quote(name)));
     let set = match domain {

@@ -90,7 +90,7 @@ pub(super) fn same_element(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bo
     Ok(changed)
 }
 
-/// Gives an unknown kind that of the other ports, or the other kind where a bound excludes it.
+/// Narrows an unknown kind to that of the other ports, or to the other kind if a bound excludes it.
 fn assume(cx: &mut RuleCx<'_, '_>, ty: Ty, kinds: Kinds) -> Result<bool, Clash> {
     let types = cx.types();
     let (tensor, scalar) = (types.tensor_of(ElemSet::ALL), types.scalar_of(ElemSet::ALL));
