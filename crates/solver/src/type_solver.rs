@@ -278,7 +278,10 @@ impl From<CheckError> for TypeError {
             CheckError::UnknownSeed { name }
             | CheckError::UnknownSymbol { name, .. }
             | CheckError::BadAssumption { name, .. } => Self::UnknownValue { value: name },
-            _ => Self::UnknownValue { value: String::new() },
+            CheckError::Malformed(_)
+            | CheckError::NestingTooDeep
+            | CheckError::NoGraph
+            | CheckError::LfsPointer => Self::UnknownValue { value: String::new() },
         }
     }
 }

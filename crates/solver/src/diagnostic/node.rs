@@ -140,7 +140,11 @@ fn proto(node: NodeView<'_>) -> Result<NodeProto, DecodeError> {
             NodeField::Attribute(view) if proto.attribute.len() < MAX_PARTS => {
                 proto.attribute.push(attribute(view)?);
             }
-            _ => {}
+            NodeField::Input(_)
+            | NodeField::Output(_)
+            | NodeField::Attribute(_)
+            | NodeField::Metadata(_)
+            | NodeField::Other(_) => {}
         }
     }
     Ok(proto)

@@ -166,7 +166,11 @@ impl TypeError {
             Self::SurplusPorts { node, .. } => (Code::SurplusPorts, Some(node)),
             Self::SeedContradicts { .. } => (Code::SeedContradiction, None),
             Self::DeclarationContradicts { .. } => (Code::DeclaredTypeContradiction, None),
-            _ => return None,
+            Self::UnknownValue { .. }
+            | Self::UnknownType { .. }
+            | Self::BadSeed { .. }
+            | Self::BadLattice { .. }
+            | Self::Several(_) => return None,
         };
         let node = node.map(|NodeLabel { name, op_type, position }| NodeLocation {
             index: *position,

@@ -30,7 +30,12 @@ impl Scope<'_, '_> {
                 Type::Container(Constructor::Sequence, _) => !allowed.opt_seq_tensor.is_empty(),
                 _ => false,
             },
-            _ => false,
+            Type::Unknown(_)
+            | Type::Sparse(_)
+            | Type::Scalar(_)
+            | Type::Container(Constructor::Map(_), _)
+            | Type::Leaf(_)
+            | Type::Error => false,
         };
         let code = if right_kind { Code::ElementTypeNotAllowed } else { Code::TypeMismatch };
         let shown = if right_kind { self.show_elem(found) } else { self.show(found) };
