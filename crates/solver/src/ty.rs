@@ -108,6 +108,9 @@ pub enum Head {
     Error,
 }
 
+/// The constructor, class and possible elements of an innermost type.
+pub(crate) type TypeKnowledge = (Head, (u8, u32), Option<ElemSet>);
+
 /// Two types do not unify.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Clash;
@@ -317,7 +320,12 @@ impl Types {
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
             Cell::Elems(Holder::Tensor, elem) => self.elem_set(elem).single().map(Self::tensor),
-            _ => None,
+            Cell::Elems(Holder::Sparse | Holder::Scalar, _)
+            | Cell::Error
+            | Cell::Container(..)
+            | Cell::Leaf(_)
+            | Cell::Var { .. }
+            | Cell::Link(_) => None,
         }
     }
 
@@ -339,8 +347,16 @@ impl Types {
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
             Cell::Elems(_, elem) => (0, self.resolve_elem(elem).0),
-            _ => (1, ty.0.get()),
+            Cell::Error | Cell::Container(..) | Cell::Leaf(_) | Cell::Var { .. } | Cell::Link(_) => {
+                (1, ty.0.get())
+            }
         }
+    }
+
+    /// The knowledge about the innermost part of a type. It is equal until the type is narrowed.
+    pub(crate) fn knowledge(&mut self, ty: Ty) -> TypeKnowledge {
+        let inner = self.innermost(ty);
+        (self.head(inner), self.class(inner), self.elems(inner))
     }
 
     /// Wakes a waiter when more is known about the innermost part of `ty`.

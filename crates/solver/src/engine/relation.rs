@@ -4,9 +4,9 @@
 //! of all operators. [`element`] and [`shapes`] implement the built-in relations; [`custom`] connects custom
 //! ones to the node.
 //!
-//! Algorithm: within one node, relations run until none of them narrows a port that another one can use. Only
-//! actual narrowing counts, not the result that a custom relation returns, so the number of rounds is
-//! bounded. Between nodes, the worklist of [`crate::engine`] applies.
+//! Algorithm: within one node, relations run until none of them narrows a port that another one can use. What
+//! counts is a difference in the knowledge about a port, not the result that a custom relation returns, so
+//! the number of rounds is bounded. Between nodes, the worklist of [`crate::engine`] applies.
 //!
 //! **Invariant:** the order of a declaration's relations does not affect the result.
 //!
@@ -24,6 +24,7 @@ use smallvec::SmallVec;
 use typeloom_types::op::{AtomicOpDecl, PortArity, PortDecl};
 use typeloom_types::relation::{PortRef, RelationError, TypeRelation};
 
+use crate::dim::shape::DimVec;
 use crate::engine::schema::side_arity;
 use crate::program::StepId;
 use crate::rule::{Port, RuleCx, RuleError};
@@ -31,7 +32,7 @@ use crate::signature::Arity;
 use crate::solve_error::{Side, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
-use crate::ty::Clash;
+use crate::ty::{Clash, TypeKnowledge};
 
 pub(crate) use element::assume_kinds;
 
@@ -40,6 +41,9 @@ const PORT_BOUND: &str = "port-bound";
 
 /// The ports of a relation at one node.
 type Ports = SmallVec<[Port; 4]>;
+
+/// The knowledge about a port. It is equal until the port is narrowed.
+type Knowledge = (Option<TypeKnowledge>, Option<DimVec>);
 
 /// Checks a node against its declaration and narrows its ports.
 pub(crate) fn run<'a>(
@@ -73,12 +77,14 @@ fn arity<'a>(frame: &Frame<'a>, step: StepId, decl: &'static AtomicOpDecl) -> Re
 
 /// Narrows every port to the node of the tree in its declaration.
 fn bounds<'a>(cx: &mut RuleCx<'_, 'a>, decl: &'static AtomicOpDecl) -> Result<(), SolveErrorKind<'a>> {
-    let inputs = (0..cx.input_count()).filter_map(|at| Some((Port::In(at), decl.input(at)?)));
-    let outputs = (0..cx.output_count()).filter_map(|at| Some((Port::Out(at), decl.output(at)?)));
-    let ports: SmallVec<[(Port, &'static PortDecl); 8]> = inputs.chain(outputs).collect();
-    for (port, declared) in ports {
+    for port in ports(cx) {
+        let declared = match port {
+            Port::In(at) => decl.input(at),
+            Port::Out(at) => decl.output(at),
+            Port::BodyIn(..) | Port::BodyOut(..) => None,
+        };
         // The root of the tree does not limit a type.
-        if declared.bound.parent.is_some() {
+        if let Some(declared) = declared.filter(|declared| declared.bound.parent.is_some()) {
             bound(cx, port, declared)?;
         }
     }
@@ -99,7 +105,7 @@ fn bound<'a>(
         let failure = RelationError::new(message, port.to_ref(), "a type of the tree", bound.id);
         return Err(SolveErrorKind::Relation { relation: PORT_BOUND, failure });
     };
-    cx.narrow_to_node(port, node).map(drop).map_err(|Clash| {
+    cx.narrow_to_node(port, node).map_err(|Clash| {
         SolveErrorKind::of_rule(PORT_BOUND, RuleError::Kind { port, expected: declared.bound.id })
     })
 }
@@ -110,65 +116,68 @@ fn run_to_fixed_point<'a>(
     relations: &'static [TypeRelation],
 ) -> Result<(), SolveErrorKind<'a>> {
     let mut due: SmallVec<[bool; 4]> = SmallVec::from_elem(true, relations.len());
+    let mut known = knowledge(cx);
     while let Some(at) = due.iter().position(|due| *due) {
-        due[at] = false;
         let relation = &relations[at];
         cx.set_rule(relation.name());
-        let changed = match *relation {
-            TypeRelation::SameType(ports) => same_type(cx, ports),
+        let related = match *relation {
+            TypeRelation::SameType(ports) => {
+                let ports = expand(cx, ports);
+                unify(cx, &ports).and_then(|()| shapes::same(cx, &ports))
+            }
             TypeRelation::SameElementType(ports) => element::same_element(cx, &expand(cx, ports)),
             TypeRelation::BroadcastShape { in0, in1, out } => {
                 shapes::broadcast(cx, first(in0), first(in1), first(out))
             }
             TypeRelation::Elementwise { input, output } => elementwise(cx, &expand(cx, &[input, output])),
             TypeRelation::ReduceOver { input, output } => reduce_over(cx, first(input), first(output)),
-            TypeRelation::Custom { name, run } => {
-                // A custom relation may be able to use its own narrowing in another run.
-                due[at] = custom::run(cx, name, run)?;
-                Ok(due[at])
-            }
+            TypeRelation::Custom { name, run } => custom::run(cx, name, run).map(Ok)?,
         };
-        if changed.map_err(|failure| SolveErrorKind::of_rule(relation.name(), failure))? {
-            for (other, due) in due.iter_mut().enumerate() {
-                *due |= other != at;
-            }
+        related.map_err(|failure| SolveErrorKind::of_rule(relation.name(), failure))?;
+        let now = knowledge(cx);
+        if now == known {
+            due[at] = false;
+        } else {
+            known = now;
+            due.fill(true);
+            // A custom relation may be able to use its own narrowing in another run.
+            due[at] = matches!(relation, TypeRelation::Custom { .. });
         }
     }
     Ok(())
 }
 
-/// Unifies the types and shapes of all ports.
-fn same_type(cx: &mut RuleCx<'_, '_>, ports: &[PortRef]) -> Result<bool, RuleError> {
-    let ports = expand(cx, ports);
-    let types = unify(cx, &ports)?;
-    let shapes = shapes::same(cx, &ports)?;
-    Ok(types || shapes)
+/// The ports of the node outside its nested graphs.
+fn ports(cx: &RuleCx<'_, '_>) -> impl Iterator<Item = Port> + use<> {
+    (0..cx.input_count()).map(Port::In).chain((0..cx.output_count()).map(Port::Out))
 }
 
-/// As [`same_type`], for types with elements.
-fn elementwise(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleError> {
-    let types = unify(cx, ports)?;
-    let Some(first) = ports.first() else { return Ok(false) };
+fn knowledge(cx: &mut RuleCx<'_, '_>) -> SmallVec<[Knowledge; 4]> {
+    ports(cx).map(|port| knowledge_at(cx, port)).collect()
+}
+
+fn knowledge_at(cx: &mut RuleCx<'_, '_>, port: Port) -> Knowledge {
+    (cx.ty(port).map(|ty| cx.types().knowledge(ty)), cx.shape(port))
+}
+
+/// Unifies types with elements, and the shapes.
+fn elementwise(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<(), RuleError> {
+    unify(cx, ports)?;
+    let Some(first) = ports.first() else { return Ok(()) };
     element::require(cx, *first)?;
-    let shapes = shapes::same(cx, ports)?;
-    Ok(types || shapes)
+    shapes::same(cx, ports)
 }
 
 /// Relates element types, and the shapes without the reduced axes.
-fn reduce_over(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<bool, RuleError> {
+fn reduce_over(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<(), RuleError> {
     let ports: Ports = [input, output].into_iter().filter(|port| cx.has(*port)).collect();
-    let types = element::same_element(cx, &ports)?;
-    let shapes = shapes::reduce(cx, input, output)?;
-    Ok(types || shapes)
+    element::same_element(cx, &ports)?;
+    shapes::reduce(cx, input, output)
 }
 
-fn unify(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleError> {
-    let Some((first, rest)) = ports.split_first() else { return Ok(false) };
-    let mut changed = false;
-    for port in rest {
-        changed |= cx.unify(*first, *port)?;
-    }
-    Ok(changed)
+fn unify(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<(), RuleError> {
+    let Some((first, rest)) = ports.split_first() else { return Ok(()) };
+    rest.iter().try_for_each(|port| cx.same_type(*first, *port))
 }
 
 /// The ports that are present at the node, with a variadic rest expanded.

@@ -250,7 +250,7 @@ fn port<'a>(
             core.types.watch(ty, waiter);
             None
         }
-        (Ok(Narrowed::Already | Narrowed::Changed), _) => None,
+        (Ok(Narrowed::Inside), _) => None,
     };
     let error = match (error, known) {
         (Some(error), _) => Some(error),

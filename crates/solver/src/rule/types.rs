@@ -8,7 +8,7 @@ use typeloom_types::relation::RelationError;
 use super::tree::tree_name;
 use super::{DimVec, Port, RuleCx, RuleError};
 use crate::elem::{Elem, ElemSet};
-use crate::ty::{Clash, Constructor, Head, Narrowed, Ty};
+use crate::ty::{Clash, Constructor, Head, Ty};
 
 /// The kind of type at a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,8 +36,12 @@ impl RuleCx<'_, '_> {
             }
             Head::Container(Constructor::Sequence, _) => Kind::Sequence,
             Head::Container(Constructor::Optional, _) => Kind::Optional,
+            Head::Container(Constructor::Map(_), _)
+            | Head::Tensor
+            | Head::Sparse
+            | Head::Scalar
+            | Head::Leaf(_) => Kind::Other,
             Head::Error => Kind::Error,
-            _ => Kind::Other,
         }
     }
 
@@ -76,10 +80,10 @@ impl RuleCx<'_, '_> {
                 self.write_ty(port, ty);
                 Ok(())
             }
-            Some(ty) => match self.types().narrow_tensor(ty, set) {
-                Ok(Narrowed::Already | Narrowed::Changed | Narrowed::Pending) => Ok(()),
-                Err(Clash) => Err(RuleError::Element { port, allowed: set }),
-            },
+            Some(ty) => {
+                let narrowed = self.types().narrow_tensor(ty, set);
+                narrowed.map_err(|Clash| RuleError::Element { port, allowed: set })
+            }
         }
     }
 
@@ -88,12 +92,7 @@ impl RuleCx<'_, '_> {
     /// # Errors
     /// [`RuleError::Types`] when the types do not unify.
     pub fn same_type(&mut self, left: Port, right: Port) -> Result<(), RuleError> {
-        self.unify(left, right).map(drop)
-    }
-
-    /// As [`RuleCx::same_type`]; returns whether a type was narrowed.
-    pub(crate) fn unify(&mut self, left: Port, right: Port) -> Result<bool, RuleError> {
-        let (Some(a), Some(b)) = (self.ty(left), self.ty(right)) else { return Ok(false) };
+        let (Some(a), Some(b)) = (self.ty(left), self.ty(right)) else { return Ok(()) };
         self.trace_equal(left, right);
         self.types().unify(a, b).map_err(|Clash| RuleError::Types { left, right })
     }
@@ -107,12 +106,12 @@ impl RuleCx<'_, '_> {
         let (Some(a), Some(b)) = (self.ty(left), self.ty(right)) else { return Ok(()) };
         self.wait_for(a);
         self.wait_for(b);
-        self.unify_element(left, right).map(drop)
+        self.unify_element(left, right)
     }
 
-    /// As [`RuleCx::same_elem`] without waiting; returns whether a type was narrowed.
-    pub(crate) fn unify_element(&mut self, left: Port, right: Port) -> Result<bool, RuleError> {
-        let (Some(a), Some(b)) = (self.ty(left), self.ty(right)) else { return Ok(false) };
+    /// As [`RuleCx::same_elem`] without waiting.
+    pub(crate) fn unify_element(&mut self, left: Port, right: Port) -> Result<(), RuleError> {
+        let (Some(a), Some(b)) = (self.ty(left), self.ty(right)) else { return Ok(()) };
         self.trace_equal(left, right);
         let types = self.types();
         let (a, b) = (types.innermost(a), types.innermost(b));
@@ -153,8 +152,7 @@ impl RuleCx<'_, '_> {
         }
         self.trace_equal(outer, inner);
         let wrapped = self.types().container(constructor, b);
-        let unified = self.types().unify(a, wrapped);
-        unified.map(drop).map_err(|Clash| RuleError::Types { left: outer, right: inner })
+        self.types().unify(a, wrapped).map_err(|Clash| RuleError::Types { left: outer, right: inner })
     }
 
     /// Makes a port an optional of a type that the model declares. The declared type may itself be an
@@ -193,9 +191,9 @@ impl RuleCx<'_, '_> {
         Err(RuleError::Relation(Box::new(self.not_under(port, id, demand.to_owned()))))
     }
 
-    /// Narrows the type at a port to a node of the type tree; returns whether that changed the type.
-    pub(crate) fn narrow_to_node(&mut self, port: Port, node: NodeNo) -> Result<bool, Clash> {
-        let Some(ty) = self.ty(port) else { return Ok(false) };
+    /// Narrows the type at a port to a node of the type tree.
+    pub(crate) fn narrow_to_node(&mut self, port: Port, node: NodeNo) -> Result<(), Clash> {
+        let Some(ty) = self.ty(port) else { return Ok(()) };
         // A node above several leaves limits a type and does not give it.
         if self.tables().types.universe().lattice().node(node).is_some_and(|node| node.is_concrete()) {
             self.trace_fixed(port);
@@ -225,9 +223,7 @@ impl RuleCx<'_, '_> {
                 self.write_ty(port, ty);
                 Ok(())
             }
-            Some(known) => {
-                self.types().unify(known, ty).map(drop).map_err(|Clash| RuleError::Kind { port, expected })
-            }
+            Some(known) => self.types().unify(known, ty).map_err(|Clash| RuleError::Kind { port, expected }),
         }
     }
 }

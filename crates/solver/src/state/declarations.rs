@@ -103,7 +103,7 @@ impl<'a> Core<'a> {
                 declared.ty = match declared.ty {
                     // ONNX tools read the message's own type; a denotation that contradicts it does not come
                     // from ONNX.
-                    Some(known) => self.types.unify(known, at).map(|_| known).ok().or(Some(at)),
+                    Some(known) => self.types.unify(known, at).map(|()| known).ok().or(Some(at)),
                     None => Some(at),
                 };
             }

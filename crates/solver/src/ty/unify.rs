@@ -6,41 +6,39 @@ use super::{Cell, Clash, Constructor, ElemCell, ElemRef, Holder, Ty, Types};
 use crate::elem::{Elem, ElemSet};
 use crate::signature::AllowedTypes;
 
-/// The effect of a narrowing.
+/// The effect of a narrowing to a set of types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Narrowed {
-    /// None: the type was inside the set.
-    Already,
-    /// The type was narrowed.
-    Changed,
+    /// The type is inside the set.
+    Inside,
     /// None so far: several constructors are possible.
     Pending,
 }
 
 impl Types {
-    /// Unifies `a` and `b`; returns whether a type was narrowed.
+    /// Unifies `a` and `b`.
     ///
     /// # Errors
     /// [`Clash`] when they do not unify; then nothing was changed.
-    pub fn unify(&mut self, a: Ty, b: Ty) -> Result<bool, Clash> {
+    pub fn unify(&mut self, a: Ty, b: Ty) -> Result<(), Clash> {
         let (outer_a, outer_b) = (self.resolve(a), self.resolve(b));
         let (mut a, mut b) = (outer_a, outer_b);
         loop {
             if a == b || a == Self::ERROR || b == Self::ERROR {
-                return Ok(false);
+                return Ok(());
             }
             match (self.cells[a.index()], self.cells[b.index()]) {
                 (Cell::Var { .. }, _) => return self.bind(a, b),
                 (_, Cell::Var { .. }) => return self.bind(b, a),
                 (Cell::Elems(holder, x), Cell::Elems(other, y)) if holder == other => {
-                    let changed = self.unify_elems(x, y)?;
+                    self.unify_elems(x, y)?;
                     self.link_constructors(outer_a, outer_b);
-                    return Ok(changed);
+                    return Ok(());
                 }
                 (Cell::Container(outer, x), Cell::Container(other, y)) if outer == other => {
                     (a, b) = (self.resolve(x), self.resolve(y));
                 }
-                (Cell::Leaf(x), Cell::Leaf(y)) => return if x == y { Ok(false) } else { Err(Clash) },
+                (Cell::Leaf(x), Cell::Leaf(y)) => return if x == y { Ok(()) } else { Err(Clash) },
                 (Cell::Error | Cell::Elems(..) | Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_), _) => {
                     return Err(Clash);
                 }
@@ -61,7 +59,7 @@ impl Types {
     }
 
     /// Binds the variable `var` to `value`, another variable or a constructor.
-    fn bind(&mut self, var: Ty, value: Ty) -> Result<bool, Clash> {
+    fn bind(&mut self, var: Ty, value: Ty) -> Result<(), Clash> {
         let Cell::Var { bound, watch } = self.cells[var.index()] else { return Err(Clash) };
         if let Cell::Var { bound: other_bound, watch: other_watch } = self.cells[value.index()] {
             let met = match (bound, other_bound) {
@@ -77,7 +75,7 @@ impl Types {
             let watch = self.watchers.join(watch, other_watch);
             self.cells[value.index()] = Cell::Var { bound: met, watch };
             self.cells[var.index()] = Cell::Link(value);
-            return Ok(true);
+            return Ok(());
         }
         if self.innermost(value) == var {
             return Err(Clash);
@@ -87,13 +85,13 @@ impl Types {
         }
         self.cells[var.index()] = Cell::Link(value);
         self.watchers.wake(watch);
-        Ok(true)
+        Ok(())
     }
 
-    fn unify_elems(&mut self, x: ElemRef, y: ElemRef) -> Result<bool, Clash> {
+    fn unify_elems(&mut self, x: ElemRef, y: ElemRef) -> Result<(), Clash> {
         let (x, y) = (self.resolve_elem(x), self.resolve_elem(y));
         if x == y {
-            return Ok(false);
+            return Ok(());
         }
         match (self.elem_cell(x), self.elem_cell(y)) {
             (
@@ -113,7 +111,7 @@ impl Types {
                 let watch = self.watchers.join(watch, other_watch);
                 self.set_elem_cell(y, ElemCell::Link(x));
                 self.set_elem_root(x, met, watch);
-                Ok(true)
+                Ok(())
             }
             (Some(ElemCell::Root { .. }), None) => self.narrow_elems(x, super::constant_set(y)),
             (None, Some(ElemCell::Root { .. })) => self.narrow_elems(y, super::constant_set(x)),
@@ -129,39 +127,34 @@ impl Types {
         self.set_elem_cell(elem, cell);
     }
 
-    fn narrow_elems(&mut self, elem: ElemRef, to: ElemSet) -> Result<bool, Clash> {
+    fn narrow_elems(&mut self, elem: ElemRef, to: ElemSet) -> Result<(), Clash> {
         let elem = self.resolve_elem(elem);
-        match self.elem_cell(elem) {
-            Some(ElemCell::Root { set, watch }) => {
-                let met = set.intersect(to);
-                if met.is_empty() {
-                    return Err(Clash);
-                }
-                if met != set {
-                    self.watchers.wake(watch);
-                    self.set_elem_root(elem, met, watch);
-                }
-                Ok(met != set)
-            }
-            Some(ElemCell::Link(_)) | None => {
-                let is_empty = to.intersect(super::constant_set(elem)).is_empty();
-                if is_empty { Err(Clash) } else { Ok(false) }
-            }
+        let known = self.elem_set(elem);
+        let met = known.intersect(to);
+        if met.is_empty() {
+            return Err(Clash);
         }
+        if met != known
+            && let Some(ElemCell::Root { watch, .. }) = self.elem_cell(elem)
+        {
+            self.watchers.wake(watch);
+            self.set_elem_root(elem, met, watch);
+        }
+        Ok(())
     }
 
     /// Narrows the element type of a tensor, sparse tensor or scalar to `set`. A variable becomes a tensor.
     ///
     /// # Errors
     /// [`Clash`] when no element type is left, or the type is of another kind.
-    pub fn narrow_tensor(&mut self, ty: Ty, set: ElemSet) -> Result<Narrowed, Clash> {
+    pub fn narrow_tensor(&mut self, ty: Ty, set: ElemSet) -> Result<(), Clash> {
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
-            Cell::Error => Ok(Narrowed::Already),
-            Cell::Elems(_, elem) => Ok(changed(self.narrow_elems(elem, set)?)),
+            Cell::Error => Ok(()),
+            Cell::Elems(_, elem) => self.narrow_elems(elem, set),
             Cell::Var { .. } => {
                 let tensor = self.tensor_of(set);
-                self.bind(ty, tensor).map(changed)
+                self.bind(ty, tensor)
             }
             Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_) => Err(Clash),
         }
@@ -174,7 +167,7 @@ impl Types {
     #[inline]
     pub fn narrow_to_allowed(&mut self, ty: Ty, allowed: &AllowedTypes) -> Result<Narrowed, Clash> {
         if let Some(elem) = ty.constant_elem() {
-            return if allowed.tensor.contains(elem) { Ok(Narrowed::Already) } else { Err(Clash) };
+            return if allowed.tensor.contains(elem) { Ok(Narrowed::Inside) } else { Err(Clash) };
         }
         self.narrow_to_allowed_slow(ty, allowed)
     }
@@ -182,8 +175,8 @@ impl Types {
     fn narrow_to_allowed_slow(&mut self, ty: Ty, allowed: &AllowedTypes) -> Result<Narrowed, Clash> {
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
-            Cell::Error => Ok(Narrowed::Already),
-            Cell::Elems(_, elem) => Ok(changed(self.narrow_elems(elem, allowed.tensor)?)),
+            Cell::Error => Ok(Narrowed::Inside),
+            Cell::Elems(_, elem) => self.narrow_elems(elem, allowed.tensor).map(inside),
             Cell::Container(Constructor::Sequence, inner) => {
                 if allowed.seq_map.is_empty() {
                     self.narrow_inner(inner, allowed.seq_tensor)
@@ -198,7 +191,12 @@ impl Types {
                         self.narrow_inner(inner, allowed.opt_seq_tensor)
                     }
                     Cell::Var { .. } if !allowed.opt_seq_tensor.is_empty() => Ok(Narrowed::Pending),
-                    _ => self.narrow_inner(inner, allowed.opt_tensor),
+                    Cell::Var { .. }
+                    | Cell::Error
+                    | Cell::Elems(..)
+                    | Cell::Container(..)
+                    | Cell::Leaf(_)
+                    | Cell::Link(_) => self.narrow_inner(inner, allowed.opt_tensor),
                 }
             }
             Cell::Container(Constructor::Map(_), _) => self.narrow_map(ty, &allowed.map),
@@ -231,17 +229,17 @@ impl Types {
             }
             (_, _, _, _) => return Ok(Narrowed::Pending),
         };
-        self.bind(var, value).map(changed)
+        self.bind(var, value).map(inside)
     }
 
     fn narrow_inner(&mut self, inner: Ty, set: ElemSet) -> Result<Narrowed, Clash> {
-        if set.is_empty() { Err(Clash) } else { self.narrow_tensor(inner, set) }
+        if set.is_empty() { Err(Clash) } else { self.narrow_tensor(inner, set).map(inside) }
     }
 
     fn narrow_map(&mut self, ty: Ty, pairs: &[(Elem, Elem)]) -> Result<Narrowed, Clash> {
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
-            Cell::Error => Ok(Narrowed::Already),
+            Cell::Error => Ok(Narrowed::Inside),
             Cell::Var { .. } => Ok(Narrowed::Pending),
             Cell::Container(Constructor::Map(key), value) => {
                 let values = pairs.iter().filter(|(k, _)| *k == key).map(|(_, v)| *v);
@@ -256,32 +254,30 @@ impl Types {
     ///
     /// # Errors
     /// [`Clash`] when the type is outside the subtree of `node`.
-    pub fn narrow_to_node(&mut self, ty: Ty, node: NodeNo) -> Result<bool, Clash> {
+    pub fn narrow_to_node(&mut self, ty: Ty, node: NodeNo) -> Result<(), Clash> {
         if node == self.lattice().root() {
-            return Ok(false);
+            return Ok(());
         }
         let ty = self.resolve(ty);
         let universe = std::sync::Arc::clone(&self.universe);
         let under =
             |position: Option<NodeNo>| position.is_some_and(|at| universe.lattice().is_subtype(at, node));
         match self.cells[ty.index()] {
-            Cell::Error => Ok(false),
-            Cell::Elems(Holder::Tensor, _) if under(universe.tensor_node()) => Ok(false),
-            Cell::Elems(Holder::Scalar, _) if under(universe.scalar_node()) => Ok(false),
+            Cell::Error => Ok(()),
+            Cell::Elems(Holder::Tensor, _) if under(universe.tensor_node()) => Ok(()),
+            Cell::Elems(Holder::Scalar, _) if under(universe.scalar_node()) => Ok(()),
             Cell::Elems(Holder::Tensor, elem) => {
                 self.narrow_elems(elem, universe.tensor_elems(node).ok_or(Clash)?)
             }
             Cell::Elems(Holder::Scalar, elem) => {
                 self.narrow_elems(elem, universe.scalar_elems(node).ok_or(Clash)?)
             }
-            Cell::Leaf(leaf) if under(Some(leaf)) => Ok(false),
-            Cell::Var { bound, .. } => match bound {
-                Some(bound) if universe.lattice().is_subtype(bound, node) => Ok(false),
-                Some(_) | None => {
-                    let below = self.at_node(node);
-                    self.bind(ty, below)
-                }
-            },
+            Cell::Leaf(leaf) if under(Some(leaf)) => Ok(()),
+            Cell::Var { bound, .. } if under(bound) => Ok(()),
+            Cell::Var { .. } => {
+                let below = self.at_node(node);
+                self.bind(ty, below)
+            }
             Cell::Elems(Holder::Sparse, _) | Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_) => {
                 Err(Clash)
             }
@@ -293,14 +289,14 @@ impl Types {
     ///
     /// # Errors
     /// [`Clash`] when they have no common element type, or one of them has no elements.
-    pub fn unify_element(&mut self, a: Ty, b: Ty) -> Result<bool, Clash> {
+    pub fn unify_element(&mut self, a: Ty, b: Ty) -> Result<(), Clash> {
         let (a, b) = (self.resolve(a), self.resolve(b));
         if a == Self::ERROR || b == Self::ERROR {
-            return Ok(false);
+            return Ok(());
         }
         match (self.element_class(a), self.element_class(b)) {
             (Ok(Some(x)), Ok(Some(y))) => self.unify_elems(x, y),
-            (Ok(None), Ok(_)) | (Ok(_), Ok(None)) => Ok(false),
+            (Ok(None), Ok(_)) | (Ok(_), Ok(None)) => Ok(()),
             (Err(Clash), _) | (_, Err(Clash)) => Err(Clash),
         }
     }
@@ -315,6 +311,6 @@ impl Types {
     }
 }
 
-fn changed(changed: bool) -> Narrowed {
-    if changed { Narrowed::Changed } else { Narrowed::Already }
+fn inside((): ()) -> Narrowed {
+    Narrowed::Inside
 }

@@ -4,7 +4,7 @@
 //! in place, so a relation sees its own narrowing. Malformed attributes are reported after the relation ran,
 //! independently of its result.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
@@ -23,17 +23,16 @@ use crate::solve_error::SolveErrorKind;
 use crate::ty::{Clash, Head};
 use crate::universe::Universe;
 
-/// Runs a custom relation; returns whether it narrowed a port.
+/// Runs a custom relation.
 pub(super) fn run<'a>(
     cx: &mut RuleCx<'_, 'a>,
     name: &'static str,
     relation: CustomRelation,
-) -> Result<bool, SolveErrorKind<'a>> {
+) -> Result<(), SolveErrorKind<'a>> {
     let universe = Arc::clone(cx.tables().types.universe());
-    let mut node =
-        Node { cx: RefCell::new(cx), universe, narrowed: Cell::new(false), malformed: RefCell::new(None) };
+    let mut node = Node { cx: RefCell::new(cx), universe, malformed: RefCell::new(None) };
     let result = relation(&mut node);
-    let Node { cx, narrowed, malformed, .. } = node;
+    let Node { cx, malformed, .. } = node;
     if let Some(error) = malformed.into_inner() {
         return Err(SolveErrorKind::Malformed(error));
     }
@@ -42,14 +41,12 @@ pub(super) fn run<'a>(
         RelationResult::Satisfied => {}
         RelationResult::Refined | RelationResult::Defer => wait(cx.into_inner()),
     }
-    Ok(narrowed.get())
+    Ok(())
 }
 
 /// Runs the relation again when the type of a port narrows. Shapes and constants wake their readers anyway.
 fn wait(cx: &mut RuleCx<'_, '_>) {
-    let inputs = (0..cx.input_count()).map(Port::In);
-    let outputs = (0..cx.output_count()).map(Port::Out);
-    for port in inputs.chain(outputs) {
+    for port in super::ports(cx) {
         if let Some(ty) = cx.ty(port)
             && !cx.types().is_concrete(ty)
         {
@@ -62,7 +59,6 @@ fn wait(cx: &mut RuleCx<'_, '_>) {
 struct Node<'n, 'r, 'a> {
     cx: RefCell<&'n mut RuleCx<'r, 'a>>,
     universe: Arc<Universe>,
-    narrowed: Cell<bool>,
     malformed: RefCell<Option<DecodeError>>,
 }
 
@@ -116,16 +112,12 @@ impl PortAccess for Node<'_, '_, '_> {
     fn narrow(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError> {
         let cx = self.cx.get_mut();
         let Some(at) = Port::of_ref(port) else { return Ok(false) };
-        match cx.narrow_to_node(at, node) {
-            Ok(narrowed) => {
-                self.narrowed.set(self.narrowed.get() || narrowed);
-                Ok(narrowed)
-            }
-            Err(Clash) => {
-                let id = self.universe.lattice().node(node).map_or("", |node| node.id);
-                Err(cx.not_under(at, id, format!("the type of {port}")))
-            }
-        }
+        let before = super::knowledge_at(cx, at);
+        cx.narrow_to_node(at, node).map_err(|Clash| {
+            let id = self.universe.lattice().node(node).map_or("", |node| node.id);
+            cx.not_under(at, id, format!("the type of {port}"))
+        })?;
+        Ok(super::knowledge_at(cx, at) != before)
     }
 
     fn shape(&self, port: PortRef) -> Option<KnownExtents> {
@@ -162,9 +154,7 @@ impl PortAccess for Node<'_, '_, '_> {
             });
         }
         cx.set_shape(at, &wanted).map_err(|_| failure(&before))?;
-        let narrowed = self.shape(port) != before;
-        self.narrowed.set(self.narrowed.get() || narrowed);
-        Ok(narrowed)
+        Ok(self.shape(port) != before)
     }
 
     fn attr_int(&self, name: &str) -> Option<i64> {
@@ -201,9 +191,7 @@ impl PortAccess for Node<'_, '_, '_> {
     }
 
     fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationError> {
-        let narrowed = super::instantiate::instantiate(self.cx.get_mut(), &self.universe, params, results)?;
-        self.narrowed.set(self.narrowed.get() || narrowed);
-        Ok(narrowed)
+        super::instantiate::instantiate(self.cx.get_mut(), &self.universe, params, results)
     }
 
     fn attr_tensor(&self, name: &str) -> Option<(NodeNo, KnownExtents)> {

@@ -57,9 +57,8 @@ impl Kinds {
     }
 }
 
-/// Unifies the element types of ports; returns whether a type was narrowed.
-pub(super) fn same_element(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleError> {
-    let mut changed = false;
+/// Unifies the element types of ports.
+pub(super) fn same_element(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<(), RuleError> {
     let mut kinds = Kinds::default();
     let mut known: Option<Port> = None;
     let mut unknown = SmallVec::<[(Port, Ty); 4]>::new();
@@ -70,11 +69,11 @@ pub(super) fn same_element(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bo
         match (head, known) {
             (Head::Unknown(_), _) => unknown.push((port, ty)),
             (_, None) => known = Some(port),
-            (_, Some(known)) => changed |= cx.unify_element(known, port)?,
+            (_, Some(known)) => cx.unify_element(known, port)?,
         }
     }
     if unknown.is_empty() {
-        return Ok(changed);
+        return Ok(());
     }
     if let Some(known) = known
         && kinds.decided_by(cx.tables().assumed)
@@ -83,15 +82,15 @@ pub(super) fn same_element(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bo
             assume(cx, ty, kinds).map_err(|Clash| RuleError::Kind { port, expected: ELEMENTS })?;
             cx.unify_element(known, port)?;
         }
-        return Ok(true);
+        return Ok(());
     }
     let Uncached { frame, step, .. } = cx.uncached();
     frame.undecided.push(step);
-    Ok(changed)
+    Ok(())
 }
 
 /// Narrows an unknown kind to that of the other ports, or to the other kind if a bound excludes it.
-fn assume(cx: &mut RuleCx<'_, '_>, ty: Ty, kinds: Kinds) -> Result<bool, Clash> {
+fn assume(cx: &mut RuleCx<'_, '_>, ty: Ty, kinds: Kinds) -> Result<(), Clash> {
     let types = cx.types();
     let (tensor, scalar) = (types.tensor_of(ElemSet::ALL), types.scalar_of(ElemSet::ALL));
     let (first, second) = if kinds.tensor { (tensor, scalar) } else { (scalar, tensor) };

@@ -25,7 +25,7 @@ pub(super) fn instantiate(
     results: &str,
 ) -> Result<bool, RelationError> {
     let mut symbols: Vec<(DimId, DimId)> = Vec::new();
-    let mut narrowed = false;
+    let before = super::knowledge(cx);
     for (name, is_input) in [(params, true), (results, false)] {
         let given = if is_input { cx.input_count() } else { cx.output_count() };
         let port = if is_input { Port::In } else { Port::Out };
@@ -38,10 +38,10 @@ pub(super) fn instantiate(
             return Err(RelationError::new(message, [], types.len().to_string(), given.to_string()));
         }
         for (at, ty) in types.into_iter().enumerate() {
-            narrowed |= one(cx, universe, port(at), ty, &mut symbols)?;
+            one(cx, universe, port(at), ty, &mut symbols)?;
         }
     }
-    Ok(narrowed)
+    Ok(super::knowledge(cx) != before)
 }
 
 /// Narrows one port.
@@ -51,8 +51,8 @@ fn one(
     port: Port,
     view: TypeView<'_>,
     symbols: &mut Vec<(DimId, DimId)>,
-) -> Result<bool, RelationError> {
-    let Ok(ty) = view.parse() else { return Ok(false) };
+) -> Result<(), RelationError> {
+    let Ok(ty) = view.parse() else { return Ok(()) };
     let (wanted, shape) = match ty.kind {
         TypeKindView::Tensor { elem, shape } => {
             let set = Elem::from_onnx(elem).map_or(ElemSet::ALL, ElemSet::of);
@@ -67,17 +67,15 @@ fn one(
     };
     let by_denotation =
         universe.lattice().lookup_denotation(ty.denotation).map(|node| cx.types().at_node(node.no));
-    let Some(wanted) = by_denotation.or(wanted) else { return Ok(false) };
-    let Some(known) = cx.ty(port) else { return Ok(false) };
-    let is_new = !cx.types().is_concrete(known);
+    let Some(wanted) = by_denotation.or(wanted) else { return Ok(()) };
+    let Some(known) = cx.ty(port) else { return Ok(()) };
     cx.trace_fixed(port);
     if let Err(Clash) = cx.types().unify(known, wanted) {
         let expected = cx.core().type_of(Some(wanted), None);
         let expected = tree_name(&expected, universe);
         return Err(cx.not_under(port, &expected, "the imported signature says so".to_owned()));
     }
-    let shaped = shape.map_or(Ok(false), |shape| extents(cx, port, shape, symbols))?;
-    Ok(is_new || shaped)
+    shape.map_or(Ok(()), |shape| extents(cx, port, shape, symbols))
 }
 
 /// Narrows the shape of one port.
@@ -86,7 +84,7 @@ fn extents(
     port: Port,
     shape: ShapeView<'_>,
     symbols: &mut Vec<(DimId, DimId)>,
-) -> Result<bool, RelationError> {
+) -> Result<(), RelationError> {
     let known = cx.shape(port);
     let mut dims = DimVec::new();
     for (axis, dim) in shape.dims().filter_map(Result::ok).enumerate() {
@@ -109,19 +107,13 @@ fn extents(
             },
         });
     }
-    let before = known.clone();
     cx.set_shape(port, &dims).map_err(|failure| {
         let show = |dims: &[DimId]| crate::dim::shape::display(&cx.tables().dims, dims).to_string();
         let message = match failure {
             RuleError::Shapes { message, .. } | RuleError::Contradiction { message, .. } => message,
             _ => "the imported signature says so".to_owned(),
         };
-        RelationError::new(
-            message,
-            port.to_ref(),
-            show(&dims),
-            before.as_deref().map_or_else(String::new, show),
-        )
-    })?;
-    Ok(cx.shape(port) != known)
+        let found = known.as_deref().map_or_else(String::new, show);
+        RelationError::new(message, port.to_ref(), show(&dims), found)
+    })
 }

@@ -3,26 +3,10 @@
 //! A scalar has no axes. Dims are symbolic, as in all rules. In a nested graph that may never run, shapes
 //! only flow forward.
 
-use smallvec::SmallVec;
-
 use super::Ports;
 use crate::dim::shape::DimVec;
 use crate::rule::{Port, RuleCx, RuleError};
 use crate::ty::Head;
-
-/// Relates the shapes of some ports; returns whether one of them was narrowed.
-fn narrows(
-    cx: &mut RuleCx<'_, '_>,
-    ports: &[Port],
-    relate: impl FnOnce(&mut RuleCx<'_, '_>) -> Result<(), RuleError>,
-) -> Result<bool, RuleError> {
-    let known = |cx: &mut RuleCx<'_, '_>| -> SmallVec<[Option<DimVec>; 4]> {
-        ports.iter().map(|port| cx.shape(*port)).collect()
-    };
-    let before = known(cx);
-    relate(cx)?;
-    Ok(known(cx) != before)
-}
 
 /// Sets the shape of a scalar. A port of unknown kind is checked again when the kind is known.
 fn set_scalar_shape(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), RuleError> {
@@ -38,32 +22,24 @@ fn set_scalar_shape(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), RuleError
 }
 
 /// All ports have one shape.
-pub(super) fn same(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, RuleError> {
-    let Some((first, rest)) = ports.split_first() else { return Ok(false) };
-    let relate = |cx: &mut RuleCx<'_, '_>| rest.iter().try_for_each(|port| cx.same_shape(*first, *port));
-    let is_narrowed = narrows(cx, ports, relate)?;
-    if is_narrowed {
-        // The first port has the knowledge of all others now and passes it on.
-        relate(cx)?;
-    }
-    Ok(is_narrowed)
+pub(super) fn same(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<(), RuleError> {
+    let Some((first, rest)) = ports.split_first() else { return Ok(()) };
+    // After the first round, the first port has the knowledge of all others; the second one passes it on.
+    rest.iter().chain(rest).try_for_each(|port| cx.same_shape(*first, *port))
 }
 
 /// The shape of `out` is the broadcast of the inputs.
-pub(super) fn broadcast(cx: &mut RuleCx<'_, '_>, in0: Port, in1: Port, out: Port) -> Result<bool, RuleError> {
-    let ports = [in0, in1, out];
-    narrows(cx, &ports, |cx| {
-        ports.iter().try_for_each(|port| set_scalar_shape(cx, *port))?;
-        let inputs: Ports = [in0, in1].into_iter().filter(|port| cx.has(*port)).collect();
-        if let Some(shape) = cx.broadcast(&inputs)? {
-            cx.set_shape(out, &shape)?;
-        }
-        if !cx.is_conditional() && cx.has(in0) && cx.has(in1) {
-            broadcast_back(cx, in0, in1, out)?;
-            broadcast_back(cx, in1, in0, out)?;
-        }
-        Ok(())
-    })
+pub(super) fn broadcast(cx: &mut RuleCx<'_, '_>, in0: Port, in1: Port, out: Port) -> Result<(), RuleError> {
+    [in0, in1, out].into_iter().try_for_each(|port| set_scalar_shape(cx, port))?;
+    let inputs: Ports = [in0, in1].into_iter().filter(|port| cx.has(*port)).collect();
+    if let Some(shape) = cx.broadcast(&inputs)? {
+        cx.set_shape(out, &shape)?;
+    }
+    if !cx.is_conditional() && inputs.len() == 2 {
+        broadcast_back(cx, in0, in1, out)?;
+        broadcast_back(cx, in1, in0, out)?;
+    }
+    Ok(())
 }
 
 /// Narrows one operand by the result and the other operand.
@@ -139,11 +115,7 @@ fn axes(cx: &mut RuleCx<'_, '_>, second: Port) -> Result<Axes, RuleError> {
 }
 
 /// Relates the output to the input without the reduced axes, or with extent 1 there.
-pub(super) fn reduce(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<bool, RuleError> {
-    narrows(cx, &[input, output], |cx| relate_reduced(cx, input, output))
-}
-
-fn relate_reduced(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<(), RuleError> {
+pub(super) fn reduce(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<(), RuleError> {
     const SECOND: Port = Port::In(1);
     set_scalar_shape(cx, input)?;
     set_scalar_shape(cx, output)?;
