@@ -91,6 +91,15 @@ pub(crate) enum OpKind<'a> {
     Missing(Box<SolveErrorKind<'a>>),
 }
 
+impl<'a> OpKind<'a> {
+    pub(crate) fn schema(&self) -> Option<&'a Schema> {
+        match self {
+            Self::Schema(operator) => Some(operator.schema),
+            Self::Declared(_) | Self::Function(_) | Self::Missing(_) => None,
+        }
+    }
+}
+
 /// An operator that the model uses.
 #[derive(Clone, Debug)]
 pub(crate) struct Op<'a> {

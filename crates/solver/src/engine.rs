@@ -30,7 +30,7 @@ mod schema;
 use std::sync::Arc;
 
 use crate::analysis::{claims, recovery};
-use crate::catalogue::{FunctionId, OpKind, Operator, Operators};
+use crate::catalogue::{OpKind, Operator, Operators};
 use crate::engine::call::{Call, Calls};
 use crate::model::Mode;
 use crate::program::{Body, StepId, StepKind};
@@ -41,13 +41,6 @@ use crate::state::frame::Frame;
 use crate::state::memo::Lookup;
 use crate::state::recovery::Purpose;
 use crate::ty::{Types, Waiter};
-
-/// The result of a step.
-enum StepResult {
-    Done,
-    /// The function has to be solved first.
-    Call(Call),
-}
 
 /// A solve in progress.
 pub(crate) struct Engine<'a, 'p> {
@@ -72,9 +65,8 @@ impl<'a, 'p> Engine<'a, 'p> {
         loop {
             self.deliver_woken(&mut frame, &mut suspended);
             match frame.next() {
-                Some(step) => match self.step(&mut frame, &body, step) {
-                    StepResult::Done => {}
-                    StepResult::Call(call) => {
+                Some(step) => {
+                    if let Some(call) = self.step(&mut frame, &body, step) {
                         // The node runs again after its function is solved, to copy the summary.
                         frame.wake(step);
                         let callee = self.calls.enter(&mut self.core, &frame, step, call);
@@ -82,7 +74,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                         body = Arc::clone(&callee.body);
                         suspended.push(std::mem::replace(&mut frame, callee));
                     }
-                },
+                }
                 None => match suspended.pop() {
                     Some(caller) => {
                         let callee = std::mem::replace(&mut frame, caller);
@@ -119,7 +111,8 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
     }
 
-    fn step(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) -> StepResult {
+    /// Runs a step, or returns its call if the function has to be solved first.
+    fn step(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) -> Option<Call> {
         let first = body.first_step(step);
         // Whether the node was found to be in error now, so that its shapes may be wrong.
         let mut doubtful = false;
@@ -135,11 +128,13 @@ impl<'a, 'p> Engine<'a, 'p> {
                     }
                     (kind, Mode::Permissive | Mode::Strict) => Err(kind.clone()),
                 },
-                OpKind::Function(function) => match self.call(frame, step, *function) {
-                    Ok(Some(call)) => return StepResult::Call(call),
-                    Ok(None) => Ok(()),
-                    Err(kind) => Err(kind),
-                },
+                OpKind::Function(function) => {
+                    match self.calls.call(&mut self.core, self.operators, frame, step, *function) {
+                        Ok(Some(call)) => return Some(call),
+                        Ok(None) => Ok(()),
+                        Err(kind) => Err(kind),
+                    }
+                }
             };
             if let Err(kind) = outcome {
                 doubtful = recovery::is_doubtful(&kind) || frame.second_errors.contains_key(&first);
@@ -148,7 +143,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
         if matches!(body.step(step).kind, StepKind::Enter(_)) {
             self.declared_inputs(frame, step);
-            return StepResult::Done;
+            return None;
         }
         let failed = frame.errors.contains_key(&first);
         for value in body.outputs(step).iter().flatten().copied() {
@@ -162,7 +157,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                 }
             }
         }
-        StepResult::Done
+        None
     }
 
     /// Unifies the declared types of the inputs of nested graphs.
@@ -309,14 +304,5 @@ impl<'a, 'p> Engine<'a, 'p> {
     ) -> Result<(), SolveErrorKind<'a>> {
         (rule.run)(&mut self.rule_cx(frame, step, operator, rule.name))
             .map_err(|error| SolveErrorKind::of_rule(rule.name, error))
-    }
-
-    fn call(
-        &mut self,
-        frame: &mut Frame<'a>,
-        step: StepId,
-        function: FunctionId,
-    ) -> Result<Option<Call>, SolveErrorKind<'a>> {
-        self.calls.call(&mut self.core, self.operators, frame, step, function)
     }
 }

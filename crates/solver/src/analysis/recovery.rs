@@ -20,7 +20,7 @@
 use typeloom_onnx::view::TypeKindView;
 use typeloom_types::dtype::DtypeClass;
 
-use crate::catalogue::{OpKind, Operators};
+use crate::catalogue::Operators;
 use crate::elem::{Elem, ElemSet};
 use crate::map::Map;
 use crate::program::{Body, DeclarationKind, Origin, StepId, StepKind, ValueId};
@@ -116,7 +116,8 @@ pub(crate) fn element_types<'a>(
         .filter(|value| frame.slots[value.index()].ty == Some(Types::ERROR))
         .filter(|value| body.value(*value).declaration.is_none())
         .collect();
-    let Some(elem) = confirmed(core, operators, frame, &body, step, &outputs, candidates) else { return };
+    let mut search = Search { core, operators, frame, body: &body };
+    let Some(elem) = search.confirmed(step, &outputs, candidates) else { return };
     let outlier = candidates.iter().find(|(_, candidate)| *candidate != elem);
     if let Some((Port::In(at), _)) = outlier
         && let Some(culprit) = body.inputs(step).get(*at).copied().flatten()
@@ -129,144 +130,148 @@ pub(crate) fn element_types<'a>(
     }
 }
 
-/// The one of two element types that the rest of the model confirms.
-///
-/// Precedence: if an operand has its element type from an input of the model, the type in the interface; the type
-/// of operands behind the node; the type of more constants; the type of the computed operand, not the stored one.
-fn confirmed<'a>(
-    core: &mut Core<'a>,
-    operators: &Operators<'a>,
-    frame: &Frame<'a>,
-    body: &Body<'a>,
-    step: StepId,
-    outputs: &[ValueId],
-    [(a_port, a), (b_port, b)]: [(Port, Elem); 2],
-) -> Option<Elem> {
-    if a == b {
-        return Some(a);
-    }
-    let is_main = frame.number == 0;
-    if is_main && core.recovery.census.is_none() {
-        let census = Census::of(core, frame);
-        core.recovery.census = Some(census);
-    }
-    let count = |of: fn(&Census) -> &Map<Elem, usize>, core: &Core<'a>, elem| {
-        let census = core.recovery.census.as_ref().filter(|_| is_main);
-        census.and_then(|census| of(census).get(&elem).copied()).unwrap_or(0)
-    };
-    let operand = |port: Port| match port {
-        Port::In(at) => body.inputs(step).get(at).copied().flatten(),
-        Port::Out(_) | Port::BodyIn(..) | Port::BodyOut(..) => None,
-    };
-    let mut is_from_input = |port: Port| {
-        operand(port).is_some_and(|value| is_main && comes_from_input(core, operators, body, value))
-    };
-    let (from_input_a, from_input_b) = (is_from_input(a_port), is_from_input(b_port));
-    if from_input_a || from_input_b {
-        for value in outputs {
-            core.recovery.from_input.insert(*value, true);
-        }
-        let used = |elem| count(|it| &it.inputs, core, elem) > 0 || count(|it| &it.outputs, core, elem) > 0;
-        match (used(a), used(b)) {
-            (true, false) => return Some(a),
-            (false, true) => return Some(b),
-            (true, true) | (false, false) => {}
-        }
-    }
-    if let Some(found) = confirmed_by_readers(core, operators, frame, body, outputs, (a, b)) {
-        return Some(found);
-    }
-    if is_float(a) == is_float(b) {
-        let (of_a, of_b) = (count(|it| &it.constants, core, a), count(|it| &it.constants, core, b));
-        if of_a != of_b {
-            return Some(if of_a > of_b { a } else { b });
-        }
-    }
-    let is_stored =
-        |port: Port| operand(port).is_some_and(|value| body.value(value).origin.initializer().is_some());
-    match (is_stored(a_port), is_stored(b_port)) {
-        (true, false) => Some(b),
-        (false, true) => Some(a),
-        // Undecided: the readers have no type either.
-        (true, true) | (false, false) => None,
-    }
+/// The search for an operand that confirms an element type.
+struct Search<'r, 'a> {
+    core: &'r mut Core<'a>,
+    operators: &'r Operators<'a>,
+    frame: &'r Frame<'a>,
+    body: &'r Body<'a>,
 }
 
-/// Whether the element type of a value is that of an input of the model, by following type variables of
-/// signatures.
-fn comes_from_input<'a>(
-    core: &mut Core<'a>,
-    operators: &Operators<'a>,
-    body: &Body<'a>,
-    value: ValueId,
-) -> bool {
-    let mut path = Vec::new();
-    let mut at = value;
-    let found = loop {
-        if let Some(known) = core.recovery.from_input.get(&at) {
-            break *known;
+impl<'a> Search<'_, 'a> {
+    /// The one of two element types that the rest of the model confirms.
+    ///
+    /// Precedence: if an operand has its element type from an input of the model, the type in the interface;
+    /// the type of operands behind the node; the type of more constants; the type of the computed operand, not
+    /// the stored one.
+    fn confirmed(
+        &mut self,
+        step: StepId,
+        outputs: &[ValueId],
+        [(a_port, a), (b_port, b)]: [(Port, Elem); 2],
+    ) -> Option<Elem> {
+        if a == b {
+            return Some(a);
         }
-        path.push(at);
-        let maker = match body.value(at).origin {
-            Origin::Input => break body.value(at).graph == body.root(),
-            Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => break false,
-            Origin::Step(maker) => maker,
+        let is_main = self.frame.number == 0;
+        if is_main && self.core.recovery.census.is_none() {
+            let census = Census::of(self.core, self.frame);
+            self.core.recovery.census = Some(census);
+        }
+        let operand = |port: Port| match port {
+            Port::In(_) => self.body.at_port(step, port),
+            Port::Out(_) | Port::BodyIn(..) | Port::BodyOut(..) => None,
         };
-        let OpKind::Schema(operator) = &operators.op(body.step(maker).op).kind else { break false };
-        let outputs = body.outputs(maker);
-        let Some(output) = outputs.iter().position(|output| *output == Some(at)) else { break false };
-        let Some(variable) = variable_of(operator.schema, Port::Out(output)) else { break false };
-        let is_stored = |value: ValueId| body.value(value).origin.initializer().is_some();
-        let mut inputs =
-            tied(operator.schema, body.inputs(maker), Port::In, variable).map(|(_, input)| input);
-        match inputs.find(|input| !is_stored(*input)) {
-            // A cycle has no start.
-            Some(next) if path.len() <= body.values.len() => at = next,
-            Some(_) | None => break false,
+        let (a_operand, b_operand) = (operand(a_port), operand(b_port));
+        let mut is_from_input =
+            |operand: Option<ValueId>| operand.is_some_and(|value| is_main && self.comes_from_input(value));
+        let (from_input_a, from_input_b) = (is_from_input(a_operand), is_from_input(b_operand));
+        let count = |core: &Core<'a>, of: fn(&Census) -> &Map<Elem, usize>, elem| {
+            let census = core.recovery.census.as_ref().filter(|_| is_main);
+            census.and_then(|census| of(census).get(&elem).copied()).unwrap_or(0)
+        };
+        if from_input_a || from_input_b {
+            for value in outputs {
+                self.core.recovery.from_input.insert(*value, true);
+            }
+            let used = |elem| {
+                count(self.core, |it| &it.inputs, elem) > 0 || count(self.core, |it| &it.outputs, elem) > 0
+            };
+            match (used(a), used(b)) {
+                (true, false) => return Some(a),
+                (false, true) => return Some(b),
+                (true, true) | (false, false) => {}
+            }
         }
-    };
-    for value in path {
-        core.recovery.from_input.insert(value, found);
+        if let Some(found) = self.confirmed_by_readers(outputs, (a, b)) {
+            return Some(found);
+        }
+        if is_float(a) == is_float(b) {
+            let constants = |elem| count(self.core, |it| &it.constants, elem);
+            let (of_a, of_b) = (constants(a), constants(b));
+            if of_a != of_b {
+                return Some(if of_a > of_b { a } else { b });
+            }
+        }
+        let is_stored = |operand: Option<ValueId>| operand.is_some_and(|value| self.is_stored(value));
+        match (is_stored(a_operand), is_stored(b_operand)) {
+            (true, false) => Some(b),
+            (false, true) => Some(a),
+            // Undecided: the readers have no type either.
+            (true, true) | (false, false) => None,
+        }
     }
-    found
-}
 
-/// The element type of an operand that later nodes relate to one of some values, if it is one of two.
-fn confirmed_by_readers<'a>(
-    core: &mut Core<'a>,
-    operators: &Operators<'a>,
-    frame: &Frame<'a>,
-    body: &Body<'a>,
-    from: &[ValueId],
-    (a, b): (Elem, Elem),
-) -> Option<Elem> {
-    let mut open: std::collections::VecDeque<ValueId> = from.iter().copied().collect();
-    let mut searched = 0;
-    while let Some(value) = open.pop_front() {
-        for reader in body.consumers().of(value).iter().copied() {
-            searched += 1;
-            if searched > MAX_SEARCHED {
-                return None;
-            }
-            let OpKind::Schema(operator) = &operators.op(body.step(reader).op).kind else { continue };
-            if !matches!(body.step(reader).kind, StepKind::Node) {
-                continue;
-            }
-            let schema = operator.schema;
-            let inputs = body.inputs(reader);
-            let Some(at) = inputs.iter().position(|input| *input == Some(value)) else { continue };
-            let Some(variable) = variable_of(schema, Port::In(at)) else { continue };
-            for (_, input) in tied(schema, inputs, Port::In, variable).filter(|(other, _)| *other != at) {
-                let found = elem_of(core, frame, input);
-                if let Some(found) = found.filter(|found| *found == a || *found == b) {
-                    return Some(found);
-                }
-            }
-            let outputs = tied(schema, body.outputs(body.last_step(reader)), Port::Out, variable);
-            open.extend(outputs.map(|(_, value)| value));
-        }
+    fn is_stored(&self, value: ValueId) -> bool {
+        self.body.value(value).origin.initializer().is_some()
     }
-    None
+
+    /// The declared form of the operator of a step.
+    fn schema(&self, step: StepId) -> Option<&'a Schema> {
+        self.operators.op(self.body.step(step).op).kind.schema()
+    }
+
+    /// Whether the element type of a value is that of an input of the model, by following type variables of
+    /// signatures.
+    fn comes_from_input(&mut self, value: ValueId) -> bool {
+        let body = self.body;
+        let mut path = Vec::new();
+        let mut at = value;
+        let found = loop {
+            if let Some(known) = self.core.recovery.from_input.get(&at) {
+                break *known;
+            }
+            path.push(at);
+            let maker = match body.value(at).origin {
+                Origin::Input => break body.value(at).graph == body.root(),
+                Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => break false,
+                Origin::Step(maker) => maker,
+            };
+            let Some(schema) = self.schema(maker) else { break false };
+            let outputs = body.outputs(maker);
+            let Some(output) = outputs.iter().position(|output| *output == Some(at)) else { break false };
+            let Some(variable) = variable_of(schema, Port::Out(output)) else { break false };
+            let mut inputs = tied(schema, body.inputs(maker), Port::In, variable);
+            match inputs.find(|(_, input)| !self.is_stored(*input)) {
+                // A cycle has no start.
+                Some((_, next)) if path.len() <= body.values.len() => at = next,
+                Some(_) | None => break false,
+            }
+        };
+        self.core.recovery.from_input.extend(path.into_iter().map(|value| (value, found)));
+        found
+    }
+
+    /// The element type of an operand that later nodes relate to one of some values, if it is one of two.
+    fn confirmed_by_readers(&mut self, from: &[ValueId], (a, b): (Elem, Elem)) -> Option<Elem> {
+        let body = self.body;
+        let mut open: std::collections::VecDeque<ValueId> = from.iter().copied().collect();
+        let mut searched = 0;
+        while let Some(value) = open.pop_front() {
+            for reader in body.consumers().of(value).iter().copied() {
+                searched += 1;
+                if searched > MAX_SEARCHED {
+                    return None;
+                }
+                let Some(schema) = self.schema(reader) else { continue };
+                if !matches!(body.step(reader).kind, StepKind::Node) {
+                    continue;
+                }
+                let inputs = body.inputs(reader);
+                let Some(at) = inputs.iter().position(|input| *input == Some(value)) else { continue };
+                let Some(variable) = variable_of(schema, Port::In(at)) else { continue };
+                for (_, input) in tied(schema, inputs, Port::In, variable).filter(|(other, _)| *other != at) {
+                    let found = elem_of(self.core, self.frame, input);
+                    if found == Some(a) || found == Some(b) {
+                        return found;
+                    }
+                }
+                let outputs = tied(schema, body.outputs(body.last_step(reader)), Port::Out, variable);
+                open.extend(outputs.map(|(_, value)| value));
+            }
+        }
+        None
+    }
 }
 
 fn variable_of(schema: &Schema, port: Port) -> Option<u8> {

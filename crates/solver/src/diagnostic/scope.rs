@@ -56,10 +56,7 @@ impl<'d, 'a> Scope<'d, 'a> {
 
     /// The declared signature of a step's operator.
     pub(super) fn schema(&self, step: StepId) -> Option<&'a Schema> {
-        match &self.op(step).kind {
-            OpKind::Schema(operator) => Some(operator.schema),
-            OpKind::Declared(_) | OpKind::Function(_) | OpKind::Missing(_) => None,
-        }
+        self.op(step).kind.schema()
     }
 
     /// A node, as a noun: its name, or its operator and position.

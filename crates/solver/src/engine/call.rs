@@ -19,13 +19,13 @@ use std::sync::Arc;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, NodeView};
 
-use crate::catalogue::{FunctionId, OpKind, Operators};
+use crate::catalogue::{FunctionId, Operators};
 use crate::dim::DimId;
 use crate::dim::shape::{DimVec, ShapeId};
 use crate::engine::initial;
 use crate::map::{Map, Set};
 use crate::program::{Body, Initializer, ProgramStep, StepId, ValueId, build};
-use crate::signature::Arity;
+use crate::signature::{Arity, AttributeKind};
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{Side, SolveErrorKind};
 use crate::state::Core;
@@ -45,7 +45,6 @@ pub(crate) const MAX_PATH: usize = 4;
 
 /// A call whose function has to be solved.
 pub(crate) struct Call {
-    function: FunctionId,
     key: Key,
     precise: bool,
 }
@@ -63,7 +62,7 @@ struct Key {
 /// The result of a solved function: its parameters and results over its own variables.
 #[derive(Clone, Debug)]
 struct Summary {
-    parameters: Vec<Option<Portable>>,
+    parameters: Vec<Portable>,
     results: Vec<Portable>,
     /// The undecided conditions of its nodes on dims of the model.
     equations: Arc<[Equation]>,
@@ -105,7 +104,6 @@ pub(crate) struct Caller<'a> {
 
 /// An instance that is being solved.
 struct Running<'a> {
-    function: FunctionId,
     key: Key,
     caller: Caller<'a>,
     /// Whether the function and its callers are in [`Calls::erroneous_callers`].
@@ -155,11 +153,9 @@ impl<'a> Calls<'a> {
     ) -> Result<Option<Call>, SolveErrorKind<'a>> {
         let Some(callee) = self.body(function) else { return Ok(None) };
         let root = callee.graph(callee.root());
-        let (inputs, outputs) =
-            (frame.body.inputs(step).len(), frame.body.outputs(frame.body.last_step(step)).len());
-        for (side, given, most) in
-            [(Side::Inputs, inputs, root.inputs.len()), (Side::Outputs, outputs, root.outputs.len())]
-        {
+        let outputs = frame.body.outputs(frame.body.last_step(step)).len();
+        let inputs = (Side::Inputs, frame.body.inputs(step).len(), root.inputs.len());
+        for (side, given, most) in [inputs, (Side::Outputs, outputs, root.outputs.len())] {
             if given > most {
                 return Err(SolveErrorKind::CallArity { side, given, most });
             }
@@ -170,10 +166,9 @@ impl<'a> Calls<'a> {
         if outputs < root.outputs.len() {
             return Err(SolveErrorKind::CallOutputs { given: outputs, has: root.outputs.len() });
         }
-        for input in absent_inputs(&frame.body, step, &callee) {
-            if let Some(reader) = needs(operators, &callee, root.inputs[input]) {
-                let name = callee.value_name(root.inputs[input]);
-                return Err(SolveErrorKind::CallInput { input, name, reader });
+        for (input, value) in absent_inputs(&frame.body, step, &callee) {
+            if let Some(reader) = needs(operators, &callee, value) {
+                return Err(SolveErrorKind::CallInput { input, name: callee.value_name(value), reader });
             }
         }
         let attributes = arguments(frame, step)?;
@@ -181,10 +176,7 @@ impl<'a> Calls<'a> {
         for name in operators.functions()[function.index()].view.attributes() {
             let name = name?;
             if !given.contains(name) {
-                return Err(SolveErrorKind::MissingAttribute {
-                    name,
-                    kind: crate::signature::AttributeKind::Int,
-                });
+                return Err(SolveErrorKind::MissingAttribute { name, kind: AttributeKind::Int });
             }
         }
         for value in frame.body.inputs(step).to_vec().into_iter().flatten() {
@@ -207,7 +199,7 @@ impl<'a> Calls<'a> {
                 Ok(None)
             }
             Some(None) => Ok(None),
-            None => Ok(Some(Call { function, key, precise })),
+            None => Ok(Some(Call { key, precise })),
         }
     }
 
@@ -219,13 +211,12 @@ impl<'a> Calls<'a> {
         step: StepId,
         call: Call,
     ) -> Frame<'a> {
-        let Call { function, key, precise } = call;
+        let Call { key, precise } = call;
+        let function = key.function;
         *self.counts.entry(function).or_default() += 1;
         self.frames += 1;
         let body = self.body(function).unwrap_or_else(|| Arc::clone(&caller.body));
-        let absent: Vec<ValueId> = absent_inputs(&caller.body, step, &body)
-            .map(|input| body.graph(body.root()).inputs[input])
-            .collect();
+        let absent: Vec<ValueId> = absent_inputs(&caller.body, step, &body).map(|(_, value)| value).collect();
         let body = if absent.is_empty() { body } else { Arc::new(body.without(&absent)) };
         let mut frame = Frame::new(self.frames, body);
         frame.conditional = caller.is_conditional(step);
@@ -244,8 +235,8 @@ impl<'a> Calls<'a> {
         let mut dims = Map::default();
         for (parameter, argument) in root.iter().zip(inputs) {
             let Some(argument) = argument else { continue };
-            let slot = caller.slots[argument.index()];
-            frame.slots[parameter.index()].ty = slot.ty.map(|ty| core.types.copy(ty, &mut copier));
+            let ty = caller.slots[argument.index()].ty;
+            frame.slots[parameter.index()].ty = ty.map(|ty| core.types.copy(ty, &mut copier));
             core.trace_given(frame.number, *parameter, Cause::Argument);
             if precise {
                 frame.slots[parameter.index()].shape =
@@ -262,8 +253,9 @@ impl<'a> Calls<'a> {
         }
         self.summaries.insert(key.clone(), None);
         let ProgramStep { position, node, .. } = *caller.body.step(step);
-        let caller = Caller { function: self.running.last().map(|running| running.function), position, node };
-        self.running.push(Running { function, key, caller, is_noted: false });
+        let caller =
+            Caller { function: self.running.last().map(|running| running.key.function), position, node };
+        self.running.push(Running { key, caller, is_noted: false });
         self.open.insert(function);
         initial::start(core, &mut frame);
         frame
@@ -271,7 +263,8 @@ impl<'a> Calls<'a> {
 
     /// Stores the summary of a finished frame.
     pub(crate) fn leave(&mut self, core: &mut Core<'a>, mut frame: Frame<'a>) {
-        let Some(Running { function, key, caller, is_noted: _ }) = self.running.pop() else { return };
+        let Some(Running { key, caller, is_noted: _ }) = self.running.pop() else { return };
+        let function = key.function;
         self.open.remove(&function);
         crate::analysis::claims::verify(core, &mut frame);
         frame.limit_errors = crate::analysis::limits::errors(core, &frame);
@@ -284,7 +277,7 @@ impl<'a> Calls<'a> {
             let is_dropped = frame.dropped.contains(&value) || is_too_large(core, frame, value);
             Portable { ty, shape, data, is_dropped }
         };
-        let parameters = root.inputs.iter().map(|value| Some(portable(&frame, *value))).collect();
+        let parameters = root.inputs.iter().map(|value| portable(&frame, *value)).collect();
         let results = root.outputs.iter().map(|value| portable(&frame, *value)).collect();
         let runs = |equation: &&Equation| frame.runs_with_body(equation.step);
         let equations = frame.equations.iter().filter(runs).copied().collect();
@@ -300,7 +293,7 @@ impl<'a> Calls<'a> {
                 if std::mem::replace(&mut running.is_noted, true) {
                     break;
                 }
-                self.erroneous_callers.insert(running.function);
+                self.erroneous_callers.insert(running.key.function);
             }
         } else if self.keep {
             self.kept.push(Instance { function, frame, entry: None, calls: Vec::new(), hidden: 0 });
@@ -310,11 +303,12 @@ impl<'a> Calls<'a> {
     /// The error of a call of a running function.
     fn recursion(&self, operators: &Operators<'a>, function: FunctionId) -> SolveErrorKind<'a> {
         let name = |function: FunctionId| operators.functions()[function.index()].name.to_owned();
-        let start = self.running.iter().rposition(|running| running.function == function).unwrap_or_default();
+        let start =
+            self.running.iter().rposition(|running| running.key.function == function).unwrap_or_default();
         let cycle = &self.running[start..];
         let length = cycle.len() + 1;
         let (head, tail) = if length <= 2 * MAX_PATH { (length, 0) } else { (MAX_PATH, MAX_PATH) };
-        let at = |at: usize| name(cycle.get(at).map_or(function, |running| running.function));
+        let at = |at: usize| name(cycle.get(at).map_or(function, |running| running.key.function));
         let path = (0..head).chain(length - tail..length).map(at).collect();
         SolveErrorKind::RecursiveFunction { path, hidden: length - head - tail }
     }
@@ -436,7 +430,7 @@ fn copy_shape(core: &mut Core<'_>, shape: ShapeId, dims: &mut Map<DimId, DimId>)
 }
 
 fn copy_data(core: &mut Core<'_>, data: &Data, dims: &mut Map<DimId, DimId>) -> Option<Data> {
-    let ints = data.as_ints().filter(|ints| ints.items.len() <= MAX_PASSED_ELEMENTS)?;
+    let ints = data.as_ints().filter(|_| is_portable(data))?;
     let items = ints.items.iter().map(|item| copy_dim(core, *item, dims)).collect();
     Some(Data::Ints(Arc::new(Ints { shape: ints.shape.clone(), items })))
 }
@@ -453,7 +447,7 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
     let mut copier = Copier::default();
     let mut dims = Map::default();
     for (argument, parameter) in body.inputs(step).iter().zip(&summary.parameters) {
-        let (Some(argument), Some(parameter)) = (*argument, parameter) else { continue };
+        let Some(argument) = *argument else { continue };
         let ty = core.ty_of(&mut frame.slots[argument.index()]);
         if let Some(parameter) = parameter.ty {
             let copy = core.types.copy(parameter, &mut copier);
@@ -522,11 +516,15 @@ fn is_too_large(core: &Core<'_>, frame: &Frame<'_>, value: ValueId) -> bool {
     ints.is_some_and(|ints| ints.items.len() > MAX_PASSED_ELEMENTS)
 }
 
-/// The positions of the inputs that a call omits.
-fn absent_inputs(caller: &Body<'_>, step: StepId, callee: &Body<'_>) -> impl Iterator<Item = usize> {
+/// The inputs of a function that a call omits, with their positions.
+fn absent_inputs(
+    caller: &Body<'_>,
+    step: StepId,
+    callee: &Body<'_>,
+) -> impl Iterator<Item = (usize, ValueId)> {
     let given = caller.inputs(step);
-    let count = callee.graph(callee.root()).inputs.len();
-    (0..count).filter(|input| given.get(*input).is_none_or(Option::is_none))
+    let inputs = callee.graph(callee.root()).inputs.iter().copied().enumerate();
+    inputs.filter(|(input, _)| given.get(*input).is_none_or(Option::is_none))
 }
 
 /// The operator that requires an input of a function; `Some(None)` if the function returns the input.
@@ -534,8 +532,7 @@ fn absent_inputs(caller: &Body<'_>, step: StepId, callee: &Body<'_>) -> impl Ite
 /// themselves.
 fn needs<'a>(operators: &Operators<'a>, callee: &Body<'a>, value: ValueId) -> Option<Option<&'a str>> {
     for step in callee.consumers().of(value) {
-        let OpKind::Schema(operator) = &operators.op(callee.step(*step).op).kind else { continue };
-        let schema = operator.schema;
+        let Some(schema) = operators.op(callee.step(*step).op).kind.schema() else { continue };
         for (at, input) in callee.inputs(*step).iter().enumerate() {
             let is_optional = schema.input(at).is_some_and(|formal| formal.arity == Arity::Optional);
             if *input == Some(value) && !is_optional {

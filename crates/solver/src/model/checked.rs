@@ -6,7 +6,6 @@ use typeloom_onnx::view::{ModelView, TensorView};
 
 use super::{Checked, Coverage, ExternalTensor, case, load};
 use crate::analysis::conditions;
-use crate::catalogue::OpKind;
 use crate::dim::{Condition, Decision, DimId, Dims};
 use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::solution::{Equation, EquationSource, Requirement, Type};
@@ -64,11 +63,9 @@ impl<'a> Checked<'a> {
         }
         for step in (0..body.steps.len()).map(StepId::new) {
             let record = body.step(step);
-            let takes_tensors = match &self.operators.op(record.op).kind {
-                OpKind::Schema(operator) => operator.schema.takes_tensors,
-                OpKind::Declared(_) | OpKind::Function(_) | OpKind::Missing(_) => true,
-            };
-            if !takes_tensors || matches!(record.kind, StepKind::Exit(_)) {
+            let schema = self.operators.op(record.op).kind.schema();
+            if schema.is_some_and(|schema| !schema.takes_tensors) || matches!(record.kind, StepKind::Exit(_))
+            {
                 continue;
             }
             let attributes = record.attribute_part().attributes().flatten();
