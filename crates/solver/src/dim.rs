@@ -132,6 +132,7 @@ pub use domain::Domain;
 pub(crate) use domain::symbols_of;
 pub use examine::Verdict;
 pub use expression::DimExpression;
+pub(crate) use extremum::drop_redundant;
 pub(crate) use facts::Facts;
 pub use id::DimId;
 pub use parse::DimParseError;

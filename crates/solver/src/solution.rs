@@ -54,6 +54,12 @@ pub struct Equation {
     pub source: EquationSource,
 }
 
+impl Equation {
+    pub(crate) fn condition(&self) -> Condition {
+        Condition::new(self.need, self.left, self.right)
+    }
+}
+
 /// A condition that the graph places on the symbols of its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirement {

@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 use origin::is_baked;
 
-use crate::dim::{Condition, Decision, DimId, Domain, Relation, Verdict, symbols_of};
+use crate::dim::{Condition, Decision, DimId, Domain, Relation, Verdict, drop_redundant, symbols_of};
 use crate::program::{Body, Origin, ValueId};
 use crate::rule::RuleError;
 use crate::solution::{Equation, EquationSource, Requirement};
@@ -132,7 +132,7 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
     open.retain(|equation| !facts.use_equation(core, equation));
     facts.drop_implied(core);
     for equation in open.into_iter().chain(beyond) {
-        let condition = Condition::new(equation.need, equation.left, equation.right);
+        let condition = equation.condition();
         facts.decided.requirements.push(Requirement { condition, equation, is_decided: false });
     }
     facts
@@ -160,7 +160,7 @@ struct Facts<'a> {
 impl<'a> Facts<'a> {
     /// Decides an equation; returns whether that was possible.
     fn use_equation(&mut self, core: &mut Core<'a>, equation: &Equation) -> bool {
-        let condition = Condition::new(equation.need, equation.left, equation.right);
+        let condition = equation.condition();
         if [condition.left, condition.right].iter().any(|dim| core.dims.is_anonymous(*dim)) {
             return true;
         }
@@ -198,31 +198,22 @@ impl<'a> Facts<'a> {
             SolveErrorKind::Restricted { condition, .. } => Some(condition),
             _ => None,
         };
-        let mut left: Vec<Condition> = self.decided.errors.iter().filter_map(restricted).collect();
-        if left.len() > MAX_COMPARED {
+        let all: Vec<Condition> = self.decided.errors.iter().filter_map(restricted).collect();
+        if all.len() > MAX_COMPARED {
             return;
         }
-        let mut dropped: Vec<Condition> = Vec::new();
-        let mut at = 0;
-        while at < left.len() {
-            let own = symbols_of(&core.dims, left[at]);
-            let is_implied = (0..left.len()).filter(|other| *other != at).any(|other| {
-                symbols_of(&core.dims, left[other]) == own && {
-                    let mut domain = Domain::nonempty();
-                    domain.assume(&mut core.dims, left[other]);
-                    core.dims.examine(left[at], &domain) == Verdict::Always
-                }
-            });
-            if is_implied {
-                dropped.push(left.remove(at));
-            } else {
-                at += 1;
+        let mut left = all.clone();
+        drop_redundant(&mut left, |own, other| {
+            symbols_of(&core.dims, *other) == symbols_of(&core.dims, *own) && {
+                let mut domain = Domain::nonempty();
+                domain.assume(&mut core.dims, *other);
+                core.dims.examine(*own, &domain) == Verdict::Always
             }
-        }
-        if dropped.is_empty() {
+        });
+        if left.len() == all.len() {
             return;
         }
-        let is_kept = |condition: Condition| left.contains(&condition) || !dropped.contains(&condition);
+        let is_kept = |condition: Condition| left.contains(&condition) || !all.contains(&condition);
         self.decided.errors.retain(|error| restricted(error).is_none_or(is_kept));
         self.decided.requirements.retain(|requirement| is_kept(requirement.condition));
         // A removed restriction may exclude the smallest failing binding.
@@ -250,7 +241,7 @@ impl<'a> Facts<'a> {
         }
         let condition = match values[..] {
             [value] => Condition::new(Relation::Equal, symbol, core.dims.constant(value)),
-            _ => Condition::new(equation.need, equation.left, equation.right),
+            _ => equation.condition(),
         };
         self.require(condition, equation);
         if self.reported.insert(symbol) {
@@ -296,7 +287,7 @@ impl<'a> Facts<'a> {
     /// Reports an equation that contradicts the earlier ones.
     fn contradiction(&mut self, core: &mut Core<'a>, equation: &Equation) {
         let site = ErrorSite::Step(equation.step);
-        let condition = Condition::new(equation.need, equation.left, equation.right);
+        let condition = equation.condition();
         // A contradiction with a reported symbol follows from that error.
         let mentions =
             |core: &Core<'a>, dim| core.dims.symbols_of(dim).iter().any(|s| self.in_error.contains(s));
@@ -368,7 +359,10 @@ impl<'a> Facts<'a> {
                     Ok(is_new.then_some(kind))
                 }
                 Verdict::Undecided => Err(()),
-                _ => {
+                Verdict::Never
+                | Verdict::Only { .. }
+                | Verdict::Equals { .. }
+                | Verdict::Restricted { .. } => {
                     let binding = core.dims.counterexample(condition, &self.domain).ok_or(())?;
                     Ok(refuted(core, claim, claim.derived, None, binding))
                 }

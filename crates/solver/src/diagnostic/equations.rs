@@ -1,7 +1,7 @@
 //! Equations between dims, with the node that needs them.
 
 use super::{Align, Diagnostic, Mark, Part, Scope, list, quote};
-use crate::dim::{Condition, DimId};
+use crate::dim::DimId;
 use crate::rule::Port;
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::ErrorSite;
@@ -17,7 +17,7 @@ impl Scope<'_, '_> {
     ) -> Diagnostic {
         let ErrorSite::Step(step) = site else { return diagnostic };
         let op = self.op_text(step);
-        let condition = Condition::new(equation.need, equation.left, equation.right);
+        let condition = equation.condition();
         let text = quote(&self.core.dims.display_condition(condition).to_string());
         let EquationSource::Ports { left, right, relation } = equation.source else {
             let inside = match equation.source {

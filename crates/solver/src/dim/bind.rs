@@ -28,6 +28,32 @@ pub enum Bind {
     Negative,
 }
 
+/// The nodes of a dim in an order in which parts precede their users; the stack of a traversal.
+pub(super) struct PostOrder(pub(super) Vec<DimId>);
+
+impl PostOrder {
+    /// The next node whose parts are all done, and its parts. The caller does the node before the next call.
+    pub(super) fn next(
+        &mut self,
+        dims: &Dims,
+        is_done: impl Fn(DimId) -> bool,
+    ) -> Option<(DimId, SmallVec<[DimId; 8]>)> {
+        loop {
+            let top = *self.0.last()?;
+            if is_done(top) {
+                self.0.pop();
+                continue;
+            }
+            let parts = dims.parts(top);
+            let pending = self.0.len();
+            self.0.extend(parts.iter().copied().filter(|part| !is_done(*part)));
+            if self.0.len() == pending {
+                return Some((top, parts));
+            }
+        }
+    }
+}
+
 impl Dims {
     /// Binds an anonymous variable to `value`. Named symbols are never bound.
     ///
@@ -64,18 +90,8 @@ impl Dims {
         if let Some(resolved) = self.memo(dim) {
             return resolved;
         }
-        let mut stack = vec![dim];
-        while let Some(&top) = stack.last() {
-            if self.memo(top).is_some() {
-                stack.pop();
-                continue;
-            }
-            let parts = self.parts(top);
-            let pending = stack.len();
-            stack.extend(parts.iter().copied().filter(|&part| self.memo(part).is_none()));
-            if stack.len() > pending {
-                continue;
-            }
+        let mut order = PostOrder(vec![dim]);
+        while let Some((top, parts)) = order.next(self, |node| self.memo(node).is_some()) {
             let known: SmallVec<[DimId; 8]> =
                 parts.iter().map(|&part| self.memo(part).unwrap_or(part)).collect();
             let resolved = match (self.binding(top), &known[..]) {
@@ -90,7 +106,6 @@ impl Dims {
                 }
             };
             self.set_memo(top, resolved);
-            stack.pop();
         }
         self.memo(dim).unwrap_or(dim)
     }
@@ -115,18 +130,8 @@ impl Dims {
 
     /// Resolves a dim and replaces the keys of `known`, which may be any nodes, by their values.
     pub(super) fn replace_nodes(&mut self, dim: DimId, mut known: HashMap<DimId, DimId>) -> DimId {
-        let mut stack = vec![dim];
-        while let Some(&top) = stack.last() {
-            if known.contains_key(&top) {
-                stack.pop();
-                continue;
-            }
-            let parts = self.parts(top);
-            let pending = stack.len();
-            stack.extend(parts.iter().copied().filter(|part| !known.contains_key(part)));
-            if stack.len() > pending {
-                continue;
-            }
+        let mut order = PostOrder(vec![dim]);
+        while let Some((top, parts)) = order.next(self, |node| known.contains_key(&node)) {
             let replaced: SmallVec<[DimId; 8]> =
                 parts.iter().map(|part| known.get(part).copied().unwrap_or(*part)).collect();
             let value = if replaced == parts {
@@ -136,7 +141,6 @@ impl Dims {
                 rebuilt.unwrap_or_else(|| self.fresh_integer())
             };
             known.insert(top, value);
-            stack.pop();
         }
         known.get(&dim).copied().unwrap_or(dim)
     }

@@ -59,6 +59,11 @@ impl Condition {
     pub const fn new(relation: Relation, left: DimId, right: DimId) -> Self {
         Self { relation, left, right }
     }
+
+    /// The condition with both sides replaced.
+    pub(crate) fn map(self, mut replace: impl FnMut(DimId) -> DimId) -> Self {
+        Self { relation: self.relation, left: replace(self.left), right: replace(self.right) }
+    }
 }
 
 impl Relation {

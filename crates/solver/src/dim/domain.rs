@@ -133,7 +133,14 @@ impl Domain {
             (Relation::Equal, (_, true), ..) if !dims.symbols_of(left).contains(&right) => {
                 self.set(dims, right, left);
             }
-            _ => {
+            (
+                Relation::Equal
+                | Relation::AtMost
+                | Relation::OneOrEqual
+                | Relation::Broadcast
+                | Relation::Divides,
+                ..,
+            ) => {
                 self.restrict_to_solutions(dims, condition);
                 self.insert(dims, condition);
             }
@@ -187,11 +194,9 @@ impl Domain {
         }
         self.values.insert(symbol, value);
         for at in self.mentions.remove(&symbol).unwrap_or_default() {
-            let Condition { relation, left, right } = self.facts[at].condition;
-            let values = [(symbol, value)];
-            let (left, right) = (dims.substitute(left, &values), dims.substitute(right, &values));
+            let condition = self.facts[at].condition.map(|side| dims.substitute(side, &[(symbol, value)]));
             // The old fact is no longer reachable through a symbol without a value.
-            self.insert(dims, Condition::new(relation, left, right));
+            self.insert(dims, condition);
         }
         if low != i64::MIN {
             let low = dims.constant(low);
@@ -233,11 +238,7 @@ impl Domain {
 
     /// Substitutes the known values of symbols in a condition.
     pub(super) fn substituted(&self, dims: &mut Dims, condition: Condition) -> Condition {
-        Condition {
-            relation: condition.relation,
-            left: self.substitute(dims, condition.left),
-            right: self.substitute(dims, condition.right),
-        }
+        condition.map(|side| self.substitute(dims, side))
     }
 
     /// The values of the domain's symbols, each without symbols that have a value.

@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 
 use super::arena::{Dims, Kind};
+use super::bind::PostOrder;
 use super::id::DimId;
 
 /// A step. Operands are positions of earlier steps.
@@ -45,22 +46,11 @@ impl DimProgram {
     }
 
     fn compile(&mut self, dims: &Dims, root: DimId, done: &mut HashMap<DimId, usize>) -> usize {
-        let mut stack = vec![root];
-        while let Some(&top) = stack.last() {
-            if done.contains_key(&top) {
-                stack.pop();
-                continue;
-            }
-            let parts = dims.parts(top);
-            let pending = stack.len();
-            stack.extend(parts.iter().copied().filter(|part| !done.contains_key(part)));
-            if stack.len() > pending {
-                continue;
-            }
+        let mut order = PostOrder(vec![root]);
+        while let Some((top, parts)) = order.next(dims, |node| done.contains_key(&node)) {
             let operands: Vec<usize> = parts.iter().filter_map(|part| done.get(part).copied()).collect();
             let at = self.step(dims, top, operands);
             done.insert(top, at);
-            stack.pop();
         }
         done.get(&root).copied().unwrap_or(0)
     }

@@ -29,6 +29,7 @@ use super::bounds::Interval;
 use super::condition::{Condition, Goal, Relation};
 use super::decide::Decision;
 use super::domain::{Domain, symbols_of};
+use super::extremum::drop_redundant;
 use super::id::DimId;
 use super::poly::{merge, without_constant};
 use super::solutions::{Extent, MAX_VALUES, Pivot, Solutions};
@@ -271,21 +272,16 @@ impl Dims {
 
     /// Drops goals that imply another one.
     fn drop_implied(&mut self, open: &mut Vec<(usize, Goal)>, domain: &Domain) {
-        let mut at = 0;
-        while at < open.len() && open.len() <= MAX_ALTERNATIVES {
-            let implied = (0..open.len()).filter(|&other| other != at).any(|other| {
-                let Some(condition) = self.condition_of(open[at].1) else { return false };
-                let mut domain = domain.clone();
-                domain.assume(self, condition);
-                let dim = domain.substitute(self, open[other].1.dim());
-                self.always_holds(open[other].1.with(dim), &domain)
-            });
-            if implied {
-                open.remove(at);
-            } else {
-                at += 1;
-            }
+        if open.len() > MAX_ALTERNATIVES {
+            return;
         }
+        drop_redundant(open, |(_, own), (_, other)| {
+            let Some(condition) = self.condition_of(*own) else { return false };
+            let mut domain = domain.clone();
+            domain.assume(self, condition);
+            let dim = domain.substitute(self, other.dim());
+            self.always_holds(other.with(dim), &domain)
+        });
     }
 
     /// The conditions of the domain on the pivot alone, as goals of which one holds.

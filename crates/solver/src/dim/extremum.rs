@@ -106,24 +106,28 @@ impl Dims {
 
     /// Removes arguments that are never less than another one; returns whether there was one.
     fn drop_dominated(&mut self, arguments: &mut Vec<Terms>) -> Option<bool> {
-        let before = arguments.len();
-        let mut greater = 0;
-        while greater < arguments.len() {
-            let mut dominated = false;
-            for least in (0..arguments.len()).filter(|&least| least != greater) {
-                let gap = merge(&arguments[greater], &arguments[least], -1)?;
-                if self.bounds_of_terms(&gap).low >= 0 {
-                    dominated = true;
-                    break;
-                }
+        let (before, mut is_exact) = (arguments.len(), true);
+        drop_redundant(arguments, |greater, least| match merge(greater, least, -1) {
+            Some(gap) => self.bounds_of_terms(&gap).low >= 0,
+            None => {
+                is_exact = false;
+                false
             }
-            if dominated {
-                arguments.remove(greater);
-            } else {
-                greater += 1;
-            }
+        });
+        is_exact.then_some(arguments.len() < before)
+    }
+}
+
+/// Removes each item that another remaining one makes redundant.
+pub(crate) fn drop_redundant<T>(items: &mut Vec<T>, mut is_redundant: impl FnMut(&T, &T) -> bool) {
+    let mut at = 0;
+    while at < items.len() {
+        let (before, after) = (&items[..at], &items[at + 1..]);
+        if before.iter().chain(after).any(|other| is_redundant(&items[at], other)) {
+            items.remove(at);
+        } else {
+            at += 1;
         }
-        Some(arguments.len() < before)
     }
 }
 

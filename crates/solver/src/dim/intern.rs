@@ -28,15 +28,10 @@ impl Dims {
             return None;
         }
         let mut summary = Summary::leaf(Interval::point(0), 0, false);
-        let mut size = 0usize;
         for term in terms {
-            let part = self.summary(term.monomial);
-            size += usize::from(part.size);
-            summary.nesting = summary.nesting.max(part.nesting);
-            summary.degree = summary.degree.max(part.degree);
-            summary.variable |= part.variable;
+            summary.degree = summary.degree.max(self.summary(term.monomial).degree);
         }
-        summary.size = u16::try_from(size).ok().filter(|_| size <= MAX_SIZE)?;
+        self.absorb(&mut summary, terms.iter().map(|term| term.monomial), 0)?;
         summary.bounds = self.bounds_of_terms(terms);
         if let Some(value) = summary.bounds.single() {
             return Some(self.constant(value));
@@ -64,7 +59,7 @@ impl Dims {
         }
         let mut summary = Summary::leaf(self.bounds_of_factors(factors), 0, false);
         summary.degree = u8::try_from(factors.len()).ok()?;
-        self.absorb(&mut summary, factors, 0)?;
+        self.absorb(&mut summary, factors.iter().copied(), 0)?;
         let span = self.push_list(factors);
         Some(self.push(Kind::Product(span), summary, hash))
     }
@@ -81,7 +76,7 @@ impl Dims {
             return Some(self.constant(value));
         }
         let mut summary = Summary::leaf(bounds, 1, false);
-        self.absorb(&mut summary, &[numerator, denominator], 1)?;
+        self.absorb(&mut summary, [numerator, denominator], 1)?;
         Some(self.push(Kind::Floor { numerator, denominator }, summary, hash))
     }
 
@@ -103,15 +98,20 @@ impl Dims {
             return Some(self.constant(value));
         }
         let mut summary = Summary::leaf(bounds, 1, false);
-        self.absorb(&mut summary, arguments, 1)?;
+        self.absorb(&mut summary, arguments.iter().copied(), 1)?;
         let span = self.push_list(arguments);
         Some(self.push(Kind::Min(span), summary, hash))
     }
 
     /// Adds the sizes, the nesting and the mention of variables of `parts`; `None` beyond the limits.
-    fn absorb(&self, summary: &mut Summary, parts: &[DimId], levels: u8) -> Option<()> {
+    fn absorb(
+        &self,
+        summary: &mut Summary,
+        parts: impl IntoIterator<Item = DimId>,
+        levels: u8,
+    ) -> Option<()> {
         let mut size = 0usize;
-        for &part in parts {
+        for part in parts {
             let part = self.summary(part);
             size += usize::from(part.size);
             summary.nesting = summary.nesting.max(part.nesting + levels);

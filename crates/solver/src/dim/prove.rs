@@ -96,8 +96,7 @@ impl<'d> Prover<'d> {
                 if *style == Style::Plain || bounds.low == i64::MIN {
                     return dims.bounded(bounds);
                 }
-                let high =
-                    if bounds.high == i64::MAX { i64::MAX } else { bounds.high.saturating_sub(bounds.low) };
+                let high = bounds.add(Interval::point(bounds.low.saturating_neg())).high;
                 let rest = dims.bounded(Interval { low: 0, high: high.max(0) });
                 let low = dims.constant(bounds.low);
                 dims.add(rest, low)

@@ -16,6 +16,7 @@ use std::collections::{HashMap, HashSet};
 use super::arena::{Dims, Kind};
 use super::condition::{Condition, Goal, Relation, without_content};
 use super::domain::Domain;
+use super::extremum::drop_redundant;
 use super::id::DimId;
 use super::poly::{Term, Terms, collect, merge};
 
@@ -166,11 +167,7 @@ impl Dims {
     /// The condition with both sides simplified: see [`Dims::simplify`].
     #[must_use]
     pub fn simplify_condition(&mut self, condition: Condition, domain: &Domain) -> Condition {
-        Condition {
-            relation: condition.relation,
-            left: self.simplify(condition.left, domain),
-            right: self.simplify(condition.right, domain),
-        }
+        condition.map(|side| self.simplify(side, domain))
     }
 
     /// An innermost floor or minimum of the dim that is not done.
@@ -195,18 +192,9 @@ impl Dims {
         }
         let Some(arguments) = self.as_min(atom) else { return atom };
         let mut arguments = arguments.to_vec();
-        let mut at = 0;
-        while at < arguments.len() {
-            let dominated = (0..arguments.len()).filter(|&other| other != at).any(|other| {
-                self.try_sub(arguments[at], arguments[other])
-                    .is_some_and(|gap| self.is_at_least(gap, 0, domain))
-            });
-            if dominated {
-                arguments.remove(at);
-            } else {
-                at += 1;
-            }
-        }
+        drop_redundant(&mut arguments, |&own, &other| {
+            self.try_sub(own, other).is_some_and(|gap| self.is_at_least(gap, 0, domain))
+        });
         self.try_min_all(&arguments).unwrap_or(atom)
     }
 

@@ -63,10 +63,9 @@ pub(super) enum Extent {
 pub(super) const MAX_VALUES: usize = 16;
 
 impl Solutions {
-    /// Number of values of `t` in a class, minus one; `None` if there are infinitely many.
-    fn last(&self, class: usize) -> Option<i64> {
-        let first = self.value(class, 0)?;
-        self.high.map(|high| if high < first { -1 } else { (high - first) / self.period })
+    /// The last `t` for which a class that starts at `first` is at most `high`; -1 if there is none.
+    fn last_until(&self, high: i64, first: i64) -> i64 {
+        if high < first { -1 } else { (high - first) / self.period }
     }
 
     fn value(&self, class: usize, t: i64) -> Option<i64> {
@@ -149,7 +148,7 @@ impl Solutions {
                 return ranges.is_empty();
             }
             let first = if low <= start { 0 } else { (low - start - 1) / self.period + 1 };
-            let last = high.map(|high| if high < start { -1 } else { (high - start) / self.period });
+            let last = high.map(|high| self.last_until(high, start));
             match ranges[..] {
                 [] => last.is_some_and(|last| last < first),
                 [range] => range == (first, last),
@@ -208,7 +207,8 @@ impl Dims {
         let mut solutions =
             Solutions { low, high: (high != i64::MAX).then_some(high), period, classes: Vec::new() };
         for class in 0..usize::try_from(period).ok()? {
-            let variable = Piecewise::linear(solutions.value(class, 0)?, period);
+            let start = solutions.value(class, 0)?;
+            let variable = Piecewise::linear(start, period);
             let mut ranges = Vec::new();
             for goal in goals {
                 let value = self.piecewise(goal.dim(), pivot, &variable)?;
@@ -218,7 +218,7 @@ impl Dims {
                 };
                 ranges.extend(value.where_sign(wanted)?);
             }
-            let last = solutions.last(class);
+            let last = solutions.high.map(|high| solutions.last_until(high, start));
             let clipped = merge_ranges(ranges).into_iter().filter_map(|(first, end)| match last {
                 None => Some((first, end)),
                 Some(last) if first > last => None,

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
+
 use super::arena::{Dims, Kind};
+use super::bind::PostOrder;
 use super::id::DimId;
 use super::poly::constant_term;
 
@@ -57,48 +60,35 @@ impl Dims {
         leaf: &mut dyn FnMut(&mut Self, DimId) -> DimId,
     ) -> DimId {
         let mut done: HashMap<DimId, DimId> = HashMap::new();
-        let mut stack = vec![other.chase(dim)];
-        while let Some(&top) = stack.last() {
-            if done.contains_key(&top) {
-                stack.pop();
-                continue;
-            }
-            let view = other.view(top);
-            let parts: Vec<DimId> = match &view {
-                DimView::Constant(_) | DimView::Symbol | DimView::Variable => Vec::new(),
-                DimView::Sum(_, terms) => terms.iter().map(|(_, part)| other.chase(*part)).collect(),
-                DimView::Product(parts) | DimView::Min(parts) => {
-                    parts.iter().map(|part| other.chase(*part)).collect()
-                }
-                DimView::FloorDiv(a, b) => vec![other.chase(*a), other.chase(*b)],
-            };
-            let pending: Vec<DimId> = parts.iter().copied().filter(|part| !done.contains_key(part)).collect();
-            if !pending.is_empty() {
-                stack.extend(pending);
-                continue;
-            }
-            let copied: Vec<DimId> = parts.iter().filter_map(|part| done.get(part).copied()).collect();
-            let made = match &view {
-                DimView::Constant(value) => self.constant(*value),
-                DimView::Symbol | DimView::Variable => leaf(self, top),
-                DimView::Sum(constant, terms) => {
-                    let mut summands = vec![self.constant(*constant)];
-                    for ((coefficient, _), part) in terms.iter().zip(&copied) {
-                        let coefficient = self.constant(*coefficient);
+        let mut order = PostOrder(vec![dim]);
+        while let Some((top, parts)) = order.next(other, |node| done.contains_key(&node)) {
+            let copied: SmallVec<[DimId; 8]> =
+                parts.iter().filter_map(|part| done.get(part).copied()).collect();
+            let made = match other.kind(top) {
+                None => top,
+                Some(Kind::Constant(value)) => self.constant(value),
+                Some(Kind::Symbol(_) | Kind::Variable(_)) => match copied[..] {
+                    // A bound variable equals its value.
+                    [value] => value,
+                    _ => leaf(self, top),
+                },
+                Some(Kind::Sum(span)) => {
+                    let mut summands = Vec::with_capacity(copied.len());
+                    for (term, part) in other.sum_terms(span).iter().zip(&copied) {
+                        let coefficient = self.constant(term.coefficient);
                         summands.push(self.mul(coefficient, *part));
                     }
                     self.sum(&summands)
                 }
-                DimView::Product(_) => self.product(&copied),
-                DimView::FloorDiv(..) => self.floor_div(copied[0], copied[1]),
-                DimView::Min(_) => {
+                Some(Kind::Product(_)) => self.product(&copied),
+                Some(Kind::Floor { .. }) => self.floor_div(copied[0], copied[1]),
+                Some(Kind::Min(_)) => {
                     let least = copied.iter().copied().reduce(|a, b| self.min(a, b));
                     least.unwrap_or_else(|| self.fresh_integer())
                 }
             };
             done.insert(top, made);
-            stack.pop();
         }
-        done.get(&other.chase(dim)).copied().unwrap_or(dim)
+        done.get(&dim).copied().unwrap_or(dim)
     }
 }

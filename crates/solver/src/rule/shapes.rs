@@ -6,6 +6,7 @@ use std::ops::RangeBounds;
 
 use super::{DimVec, Extent, ExtentRelation, Port, RuleCx, RuleError};
 use crate::dim::{Bind, Condition, Decision, DimId, DimView, Dims, Domain, Relation, Solved, Verdict};
+use crate::solution::Equation;
 use crate::state::recovery::Purpose;
 
 /// Maximum number of conditions that [`RuleCx::is_positive_in_runs`] uses.
@@ -357,7 +358,7 @@ impl RuleCx<'_, '_> {
         let bounds = frame.equations.iter().filter(|equation| equation.need == Relation::AtMost);
         let bounds: Vec<Condition> = bounds
             .filter(|equation| frame.runs_with_body(equation.step))
-            .map(|equation| Condition::new(equation.need, equation.left, equation.right))
+            .map(Equation::condition)
             .take(MAX_BOUNDS)
             .collect();
         if bounds.is_empty() {

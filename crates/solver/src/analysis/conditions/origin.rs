@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::declared_symbols;
-use crate::dim::{Condition, symbols_of};
+use crate::dim::symbols_of;
 use crate::program::{Origin, ValueId};
 use crate::rule::Port;
 use crate::solution::{Equation, EquationSource};
@@ -43,7 +43,7 @@ pub(super) fn is_baked(core: &mut Core<'_>, frame: &Frame<'_>, equation: &Equati
         }
     }
     let mut seen: BTreeSet<ValueId> = open.iter().copied().collect();
-    let symbols = symbols_of(&core.dims, Condition::new(equation.need, equation.left, equation.right));
+    let symbols = symbols_of(&core.dims, equation.condition());
     let mut is_foreign = false;
     while let Some(value) = open.pop() {
         match body.value(value).origin {
