@@ -31,6 +31,12 @@ pub fn lookup<'e>(entries: &'e [StringStringEntryProto], key: &str) -> Option<&'
     entries.iter().find(|entry| entry.key() == key).map(StringStringEntryProto::value)
 }
 
+/// Returns the names of the children of a `Bundle` or `Unbundle`.
+pub fn keys(node: &NodeProto) -> Vec<String> {
+    let strings = node.find_attribute("keys").map(|keys| &keys.strings[..]).unwrap_or_default();
+    strings.iter().map(|key| String::from_utf8_lossy(key).into_owned()).collect()
+}
+
 /// Sets the value of a key in a list of entries.
 pub fn set(
     entries: &mut Vec<StringStringEntryProto>,

@@ -139,14 +139,20 @@ impl Call {
         if node.name.is_some() {
             node.name = Some(format!("{}{}", self.prefix, node.name()));
         }
-        node.attribute.retain_mut(|attribute| {
-            let Some(outer) = attribute.ref_attr_name.as_deref().filter(|outer| !outer.is_empty()) else {
-                return true;
-            };
-            let Some(given) = self.attributes.get(outer) else { return false };
-            let name = attribute.name.take();
-            *attribute = AttributeProto { name, ..given.clone() };
-            true
-        });
+        replace_references(node, |name| self.attributes.get(name));
     }
+}
+
+/// Replaces references to attributes of the function in one node. An attribute is removed if it refers to one that the
+/// call does not have.
+pub fn replace_references<'a>(node: &mut NodeProto, given: impl Fn(&str) -> Option<&'a AttributeProto>) {
+    node.attribute.retain_mut(|attribute| {
+        let Some(outer) = attribute.ref_attr_name.as_deref().filter(|outer| !outer.is_empty()) else {
+            return true;
+        };
+        let Some(given) = given(outer) else { return false };
+        let name = attribute.name.take();
+        *attribute = AttributeProto { name, ..given.clone() };
+        true
+    });
 }

@@ -12,9 +12,8 @@ mod primitives;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
+use typeloom_contracts::backend::GraphExecutor;
 use typeloom_contracts::datum::Datum;
-use typeloom_contracts::primitives;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::call::Call;
 use typeloom_cpu::decode::DecodeTensorError;
@@ -25,7 +24,6 @@ use typeloom_onnx::messages::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
 };
 use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::dtype::Dtype;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::NO_RELATIONS;
 use typeloom_types::tree::builtin::TYPE_ANY;
@@ -93,7 +91,7 @@ impl GraphExecutor for Cpu {
             return Err(CpuError::InputCount { expected: graph.input.len(), given: inputs.len() });
         }
         if let [node] = &graph.node[..]
-            && let Some(results) = single(graph, &with_attributes(node, &by_name(attrs), 0), &inputs)?
+            && let Some(results) = single(graph, &with_attributes(node, &by_name(attrs)), &inputs)?
         {
             return Ok(results);
         }
@@ -116,7 +114,7 @@ fn by_name(attrs: &[AttributeProto]) -> HashMap<&str, &AttributeProto> {
 
 /// A graph with values of its attributes as a model of the newest operator set.
 pub(crate) fn model_of(mut graph: GraphProto, attrs: &[AttributeProto]) -> ModelProto {
-    graph.node = graph.node.iter().map(|node| with_attributes(node, &by_name(attrs), 0)).collect();
+    graph.node = graph.node.iter().map(|node| with_attributes(node, &by_name(attrs))).collect();
     let import = OperatorSetIdProto { version: Some(NEWEST), ..OperatorSetIdProto::default() };
     ModelProto {
         ir_version: Some(10),
@@ -177,32 +175,3 @@ static NATIVE: LazyLock<[AtomicOpsetDecl; 1]> = LazyLock::new(|| {
     });
     [AtomicOpsetDecl { domain: "ai.onnx", version: NEWEST as u32, ops: &OPS }]
 });
-
-macro_rules! as_primitives {
-    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty = $form:tt;)*) => {
-        impl Backend for Cpu {
-            type Tensor = AnyTensor;
-            type Error = CpuError;
-            $(
-                fn $name(&self, $($arg: $ty),*) -> Result<$out, CpuError> {
-                    Primitives::$name(self, $($arg),*)
-                }
-            )*
-
-            fn execute(
-                &self,
-                graph: &GraphProto,
-                inputs: Vec<AnyTensor>,
-                attrs: &[AttributeProto],
-            ) -> Result<Vec<AnyTensor>, CpuError> {
-                GraphExecutor::execute(self, graph, inputs, attrs)
-            }
-
-            fn extension_opsets() -> &'static [AtomicOpsetDecl] {
-                &*NATIVE
-            }
-        }
-    };
-}
-
-primitives!(as_primitives);

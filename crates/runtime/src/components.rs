@@ -48,6 +48,7 @@ use crate::error::{ComponentError, RunError};
 use crate::options::Verify;
 use typeloom_contracts::datum::Datum;
 
+use aggregator::AggregatorAdapter;
 pub use aggregator::FromMetadata;
 pub(crate) use args::Args;
 pub use protocol::RunProtocol;
@@ -62,11 +63,8 @@ pub(crate) type LinkedProgram =
 /// Results of a method; most methods have one.
 pub(crate) type Results = SmallVec<[Datum; 1]>;
 
-/// A component of any type.
-pub(crate) trait AnyComponent: Send + Sync {
-    /// Resolves a node of the component's contract; `None` for an operator that the contract does not have.
-    fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method>;
-}
+/// Resolves a node of a component's contract; `None` for an operator that the contract does not have.
+pub(crate) type Resolve = Arc<dyn Fn(&NodeProto) -> Option<Method> + Send + Sync>;
 
 fn method(
     run: impl Fn(&Args<'_>) -> Result<Results, ComponentError> + Send + Sync + 'static,
@@ -143,7 +141,7 @@ impl<T> Locked<T> {
 #[derive(Clone, Default)]
 pub struct Components {
     bindings: Bindings,
-    by_slot: IndexMap<String, Arc<dyn AnyComponent>>,
+    by_slot: IndexMap<String, Resolve>,
     functions: IndexMap<String, LinkedProgram>,
 }
 
@@ -167,7 +165,7 @@ impl Components {
         &self.bindings
     }
 
-    pub(crate) fn get(&self, slot: &str) -> Option<Arc<dyn AnyComponent>> {
+    pub(crate) fn get(&self, slot: &str) -> Option<Resolve> {
         self.by_slot.get(slot).cloned()
     }
 
@@ -180,14 +178,17 @@ impl Components {
         self
     }
 
-    fn with(
+    fn with<C: Send + Sync + 'static>(
         mut self,
         slot: &str,
         bind: impl FnOnce(Bindings, &str) -> Bindings,
-        component: impl AnyComponent + 'static,
+        component: C,
+        resolve: impl Fn(Arc<C>, &NodeProto) -> Option<Method> + Send + Sync + 'static,
     ) -> Self {
         self.bindings = bind(self.bindings, slot);
-        self.by_slot.insert(slot.to_owned(), Arc::new(component));
+        let component = Arc::new(component);
+        let resolve = move |node: &NodeProto| resolve(Arc::clone(&component), node);
+        self.by_slot.insert(slot.to_owned(), Arc::new(resolve));
         self
     }
 
@@ -198,19 +199,19 @@ impl Components {
         slot: &str,
         component: B,
     ) -> Self {
-        self.with(slot, Bindings::bind_backend::<B>, backend::BackendAdapter(component))
+        self.with(slot, Bindings::bind_backend::<B>, component, backend::resolve)
     }
 
     /// Binds an index to a slot.
     #[must_use]
     pub fn index<I: Index<Vector: FromDatum>>(self, slot: &str, component: I) -> Self {
-        self.with(slot, Bindings::bind_index::<I>, index::IndexAdapter(Locked::new(component)))
+        self.with(slot, Bindings::bind_index::<I>, Locked::new(component), index::resolve)
     }
 
     /// Binds a model to a slot.
     #[must_use]
     pub fn model<M: Model<Tensor: FromDatum + IntoDatum>>(self, slot: &str, component: M) -> Self {
-        self.with(slot, Bindings::bind_model::<M>, model::ModelAdapter(Locked::new(component)))
+        self.with(slot, Bindings::bind_model::<M>, Locked::new(component), model::resolve)
     }
 
     /// Binds an aggregator to a slot. Its metadata type defines how metadata is read from bytes.
@@ -233,8 +234,9 @@ impl Components {
         component: A,
         metadata: impl Fn(Option<&Bytes>) -> Result<A::Metadata, String> + Send + Sync + 'static,
     ) -> Self {
-        let component = aggregator::AggregatorAdapter::new(component, Box::new(metadata));
-        self.with(slot, Bindings::bind_aggregator::<A>, component)
+        let (component, metadata) = (Locked::new(component), Box::new(metadata) as _);
+        let adapter = AggregatorAdapter { component, metadata };
+        self.with(slot, Bindings::bind_aggregator::<A>, adapter, AggregatorAdapter::resolve)
     }
 
     /// Binds a codec to a slot.
@@ -244,30 +246,24 @@ impl Components {
         slot: &str,
         component: C,
     ) -> Self {
-        self.with(slot, Bindings::bind_codec::<C>, codec::CodecAdapter(Locked::new(component)))
+        self.with(slot, Bindings::bind_codec::<C>, Locked::new(component), codec::resolve)
     }
 
     /// Binds a data source to a slot.
     #[must_use]
     pub fn data_source<D: DataSource<Sample: FromDatum + IntoDatum>>(self, slot: &str, component: D) -> Self {
-        self.with(
-            slot,
-            Bindings::bind_data_source::<D>,
-            data_source::DataSourceAdapter(Locked::new(component)),
-        )
+        self.with(slot, Bindings::bind_data_source::<D>, Locked::new(component), data_source::resolve)
     }
 
     /// Binds a peer selector to a slot.
     #[must_use]
     pub fn peer_selector<P: PeerSelector>(self, slot: &str, component: P) -> Self {
-        let component = peer_selector::PeerSelectorAdapter(Locked::new(component));
-        self.with(slot, Bindings::bind_peer_selector::<P>, component)
+        self.with(slot, Bindings::bind_peer_selector::<P>, Locked::new(component), peer_selector::resolve)
     }
 
     /// Binds a protocol to a slot.
     #[must_use]
     pub fn protocol<P: RunProtocol>(self, slot: &str, component: P) -> Self {
-        let component = protocol::ProtocolAdapter(Locked::new(component));
-        self.with(slot, Bindings::bind_protocol::<P>, component)
+        self.with(slot, Bindings::bind_protocol::<P>, Locked::new(component), protocol::resolve)
     }
 }

@@ -32,6 +32,7 @@ pub mod session;
 
 mod extents;
 mod offer;
+mod recent;
 
 /// The extents for which an engine loads a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,7 +99,7 @@ impl Offer<'_> {
     /// The value of a string attribute.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
-        std::str::from_utf8(self.node.find_attribute(name)?.s.as_deref()?).ok()
+        crate::prepare::string(self.node, name)
     }
 }
 

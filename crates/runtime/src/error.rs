@@ -10,7 +10,9 @@ use typeloom_contracts::role::Role;
 use typeloom_cpu::decode::DecodeTensorError;
 use typeloom_cpu::error::{Fault, KernelError};
 use typeloom_onnx::DecodeError;
-use typeloom_solver::diagnostic::{Code, Diagnostic, Location, diagnose_bytes, diagnose_external_data};
+use typeloom_solver::diagnostic::{
+    Code, Diagnostic, Location, Severity, diagnose_bytes, diagnose_external_data,
+};
 use typeloom_types::any_tensor::error::TensorError;
 use typeloom_wire::check::Mismatch;
 use typeloom_wire::delivery::ReceiveError;
@@ -199,51 +201,70 @@ impl PrepareError {
 }
 
 impl RunError {
-    /// The diagnostics of an error that concerns the model. Errors of inputs, limits, components and messages have none.
-    #[must_use]
-    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+    /// The error of the innermost node, if one failed.
+    fn innermost(&self) -> Option<&NodeError> {
         let mut error = self;
         loop {
-            let Self::Node { error: node, .. } = error else { return Vec::new() };
-            let code = match node {
-                NodeError::Nested(nested) => {
-                    error = nested;
-                    continue;
-                }
-                NodeError::Kernel(_) if self.exceeds_budget() => return Vec::new(),
-                NodeError::UnknownOperator { .. } => Code::UnsupportedNode,
+            match error {
+                Self::Node { error: NodeError::Nested(nested), .. } => error = nested,
+                Self::Node { error, .. } => return Some(error),
+                _ => return None,
+            }
+        }
+    }
+
+    /// The diagnostics of an error that concerns the model or the values of a run. Missing and unknown inputs, limits on
+    /// steps and memory, errors that a component returns, and those of the network have none.
+    #[must_use]
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        if let Self::Precondition { .. } = self {
+            let severity = Severity::Error;
+            let all = diagnostic(Code::RestrictedSymbol, self).into_iter();
+            return all.map(|diagnostic| Diagnostic { severity, ..diagnostic }).collect();
+        }
+        let code = match self.innermost() {
+            Some(NodeError::Kernel(_)) if self.exceeds_budget() => return Vec::new(),
+            Some(NodeError::UnknownOperator { .. }) => Code::UnsupportedNode,
+            Some(NodeError::Wire(WireError::TwoClasses { .. })) => Code::MissingSend,
+            Some(
                 NodeError::Kernel(_)
                 | NodeError::OperatorPanicked(_)
+                | NodeError::ComponentPanicked(_)
                 | NodeError::NoValue(_)
                 | NodeError::NotTensors { .. }
+                | NodeError::TooManyIterations { .. }
                 | NodeError::ControlFlow(_)
                 | NodeError::Structure(_)
-                | NodeError::Mismatch { .. } => Code::NodeFailed,
-                NodeError::TooManyIterations { .. }
-                | NodeError::TooManySteps { .. }
+                | NodeError::Mismatch { .. }
+                | NodeError::Wire(WireError::Send(SendError::OtherValue { .. } | SendError::TooLarge(_))),
+            ) => Code::NodeFailed,
+            Some(NodeError::Component(error)) if !matches!(error, ComponentError::Failed(_)) => {
+                Code::NodeFailed
+            }
+            Some(
+                NodeError::TooManySteps { .. }
                 | NodeError::Component(_)
-                | NodeError::ComponentPanicked(_)
-                | NodeError::Wire(_) => return Vec::new(),
-            };
-            return diagnostic(code, self);
-        }
+                | NodeError::Nested(_)
+                | NodeError::Wire(_),
+            )
+            | None => return Vec::new(),
+        };
+        diagnostic(code, self)
     }
 
     /// Whether a limit on memory or steps is the cause, see [`RunLimits`](crate::options::RunLimits).
     #[must_use]
     pub fn exceeds_budget(&self) -> bool {
-        let mut error = self;
-        loop {
-            let Self::Node { error: node, .. } = error else { return false };
-            match node {
-                NodeError::Nested(nested) => error = nested,
-                NodeError::TooManySteps { .. } => return true,
-                NodeError::Kernel(KernelError { fault, .. }) => {
-                    return matches!(fault, Fault::Tensor(TensorError::OverBudget { .. }));
-                }
-                _ => return false,
-            }
-        }
+        matches!(
+            self.innermost(),
+            Some(
+                NodeError::TooManySteps { .. }
+                    | NodeError::Kernel(KernelError {
+                        fault: Fault::Tensor(TensorError::OverBudget { .. }),
+                        ..
+                    })
+            )
+        )
     }
 }
 

@@ -16,16 +16,13 @@ use std::sync::Arc;
 
 use typeloom_compiler::artifact::Artifact;
 use typeloom_contracts::datum::Datum;
-use typeloom_onnx::messages::GraphProto;
 use typeloom_wire::check::SymbolBindings;
 
 use crate::components::Components;
 use crate::error::{LinkError, PrepareError, RunError};
-use crate::execute::{MemoryPool, Run};
 use crate::options::{ExternalData, NO_EXTERNAL_DATA, RunLimits, Verify};
-use crate::plan::Plan;
 use crate::prepare::{Linked, Preparation};
-use crate::session::{Port, RunOutcome, check_input, ports, reject_unknown};
+use crate::session::{Port, RunOutcome, Session, check_input, reject_unknown};
 
 pub mod part;
 
@@ -34,11 +31,7 @@ pub mod part;
 #[derive(Clone)]
 pub struct Executor {
     name: String,
-    plan: Arc<Plan>,
-    inputs: Arc<[Port]>,
-    outputs: Arc<[Port]>,
-    memory: Arc<MemoryPool>,
-    limits: RunLimits,
+    session: Session,
 }
 
 impl fmt::Debug for Executor {
@@ -70,15 +63,13 @@ impl Executor {
         let graph = artifact.model.graph.as_ref().ok_or(PrepareError::NoGraph)?;
         let linked = Linked { components, wires: None };
         let plan = Preparation::new(&artifact.model, external).link(linked).main(graph)?;
-        let (inputs, outputs) = ports(&plan, graph.output.iter().map(|output| output.name().to_owned()));
-        let (plan, memory, limits) = (Arc::new(plan), Arc::default(), RunLimits::default());
-        Ok(Self { name: GraphProto::name(graph).to_owned(), plan, inputs, outputs, memory, limits })
+        Ok(Self { name: graph.name().to_owned(), session: Session::of_plan(plan, graph) })
     }
 
     /// The same program with other limits.
     #[must_use]
     pub fn with_limits(self, limits: RunLimits) -> Self {
-        Self { limits, ..self }
+        Self { session: self.session.with_limits(limits), ..self }
     }
 
     /// The name of the program.
@@ -90,13 +81,13 @@ impl Executor {
     /// The inputs in the order of the program.
     #[must_use]
     pub fn inputs(&self) -> &[Port] {
-        &self.inputs
+        self.session.inputs()
     }
 
     /// The outputs in the order of the program.
     #[must_use]
     pub fn outputs(&self) -> &[Port] {
-        &self.outputs
+        self.session.outputs()
     }
 
     /// Runs the program on inputs by name.
@@ -104,10 +95,10 @@ impl Executor {
     /// # Errors
     /// [`RunError`]; the executor stays usable.
     pub fn run(&self, mut inputs: HashMap<String, Datum>, verify: Verify) -> Result<RunOutcome, RunError> {
-        let values = self.inputs.iter().map(|port| inputs.remove(&port.name)).collect();
+        let values = self.inputs().iter().map(|port| inputs.remove(&port.name)).collect();
         reject_unknown("program", inputs)?;
         let (values, symbols) = self.run_in_order(values, verify)?;
-        let outputs = self.outputs.iter().map(|port| port.name.clone()).zip(values).collect();
+        let outputs = self.outputs().iter().map(|port| port.name.clone()).zip(values).collect();
         Ok(RunOutcome { outputs, symbols })
     }
 
@@ -117,13 +108,10 @@ impl Executor {
         verify: Verify,
     ) -> Result<(Vec<Datum>, SymbolBindings), RunError> {
         let mut symbols = SymbolBindings::default();
-        let ports = self.inputs.iter().zip(inputs);
+        let ports = self.inputs().iter().zip(inputs);
         let inputs =
             ports.map(|(port, value)| check_input(port, value, &mut symbols)).collect::<Result<_, _>>()?;
-        let mut run = Run::new(verify, symbols, self.limits, None);
-        let plan = |run: &mut Run<'_>| run.plan(&self.plan, inputs, Vec::new());
-        let values = self.memory.lend(|scratch| run.with_scratch(scratch, plan))?;
-        Ok((values, run.symbols))
+        self.session.run_plan(inputs, verify, symbols, None)
     }
 }
 
@@ -132,7 +120,7 @@ impl Components {
     #[must_use]
     pub fn function(self, name: &str, program: Executor) -> Self {
         let run = move |mut inputs: Vec<Option<Datum>>, verify: Verify| {
-            inputs.resize(program.inputs.len(), None);
+            inputs.resize(program.inputs().len(), None);
             program.run_in_order(inputs, verify).map(|(values, _)| values)
         };
         self.with_function(name, Arc::new(run))

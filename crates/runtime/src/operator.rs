@@ -1,9 +1,10 @@
 //! Single ONNX operators, called by name.
 
 use typeloom_contracts::datum::Datum;
-use typeloom_cpu::attributes::Attributes;
+use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
+use typeloom_types::dtype::Dtype;
 
 use crate::error::NodeError;
 
@@ -17,4 +18,10 @@ pub(crate) fn run(name: &str, attributes: &Attributes, inputs: Vec<Datum>) -> Re
     let inputs = inputs.into_iter().map(Some).collect();
     let results = operator.run(Call { version: VERSION, attributes, inputs, outputs: 1 })?;
     results.into_iter().next().ok_or_else(|| NodeError::ControlFlow(format!("`{name}` gave nothing")))
+}
+
+/// Runs `Cast`.
+pub(crate) fn cast(value: Datum, to: Dtype) -> Result<Datum, NodeError> {
+    let attributes = Attributes::default().with("to", Attribute::Int(i64::from(to.onnx_number())));
+    run("Cast", &attributes, vec![value])
 }

@@ -18,6 +18,7 @@ use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::{Attributes, kind_of};
 use typeloom_cpu::ops::Operator;
 use typeloom_cpu::{decode, ops};
+use typeloom_module::ir::metadata;
 use typeloom_module::names;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
@@ -542,11 +543,6 @@ fn without_names(node: &NodeProto) -> NodeProto {
         metadata_props: node.metadata_props.iter().filter(is_for_linking).cloned().collect(),
         ..NodeProto::default()
     }
-}
-
-/// Metadata that a pass of the compiler wrote into a node.
-fn metadata<'n>(node: &'n NodeProto, key: &str) -> Option<&'n str> {
-    node.metadata_props.iter().find(|entry| entry.key() == key).map(StringStringEntryProto::value)
 }
 
 /// Computes lifetimes and registers. `initial` slots are filled before the first step; `kept` slots are never

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 
 use smallvec::{SmallVec, smallvec};
 use typeloom_contracts::backend::Backend;
+use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, TensorProto};
-use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::shape::position;
 
@@ -38,22 +38,26 @@ pub(crate) trait Operands<T: ToOwned + ?Sized> {
     /// An input in the storage type of the backend.
     fn tensor(&self, index: usize) -> Result<Cow<'_, T>, ComponentError>;
 
-    /// An input as integers; `None` if absent.
-    fn ints(&self, index: usize) -> Result<Option<Vec<i64>>, ComponentError>;
+    /// The value of an input; `None` if absent.
+    fn datum(&self, index: usize) -> Option<Cow<'_, Datum>>;
+
+    /// An input of 32-bit or 64-bit integers; `None` if absent.
+    fn ints(&self, index: usize) -> Result<Option<Vec<i64>>, ComponentError> {
+        let Some(datum) = self.datum(index) else { return Ok(None) };
+        let tensor = datum.as_tensor();
+        if let Some(values) = tensor.and_then(|tensor| tensor.as_slice::<i64>().ok()) {
+            return Ok(Some(values.to_vec()));
+        }
+        if let Some(values) = tensor.and_then(|tensor| tensor.as_slice::<i32>().ok()) {
+            return Ok(Some(values.iter().map(|value| i64::from(*value)).collect()));
+        }
+        let found = tensor.map_or_else(|| datum.describe(), |it| it.dtype().onnx_name().to_owned());
+        Err(ComponentError::Argument { index, found, wanted: "whole numbers" })
+    }
 
     /// The shape of an input, if known.
-    fn shape(&self, index: usize) -> Option<Vec<usize>>;
-}
-
-/// The elements of a tensor of 32-bit or 64-bit integers.
-pub(crate) fn ints(tensor: &AnyTensor, index: usize) -> Result<Vec<i64>, ComponentError> {
-    match (tensor.as_slice::<i64>(), tensor.as_slice::<i32>()) {
-        (Ok(values), _) => Ok(values.to_vec()),
-        (Err(_), Ok(values)) => Ok(values.iter().map(|value| i64::from(*value)).collect()),
-        (Err(_), Err(_)) => {
-            let found = tensor.dtype().onnx_name().to_owned();
-            Err(ComponentError::Argument { index, found, wanted: "whole numbers" })
-        }
+    fn shape(&self, index: usize) -> Option<Vec<usize>> {
+        self.datum(index)?.as_tensor().map(|tensor| tensor.shape().to_vec())
     }
 }
 

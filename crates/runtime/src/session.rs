@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use typeloom_contracts::datum::Datum;
 use typeloom_cpu::threads;
-use typeloom_onnx::messages::{ModelProto, read};
+use typeloom_onnx::messages::{GraphProto, ModelProto, read};
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::preconditions::Preconditions;
 use typeloom_solver::value_type::{ValueType, ValueTypes};
@@ -128,9 +128,12 @@ impl Session {
         if let Some(types) = types {
             preparation = preparation.with_solved_types(graph, types);
         }
-        let plan = preparation.main(graph)?;
+        Ok(Self::of_plan(preparation.main(graph)?, graph))
+    }
+
+    pub(crate) fn of_plan(plan: Plan, graph: &GraphProto) -> Self {
         let (inputs, outputs) = ports(&plan, graph.output.iter().map(|output| output.name().to_owned()));
-        Ok(Self {
+        Self {
             plan: Arc::new(plan),
             inputs,
             outputs,
@@ -138,7 +141,7 @@ impl Session {
             preconditions: Arc::default(),
             limits: RunLimits::default(),
             splits: Arc::default(),
-        })
+        }
     }
 
     /// The same session with other limits.
@@ -202,7 +205,8 @@ impl Session {
         Ok(RunOutcome { outputs, symbols })
     }
 
-    fn run_plan<'o>(
+    /// Runs the plan on checked inputs in order.
+    pub(crate) fn run_plan<'o>(
         &self,
         inputs: Vec<Option<Datum>>,
         verify: Verify,

@@ -206,7 +206,7 @@ fn unbundle(graph: &mut GraphProto) -> Result<(), BuildError> {
         let first = node.input.first().and_then(|input| bundles.get(input)).cloned();
         if is(&node, "Bundle") {
             if let Some(output) = node.output.first() {
-                bundles.insert(output.clone(), (keys(&node), node.input.clone()));
+                bundles.insert(output.clone(), (ir::keys(&node), node.input.clone()));
             }
         } else if node.op_type() == "Identity" {
             if let (Some(output), Some(bundle)) = (node.output.first(), &first) {
@@ -215,7 +215,7 @@ fn unbundle(graph: &mut GraphProto) -> Result<(), BuildError> {
         } else if is(&node, "Unbundle")
             && let Some((names, children)) = &first
         {
-            for (key, output) in keys(&node).iter().zip(&node.output) {
+            for (key, output) in ir::keys(&node).iter().zip(&node.output) {
                 let child = names.iter().position(|name| name == key).and_then(|at| children.get(at));
                 let Some(child) = child else {
                     let message = format!("the bundle has no child `{key}`; it has {}", names.join(", "));
@@ -229,10 +229,4 @@ fn unbundle(graph: &mut GraphProto) -> Result<(), BuildError> {
     }
     graph.node = expanded;
     Ok(())
-}
-
-fn keys(node: &NodeProto) -> Vec<String> {
-    let attribute = node.attribute.iter().find(|attribute| attribute.name() == "keys");
-    let strings = attribute.map(|attribute| attribute.strings.as_slice()).unwrap_or_default();
-    strings.iter().map(|key| String::from_utf8_lossy(key).into_owned()).collect()
 }

@@ -3,6 +3,8 @@
 //! Arguments that ONNX passes as tensors (axes, a shape, the bounds of a slice) become initializers of that
 //! graph, because only the backend can create its tensors.
 
+use std::borrow::Cow;
+
 use typeloom_onnx::messages::{
     AttributeProto, GraphProto, IntoAttribute as _, NodeProto, TensorProto, ValueInfoProto,
 };
@@ -20,74 +22,72 @@ use crate::primitives;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByExecution<E>(pub E);
 
-/// An operand of a primitive.
-enum Operand<'a, T> {
-    Tensor(&'a T),
-    Ints(&'a [i64]),
+/// An operand of a node.
+#[derive(Debug)]
+pub enum Operand<'a, T: Clone> {
+    /// A tensor of the backend.
+    Tensor(Cow<'a, T>),
+    /// A value that the backend does not store.
+    Constant(Cow<'a, AnyTensor>),
+    /// An optional input without a value.
     Absent,
 }
 
-impl<'a, T> From<&'a T> for Operand<'a, T> {
+impl<'a, T: Clone> From<&'a T> for Operand<'a, T> {
     fn from(tensor: &'a T) -> Self {
-        Self::Tensor(tensor)
+        Self::Tensor(Cow::Borrowed(tensor))
     }
 }
 
-impl<'a, T> From<&'a [i64]> for Operand<'a, T> {
-    fn from(values: &'a [i64]) -> Self {
-        Self::Ints(values)
+impl<T: Clone> From<&[i64]> for Operand<'_, T> {
+    fn from(values: &[i64]) -> Self {
+        Self::Constant(Cow::Owned(AnyTensor::from(values)))
     }
 }
 
-impl<'a, T> From<Option<&'a [i64]>> for Operand<'a, T> {
-    fn from(values: Option<&'a [i64]>) -> Self {
-        values.map_or(Self::Absent, Self::Ints)
+impl<T: Clone> From<Option<&[i64]>> for Operand<'_, T> {
+    fn from(values: Option<&[i64]>) -> Self {
+        values.map_or(Self::Absent, Self::from)
     }
 }
 
-impl<E: GraphExecutor<Tensor: Clone>> ByExecution<E> {
-    /// Executes a graph of one node.
-    fn call<'a>(
-        &self,
-        op: &str,
-        operands: impl IntoIterator<Item = Operand<'a, E::Tensor>>,
-        attribute: Vec<AttributeProto>,
-        outputs: usize,
-    ) -> Result<Vec<E::Tensor>, E::Error>
-    where
-        E::Tensor: 'a,
-    {
-        let mut node = NodeProto { op_type: Some(op.to_owned()), attribute, ..NodeProto::default() };
-        let (mut graph, mut inputs) = (GraphProto::default(), Vec::new());
-        for (at, operand) in operands.into_iter().enumerate() {
-            let name = format!("in{at}");
-            let value = Some(name.clone());
-            node.input.push(match operand {
-                Operand::Tensor(tensor) => {
-                    graph.input.push(ValueInfoProto { name: value, ..ValueInfoProto::default() });
-                    inputs.push(tensor.clone());
-                    name
-                }
-                Operand::Ints(values) => {
-                    let tensor = AnyTensor::from(values);
-                    graph.initializer.push(TensorProto { name: value, ..TensorProto::from(&tensor) });
-                    name
-                }
-                Operand::Absent => String::new(),
-            });
-        }
-        node.output = (0..outputs).map(|at| format!("out{at}")).collect();
-        let info = |name: &String| ValueInfoProto { name: Some(name.clone()), ..ValueInfoProto::default() };
-        graph.output = node.output.iter().map(info).collect();
-        graph.node.push(node);
-        self.0.execute(&graph, inputs, &[])
+/// The graph of one node with new names for its operands and results, and the inputs of that graph.
+pub fn graph_of_node<'a, T: Clone + 'a>(
+    mut node: NodeProto,
+    operands: impl IntoIterator<Item = Operand<'a, T>>,
+    outputs: usize,
+) -> (GraphProto, Vec<T>) {
+    let mut graph = GraphProto { name: node.op_type.clone(), ..GraphProto::default() };
+    let mut inputs = Vec::new();
+    node.input.clear();
+    for (at, operand) in operands.into_iter().enumerate() {
+        let name = Some(format!("in{at}"));
+        node.input.push(match operand {
+            Operand::Tensor(tensor) => {
+                graph.input.push(ValueInfoProto { name: name.clone(), ..ValueInfoProto::default() });
+                inputs.push(tensor.into_owned());
+                name.unwrap_or_default()
+            }
+            Operand::Constant(tensor) => {
+                graph.initializer.push(TensorProto { name: name.clone(), ..TensorProto::from(&*tensor) });
+                name.unwrap_or_default()
+            }
+            Operand::Absent => String::new(),
+        });
     }
+    node.output = (0..outputs).map(|at| format!("out{at}")).collect();
+    let info = |name: &String| ValueInfoProto { name: Some(name.clone()), ..ValueInfoProto::default() };
+    graph.output = node.output.iter().map(info).collect();
+    graph.node.push(node);
+    (graph, inputs)
 }
 
-/// The operands of a primitive.
+/// The operands of a primitive, by its form as a node.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! operands {
-    ([..$parts:ident]) => { $parts.iter().map(|part| Operand::Tensor(*part)) };
-    ([$($operand:ident),*]) => { [$(Operand::from($operand)),*] };
+    ([..$parts:ident]) => { $parts.iter().map(|part| $crate::backend::by_execution::Operand::from(*part)) };
+    ([$($operand:ident),*]) => { [$($crate::backend::by_execution::Operand::from($operand)),*] };
 }
 
 /// Calls a primitive by its form as a node.
@@ -96,13 +96,17 @@ macro_rules! operands {
 /// Panics if the executor violates its contract and returns no output.
 macro_rules! call {
     ($executor:ident $op:literal ($operands:tt $(; $attribute:ident: $value:ident)?)) => {{
-        let attribute = vec![$($value.into_attribute(stringify!($attribute)))?];
-        let mut outputs = $executor.call($op, operands!($operands), attribute, 1)?;
+        let mut outputs = call!($executor $op $operands [$($attribute: $value)?] 1)?;
         Ok(outputs.pop().expect("a graph with one output gives one"))
     }};
-    ($executor:ident $op:literal ($operands:tt; $attribute:ident: $value:ident; $sizes:ident)) => {{
-        let attribute = vec![$value.into_attribute(stringify!($attribute))];
-        $executor.call($op, operands!($operands), attribute, $sizes.len())
+    ($executor:ident $op:literal ($operands:tt; $attribute:ident: $value:ident; $sizes:ident)) => {
+        call!($executor $op $operands [$attribute: $value] $sizes.len())
+    };
+    ($executor:ident $op:literal $operands:tt [$($attribute:ident: $value:ident)?] $outputs:expr) => {{
+        let attribute = vec![$($value.into_attribute(stringify!($attribute)))?];
+        let node = NodeProto { op_type: Some($op.to_owned()), attribute, ..NodeProto::default() };
+        let (graph, inputs) = graph_of_node(node, operands!($operands), $outputs);
+        $executor.0.execute(&graph, inputs, &[])
     }};
 }
 

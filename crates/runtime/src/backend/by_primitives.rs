@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::error::Error;
 
 use typeloom_contracts::backend::{Backend, Primitives};
+use typeloom_contracts::datum::Datum;
 use typeloom_contracts::primitives;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_types::dtype::Dtype;
@@ -17,7 +18,7 @@ use typeloom_types::op::AtomicOpsetDecl;
 use crate::convert::{FromDatum, IntoDatum};
 use crate::error::ComponentError;
 use crate::prepare::with_attributes;
-use crate::primitive::{Operands, decode, ints};
+use crate::primitive::{Operands, decode};
 
 /// A backend built from an implementation of the primitives.
 ///
@@ -59,17 +60,8 @@ impl<T: FromDatum + IntoDatum + Clone> Operands<T> for Given<'_, T> {
         found.map(Cow::Borrowed).ok_or(ComponentError::Missing(index))
     }
 
-    fn ints(&self, index: usize) -> Result<Option<Vec<i64>>, ComponentError> {
-        let Some(found) = self.0.get(index).copied().flatten() else { return Ok(None) };
-        let datum = found.to_datum(None);
-        let argument =
-            || ComponentError::Argument { index, found: datum.describe(), wanted: "whole numbers" };
-        ints(datum.as_tensor().ok_or_else(argument)?, index).map(Some)
-    }
-
-    fn shape(&self, index: usize) -> Option<Vec<usize>> {
-        let datum = self.0.get(index).copied().flatten()?.to_datum(None);
-        datum.as_tensor().map(|tensor| tensor.shape().to_vec())
+    fn datum(&self, index: usize) -> Option<Cow<'_, Datum>> {
+        Some(Cow::Owned(self.0.get(index).copied().flatten()?.to_datum(None)))
     }
 }
 
@@ -119,7 +111,7 @@ fn walk<P: Primitives<Tensor: FromDatum + IntoDatum + Clone>>(
     values.extend(graph.input.iter().map(|info| info.name().to_owned()).zip(inputs));
     let attributes: HashMap<&str, &AttributeProto> = attrs.iter().map(|it| (it.name(), it)).collect();
     for node in &graph.node {
-        let node = with_attributes(node, &attributes, 0);
+        let node = with_attributes(node, &attributes);
         let value = || node.output.first().cloned().unwrap_or_default();
         let op = || node.op_type().to_owned();
         let Some(primitive) = decode(&node) else {

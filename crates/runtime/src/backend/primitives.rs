@@ -3,41 +3,24 @@
 //! The kernels are looked up once. Inputs are clones that share the elements; they are collected in a
 //! thread-local buffer.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::LazyLock;
 
-use typeloom_contracts::backend::Primitives;
+use typeloom_contracts::backend::by_execution::Operand;
+use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
+use typeloom_contracts::{operands, primitives};
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::decode;
 use typeloom_cpu::ops::{self, Operator};
 use typeloom_cpu::value::Value;
-use typeloom_onnx::messages::TensorProto;
+use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::op::AtomicOpsetDecl;
 
 use super::{Cpu, CpuError, VERSION, expect_tensor};
-
-macro_rules! kernels {
-    ($($name:ident $op:literal;)*) => {
-        /// The kernels of the primitives.
-        struct Kernels {
-            $($name: &'static Operator,)*
-        }
-
-        static KERNELS: LazyLock<Kernels> = LazyLock::new(|| Kernels {
-            $($name: ops::find("", $op).expect("every primitive has a kernel"),)*
-        });
-    };
-}
-
-kernels! {
-    add "Add"; sub "Sub"; mul "Mul"; div "Div"; neg "Neg"; abs "Abs"; sqrt "Sqrt"; pow "Pow"; exp "Exp"; log "Log";
-    matmul "MatMul"; reduce_sum "ReduceSum"; reduce_mean "ReduceMean"; reduce_max "ReduceMax";
-    reduce_min "ReduceMin"; reshape "Reshape"; transpose "Transpose"; concat "Concat"; slice "Slice"; split "Split";
-    squeeze "Squeeze"; unsqueeze "Unsqueeze"; cast "Cast"; equal "Equal"; greater "Greater";
-    less "Less"; where_ "Where"; gather "Gather";
-}
 
 static NONE: LazyLock<Attributes> = LazyLock::new(Attributes::default);
 static KEEP: LazyLock<Attributes> = LazyLock::new(|| int("keepdims", 1));
@@ -47,12 +30,41 @@ fn int(name: &str, value: i64) -> Attributes {
     Attributes::default().with(name, Attribute::Int(value))
 }
 
-fn ints(values: &[i64]) -> Option<Value> {
-    Some(Value::Tensor(AnyTensor::from(values)))
+/// An argument that is an attribute of the node.
+trait AsAttribute {
+    fn attributes(&self, name: &str) -> Cow<'static, Attributes>;
 }
 
-fn tensor(tensor: &AnyTensor) -> Option<Value> {
-    Some(Value::Tensor(tensor.clone()))
+/// The only truth value is `keepdims`.
+impl AsAttribute for bool {
+    fn attributes(&self, _name: &str) -> Cow<'static, Attributes> {
+        Cow::Borrowed(if *self { &KEEP } else { &DROP })
+    }
+}
+
+impl AsAttribute for i64 {
+    fn attributes(&self, name: &str) -> Cow<'static, Attributes> {
+        Cow::Owned(int(name, *self))
+    }
+}
+
+impl AsAttribute for [i64] {
+    fn attributes(&self, name: &str) -> Cow<'static, Attributes> {
+        Cow::Owned(Attributes::default().with(name, Attribute::Ints(self.to_vec())))
+    }
+}
+
+impl AsAttribute for Dtype {
+    fn attributes(&self, name: &str) -> Cow<'static, Attributes> {
+        i64::from(self.onnx_number()).attributes(name)
+    }
+}
+
+fn value(operand: Operand<'_, AnyTensor>) -> Option<Value> {
+    match operand {
+        Operand::Tensor(tensor) | Operand::Constant(tensor) => Some(Value::Tensor(tensor.into_owned())),
+        Operand::Absent => None,
+    }
 }
 
 thread_local! {
@@ -60,14 +72,14 @@ thread_local! {
     static ROOM: Cell<Vec<Option<Value>>> = const { Cell::new(Vec::new()) };
 }
 
-fn run(
+fn run<'a>(
     kernel: &Operator,
     attributes: &Attributes,
-    given: impl IntoIterator<Item = Option<Value>>,
+    operands: impl IntoIterator<Item = Operand<'a, AnyTensor>>,
     outputs: usize,
 ) -> Result<Vec<Value>, CpuError> {
     let mut inputs = ROOM.take();
-    inputs.extend(given);
+    inputs.extend(operands.into_iter().map(value));
     let mut call = Call { version: VERSION, attributes, inputs, outputs };
     let results = kernel.run_in(&mut call);
     // A panicking kernel drops the buffer; the next call allocates a new one.
@@ -75,117 +87,70 @@ fn run(
     Ok(results?)
 }
 
-fn many(
-    kernel: &Operator,
-    attributes: &Attributes,
-    given: impl IntoIterator<Item = Option<Value>>,
-    outputs: usize,
-) -> Result<Vec<AnyTensor>, CpuError> {
-    let results = run(kernel, attributes, given, outputs)?;
-    results.into_iter().map(|value| expect_tensor(kernel.name(), value)).collect()
+/// Calls the kernel of a primitive by its form as a node.
+macro_rules! call {
+    (identity $op:literal ([$a:ident])) => { Ok($a.clone()) };
+    (constant $op:literal ([]; value: $value:ident)) => { Ok(decode::tensor($value)?) };
+    ($name:ident $op:literal ($operands:tt $(; $attribute:ident: $value:ident)?)) => {{
+        // A kernel can return more results than were requested.
+        let first = call!($op $operands [$($attribute: $value)?] 1)?.into_iter().next();
+        expect_tensor($op, first.ok_or_else(|| CpuError::NoTensor($op.to_owned()))?)
+    }};
+    ($name:ident $op:literal ($operands:tt; $attribute:ident: $value:ident; $sizes:ident)) => {{
+        let results = call!($op $operands [$attribute: $value] $sizes.len())?;
+        results.into_iter().map(|result| expect_tensor($op, result)).collect()
+    }};
+    ($op:literal $operands:tt [$($attribute:ident: $value:ident)?] $outputs:expr) => {{
+        static KERNEL: LazyLock<&Operator> =
+            LazyLock::new(|| ops::find("", $op).expect("every primitive has a kernel"));
+        run(&KERNEL, attributes!($($attribute: $value)?), operands!($operands), $outputs)
+    }};
 }
 
-fn one(
-    kernel: &Operator,
-    attributes: &Attributes,
-    given: impl IntoIterator<Item = Option<Value>>,
-) -> Result<AnyTensor, CpuError> {
-    // A kernel can return more results than were requested.
-    let first = run(kernel, attributes, given, 1)?.into_iter().next();
-    expect_tensor(kernel.name(), first.ok_or_else(|| CpuError::NoTensor(kernel.name().to_owned()))?)
-}
-
-macro_rules! of_tensors {
-    ($($name:ident($($arg:ident),*);)*) => {
-        $(
-            fn $name(&self, $($arg: &AnyTensor),*) -> Result<AnyTensor, CpuError> {
-                one(KERNELS.$name, &NONE, [$(tensor($arg)),*])
-            }
-        )*
+macro_rules! attributes {
+    () => {
+        &NONE
+    };
+    ($attribute:ident: $value:ident) => {
+        &$value.attributes(stringify!($attribute))
     };
 }
 
-macro_rules! reductions {
-    ($($name:ident),*) => {
-        $(
-            fn $name(&self, a: &AnyTensor, axes: Option<&[i64]>, keepdims: bool) -> Result<AnyTensor, CpuError> {
-                reduce(KERNELS.$name, a, axes, keepdims)
+macro_rules! as_kernels {
+    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty = $form:tt;)*) => {
+        impl Primitives for Cpu {
+            type Tensor = AnyTensor;
+            type Error = CpuError;
+            $(
+                fn $name(&self, $($arg: $ty),*) -> Result<$out, CpuError> {
+                    call!($name $op $form)
+                }
+            )*
+        }
+
+        impl Backend for Cpu {
+            type Tensor = AnyTensor;
+            type Error = CpuError;
+            $(
+                fn $name(&self, $($arg: $ty),*) -> Result<$out, CpuError> {
+                    Primitives::$name(self, $($arg),*)
+                }
+            )*
+
+            fn execute(
+                &self,
+                graph: &GraphProto,
+                inputs: Vec<AnyTensor>,
+                attrs: &[AttributeProto],
+            ) -> Result<Vec<AnyTensor>, CpuError> {
+                GraphExecutor::execute(self, graph, inputs, attrs)
             }
-        )*
+
+            fn extension_opsets() -> &'static [AtomicOpsetDecl] {
+                <Self as GraphExecutor>::extension_opsets()
+            }
+        }
     };
 }
 
-fn reduce(
-    kernel: &Operator,
-    a: &AnyTensor,
-    axes: Option<&[i64]>,
-    keepdims: bool,
-) -> Result<AnyTensor, CpuError> {
-    let attributes: &Attributes = if keepdims { &KEEP } else { &DROP };
-    // At operator set 18 axes are an input of every reduction.
-    one(kernel, attributes, [tensor(a), axes.and_then(ints)])
-}
-
-impl Primitives for Cpu {
-    type Tensor = AnyTensor;
-    type Error = CpuError;
-
-    of_tensors! {
-        add(a, b); sub(a, b); mul(a, b); div(a, b); pow(a, b); matmul(a, b); equal(a, b); greater(a, b); less(a, b);
-        neg(a); abs(a); sqrt(a); exp(a); log(a); where_(condition, a, b);
-    }
-
-    reductions!(reduce_sum, reduce_mean, reduce_max, reduce_min);
-
-    fn identity(&self, a: &AnyTensor) -> Result<AnyTensor, CpuError> {
-        Ok(a.clone())
-    }
-
-    fn reshape(&self, a: &AnyTensor, shape: &[i64]) -> Result<AnyTensor, CpuError> {
-        one(KERNELS.reshape, &NONE, [tensor(a), ints(shape)])
-    }
-
-    fn transpose(&self, a: &AnyTensor, perm: &[i64]) -> Result<AnyTensor, CpuError> {
-        let attributes = Attributes::default().with("perm", Attribute::Ints(perm.to_vec()));
-        one(KERNELS.transpose, &attributes, [tensor(a)])
-    }
-
-    fn concat(&self, parts: &[&AnyTensor], axis: i64) -> Result<AnyTensor, CpuError> {
-        one(KERNELS.concat, &int("axis", axis), parts.iter().map(|part| tensor(part)))
-    }
-
-    fn slice(
-        &self,
-        a: &AnyTensor,
-        starts: &[i64],
-        ends: &[i64],
-        axes: &[i64],
-        steps: &[i64],
-    ) -> Result<AnyTensor, CpuError> {
-        one(KERNELS.slice, &NONE, [tensor(a), ints(starts), ints(ends), ints(axes), ints(steps)])
-    }
-
-    fn split(&self, a: &AnyTensor, sizes: &[i64], axis: i64) -> Result<Vec<AnyTensor>, CpuError> {
-        many(KERNELS.split, &int("axis", axis), [tensor(a), ints(sizes)], sizes.len())
-    }
-
-    fn squeeze(&self, a: &AnyTensor, axes: Option<&[i64]>) -> Result<AnyTensor, CpuError> {
-        one(KERNELS.squeeze, &NONE, [tensor(a), axes.and_then(ints)])
-    }
-
-    fn unsqueeze(&self, a: &AnyTensor, axes: &[i64]) -> Result<AnyTensor, CpuError> {
-        one(KERNELS.unsqueeze, &NONE, [tensor(a), ints(axes)])
-    }
-
-    fn cast(&self, a: &AnyTensor, dtype: Dtype) -> Result<AnyTensor, CpuError> {
-        one(KERNELS.cast, &int("to", i64::from(dtype.onnx_number())), [tensor(a)])
-    }
-
-    fn constant(&self, value: &TensorProto) -> Result<AnyTensor, CpuError> {
-        Ok(decode::tensor(value)?)
-    }
-
-    fn gather(&self, data: &AnyTensor, indices: &AnyTensor, axis: i64) -> Result<AnyTensor, CpuError> {
-        one(KERNELS.gather, &int("axis", axis), [tensor(data), tensor(indices)])
-    }
-}
+primitives!(as_kernels);

@@ -8,7 +8,7 @@ use typeloom_contracts::peer_selector::PeerId;
 use typeloom_onnx::messages::NodeProto;
 
 use super::args::wrong_argument;
-use super::{AnyComponent, Args, ComponentError, Locked, Method, Results, done, method};
+use super::{Args, ComponentError, Locked, Method, Results, done, method};
 use crate::convert::{FromDatum, IntoDatum};
 use typeloom_contracts::datum::Datum;
 
@@ -65,27 +65,19 @@ numbers!(f32, f64, u32, u64, i32, i64);
 type ReadMetadata<M> = Box<dyn Fn(Option<&Bytes>) -> Result<M, String> + Send + Sync>;
 
 pub(super) struct AggregatorAdapter<A: Aggregator> {
-    component: Locked<A>,
-    metadata: ReadMetadata<A::Metadata>,
+    pub(super) component: Locked<A>,
+    pub(super) metadata: ReadMetadata<A::Metadata>,
 }
 
-impl<A: Aggregator> AggregatorAdapter<A> {
-    pub(super) fn new(component: A, metadata: ReadMetadata<A::Metadata>) -> Self {
-        Self { component: Locked::new(component), metadata }
-    }
-}
-
-impl<A: Aggregator<Element: FromDatum + IntoDatum>> AnyComponent for AggregatorAdapter<A> {
-    fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
+impl<A: Aggregator<Element: FromDatum + IntoDatum>> AggregatorAdapter<A> {
+    pub(super) fn resolve(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
         match node.op_type() {
             "Contribute" => method(move |args| self.contribute(args)),
             "Aggregate" => method(move |args| args.result(self.component.write().aggregate())),
             _ => None,
         }
     }
-}
 
-impl<A: Aggregator<Element: FromDatum + IntoDatum>> AggregatorAdapter<A> {
     fn contribute(&self, args: &Args<'_>) -> Result<Results, ComponentError> {
         let source = args.datum(0)?;
         let Datum::Peer(peer) = source else { return Err(wrong_argument(source, 0, "a peer")) };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use typeloom_contracts::protocol::Protocol;
 use typeloom_onnx::messages::{AttributeProto, NodeProto};
 
-use super::{AnyComponent, ComponentError, Locked, Method, Results, method};
+use super::{ComponentError, Locked, Method, Results, method};
 use typeloom_contracts::datum::Datum;
 
 /// An executable protocol.
@@ -28,15 +28,11 @@ pub trait RunProtocol: Protocol {
     ) -> Result<Vec<Datum>, Self::Error>;
 }
 
-pub(super) struct ProtocolAdapter<P>(pub(super) Locked<P>);
-
-impl<P: RunProtocol> AnyComponent for ProtocolAdapter<P> {
-    fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
-        P::OPSET.op(node.op_type())?;
-        let (operator, attributes) = (node.op_type().to_owned(), node.attribute.clone());
-        method(move |args| {
-            let results = self.0.write().call(&operator, args.inputs, &attributes);
-            results.map(Results::from_vec).map_err(ComponentError::failed)
-        })
-    }
+pub(super) fn resolve<P: RunProtocol>(protocol: Arc<Locked<P>>, node: &NodeProto) -> Option<Method> {
+    P::OPSET.op(node.op_type())?;
+    let (operator, attributes) = (node.op_type().to_owned(), node.attribute.clone());
+    method(move |args| {
+        let results = protocol.write().call(&operator, args.inputs, &attributes);
+        results.map(Results::from_vec).map_err(ComponentError::failed)
+    })
 }

@@ -1,6 +1,6 @@
 //! Engines as graph executors of the backend contract.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use typeloom_contracts::backend::GraphExecutor;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, TypeProto};
@@ -14,12 +14,10 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::Engine;
 use super::error::EngineError;
 use super::extents::of_tensor;
+use super::recent::Recent;
 use super::session::EngineSession;
 use crate::backend::model_of;
 use crate::options::Verify;
-
-/// Maximum number of graphs that an executor keeps loaded.
-const MAX_LOADED: usize = 16;
 
 /// The graph half of the backend contract, implemented by an engine.
 /// [`ByExecution<Hosted>`](typeloom_contracts::backend::by_execution::ByExecution) implements the whole
@@ -31,7 +29,7 @@ const MAX_LOADED: usize = 16;
 #[derive(Clone)]
 pub struct Hosted {
     engine: Arc<dyn Engine>,
-    loaded: Arc<Mutex<Vec<Arc<Loaded>>>>,
+    loaded: Arc<Recent<Loaded>>,
 }
 
 struct Loaded {
@@ -52,7 +50,7 @@ impl Hosted {
         graph: &GraphProto,
         inputs: Vec<TypeProto>,
         attrs: &[AttributeProto],
-    ) -> Result<Arc<Loaded>, EngineError> {
+    ) -> Result<Loaded, EngineError> {
         let mut typed = graph.clone();
         for (info, ty) in typed.input.iter_mut().zip(&inputs) {
             info.r#type = Some(ty.clone());
@@ -69,7 +67,7 @@ impl Hosted {
         let external = |_: &_| Err("a graph by itself has no other files".to_owned());
         let engine = Arc::clone(&self.engine);
         let session = EngineSession::of_checked(engine, &mut checked, &external, Verify::Inputs)?;
-        Ok(Arc::new(Loaded { graph: graph.clone(), attrs: attrs.to_vec(), inputs, session }))
+        Ok(Loaded { graph: graph.clone(), attrs: attrs.to_vec(), inputs, session })
     }
 }
 
@@ -87,24 +85,8 @@ impl GraphExecutor for Hosted {
             return Err(EngineError::InputCount { expected: graph.input.len(), given: inputs.len() });
         }
         let types: Vec<TypeProto> = inputs.iter().map(of_tensor).collect();
-        let known = {
-            // The list is consistent after a panic: it is written in one step.
-            let list = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_this = |it: &&Arc<Loaded>| it.inputs == types && it.attrs == attrs && it.graph == *graph;
-            list.iter().rev().find(is_this).cloned()
-        };
-        let loaded = match known {
-            Some(loaded) => loaded,
-            None => {
-                let loaded = self.load(graph, types, attrs)?;
-                let mut list = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-                if list.len() == MAX_LOADED {
-                    list.remove(0);
-                }
-                list.push(Arc::clone(&loaded));
-                loaded
-            }
-        };
+        let fits = |it: &Loaded| it.inputs == types && it.attrs == attrs && it.graph == *graph;
+        let loaded = self.loaded.get_or_load(fits, || self.load(graph, types.clone(), attrs))?;
         loaded.session.run_in_order(inputs)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use typeloom_contracts::datum::Datum;
@@ -14,15 +14,13 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::error::EngineError;
 use super::extents::{fix, is_fixed};
 use super::offer::{Nodes, offer};
+use super::recent::Recent;
 use super::{Engine, Loads, Program};
 use crate::execute::panic_message;
 use crate::options::{ExternalData, Verify};
 use crate::session::{Port, RunOutcome};
 use typeloom_solver::value_type::ValueType;
 use typeloom_wire::check::{Mismatch, SymbolBindings};
-
-/// Number of sets of extents for which a session keeps loaded programs.
-const MAX_LOADED: usize = 16;
 
 /// A model in an engine, prepared once and run many times, from several threads at once.
 pub struct EngineSession {
@@ -40,7 +38,7 @@ enum Programs {
     /// One program for all extents.
     One(Box<dyn Program>),
     /// The model, and a program for each of the last sets of input extents.
-    ByExtents(Box<ModelProto>, RwLock<Vec<Arc<Fixed>>>),
+    ByExtents(Box<ModelProto>, Recent<Fixed>),
 }
 
 struct Fixed {
@@ -118,7 +116,7 @@ impl EngineSession {
         session.programs = if loads_once {
             Programs::One(session.load(&model, &SymbolBindings::default())?)
         } else {
-            Programs::ByExtents(Box::new(model), RwLock::default())
+            Programs::ByExtents(Box::new(model), Recent::default())
         };
         Ok(session)
     }
@@ -239,35 +237,23 @@ impl EngineSession {
     fn fixed(
         &self,
         model: &ModelProto,
-        loaded: &RwLock<Vec<Arc<Fixed>>>,
+        loaded: &Recent<Fixed>,
         inputs: &[AnyTensor],
         symbols: &SymbolBindings,
     ) -> Result<Arc<Fixed>, EngineError> {
-        let fits = |fixed: &&Arc<Fixed>| {
-            fixed.shapes.iter().zip(inputs).all(|(shape, input)| **shape == *input.shape())
-        };
-        {
-            // The list is consistent after a panic: it is written in one step.
-            let list = loaded.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(found) = list.iter().rev().find(fits) {
-                return Ok(Arc::clone(found));
+        let fits =
+            |fixed: &Fixed| fixed.shapes.iter().zip(inputs).all(|(shape, input)| **shape == *input.shape());
+        loaded.get_or_load(fits, || {
+            let mut model = model.clone();
+            if let Some(graph) = &mut model.graph {
+                for (info, input) in graph.input.iter_mut().zip(inputs) {
+                    // Unnamed dims have no symbol that could be replaced.
+                    info.r#type = Some(super::extents::of_tensor(input));
+                }
             }
-        }
-        let mut model = model.clone();
-        if let Some(graph) = &mut model.graph {
-            for (info, input) in graph.input.iter_mut().zip(inputs) {
-                // Unnamed dims have no symbol that could be replaced.
-                info.r#type = Some(super::extents::of_tensor(input));
-            }
-        }
-        let shapes = inputs.iter().map(|input| input.shape().into()).collect();
-        let fixed = Arc::new(Fixed { shapes, program: self.load(&model, symbols)? });
-        let mut list = loaded.write().unwrap_or_else(PoisonError::into_inner);
-        if list.len() == MAX_LOADED {
-            list.remove(0);
-        }
-        list.push(Arc::clone(&fixed));
-        Ok(fixed)
+            let shapes = inputs.iter().map(|input| input.shape().into()).collect();
+            Ok(Fixed { shapes, program: self.load(&model, symbols)? })
+        })
     }
 
     /// Loads the model and compares the types that the engine reports with the solved ones.
@@ -309,7 +295,7 @@ impl EngineSession {
 
 impl Programs {
     fn empty() -> Self {
-        Self::ByExtents(Box::default(), RwLock::default())
+        Self::ByExtents(Box::default(), Recent::default())
     }
 }
 

@@ -8,13 +8,8 @@ use typeloom_types::dtype::Dtype;
 use super::control_flow::invalid;
 use super::{Frame, Inputs, Run, operand, operands};
 use crate::error::NodeError;
-use crate::operator;
+use crate::operator::{self, cast};
 use crate::plan::Plan;
-
-fn cast(value: Datum, to: Dtype) -> Result<Datum, NodeError> {
-    let attributes = Attributes::default().with("to", Attribute::Int(i64::from(to.onnx_number())));
-    operator::run("Cast", &attributes, vec![value])
-}
 
 /// Repeats each head of keys or values for the query heads that share it.
 fn repeat_heads(value: Datum, heads: usize) -> Result<Datum, NodeError> {

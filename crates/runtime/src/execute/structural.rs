@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use typeloom_contracts::datum::Datum;
-use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_solver::value_type::ValueType;
 use typeloom_types::any_tensor::AnyTensor;
@@ -27,8 +26,7 @@ fn invalid(message: impl Into<String>) -> NodeError {
 pub(super) fn cast(value: Datum, to: &'static TypeNode) -> Result<Datum, NodeError> {
     let dtype = Dtype::from_node_id(to.id);
     let dtype = dtype.ok_or_else(|| invalid(format!("{} is no element type of tensors", to.id)))?;
-    let attributes = Attributes::default().with("to", Attribute::Int(i64::from(dtype.onnx_number())));
-    let result = operator::run("Cast", &attributes, vec![operand(value, 0)?])?;
+    let result = operator::cast(operand(value, 0)?, dtype)?;
     Ok(to_declared_form(result, &ValueType::of_node(to)))
 }
 

@@ -34,6 +34,7 @@ use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::passes::partition::OWN;
 use typeloom_contracts::datum::Datum;
 use typeloom_contracts::peer_selector::PeerId;
+use typeloom_module::ir::metadata;
 use typeloom_module::names;
 use typeloom_onnx::messages::GraphProto;
 use typeloom_wire::check::SymbolBindings;
@@ -239,8 +240,7 @@ fn wire_values(artifact: &Artifact, program: &str) -> Result<WireValues, LinkErr
             let ty = ty.and_then(|info| info.r#type.clone()).unwrap_or_default();
             let ty = PortType::of_message(&ty)
                 .map_err(|error| LinkError::Wire { wire: name.to_owned(), error })?;
-            let class = send.metadata_props.iter().find(|entry| entry.key() == names::PEER_CLASS);
-            let peer_class = class.map(|entry| entry.value().to_owned()).unwrap_or_default();
+            let peer_class = metadata(send, names::PEER_CLASS).unwrap_or_default().to_owned();
             let port = PortId { program: program.to_owned(), peer_class, wire: name.to_owned() };
             wires.insert(name.to_owned(), WireValue { port, ty, from: from.to_owned() });
         }

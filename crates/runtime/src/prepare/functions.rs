@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use typeloom_onnx::inline::replace_references;
 use typeloom_onnx::messages::{AttributeProto, FunctionProto, ModelProto, NodeProto, OperatorSetIdProto};
-use typeloom_onnx::nested::graphs;
+use typeloom_onnx::nested::{each_node_mut, graphs, graphs_mut};
 use typeloom_onnx::prost::Message as _;
 
 use super::Imports;
@@ -13,9 +14,6 @@ const MAX_NODES: usize = 1 << 16;
 
 /// Largest ratio of nodes in the plans of a large model to nodes in the file.
 const MAX_GROWTH: usize = 64;
-
-/// Depth of nested graphs in a function's body up to which attribute references are replaced.
-const MAX_GRAPHS: usize = 64;
 
 /// The domain, the name and the overload of a function.
 type Name<'m> = (&'m str, &'m str, &'m str);
@@ -73,7 +71,7 @@ impl<'m> Functions<'m> {
         let mut attributes: Vec<Vec<u8>> =
             given.values().map(|attribute| attribute.encode_to_vec()).collect();
         attributes.sort_unstable();
-        let nodes = function.node.iter().map(|node| with_attributes(node, &given, 0)).collect();
+        let nodes = function.node.iter().map(|node| with_attributes(node, &given)).collect();
         let mut all = self.imports.clone();
         all.extend(imports(&function.opset_import));
         Some(FunctionCall { key: InstanceKey { index, attributes }, function, nodes, imports: all })
@@ -86,30 +84,11 @@ pub(crate) fn imports(list: &[OperatorSetIdProto]) -> Imports {
     list.iter().map(|import| (domain(import.domain()), import.version())).collect()
 }
 
-/// Replaces references to attributes of the function in a node of its body. An attribute is removed if it
-/// refers to one that the call does not have.
-pub(crate) fn with_attributes(
-    node: &NodeProto,
-    given: &HashMap<&str, &AttributeProto>,
-    depth: usize,
-) -> NodeProto {
+/// A node with the attributes that it and its nested graphs refer to.
+pub(crate) fn with_attributes(node: &NodeProto, given: &HashMap<&str, &AttributeProto>) -> NodeProto {
     let mut node = node.clone();
-    node.attribute = node
-        .attribute
-        .into_iter()
-        .filter_map(|mut attribute| {
-            if let Some(from) = attribute.ref_attr_name.as_deref().filter(|name| !name.is_empty()) {
-                let name = attribute.name.clone();
-                return given.get(from).map(|value| AttributeProto { name, ..(*value).clone() });
-            }
-            if let Some(graph) = attribute.g.as_deref_mut()
-                && depth < MAX_GRAPHS
-            {
-                graph.node =
-                    graph.node.iter().map(|inner| with_attributes(inner, given, depth + 1)).collect();
-            }
-            Some(attribute)
-        })
-        .collect();
+    let replace = |node: &mut NodeProto| replace_references(node, |name| given.get(name).copied());
+    replace(&mut node);
+    graphs_mut(&mut node).for_each(|graph| each_node_mut(graph, replace));
     node
 }

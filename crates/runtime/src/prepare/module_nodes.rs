@@ -6,23 +6,19 @@
 use typeloom_contracts::role::Role;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::ops;
+use typeloom_module::ir::{self, metadata};
 use typeloom_module::names;
 use typeloom_onnx::messages::NodeProto;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::lookup_by_id;
 
-use super::{Linked, metadata};
+use super::Linked;
 use crate::components::Components;
 use crate::error::{LinkError, PrepareError};
 use crate::plan::{ModuleNode, NodeInfo, PeerListOperator};
 
 pub(crate) fn string<'n>(node: &'n NodeProto, name: &str) -> Option<&'n str> {
     std::str::from_utf8(node.find_attribute(name)?.s.as_deref()?).ok()
-}
-
-fn keys(node: &NodeProto) -> Vec<String> {
-    let strings = node.find_attribute("keys").map(|keys| &keys.strings[..]).unwrap_or_default();
-    strings.iter().map(|key| String::from_utf8_lossy(key).into_owned()).collect()
 }
 
 /// Resolves a node; `None` for nodes that models have too.
@@ -46,8 +42,8 @@ pub(super) fn resolve(
             let found = lookup_by_id(to).filter(|node| Dtype::from_node_id(node.id).is_some());
             ModuleNode::Cast(found.ok_or_else(|| LinkError::NoCast { node: label(), to: to.to_owned() })?)
         }
-        (names::COMPOSITE_DOMAIN, "Bundle") => ModuleNode::Bundle { keys: keys(node) },
-        (names::COMPOSITE_DOMAIN, "Unbundle") => ModuleNode::Unbundle { keys: keys(node) },
+        (names::COMPOSITE_DOMAIN, "Bundle") => ModuleNode::Bundle { keys: ir::keys(node) },
+        (names::COMPOSITE_DOMAIN, "Unbundle") => ModuleNode::Unbundle { keys: ir::keys(node) },
         // A list of peers has no axes to add or remove.
         (names::PEERS_DOMAIN, "Identity" | "Squeeze" | "Unsqueeze") => ModuleNode::Identity,
         (names::PEERS_DOMAIN, op @ ("Slice" | "Gather" | "Concat")) => {
@@ -93,5 +89,5 @@ fn method(
     }
     let component = components.get(slot).ok_or_else(missing)?;
     let no_method = || LinkError::NoMethod { node: label(), role, op: node.op_type().to_owned() };
-    component.method(node).map(ModuleNode::Method).ok_or_else(no_method)
+    component(node).map(ModuleNode::Method).ok_or_else(no_method)
 }
