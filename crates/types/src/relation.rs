@@ -22,7 +22,7 @@ mod rules;
 
 use custom::CustomRelationCtx;
 use rules::matmul_contract;
-pub(crate) use rules::{cast_to, constant_value, gather_indices, slice_indices, where_broadcast};
+pub(crate) use rules::{cast_to, constant_value, indices, where_broadcast};
 
 /// One port or several ports of an operator, by position.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -229,7 +229,7 @@ pub const BROADCAST_BINARY: &[TypeRelation] = &[
 /// Two inputs of one element type, multiplied as stacks of matrices.
 pub const MATMUL_BINARY: &[TypeRelation] = &[
     TypeRelation::SameElementType(&[PortRef::Input(0), PortRef::Input(1), PortRef::Output(0)]),
-    TypeRelation::Custom { name: "matmul.contract", run: matmul_contract },
+    TypeRelation::Custom { name: "matmul.contract", run: |cx| matmul_contract(cx).into() },
 ];
 
 /// One input, reduced along axes.

@@ -13,18 +13,67 @@ pub fn position(index: i64, count: usize) -> Option<usize> {
 /// The shape to which `shapes` broadcast (NumPy's rules); `None` if they do not.
 #[must_use]
 pub fn broadcast(shapes: &[&[usize]]) -> Option<Vec<usize>> {
+    broadcast_partly(shapes, 1, None).ok()
+}
+
+/// Two extents of one axis that do not broadcast.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mismatch<T> {
+    /// The axis, counted from the last one.
+    pub(crate) from_end: usize,
+    /// The shapes and their extents.
+    pub(crate) operands: [(usize, T); 2],
+}
+
+/// The shape to which shapes with `unknown` extents broadcast; `one` is the extent that adapts to any other.
+///
+/// A known extent other than 1 determines the result; an unknown extent may be 1 or equal to it.
+pub(crate) fn broadcast_partly<T: Copy + PartialEq>(
+    shapes: &[&[T]],
+    one: T,
+    unknown: Option<T>,
+) -> Result<Vec<T>, Mismatch<T>> {
     let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
-    let mut out = vec![1; rank];
-    for shape in shapes {
-        for (wide, extent) in out[rank - shape.len()..].iter_mut().zip(*shape) {
-            if *wide == 1 {
-                *wide = *extent;
-            } else if *extent != 1 && extent != wide {
-                return None;
+    let mut out = vec![one; rank];
+    for (axis, wide) in out.iter_mut().enumerate() {
+        let mut source = 0;
+        for (operand, shape) in shapes.iter().enumerate() {
+            let Some(at) = (axis + shape.len()).checked_sub(rank) else { continue };
+            let extent = shape[at];
+            if extent == one || extent == *wide {
+                continue;
+            }
+            if *wide == one || Some(*wide) == unknown {
+                (*wide, source) = (extent, operand);
+            } else if Some(extent) != unknown {
+                let operands = [(source, *wide), (operand, extent)];
+                return Err(Mismatch { from_end: rank - 1 - axis, operands });
             }
         }
     }
-    Some(out)
+    Ok(out)
+}
+
+/// Row-major strides of a shape, in elements.
+#[must_use]
+pub fn strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    strides
+}
+
+/// Strides that read a tensor of `shape` as if it had the shape `out` to which it broadcasts.
+#[must_use]
+pub fn broadcast_strides(shape: &[usize], out: &[usize]) -> Vec<usize> {
+    let own = strides(shape);
+    let offset = out.len() - shape.len();
+    let stride = |at: usize| match at.checked_sub(offset) {
+        Some(at) if shape[at] != 1 => own[at],
+        Some(_) | None => 0,
+    };
+    (0..out.len()).map(stride).collect()
 }
 
 #[cfg(test)]

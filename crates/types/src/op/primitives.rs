@@ -8,7 +8,7 @@ use super::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use crate::relation::PortRef::{Input, InputsFrom, Output, OutputsFrom};
 use crate::relation::{
     BROADCAST_BINARY, ELEMENTWISE, MATMUL_BINARY, REDUCE_AXIS, TypeRelation, UNARY_SAME_ELEMENT, cast_to,
-    constant_value, gather_indices, slice_indices, where_broadcast,
+    constant_value, indices, where_broadcast,
 };
 use crate::tree::builtin::{TYPE_ANY, TYPE_TENSOR, TYPE_TENSOR_BOOL, TYPE_TENSOR_I64};
 
@@ -72,14 +72,14 @@ const CONCAT: &[TypeRelation] = &[TypeRelation::SameElementType(&[InputsFrom(0),
 const SLICE: &[TypeRelation] = &[
     TypeRelation::SameElementType(&[Input(0), Output(0)]),
     TypeRelation::SameElementType(&[Input(1), Input(2), Input(3), Input(4)]),
-    TypeRelation::Custom { name: "slice.indices", run: slice_indices },
+    TypeRelation::Custom { name: "slice.indices", run: |cx| indices(cx, InputsFrom(1)).into() },
 ];
 
 const SPLIT: &[TypeRelation] = &[TypeRelation::SameElementType(&[Input(0), OutputsFrom(0)])];
 
 const IDENTITY: &[TypeRelation] = &[TypeRelation::SameType(&[Input(0), Output(0)])];
 
-const CAST: &[TypeRelation] = &[TypeRelation::Custom { name: "cast.to", run: cast_to }];
+const CAST: &[TypeRelation] = &[TypeRelation::Custom { name: "cast.to", run: |cx| cast_to(cx).into() }];
 
 /// Operands have one element type; the bound of the output port is bool.
 const COMPARE: &[TypeRelation] = &[
@@ -89,14 +89,15 @@ const COMPARE: &[TypeRelation] = &[
 
 const WHERE: &[TypeRelation] = &[
     TypeRelation::SameElementType(&[Input(1), Input(2), Output(0)]),
-    TypeRelation::Custom { name: "where.broadcast", run: where_broadcast },
+    TypeRelation::Custom { name: "where.broadcast", run: |cx| where_broadcast(cx).into() },
 ];
 
-const CONSTANT: &[TypeRelation] = &[TypeRelation::Custom { name: "constant.value", run: constant_value }];
+const CONSTANT: &[TypeRelation] =
+    &[TypeRelation::Custom { name: "constant.value", run: |cx| constant_value(cx).into() }];
 
 const GATHER: &[TypeRelation] = &[
     TypeRelation::SameElementType(&[Input(0), Output(0)]),
-    TypeRelation::Custom { name: "gather.indices", run: gather_indices },
+    TypeRelation::Custom { name: "gather.indices", run: |cx| indices(cx, Input(1)).into() },
 ];
 
 const fn op(

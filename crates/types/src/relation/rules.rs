@@ -4,8 +4,11 @@
 //! them.
 
 use super::custom::{CustomRelationCtx, KnownExtents};
-use super::{PortRef, Progress, RelationError, RelationResult};
+use super::{PortRef, Progress, RelationError};
 use crate::dtype::Dtype;
+use crate::shape::broadcast_partly;
+
+type Narrowed = Result<Progress, RelationError>;
 
 const LEFT: PortRef = PortRef::Input(0);
 const RIGHT: PortRef = PortRef::Input(1);
@@ -14,11 +17,7 @@ const OUT: PortRef = PortRef::Output(0);
 /// `matmul.contract`: the last dim of the left operand equals the second to last of the right one, and the
 /// leading dims broadcast. A vector is a row on the left and a column on the right; its dim is not part of
 /// the result.
-pub(super) fn matmul_contract(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
-    contract(cx).into()
-}
-
-fn contract(cx: &mut CustomRelationCtx<'_>) -> Result<Progress, RelationError> {
+pub(super) fn matmul_contract(cx: &mut CustomRelationCtx<'_>) -> Narrowed {
     let (left, right) = (cx.shape(LEFT), cx.shape(RIGHT));
     for (port, shape) in [(LEFT, &left), (RIGHT, &right)] {
         if shape.as_ref().is_some_and(Vec::is_empty) {
@@ -76,89 +75,67 @@ fn contract(cx: &mut CustomRelationCtx<'_>) -> Result<Progress, RelationError> {
 }
 
 /// `where.broadcast`: the shapes of the condition and of both branches broadcast.
-pub(crate) fn where_broadcast(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
-    let run = |cx: &mut CustomRelationCtx<'_>| {
-        let ports = [PortRef::Input(0), PortRef::Input(1), PortRef::Input(2)];
-        let shapes = ports.map(|port| cx.shape(port));
-        let [Some(condition), Some(yes), Some(no)] = shapes else {
-            return Ok(Progress { narrowed: false, complete: false });
-        };
-        let out = broadcast([(ports[0], &condition), (ports[1], &yes), (ports[2], &no)])?;
-        let narrowed = cx.refine_shape(OUT, &out)?;
-        Ok(Progress { narrowed, complete: [condition, yes, no].iter().all(|shape| all_known(shape)) })
+pub(crate) fn where_broadcast(cx: &mut CustomRelationCtx<'_>) -> Narrowed {
+    let ports = [PortRef::Input(0), PortRef::Input(1), PortRef::Input(2)];
+    let shapes = ports.map(|port| cx.shape(port));
+    let [Some(condition), Some(yes), Some(no)] = shapes else {
+        return Ok(Progress { narrowed: false, complete: false });
     };
-    run(cx).into()
+    let out = broadcast([(ports[0], &condition), (ports[1], &yes), (ports[2], &no)])?;
+    let narrowed = cx.refine_shape(OUT, &out)?;
+    Ok(Progress { narrowed, complete: [condition, yes, no].iter().all(|shape| all_known(shape)) })
 }
 
 /// `cast.to`: the output has the element type of attribute `to` and the shape of the input.
-pub(crate) fn cast_to(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
-    let run = |cx: &mut CustomRelationCtx<'_>| {
-        let to = cx.attr_int("to");
-        let dtype = to.and_then(|to| Dtype::from_onnx_number(i32::try_from(to).ok()?));
-        let Some(dtype) = dtype else {
-            let found = to.map_or_else(|| "no such attribute".into(), |to| to.to_string());
-            let message = "attribute `to` names an element type";
-            return Err(RelationError::new(message, [OUT], "the number of an element type", found));
-        };
-        let mut narrowed = cx.refine(OUT, dtype.type_node())?;
-        if let Some(shape) = cx.shape(LEFT) {
-            narrowed |= cx.refine_shape(OUT, &shape)?;
-        }
-        if let Some(shape) = cx.shape(OUT) {
-            narrowed |= cx.refine_shape(LEFT, &shape)?;
-        }
-        Ok(Progress { narrowed, complete: cx.shape(OUT).is_some_and(|shape| all_known(&shape)) })
+pub(crate) fn cast_to(cx: &mut CustomRelationCtx<'_>) -> Narrowed {
+    let to = cx.attr_int("to");
+    let dtype = to.and_then(|to| Dtype::from_onnx_number(i32::try_from(to).ok()?));
+    let Some(dtype) = dtype else {
+        let found = to.map_or_else(|| "no such attribute".into(), |to| to.to_string());
+        let message = "attribute `to` names an element type";
+        return Err(RelationError::new(message, [OUT], "the number of an element type", found));
     };
-    run(cx).into()
+    let mut narrowed = cx.refine(OUT, dtype.type_node())?;
+    if let Some(shape) = cx.shape(LEFT) {
+        narrowed |= cx.refine_shape(OUT, &shape)?;
+    }
+    if let Some(shape) = cx.shape(OUT) {
+        narrowed |= cx.refine_shape(LEFT, &shape)?;
+    }
+    Ok(Progress { narrowed, complete: cx.shape(OUT).is_some_and(|shape| all_known(&shape)) })
 }
 
 /// `constant.value`: the output has the type and shape of the node's value attribute.
-pub(crate) fn constant_value(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
-    let run = |cx: &mut CustomRelationCtx<'_>| {
-        let length = |length: usize| vec![u64::try_from(length).ok()];
-        let plain = if cx.attr_float("value_float").is_some() {
-            Some((Dtype::F32, vec![]))
-        } else if let Some(values) = cx.attr_floats("value_floats") {
-            Some((Dtype::F32, length(values.len())))
-        } else if cx.attr_int("value_int").is_some() {
-            Some((Dtype::I64, vec![]))
-        } else if let Some(values) = cx.attr_ints("value_ints") {
-            Some((Dtype::I64, length(values.len())))
-        } else if cx.attr_str("value_string").is_some() {
-            Some((Dtype::String, vec![]))
-        } else {
-            cx.attr_strs("value_strings").map(|values| (Dtype::String, length(values.len())))
-        };
-        let mut narrowed = false;
-        let dims: KnownExtents = if let Some((dtype, dims)) = plain {
-            narrowed |= cx.refine(OUT, dtype.type_node())?;
-            dims
-        } else if let Some((node, dims)) = cx.attr_tensor("value").or_else(|| cx.attr_tensor("sparse_value"))
-        {
-            narrowed |= cx.refine(OUT, node)?;
-            dims
-        } else {
-            return Ok(Progress { narrowed, complete: false });
-        };
-        narrowed |= cx.refine_shape(OUT, &dims)?;
-        Ok(Progress { narrowed, complete: true })
+pub(crate) fn constant_value(cx: &mut CustomRelationCtx<'_>) -> Narrowed {
+    let length = |length: usize| vec![u64::try_from(length).ok()];
+    let plain = if cx.attr_float("value_float").is_some() {
+        Some((Dtype::F32, vec![]))
+    } else if let Some(values) = cx.attr_floats("value_floats") {
+        Some((Dtype::F32, length(values.len())))
+    } else if cx.attr_int("value_int").is_some() {
+        Some((Dtype::I64, vec![]))
+    } else if let Some(values) = cx.attr_ints("value_ints") {
+        Some((Dtype::I64, length(values.len())))
+    } else if cx.attr_str("value_string").is_some() {
+        Some((Dtype::String, vec![]))
+    } else {
+        cx.attr_strs("value_strings").map(|values| (Dtype::String, length(values.len())))
     };
-    run(cx).into()
+    let (dims, mut narrowed) = match plain {
+        Some((dtype, dims)) => (dims, cx.refine(OUT, dtype.type_node())?),
+        None => match cx.attr_tensor("value").or_else(|| cx.attr_tensor("sparse_value")) {
+            Some((node, dims)) => (dims, cx.refine(OUT, node)?),
+            None => return Ok(Progress { narrowed: false, complete: false }),
+        },
+    };
+    narrowed |= cx.refine_shape(OUT, &dims)?;
+    Ok(Progress { narrowed, complete: true })
 }
 
-/// `gather.indices`: indices are 32-bit or 64-bit integers.
-pub(crate) fn gather_indices(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
-    indices(cx, &[PortRef::Input(1)]).into()
-}
-
-/// `slice.indices`: starts, ends, axes and steps are 32-bit or 64-bit integers.
-pub(crate) fn slice_indices(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
-    indices(cx, &[PortRef::InputsFrom(1)]).into()
-}
-
-fn indices(cx: &CustomRelationCtx<'_>, ports: &[PortRef]) -> Result<Progress, RelationError> {
+/// `gather.indices` and `slice.indices`: indices, starts, ends, axes and steps are 32-bit or 64-bit integers.
+pub(crate) fn indices(cx: &CustomRelationCtx<'_>, ports: PortRef) -> Narrowed {
     let mut complete = true;
-    for port in ports.iter().flat_map(|port| cx.ports(*port)) {
+    for port in cx.ports(ports) {
         let Some(node) = cx.bound_node(port) else { continue };
         let is_index = [Dtype::I32, Dtype::I64].iter().any(|dtype| dtype.type_node().id == node.id);
         if node.is_concrete() && !is_index {
@@ -172,35 +149,12 @@ fn indices(cx: &CustomRelationCtx<'_>, ports: &[PortRef]) -> Result<Progress, Re
 
 /// The broadcast shape, aligned at the last dim: equal extents, or 1 and any extent.
 fn broadcast<const N: usize>(shapes: [(PortRef, &[Option<u64>]); N]) -> Result<KnownExtents, RelationError> {
-    let rank = shapes.iter().map(|(_, shape)| shape.len()).max().unwrap_or(0);
-    (0..rank).rev().map(|from_end| broadcast_dim(&shapes, from_end)).collect()
-}
-
-fn broadcast_dim(
-    shapes: &[(PortRef, &[Option<u64>])],
-    from_end: usize,
-) -> Result<Option<u64>, RelationError> {
-    // A known extent other than 1 determines the result; an unknown extent may be 1 or equal to it.
-    let mut decided: Option<(PortRef, u64)> = None;
-    let mut unknown = false;
-    for (port, shape) in shapes {
-        match shape.iter().rev().nth(from_end) {
-            None | Some(Some(1)) => {}
-            Some(None) => unknown = true,
-            Some(Some(dim)) => match decided {
-                Some((first, known)) if known != *dim => {
-                    let message = format!("shapes broadcast at dim {from_end} from the end");
-                    let expected = format!("{known} or 1");
-                    return Err(RelationError::new(message, [first, *port], expected, dim.to_string()));
-                }
-                Some(_) => {}
-                None => decided = Some((*port, *dim)),
-            },
-        }
-    }
-    Ok(match decided {
-        Some((_, dim)) => Some(dim),
-        None => (!unknown).then_some(1),
+    broadcast_partly(&shapes.map(|(_, shape)| shape), Some(1), Some(None)).map_err(|mismatch| {
+        let [(first, known), (second, found)] = mismatch.operands;
+        let [known, found] = [known, found].map(Option::unwrap_or_default);
+        let message = format!("shapes broadcast at dim {} from the end", mismatch.from_end);
+        let ports = [first, second].map(|operand| shapes[operand].0);
+        RelationError::new(message, ports, format!("{known} or 1"), found.to_string())
     })
 }
 
