@@ -1,19 +1,12 @@
 //! Shapes, strides, axes and broadcasting.
 
+pub(crate) use typeloom_types::shape::{broadcast_strides, strides};
+
 use crate::error::{Fault, invalid};
 
 /// Number of elements of the shape of an existing tensor; it cannot overflow.
 pub(crate) fn count(shape: &[usize]) -> usize {
     shape.iter().product()
-}
-
-/// Row-major strides, in elements.
-pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
-    let mut strides = vec![1; shape.len()];
-    for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis] * shape[axis];
-    }
-    strides
 }
 
 /// Offset of the element with this index in a tensor with these strides.
@@ -63,17 +56,6 @@ pub(crate) fn as_ints(shape: &[usize]) -> Vec<i64> {
 pub(crate) fn broadcast(shapes: &[&[usize]]) -> Result<Vec<usize>, Fault> {
     typeloom_types::shape::broadcast(shapes)
         .map_or_else(|| invalid(format!("shapes {shapes:?} do not broadcast")), Ok)
-}
-
-/// Strides that read a tensor of `shape` as the broadcast shape `out`.
-pub(crate) fn broadcast_strides(shape: &[usize], out: &[usize]) -> Vec<usize> {
-    let own = strides(shape);
-    let offset = out.len() - shape.len();
-    let stride = |at: usize| match at.checked_sub(offset) {
-        Some(at) if shape[at] != 1 => own[at],
-        Some(_) | None => 0,
-    };
-    (0..out.len()).map(stride).collect()
 }
 
 /// Iterator over the offsets of strided operands, in row-major order of a shape.

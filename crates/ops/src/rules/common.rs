@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use smallvec::SmallVec;
 use typeloom_solver::diagnostic::text;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
@@ -18,22 +19,15 @@ pub(super) type Positions = (Box<[usize]>, Vec<[usize; 3]>);
 /// Returns `None` if the shapes do not broadcast or the result exceeds [`MAX_ELEMENTS`].
 pub(super) fn broadcast_positions(shapes: &[&[usize]]) -> Option<Positions> {
     let extents = shape::broadcast(shapes)?;
-    let rank = extents.len();
     let count = element_count(&extents).filter(|count| *count <= MAX_ELEMENTS)?;
+    let own = shape::strides(&extents);
+    let operands: SmallVec<[Vec<usize>; 3]> =
+        shapes.iter().map(|shape| shape::broadcast_strides(shape, &extents)).collect();
     let position = |element: usize| {
         let mut at = [0; 3];
-        for (at, shape) in at.iter_mut().zip(shapes) {
-            let (mut rest, mut stride) = (element, 1);
-            let missing = rank - shape.len();
-            for axis in (0..rank).rev() {
-                let index = rest % extents[axis].max(1);
-                rest /= extents[axis].max(1);
-                if axis >= missing {
-                    let extent = shape[axis - missing];
-                    *at += if extent == 1 { 0 } else { index * stride };
-                    stride *= extent;
-                }
-            }
+        for (at, strides) in at.iter_mut().zip(&operands) {
+            let axes = extents.iter().zip(&own).zip(strides);
+            *at = axes.map(|((extent, own), stride)| element / own % extent * stride).sum();
         }
         at
     };

@@ -8,7 +8,7 @@ use typeloom_solver::rule::{DimVec, Ints, Port, Rule, RuleCx, RuleError, RuleRes
 
 use super::Entry;
 use super::common::{Source, const_extents, list, require_multiple, unknown_extent};
-use super::items::{Items, MAX_ITEMS, separable, strides, whole, whole_items};
+use super::items::{Items, MAX_ITEMS, picked, whole_items};
 
 /// The inputs have the same shape except for `axis`, whose output extent is the sum. Source: Concat, `axis`.
 const CONCAT: Rule = Rule { name: "concat.axis", run: concat };
@@ -322,19 +322,10 @@ fn split_value(cx: &mut RuleCx<'_, '_>, axis: usize, extents: &[DimId]) {
     if items.shape().get(axis) != Some(&sizes.iter().sum()) {
         return;
     }
-    let strides = strides(items.shape());
     let mut start = 0;
     for (at, size) in sizes.into_iter().enumerate() {
-        let axes: Vec<_> = (0..items.shape().len())
-            .map(|other| {
-                if other == axis {
-                    (start..start + size).map(|index| Some(index * strides[axis])).collect()
-                } else {
-                    whole(items.shape()[other], strides[other])
-                }
-            })
-            .collect();
-        if let Some((shape, positions)) = separable(&axes) {
+        let pick = |other| (other == axis).then(|| (start..start + size).map(Some).collect());
+        if let Some((shape, positions)) = picked(items.shape(), pick) {
             items.put(cx, Out(at), &shape, &positions);
         }
         start += size;

@@ -9,7 +9,7 @@ use typeloom_solver::rule::{
 use typeloom_types::shape::position;
 
 use super::common::{element_count, require_at_most, require_indices};
-use super::items::{Items, MAX_ITEMS, put_whole, separable, strides, whole};
+use super::items::{Items, MAX_ITEMS, picked, put_whole, strides};
 use super::{Entry, rule};
 
 /// The elements at the indices. Source: GatherElements, pseudo code.
@@ -97,18 +97,8 @@ fn gather_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         return Ok(());
     }
     let axis = cx.axis_attr("axis", 0, data.len())?;
-    let strides = strides(&data);
-    let axes: Vec<_> = (0..data.len())
-        .map(|at| {
-            if at == axis {
-                let offset = |index: &Option<i64>| Some(position((*index)?, data[axis])? * strides[axis]);
-                indices.iter().map(offset).collect()
-            } else {
-                whole(data[at], strides[at])
-            }
-        })
-        .collect();
-    if let Some((_, positions)) = separable(&axes) {
+    let pick = |at| (at == axis).then(|| indices.iter().map(|it| position((*it)?, data[at])).collect());
+    if let Some((_, positions)) = picked(&data, pick) {
         let shape: Vec<usize> =
             data[..axis].iter().chain(&index_shape).chain(&data[axis + 1..]).copied().collect();
         items.put(cx, Out(0), &shape, &positions);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::{Floats, Ints, MAX_ELEMENTS, Port, RuleCx};
+pub(super) use typeloom_types::shape::strides;
 
 use super::common::{const_extents, element_count};
 
@@ -127,15 +128,6 @@ pub(super) fn put_whole(cx: &mut RuleCx<'_, '_>, port: Port, ints: Ints) {
     }
 }
 
-/// The row-major strides of a shape.
-pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
-    let mut strides = vec![1; shape.len()];
-    for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis] * shape[axis];
-    }
-    strides
-}
-
 /// The positions of a move in which each output axis adds its own offset: `axes[i][j]` is the offset of index
 /// `j` along axis `i`. `None` if the output is too large to track.
 pub(super) fn separable(axes: &[Vec<Option<usize>>]) -> Option<(Vec<usize>, Vec<Option<usize>>)> {
@@ -149,6 +141,19 @@ pub(super) fn separable(axes: &[Vec<Option<usize>>]) -> Option<(Vec<usize>, Vec<
         positions = wider.collect();
     }
     Some((shape, positions))
+}
+
+/// The positions of a move that picks indices along some axes of a tensor and keeps the others.
+pub(super) fn picked(
+    shape: &[usize],
+    pick: impl Fn(usize) -> Option<Vec<Option<usize>>>,
+) -> Option<(Vec<usize>, Vec<Option<usize>>)> {
+    let strides = strides(shape);
+    let offsets = |(axis, extent): (usize, &usize)| match pick(axis) {
+        Some(picked) => picked.into_iter().map(|index| Some(index? * strides[axis])).collect(),
+        None => whole(*extent, strides[axis]),
+    };
+    separable(&shape.iter().enumerate().map(offsets).collect::<Vec<_>>())
 }
 
 /// Offsets of an axis that is copied unchanged.
