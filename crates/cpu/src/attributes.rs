@@ -112,28 +112,8 @@ fn utf8<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, Fault> {
     std::str::from_utf8(bytes).map_err(error)
 }
 
-/// The kind of an attribute. The oldest files omit it; it is then inferred from the fields that are set.
-#[must_use]
-pub fn kind_of(attribute: &AttributeProto) -> AttributeType {
-    let declared = attribute.r#type();
-    if declared != AttributeType::Undefined {
-        return declared;
-    }
-    let fields = [
-        (attribute.f.is_some(), AttributeType::Float),
-        (attribute.i.is_some(), AttributeType::Int),
-        (attribute.s.is_some(), AttributeType::String),
-        (attribute.t.is_some(), AttributeType::Tensor),
-        (attribute.g.is_some(), AttributeType::Graph),
-        (!attribute.floats.is_empty(), AttributeType::Floats),
-        (!attribute.ints.is_empty(), AttributeType::Ints),
-        (!attribute.strings.is_empty(), AttributeType::Strings),
-    ];
-    fields.into_iter().find(|(set, _)| *set).map_or(AttributeType::Undefined, |(_, kind)| kind)
-}
-
 fn value(attribute: &AttributeProto) -> Result<Option<Attribute>, DecodeTensorError> {
-    Ok(match kind_of(attribute) {
+    Ok(match attribute.effective_type() {
         AttributeType::Float => Some(Attribute::Float(attribute.f())),
         AttributeType::Int => Some(Attribute::Int(attribute.i())),
         AttributeType::String => Some(Attribute::Bytes(attribute.s().to_vec())),

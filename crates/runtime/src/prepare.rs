@@ -15,7 +15,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use smallvec::SmallVec;
 use typeloom_contracts::datum::Datum;
-use typeloom_cpu::attributes::{Attributes, kind_of};
+use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::ops::Operator;
 use typeloom_cpu::{decode, ops};
 use typeloom_module::ir::metadata;
@@ -496,7 +496,7 @@ impl<'m> Preparation<'m> {
         let found = node
             .attribute
             .iter()
-            .find(|attribute| attribute.name() == name && kind_of(attribute) == AttributeType::Graph);
+            .find(|attribute| attribute.name() == name && attribute.effective_type() == AttributeType::Graph);
         let Some(graph) = found.and_then(|attribute| attribute.g.as_deref()) else { return Ok(None) };
         self.graph(graph, imports, depth + 1).map(|plan| Some(Arc::new(plan)))
     }

@@ -7,6 +7,40 @@ use typeloom_types::dtype::Dtype;
 use super::attribute_proto::AttributeType;
 use super::{AttributeProto, GraphProto, NodeProto, SparseTensorProto, TensorProto, TypeProto};
 
+impl AttributeProto {
+    /// The declared type; without one, as in the oldest files, the type of the first field with a value.
+    #[must_use]
+    pub fn effective_type(&self) -> AttributeType {
+        match self.r#type() {
+            AttributeType::Undefined => self.filled().next().unwrap_or_default(),
+            declared => declared,
+        }
+    }
+
+    /// The types with non-empty value fields, singular types first.
+    pub(crate) fn filled(&self) -> impl Iterator<Item = AttributeType> {
+        // An absent field equals one with the default value, unless the type is implied by nothing else.
+        let untyped = self.r#type() == AttributeType::Undefined;
+        let fields = [
+            (AttributeType::Float, self.f.is_some_and(|f| untyped || f.to_bits() != 0)),
+            (AttributeType::Int, self.i.is_some_and(|i| untyped || i != 0)),
+            (AttributeType::String, self.s.as_ref().is_some_and(|s| untyped || !s.is_empty())),
+            (AttributeType::Tensor, self.t.is_some()),
+            (AttributeType::Graph, self.g.is_some()),
+            (AttributeType::Floats, !self.floats.is_empty()),
+            (AttributeType::Ints, !self.ints.is_empty()),
+            (AttributeType::Strings, !self.strings.is_empty()),
+            (AttributeType::Tensors, !self.tensors.is_empty()),
+            (AttributeType::Graphs, !self.graphs.is_empty()),
+            (AttributeType::SparseTensor, self.sparse_tensor.is_some()),
+            (AttributeType::SparseTensors, !self.sparse_tensors.is_empty()),
+            (AttributeType::TypeProto, self.tp.is_some()),
+            (AttributeType::TypeProtos, !self.type_protos.is_empty()),
+        ];
+        fields.into_iter().filter(|(_, set)| *set).map(|(ty, _)| ty)
+    }
+}
+
 /// A Rust value that can be stored in an attribute.
 pub trait IntoAttribute {
     /// Returns an attribute with this name.

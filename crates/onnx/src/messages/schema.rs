@@ -184,10 +184,6 @@ fn check_field<'a>(
             check_packed(bytes, offset, kind.wire(), &known.name).map(|()| None)
         }
         (value, kind) if value.kind() == kind.wire() => Ok(None),
-        (value, kind) => {
-            let (expected, found) = (kind.wire(), value.kind());
-            let kind = ErrorKind::WrongWireType { field: &known.name, expected, found };
-            Err(DecodeError { offset: field.offset, kind })
-        }
+        (_, kind) => Err(field.wrong(&known.name, kind.wire())),
     }
 }

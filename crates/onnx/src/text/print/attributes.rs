@@ -46,11 +46,11 @@ impl Printer<'_> {
         if AttributeType::try_from(number).is_err() {
             self.lose(Loss::AttributeType(number));
         }
-        let (ty, set) = (effective_type(attribute), filled(attribute));
+        let ty = effective_type(attribute);
         if ty != attribute.r#type() {
             self.lose(Loss::UntypedAttribute);
         }
-        if set.iter().any(|&field| reference(attribute).is_some() || field != ty) {
+        if attribute.filled().any(|field| reference(attribute).is_some() || field != ty) {
             self.lose(Loss::StrayAttributeValue);
         }
         ty
@@ -122,61 +122,10 @@ fn reference(attribute: &AttributeProto) -> Option<&str> {
     attribute.ref_attr_name.as_deref().filter(|name| !name.is_empty())
 }
 
-/// The declared type, or the type of the first value if there is none.
 fn effective_type(attribute: &AttributeProto) -> AttributeType {
-    match attribute.r#type() {
-        AttributeType::Undefined if reference(attribute).is_none() => {
-            filled(attribute).first().copied().unwrap_or_default()
-        }
-        declared => declared,
-    }
+    if reference(attribute).is_some() { attribute.r#type() } else { attribute.effective_type() }
 }
 
 fn is_empty_list(attribute: &AttributeProto, ty: AttributeType) -> bool {
-    element_of(ty).is_some() && !filled(attribute).contains(&ty)
-}
-
-/// The types with non-empty value fields, in the order of their numbers.
-fn filled(attribute: &AttributeProto) -> Vec<AttributeType> {
-    let AttributeProto {
-        name: _,
-        f,
-        i,
-        s,
-        t,
-        g,
-        floats,
-        ints,
-        strings,
-        tensors,
-        graphs,
-        doc_string: _,
-        tp,
-        type_protos,
-        r#type,
-        ref_attr_name: _,
-        sparse_tensor,
-        sparse_tensors,
-        unknown_fields: _,
-    } = attribute;
-    // An absent field equals one with the default value, unless the type is implied by nothing else.
-    let untyped = r#type
-        .is_none_or(|number| AttributeType::try_from(number).unwrap_or_default() == AttributeType::Undefined);
-    let fields = [
-        (AttributeType::Float, f.is_some_and(|f| untyped || f.to_bits() != 0)),
-        (AttributeType::Int, i.is_some_and(|i| untyped || i != 0)),
-        (AttributeType::String, s.as_ref().is_some_and(|s| untyped || !s.is_empty())),
-        (AttributeType::Tensor, t.is_some()),
-        (AttributeType::Graph, g.is_some()),
-        (AttributeType::Floats, !floats.is_empty()),
-        (AttributeType::Ints, !ints.is_empty()),
-        (AttributeType::Strings, !strings.is_empty()),
-        (AttributeType::Tensors, !tensors.is_empty()),
-        (AttributeType::Graphs, !graphs.is_empty()),
-        (AttributeType::SparseTensor, sparse_tensor.is_some()),
-        (AttributeType::SparseTensors, !sparse_tensors.is_empty()),
-        (AttributeType::TypeProto, tp.is_some()),
-        (AttributeType::TypeProtos, !type_protos.is_empty()),
-    ];
-    fields.into_iter().filter(|(_, set)| *set).map(|(ty, _)| ty).collect()
+    element_of(ty).is_some() && !attribute.filled().any(|field| field == ty)
 }
