@@ -18,22 +18,14 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 /// The attributes of Constant; exactly one is set.
-const CONSTANT_FORMS: [&str; 8] = [
-    "value",
-    "sparse_value",
-    "value_float",
-    "value_floats",
-    "value_int",
-    "value_ints",
-    "value_string",
-    "value_strings",
-];
+const CONSTANT_FORMS: &str =
+    "value sparse_value value_float value_floats value_int value_ints value_string value_strings";
 
 /// The output is the tensor in the only attribute that is set. Source: Constant, attributes.
 fn constant(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let mut given = None;
     for form in cx.attr_names()? {
-        let Some(form) = CONSTANT_FORMS.into_iter().find(|known| *known == form) else { continue };
+        let Some(form) = CONSTANT_FORMS.split(' ').find(|known| *known == form) else { continue };
         // A reference to an unset attribute of the function.
         if !cx.has_attr(form)? {
             continue;

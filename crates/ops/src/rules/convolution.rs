@@ -134,7 +134,7 @@ fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
         let relation = "are the channels of the input, those of the weights for all groups";
         cx.require_equal((ports.input, 1, input[1]), of_all, relation)?;
     }
-    divides(cx, group, weights[0], "output")
+    divides(cx, "group", group, weights[0], "output")
 }
 
 /// The attribute `group`.
@@ -142,12 +142,18 @@ fn group(cx: &RuleCx<'_, '_>) -> RuleResult<i64> {
     cx.attr_at_least("group", 1, 1)
 }
 
-/// Requires `group` to divide a number of channels.
-fn divides(cx: &mut RuleCx<'_, '_>, group: i64, channels: DimId, which: &str) -> RuleResult {
+/// Requires the number of groups in an attribute to divide a number of channels.
+fn divides(
+    cx: &mut RuleCx<'_, '_>,
+    name: &'static str,
+    groups: i64,
+    channels: DimId,
+    which: &str,
+) -> RuleResult {
     match cx.const_dim(channels) {
-        Some(channels) if channels.checked_rem(group) != Some(0) => {
-            let message = format!("is {group}, which does not divide the {channels} {which} channels");
-            Err(RuleError::attribute("group", message))
+        Some(channels) if channels.checked_rem(groups) != Some(0) => {
+            let message = format!("is {groups}, which does not divide the {channels} {which} channels");
+            Err(RuleError::attribute(name, message))
         }
         Some(_) | None => Ok(()),
     }

@@ -9,13 +9,7 @@ use super::items::{Items, MAX_ITEMS, constant_shape, separable, strides};
 use super::{Entry, rule};
 
 /// The elements, repeated. Source: Tile.
-const TILE_VALUE: Rule = Rule {
-    name: "tile.value",
-    run: |cx| {
-        repeat_items(cx);
-        Ok(())
-    },
-};
+const TILE_VALUE: Rule = Rule { name: "tile.value", run: repeat_items };
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Expand", &[rule("expand.target", expand), rule("expand.value", expand_value)]),
@@ -56,19 +50,22 @@ fn is_never_one(cx: &mut RuleCx<'_, '_>, dim: DimId) -> bool {
 
 /// The elements, repeated along the expanded axes. Source: Expand.
 fn expand_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    match cx.counting(In(0)) {
-        Some(counting) => cx.set_counting(Out(0), counting.shuffled()),
-        None => repeat_items(cx),
+    if let Some(counting) = cx.counting(In(0)) {
+        cx.set_counting(Out(0), counting.shuffled());
+        return Ok(());
     }
-    Ok(())
+    repeat_items(cx)
 }
 
 /// Repeats the elements along each axis until they fill the output.
-fn repeat_items(cx: &mut RuleCx<'_, '_>) {
-    let (Some(items), Some(shape)) = (Items::at(cx, In(0)), constant_shape(cx, Out(0))) else { return };
-    let Some(missing) = shape.len().checked_sub(items.shape().len()) else { return };
+fn repeat_items(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    let (Some(items), Some(shape)) = (Items::at(cx, In(0)), constant_shape(cx, Out(0))) else {
+        return Ok(());
+    };
+    let Some(missing) = shape.len().checked_sub(items.shape().len()) else { return Ok(()) };
     if shape.iter().any(|extent| *extent > MAX_ITEMS) {
-        return cx.drop_constant(Out(0));
+        cx.drop_constant(Out(0));
+        return Ok(());
     }
     let strides = strides(items.shape());
     let offsets = |(axis, extent): (usize, &usize)| match axis.checked_sub(missing) {
@@ -83,6 +80,7 @@ fn repeat_items(cx: &mut RuleCx<'_, '_>) {
         Some((shape, positions)) => items.put(cx, Out(0), &shape, &positions),
         None => cx.drop_constant(Out(0)),
     }
+    Ok(())
 }
 
 /// Each extent is multiplied by its number of repeats. Source: Tile, `repeats`.

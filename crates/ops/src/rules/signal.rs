@@ -21,13 +21,6 @@ const STFT: Rule = Rule { name: "stft.frames", run: stft };
 
 pub(super) const OPERATORS: &[Entry] = &[Entry::of("DFT", &[DFT]), Entry::of("STFT", &[STFT])];
 
-/// The transformed axis.
-enum Axis {
-    At(usize),
-    /// Given by an unknown input.
-    Unknown,
-}
-
 fn dft(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (onesided, inverse) = (cx.attr_flag("onesided")?, cx.attr_flag("inverse")?);
     cx.require_rank(In(0), 2..)?;
@@ -42,7 +35,7 @@ fn dft(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let mut shape = input.clone();
     shape[last] = cx.dims().constant(if onesided && inverse { 1 } else { 2 });
     match axis {
-        Axis::At(axis) => {
+        Some(axis) => {
             shape[axis] = match (length, cx.has(In(1)), onesided && inverse) {
                 (Some(length), _, true) => length,
                 (None, false, true) => doubled(cx, input[axis]),
@@ -51,12 +44,12 @@ fn dft(cx: &mut RuleCx<'_, '_>) -> RuleResult {
                 (None, true, _) => unknown_extent(cx, Out(0), axis),
             };
         }
-        Axis::Unknown if onesided || cx.has(In(1)) => {
+        None if onesided || cx.has(In(1)) => {
             for (axis, dim) in shape[..last].iter_mut().enumerate() {
                 *dim = unknown_extent(cx, Out(0), axis);
             }
         }
-        Axis::Unknown => {}
+        None => {}
     }
     cx.set_shape(Out(0), &shape)?;
     let message = match (onesided, inverse, cx.const_dim(input[last])) {
@@ -87,15 +80,16 @@ fn require_numbers(
     }
 }
 
-/// The axis: an attribute before version 20 and an input since; never the last axis.
-fn axis(cx: &mut RuleCx<'_, '_>, rank: usize) -> RuleResult<Axis> {
+/// The transformed axis, if it is known: an attribute before version 20 and an input since; never the last
+/// axis.
+fn axis(cx: &mut RuleCx<'_, '_>, rank: usize) -> RuleResult<Option<usize>> {
     let axis = if cx.since_version() < 20 {
         cx.attr_int("axis")?.unwrap_or(1)
     } else if cx.has(In(2)) {
         cx.require_rank(In(2), 0..=0)?;
         match cx.const_int(In(2)) {
             Some(axis) => axis,
-            None => return Ok(Axis::Unknown),
+            None => return Ok(None),
         }
     } else {
         -2
@@ -104,7 +98,7 @@ fn axis(cx: &mut RuleCx<'_, '_>, rank: usize) -> RuleResult<Axis> {
     if at == rank - 1 {
         return Err(RuleError::attribute("axis", format!("is {axis}, the axis of real and imaginary parts")));
     }
-    Ok(Axis::At(at))
+    Ok(Some(at))
 }
 
 /// The value of a scalar input, at least `least`.

@@ -270,23 +270,9 @@ fn port_type(type_vars: &[TypeVar], word: &str) -> Result<FormalType, TableError
 
 /// The attribute kind with this keyword.
 fn kind(word: &str) -> Option<AttributeKind> {
-    Some(match word {
-        "float" => AttributeKind::Float,
-        "int" => AttributeKind::Int,
-        "string" => AttributeKind::String,
-        "tensor" => AttributeKind::Tensor,
-        "graph" => AttributeKind::Graph,
-        "floats" => AttributeKind::Floats,
-        "ints" => AttributeKind::Ints,
-        "strings" => AttributeKind::Strings,
-        "tensors" => AttributeKind::Tensors,
-        "graphs" => AttributeKind::Graphs,
-        "sparse_tensor" => AttributeKind::SparseTensor,
-        "sparse_tensors" => AttributeKind::SparseTensors,
-        "type_proto" => AttributeKind::Type,
-        "type_protos" => AttributeKind::Types,
-        _ => return None,
-    })
+    const KEYWORDS: &str = "float int string tensor graph floats ints strings tensors graphs sparse_tensor \
+                            sparse_tensors type_proto type_protos";
+    KEYWORDS.split(' ').zip(AttributeKind::ALL).find(|(keyword, _)| *keyword == word).map(|(_, kind)| kind)
 }
 
 fn default(kind: AttributeKind, words: &mut WordReader<'_>) -> Result<AttributeDefault, TableErrorKind> {

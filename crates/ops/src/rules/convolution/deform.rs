@@ -2,9 +2,9 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Port, Rule, RuleCx, RuleResult};
 
-use super::{PLAIN, Ports, bias, channels, convolve, kernel, spatial_axes};
+use super::{PLAIN, Ports, bias, channels, convolve, divides, kernel, spatial_axes};
 use crate::rules::sliding;
 
 pub(super) const RULES: &[Rule] = &[
@@ -46,12 +46,8 @@ fn offsets(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 
 fn offset_groups(cx: &mut RuleCx<'_, '_>) -> RuleResult<i64> {
     let groups = cx.attr_at_least("offset_group", 1, 1)?;
-    if let Some(input) = cx.shape(PORTS.input)
-        && let Some(channels) = cx.const_dim(input[1])
-        && channels % groups != 0
-    {
-        let message = format!("is {groups}, which does not divide the {channels} input channels");
-        return Err(RuleError::attribute("offset_group", message));
+    if let Some(input) = cx.shape(PORTS.input) {
+        divides(cx, "offset_group", groups, input[1], "input")?;
     }
     Ok(groups)
 }

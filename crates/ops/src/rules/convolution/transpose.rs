@@ -132,7 +132,7 @@ fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
         .into_iter()
         .flatten()
     {
-        divides(cx, group, channels, "input")?;
+        divides(cx, "group", group, channels, "input")?;
     }
     if let (Some(input), Some(weights)) = (&input, &weights) {
         let relation = "are the input channels";
