@@ -78,40 +78,31 @@ mod vision;
 #[cfg(feature = "images")]
 mod image;
 
-/// Treatment of 16-bit floats by an operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Half {
-    /// The kernel handles or rejects them itself.
-    Native,
-    /// Inputs are widened to `f32`, and the outputs in this bit set are rounded back.
-    Widened(u32),
-}
-
 /// An executable operator.
 #[derive(Clone, Copy, Debug)]
 pub struct Operator {
     name: &'static str,
-    half: Half,
-    kernel: fn(&mut Call<'_>) -> Result<Vec<Value>, Fault>,
+    /// Inputs of 16-bit floats are widened to `f32`, and the outputs in this bit set are rounded back. Without
+    /// a set, the kernel handles or rejects them itself.
+    widened: Option<u32>,
+    kernel: Kernel,
 }
 
+type Kernel = fn(&mut Call<'_>) -> Result<Vec<Value>, Fault>;
+
 /// Table entry of an operator whose kernel reads the inputs unchanged.
-const fn native(name: &'static str, kernel: fn(&mut Call<'_>) -> Result<Vec<Value>, Fault>) -> Operator {
-    Operator { name, half: Half::Native, kernel }
+const fn native(name: &'static str, kernel: Kernel) -> Operator {
+    Operator { name, widened: None, kernel }
 }
 
 /// Table entry of an operator that computes 16-bit floats in `f32`.
-const fn widened(name: &'static str, kernel: fn(&mut Call<'_>) -> Result<Vec<Value>, Fault>) -> Operator {
-    Operator { name, half: Half::Widened(u32::MAX), kernel }
+const fn widened(name: &'static str, kernel: Kernel) -> Operator {
+    widened_to(name, u32::MAX, kernel)
 }
 
 /// Table entry of an operator that computes 16-bit floats in `f32` and rounds only these outputs back.
-const fn widened_to(
-    name: &'static str,
-    outputs: u32,
-    kernel: fn(&mut Call<'_>) -> Result<Vec<Value>, Fault>,
-) -> Operator {
-    Operator { name, half: Half::Widened(outputs), kernel }
+const fn widened_to(name: &'static str, outputs: u32, kernel: Kernel) -> Operator {
+    Operator { name, widened: Some(outputs), kernel }
 }
 
 /// Clamps elements to bounds. NaN is preserved.
@@ -209,9 +200,9 @@ impl Operator {
     /// # Errors
     /// As [`Operator::run`].
     pub fn run_in(&self, call: &mut Call<'_>) -> Result<Vec<Value>, KernelError> {
-        let outcome = match self.half {
-            Half::Native => (self.kernel)(call),
-            Half::Widened(outputs) => self.run_widened(call, outputs),
+        let outcome = match self.widened {
+            None => (self.kernel)(call),
+            Some(outputs) => self.run_widened(call, outputs),
         };
         memory::recycle_all(&mut call.inputs);
         outcome.map_err(|fault| KernelError { op: self.name.to_owned(), fault })

@@ -29,17 +29,9 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 fn constant(call: &mut Call<'_>) -> Outcome {
-    let names = [
-        "value",
-        "sparse_value",
-        "value_float",
-        "value_floats",
-        "value_int",
-        "value_ints",
-        "value_string",
-        "value_strings",
-    ];
-    let Some(value) = names.iter().find_map(|name| call.attributes.get(name)) else {
+    const FORMS: &str =
+        "value sparse_value value_float value_floats value_int value_ints value_string value_strings";
+    let Some(value) = FORMS.split(' ').find_map(|name| call.attributes.get(name)) else {
         return Err(Fault::MissingAttribute("value"));
     };
     let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();

@@ -177,13 +177,8 @@ fn tf_idf(call: &mut Call<'_>) -> Outcome {
             let weight = weights.map_or(1.0, |weights| weights[*number]);
             counts[row * width + target] += match mode {
                 "TF" => found as f32,
-                "IDF" => {
-                    if found > 0 {
-                        weight
-                    } else {
-                        0.0
-                    }
-                }
+                "IDF" if found > 0 => weight,
+                "IDF" => 0.0,
                 _ => found as f32 * weight,
             };
         }
