@@ -119,11 +119,10 @@ impl Document {
                 Event::End(TagEnd::CodeBlock) => {
                     let Some((info, whole)) = fence.take() else { continue };
                     let line = 1 + text[..whole.start].bytes().filter(|byte| *byte == b'\n').count();
+                    let word = info.split_whitespace().next().unwrap_or_default();
                     let kind = match Kind::parse(&info) {
                         Ok(Some(kind)) => kind,
-                        Ok(None) if FOR_READERS.contains(&info.split(' ').next().unwrap_or_default()) => {
-                            continue;
-                        }
+                        Ok(None) if FOR_READERS.contains(&word) => continue,
                         Ok(None) => {
                             document.complain(line, unknown_kind(&info));
                             continue;
@@ -142,7 +141,7 @@ impl Document {
                         [_, below @ ..] => below.iter().map(|(_, heading)| heading.as_str()).collect(),
                         [] => vec!["(no heading)"],
                     };
-                    let name = format!("{}: {} ({})", stem.display(), title.join(": "), kind.name());
+                    let name = format!("{}: {} ({})", stem.display(), title.join(": "), word);
                     let count = names.entry(name.clone()).or_default();
                     *count += 1;
                     let name = if *count == 1 { name } else { format!("{name} #{count}") };

@@ -75,20 +75,6 @@ impl Kind {
     /// The names of all kinds.
     pub const NAMES: [&'static str; 6] = ["types", "tree", "graph", "primitives", "snapshot", "console"];
 
-    /// The kind's name.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        let [types, tree, graph, primitives, snapshot, console] = Self::NAMES;
-        match self {
-            Self::Types => types,
-            Self::Tree(_) => tree,
-            Self::Graph(_) => graph,
-            Self::Primitives(_) => primitives,
-            Self::Snapshot(_) => snapshot,
-            Self::Console => console,
-        }
-    }
-
     /// Parses the text after the backticks; `None` if its first word names no kind.
     ///
     /// # Errors

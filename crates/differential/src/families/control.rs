@@ -4,7 +4,7 @@ use typeloom_cpu::value::Value;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::shapes::{Vector, one_extent};
+use super::shapes::one_extent;
 use super::{Builder, choose, int, is_int, signed, tensor};
 use crate::build::{Surroundings, Var};
 use crate::program::{LOCAL, Node};
@@ -34,7 +34,7 @@ fn condition(b: &mut Builder<'_>) -> Option<Var> {
     }
     let x = tensor(b, 1, 4)?;
     let axis = signed(b.choices.below(x.rank()?));
-    let extent = one_extent(b, &x, axis, Vector::Scalar)?;
+    let extent = one_extent(b, &x, axis, &[])?;
     let bound = b.int_between(1, 6);
     let op = *b.choices.pick(&["Equal", "Less", "Greater"]);
     b.simple(op, &[&extent, &bound])
@@ -111,7 +111,7 @@ pub(super) fn repeat(b: &mut Builder<'_>) -> Option<()> {
         0 => {
             let x = tensor(b, 1, 4)?;
             let axis = signed(b.choices.below(x.rank()?));
-            one_extent(b, &x, axis, Vector::Scalar)?
+            one_extent(b, &x, axis, &[])?
         }
         1 => b.any(|var| is_int(var) && var.rank() == Some(0))?.name,
         _ => b.int_between(1, 4),

@@ -1,6 +1,6 @@
 //! Operators that move elements: reshapes, transposes, slices, concatenations.
 
-use super::shapes::{Vector, one_extent};
+use super::shapes::one_extent;
 use super::{axis, extents, floats, int, ints, is_int, position, signed, tensor};
 use crate::build::{Builder, Var};
 
@@ -18,7 +18,7 @@ pub(super) fn target(b: &mut Builder<'_>, elements: &[i64], computed: usize) -> 
         parts.push(match source {
             Some(source) if *element > 0 && b.choices.percent(80) => {
                 let axis = extents(b, &source).iter().position(|it| it == element)?;
-                one_extent(b, &source, signed(axis), Vector::One)?
+                one_extent(b, &source, signed(axis), &[1])?
             }
             _ => b.ints(&[*element]),
         });
@@ -185,7 +185,7 @@ pub(super) fn split(b: &mut Builder<'_>) -> Option<()> {
     let sizes = if b.choices.percent(50) {
         b.ints(&[first, extent - first])
     } else {
-        let whole = one_extent(b, &x, axis, Vector::One)?;
+        let whole = one_extent(b, &x, axis, &[1])?;
         let first = b.ints(&[first]);
         let rest = b.simple("Sub", &[&whole, &first])?;
         b.node("Concat", &[&first, &rest.name], vec![int("axis", 0)], 1)?.pop()?.name

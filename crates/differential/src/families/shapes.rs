@@ -21,27 +21,17 @@ pub(super) fn shape(b: &mut Builder<'_>) -> Option<()> {
     }
 }
 
-/// The extent of an axis, as a vector of one element or as a scalar.
-pub(super) fn one_extent(b: &mut Builder<'_>, x: &Var, axis: i64, vector: Vector) -> Option<String> {
+/// The extent of an axis, in the shape of `form`, which has one element.
+pub(super) fn one_extent(b: &mut Builder<'_>, x: &Var, axis: i64, form: &[usize]) -> Option<String> {
     let shape = b.simple("Shape", &[&x.name])?;
-    let index = match vector {
-        Vector::One => b.ints(&[axis]),
-        Vector::Scalar => b.int(axis),
-    };
+    let index = b.constant(AnyTensor::from_slice(form, &[axis]).ok()?);
     Some(b.simple("Gather", &[&shape.name, &index])?.name)
-}
-
-/// The form of an integer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Vector {
-    One,
-    Scalar,
 }
 
 pub(super) fn extent(b: &mut Builder<'_>) -> Option<()> {
     let x = tensor(b, 1, 5)?;
     let axis = axis(b, x.rank()?);
-    let form = if b.choices.percent(50) { Vector::One } else { Vector::Scalar };
+    let form: &[usize] = if b.choices.percent(50) { &[1] } else { &[] };
     one_extent(b, &x, axis, form).map(|_| ())
 }
 
