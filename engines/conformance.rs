@@ -34,43 +34,27 @@ pub(crate) const JOB: &str = "case";
 /// Time limit of a case. An optimised engine on an idle machine needs milliseconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
-fn judge(case: &Case, engine: &Arc<dyn Engine>, verify: Verify) -> Verdict {
+fn judge(case: &Case, engine: &Arc<dyn Engine>, verify: Verify) -> Result<Verdict, String> {
     let bytes = case.model();
     let options = Options { mode: Mode::Permissive, ..Options::default() };
-    let mut checked = match typeloom_ops::check::check(&bytes, &options) {
-        Ok(checked) => checked,
-        Err(error) => return Verdict::Refused(error.to_string()),
-    };
+    let mut checked = typeloom_ops::check::check(&bytes, &options).map_err(|error| error.to_string())?;
     let external = |_: &_| Err("no case has other files".to_owned());
-    let session = match EngineSession::of_checked(Arc::clone(engine), &mut checked, &external, verify) {
-        Ok(session) => session,
-        Err(error) => return Verdict::Refused(error.to_string()),
-    };
-    let inputs = match case.inputs_of(session.inputs()) {
-        Ok(inputs) => inputs,
-        Err(error) => return Verdict::Refused(error),
-    };
-    let outcome = match session.run(inputs) {
-        Ok(outcome) => outcome,
-        Err(error) => return Verdict::Refused(error.to_string()),
-    };
+    let session = EngineSession::of_checked(Arc::clone(engine), &mut checked, &external, verify)
+        .map_err(|error| error.to_string())?;
+    let outcome = session.run(case.inputs_of(session.inputs())?).map_err(|error| error.to_string())?;
     let is_random = case.ops().iter().any(|op| RANDOM.contains(op)) || case.is_training_dropout();
     for (at, (name, found)) in outcome.outputs.iter().enumerate() {
-        let Some(expected) = case.output(at) else { continue };
-        let expected = match expected {
-            Ok(expected) => expected,
-            Err(error) => return Verdict::Refused(error),
-        };
+        let Some(expected) = case.output(at).transpose()? else { continue };
         let difference = if is_random {
             compare::types(found, &expected)
         } else {
             compare::values(found, &expected, tolerance(case))
         };
         if let Some(difference) = difference {
-            return Verdict::Wrong(format!("`{name}`: {difference}"));
+            return Ok(Verdict::Wrong(format!("`{name}`: {difference}")));
         }
     }
-    Verdict::Same
+    Ok(Verdict::Same)
 }
 
 /// Absolute and relative tolerance. Engines add 16-bit floats in different orders, so a result can differ by
@@ -87,11 +71,11 @@ pub(crate) fn answer(engine: &Arc<dyn Engine>, name: &str) -> Verdict {
     let Some(case) = cases.into_iter().find(|case| case.name() == name) else {
         return Verdict::Wrong("there is no such case".to_owned());
     };
-    match judge(case, engine, Verify::Inputs) {
+    match judge(case, engine, Verify::Inputs).unwrap_or_else(Verdict::Refused) {
         // Verifying every value disables operator fusion in the engine; the results must not change.
         Verdict::Same => match judge(case, engine, Verify::EveryValue) {
-            Verdict::Wrong(why) => Verdict::Wrong(format!("{why}, when every value is held")),
-            Verdict::Same | Verdict::Refused(_) | Verdict::Unasked(_) | Verdict::Lost(_) => Verdict::Same,
+            Ok(Verdict::Wrong(why)) => Verdict::Wrong(format!("{why}, when every value is held")),
+            Ok(_) | Err(_) => Verdict::Same,
         },
         other => other,
     }

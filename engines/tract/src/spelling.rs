@@ -21,7 +21,7 @@ use std::collections::{HashMap, HashSet};
 
 use half::f16;
 use typeloom::{GraphProto, ModelProto, NodeProto};
-use typeloom_onnx::messages::{AttributeProto, OperatorSetIdProto, TensorProto, attribute_proto, type_proto};
+use typeloom_onnx::messages::{IntoAttribute as _, OperatorSetIdProto, TensorProto, type_proto};
 use typeloom_onnx::nested;
 use typeloom_ops::table::{Found, Table};
 use typeloom_solver::signature::Arity;
@@ -135,12 +135,7 @@ fn told(node: NodeProto, compare: &str, bound: &str, number: usize) -> Vec<NodeP
         ..NodeProto::default()
     };
     let cast = |input: &str, output: String, to: Dtype| NodeProto {
-        attribute: vec![AttributeProto {
-            name: Some("to".to_owned()),
-            r#type: Some(attribute_proto::AttributeType::Int as i32),
-            i: Some(i64::from(to.onnx_number())),
-            ..AttributeProto::default()
-        }],
+        attribute: vec![to.into_attribute("to")],
         ..made("Cast", &[input], output)
     };
     let mut found = node.clone();

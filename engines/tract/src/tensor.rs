@@ -19,30 +19,23 @@ macro_rules! plain {
 macro_rules! dtypes {
     ($($dtype:ident => $ty:ty),*) => {
         pub(crate) const DTYPES: &[Dtype] = &[$(Dtype::$dtype),*];
+
+        /// ONNX element type of a tract type.
+        pub(crate) fn dtype(datum_type: DatumType) -> Option<Dtype> {
+            match datum_type {
+                $(DatumType::$dtype => Some(Dtype::$dtype),)*
+                DatumType::QU8(_) => Some(Dtype::U8),
+                DatumType::QI8(_) => Some(Dtype::I8),
+                DatumType::QI32(_) => Some(Dtype::I32),
+                DatumType::TDim => Some(Dtype::I64),
+                // Features of tract can add others.
+                _ => None,
+            }
+        }
     };
 }
 
 plain!(dtypes);
-
-/// ONNX element type of a tract type.
-pub(crate) fn dtype(datum_type: DatumType) -> Option<Dtype> {
-    match datum_type {
-        DatumType::Bool => Some(Dtype::Bool),
-        DatumType::U8 | DatumType::QU8(_) => Some(Dtype::U8),
-        DatumType::U16 => Some(Dtype::U16),
-        DatumType::U32 => Some(Dtype::U32),
-        DatumType::U64 => Some(Dtype::U64),
-        DatumType::I8 | DatumType::QI8(_) => Some(Dtype::I8),
-        DatumType::I16 => Some(Dtype::I16),
-        DatumType::I32 | DatumType::QI32(_) => Some(Dtype::I32),
-        DatumType::I64 | DatumType::TDim => Some(Dtype::I64),
-        DatumType::F16 => Some(Dtype::F16),
-        DatumType::F32 => Some(Dtype::F32),
-        DatumType::F64 => Some(Dtype::F64),
-        // Features of tract can add others.
-        _ => None,
-    }
-}
 
 /// Copies a tensor to tract.
 pub(crate) fn to_tract(tensor: &AnyTensor) -> Result<TValue, String> {
