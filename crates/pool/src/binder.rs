@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::dim::int_of;
 use crate::error::PoolError;
-use crate::layout::{self, Role};
+use crate::layout;
 use crate::pool::Pool;
 use crate::tag::{Sort, Tag};
 
@@ -150,11 +150,8 @@ impl Walk {
 /// Appends the children of a node with the number of binders around each.
 fn open_children(view: &impl View, reference: u32, level: u32, children: &mut Vec<(u32, u32)>) {
     let (tag, words, _) = view.node(reference);
-    let body = layout::binder_body(tag);
-    layout::for_each(tag, words, |role, at, word| {
-        if let Role::Child(_) = role {
-            children.push((word, level + u32::from(body == Some(at))));
-        }
+    layout::for_each_scoped_child(tag, words, |_, child, is_bound| {
+        children.push((child, level + u32::from(is_bound)));
     });
 }
 

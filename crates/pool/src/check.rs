@@ -19,12 +19,8 @@ impl Pool {
         let (mut inherited, mut free) = (0, 0);
         layout::for_each_child(tag, words, |child| inherited |= self.meta[child as usize] & meta::INHERITED);
         if inherited & meta::OPEN != 0 {
-            let body = layout::binder_body(tag);
-            layout::for_each(tag, words, |role, at, word| {
-                if let Role::Child(_) = role {
-                    let inner = self.nodes[word as usize].free;
-                    free = free.max(if body == Some(at) { inner.saturating_sub(1) } else { inner });
-                }
+            layout::for_each_scoped_child(tag, words, |_, child, is_bound| {
+                free = free.max(self.nodes[child as usize].free.saturating_sub(u8::from(is_bound)));
             });
         }
         match tag {

@@ -48,6 +48,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+use typeloom_term::Variance;
+
 use crate::digest::Digest;
 use crate::hashing::NotPortable;
 use crate::layout::{FieldList, FieldLists};
@@ -136,35 +138,14 @@ impl CompatCache {
     }
 }
 
-/// Relation of a pair that backward compatibility of the roots requires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Mode {
-    /// `old <: new`.
-    Straight,
-    /// `new <: old`, for parameters.
-    Flipped,
-    /// Equality.
-    Invariant,
-}
-
-impl Mode {
-    /// The relation of parts at a position of this variance.
-    fn under(self, variance: Variance) -> Self {
-        match (self, variance) {
-            (Self::Invariant, _) | (_, Variance::Invariant) => Self::Invariant,
-            (mode, Variance::Covariant) => mode,
-            (Self::Straight, Variance::Contravariant) => Self::Flipped,
-            (Self::Flipped, Variance::Contravariant) => Self::Straight,
-        }
-    }
-}
-
 /// Two types that are compared, with the index of their step in [`Walk::trail`].
 #[derive(Clone, Copy)]
 struct Pair {
     old: u32,
     new: u32,
-    mode: Mode,
+    /// Relation that backward compatibility of the roots requires: covariant for `old <: new`, contravariant
+    /// for `new <: old`, invariant for equality.
+    mode: Variance,
     trail: usize,
 }
 
@@ -197,7 +178,7 @@ struct Walk<'p> {
     gave_up: bool,
     trail: Vec<Trail>,
     todo: Vec<Pair>,
-    seen: HashSet<(u32, u32, Mode)>,
+    seen: HashSet<(u32, u32, Variance)>,
     found: Vec<Found>,
     /// Union over all differences, including those that were not kept.
     breaks: Breaks,
@@ -209,9 +190,10 @@ impl Walk<'_> {
     fn differ(&mut self, pair: Pair, change: TypeChange, sub: bool, sup: bool) {
         let straight = Breaks { backward: sub, forward: sup };
         let breaks = match pair.mode {
-            Mode::Straight => straight,
-            Mode::Flipped => straight.reversed(),
-            Mode::Invariant => straight.union(straight.reversed()),
+            Variance::Covariant => straight,
+            Variance::Contravariant => straight.reversed(),
+            Variance::Invariant => straight.union(straight.reversed()),
+            Variance::Bivariant => Breaks::default(),
         };
         self.breaks = self.breaks.union(breaks);
         if self.found.len() >= MAX_DIFFERENCES {
@@ -232,7 +214,7 @@ impl Walk<'_> {
         if old == new {
             return;
         }
-        let mode = from.mode.under(variance);
+        let mode = from.mode.compose(variance);
         // A pair is expanded once; a difference between leaves is reported at every path.
         if self.seen.insert((old, new, mode)) || self.is_leaf(old, new) {
             if self.trail.len() > MAX_PAIRS {
@@ -424,7 +406,7 @@ impl Walk<'_> {
             truncated: false,
         };
         if old != new {
-            let root = Pair { old: old.number(), new: new.number(), mode: Mode::Straight, trail: 0 };
+            let root = Pair { old: old.number(), new: new.number(), mode: Variance::Covariant, trail: 0 };
             walk.seen.insert((root.old, root.new, root.mode));
             walk.todo.push(root);
         }
@@ -479,13 +461,6 @@ impl Walk<'_> {
         }
         steps.into_iter().rev().collect()
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Variance {
-    Covariant,
-    Contravariant,
-    Invariant,
 }
 
 /// Whether one of two different tags is a special case of the other, with the element first in both.

@@ -450,16 +450,12 @@ fn free_of(pool: &Pool, nodes: &[Local]) -> Result<Vec<u8>, PoolError> {
     let mut parents: Vec<Vec<(u32, bool)>> = vec![Vec::new(); nodes.len()];
     let mut buckets: Vec<Vec<u32>> = vec![Vec::new(); MAX_BINDERS as usize + 2];
     for (node, own) in nodes.iter().zip(0u32..) {
-        let body = layout::binder_body(node.tag);
         let mut value = if node.tag == Tag::Bound { node.words[0] as u8 + 1 } else { 0 };
-        layout::for_each(node.tag, &node.words, |role, at, word| {
-            if let Role::Child(_) = role {
-                if word & LOCAL != 0 {
-                    parents[(word & !LOCAL) as usize].push((own, body == Some(at)));
-                } else {
-                    let inner = pool.nodes[word as usize].free;
-                    value = value.max(if body == Some(at) { inner.saturating_sub(1) } else { inner });
-                }
+        layout::for_each_scoped_child(node.tag, &node.words, |_, child, is_bound| {
+            if child & LOCAL != 0 {
+                parents[(child & !LOCAL) as usize].push((own, is_bound));
+            } else {
+                value = value.max(pool.nodes[child as usize].free.saturating_sub(u8::from(is_bound)));
             }
         });
         buckets[usize::from(value)].push(own);
@@ -561,12 +557,9 @@ fn copy_open(graph: &mut Graph<'_>, body: u32, order: &HashMap<u32, u32>) -> Res
                 words[0] -= removed;
             }
         } else {
-            let binder_body = layout::binder_body(tag);
             let mut children = Vec::new();
-            layout::for_each(tag, &source.words, |role, at, word| {
-                if let Role::Child(_) = role {
-                    children.push((at, word, level + u32::from(binder_body == Some(at))));
-                }
+            layout::for_each_scoped_child(tag, &source.words, |at, child, is_bound| {
+                children.push((at, child, level + u32::from(is_bound)));
             });
             for (at, child, level) in children {
                 words[at] = copy(graph, child, level, &mut pending)?;

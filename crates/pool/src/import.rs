@@ -103,9 +103,7 @@ pub(crate) fn read_head<'b>(
     for _ in 0..import_count {
         let offset = reader.at;
         let digest = Digest(reader.digest()?);
-        if imports.last().is_some_and(|last| *last >= digest) {
-            return Err(ImportError::at(offset, ImportErrorKind::ImportOrder));
-        }
+        ensure(imports.last().is_none_or(|last| *last < digest), offset, ImportErrorKind::ImportOrder)?;
         imports.push(digest);
     }
     Ok((strings, imports))
@@ -123,9 +121,7 @@ pub(crate) fn read_tail<'b>(
     for _ in 0..root_count {
         let offset = reader.at;
         let label = text(reader, limits)?;
-        if roots.last().is_some_and(|last| last.label >= label) {
-            return Err(ImportError::at(offset, ImportErrorKind::RootOrder));
-        }
+        ensure(roots.last().is_none_or(|last| last.label < label), offset, ImportErrorKind::RootOrder)?;
         let item_offset = reader.at;
         let item = reader.varint()?;
         ensure(item < items, item_offset, ImportErrorKind::DanglingReference)?;
@@ -135,9 +131,7 @@ pub(crate) fn read_tail<'b>(
     let end = reader.at;
     let claimed = reader.digest()?;
     ensure(reader.left() == 0, reader.at, ImportErrorKind::TrailingBytes)?;
-    if blake3::hash(&bytes[..bytes.len() - TRAILER]) != claimed {
-        return Err(ImportError::at(end, ImportErrorKind::Checksum));
-    }
+    ensure(blake3::hash(&bytes[..bytes.len() - TRAILER]) == claimed, end, ImportErrorKind::Checksum)?;
     Ok(roots)
 }
 
@@ -259,19 +253,6 @@ fn read_words(
     Ok(())
 }
 
-fn map_words(tag: Tag, words: &mut [u32], mut child: impl FnMut(u32) -> u32, name: impl Fn(u32) -> u32) {
-    let mut cursor = Cursor::new(tag);
-    for word in words {
-        let value = *word;
-        match cursor.role() {
-            Some(Role::Child(_)) => *word = child(value),
-            Some(Role::Name) => *word = name(value),
-            Some(Role::Num) | None => {}
-        }
-        cursor.advance(value);
-    }
-}
-
 /// A type or import that has been read.
 #[derive(Clone, Copy)]
 struct Item {
@@ -358,6 +339,30 @@ impl Importer<'_, '_> {
         Ok(depth)
     }
 
+    /// Replaces the numbers of items and strings in a type's words by ids of the pool. References to members
+    /// of the current group stay. Returns the greatest depth among the children.
+    #[inline]
+    fn resolve_words(&mut self, tag: Tag, words: &mut [u32]) -> u32 {
+        let mut cursor = Cursor::new(tag);
+        let mut depth = 0;
+        for word in words {
+            let value = *word;
+            match cursor.role() {
+                Some(Role::Child(_)) if value & LOCAL == 0 => {
+                    let child = self.items[value as usize];
+                    depth = depth.max(child.depth);
+                    self.children.push(value);
+                    *word = child.id;
+                }
+                Some(Role::Name) => *word = self.names[value as usize],
+                Some(Role::Child(_) | Role::Num) | None => {}
+            }
+            cursor.advance(value);
+        }
+        self.child_ends.push(self.children.len() as u32);
+        depth
+    }
+
     fn read_single(&mut self, words: &mut Vec<u32>, next_string: &mut u32) -> Result<(), ImportError> {
         let start = self.reader.at;
         let before = self.pool.len();
@@ -378,22 +383,11 @@ impl Importer<'_, '_> {
         if tag.is_commutative() {
             self.unordered.push(item);
         }
-        let mut depth = 0;
-        let Importer { items, children, names, .. } = self;
-        let child = |word: u32| {
-            children.push(word);
-            let child = items[word as usize];
-            depth = depth.max(child.depth);
-            child.id
-        };
-        map_words(tag, words, child, |name| names[name as usize]);
-        self.child_ends.push(self.children.len() as u32);
+        let depth = self.resolve_words(tag, words);
         let id = if tag.class() == TagClass::Const {
             sort_operands(tag, words);
-            let id = self
-                .pool
-                .intern_dim(tag, words)
-                .map_err(|error| ImportError::at(start, ImportErrorKind::Type(error)))?;
+            let id = self.pool.intern_dim(tag, words);
+            let id = id.map_err(|error| self.type_error(start, Some(tag), error))?;
             if self.pool.nodes[id as usize].tag != tag || self.pool.words(id) != words {
                 return error_at(start, ImportErrorKind::ConstNotNormal);
             }
@@ -434,26 +428,13 @@ impl Importer<'_, '_> {
             offsets.push(self.reader.at);
             let base = ReferenceBase::Group { first, len };
             let tag = read_type(&mut self.reader, base, self.limits, next_string, strings, words)?;
-            let Importer { items, children, names, .. } = self;
-            let child = |word: u32| {
-                if word & LOCAL != 0 {
-                    return word;
-                }
-                children.push(word);
-                let child = items[word as usize];
-                depth = depth.max(child.depth);
-                child.id
-            };
-            map_words(tag, words, child, |name| names[name as usize]);
-            self.child_ends.push(self.children.len() as u32);
+            depth = depth.max(self.resolve_words(tag, words));
             members.push(Local { tag, words: words.clone() });
         }
         let before = self.pool.len();
         let interned = self.pool.try_intern_locals(members, &mut self.work);
         let interned = interned.map_err(|error| self.type_error(start, None, error))?;
-        if interned.rewritten {
-            return error_at(start, ImportErrorKind::SchemeNotNormal);
-        }
+        ensure(!interned.rewritten, start, ImportErrorKind::SchemeNotNormal)?;
         let fresh = self.pool.len() > before;
         // The group must be one minimal cycle that unfolds no other group: its members are all members of one
         // group, each once.
@@ -516,10 +497,8 @@ impl Importer<'_, '_> {
                         Some(&mut (first, _, _)) => {
                             let (_, len) = span_of(first);
                             if first != next {
-                                return error_at(
-                                    self.offsets[first as usize] as usize,
-                                    ImportErrorKind::TypeOrder,
-                                );
+                                let offset = self.offsets[first as usize] as usize;
+                                return error_at(offset, ImportErrorKind::TypeOrder);
                             }
                             next += len;
                             stack.pop();

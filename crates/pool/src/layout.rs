@@ -324,6 +324,17 @@ pub(crate) fn for_each_child(tag: Tag, words: &[u32], mut f: impl FnMut(u32)) {
     }
 }
 
+/// Calls a function with the position of each child, the child, and whether the type's binder is around it.
+#[inline]
+pub(crate) fn for_each_scoped_child(tag: Tag, words: &[u32], mut f: impl FnMut(usize, u32, bool)) {
+    let body = binder_body(tag);
+    for_each(tag, words, |role, at, word| {
+        if let Role::Child(_) = role {
+            f(at, word, body == Some(at));
+        }
+    });
+}
+
 /// The fields of a struct or of one variant of an enum.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldList<'a> {

@@ -320,7 +320,7 @@ impl Pool {
 
     #[inline]
     pub(crate) fn words(&self, ty: u32) -> &[u32] {
-        words_of(&self.nodes, &self.extra, ty)
+        self.nodes[ty as usize].words_in(&self.extra)
     }
 
     /// Returns the direct children of a type, in order.
@@ -414,11 +414,6 @@ impl Pool {
 #[track_caller]
 fn foreign(ty: Idx) -> ! {
     panic!("type {ty:?} is not in this pool")
-}
-
-#[inline]
-fn words_of<'p>(nodes: &'p [Node], extra: &'p [u32], ty: u32) -> &'p [u32] {
-    nodes[ty as usize].words_in(extra)
 }
 
 #[inline]

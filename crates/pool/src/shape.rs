@@ -63,11 +63,9 @@ impl Pool {
             return Err(NotPortable { ty }.into());
         }
         let mut shapes = self.digests.shapes.take().unwrap_or_else(|| Box::new(Shapes::new()));
-        let result = self.erase(ty.number(), &mut shapes);
-        let digest = match result {
-            Ok(id) => shapes.pool.digest(Idx::from_raw(id)).map_err(ShapeError::from),
-            Err(error) => Err(error.into()),
-        };
+        let erased = self.erase(ty.number(), &mut shapes);
+        let digest =
+            erased.map_err(ShapeError::from).and_then(|id| Ok(shapes.pool.digest(Idx::from_raw(id))?));
         self.digests.shapes = Some(shapes);
         digest
     }

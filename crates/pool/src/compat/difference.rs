@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::tag::display_name;
+
 /// Direction in which two versions must be compatible: the new one can replace the old one, the old one can
 /// replace the new one, or both.
 ///
@@ -48,12 +50,6 @@ impl Direction {
             Self::Forward => breaks.forward,
             Self::Full => breaks.backward || breaks.forward,
         }
-    }
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -112,11 +108,7 @@ impl ChangeKind {
     }
 }
 
-impl fmt::Display for ChangeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+display_name!(Direction, ChangeKind);
 
 /// Classifies a changed type of data that both versions have. A change that breaks neither direction is
 /// [`ChangeKind::Widened`].

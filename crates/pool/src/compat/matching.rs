@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::layout::{self, FieldList, FieldLists, Role};
+use crate::layout::{self, FieldList, FieldLists};
 use crate::pool::Pool;
 use crate::tag::Tag;
 
@@ -82,10 +82,7 @@ fn pairs_below(tag: Tag, old: &[u32], new: &[u32], level: u32, pairs: &mut Vec<(
     if matches!(tag, Tag::Struct | Tag::Enum) {
         return;
     }
-    let body = layout::binder_body(tag);
-    layout::for_each(tag, old, |role, at, word| {
-        if let (Role::Child(_), Some(&other)) = (role, new.get(at)) {
-            pairs.push((word, other, level + u32::from(body == Some(at))));
-        }
+    layout::for_each_scoped_child(tag, old, |at, child, is_bound| {
+        pairs.extend(new.get(at).map(|&other| (child, other, level + u32::from(is_bound))));
     });
 }

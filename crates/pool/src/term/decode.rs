@@ -93,7 +93,7 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
         let tag = self.pool.tag(ty);
         match self.pool.get(ty) {
             Descriptor::Primitive(tag) => match names::of_primitive(tag) {
-                Some(name) => Ok(Ty::apply(self.cx, name, &[])?),
+                Some(name) => self.apply(name, &[]),
                 None => self.pool_only(tag, &[]),
             },
             Descriptor::Container { tag, child } => self.pool_only(tag, &[child]),
@@ -103,10 +103,7 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
                 Ok(Ty::apply(self.cx, Name::Ref(Mutability::Shared), &args)?)
             }
             Descriptor::Function { .. } => self.under(None, |this| this.binding(Arity::NONE, ty)),
-            Descriptor::Tuple { elements } => {
-                let args = self.args(&elements)?;
-                Ok(Ty::apply(self.cx, Name::Tuple, &args)?)
-            }
+            Descriptor::Tuple { elements } => self.apply(Name::Tuple, &elements),
             Descriptor::Applied { name, args } => {
                 if binds(self.pool, ty) {
                     return self.under(None, |this| this.binding(Arity::NONE, ty));
@@ -115,7 +112,7 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
             }
             Descriptor::Opaque { name } => {
                 let name = Name::Adt(self.symbols.intern(&PoolOnly::Opaque(&name).path()));
-                Ok(Ty::apply(self.cx, name, &[])?)
+                self.apply(name, &[])
             }
             Descriptor::Named { name } => Ok(Ty::param(self.cx, Name::Param(self.symbols.intern(&name)))?),
             Descriptor::Scheme { vars, body } => {
@@ -136,7 +133,11 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
 
     fn pool_only(&mut self, tag: Tag, children: &[Idx]) -> Result<Ty<F>, ConvertError> {
         let name = Name::Adt(self.symbols.intern(&PoolOnly::Tag(tag).path()));
-        let args = self.args(children)?;
+        self.apply(name, children)
+    }
+
+    fn apply(&mut self, name: Name, args: &[Idx]) -> Result<Ty<F>, ConvertError> {
+        let args = self.args(args)?;
         Ok(Ty::apply(self.cx, name, &args)?)
     }
 
@@ -192,10 +193,7 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
                 let args = self.args(list)?;
                 Ok(Ty::alias(self.cx, name, &args)?)
             }
-            EncodedName::Apply(name) => {
-                let args = self.args(list)?;
-                Ok(Ty::apply(self.cx, name, &args)?)
-            }
+            EncodedName::Apply(name) => self.apply(name, list),
             EncodedName::Bound(..)
             | EncodedName::Function(_)
             | EncodedName::Witness(_)
@@ -364,11 +362,8 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
             _ => return Err(ConvertError::NoTerm(self.pool.tag(element))),
         };
         match dims {
-            None => Ok(Ty::apply(self.cx, Name::TensorAnyRank(symbol), &[])?),
-            Some(dims) => {
-                let dims = self.args(dims)?;
-                Ok(Ty::apply(self.cx, Name::Tensor(symbol), &dims)?)
-            }
+            None => self.apply(Name::TensorAnyRank(symbol), &[]),
+            Some(dims) => self.apply(Name::Tensor(symbol), dims),
         }
     }
 }

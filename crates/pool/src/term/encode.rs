@@ -142,14 +142,7 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
         element: &str,
         dims: &[GenericArg<F>],
     ) -> Result<Option<Idx>, ConvertError> {
-        let mut list = Vec::with_capacity(dims.len());
-        for dim in dims {
-            let Some(dim) = dim.as_const() else { return Ok(None) };
-            match self.dim(dim)? {
-                Some(dim) => list.push(dim),
-                None => return Ok(None),
-            }
-        }
+        let Some(list) = self.dims(dims)? else { return Ok(None) };
         let element = match names::element(element) {
             Some(tag) => self.pool.primitive(tag)?,
             None => self.pool.intern(&Descriptor::Named { name: element.to_owned() })?,
@@ -184,14 +177,7 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
         let (ConstData::Expr(_, operands) | ConstData::Alias(_, operands)) = constant.data() else {
             return self.simple_constant(constant);
         };
-        let mut list = Vec::with_capacity(operands.len());
-        for operand in operands {
-            let Some(operand) = operand.as_const() else { return Ok(None) };
-            match self.dim(operand)? {
-                Some(operand) => list.push(operand),
-                None => return Ok(None),
-            }
-        }
+        let Some(list) = self.dims(operands)? else { return Ok(None) };
         match constant.data() {
             ConstData::Expr(op, _) => self.dim_expression(op, &list),
             ConstData::Alias(name, _) => {
@@ -199,6 +185,11 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Encodes a list of dims, if it consists of such.
+    fn dims(&mut self, list: &[GenericArg<F>]) -> Result<Option<Vec<Idx>>, ConvertError> {
+        list.iter().map(|dim| dim.as_const().map_or(Ok(None), |dim| self.dim(dim))).collect()
     }
 
     fn dim_expression(&mut self, op: ConstOp, operands: &[Idx]) -> Result<Option<Idx>, ConvertError> {
@@ -244,17 +235,16 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
             if name == Name::FN {
                 return Ok(this.pool.function(&args, returns)?);
             }
-            if name == Name::Forall && args.is_empty() && !arity.is_empty() && !this.binds(returns) {
+            if name == Name::Forall
+                && args.is_empty()
+                && !arity.is_empty()
+                && !super::decode::binds(this.pool, returns)
+            {
                 return Ok(returns);
             }
             args.push(returns);
             this.encoded(EncodedName::Function(name), args)
         })
-    }
-
-    /// Whether a scheme around this type would be decoded as the type's own binder.
-    fn binds(&self, ty: Idx) -> bool {
-        super::decode::binds(self.pool, ty)
     }
 
     fn bound(&mut self, bound: &DynBound<F>) -> Result<Idx, ConvertError> {
