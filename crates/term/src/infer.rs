@@ -268,15 +268,14 @@ impl<F: TypeFamily> InferenceTable<F> {
         a: &Ty<F>,
         b: &Ty<F>,
     ) -> RelationResult<F> {
-        let snapshot = self.snapshot();
-        let from = snapshot.outlives;
-        let related = unify::relate(self, program, variance, a, b).and_then(|related| {
+        let from = self.regions.outlives.len();
+        self.attempt(|this| {
+            let related = unify::relate(this, program, variance, a, b)?;
             if related.entered_binders {
-                self.regions.leak_check(from).map_err(RelationError::Leak)?;
+                this.regions.leak_check(from).map_err(RelationError::Leak)?;
             }
             Ok(related.obligations)
-        });
-        self.settle(snapshot, related)
+        })
     }
 
     /// Like [`relate`](Self::relate) without the leak check: all region constraints are left to
@@ -289,13 +288,13 @@ impl<F: TypeFamily> InferenceTable<F> {
         a: &Ty<F>,
         b: &Ty<F>,
     ) -> RelationResult<F> {
-        let snapshot = self.snapshot();
-        let related = unify::relate(self, program, variance, a, b).map(|related| related.obligations);
-        self.settle(snapshot, related)
+        self.attempt(|this| Ok(unify::relate(this, program, variance, a, b)?.obligations))
     }
 
     /// Commits the snapshot on success and rolls back on an error.
-    fn settle(&mut self, snapshot: Snapshot, result: RelationResult<F>) -> RelationResult<F> {
+    fn attempt(&mut self, step: impl FnOnce(&mut Self) -> RelationResult<F>) -> RelationResult<F> {
+        let snapshot = self.snapshot();
+        let result = step(self);
         match &result {
             Ok(_) => self.commit(snapshot),
             Err(_) => self.rollback_to(snapshot),
@@ -305,9 +304,7 @@ impl<F: TypeFamily> InferenceTable<F> {
 
     /// Requires two constants to be equal.
     pub fn eq_consts<P: Program<F>>(&mut self, program: &P, a: &Const<F>, b: &Const<F>) -> RelationResult<F> {
-        let snapshot = self.snapshot();
-        let equated = unify::equate(self, program, a, b);
-        self.settle(snapshot, equated)
+        self.attempt(|this| unify::equate(this, program, a, b))
     }
 
     /// Requires `longer: shorter`.
@@ -322,9 +319,7 @@ impl<F: TypeFamily> InferenceTable<F> {
         program: &P,
         obligations: Vec<Obligation<F>>,
     ) -> RelationResult<F> {
-        let snapshot = self.snapshot();
-        let retried = self.retry_all(program, obligations);
-        self.settle(snapshot, retried)
+        self.attempt(|this| this.retry_all(program, obligations))
     }
 
     fn retry_all<P: Program<F>>(

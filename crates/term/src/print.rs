@@ -153,10 +153,14 @@ impl<'s> Printer<'s> {
 
     fn args<F: TypeFamily<Name = Name>>(&mut self, args: &[GenericArg<F>]) {
         if !args.is_empty() {
-            self.push("<");
-            self.list(args, Self::print_arg);
-            self.push(">");
+            self.enclosed("<", args, ">");
         }
+    }
+
+    fn enclosed<F: TypeFamily<Name = Name>>(&mut self, open: &str, args: &[GenericArg<F>], close: &str) {
+        self.push(open);
+        self.list(args, Self::print_arg);
+        self.push(close);
     }
 
     fn path<F: TypeFamily<Name = Name>>(&mut self, path: Symbol, args: &[GenericArg<F>]) {
@@ -189,11 +193,7 @@ impl<'s> Printer<'s> {
                 self.push("{witness ");
                 self.print_name(name);
                 self.push(" ");
-                self.under(arity, |this| {
-                    this.push("(");
-                    this.list(types, Self::print_arg);
-                    this.push(")");
-                });
+                self.under(arity, |this| this.enclosed("(", types, ")"));
                 self.push("}");
             }
             TyData::Alias(AliasTy { name, args }) => self.print_alias(name, args),
@@ -209,16 +209,8 @@ impl<'s> Printer<'s> {
 
     fn print_apply<F: TypeFamily<Name = Name>>(&mut self, name: Name, args: &[GenericArg<F>]) {
         match (name, args) {
-            (Name::Tuple, [single]) => {
-                self.push("(");
-                self.print_arg(single);
-                self.push(",)");
-            }
-            (Name::Tuple, _) => {
-                self.push("(");
-                self.list(args, Self::print_arg);
-                self.push(")");
-            }
+            (Name::Tuple, [_]) => self.enclosed("(", args, ",)"),
+            (Name::Tuple, _) => self.enclosed("(", args, ")"),
             (Name::Array, [element, len]) => {
                 self.push("[");
                 self.print_arg(element);
@@ -226,11 +218,7 @@ impl<'s> Printer<'s> {
                 self.print_arg(len);
                 self.push("]");
             }
-            (Name::Slice, [element]) => {
-                self.push("[");
-                self.print_arg(element);
-                self.push("]");
-            }
+            (Name::Slice, [_]) => self.enclosed("[", args, "]"),
             (Name::Ref(mutability), [GenericArg::Region(region), GenericArg::Ty(inner)]) => {
                 self.push("&");
                 self.print_region(*region);
@@ -256,9 +244,7 @@ impl<'s> Printer<'s> {
                 self.symbol(element);
                 self.push(">");
             }
-            _ => {
-                self.print_name_of(name, args);
-            }
+            _ => self.print_name_of(name, args),
         }
     }
 
@@ -349,9 +335,7 @@ impl<'s> Printer<'s> {
         if name == Name::Forall {
             self.push("{forall ");
             self.under(arity, |this| {
-                this.push("fn(");
-                this.list(inputs, Self::print_arg);
-                this.push(") -> ");
+                this.enclosed("fn(", inputs, ") -> ");
                 this.print_arg(output);
             });
             self.push("}");

@@ -29,7 +29,7 @@ pub enum BinderKind {
 }
 
 impl BinderKind {
-    fn variance(self, index: usize, len: usize) -> Variance {
+    pub(crate) fn variance(self, index: usize, len: usize) -> Variance {
         match self {
             Self::Function if index + 1 < len => Variance::Contravariant,
             Self::Function | Self::Witness => Variance::Covariant,
@@ -120,12 +120,8 @@ fn relate_named<F: TypeFamily, R: Relation<F>>(
 ) -> Result<(), R::Error> {
     for (i, (x, y)) in a.iter().zip(b).enumerate() {
         // Equality needs no variances, and computing them could depend on this very relation.
-        let inner = match variance {
-            Variance::Invariant => Variance::Invariant,
-            Variance::Covariant | Variance::Contravariant | Variance::Bivariant => {
-                variance.compose(relation.variance(name, i))
-            }
-        };
+        let is_invariant = variance == Variance::Invariant;
+        let inner = if is_invariant { variance } else { variance.compose(relation.variance(name, i)) };
         relate_arg(relation, inner, x, y)?;
     }
     Ok(())

@@ -23,13 +23,11 @@ impl Variance {
     #[must_use]
     pub fn compose(self, inner: Self) -> Self {
         match (self, inner) {
-            (Self::Invariant, _) => Self::Invariant,
-            (Self::Bivariant, _) => Self::Bivariant,
+            (Self::Invariant | Self::Bivariant, _) => self,
             (Self::Covariant, inner) => inner,
             (Self::Contravariant, Self::Covariant) => Self::Contravariant,
             (Self::Contravariant, Self::Contravariant) => Self::Covariant,
-            (Self::Contravariant, Self::Invariant) => Self::Invariant,
-            (Self::Contravariant, Self::Bivariant) => Self::Bivariant,
+            (Self::Contravariant, Self::Invariant | Self::Bivariant) => inner,
         }
     }
 
@@ -38,12 +36,8 @@ impl Variance {
     pub fn meet(self, other: Self) -> Self {
         match (self, other) {
             (Self::Bivariant, v) | (v, Self::Bivariant) => v,
-            (Self::Covariant, Self::Covariant) => Self::Covariant,
-            (Self::Contravariant, Self::Contravariant) => Self::Contravariant,
-            (Self::Invariant, _)
-            | (_, Self::Invariant)
-            | (Self::Covariant, Self::Contravariant)
-            | (Self::Contravariant, Self::Covariant) => Self::Invariant,
+            _ if self == other => self,
+            (Self::Covariant | Self::Contravariant | Self::Invariant, _) => Self::Invariant,
         }
     }
 }

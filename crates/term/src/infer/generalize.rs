@@ -20,6 +20,7 @@ use crate::leaf::Leaf;
 use crate::meta::{Flags, LARGE, Meta, TermError};
 use crate::program::{Normalized, Program};
 use crate::region::Region;
+use crate::relate::{BinderKind, Relation};
 use crate::ty::{AliasTy, ApplicationTy, DynBound, DynTy, FnTy, InferVar, Ty, TyData, WitnessTy};
 use crate::variance::Variance;
 use crate::visit::{Visit, VisitState, Visitor};
@@ -213,7 +214,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
         b: &Const<F>,
     ) -> Result<(), RelationError<F>> {
         let Probe::Root(root) = self.table.consts.probe(var) else {
-            return crate::relate::Relation::consts(self, a, b);
+            return self.consts(a, b);
         };
         if b.meta().flags.intersects(OPEN_FLAGS) {
             let universe = self.table.consts.universe(root);
@@ -267,11 +268,11 @@ impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
 
     fn args_under(
         &mut self,
+        kind: BinderKind,
         args: &[GenericArg<F>],
-        variance: impl Fn(usize) -> Variance,
     ) -> Result<Vec<GenericArg<F>>, TermError> {
         self.state.depth += 1;
-        let folded = self.args(args, |_, _, i| variance(i));
+        let folded = self.args(args, |_, _, i| kind.variance(i, args.len()));
         self.state.depth -= 1;
         folded
     }
@@ -300,13 +301,14 @@ impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
 
     fn apply(&mut self, data: ApplicationTy<'_, F>) -> Result<Ty<F>, TermError> {
         let ApplicationTy { name, args } = data;
-        let ambient = self.ambient;
-        let args = self.args(args, |program, cx, i| match ambient {
-            Variance::Invariant => Variance::Invariant,
-            Variance::Covariant | Variance::Contravariant | Variance::Bivariant => {
-                program.variance(cx, name, i)
-            }
-        })?;
+        let is_invariant = self.ambient == Variance::Invariant;
+        let args =
+            self.args(
+                args,
+                |program, cx, i| {
+                    if is_invariant { Variance::Invariant } else { program.variance(cx, name, i) }
+                },
+            )?;
         Ty::apply(&self.table.cx, name, &args)
     }
 
@@ -334,14 +336,7 @@ impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
 
     fn function(&mut self, data: FnTy<'_, F>) -> Result<Ty<F>, TermError> {
         let FnTy { name, arity, signature } = data;
-        let last = signature.len().saturating_sub(1);
-        let args =
-            self.args_under(
-                signature,
-                |i| {
-                    if i < last { Variance::Contravariant } else { Variance::Covariant }
-                },
-            )?;
+        let args = self.args_under(BinderKind::Function, signature)?;
         Ty::function(&self.table.cx, name, arity, &args)
     }
 
@@ -350,7 +345,7 @@ impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
         let region = self.fold_region(region)?;
         let mut copies = Vec::with_capacity(bounds.len());
         for DynBound { arity, kind, name, args } in bounds {
-            let args = self.args_under(args, |_| Variance::Invariant)?;
+            let args = self.args_under(BinderKind::Bound, args)?;
             let args = self.table.cx.intern_args(&args);
             copies.push(DynBound { arity: *arity, kind: *kind, name: *name, args });
         }
@@ -363,7 +358,7 @@ impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
             TyData::Alias(data) => self.alias(ty, data),
             TyData::Fn(data) => self.function(data),
             TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
-                let types = self.args_under(types, |_| Variance::Covariant)?;
+                let types = self.args_under(BinderKind::Witness, types)?;
                 Ty::new(&self.table.cx, TyData::GeneratorWitness(WitnessTy { name, arity, types: &types }))
             }
             TyData::Dyn(data) => self.dynamic(data),

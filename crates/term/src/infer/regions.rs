@@ -69,9 +69,7 @@ impl<F: TypeFamily> RegionFacts<F> {
             return true;
         }
         let edges = Edges::new(&self.facts);
-        let mut found = false;
-        edges.reach(longer, |region| found |= region == shorter || region == Region::Static);
-        found
+        edges.find(longer, |region| region == shorter || region == Region::Static).is_some()
     }
 }
 
@@ -89,18 +87,21 @@ impl<F: TypeFamily> Edges<F> {
         Self { next }
     }
 
-    /// Calls `visit` for every region reachable from `from` in at least one step.
-    fn reach(&self, from: Region<F>, mut visit: impl FnMut(Region<F>)) {
+    /// Finds a wanted region among those reachable from `from` in at least one step.
+    fn find(&self, from: Region<F>, mut wanted: impl FnMut(Region<F>) -> bool) -> Option<Region<F>> {
         let mut seen: HashSet<Region<F>, FixedState> = HashSet::default();
         let mut stack = vec![from];
         while let Some(region) = stack.pop() {
             for next in self.next.get(&region).into_iter().flatten() {
                 if seen.insert(*next) {
-                    visit(*next);
+                    if wanted(*next) {
+                        return Some(*next);
+                    }
                     stack.push(*next);
                 }
             }
         }
+        None
     }
 }
 
@@ -178,19 +179,13 @@ impl<F: TypeFamily> RegionConstraints<F> {
 
     fn check_fresh(&self, edges: &Edges<F>, longer: Region<F>) -> Result<(), RegionError<F>> {
         let universe = longer.placeholder_universe();
-        let mut wrong = None;
-        edges.reach(longer, |shorter| {
-            let allowed = shorter == longer
-                || match role(shorter) {
-                    Role::Named | Role::Fresh => false,
-                    Role::Variable => self.universe(shorter) >= universe,
-                    Role::Any => true,
-                };
-            if !allowed {
-                wrong.get_or_insert(RegionError { longer, shorter });
-            }
+        let wrong = edges.find(longer, |shorter| match role(shorter) {
+            _ if shorter == longer => false,
+            Role::Named | Role::Fresh => true,
+            Role::Variable => self.universe(shorter) < universe,
+            Role::Any => false,
         });
-        wrong.map_or(Ok(()), Err)
+        wrong.map_or(Ok(()), |shorter| Err(RegionError { longer, shorter }))
     }
 
     /// Checks that the facts imply all constraints for some choice of the variables. Returns the first
@@ -208,26 +203,21 @@ impl<F: TypeFamily> RegionConstraints<F> {
                 Role::Named if longer != Region::Static => {
                     let mut implied: HashSet<Region<F>, FixedState> = HashSet::default();
                     implied.insert(longer);
-                    known.reach(longer, |region| {
+                    let is_static = known.find(longer, |region| {
                         implied.insert(region);
+                        region == Region::Static
                     });
-                    if implied.contains(&Region::Static) {
+                    if is_static.is_some() {
                         continue;
                     }
-                    let mut wrong = None;
-                    edges.reach(longer, |shorter| {
-                        let holds = match role(shorter) {
-                            Role::Named => implied.contains(&shorter),
-                            // Only `'static` outlives the replacement of a bound region.
-                            Role::Fresh => false,
-                            Role::Variable | Role::Any => true,
-                        };
-                        if !holds {
-                            wrong.get_or_insert(RegionError { longer, shorter });
-                        }
+                    let wrong = edges.find(longer, |shorter| match role(shorter) {
+                        Role::Named => !implied.contains(&shorter),
+                        // Only `'static` outlives the replacement of a bound region.
+                        Role::Fresh => true,
+                        Role::Variable | Role::Any => false,
                     });
-                    if let Some(error) = wrong {
-                        return Err(error);
+                    if let Some(shorter) = wrong {
+                        return Err(RegionError { longer, shorter });
                     }
                 }
                 Role::Fresh => self.check_fresh(&edges, longer)?,

@@ -24,10 +24,7 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
     pub(super) fn const_arg(&mut self) -> Result<Const<F>, ParseError> {
         self.nested(|this| {
             if this.peek("{") && !this.at_braced_const() {
-                this.expect("{")?;
-                let constant = this.expr(0)?;
-                this.expect("}")?;
-                return Ok(constant);
+                return this.enclosed("}");
             }
             this.operand()
         })
@@ -81,19 +78,9 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
                 .map_err(term_error(at));
             }
             Token::Sigil(sigil) if sigil.sort == VarKind::Const => self.leaf(sigil).const_data(),
-            Token::Punct("(") => {
-                self.advance();
-                let inner = self.expr(0)?;
-                self.expect(")")?;
-                return Ok(inner);
-            }
+            Token::Punct("(") => return self.enclosed(")"),
             Token::Punct("{") if self.at_braced_const() => return self.braced_const(),
-            Token::Punct("{") => {
-                self.advance();
-                let inner = self.expr(0)?;
-                self.expect("}")?;
-                return Ok(inner);
-            }
+            Token::Punct("{") => return self.enclosed("}"),
             Token::Punct("-") => {
                 self.advance();
                 if let Token::Int(value) = self.token() {
@@ -111,6 +98,14 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
         };
         self.advance();
         Const::new(self.cx, data).map_err(term_error(at))
+    }
+
+    /// Parses an expression in brackets from the opening one.
+    fn enclosed(&mut self, close: &'static str) -> Result<Const<F>, ParseError> {
+        self.advance();
+        let inner = self.expr(0)?;
+        self.expect(close)?;
+        Ok(inner)
     }
 
     fn unary(&mut self, at: usize, op: ConstOp) -> Result<Const<F>, ParseError> {

@@ -29,17 +29,14 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
             Token::Punct("[") => self.array(at),
             Token::Punct("&") => {
                 self.advance();
-                let region = match self.at_region() {
-                    true => self.region()?,
-                    false => Region::Erased,
-                };
-                let mutability = self.mutability("mut");
+                let region = if self.at_region() { self.region()? } else { Region::Erased };
+                let mutability = self.mutability();
                 let inner = self.ty()?;
                 self.apply(at, Name::Ref(mutability), &[region.into(), inner.into()])
             }
             Token::Punct("*") => {
                 self.advance();
-                let mutability = self.mutability("mut");
+                let mutability = self.mutability();
                 if mutability == Mutability::Shared && !self.eat_word("const") {
                     return Err(self.error(ParseErrorKind::Expected("`const` or `mut`")));
                 }
@@ -66,8 +63,8 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         }
     }
 
-    fn mutability(&mut self, word: &str) -> Mutability {
-        if self.eat_word(word) { Mutability::Mutable } else { Mutability::Shared }
+    fn mutability(&mut self) -> Mutability {
+        if self.eat_word("mut") { Mutability::Mutable } else { Mutability::Shared }
     }
 
     fn tuple(&mut self, at: usize) -> Result<Ty<F>, ParseError> {
@@ -306,10 +303,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
                 break;
             }
         }
-        let output = match self.eat("->") {
-            true => self.ty()?,
-            false => self.apply(at, Name::Tuple, &[])?,
-        };
+        let output = self.output(at)?;
         signature.push(output.into());
         self.binders.pop();
         let name = Name::FnPtr(safety, variadic, abi);
@@ -317,6 +311,10 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
     }
 
     /// Skips `name:` before a parameter's type.
+    fn output(&mut self, at: usize) -> Result<Ty<F>, ParseError> {
+        if self.eat("->") { self.ty() } else { self.apply(at, Name::Tuple, &[]) }
+    }
+
     fn skip_parameter_name(&mut self) {
         if matches!((self.token(), self.token_at(1)), (Token::Ident(_), Token::Punct(":"))) {
             self.advance();
@@ -366,7 +364,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
             // `Fn(A) -> B` is `Fn<(A,)>` with an associated type of its supertrait `FnOnce`.
             let inputs = self.list(")", |this| Ok(this.ty()?.into()))?;
             args.push(self.apply(at, Name::Tuple, &inputs)?.into());
-            let output = if self.eat("->") { self.ty()? } else { self.apply(at, Name::Tuple, &[])? };
+            let output = self.output(at)?;
             items.push(("Output", output.into()));
             path.rsplit_once("::").map_or("FnOnce".to_owned(), |(module, _)| format!("{module}::FnOnce"))
         } else {
