@@ -163,21 +163,16 @@ pub fn compare(
     if are_equal(old, new) {
         return InterfaceComparison { direction, differences: Vec::new() };
     }
-    let mut differences: Vec<InterfaceDifference> = Vec::new();
+    let mut differences = mismatches(new, old, identity);
     let mut known: HashMap<(TypePath, InterfaceChange), usize> = HashMap::new();
-    for Mismatch { path, change, given, expected } in mismatches(new, old, identity) {
-        known.entry((path.clone(), change)).or_insert(differences.len());
-        let breaks = Breaks { backward: true, forward: false };
-        differences.push(Difference { path, change, old: expected, new: given, breaks });
+    for (at, difference) in differences.iter().enumerate() {
+        known.entry((difference.path.clone(), difference.change)).or_insert(at);
     }
-    for Mismatch { path, change, given, expected } in mismatches(old, new, identity) {
+    for Difference { path, change, old: new, new: old, breaks } in mismatches(old, new, identity) {
         let change = change.reversed();
         match known.get(&(path.clone(), change)) {
             Some(at) => differences[*at].breaks.forward = true,
-            None => {
-                let breaks = Breaks { backward: false, forward: true };
-                differences.push(Difference { path, change, old: given, new: expected, breaks });
-            }
+            None => differences.push(Difference { path, change, old, new, breaks: breaks.reversed() }),
         }
     }
     let inputs = positions(old.inputs.iter().chain(&new.inputs));
@@ -222,14 +217,6 @@ fn rank(inputs: &Positions<'_>, outputs: &Positions<'_>, path: &TypePath) -> (us
     }
 }
 
-/// A reason why a given program cannot replace an expected one. The change leads from the expected to the given one.
-struct Mismatch {
-    path: TypePath,
-    change: InterfaceChange,
-    given: String,
-    expected: String,
-}
-
 /// The pairs of parameters with the same name.
 fn pairs<'i>(
     given: &'i [Parameter],
@@ -240,7 +227,8 @@ fn pairs<'i>(
     expected.iter().filter_map(move |parameter| Some((*by_name.get(parameter.name.as_str())?, parameter)))
 }
 
-fn mismatches(given: &Interface, expected: &Interface, identity: PortIdentity) -> Vec<Mismatch> {
+/// The reasons why a given program cannot replace an expected one, as differences from the expected to the given one.
+fn mismatches(given: &Interface, expected: &Interface, identity: PortIdentity) -> Vec<InterfaceDifference> {
     let mut matching = Matching::new(given, expected);
     for [given, expected] in [[&given.inputs, &expected.inputs], [&given.outputs, &expected.outputs]] {
         let extents: Vec<_> = pairs(given, expected)
@@ -265,7 +253,7 @@ struct Comparer<'i> {
     expected: &'i Interface,
     matching: Matching,
     identity: PortIdentity,
-    found: Vec<Mismatch>,
+    found: Vec<InterfaceDifference>,
 }
 
 impl<'i> Comparer<'i> {
@@ -276,8 +264,8 @@ impl<'i> Comparer<'i> {
         given: impl Into<String>,
         expected: impl Into<String>,
     ) {
-        let path = TypePath::from_iter(path);
-        self.found.push(Mismatch { path, change, given: given.into(), expected: expected.into() });
+        let (path, breaks) = (TypePath::from_iter(path), Breaks { backward: true, forward: false });
+        self.found.push(Difference { path, change, old: expected.into(), new: given.into(), breaks });
     }
 
     fn inputs(&mut self) {

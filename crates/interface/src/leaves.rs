@@ -24,7 +24,7 @@ struct Occurrence {
 impl Leaves {
     pub(crate) fn of(interface: &Interface) -> Self {
         let mut leaves = Self::default();
-        for (_, dim) in dims_of(&interface.inputs) {
+        for dim in dims_of(&interface.inputs) {
             leaves.of_caller.extend(leaves_of(interface, dim));
         }
         for condition in &interface.conditions {
@@ -32,7 +32,7 @@ impl Leaves {
                 leaves.of_caller.extend(leaves_of(interface, side));
             }
         }
-        for (_, dim) in dims_of(&interface.outputs) {
+        for dim in dims_of(&interface.outputs) {
             let inside = leaves_of(interface, dim);
             let alone = inside == [dim];
             for leaf in inside.into_iter().filter(|leaf| !leaves.of_caller.contains(leaf)) {
@@ -58,6 +58,6 @@ pub(crate) fn leaves_of(interface: &Interface, dim: DimId) -> Vec<DimId> {
 }
 
 /// Returns every extent with its parameter.
-pub(crate) fn dims_of(parameters: &[Parameter]) -> impl Iterator<Item = (&Parameter, DimId)> {
-    parameters.iter().flat_map(|parameter| extents(&parameter.ty).iter().map(move |dim| (parameter, *dim)))
+pub(crate) fn dims_of(parameters: &[Parameter]) -> impl Iterator<Item = DimId> {
+    parameters.iter().flat_map(|parameter| extents(&parameter.ty)).copied()
 }

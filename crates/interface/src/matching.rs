@@ -50,7 +50,7 @@ impl Matching {
     fn copy(&mut self, interface: &Interface, of: Of) {
         let leaves = Leaves::of(interface);
         let mut known: HashMap<DimId, DimId> = HashMap::new();
-        let listed = dims_of(&interface.inputs).chain(dims_of(&interface.outputs)).map(|(_, dim)| dim);
+        let listed = dims_of(&interface.inputs).chain(dims_of(&interface.outputs));
         let sides = interface.conditions.iter().flat_map(|condition| [condition.left, condition.right]);
         for dim in listed.chain(sides) {
             let open = &mut self.open;

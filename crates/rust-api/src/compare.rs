@@ -202,7 +202,7 @@ impl ApiComparison<'_> {
         direction: Direction,
         invariant_parts: InvariantParts,
     ) -> Result<(), Mismatch> {
-        let written = self.defaults.in_both(old, new).map_err(|_| Mismatch::Generics)?;
+        let written = self.defaults.in_both(old, new)?;
         let (old, new) = written.as_ref().map_or((old, new), |(old, new)| (old, new));
         let (world, sub, sup) = match direction {
             Direction::Backward => (&self.worlds.1, new, old),
@@ -243,7 +243,7 @@ impl ApiComparison<'_> {
                 // The removal of the parent covers its parts.
                 let parent = item.parent.as_deref();
                 if !parent.is_some_and(|parent| gone.contains(parent) && !kept.contains(parent)) {
-                    self.removed(item);
+                    self.push(item, ChangeKind::Removed, true);
                 }
             }
         }
@@ -252,11 +252,6 @@ impl ApiComparison<'_> {
                 self.added(item, &parents);
             }
         }
-    }
-
-    fn removed(&mut self, item: &Item) {
-        let old = Some(print::item(item, self.symbols));
-        self.push(item, ChangeKind::Removed, true, old, None);
     }
 
     fn added(&mut self, item: &Item, parents: &HashMap<&str, &Item>) {
@@ -270,28 +265,15 @@ impl ApiComparison<'_> {
             }
             (Some(Some(_)) | None, _) => false,
         };
-        let new = Some(print::item(item, self.symbols));
-        self.push(item, ChangeKind::Added, breaking, None, new);
+        self.push(item, ChangeKind::Added, breaking);
     }
 
-    fn push(
-        &mut self,
-        item: &Item,
-        change: ChangeKind,
-        breaking: bool,
-        old: Option<String>,
-        new: Option<String>,
-    ) {
-        let (path, kind) = (item.path.clone(), item.kind);
-        self.changes.push(ItemChange {
-            item: path,
-            kind,
-            change,
-            breaking,
-            path: TypePath::default(),
-            old,
-            new,
-        });
+    /// Records an item of one of the versions.
+    fn push(&mut self, item: &Item, change: ChangeKind, breaking: bool) {
+        let shown = Some(print::item(item, self.symbols));
+        let (old, new) = if change == ChangeKind::Removed { (shown, None) } else { (None, shown) };
+        let (item, kind, path) = (item.path.clone(), item.kind, TypePath::default());
+        self.changes.push(ItemChange { item, kind, change, breaking, path, old, new });
     }
 
     /// Pairs the items of one path: usually one and one, several for methods of impls for different arguments.
@@ -339,22 +321,13 @@ impl ApiComparison<'_> {
         if backward.is_ok() && forward == Err(Mismatch::Generics) && self.is_only_parameter_named(old, new) {
             return;
         }
-        let (mismatch, change) = match (backward, forward) {
+        let (mismatch, change) = match (&backward, &forward) {
             (Ok(()), Ok(())) => return,
-            (Err(mismatch), Ok(())) => {
-                let change = one_way_change(&mismatch, old.kind, Direction::Backward);
-                (mismatch, change)
-            }
-            (Ok(()), Err(mismatch)) => {
-                let change = one_way_change(&mismatch, old.kind, Direction::Forward);
-                (mismatch, change)
-            }
-            (Err(mismatch), Err(other)) => {
-                let change = self.two_way_change(old, new, &mismatch, &other);
-                (mismatch, change)
-            }
+            (Err(mismatch), Ok(())) => (mismatch, one_way_change(mismatch, old.kind, Direction::Backward)),
+            (Ok(()), Err(mismatch)) => (mismatch, one_way_change(mismatch, old.kind, Direction::Forward)),
+            (Err(mismatch), Err(other)) => (mismatch, self.two_way_change(old, new, mismatch, other)),
         };
-        let change = describe::item_change(old, new, &mismatch, change, breaking, self.symbols);
+        let change = describe::item_change(old, new, mismatch, change, breaking, self.symbols);
         self.changes.push(change);
     }
 
@@ -455,7 +428,7 @@ impl ApiComparison<'_> {
                 }
                 // Another impl can imply it: that of `From` implies one of `Into`.
                 None if self.is_still_implemented(item) => {}
-                None => self.removed(item),
+                None => self.push(item, ChangeKind::Removed, true),
             }
         }
         for (item, used) in new_impls.iter().zip(used) {
@@ -465,8 +438,6 @@ impl ApiComparison<'_> {
             if used || of_new_type || old_impls.iter().any(|old| old.path == item.path) {
                 continue;
             }
-            let before = self.changes.len();
-            self.added(&Item { parent: None, ..(*item).clone() }, &HashMap::new());
             let of = impl_trait(item);
             // A new trait has no impls in other crates yet.
             let is_new_trait = new_traits.contains(&of) && !old_traits.contains(&of);
@@ -475,9 +446,7 @@ impl ApiComparison<'_> {
                 of == "core::ops::drop::Drop" && has_public_fields(old, item.parent.as_deref());
             let breaks =
                 blocks_moves || !is_new_trait && open_traits.covers_foreign_types(item, self.symbols);
-            for change in self.changes.iter_mut().skip(before) {
-                change.breaking |= breaks;
-            }
+            self.push(item, ChangeKind::Added, breaks);
         }
     }
 

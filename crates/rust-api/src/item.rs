@@ -8,7 +8,9 @@
 //! [`Item::params`]; its symbol is unique within the item.
 //! **Invariant:** a predicate is a term: `{forall for<..> fn() -> {trait Clone<T>}}`, see [`crate::predicate`].
 
-use typeloom_term::{Boxed, GenericArg, Symbol, Ty, Variance};
+use typeloom_term::{Boxed, GenericArg, Name, Symbol, Ty, TyData, Variance};
+
+use crate::terms::with_self;
 
 /// A term of the family that this crate uses.
 pub type Type = Ty<Boxed>;
@@ -16,79 +18,69 @@ pub type Type = Ty<Boxed>;
 /// An argument of that family.
 pub type Arg = GenericArg<Boxed>;
 
-/// Kind of an item.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Kind {
+/// Defines the kinds with their names in reports.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $word:literal;)*) => {
+        /// Kind of an item.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl Kind {
+            /// The name in reports, such as `trait method`.
+            #[must_use]
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$kind => $word,)* }
+            }
+        }
+    };
+}
+
+kinds! {
     /// A struct.
-    Struct,
+    Struct "struct";
     /// An enum.
-    Enum,
+    Enum "enum";
     /// A union.
-    Union,
+    Union "union";
     /// A field of a struct, union or variant.
-    Field,
+    Field "field";
     /// A variant of an enum.
-    Variant,
+    Variant "variant";
     /// A function outside of impls and traits.
-    Function,
+    Function "function";
     /// A function of an inherent impl.
-    Method,
+    Method "method";
     /// A constant of an inherent impl.
-    AssocConst,
+    AssocConst "associated constant";
     /// A trait.
-    Trait,
+    Trait "trait";
     /// A function of a trait.
-    TraitMethod,
+    TraitMethod "trait method";
     /// An associated type of a trait.
-    TraitType,
+    TraitType "associated type";
     /// An associated constant of a trait.
-    TraitConst,
+    TraitConst "trait constant";
     /// An implementation of a trait.
-    Impl,
+    Impl "impl";
     /// A type alias.
-    TypeAlias,
+    TypeAlias "type alias";
     /// A trait alias.
-    TraitAlias,
+    TraitAlias "trait alias";
     /// A constant.
-    Const,
+    Const "constant";
     /// A static.
-    Static,
+    Static "static";
     /// An opaque type behind a C interface.
-    ExternType,
+    ExternType "extern type";
     /// Another path of an item of this or another crate.
-    ReExport,
+    ReExport "re-export";
     /// A macro, which has no type.
-    Macro,
+    Macro "macro";
 }
 
 impl Kind {
-    /// The name in reports, such as `trait method`.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Struct => "struct",
-            Self::Enum => "enum",
-            Self::Union => "union",
-            Self::Field => "field",
-            Self::Variant => "variant",
-            Self::Function => "function",
-            Self::Method => "method",
-            Self::AssocConst => "associated constant",
-            Self::Trait => "trait",
-            Self::TraitMethod => "trait method",
-            Self::TraitType => "associated type",
-            Self::TraitConst => "trait constant",
-            Self::Impl => "impl",
-            Self::TypeAlias => "type alias",
-            Self::TraitAlias => "trait alias",
-            Self::Const => "constant",
-            Self::Static => "static",
-            Self::ExternType => "extern type",
-            Self::ReExport => "re-export",
-            Self::Macro => "macro",
-        }
-    }
-
     /// Whether the item is a struct, an enum or a union.
     pub(crate) const fn is_adt(self) -> bool {
         matches!(self, Self::Struct | Self::Enum | Self::Union)
@@ -396,6 +388,13 @@ pub struct Item {
 }
 
 impl Item {
+    /// The trait of an impl, and its arguments after the type that it is implemented for.
+    pub(crate) fn implemented_trait(&self) -> Option<(Name, Vec<Arg>)> {
+        let (of, this) = (self.part(&PartLabel::TraitRef)?, self.part(&PartLabel::SelfType)?);
+        let TyData::Apply(of) = of.ty.data() else { return None };
+        Some((of.name, with_self(&this.ty, of.args)))
+    }
+
     /// All types of the item: parts, predicates, promises and context.
     pub(crate) fn types(&self) -> impl Iterator<Item = &Type> {
         let parts = self.parts.iter().map(|part| &part.ty);

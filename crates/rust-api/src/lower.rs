@@ -123,7 +123,7 @@ pub struct Counts {
 /// The target of an alias, over its parameters.
 #[derive(Clone)]
 struct Alias {
-    params: Vec<(Symbol, ParamKind, Option<Arg>)>,
+    params: Vec<Symbol>,
     body: Type,
 }
 
@@ -163,7 +163,7 @@ pub(crate) enum HiddenFields {
 /// An impl of the crate, for proofs and for the evaluation of associated types.
 #[derive(Clone, Debug)]
 pub(crate) struct ImplDef {
-    pub(crate) params: Vec<(Symbol, ParamKind)>,
+    pub(crate) params: Vec<Symbol>,
     pub(crate) of: Symbol,
     /// The arguments of the trait, the self type first.
     pub(crate) args: Vec<Arg>,

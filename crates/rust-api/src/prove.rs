@@ -10,7 +10,6 @@ pub(crate) mod world;
 
 use std::cell::Cell;
 
-use typeloom_term::infer::Snapshot;
 use typeloom_term::name::Mutability;
 use typeloom_term::subst::{Instantiation, instantiate_args};
 use typeloom_term::ty::{InferVar, Placeholder, PlaceholderId};
@@ -22,6 +21,7 @@ use typeloom_term::{
 use crate::item::{Arg, Type};
 use crate::predicate::{self, Predicate};
 use crate::std_facts::{self, std_facts};
+use crate::terms::with_self;
 use assumptions::{Outlives, elaborate};
 use world::{Knowledge, World, normalize};
 
@@ -43,12 +43,15 @@ pub(crate) struct Prover<'w> {
 type Table = InferenceTable<Boxed>;
 
 /// Commits or undoes a step.
-fn end(table: &mut Table, snapshot: Snapshot, keep: bool) {
-    if keep {
+fn attempt(table: &mut Table, step: impl FnOnce(&mut Table) -> bool) -> bool {
+    let snapshot = table.snapshot();
+    let holds = step(table);
+    if holds {
         table.commit(snapshot);
     } else {
         table.rollback_to(snapshot);
     }
+    holds
 }
 
 impl<'w> Prover<'w> {
@@ -129,12 +132,11 @@ impl<'w> Prover<'w> {
         if fact == goal {
             return true;
         }
-        let snapshot = table.snapshot();
-        let related = table.sub(&self.knowledge, fact, goal);
-        let sure = related.is_ok_and(|obligations| obligations.is_empty())
-            && table.regions().check(&self.outlives.regions).is_ok();
-        end(table, snapshot, sure);
-        sure
+        attempt(table, |table| {
+            let related = table.sub(&self.knowledge, fact, goal);
+            related.is_ok_and(|obligations| obligations.is_empty())
+                && table.regions().check(&self.outlives.regions).is_ok()
+        })
     }
 
     /// `<args[0] as _>::item == value`
@@ -143,12 +145,8 @@ impl<'w> Prover<'w> {
         else {
             return false;
         };
-        let snapshot = table.snapshot();
-        let related = table.eq(&self.knowledge, &alias, value);
         // An alias without a value can be bound to a variable, but equals no other type.
-        let sure = related.is_ok_and(|obligations| obligations.is_empty());
-        end(table, snapshot, sure);
-        sure
+        attempt(table, |table| table.eq(&self.knowledge, &alias, value).is_ok_and(|open| open.is_empty()))
     }
 
     fn implemented(&self, table: &mut Table, of: Symbol, args: &[Arg], depth: usize) -> bool {
@@ -174,17 +172,13 @@ impl<'w> Prover<'w> {
             return true;
         }
         let world = self.knowledge.world;
-        for rule in world.rules(of) {
-            let Some(conditions) = world.apply(rule, of, args) else { continue };
-            let snapshot = table.snapshot();
-            let holds = |condition: &Type| {
+        for conditions in world.rules(of).iter().filter_map(|rule| world.apply(rule, of, args)) {
+            let holds = |table: &mut Table, condition: &Type| {
                 normalize(&self.knowledge, condition).is_ok_and(|goal| self.prove(table, &goal, depth + 1))
             };
-            if conditions.iter().all(holds) {
-                table.commit(snapshot);
+            if attempt(table, |table| conditions.iter().all(|condition| holds(table, condition))) {
                 return true;
             }
-            table.rollback_to(snapshot);
         }
         let is_function_trait =
             matches!(name.strip_prefix("core::ops::function::"), Some("Fn" | "FnMut" | "FnOnce"));
@@ -198,8 +192,7 @@ impl<'w> Prover<'w> {
         let Ok(goal) = predicate::implements(table.cx(), Arity::NONE, of, args) else { return false };
         dynamic.bounds.iter().any(|bound| {
             let Name::Trait(own) = bound.name else { return false };
-            let all: Vec<_> =
-                std::iter::once(this.clone().into()).chain(bound.args.iter().cloned()).collect();
+            let all = with_self(this, &bound.args);
             if own == of {
                 let fact = predicate::implements(table.cx(), bound.arity, own, &all);
                 return fact.is_ok_and(|fact| self.follows(table, &fact, &goal));
@@ -327,15 +320,11 @@ impl<'w> Prover<'w> {
             return true;
         }
         // A lifetime variable that the type outlives can be long enough.
-        for (_, region) in known().filter(|(_, region)| matches!(region, Region::Infer(_))) {
-            let snapshot = table.snapshot();
-            table.outlives(*region, shorter);
-            let fits = table.regions().check(&self.outlives.regions).is_ok();
-            end(table, snapshot, fits);
-            if fits {
-                return true;
-            }
-        }
-        false
+        known().filter(|(_, region)| matches!(region, Region::Infer(_))).any(|(_, region)| {
+            attempt(table, |table| {
+                table.outlives(*region, shorter);
+                table.regions().check(&self.outlives.regions).is_ok()
+            })
+        })
     }
 }

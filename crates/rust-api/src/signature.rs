@@ -89,15 +89,8 @@ pub fn signature(item: &Item, symbols: &mut Symbols) -> Result<Option<Type>, Ter
             Ty::function(&cx, pointer(item, symbols), Arity::NONE, &signature)?
         }
         Kind::Impl => {
-            let (Some(of), Some(this)) = (of_type(&PartLabel::TraitRef), of_type(&PartLabel::SelfType))
-            else {
-                return Ok(None);
-            };
-            let TyData::Apply(of) = of.data() else { return Ok(None) };
-            let mut args = vec![GenericArg::from(this)];
-            args.extend(of.args.iter().cloned());
-            let implemented = Ty::apply(&cx, of.name, &args)?;
-            let mut facts = vec![GenericArg::from(implemented)];
+            let Some((name, args)) = item.implemented_trait() else { return Ok(None) };
+            let mut facts = vec![GenericArg::from(Ty::apply(&cx, name, &args)?)];
             let values = item.parts.iter().filter(|part| matches!(part.label, PartLabel::Assoc(_)));
             facts.extend(values.map(|part| Arg::from(part.ty.clone())));
             Ty::apply(&cx, Name::Tuple, &facts)?

@@ -132,6 +132,11 @@ pub(crate) fn binder<'p>(
     Ok((arity, bound))
 }
 
+/// The arguments of a trait after the type that implements it.
+pub(crate) fn with_self(this: &Type, args: &[Arg]) -> Vec<Arg> {
+    std::iter::once(this.clone().into()).chain(args.iter().cloned()).collect()
+}
+
 /// The value of a name in a list.
 pub(crate) fn find(list: &[(Name, Arg)], name: Name) -> Option<Arg> {
     list.iter().find(|(own, _)| *own == name).map(|(_, arg)| arg.clone())

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use typeloom_term::{GenericArg, Name, Symbol, Symbols, TyData};
 
-use crate::item::{Item, Kind, Param, ParamKind, PartLabel, Type};
+use crate::item::{Item, Kind, Param, ParamKind, Type};
 use crate::predicate::{self, Predicate};
 use crate::terms::type_param;
 
@@ -34,20 +34,15 @@ impl<'i> OpenTraits<'i> {
 
     /// Whether an impl covers types for which other crates may implement its trait.
     pub(crate) fn covers_foreign_types(&self, item: &Item, symbols: &Symbols) -> bool {
-        let (Some(of), Some(this)) = (item.part(&PartLabel::TraitRef), item.part(&PartLabel::SelfType))
-        else {
-            return false;
-        };
-        let TyData::Apply(applied) = of.ty.data() else { return false };
-        let Name::Trait(name) = applied.name else { return false };
+        let Some((Name::Trait(name), args)) = item.implemented_trait() else { return false };
         if !self.is_open(symbols.resolve(name)) {
             return false;
         }
         // Other crates make their types convertible with these traits. Impls of other foreign traits for foreign types
         // are not expected.
         let converts = matches!(symbols.resolve(name), "core::convert::From" | "core::convert::TryFrom");
-        let args = applied.args.iter().filter(|_| converts).filter_map(GenericArg::as_ty);
-        std::iter::once(&this.ty).chain(args).filter_map(|ty| uncovered_param(ty, symbols)).any(|param| {
+        let args = args.iter().take(if converts { args.len() } else { 1 }).filter_map(GenericArg::as_ty);
+        args.filter_map(|ty| uncovered_param(ty, symbols)).any(|param| {
             let is_param = |own: &Param| own.symbol == param && own.kind == ParamKind::Type;
             item.params.iter().any(is_param) && self.accepts_foreign_types(item, param, symbols)
         })

@@ -48,22 +48,10 @@ pub(crate) enum InvariantParts {
     ReadOnly,
 }
 
-/// Reason for a negative answer.
-enum CheckError {
-    Mismatch(Mismatch),
-    /// A term exceeds the limits of terms.
-    TooLarge,
-}
-
-impl From<TermError> for CheckError {
+/// A term that exceeds the limits of terms counts as a difference, because nothing is known about it.
+impl From<TermError> for Mismatch {
     fn from(_: TermError) -> Self {
-        Self::TooLarge
-    }
-}
-
-impl From<Mismatch> for CheckError {
-    fn from(mismatch: Mismatch) -> Self {
-        Self::Mismatch(mismatch)
+        Self::Generics
     }
 }
 
@@ -137,17 +125,8 @@ fn variable(table: &mut InferenceTable<Boxed>, kind: &ParamKind) -> Result<Arg, 
 impl SubstitutionCheck<'_> {
     /// Checks that everything that is possible with `sup` is possible with `sub`.
     pub(crate) fn check(&mut self, sub: &Item, sup: &Item) -> Result<(), Mismatch> {
-        match self.try_check(sub, sup) {
-            Ok(()) => Ok(()),
-            Err(CheckError::Mismatch(mismatch)) => Err(mismatch),
-            // A term that is too large is reported, because nothing is known about it.
-            Err(CheckError::TooLarge) => Err(Mismatch::Generics),
-        }
-    }
-
-    fn try_check(&mut self, sub: &Item, sup: &Item) -> Result<(), CheckError> {
         if sub.kind != sup.kind {
-            return Err(Mismatch::Kind.into());
+            return Err(Mismatch::Kind);
         }
         check_attributes(sub, sup)?;
         let cx = self.world.cx;
@@ -173,7 +152,7 @@ impl SubstitutionCheck<'_> {
         if self.invariant_parts == InvariantParts::Equal
             && (is_less_general(&table, &pair) || is_undetermined(self.symbols, sub, sup))
         {
-            return Err(Mismatch::Generics.into());
+            return Err(Mismatch::Generics);
         }
         Ok(())
     }
@@ -197,7 +176,7 @@ impl SubstitutionCheck<'_> {
         pair: &Pair<'_>,
         known: &[Type],
         implied: &[Type],
-    ) -> Result<Vec<Obligation<Boxed>>, CheckError> {
+    ) -> Result<Vec<Obligation<Boxed>>, Mismatch> {
         let Pair { sub, sup, sub_params, sup_choices } = pair;
         let cx = self.world.cx;
         let Prover { knowledge, outlives, .. } = &Prover::new(self.world, self.symbols, known, implied)?;
@@ -217,7 +196,7 @@ impl SubstitutionCheck<'_> {
         }
         let is_extra = |label: &PartLabel| !matches!(label, PartLabel::Assoc(_)) && sup.part(label).is_none();
         match sub.parts.iter().find(|part| is_extra(&part.label)) {
-            Some(part) => Err(Mismatch::Part(part.label.clone()).into()),
+            Some(part) => Err(Mismatch::Part(part.label.clone())),
             None => Ok(open),
         }
     }
@@ -230,7 +209,7 @@ impl SubstitutionCheck<'_> {
         open: Vec<Obligation<Boxed>>,
         known: &[Type],
         implied: &[Type],
-    ) -> Result<(), CheckError> {
+    ) -> Result<(), Mismatch> {
         let Pair { sub, sup, sub_params, sup_choices } = pair;
         let cx = self.world.cx;
         let prover = Prover::new(self.world, self.symbols, known, implied)?;
@@ -261,11 +240,11 @@ impl SubstitutionCheck<'_> {
         }
         if !open.iter().all(is_harmless) {
             let label = sup.parts.last().map(|part| part.label.clone());
-            return Err(label.map_or(Mismatch::Generics, Mismatch::Part).into());
+            return Err(label.map_or(Mismatch::Generics, Mismatch::Part));
         }
         for (goal, mismatch) in goals {
             if !prover.holds(table, &goal) || table.regions().check(&outlives.regions).is_err() {
-                return Err(mismatch.into());
+                return Err(mismatch);
             }
         }
         Ok(())
@@ -277,15 +256,8 @@ impl SubstitutionCheck<'_> {
     }
 
     fn try_implemented(&mut self, item: &Item) -> Result<bool, TermError> {
-        let (Some(of), Some(this)) = (item.part(&PartLabel::TraitRef), item.part(&PartLabel::SelfType))
-        else {
-            return Ok(false);
-        };
-        let TyData::Apply(applied) = of.ty.data() else { return Ok(false) };
-        let Name::Trait(name) = applied.name else { return Ok(false) };
+        let Some((Name::Trait(name), args)) = item.implemented_trait() else { return Ok(false) };
         let cx = self.world.cx;
-        let args: Vec<Arg> =
-            std::iter::once(this.ty.clone().into()).chain(applied.args.iter().cloned()).collect();
         let mut goals = vec![predicate::implements(&cx, Arity::NONE, name, &args)?];
         for part in &item.parts {
             if let PartLabel::Assoc(own) = &part.label {
@@ -312,7 +284,7 @@ impl SubstitutionCheck<'_> {
         table: &mut InferenceTable<Boxed>,
         sub: &Item,
         sup: &Item,
-    ) -> Result<ParamMap, CheckError> {
+    ) -> Result<ParamMap, Mismatch> {
         let cx = self.world.cx;
         let of_sub: Vec<&Param> = sub.explicit_params().collect();
         let of_sup: Vec<&Param> = sup.explicit_params().collect();
@@ -332,7 +304,7 @@ impl SubstitutionCheck<'_> {
             // The difference of the parent is reported for the parent.
             let is_member = sub.parent.is_some() && matches!(sub.kind, Kind::Field | Kind::Variant);
             if !defaults && !is_member {
-                return Err(Mismatch::Generics.into());
+                return Err(Mismatch::Generics);
             }
         }
         let mut map = ParamMap::new();
@@ -362,14 +334,14 @@ impl SubstitutionCheck<'_> {
     }
 
     /// Checks the types of constant parameters, and defaults.
-    fn check_params(&mut self, table: &mut InferenceTable<Boxed>, pair: &Pair<'_>) -> Result<(), CheckError> {
+    fn check_params(&mut self, table: &mut InferenceTable<Boxed>, pair: &Pair<'_>) -> Result<(), Mismatch> {
         let Pair { sub, sup, sub_params, .. } = pair;
         let knowledge = Knowledge::new(self.world, self.symbols, &[]);
         for (a, b) in sub.explicit_params().zip(sup.explicit_params()) {
             if let (ParamKind::Const(x), ParamKind::Const(y)) = (&a.kind, &b.kind)
                 && x != y
             {
-                return Err(Mismatch::Param(b.symbol).into());
+                return Err(Mismatch::Param(b.symbol));
             }
             if matches!(sub.kind, Kind::Field | Kind::Variant | Kind::TraitMethod) {
                 continue;
@@ -384,7 +356,7 @@ impl SubstitutionCheck<'_> {
                 (Some(a), Some(b)) => substitute(&self.world.cx, a, sub_params)? == *b,
             };
             if !same {
-                return Err(Mismatch::Param(b.symbol).into());
+                return Err(Mismatch::Param(b.symbol));
             }
         }
         Ok(())

@@ -219,10 +219,8 @@ impl<'a> Lower<'a> {
         let name = Name::Adt(self.symbols.intern(path));
         sig.this = Some(Ty::apply(&self.cx, name, &names.args(&self.cx)?)?);
         self.generics(generics, Role::Explicit, Role::Explicit, &mut sig)?;
-        let mut item = Item::new(path.to_owned(), kind);
-        item.params.clone_from(&sig.params);
-        item.predicates.clone_from(&sig.predicates);
-        Ok((item, sig))
+        let (params, predicates) = (sig.params.clone(), sig.predicates.clone());
+        Ok((Item { params, predicates, ..Item::new(path.to_owned(), kind) }, sig))
     }
 
     /// Brings parameters into scope without their bounds.
@@ -264,11 +262,9 @@ impl<'a> Lower<'a> {
     ) -> Result<Item, ItemError> {
         let mut sig = sig.clone();
         let ty = self.ty(ty, &mut sig)?;
-        let mut item = Item::new(path, kind);
-        item.params = sig.params;
-        item.predicates = sig.predicates;
-        item.parts.push(SignaturePart { label: PartLabel::Type, ty });
-        Ok(item)
+        let Sig { params, predicates, .. } = sig;
+        let parts = vec![SignaturePart { label: PartLabel::Type, ty }];
+        Ok(Item { params, predicates, parts, ..Item::new(path, kind) })
     }
 
     fn variant(&mut self, path: &str, id: Id, sig: &Sig) -> Result<(), ItemError> {
@@ -330,10 +326,7 @@ impl<'a> Lower<'a> {
             item.attributes.push(Attribute::CallableAsMethod(has_receiver));
         }
         let Sig { params, predicates, promises, .. } = sig;
-        item.params = params;
-        item.predicates = predicates;
-        item.promises = promises;
-        Ok(item)
+        Ok(Item { params, predicates, promises, ..item })
     }
 
     /// Lowers the items of an inherent impl.

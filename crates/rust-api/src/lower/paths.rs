@@ -93,12 +93,8 @@ impl Paths {
         // A re-export does not rename a definition of another crate.
         let own = |id: &Id| krate.index.contains_key(id);
         for ((_, path), id) in public.iter().filter(|(_, id)| own(id)) {
-            match names.get_mut(id) {
-                Some(name) if better(path, name) => name.clone_from(path),
-                Some(_) => {}
-                None => {
-                    names.insert(*id, path.clone());
-                }
+            if names.get(id).is_none_or(|name| better(path, name)) {
+                names.insert(*id, path.clone());
             }
         }
         if let Some(like) = like {
@@ -314,11 +310,8 @@ impl Walk<'_> {
         for namespace in namespaces(kind) {
             // An explicit import has priority over a glob.
             let key = (*namespace, path.clone());
-            match self.found.get(&key) {
-                Some(found) if !found.by_glob || by_glob => {}
-                _ => {
-                    self.found.insert(key, Found { id, by_glob });
-                }
+            if self.found.get(&key).is_none_or(|found| found.by_glob && !by_glob) {
+                self.found.insert(key, Found { id, by_glob });
             }
         }
         if self.found.len() > MAX_PATHS {
@@ -375,29 +368,23 @@ impl Walk<'_> {
         if renamed.is_none() && !matches!(item.visibility, Visibility::Public | Visibility::Default) {
             return Ok(());
         }
-        let name = renamed.or(item.name.as_deref());
-        match &item.inner {
-            ItemEnum::Use(import) => {
-                let Some(target) = import.id else { return Ok(()) };
-                if import.is_glob {
-                    self.module(target, path, true, chain)
-                } else if chain.len() >= MAX_MODULES || chain.contains(&id) {
-                    Ok(())
-                } else {
-                    chain.push(id);
-                    let done = self.item(target, Some(&import.name), path, by_glob, chain);
-                    chain.pop();
-                    done
-                }
+        if let ItemEnum::Use(import) = &item.inner {
+            let Some(target) = import.id else { return Ok(()) };
+            if import.is_glob {
+                return self.module(target, path, true, chain);
             }
-            ItemEnum::Module(_) => match name {
-                Some(name) => self.module(id, &format!("{path}::{name}"), by_glob, chain),
-                None => Ok(()),
-            },
-            other => match name {
-                Some(name) => self.add(other.item_kind(), format!("{path}::{name}"), id, by_glob),
-                None => Ok(()),
-            },
+            if chain.len() < MAX_MODULES && !chain.contains(&id) {
+                chain.push(id);
+                self.item(target, Some(&import.name), path, by_glob, chain)?;
+                chain.pop();
+            }
+            return Ok(());
+        }
+        let Some(name) = renamed.or(item.name.as_deref()) else { return Ok(()) };
+        let path = format!("{path}::{name}");
+        match &item.inner {
+            ItemEnum::Module(_) => self.module(id, &path, by_glob, chain),
+            other => self.add(other.item_kind(), path, id, by_glob),
         }
     }
 }

@@ -79,7 +79,7 @@ impl<'a> Lower<'a> {
         for (name, ty) in self.impl_types(of, &sig)? {
             types.push((self.item_symbol(symbol, &name), ty));
         }
-        let params = sig.params.iter().map(|param| (param.symbol, param.kind.clone())).collect();
+        let params = sig.params.iter().map(|param| param.symbol).collect();
         self.impls.push(ImplDef { params, of: symbol, args, predicates: sig.predicates, types });
         Ok(())
     }
@@ -168,10 +168,9 @@ impl<'a> Lower<'a> {
     /// cannot implement it.
     fn is_for_all(&self, symbol: Symbol, args: &[Arg], supertraits: &[Type]) -> bool {
         self.impls.iter().filter(|found| found.of == symbol).any(|found| {
-            let params: Vec<Symbol> = found.params.iter().map(|(symbol, _)| *symbol).collect();
             let mut seen = Vec::new();
             let all_params = found.args.iter().all(|arg| match type_param(arg) {
-                Some(param) if params.contains(&param) && !seen.contains(&param) => {
+                Some(param) if found.params.contains(&param) && !seen.contains(&param) => {
                     seen.push(param);
                     true
                 }
@@ -239,12 +238,9 @@ impl<'a> Lower<'a> {
                     if !sig.unsized_types[before..].contains(&alias) {
                         promises.push(self.sized(&alias)?);
                     }
-                    let mut lowered = Item::new(own, Kind::TraitType);
-                    lowered.params = sig.params;
-                    lowered.predicates = sig.predicates;
-                    lowered.promises = promises;
-                    lowered.required = type_.is_none();
-                    lowered
+                    let Sig { params, predicates, .. } = sig;
+                    let required = type_.is_none();
+                    Item { params, predicates, promises, required, ..Item::new(own, Kind::TraitType) }
                 }
                 _ => continue,
             };

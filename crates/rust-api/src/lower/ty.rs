@@ -17,7 +17,7 @@ use super::{Alias, ItemError, Lower, MAX_ALIASES, MAX_LEVEL, Sig};
 use crate::item::{Arg, ParamKind, Role, Type};
 use crate::predicate::{self, Predicate};
 use crate::std_facts::std_facts;
-use crate::terms::find;
+use crate::terms::{find, values, with_self};
 
 /// The name of a calling convention after `extern`.
 pub(super) fn abi_text(abi: &JsonAbi) -> Option<String> {
@@ -277,11 +277,7 @@ impl Lower<'_> {
         if let Some(generics) = self.get(path.id).and_then(|item| generics_of(&item.inner)) {
             self.fill(generics, &mut args, None)?;
         }
-        let find = |name: Name| {
-            let index = alias.params.iter().position(|(symbol, _, _)| Name::Param(*symbol) == name)?;
-            args.get(index).cloned()
-        };
-        Ok(replace_params(&self.cx, &alias.body, find)?)
+        Ok(replace_params(&self.cx, &alias.body, values(alias.params.iter().copied(), &args))?)
     }
 
     /// The target of an alias of this crate.
@@ -308,7 +304,7 @@ impl Lower<'_> {
                 GenericParamDefKind::Const { type_, .. } => ParamKind::Const(self.ty(type_, &mut sig)?),
             };
             sig.scope.insert(param.name.clone(), crate::terms::param_arg(&self.cx, symbol, &kind)?);
-            params.push((symbol, kind, None));
+            params.push(symbol);
         }
         let body = self.ty(&alias.type_, &mut sig)?;
         self.here = here;
@@ -385,26 +381,34 @@ impl Lower<'_> {
                 }
             }
             Some(GenericArgs::Parenthesized { inputs, output }) => {
-                // Elided lifetimes here belong to the binder of the bound.
-                let elided = std::mem::replace(&mut sig.elided, Elided::Bound);
-                let outer = std::mem::take(&mut sig.bound);
-                let inputs = inputs
-                    .iter()
-                    .map(|ty| Ok(self.ty(ty, sig)?.into()))
-                    .collect::<Result<Vec<_>, ItemError>>()?;
-                let inputs = Ty::apply(&self.cx, Name::Tuple, &inputs)?;
-                sig.elided = Elided::Is(elided_result(std::slice::from_ref(&inputs)));
-                let output = match output {
-                    Some(ty) => self.ty(ty, sig)?,
-                    None => Ty::apply(&self.cx, Name::Tuple, &[])?,
-                };
-                sig.elided = elided;
-                sig.of_bound.extend(std::mem::replace(&mut sig.bound, outer));
-                list.push(inputs.into());
+                let (inputs, output, names) = self.function_types(inputs, output.as_ref(), sig)?;
+                let inputs: Vec<Arg> = inputs.into_iter().map(Into::into).collect();
+                list.push(Ty::apply(&self.cx, Name::Tuple, &inputs)?.into());
+                sig.of_bound.extend(names);
                 return Ok((list, Some(output)));
             }
         }
         Ok((list, None))
+    }
+
+    /// The parameters and the result of a function type, and the names of the elided lifetimes of the parameters, which
+    /// belong to its binder.
+    fn function_types<'j>(
+        &mut self,
+        inputs: impl IntoIterator<Item = &'j JsonType>,
+        output: Option<&JsonType>,
+        sig: &mut Sig,
+    ) -> Result<(Vec<Type>, Type, Vec<Symbol>), ItemError> {
+        let elided = std::mem::replace(&mut sig.elided, Elided::Bound);
+        let outer = std::mem::take(&mut sig.bound);
+        let inputs = inputs.into_iter().map(|ty| self.ty(ty, sig)).collect::<Result<Vec<_>, _>>()?;
+        sig.elided = Elided::Is(elided_result(&inputs));
+        let output = match output {
+            Some(ty) => self.ty(ty, sig)?,
+            None => Ty::apply(&self.cx, Name::Tuple, &[])?,
+        };
+        sig.elided = elided;
+        Ok((inputs, output, std::mem::replace(&mut sig.bound, outer)))
     }
 
     fn function_pointer(&mut self, pointer: &FunctionPointer, sig: &mut Sig) -> Result<Type, ItemError> {
@@ -414,19 +418,9 @@ impl Lower<'_> {
             header,
         } = pointer;
         let (mut names, hidden) = self.enter(generic_params, sig);
-        let elided = std::mem::replace(&mut sig.elided, Elided::Bound);
-        let outer = std::mem::take(&mut sig.bound);
-        let mut types = Vec::new();
-        for (_, ty) in inputs {
-            types.push(self.ty(ty, sig)?);
-        }
-        sig.elided = Elided::Is(elided_result(&types));
-        let output = match output {
-            Some(ty) => self.ty(ty, sig)?,
-            None => Ty::apply(&self.cx, Name::Tuple, &[])?,
-        };
-        names.extend(std::mem::replace(&mut sig.bound, outer));
-        sig.elided = elided;
+        let inputs = inputs.iter().map(|(_, ty)| ty);
+        let (types, output, elided) = self.function_types(inputs, output.as_ref(), sig)?;
+        names.extend(elided);
         self.leave(hidden, sig);
         let variadic = if *is_c_variadic { Variadic::CVariadic } else { Variadic::Fixed };
         let name = self.fn_ptr(header, variadic);
@@ -466,8 +460,7 @@ impl Lower<'_> {
         let own = self.generic_args(args, sig)?.0;
         let Some(of) = of else {
             let name = Name::Inherent(self.symbols.intern(name));
-            let args: Vec<_> = std::iter::once(this.clone().into()).chain(own).collect();
-            return Ok(Ty::alias(&self.cx, name, &args)?);
+            return Ok(Ty::alias(&self.cx, name, &with_self(this, &own))?);
         };
         let (symbol, mut all) = self.trait_ref(of, this, sig)?;
         let item = self.item_symbol(symbol, name);

@@ -8,6 +8,7 @@ use typeloom_term::{AliasTy, ApplicationTy, Arity, FnTy, GenericArg, Name, Symbo
 use crate::item::{Arg, Type};
 use crate::prove::world::Knowledge;
 use crate::std_facts::{is_std, std_facts};
+use crate::terms::with_self;
 
 const ITERATOR: &str = "core::iter::traits::iterator::Iterator";
 const ITEM: &str = "core::iter::traits::iterator::Iterator::Item";
@@ -80,8 +81,7 @@ impl Knowledge<'_> {
 
     fn same_item(&self, path: &str, this: &Type, rest: &[Arg]) -> Option<Type> {
         let item = self.symbols.get(path)?;
-        let args: Vec<_> = std::iter::once(this.clone().into()).chain(rest.iter().cloned()).collect();
-        Ty::alias(&self.world.cx, Name::Projection(item), &args).ok()
+        Ty::alias(&self.world.cx, Name::Projection(item), &with_self(this, rest)).ok()
     }
 
     /// The error of a conversion between integers: `Infallible` for lossless conversions.

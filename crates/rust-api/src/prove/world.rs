@@ -21,7 +21,7 @@ use crate::lower::{AdtDef, Api, TraitDef};
 use crate::predicate::{self, Predicate};
 use crate::prove::variance::Variances;
 use crate::std_facts::{self, std_facts};
-use crate::terms::{applications, param, values};
+use crate::terms::{applications, param, values, with_self};
 
 /// The generic arguments of one name.
 type Arguments<'t> = &'t [Arg];
@@ -77,11 +77,10 @@ impl World {
             variances: Variances::of(&api.adts, symbols),
         };
         for of in &api.impls {
-            let vars: Vec<Symbol> = of.params.iter().map(|(symbol, _)| *symbol).collect();
             for (item, value) in &of.types {
-                world.add_equation(*item, &vars, of.args.clone(), value.clone());
+                world.add_equation(*item, &of.params, of.args.clone(), value.clone());
             }
-            world.add_rule(of.of, &vars, of.args.clone(), of.predicates.clone());
+            world.add_rule(of.of, &of.params, of.args.clone(), of.predicates.clone());
         }
         world.add_std(symbols)?;
         Ok(world)
@@ -168,11 +167,7 @@ impl World {
         if rule.of != of || rule.args.len() != args.len() {
             return None;
         }
-        let mut bindings = Bindings::new();
-        let matched = rule.args.iter().zip(args).all(|(p, t)| matches_arg(p, t, &rule.vars, &mut bindings));
-        if !matched {
-            return None;
-        }
+        let bindings = matched(&rule.args, args, &rule.vars)?;
         rule.conditions.iter().map(|condition| self.substitute(condition, &bindings)).collect()
     }
 
@@ -198,7 +193,13 @@ impl World {
 /// A trait that was parsed as a type, with a self type.
 fn trait_of(of: &Type, this: &Type) -> Option<(Symbol, Vec<Arg>)> {
     let TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args }) = of.data() else { return None };
-    Some((symbol, std::iter::once(this.clone().into()).chain(args.iter().cloned()).collect()))
+    Some((symbol, with_self(this, args)))
+}
+
+/// The bindings under which patterns are equal to terms; see [`matches_arg`].
+fn matched(patterns: &[Arg], terms: &[Arg], vars: &[Symbol]) -> Option<Bindings> {
+    let mut bindings = Bindings::new();
+    patterns.iter().zip(terms).all(|(p, t)| matches_arg(p, t, vars, &mut bindings)).then_some(bindings)
 }
 
 /// Whether a term matches a pattern; sets the variables of the pattern.
@@ -269,28 +270,22 @@ impl<'w> Knowledge<'w> {
         let mut iterators = Vec::new();
         let mut clones = Vec::new();
         for fact in facts {
-            if let Some((arity, Predicate::Trait(of, [GenericArg::Ty(this), ..]))) =
-                predicate::view(symbols, fact)
-                && arity.is_empty()
-            {
-                let is_below = |above| std_facts().above(symbols.resolve(of), above).is_some();
-                if is_below("core::iter::traits::iterator::Iterator") {
-                    iterators.push(this.clone());
-                } else if is_below("core::clone::Clone") {
-                    clones.push(this.clone());
+            match predicate::view(symbols, fact) {
+                Some((Arity::NONE, Predicate::Trait(of, [GenericArg::Ty(this), ..]))) => {
+                    let is_below = |above| std_facts().above(symbols.resolve(of), above).is_some();
+                    if is_below("core::iter::traits::iterator::Iterator") {
+                        iterators.push(this.clone());
+                    } else if is_below("core::clone::Clone") {
+                        clones.push(this.clone());
+                    }
                 }
-            }
-            if let Some((arity, Predicate::Projection(item, args, GenericArg::Ty(value)))) =
-                predicate::view(symbols, fact)
-                && arity.is_empty()
-                && !is_itself(item, args, value)
-            {
-                equations.push(Equation {
-                    vars: Vec::new(),
-                    item,
-                    args: args.to_vec(),
-                    value: value.clone(),
-                });
+                Some((Arity::NONE, Predicate::Projection(item, args, GenericArg::Ty(value))))
+                    if !is_itself(item, args, value) =>
+                {
+                    let (args, value) = (args.to_vec(), value.clone());
+                    equations.push(Equation { vars: Vec::new(), item, args, value });
+                }
+                Some(_) | None => {}
             }
         }
         Self { world, symbols, equations, iterators, clones }
@@ -307,10 +302,7 @@ impl<'w> Knowledge<'w> {
             return None;
         }
         let (of, own) = args.split_at(equation.args.len());
-        let mut bindings = Bindings::new();
-        if !equation.args.iter().zip(of).all(|(p, t)| matches_arg(p, t, &equation.vars, &mut bindings)) {
-            return None;
-        }
+        let bindings = matched(&equation.args, of, &equation.vars)?;
         let value = self.world.substitute(&equation.value, &bindings)?;
         if own.is_empty() {
             return Some(value);
