@@ -1,7 +1,7 @@
 //! Tensors that a model stores in separate files.
 //!
-//! A model is not trusted. Its side files are named by relative paths that stay inside its folder; neither a link on the
-//! way, nor a file that has another name somewhere else, nor a range outside the file is read.
+//! A model is not trusted. Its side files are named by relative paths inside its folder. Links, files with other hard links
+//! and ranges outside the file are refused.
 //!
 //! **Invariant:** `check` reports exactly the files that `run` refuses: both go through [`open`] and [`range`].
 

@@ -15,7 +15,7 @@ use typeloom_types::lattice::lookup_by_id;
 use crate::unit::Unit;
 
 /// Maximum number of visited nodes.
-const SEARCHED: usize = 256;
+const MAX_VISITED: usize = 256;
 
 /// Returns the help for a diagnostic about an unresolved value.
 pub(crate) fn help(unit: &Unit, diagnostic: &Diagnostic) -> Option<String> {
@@ -39,17 +39,18 @@ pub(crate) fn help(unit: &Unit, diagnostic: &Diagnostic) -> Option<String> {
 /// Returns the nearest slot whose binding leaves the type unresolved.
 fn open_slot(unit: &Unit, value: &str) -> Option<(String, &'static str)> {
     let graph = unit.graph();
-    let mut around: HashMap<&str, Vec<&NodeProto>> = HashMap::new();
+    let mut nodes_by_value: HashMap<&str, Vec<&NodeProto>> = HashMap::new();
     for node in &graph.node {
         for name in node.input.iter().chain(&node.output) {
-            around.entry(name).or_default().push(node);
+            nodes_by_value.entry(name).or_default().push(node);
         }
     }
     let mut seen: HashSet<&str> = HashSet::new();
-    let mut queue: VecDeque<&str> = around.get_key_value(value).map(|(name, _)| *name).into_iter().collect();
-    let mut budget = SEARCHED;
+    let mut queue: VecDeque<&str> =
+        nodes_by_value.get_key_value(value).map(|(name, _)| *name).into_iter().collect();
+    let mut budget = MAX_VISITED;
     while let Some(name) = queue.pop_front() {
-        for node in around.get(name).into_iter().flatten() {
+        for node in nodes_by_value.get(name).into_iter().flatten() {
             budget = budget.checked_sub(1)?;
             if let Some(slot) = ir::metadata(node, names::SLOT_ID)
                 && let Some(info) = unit.slots.get(slot)

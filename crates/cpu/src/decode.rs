@@ -14,7 +14,7 @@ use typeloom_types::dtype::Dtype;
 use crate::value::Value;
 
 /// Minimum size in bytes of a tensor that shares the memory of its file instead of being copied.
-const SHARED: usize = 1 << 12;
+const MIN_SHARED: usize = 1 << 12;
 
 /// Maximum nesting depth of sequences.
 const MAX_DEPTH: usize = 32;
@@ -113,7 +113,7 @@ pub fn tensor_of_bytes(proto: &TensorProto, bytes: &Bytes) -> Result<AnyTensor, 
 /// A tensor of packed bytes. Large tensors share the file's memory; small ones are copied, so that they do
 /// not keep a whole file alive.
 fn packed(dtype: Dtype, shape: &[usize], bytes: &Bytes) -> Result<AnyTensor, TensorError> {
-    if bytes.len() < SHARED {
+    if bytes.len() < MIN_SHARED {
         AnyTensor::from_le_bytes(dtype, shape, bytes)
     } else {
         AnyTensor::from_shared(dtype, shape, bytes.clone())
@@ -158,12 +158,12 @@ pub fn sparse(proto: &SparseTensorProto) -> Result<AnyTensor, DecodeTensorError>
     let indices = tensor(indices)?;
     let elements = |error| DecodeTensorError::Elements { name: name.to_owned(), error };
     let width = values.dtype().size_bytes().ok_or_else(|| bad("is a sparse tensor of packed elements"))?;
-    let places = indices.as_slice::<i64>().map_err(elements)?;
+    let numbers = indices.as_slice::<i64>().map_err(elements)?;
     let rank = shape.len();
     let mut offsets = Vec::with_capacity(values.len());
     for at in 0..values.len() {
-        let place = if indices.rank() == 2 {
-            let row = places.get(at * rank..(at + 1) * rank);
+        let index = if indices.rank() == 2 {
+            let row = numbers.get(at * rank..(at + 1) * rank);
             row.ok_or_else(|| bad("has too few indices"))?.iter().zip(&shape).try_fold(
                 0_usize,
                 |sum, (i, n)| {
@@ -172,9 +172,9 @@ pub fn sparse(proto: &SparseTensorProto) -> Result<AnyTensor, DecodeTensorError>
                 },
             )
         } else {
-            places.get(at).and_then(|place| usize::try_from(*place).ok())
+            numbers.get(at).and_then(|index| usize::try_from(*index).ok())
         };
-        let offset = place.and_then(|place| place.checked_mul(width));
+        let offset = index.and_then(|index| index.checked_mul(width));
         offsets.push(offset.ok_or_else(|| bad("has an index outside its shape"))?);
     }
     let len = AnyTensor::byte_len(values.dtype(), &shape).map_err(elements)?;

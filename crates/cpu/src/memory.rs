@@ -13,10 +13,10 @@ use crate::error::Fault;
 use crate::value::Value;
 
 /// Minimum size in bytes of a tensor whose memory is kept. The allocator caches smaller blocks itself.
-const LEAST: usize = 1 << 12;
+const MIN_KEPT: usize = 1 << 12;
 
 /// Maximum number of bytes that a store keeps.
-const MOST: usize = 1 << 27;
+const MAX_KEPT: usize = 1 << 27;
 
 /// A store keeps at most this fraction (one in `PART`) of the memory limit.
 const PART: usize = 8;
@@ -63,7 +63,7 @@ pub fn recycle_all(values: &mut Vec<Option<Value>>) {
 /// Whether the memory of a tensor is large enough to keep.
 #[must_use]
 pub fn is_worth(tensor: &AnyTensor) -> bool {
-    tensor.bytes().len() >= LEAST
+    tensor.bytes().len() >= MIN_KEPT
 }
 
 /// Recycles the memory of a dead value.
@@ -84,7 +84,7 @@ pub(crate) fn recycle_tensor(tensor: AnyTensor) {
     STORE.with_borrow_mut(|store| {
         let Some(store) = store else { return };
         let size = memory.capacity();
-        if store.held + size <= MOST.min(budget::limit() / PART) {
+        if store.held + size <= MAX_KEPT.min(budget::limit() / PART) {
             store.held += size;
             store.free.entry(size).or_default().push(memory);
         }
@@ -108,7 +108,7 @@ pub(crate) fn admit(bytes: usize) -> Result<(), Fault> {
 /// factor is a measured compromise: at 1.5, a network whose tensors grow from layer to layer keeps a fifth
 /// more memory; at 4, small tensors take the blocks of large ones, which then need fresh pages.
 pub(crate) fn used(len: usize) -> Option<Memory> {
-    if len < LEAST {
+    if len < MIN_KEPT {
         return None;
     }
     STORE.with_borrow_mut(|store| {

@@ -32,13 +32,13 @@ pub(crate) use tile::Finish;
 use tile::{TilePosition, tile};
 
 /// Minimum number of multiplications for which splitting across threads pays.
-const WORTH: usize = 1 << 21;
+const MIN_PARALLEL: usize = 1 << 21;
 
 /// Maximum size, in elements, of the left-side scratch buffer that a thread retains.
-const KEPT: usize = 1 << 22;
+const MAX_RETAINED: usize = 1 << 22;
 
 /// Maximum number of column panels in a block. With [`DEPTH`] steps, a block fits in the L2 cache.
-const PANELS: usize = 10;
+const MAX_PANELS: usize = 10;
 
 /// A product `left * right` with an epilogue, written to `out`.
 pub(crate) struct Job<'a, T> {
@@ -162,7 +162,11 @@ pub(crate) fn run<T: Lane + Memory>(jobs: Vec<Job<'_, T>>) {
 
 /// Number of threads for this many multiplications.
 fn threads_for(work: usize) -> usize {
-    if threads::worth(work, 2 * WORTH) { rayon::current_num_threads().min(work / WORTH) } else { 1 }
+    if threads::worth(work, 2 * MIN_PARALLEL) {
+        rayon::current_num_threads().min(work / MIN_PARALLEL)
+    } else {
+        1
+    }
 }
 
 /// Computes tasks, in parallel with several threads.
@@ -178,7 +182,7 @@ fn run_tasks<T: Send>(tasks: Vec<T>, threads: usize, compute: impl Fn(T) + Sync 
 fn split<T: Lane>(job: Job<'_, T>, share: usize) -> Vec<Task<'_, T>> {
     let Job { left, right, out, columns, finish } = job;
     let panel = panel_width::<T>();
-    let blocks = columns.div_ceil(panel * PANELS).max(1).next_multiple_of(share);
+    let blocks = columns.div_ceil(panel * MAX_PANELS).max(1).next_multiple_of(share);
     let width = columns.div_ceil(blocks).next_multiple_of(panel);
     let blocks = columns.div_ceil(width.max(1)).max(1);
     let panels = left.rows.div_ceil(left.height);
@@ -311,7 +315,7 @@ macro_rules! memories {
                 // Moved out, not borrowed: while waiting, `rayon` may run another product on this thread.
                 let mut memory = ROWS.take();
                 run(&mut memory);
-                if memory.capacity() <= KEPT {
+                if memory.capacity() <= MAX_RETAINED {
                     ROWS.set(memory);
                 }
             }

@@ -3,9 +3,9 @@
 //! Kernels call `worth` to decide whether to split their work. The threshold is about a tenth of a
 //! millisecond per share: smaller shares finish before another thread has woken up.
 //!
-//! Handing work to the pool from outside blocks the caller and wakes two threads for every kernel. A caller
-//! with many kernels therefore enters the pool once with [`within`], if [`split_any`] shows that kernels were
-//! split.
+//! A kernel that starts work on the pool from an outside thread blocks that thread and wakes two others. A
+//! caller with many kernels therefore enters the pool once with [`within`], if [`split_any`] shows that
+//! kernels were split.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,8 +25,8 @@ pub(crate) fn worth(work: usize, least: usize) -> bool {
     several
 }
 
-/// Fills `out` with `each`, which receives the offset of a part and the part: all of `out` at once, or parts
-/// of `part` elements in parallel if there are at least two.
+/// Fills `out` with `each`, which receives a part and its offset. If there are at least two parts of `part`
+/// elements, they are filled in parallel; otherwise all of `out` is one part.
 #[inline]
 pub(crate) fn in_parts<T: Send>(out: &mut [T], part: usize, each: &(dyn Fn(usize, &mut [T]) + Sync)) {
     if worth(out.len(), 2 * part) {
@@ -66,14 +66,14 @@ pub fn split_any() -> bool {
 }
 
 /// Whether a thread is inside [`within`].
-static TAKEN: AtomicBool = AtomicBool::new(false);
+static IN_USE: AtomicBool = AtomicBool::new(false);
 
 /// Releases the pool on drop, so also after a panic.
-struct Taken;
+struct PoolGuard;
 
-impl Drop for Taken {
+impl Drop for PoolGuard {
     fn drop(&mut self) {
-        TAKEN.store(false, Ordering::Release);
+        IN_USE.store(false, Ordering::Release);
     }
 }
 
@@ -83,10 +83,10 @@ impl Drop for Taken {
 /// Only one caller may be inside at a time: a waiting `rayon` thread steals other jobs, and stealing a whole
 /// run would delay the first one and grow its stack.
 pub fn within<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    if rayon::current_num_threads() == 1 || TAKEN.swap(true, Ordering::Acquire) {
+    if rayon::current_num_threads() == 1 || IN_USE.swap(true, Ordering::Acquire) {
         return work();
     }
-    let _taken = Taken;
+    let _guard = PoolGuard;
     rayon::scope(|_| work())
 }
 
@@ -111,12 +111,12 @@ mod tests {
         let here = || std::thread::current().id();
         pool.install(|| {
             let inner = within(|| {
-                assert!(TAKEN.load(Ordering::Relaxed));
-                within(|| TAKEN.load(Ordering::Relaxed) && here() == within(here))
+                assert!(IN_USE.load(Ordering::Relaxed));
+                within(|| IN_USE.load(Ordering::Relaxed) && here() == within(here))
             });
-            assert!(inner && !TAKEN.load(Ordering::Relaxed));
+            assert!(inner && !IN_USE.load(Ordering::Relaxed));
             let fails = std::panic::catch_unwind(|| within::<()>(|| panic!("as it should")));
-            assert!(fails.is_err() && !TAKEN.load(Ordering::Relaxed));
+            assert!(fails.is_err() && !IN_USE.load(Ordering::Relaxed));
         });
     }
 }

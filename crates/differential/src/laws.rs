@@ -100,10 +100,10 @@ impl Report {
 }
 
 /// Number of random bindings to try before a law counts as broken.
-const FURTHER: usize = 40;
+const RANDOM_BINDINGS: usize = 40;
 
-/// Afterwards, each symbol is set to each value up to this one.
-const EACH: i64 = 12;
+/// Further bindings set each symbol to each value up to this one.
+const MAX_ENUMERATED: i64 = 12;
 
 /// The values of one execution by name; all values for a body that runs several times.
 type Seen = HashMap<String, Vec<Value>>;
@@ -204,9 +204,10 @@ fn further(case: &Case) -> Further {
     let mut choices = Choices::seeded(7);
     let ports = &case.program.graph.inputs;
     let base = &case.worlds[0].symbols;
-    let mut bindings: Vec<Binding> = (0..FURTHER).map(|_| world::other_binding(base, &mut choices)).collect();
+    let mut bindings: Vec<Binding> =
+        (0..RANDOM_BINDINGS).map(|_| world::other_binding(base, &mut choices)).collect();
     for (name, extent) in base {
-        for value in (1..=EACH).filter(|value| value != extent) {
+        for value in (1..=MAX_ENUMERATED).filter(|value| value != extent) {
             // Runs twice, with other values of the inputs that select branches.
             for _ in 0..2 {
                 let mut binding = world::other_binding(base, &mut choices);

@@ -19,7 +19,7 @@ pub struct World {
 }
 
 /// Maximum extent of a symbol.
-const LARGE: i64 = 17;
+const MAX_EXTENT: i64 = 17;
 
 /// Generates bindings of the symbols. Constants are chosen for the first binding. The others differ from it
 /// in every symbol and have small, large and mixed extents.
@@ -28,7 +28,7 @@ pub fn bindings(symbols: &[&str], choices: &mut Choices) -> Vec<Binding> {
     let base: Vec<i64> = symbols.iter().map(|_| free.remove(choices.below(free.len()))).collect();
     let mut bindings = vec![base.clone()];
     bindings.push(base.iter().map(|extent| extent + choices.between(1, 3)).collect());
-    bindings.push((LARGE - 4..).zip(&base).map(|(extent, _)| extent).collect());
+    bindings.push((MAX_EXTENT - 4..).zip(&base).map(|(extent, _)| extent).collect());
     bindings.push(base.iter().map(|extent| if *extent > 2 { extent - 1 } else { 8 }).collect());
     bindings.push(base.iter().map(|extent| other(*extent, choices)).collect());
     bindings.push(base.iter().map(|_| 1).collect());
@@ -43,7 +43,7 @@ pub fn other_binding(base: &Binding, choices: &mut Choices) -> Binding {
 
 fn other(extent: i64, choices: &mut Choices) -> i64 {
     let drawn = choices.between(1, 12);
-    if drawn == extent { LARGE } else { drawn }
+    if drawn == extent { MAX_EXTENT } else { drawn }
 }
 
 /// Generates inputs for a binding. Anonymous extents are random.

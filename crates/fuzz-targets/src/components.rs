@@ -39,7 +39,7 @@ pub fn samples(bytes: &[u8]) {
         Samples::from_csv(bytes, &numbers, Batches::of(3)),
     ];
     for mut samples in read.into_iter().flatten() {
-        turn(&mut samples);
+        draw_all(&mut samples);
     }
 }
 
@@ -52,7 +52,7 @@ pub fn network(bytes: &[u8]) {
     }
 }
 
-fn turn(samples: &mut Samples<AnyTensor>) {
+fn draw_all(samples: &mut Samples<AnyTensor>) {
     let mut count = 0;
     while let Ok(Some(batch)) = samples.next_batch() {
         count += batch.shape().first().copied().unwrap_or(0);

@@ -11,7 +11,7 @@ use typeloom_solver::model::{Mode, Options};
 use typeloom_solver::universe::Universe;
 
 /// Maximum input length for the comparison of annotations; it needs too much memory for longer inputs.
-const LONGEST: usize = 1 << 20;
+const MAX_LENGTH: usize = 1 << 20;
 
 /// Annotates and strips the bytes, converts the interface to a bundle and back, and repairs the element
 /// types.
@@ -24,7 +24,7 @@ pub fn transform(bytes: &[u8]) {
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let Ok(mut checked) = typeloom_ops::check::check(bytes, &options) else { return };
     if let Ok(annotated) = annotate(&mut checked, AnnotationForm::Tagged)
-        && annotated.file.byte_len() <= LONGEST
+        && annotated.file.byte_len() <= MAX_LENGTH
     {
         let _ = strip(&annotated.file.to_vec());
     }

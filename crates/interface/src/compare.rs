@@ -1,10 +1,10 @@
 //! Comparison of two interfaces.
 //!
-//! *Backward* compatible: the new program can replace the old one for the callers of the old one. Inputs are contravariant: the
-//! new program must accept everything that callers pass. Outputs are covariant: it must return what they rely on.
+//! *Backward* compatible: the new program can replace the old one for the callers of the old one. Inputs are contravariant:
+//! the new program must accept all old inputs. Outputs are covariant: it must return only outputs of the old types.
 //! *Forward*: the old program can replace the new one. *Full*: both.
 //!
-//! Each direction is decided by itself, by [`Matching`]; a difference found in both directions is listed once.
+//! [`Matching`] decides each direction separately; a difference found in both directions is listed once.
 //!
 //! **Invariant:** two interfaces of one digest have no differences, and two without differences in either direction are
 //! interchangeable for every caller.
@@ -275,7 +275,7 @@ impl<'i> Comparer<'i> {
             let ty = self.expected.show(&parameter.ty);
             self.report(Side::Input.path(parameter), InterfaceChange::InputRemoved, "", ty);
         }
-        // Callers do not pass inputs that they do not know, so these need a default.
+        // Old callers do not pass new inputs, so these need a default.
         let is_new = |parameter: &&Parameter| !in_expected.contains_key(parameter.name.as_str());
         for parameter in given.iter().filter(is_new).filter(|parameter| !parameter.optional) {
             let ty = self.given.show(&parameter.ty);

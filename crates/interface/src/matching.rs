@@ -5,7 +5,7 @@
 //! the given program chooses are rigid, and those that the expected program chooses are open.
 //!
 //! Algorithm: bind every extent that is a single open symbol; then solve the equations of expressions for open symbols, in
-//! rounds; where no round makes progress, try to bind the open symbols of one pair to its rigid ones. Finally compare all
+//! rounds; if a round makes no progress, try to bind the open symbols of one pair to its rigid ones. Finally compare all
 //! pairs after substitution.
 //!
 //! **Invariant:** two extents fit only if they are equal for all values of the rigid symbols. Undecided equality does not

@@ -4,7 +4,7 @@
 //! format and records them. Each graph is solved three times:
 //!
 //! - unchanged: the outputs have exactly the recorded types, and a rejected graph has an error;
-//! - with constants as inputs: no type contradicts the recorded one for values that are known at run time only;
+//! - with constants as inputs: no type contradicts the recorded one for values that are known only at run time;
 //! - with a symbol for each extent of each input: at the recorded extents, each type equals the recorded one, and the
 //!   conditions that a rejected graph violates are recorded as equations.
 //!

@@ -63,14 +63,14 @@ impl View for Pool {
     }
 }
 
-/// A variable of the binder in question that is used.
+/// A used variable of the examined binder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Use {
     pub(crate) index: u32,
     pub(crate) sort: u32,
 }
 
-/// WalkOrder of visiting the open part of a body.
+/// Order in which the open part of a body is visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WalkOrder {
     /// A type, then its children one after the other.
@@ -86,15 +86,21 @@ struct Walk {
     /// Used variables of the binder, each once, in order.
     uses: Vec<Use>,
     known: HashSet<Use>,
-    /// Commutative nodes, if they are not to be entered.
+    /// Commutative nodes, which the walk does not enter; `None` if it enters them.
     deferred: Option<Vec<(u32, u32)>>,
     /// Whether a node with children was visited again.
-    met_again: bool,
+    has_shared_node: bool,
 }
 
 impl Walk {
     fn new(deferred: Option<Vec<(u32, u32)>>) -> Self {
-        Walk { seen: HashSet::new(), uses: Vec::new(), known: HashSet::new(), deferred, met_again: false }
+        Walk {
+            seen: HashSet::new(),
+            uses: Vec::new(),
+            known: HashSet::new(),
+            deferred,
+            has_shared_node: false,
+        }
     }
 
     fn run(
@@ -128,7 +134,7 @@ impl Walk {
                 continue;
             }
             if !self.seen.insert((reference, level)) {
-                self.met_again = true;
+                self.has_shared_node = true;
                 continue;
             }
             if let Some(deferred) = &mut self.deferred
@@ -201,7 +207,7 @@ pub(crate) fn used_variables(view: &impl View, body: u32, work: &mut u64) -> Res
 pub(crate) fn uses(view: &impl View, body: u32, work: &mut u64) -> Result<Vec<Use>, PoolError> {
     let mut walk = Walk::new(Some(Vec::new()));
     walk.run(view, (body, 0), WalkOrder::Preorder, work)?;
-    if walk.met_again && is_infinite(view, body, work)? {
+    if walk.has_shared_node && is_infinite(view, body, work)? {
         walk = Walk::new(Some(Vec::new()));
         walk.run(view, (body, 0), WalkOrder::Levels, work)?;
     }
@@ -222,7 +228,7 @@ pub(crate) fn uses(view: &impl View, body: u32, work: &mut u64) -> Result<Vec<Us
         _ if left.len() > MAX_AMBIGUOUS => {
             return Err(PoolError::AmbiguousVariables { count: left.len(), max: MAX_AMBIGUOUS });
         }
-        // Among orders with equal text, that of the existing numbers is used.
+        // Among orders with equal text, the order of the existing numbers is kept.
         _ => left.sort_unstable_by_key(|used| used.index),
     }
     let order = least_order(view, &ordered, left, &deferred, work)?;
@@ -231,8 +237,7 @@ pub(crate) fn uses(view: &impl View, body: u32, work: &mut u64) -> Result<Vec<Us
     Ok(all)
 }
 
-/// Returns the order of all variables, `ordered` ones first, for which the commutative nodes have the least
-/// text.
+/// Returns the order of all variables, `ordered` ones first, that minimizes the text of the commutative nodes.
 fn least_order(
     view: &impl View,
     ordered: &[Use],
@@ -273,7 +278,7 @@ fn least_order(
         }
     });
     failed?;
-    // Only variables whose order may depend on these distinguish them.
+    // The tied variables differ only by variables of binders in between, whose order may depend on them.
     if tied && ambiguous {
         return Err(PoolError::EntangledVariables { count });
     }
@@ -298,8 +303,8 @@ fn permutations(items: &mut [Use], f: &mut impl FnMut(&[Use])) {
     }
 }
 
-/// OperandText of constants that is independent of the order of operands, of ids, and of the numbers of
-/// variables of binders in between, with the scheme's own variables renumbered.
+/// Builds a text of constants with the scheme's own variables renumbered. The text does not depend on the order of
+/// operands, on ids, or on the numbers of variables of binders in between.
 struct OperandText<'v, V> {
     view: &'v V,
     /// Number of binders between the scheme and the current constant.

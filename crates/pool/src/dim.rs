@@ -10,7 +10,7 @@
 //! Terms have no such normal form: [`typeloom_term::normal`] only folds known values, because Rust compares
 //! constant expressions syntactically. `term` converts between the two.
 //!
-//! **Invariant:** a [`Tag::DimSum`] has a term other than a single monomial; monomials are atoms or products
+//! **Invariant:** a [`Tag::DimSum`] is not a single monomial with coefficient 1; monomials are atoms or products
 //! of at least two atoms; the children of commutative nodes are sorted by id inside a pool and by digest in
 //! portable forms.
 
@@ -200,8 +200,7 @@ impl Pool {
         }
     }
 
-    /// Interns the normal form of a constant whose children are in the pool, in any order and not normalized
-    /// together.
+    /// Interns the normal form of a constant. Its children are in the pool, but in any order.
     pub(crate) fn intern_dim(&mut self, tag: Tag, words: &[u32]) -> Result<u32, PoolError> {
         // Sums and products may have any number of operands before normalization.
         let fits = match tag {
@@ -304,8 +303,7 @@ impl Pool {
     fn intern_extreme(&mut self, tag: Tag, dims: &[u32]) -> Result<u32, PoolError> {
         let mut int: Option<i64> = None;
         let mut others = Vec::new();
-        // The operands are in normal form, so an extreme of the same kind contains no further one of that
-        // kind.
+        // The operands are in normal form, so a nested minimum (or maximum) contains no further one.
         for &dim in dims {
             let nested = [dim];
             let parts = if self.nodes[dim as usize].tag == tag { self.words(dim) } else { &nested };

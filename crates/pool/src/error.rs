@@ -24,7 +24,7 @@ pub enum PoolError {
     WrongTag {
         /// The rejected tag.
         tag: Tag,
-        /// TagClass of accepted tags.
+        /// Class of accepted tags.
         wanted: &'static str,
     },
     /// A child of the wrong sort.

@@ -369,7 +369,7 @@ struct Partition {
 }
 
 impl Partition {
-    /// Adds a node; `target` returns the number of the node that a child is, if it is one.
+    /// Adds a node; `target` returns the number of a child that is a node.
     fn add(&mut self, tag: Tag, words: &[u32], target: impl Fn(u32) -> Option<u32>) {
         let mut key = vec![u32::from(tag.number())];
         layout::for_each(tag, words, |role, _, word| {

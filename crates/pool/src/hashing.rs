@@ -483,17 +483,17 @@ fn portable_order(pool: &Pool, span: GroupSpan) -> Box<[u32]> {
 fn hash_group(pool: &mut Pool, group: usize) {
     let span = pool.groups[group];
     let order = portable_order(pool, span);
-    let mut place = vec![0u32; order.len()];
+    let mut position_of = vec![0u32; order.len()];
     for (&offset, at) in order.iter().zip(0..) {
-        place[offset as usize] = at;
+        position_of[offset as usize] = at;
     }
     let mut message = Vec::new();
     start_group(&mut message, pool.digests.space, span.len);
     for &offset in &order {
-        push_member(pool, span, span.base + offset, &mut message, |offset| place[offset as usize]);
+        push_member(pool, span, span.base + offset, &mut message, |offset| position_of[offset as usize]);
     }
     let digest = hash_message(&mut message);
-    let members: Vec<[u8; BLOCK]> = place
+    let members: Vec<[u8; BLOCK]> = position_of
         .iter()
         .map(|at| {
             write_membership(&mut message, pool.digests.space, &digest, *at);

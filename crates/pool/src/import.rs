@@ -41,7 +41,8 @@ fn limit(offset: usize, what: Bounded, limit: u64) -> ImportError {
     ImportError::at(offset, ImportErrorKind::Limit { what, limit })
 }
 
-/// Checks a property of the bytes at an offset. Not for checks of every type: the error is built in any case.
+/// Checks a property of the bytes at an offset. Builds the error in any case, so it is too slow for checks of
+/// every type.
 fn ensure(holds: bool, offset: usize, kind: ImportErrorKind) -> Result<(), ImportError> {
     if holds { Ok(()) } else { error_at(offset, kind) }
 }
@@ -82,9 +83,9 @@ pub(crate) fn read_head<'b>(
     len: usize,
     limits: &ImportLimits,
 ) -> Result<Head<'b>, ImportError> {
-    let most = limits.bytes.min(u32::MAX as usize);
-    if len > most {
-        return Err(limit(0, Bounded::Bytes, most as u64));
+    let max = limits.bytes.min(u32::MAX as usize);
+    if len > max {
+        return Err(limit(0, Bounded::Bytes, max as u64));
     }
     ensure(reader.take(MAGIC.len())? == MAGIC, 0, ImportErrorKind::BadMagic)?;
     let found = reader.byte()?;

@@ -1,6 +1,6 @@
-//! ImportLimits of an import.
+//! Limits of an import.
 
-/// ImportLimits of an import. The defaults accept any bundle of a real interface.
+/// Limits of an import. The defaults accept any bundle of a real interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImportLimits {
     /// Maximum number of bytes of the bundle.

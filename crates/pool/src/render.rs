@@ -13,7 +13,7 @@ use crate::layout::{self, FieldLists, Role};
 use crate::pool::{Idx, Pool};
 use crate::tag::{Sort, Tag, TagClass};
 
-/// ImportLimits of a rendering.
+/// Limits of a rendering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderLimits {
     /// Approximate number of bytes of a signature.

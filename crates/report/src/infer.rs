@@ -8,7 +8,7 @@
 //! A type `T` is `{"k":"tensor","e":"float","s":[2,"N",null]}` (`s` absent: unknown rank; a string: a
 //! symbol or expression; `null`: unknown extent), `{"k":"sparse",..}`, `{"k":"seq","of":T}`,
 //! `{"k":"opt","of":T}`, `{"k":"map","key":"int64","val":T}`, `{"k":"node","id":..}` for a leaf of the
-//! type tree that ONNX does not know, or `{"k":"none"}` where nothing is known.
+//! type tree that ONNX does not know, or `{"k":"none"}` if nothing is known.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Interfaces and what differs between two of them: for people and as JSON.
+//! Renders interfaces and their differences as text and as JSON.
 //!
 //! ```text
 //! main (N, M)
@@ -17,7 +17,7 @@ use typeloom_onnx::text::escape;
 use crate::infer::type_value;
 use crate::table::{Row, push_sections};
 
-/// An interface for people, ending in a line break.
+/// An interface as text, ending in a line break.
 #[must_use]
 pub fn human(label: &str, interface: &Interface, digest: &str) -> String {
     let symbols = interface.symbols();

@@ -1,4 +1,4 @@
-//! Repairs: what changed in a model, as a diff for people and as JSON.
+//! Renders the changes of a repaired model as a diff and as JSON.
 //!
 //! ```text
 //! --- model.onnx

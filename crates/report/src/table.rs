@@ -1,5 +1,5 @@
-//! Every value of a model with its type, for people: aligned, grouped by graph, and at the end the
-//! equations between dims that nothing decides.
+//! A text table of the values of a model with their types, aligned and grouped by graph. The undecided
+//! equations between dims follow.
 //!
 //! ```text
 //! inputs
@@ -19,8 +19,8 @@ use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, GraphId, Origin, StepId, StepKind, ValueId};
 use typeloom_solver::solution::{Equation, EquationSource};
 
-/// The widest name or type that others are aligned with, in characters.
-const WIDEST: usize = 48;
+/// Maximum width of a column, in characters; wider entries are not aligned.
+const MAX_WIDTH: usize = 48;
 
 /// The name, type and note of a value.
 pub(crate) type Row = [String; 3];
@@ -29,7 +29,7 @@ pub(crate) type Row = [String; 3];
 pub(crate) fn push_sections(text: &mut String, indent: &str, sections: &[(&str, Vec<Row>)]) {
     let width = |column: usize| {
         let all = sections.iter().flat_map(|(_, rows)| rows);
-        all.map(|row| row[column].chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0)
+        all.map(|row| row[column].chars().count()).filter(|width| *width <= MAX_WIDTH).max().unwrap_or(0)
     };
     let (names, types) = (width(0), width(1));
     for (title, rows) in sections {
@@ -77,7 +77,7 @@ pub(crate) fn graphs(body: &Body<'_>) -> Vec<(GraphId, String)> {
     found
 }
 
-/// The values that the nodes of a graph make, in the order of the nodes.
+/// The outputs of the nodes of a graph, in the order of the nodes.
 pub(crate) fn made(body: &Body<'_>, graph: GraphId) -> impl Iterator<Item = ValueId> {
     let (from, to) = body.graph(graph).steps;
     (from..to)

@@ -69,7 +69,7 @@ pub struct Annotated<'a> {
 /// Error of [`annotate()`] and [`strip`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnnotateError {
-    /// The bytes are malformed where no check reads them.
+    /// The bytes are malformed in a part that checks do not read.
     #[error(transparent)]
     Malformed(#[from] DecodeError),
     /// The edits do not apply to the file.

@@ -50,8 +50,8 @@ pub(crate) use module_nodes::string;
 /// Largest nesting of graphs and functions.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// Size in bytes from which on a tensor is decoded on demand only.
-const LARGE: usize = 1 << 12;
+/// Minimum size in bytes of a tensor that is decoded on demand.
+const MIN_LAZY: usize = 1 << 12;
 
 /// Versions of the imported operator sets, by domain.
 pub(crate) type Imports = HashMap<String, i64>;
@@ -370,7 +370,7 @@ impl<'m> Preparation<'m> {
         let raw = if is_external { Some(self.external_bytes(tensor)?) } else { tensor.raw_data.clone() };
         let (dtype, shape) = decode::header(tensor)?;
         if let (Some(bytes), Dtype::F32 | Dtype::F64) = (&raw, dtype)
-            && bytes.len() >= LARGE
+            && bytes.len() >= MIN_LAZY
             && AnyTensor::byte_len(dtype, &shape).is_ok_and(|len| len == bytes.len())
         {
             return Ok(Constant::Stored { dtype, shape, bytes: bytes.clone() });

@@ -5,8 +5,8 @@
 //! fails, there is a change. If other crates implement an item too, such as the methods of a trait, every change is a
 //! break.
 //!
-//! A change is described at the part where it is: a *widened* parameter takes more than before, a *narrowed* result is
-//! more special than before, and both are harmless.
+//! A change is described at the part that changed. A *widened* parameter accepts more values and a *narrowed* result is
+//! more specific than before; both are harmless.
 
 mod blanket_impls;
 mod default_arguments;
@@ -143,7 +143,7 @@ fn variance_attributes(item: &Item, world: &World, symbols: &Symbols) -> Vec<Att
         .collect()
 }
 
-/// Classes of items of which one path can name one each.
+/// Namespaces of paths: one path names at most one item of each class.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Class {
     Type,
@@ -276,7 +276,7 @@ impl ApiComparison<'_> {
         self.changes.push(ItemChange { item, kind, change, breaking, path, old, new });
     }
 
-    /// Pairs the items of one path: usually one and one, several for methods of impls for different arguments.
+    /// Pairs the items of one path. There is one of each version, or several methods in impls for different arguments.
     fn group(&mut self, old: &[&Item], new: &[&Item], parents: &HashMap<&str, &Item>) {
         let mut left: Vec<&Item> = Vec::new();
         let mut free: Vec<&Item> = new.to_vec();
@@ -331,8 +331,8 @@ impl ApiComparison<'_> {
         self.changes.push(change);
     }
 
-    /// Whether the only change of a trait or an item of it is harmless for implementors: a new default, or that the trait
-    /// became dyn-compatible.
+    /// Whether a trait or an item of it only gains a default or becomes dyn-compatible, which is harmless for
+    /// implementors.
     fn is_only_default_added(&mut self, old: &Item, new: &Item) -> bool {
         let without = |item: &Item| {
             let mut item = item.clone();
@@ -347,7 +347,7 @@ impl ApiComparison<'_> {
         at_defaults(old, new).is_ok_and(|new| self.is_equivalent(&without(old), &without(&new)))
     }
 
-    /// Whether the only change is that parameters written `impl Trait` have names now.
+    /// Whether the only change is that parameters of type `impl Trait` become named generic parameters.
     fn is_only_parameter_named(&mut self, old: &Item, new: &Item) -> bool {
         if old.explicit_params().next().is_some() || !matches!(new.kind, Kind::Function | Kind::Method) {
             return false;
@@ -370,7 +370,7 @@ impl ApiComparison<'_> {
         if let Mismatch::Part(label) = mismatch
             && label.variance(old.kind) == Variance::Invariant
         {
-            // A type that is only read can still have a direction.
+            // For readers of the part, the change can still have a direction.
             let mut is_read = |direction| self.check(old, new, direction, InvariantParts::ReadOnly).is_ok();
             return match (is_read(Direction::Backward), is_read(Direction::Forward)) {
                 (true, false) => ChangeKind::Narrowed,
@@ -456,14 +456,14 @@ impl ApiComparison<'_> {
             .is_implemented(item)
     }
 
-    /// The impl that replaces an old one: one that is substitutable, or else one for the same types with other conditions
-    /// or values.
+    /// The impl that replaces an old one: a substitutable one, or else one for the same types with other conditions or
+    /// associated types.
     fn counterpart(&mut self, item: &Item, new: &[&Item], candidates: &[usize]) -> Option<usize> {
         let mut similar = None;
         for index in candidates {
             match self.backward(item, new[*index]) {
                 Ok(()) => return Some(*index),
-                // An impl for every type is not the old one with another condition.
+                // A blanket impl does not count as the old impl with another condition.
                 Err(Mismatch::Part(PartLabel::Assoc(_)) | Mismatch::Condition(_))
                     if is_for_every_type(item) || !is_for_every_type(new[*index]) =>
                 {
@@ -494,14 +494,14 @@ fn impl_trait(item: &Item) -> String {
     of.split(['<', ' ']).next().unwrap_or(of).to_owned()
 }
 
-/// Whether two items are equal without a check. Their worlds cannot make them differ except by variances, which are
-/// attributes.
+/// Whether two items are equal, so that no check is needed. Of their worlds, only variances could distinguish them, and
+/// these are attributes.
 fn is_identical(old: &Item, new: &Item) -> bool {
     let of = |item: &Item| Item { required: false, closed: false, ..item.clone() };
     old == new || of(old) == of(new)
 }
 
-/// The new item as users of the old one write it: without the last parameters, which have defaults.
+/// The new item with defaults for the parameters that the old one does not have.
 fn at_defaults(old: &Item, new: &Item) -> Result<Item, TermError> {
     let mut item = new.clone();
     let cx = Boxed::new();

@@ -87,7 +87,7 @@ impl Kind {
     }
 }
 
-/// Source of the value of a generic parameter where the item is used.
+/// Source of the value of a generic parameter at uses of the item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Role {
     /// The user writes it, by position.
@@ -118,7 +118,7 @@ pub struct Param {
     pub kind: ParamKind,
     /// Source of the value.
     pub role: Role,
-    /// Value where none is written.
+    /// Default value.
     pub default: Option<Arg>,
 }
 

@@ -51,7 +51,7 @@ struct Header {
 /// Parses the JSON of a crate.
 ///
 /// # Errors
-/// [`ReadError`], with line and column where they are known.
+/// [`ReadError`], with line and column if they are known.
 pub fn read(bytes: &[u8]) -> Result<Crate, ReadError> {
     let header: Header = serde_json::from_slice(bytes).map_err(|error| {
         use serde_json::error::Category;

@@ -15,8 +15,9 @@
 //! value <Type as Trait>::Item = Type where T: Condition
 //! ```
 //!
-//! Signs in front of parameters are variances; with `?` behind its sign, a type is unsized if the argument is. `_` is the trait of the impl itself. Items are written with their public
-//! paths, traits by their names where only one trait has the name; rustdoc JSON uses the paths of definitions.
+//! Signs in front of parameters are variances. A `?` after the sign means that the type is unsized if the argument is.
+//! `_` is the trait of the impl. Items are written with their public paths, and traits with unique names without paths;
+//! rustdoc JSON uses the paths of definitions.
 //!
 //! **Invariant:** a missing fact is conservative. A type that is not in the table is invariant, implements nothing and
 //! evaluates to nothing, so that a comparison reports a change rather than hides it.
@@ -80,7 +81,7 @@ pub(crate) struct TraitFacts {
     pub(crate) is_auto: bool,
     /// Whether every type that implements the trait is `'static`.
     pub(crate) is_static: bool,
-    /// Whether the argument is the self type where none is written.
+    /// Whether the argument defaults to the self type.
     pub(crate) self_by_default: bool,
     /// The declared supertraits.
     pub(crate) supertraits: Vec<Supertrait>,
@@ -252,8 +253,8 @@ impl StdFacts {
             }
             "value" => {
                 let (header, conditions) = rest.split_once(" where ").unwrap_or((rest, ""));
-                let (place, value) = header.strip_prefix('<')?.split_once(" = ")?;
-                let (header, name) = place.rsplit_once(">::")?;
+                let (projection, value) = header.strip_prefix('<')?.split_once(" = ")?;
+                let (header, name) = projection.rsplit_once(">::")?;
                 let (this, of) = header.rsplit_once(" as ")?;
                 let (_, args, _) = declaration(of);
                 self.values.push(ValueLine {
@@ -298,12 +299,12 @@ impl StdFacts {
         out
     }
 
-    /// The facts about a type; those of no type for an unknown one.
+    /// The facts about a type; no facts for an unknown one.
     pub(crate) fn of_type(&self, path: &str) -> &TypeFacts {
         self.types.get(path).unwrap_or(&self.unknown_type)
     }
 
-    /// The facts about a trait; those of no trait for an unknown one.
+    /// The facts about a trait; no facts for an unknown one.
     pub(crate) fn of_trait(&self, path: &str) -> &TraitFacts {
         self.traits.get(path).unwrap_or(&self.unknown_trait)
     }
@@ -327,7 +328,7 @@ impl StdFacts {
         Some(*region)
     }
 
-    /// The target of an alias with a number of arguments, in terms of `T`.
+    /// The target of an alias with this number of arguments, in terms of `T`.
     pub(crate) fn alias(&self, path: &str, args: usize) -> Option<&'static str> {
         self.aliases.get(path).filter(|(params, _)| *params == args).map(|(_, target)| *target)
     }
@@ -347,7 +348,7 @@ impl StdFacts {
         None
     }
 
-    /// A trait as a supertrait of another one, or of itself.
+    /// The trait `above` as a supertrait of `path`, or as `path` itself.
     pub(crate) fn above(&self, path: &str, above: &str) -> Option<Supertrait> {
         self.find_above(path, |found, _| found == above)
     }
@@ -452,7 +453,7 @@ pub(crate) const LOOKED_UP: &[&str] = &[
     "core::future::into_future::IntoFuture::Output",
 ];
 
-/// Traits that a tuple implements if all of its elements do, and a function pointer always, other than `Default`.
+/// Traits that a tuple implements if all of its elements do. Function pointers implement all of them but `Default`.
 pub(crate) const STRUCTURAL_TRAITS: &[&str] = &[
     "core::fmt::Debug",
     "core::cmp::PartialEq",
@@ -477,6 +478,6 @@ pub(crate) const LOST_BY_INVARIANCE: &[&str] = &[
 /// The auto trait that a type loses by a pointer as well.
 pub(crate) const LOST_BY_POINTERS: &str = "core::marker::Sync";
 
-/// Traits of the compiler that are in the JSON but in no signature.
+/// Internal traits of the compiler: in the JSON, but in no signature.
 pub(crate) const INTERNAL_TRAITS: &[&str] =
     &["core::marker::StructuralPartialEq", "core::marker::Freeze", "core::marker::UnsafeUnpin"];

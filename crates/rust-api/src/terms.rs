@@ -19,7 +19,7 @@ pub(crate) fn param_arg(cx: &Boxed, symbol: Symbol, kind: &ParamKind) -> Result<
     })
 }
 
-/// The parameter that an argument is.
+/// The parameter, if an argument is one.
 pub(crate) fn param(arg: &Arg) -> Option<Symbol> {
     match arg.as_param()? {
         Name::Param(symbol) => Some(symbol),
@@ -79,7 +79,7 @@ pub(crate) fn applications<'t>(types: impl IntoIterator<Item = &'t Type>) -> Vec
     found
 }
 
-/// The type parameter that an argument is.
+/// The type parameter, if an argument is one.
 pub(crate) fn type_param(arg: &Arg) -> Option<Symbol> {
     arg.as_ty().and_then(|_| param(arg))
 }

@@ -138,7 +138,7 @@ pub enum SolveErrorKind<'a> {
     SurplusPorts {
         /// Inputs or outputs.
         side: Side,
-        /// The number of inputs or outputs that the node has.
+        /// The number of inputs or outputs of the node.
         given: usize,
         /// The maximum number.
         most: usize,
@@ -244,14 +244,14 @@ pub enum SolveErrorKind<'a> {
         side: Side,
         /// The number of inputs or outputs of the call.
         given: usize,
-        /// The number that the function has.
+        /// The number of inputs or outputs of the function.
         most: usize,
     },
     /// A function is called with fewer outputs than it has. An output that is not needed has an empty name.
     CallOutputs {
         /// The number of outputs of the call.
         given: usize,
-        /// The number that the function has.
+        /// The number of outputs of the function.
         has: usize,
     },
     /// A function is called without an input that its body needs.

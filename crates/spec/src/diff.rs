@@ -1,4 +1,4 @@
-//! The difference of two texts, for people.
+//! The difference of two texts as readable text.
 
 use similar::{ChangeTag, TextDiff};
 

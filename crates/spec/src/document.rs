@@ -12,13 +12,13 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use crate::kinds::Kind;
 
-/// Languages of fences that state nothing.
-const FOR_READERS: [&str; 7] = ["text", "sh", "rust", "python", "json", "toml", "markdown"];
+/// Languages of fences without statements.
+const IGNORED: [&str; 7] = ["text", "sh", "rust", "python", "json", "toml", "markdown"];
 
-/// A document with everything in it that states something.
+/// A document with the fences that are statements.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// Its path from the repository on.
+    /// Its path in the repository.
     pub file: PathBuf,
     /// Its fences, in order.
     pub fences: Vec<Fence>,
@@ -26,7 +26,7 @@ pub struct Document {
     pub malformed: Vec<Malformed>,
 }
 
-/// A fence that states something.
+/// A fence that is a statement.
 #[derive(Clone, Debug)]
 pub struct Fence {
     /// The name of its test.
@@ -122,7 +122,7 @@ impl Document {
                     let word = info.split_whitespace().next().unwrap_or_default();
                     let kind = match Kind::parse(&info) {
                         Ok(Some(kind)) => kind,
-                        Ok(None) if FOR_READERS.contains(&word) => continue,
+                        Ok(None) if IGNORED.contains(&word) => continue,
                         Ok(None) => {
                             document.complain(line, unknown_kind(&info));
                             continue;
@@ -161,7 +161,7 @@ impl Document {
 
 fn unknown_kind(info: &str) -> String {
     let kinds = Kind::NAMES.join("`, `");
-    let readers = FOR_READERS.join("`, `");
+    let readers = IGNORED.join("`, `");
     format!(
         "`{info}` is no kind of fence; these are executed: `{kinds}`, and these are for readers: `{readers}`"
     )

@@ -103,7 +103,7 @@ impl<N: Copy> Leaf<N> {
 }
 
 impl<F: TypeFamily> TyData<'_, F> {
-    /// Returns the leaf that the type is.
+    /// Returns the leaf, if the type is one.
     #[inline(always)]
     #[must_use]
     pub fn leaf(&self) -> Option<Leaf<F::Name>> {
@@ -118,7 +118,7 @@ impl<F: TypeFamily> TyData<'_, F> {
 }
 
 impl<F: TypeFamily> Region<F> {
-    /// Returns the leaf that the region is, unless it is `'static` or erased.
+    /// Returns the leaf; `None` for `'static` and erased regions.
     #[inline]
     #[must_use]
     pub fn leaf(self) -> Option<Leaf<F::Name>> {
@@ -133,7 +133,7 @@ impl<F: TypeFamily> Region<F> {
 }
 
 impl<F: TypeFamily> ConstData<'_, F> {
-    /// Returns the leaf that the constant is.
+    /// Returns the leaf, if the constant is one.
     #[inline]
     #[must_use]
     pub fn leaf(&self) -> Option<Leaf<F::Name>> {
@@ -148,7 +148,7 @@ impl<F: TypeFamily> ConstData<'_, F> {
 }
 
 impl<F: TypeFamily> GenericArg<F> {
-    /// Returns the leaf that the argument is.
+    /// Returns the leaf, if the argument is one.
     #[must_use]
     pub fn leaf(&self) -> Option<Leaf<F::Name>> {
         match self {
@@ -158,7 +158,7 @@ impl<F: TypeFamily> GenericArg<F> {
         }
     }
 
-    /// Returns the name of the generic parameter that the argument is.
+    /// Returns the name of the generic parameter, if the argument is one.
     #[must_use]
     pub fn as_param(&self) -> Option<F::Name> {
         match self.leaf()? {

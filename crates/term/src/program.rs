@@ -1,4 +1,4 @@
-//! The declarations around the types: variances, aliases, equations between constants.
+//! Declarations that types refer to: variances, aliases, equations between constants.
 
 use crate::constant::Const;
 use crate::family::TypeFamily;
@@ -13,7 +13,7 @@ pub enum Normalized<T> {
     To(T),
     /// Never evaluates: the alias equals only itself.
     Rigid,
-    /// The arguments are not known sufficiently; the table retries later.
+    /// Depends on unknown arguments; the table retries later.
     Ambiguous,
 }
 
@@ -95,7 +95,7 @@ pub enum ConstEquation {
 /// let (longer, shorter) = (parse("Sink<&'static u8>")?, parse("Sink<&'a u8>")?);
 /// let (byte, bytes) = (parse("u8")?, parse("Source<u8>")?);
 ///
-/// // What takes any borrow takes a long one. The other way round a region would have to be longer than it is.
+/// // A sink for short borrows is a sink for long ones. The reverse would require that `'a` outlives `'static`.
 /// let mut table = InferenceTable::new(cx.clone());
 /// assert!(table.sub(&streams, &shorter, &longer)?.is_empty());
 /// assert!(table.regions().check(&RegionFacts::new()).is_ok());
@@ -106,7 +106,7 @@ pub enum ConstEquation {
 ///     Ok::<(), typeloom_term::RelationError<Boxed>>(())
 /// })?;
 ///
-/// // An equation about the items of something unknown comes back, and is decided when more is known.
+/// // An equation about the items of an unknown type is returned as an obligation, and retried when the type is known.
 /// let unknown = table.new_ty_var()?;
 /// let items = Ty::alias(&cx, streams.item, &[unknown.clone().into()])?;
 /// let undecided = table.eq(&streams, &items, &byte)?;

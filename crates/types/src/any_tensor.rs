@@ -1,4 +1,4 @@
-//! A tensor whose element type is known at run time only: an element type, a shape and packed bytes.
+//! A tensor whose element type is known only at run time: an element type, a shape and packed bytes.
 //!
 //! **Invariant:** element type, shape and bytes agree, and the bytes are canonical: the length matches the
 //! shape, booleans are 0 or 1, unused bits are zero, strings are valid UTF-8. Every constructor and

@@ -8,7 +8,7 @@
 //! | [`lattice`] | a validated set of nodes with `is_subtype`, `join` and `meet` in O(1) |
 //! | [`dtype`] | the table of element types: numbers, names, sizes, classes, leaves |
 //! | [`element`], [`storage`] | Rust element types, and the mapping from Rust types to type nodes |
-//! | [`any_tensor`] | a tensor whose element type is known at run time only |
+//! | [`any_tensor`] | a tensor whose element type is known only at run time |
 //! | [`shape`] | axes and broadcasting of known extents |
 //! | [`relation`] | constraints between the ports of one operator, and the context of custom ones |
 //! | [`op`] | operators declared as constants, and the thirty tensor primitives |

@@ -2,7 +2,7 @@
 //!
 //! [`Storage`] gives the type node of the values that a component stores as a Rust type. Slices of elements
 //! are tensors: `[f32]` and all its owners are `tensor.f32`. A single number is a scalar. [`AnyTensor`] maps
-//! to the abstract `tensor`, because its element type is known at run time only.
+//! to the abstract `tensor`, because its element type is known only at run time.
 //!
 //! **Invariant:** ownership of a slice does not change the type: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]`
 //! and `[T]` map to the same node.

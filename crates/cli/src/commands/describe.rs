@@ -16,7 +16,7 @@ pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let interfaces = match interfaces::read(&source, &input::checker(&args.solve)?)? {
         Ok(Content::Interfaces(interfaces)) => interfaces,
-        Ok(Content::Types(bytes)) => return types(args, &source.name, &bytes),
+        Ok(Content::Types(bytes)) => return write_types(args, &source.name, &bytes),
         Err(diagnostics) => {
             return refuse(&source.name, &diagnostics, args.color, "no interface");
         }
@@ -38,8 +38,8 @@ pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Typed)
 }
 
-/// The types of a bundle that holds no interfaces, each with its label and digest.
-fn types(args: &DescribeArgs, file: &str, bytes: &[u8]) -> anyhow::Result<Outcome> {
+/// Writes the types of a bundle without interfaces, each with its label and digest.
+fn write_types(args: &DescribeArgs, file: &str, bytes: &[u8]) -> anyhow::Result<Outcome> {
     if export(args.output.as_deref(), || Ok(bytes.to_vec()))? {
         return Ok(Outcome::Typed);
     }

@@ -74,7 +74,7 @@ fn answer(old: &[Exported], new: &[Exported], direction: Direction, identity: Po
         let comparison = compare(&before.interface, &new[at].interface, direction, identity);
         comparisons.push((before.label.as_str(), comparison));
     }
-    // The label is in front of a path where there is more than one.
+    // A label precedes the path if there is more than one export.
     let several = comparisons.len() + removed.len() + added.len() > 1;
     let (mut text, mut differences) = (String::new(), Vec::new());
     for (label, comparison) in &comparisons {

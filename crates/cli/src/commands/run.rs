@@ -54,8 +54,8 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
         Ok(checked) => checked,
         Err(diagnostics) => return refuse(&source.name, &diagnostics, args.color, "not run"),
     };
-    let beside = SideFiles::new(source.folder());
-    let read = |tensor: &_| beside.read(tensor);
+    let side_files = SideFiles::new(source.folder());
+    let read = |tensor: &_| side_files.read(tensor);
     let limits = budget::limits(args, &checked, bytes.len(), source.folder());
     let narrowed = narrowed(&mut checked);
     let prepared = match engine {

@@ -28,11 +28,12 @@ const BYTES_PER_STEP: u64 = 16;
 pub(crate) fn limits(args: &RunArgs, checked: &Checked<'_>, file: usize, folder: Option<&Path>) -> RunLimits {
     let file = file as u64;
     let length = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
-    let mut beside: Vec<&str> = checked.external_data().into_iter().map(|tensor| tensor.location).collect();
-    beside.sort_unstable();
-    beside.dedup();
+    let mut side_files: Vec<&str> =
+        checked.external_data().into_iter().map(|tensor| tensor.location).collect();
+    side_files.sort_unstable();
+    side_files.dedup();
     let external: u64 =
-        folder.map_or(0, |folder| beside.iter().map(|location| external::length(folder, location)).sum());
+        folder.map_or(0, |folder| side_files.iter().map(|location| external::length(folder, location)).sum());
     let given = args.inputs.iter().filter_map(|input| input.rsplit_once('='));
     let given: u64 = given.map(|(_, path)| length(Path::new(path))).sum();
     let size = file.saturating_add(external).saturating_add(given);

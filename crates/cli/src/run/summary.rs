@@ -7,7 +7,7 @@ use typeloom_types::dtype::Dtype;
 use typeloom_types::dtype::DtypeClass;
 
 /// Maximum number of elements to list individually.
-const FEW: usize = 8;
+const MAX_LISTED: usize = 8;
 
 /// A number with about five digits.
 fn short(value: f64) -> String {
@@ -22,7 +22,7 @@ fn short(value: f64) -> String {
 /// The elements of a small tensor, or the minimum, mean and maximum.
 fn elements(tensor: &AnyTensor) -> String {
     if let Ok(strings) = tensor.strings() {
-        let shown: Vec<String> = strings.take(FEW).map(|text| format!("{text:?}")).collect();
+        let shown: Vec<String> = strings.take(MAX_LISTED).map(|text| format!("{text:?}")).collect();
         return shown.join(", ");
     }
     if tensor.dtype().class() == DtypeClass::Complex {
@@ -32,15 +32,15 @@ fn elements(tensor: &AnyTensor) -> String {
     else {
         return String::new();
     };
-    if numbers.len() <= FEW {
+    if numbers.len() <= MAX_LISTED {
         return numbers.iter().map(|value| short(*value)).collect::<Vec<_>>().join(", ");
     }
-    let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let min = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let max = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
     let nans = numbers.iter().filter(|value| value.is_nan()).count();
     let nans = if nans == 0 { String::new() } else { format!(", {nans} not a number") };
-    format!("{} to {}, mean {}{nans}", short(least), short(most), short(mean))
+    format!("{} to {}, mean {}{nans}", short(min), short(max), short(mean))
 }
 
 /// One line per value.

@@ -3,7 +3,7 @@
 //! Every backend computes the thirty primitives and declares further operators, by name and with the types of
 //! their ports. Other operators are rewritten as primitives on the same slot. Each operator has one rule, in
 //! the file of its family, which sees the solved types of the node's ports. The solver types the rewritten
-//! program again, so a rule that would change a type is an error. A node without a form is kept, and
+//! program again, so a rule that would change a type is an error. A node that no rule can rewrite is kept, and
 //! `resolve_dispatch` reports the reason.
 //!
 //! | file | operators |
@@ -79,7 +79,7 @@ const FAMILIES: [&[LoweringRule]; 10] = [
     loss::RULES,
 ];
 
-/// Returns the operators that have a form in primitives for at least some types.
+/// Returns the operators that can be rewritten as primitives for at least some types.
 pub fn lowered_operators() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().copied().flatten().map(|rule| rule.operator)
 }
@@ -87,7 +87,7 @@ pub fn lowered_operators() -> impl Iterator<Item = &'static str> {
 /// Rewrites the operators that backends do not compute.
 pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
     let Solved { mut unit, mut types, interface, casts: _ } = solved;
-    if !any_needed(unit.graph(), &unit.bindings) {
+    if !may_need_lowering(unit.graph(), &unit.bindings) {
         return Ok(Lowered { unit, types, interface, refusals: Map::default() });
     }
     let version = ir::imported(&unit.model, "").unwrap_or(1);
@@ -164,8 +164,8 @@ impl<'t> VisibleTypes<'t> {
     }
 }
 
-/// Whether a backend may not compute one of its nodes. Each operator is tested once per slot.
-fn any_needed(graph: &GraphProto, bindings: &Bindings) -> bool {
+/// Whether a node on a backend is not a primitive. Each operator is tested once per slot.
+fn may_need_lowering(graph: &GraphProto, bindings: &Bindings) -> bool {
     let mut known: Map<&str, Set<&str>> = Map::default();
     let mut any = false;
     nested::each_node(graph, |node| {

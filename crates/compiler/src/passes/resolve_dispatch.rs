@@ -48,7 +48,7 @@ struct ResolvedOperator {
     method: Arc<str>,
     /// The value of the node's metadata.
     stamp: SharedText,
-    /// Whether a backend computes an operator that is not a primitive can depend on types.
+    /// Whether each node is checked, because the backend may compute the operator only for some types.
     depends_on_types: bool,
 }
 

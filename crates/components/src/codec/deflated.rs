@@ -27,7 +27,7 @@ use crate::dense::Dense;
 /// Tag of messages: codec and version.
 const TAG: [u8; 2] = [b'z', 1];
 /// Default limit on the size of a tensor in bytes.
-const LIMIT: usize = 1 << 30;
+const DEFAULT_MAX_SIZE: usize = 1 << 30;
 /// Compression level, from 0 to 10. Higher levels take much longer and reduce the size little.
 const LEVEL: u8 = 6;
 
@@ -82,7 +82,7 @@ pub struct Deflated<In: ?Sized = AnyTensor> {
 
 impl<In: ?Sized> Default for Deflated<In> {
     fn default() -> Self {
-        Self::up_to(LIMIT)
+        Self::up_to(DEFAULT_MAX_SIZE)
     }
 }
 

@@ -46,12 +46,12 @@ impl Default for Settings {
 
 /// A vector in the graph. The graph only compares distances, so monotone substitutes are used.
 #[derive(Clone)]
-struct Placed {
+struct GraphPoint {
     at: Arc<[f32]>,
     metric: Metric,
 }
 
-impl Point for Placed {
+impl Point for GraphPoint {
     fn distance(&self, other: &Self) -> f32 {
         let pairs = self.at.iter().zip(&*other.at);
         match self.metric {
@@ -65,7 +65,7 @@ impl Point for Placed {
 pub struct Approximate<B, V: ?Sized = AnyTensor> {
     exact: Exact<B, V>,
     settings: Settings,
-    graph: Option<HnswMap<Placed, u64>>,
+    graph: Option<HnswMap<GraphPoint, u64>>,
     /// Ids in the graph whose vector was removed or replaced.
     stale: BTreeSet<u64>,
     /// Ids of stored vectors that are not in the graph.
@@ -108,7 +108,7 @@ impl<B, V: ?Sized> Approximate<B, V> {
 }
 
 impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Approximate<B, V> {
-    fn placed(&self, vector: Floats<'_>) -> Placed {
+    fn graph_point(&self, vector: Floats<'_>) -> GraphPoint {
         let metric = self.exact.metric;
         let scale = match metric {
             Metric::Euclidean | Metric::InnerProduct => 1.0,
@@ -117,10 +117,10 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Approximate<B, V> {
                 norm => norm,
             },
         };
-        Placed { at: vector.iter().map(|value| (value / scale) as f32).collect(), metric }
+        GraphPoint { at: vector.iter().map(|value| (value / scale) as f32).collect(), metric }
     }
 
-    fn rebuild_where_it_pays(&mut self) -> Result<(), IndexError<B::Error>> {
+    fn rebuild_if_needed(&mut self) -> Result<(), IndexError<B::Error>> {
         let changed = self.fresh.len() + self.stale.len();
         if changed >= self.settings.least.max(self.in_graph() / 2) { self.rebuild() } else { Ok(()) }
     }
@@ -140,9 +140,9 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Approximate<B, V> {
         let ids: Vec<u64> = std::mem::take(&mut self.fresh).into_iter().collect();
         let points = ids.iter().map(|id| {
             let from = self.exact.rows[id] * kind.length;
-            self.placed(all.part(from, kind.length))
+            self.graph_point(all.part(from, kind.length))
         });
-        let points: Vec<Placed> = points.collect();
+        let points: Vec<GraphPoint> = points.collect();
         let builder = Builder::default()
             .ef_construction(self.settings.building)
             .ef_search(self.settings.candidates)
@@ -168,7 +168,7 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Index for Approximate<B,
             self.stale.insert(id);
         }
         self.fresh.insert(id);
-        self.rebuild_where_it_pays()
+        self.rebuild_if_needed()
     }
 
     fn search(&self, query: &V, k: usize) -> Result<Found, Self::Error> {
@@ -176,7 +176,7 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Index for Approximate<B,
         let wanted = k.min(self.exact.len());
         let Some(graph) = &self.graph else { return self.exact.search(query, k) };
         let mut search = Search::default();
-        let proposed = graph.search(&self.placed(Floats::of(&tensor)?), &mut search);
+        let proposed = graph.search(&self.graph_point(Floats::of(&tensor)?), &mut search);
         let mut candidates: Vec<u64> =
             proposed.map(|item| *item.value).filter(|id| !self.stale.contains(id)).collect();
         candidates.extend(&self.fresh);
@@ -193,7 +193,7 @@ impl<B: Backend<Tensor = AnyTensor>, V: ?Sized + Dense> Index for Approximate<B,
         if was_there && !self.fresh.remove(&id) {
             self.stale.insert(id);
         }
-        self.rebuild_where_it_pays()?;
+        self.rebuild_if_needed()?;
         Ok(was_there)
     }
 

@@ -29,10 +29,10 @@ pub enum SafeTensorsError {
 
 /// Formats a list of names, shortened if it is long.
 fn listed(names: &[String]) -> String {
-    const SHOWN: usize = 8;
-    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-    if names.len() > SHOWN {
-        shown.push(format!("{} more", names.len() - SHOWN));
+    const MAX_SHOWN: usize = 8;
+    let mut shown: Vec<String> = names.iter().take(MAX_SHOWN).map(|name| format!("`{name}`")).collect();
+    if names.len() > MAX_SHOWN {
+        shown.push(format!("{} more", names.len() - MAX_SHOWN));
     }
     if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
 }

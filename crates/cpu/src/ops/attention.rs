@@ -84,11 +84,11 @@ fn bias(call: &Call<'_>, shape: [usize; 4], past: usize) -> Result<Vec<f64>, Fau
             Some(nonpad) if past == 0 => nonpad - queries as i64,
             Some(_) | None => past as i64,
         };
-        let place = offset + query;
+        let position = offset + query;
         let closed = nonpad.is_some_and(|nonpad| key >= nonpad)
-            || (causal && key > place)
-            || (left >= 0 && key < place - left)
-            || (right >= 0 && key > place + right);
+            || (causal && key > position)
+            || (left >= 0 && key < position - left)
+            || (right >= 0 && key > position + right);
         if closed {
             *slot = f64::NEG_INFINITY;
         }
@@ -192,11 +192,11 @@ fn rotary_embedding(call: &mut Call<'_>) -> Outcome {
         }
         _ => return invalid(format!("the input has rank {}, neither 3 nor 4", x.rank())),
     };
-    let turned = if rotated == 0 { size } else { rotated };
-    let half = turned / 2;
+    let rotated_size = if rotated == 0 { size } else { rotated };
+    let half = rotated_size / 2;
     let (cos, sin) = (to_f64s(call.tensor(1)?)?, to_f64s(call.tensor(2)?)?);
     let positions = call.integers(3)?;
-    if turned > size || call.tensor(1)?.shape().last() != Some(&half) || cos.len() != sin.len() {
+    if rotated_size > size || call.tensor(1)?.shape().last() != Some(&half) || cos.len() != sin.len() {
         return invalid("the caches are not as wide as half of what is turned");
     }
     let mut out = to_f64s(x)?;
@@ -223,7 +223,7 @@ fn rotary_embedding(call: &mut Call<'_>) -> Outcome {
                 } else {
                     ((batch * heads + head) * sequence + step) * size
                 };
-                let part = &mut out[start..start + turned];
+                let part = &mut out[start..start + rotated_size];
                 for at in 0..half {
                     let (first, second) = if interleaved { (2 * at, 2 * at + 1) } else { (at, at + half) };
                     let (a, b) = (part[first], part[second]);

@@ -27,7 +27,7 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// Minimum number of elements for which splitting across threads pays.
-const WORTH: usize = 1 << 18;
+const MIN_PARALLEL: usize = 1 << 18;
 
 /// Applies a function to the elements of two broadcast tensors.
 pub(crate) fn map2<A: Element, B: Element, C: Element>(
@@ -38,7 +38,7 @@ pub(crate) fn map2<A: Element, B: Element, C: Element>(
     let (left, right) = (a.as_slice::<A>()?, b.as_slice::<B>()?);
     if a.shape() == b.shape() {
         return build_over::<C>(a.shape(), |out| {
-            threads::in_parts(out, WORTH, &|at, out| {
+            threads::in_parts(out, MIN_PARALLEL, &|at, out| {
                 let pairs = left[at..].iter().zip(&right[at..]);
                 out.iter_mut().zip(pairs).for_each(|(out, (left, right))| *out = each(*left, *right));
             });
@@ -86,7 +86,7 @@ fn map2_into<T: Element>(
     let mut a = a;
     let right = b.as_slice::<T>()?;
     let left = a.as_mut_slice::<T>()?;
-    threads::in_parts(left, WORTH, &|at, left| {
+    threads::in_parts(left, MIN_PARALLEL, &|at, left| {
         left.iter_mut().zip(&right[at..]).for_each(|(left, right)| *left = each(*left, *right));
     });
     Ok(a)

@@ -25,10 +25,10 @@ use crate::shape::{count, each_strided, extents, strides};
 use crate::threads;
 
 /// Minimum number of elements for which splitting across threads pays.
-const WORTH: usize = 1 << 18;
+const MIN_PARALLEL: usize = 1 << 18;
 
 /// Groups with one input channel and at most this many output channels are accumulated plane by plane.
-const FEW: usize = 3;
+const MAX_PLANES: usize = 3;
 
 /// Weights packed for the kernel.
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ impl Filter {
         let groups = groups(attributes, shape[0], shape[0])?;
         let made = shape[0] / groups;
         let depth = count(&shape[1..]);
-        let weights = if shape[1] == 1 && made <= FEW && groups > 1 {
+        let weights = if shape[1] == 1 && made <= MAX_PLANES && groups > 1 {
             Weights::Planes(w.clone())
         } else {
             match w.dtype() {
@@ -225,11 +225,11 @@ fn framed<T: Number, R>(
             return;
         }
         let work = |(out, data): (&mut [T], &[T])| windows.frame(data, T::ZERO, &reach, out);
-        if !threads::worth(out.len(), 4 * WORTH) {
+        if !threads::worth(out.len(), 4 * MIN_PARALLEL) {
             out.chunks_exact_mut(larger).zip(data.chunks_exact(plane)).for_each(work);
         } else {
             let planes = out.par_chunks_exact_mut(larger).zip(data.par_chunks_exact(plane));
-            planes.with_min_len((WORTH / larger).max(1)).for_each(work);
+            planes.with_min_len((MIN_PARALLEL / larger).max(1)).for_each(work);
         }
     })?;
     let result = run(Framed { data: tensor.as_slice::<T>()?, extents: reach });
@@ -344,8 +344,8 @@ fn by_planes<T: Lane>(
                     },
                 );
             };
-            let is_worth = threads::worth(out.len() * kernel, 4 * WORTH);
-            threads::each_chunk(out, places, is_worth, WORTH / (places * kernel), work);
+            let is_worth = threads::worth(out.len() * kernel, 4 * MIN_PARALLEL);
+            threads::each_chunk(out, places, is_worth, MIN_PARALLEL / (places * kernel), work);
         })
     })
 }

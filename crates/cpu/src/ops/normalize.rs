@@ -14,7 +14,7 @@ use crate::shape::{around, axes, axis, broadcast, count};
 use crate::threads;
 
 /// Minimum number of elements for which splitting across threads pays.
-const WORTH: usize = 1 << 17;
+const MIN_PARALLEL: usize = 1 << 17;
 
 pub(super) const OPERATORS: &[Operator] = &[
     native("BatchNormalization", batch_normalization),
@@ -250,7 +250,7 @@ fn lrn(call: &mut Call<'_>) -> Outcome {
             if inner == 0 || channels == 0 {
                 return;
             }
-            let is_worth = threads::worth(out.len(), WORTH);
+            let is_worth = threads::worth(out.len(), MIN_PARALLEL);
             threads::each_chunk(out, inner, is_worth, 1, work);
         })
     })?)

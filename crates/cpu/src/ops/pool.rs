@@ -37,7 +37,7 @@ fn windows(call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), Faul
 }
 
 /// Minimum number of operations for which splitting across threads pays.
-const WORTH: usize = 1 << 18;
+const MIN_PARALLEL: usize = 1 << 18;
 
 /// Computes each output plane from an input plane, in parallel if there is enough work.
 fn planes<T: Number>(
@@ -53,11 +53,11 @@ fn planes<T: Number>(
         return;
     }
     let work = |(data, out): (&[T], &mut [T])| Arch::new().dispatch(|| each(data, out));
-    if !threads::worth(data.len() / plane * steps, 4 * WORTH) {
+    if !threads::worth(data.len() / plane * steps, 4 * MIN_PARALLEL) {
         data.chunks_exact(plane).zip(out.chunks_exact_mut(made)).for_each(work);
     } else {
         let pairs = data.par_chunks_exact(plane).zip(out.par_chunks_exact_mut(made));
-        pairs.with_min_len((WORTH / steps.max(1)).max(1)).for_each(work);
+        pairs.with_min_len((MIN_PARALLEL / steps.max(1)).max(1)).for_each(work);
     }
 }
 

@@ -247,12 +247,12 @@ fn compress(call: &mut Call<'_>) -> Outcome {
     let condition = call.tensor(1)?.as_slice::<bool>()?;
     let x = call.tensor(0)?;
     let (mut shape, axis) = axis_or_flat(x, call.attributes.int("axis")?)?;
-    let around = around(&shape, axis);
+    let split = around(&shape, axis);
     let kept: Vec<usize> =
         condition.iter().enumerate().filter(|(_, kept)| **kept).map(|(index, _)| index).collect();
     if kept.last().is_some_and(|last| *last >= shape[axis]) {
         return invalid("the condition is longer than the axis");
     }
     shape[axis] = kept.len();
-    one(slices(x, around, &kept, &shape)?)
+    one(slices(x, split, &kept, &shape)?)
 }

@@ -62,13 +62,13 @@ impl Windows {
             let (extent, stride) = (input[axis] as i64, strides[axis] as i64);
             let size = match auto {
                 "NOTSET" | "" => {
-                    let room = extent + begin[axis] + end[axis] - span;
+                    let slack = extent + begin[axis] + end[axis] - span;
                     // `ceil_mode`: there is always one window at the start, even if it ends past the input by
                     // less than a step.
-                    if room < 0 && !(ceil && room > -stride && extent > 0) {
+                    if slack < 0 && !(ceil && slack > -stride && extent > 0) {
                         return invalid(format!("the window does not fit axis {axis}"));
                     }
-                    let size = if ceil { (room + stride - 1) / stride + 1 } else { room / stride + 1 };
+                    let size = if ceil { (slack + stride - 1) / stride + 1 } else { slack / stride + 1 };
                     // Drops a last window that would start past the end of the input.
                     if ceil && (size - 1) * stride >= extent + begin[axis] { size - 1 } else { size }
                 }
@@ -187,8 +187,8 @@ impl Windows {
             let Some(offset) = offset else { return };
             let first = (place * self.dilations[last]) as i64 - self.begin[last];
             let from = usize::try_from((-first).max(0)).unwrap_or(0).div_ceil(stride).min(width);
-            let room = usize::try_from((extent as i64 - first).max(0)).unwrap_or(0);
-            let to = room.div_ceil(stride).clamp(from, width);
+            let available = usize::try_from((extent as i64 - first).max(0)).unwrap_or(0);
+            let to = available.div_ceil(stride).clamp(from, width);
             if to > from {
                 let start = usize::try_from(offset as i64 + first + (from * stride) as i64).unwrap_or(0);
                 all.push(Stretch { window: at % windows + from, len: to - from, start });

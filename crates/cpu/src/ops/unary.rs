@@ -42,7 +42,7 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// Minimum number of elements for which splitting across threads pays.
-const WORTH: usize = 1 << 18;
+const MIN_PARALLEL: usize = 1 << 18;
 
 /// Applies a function to every element, in place if the tensor is not shared.
 pub(crate) fn map_into<T: Element>(
@@ -52,13 +52,15 @@ pub(crate) fn map_into<T: Element>(
     if tensor.is_shared() {
         let from = tensor.as_slice::<T>()?;
         return build_over::<T>(tensor.shape(), |to| {
-            threads::in_parts(to, WORTH, &|at, to| {
+            threads::in_parts(to, MIN_PARALLEL, &|at, to| {
                 to.iter_mut().zip(&from[at..]).for_each(|(to, from)| *to = each(*from));
             });
         });
     }
     let data = tensor.as_mut_slice::<T>()?;
-    threads::in_parts(data, WORTH, &|_, data| data.iter_mut().for_each(|element| *element = each(*element)));
+    threads::in_parts(data, MIN_PARALLEL, &|_, data| {
+        data.iter_mut().for_each(|element| *element = each(*element))
+    });
     Ok(tensor)
 }
 

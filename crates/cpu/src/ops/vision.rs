@@ -23,19 +23,19 @@ pub(super) const OPERATORS: &[Operator] = &[
 const CUBIC: f64 = -0.75;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Outside {
+enum Padding {
     Zeros,
     Border,
     Reflection,
 }
 
 /// Maps a coordinate outside the input back into it, according to the padding mode.
-fn brought_back(at: f64, extent: usize, outside: Outside, align: bool) -> f64 {
+fn mapped_back(at: f64, extent: usize, outside: Padding, align: bool) -> f64 {
     let last = extent as f64 - 1.0;
     match outside {
-        Outside::Zeros => at,
-        Outside::Border => at.clamp(0.0, last),
-        Outside::Reflection => {
+        Padding::Zeros => at,
+        Padding::Border => at.clamp(0.0, last),
+        Padding::Reflection => {
             let (low, high) = if align { (0.0, last) } else { (-0.5, last + 0.5) };
             let span = high - low;
             if span <= 0.0 {
@@ -50,7 +50,7 @@ fn brought_back(at: f64, extent: usize, outside: Outside, align: bool) -> f64 {
 
 fn grid_sample(call: &mut Call<'_>) -> Outcome {
     let align = call.flag("align_corners", false)?;
-    let modes = [("zeros", Outside::Zeros), ("border", Outside::Border), ("reflection", Outside::Reflection)];
+    let modes = [("zeros", Padding::Zeros), ("border", Padding::Border), ("reflection", Padding::Reflection)];
     let outside = call.choice("padding_mode", &modes)?;
     let modes = [("linear", 1), ("bilinear", 1), ("nearest", 0), ("cubic", 2), ("bicubic", 2)];
     let reach = call.choice("mode", &modes)?;
@@ -67,7 +67,7 @@ fn grid_sample(call: &mut Call<'_>) -> Outcome {
     let target = &grid.shape()[1..=rank];
     let shape = [&[batches, channels], target].concat();
     check_size(&shape, size_of::<f64>())?;
-    let (data, places) = (to_f64s(x)?, to_f64s(grid)?);
+    let (data, coordinates) = (to_f64s(x)?, to_f64s(grid)?);
     let own = strides(spatial);
     let (plane, points) = (count(spatial), count(target));
     let mut out = vec![0.0; count(&shape)];
@@ -77,20 +77,20 @@ fn grid_sample(call: &mut Call<'_>) -> Outcome {
         let mut taps: Vec<Vec<(Option<usize>, f64)>> = Vec::with_capacity(rank);
         for axis in 0..rank {
             let extent = spatial[axis];
-            let given = places[point * rank + rank - 1 - axis];
+            let given = coordinates[point * rank + rank - 1 - axis];
             let scaled = if align {
                 (given + 1.0) / 2.0 * (extent as f64 - 1.0)
             } else {
                 ((given + 1.0) * extent as f64 - 1.0) / 2.0
             };
             let index = |at: f64| {
-                let at = brought_back(at, extent, outside, align).round_ties_even();
+                let at = mapped_back(at, extent, outside, align).round_ties_even();
                 (at >= 0.0 && at < extent as f64).then_some(at as usize)
             };
             taps.push(match reach {
-                0 => vec![(index(brought_back(scaled, extent, outside, align).round_ties_even()), 1.0)],
+                0 => vec![(index(mapped_back(scaled, extent, outside, align).round_ties_even()), 1.0)],
                 1 => {
-                    let at = brought_back(scaled, extent, outside, align);
+                    let at = mapped_back(scaled, extent, outside, align);
                     let low = at.floor();
                     vec![(index(low), 1.0 - (at - low)), (index(low + 1.0), at - low)]
                 }
@@ -99,8 +99,7 @@ fn grid_sample(call: &mut Call<'_>) -> Outcome {
                     // cubic weights do.
                     let edge = if align { 0.0 } else { 0.5 };
                     let is_beyond = scaled < -edge || scaled > extent as f64 - 1.0 + edge;
-                    let scaled =
-                        if is_beyond { brought_back(scaled, extent, outside, align) } else { scaled };
+                    let scaled = if is_beyond { mapped_back(scaled, extent, outside, align) } else { scaled };
                     let low = scaled.floor();
                     let t = scaled - low;
                     let weights = [1.0 + t, t, 1.0 - t, 2.0 - t].map(|x| cubic(x, CUBIC));
@@ -142,7 +141,7 @@ fn affine_grid(call: &mut Call<'_>) -> Outcome {
     for matrix in matrices.chunks_exact(rank * (rank + 1)) {
         each_index(spatial, |_, index| {
             // Grid coordinates are stored from the last axis to the first.
-            let place = |axis: usize| {
+            let coordinate = |axis: usize| {
                 let (at, extent) = (index[rank - 1 - axis] as f64, spatial[rank - 1 - axis] as f64);
                 if align {
                     if extent > 1.0 { 2.0 * at / (extent - 1.0) - 1.0 } else { 0.0 }
@@ -151,7 +150,7 @@ fn affine_grid(call: &mut Call<'_>) -> Outcome {
                 }
             };
             for row in matrix.chunks_exact(rank + 1) {
-                out.push((0..rank).map(|axis| row[axis] * place(axis)).sum::<f64>() + row[rank]);
+                out.push((0..rank).map(|axis| row[axis] * coordinate(axis)).sum::<f64>() + row[rank]);
             }
         });
     }
@@ -295,7 +294,7 @@ fn non_max_suppression(call: &mut Call<'_>) -> Outcome {
             (of[0].min(of[2]), of[1].min(of[3]), of[0].max(of[2]), of[1].max(of[3]))
         }
     };
-    let shared = |a: (f64, f64, f64, f64), b: (f64, f64, f64, f64)| {
+    let intersection_over_union = |a: (f64, f64, f64, f64), b: (f64, f64, f64, f64)| {
         let high = (a.2.min(b.2) - a.0.max(b.0)).max(0.0);
         let wide = (a.3.min(b.3) - a.1.max(b.1)).max(0.0);
         let area = |it: (f64, f64, f64, f64)| (it.2 - it.0) * (it.3 - it.1);
@@ -316,7 +315,7 @@ fn non_max_suppression(call: &mut Call<'_>) -> Outcome {
                     break;
                 }
                 let own = corners(batch, spot);
-                if kept.iter().all(|other| shared(own, corners(batch, *other)) <= overlap) {
+                if kept.iter().all(|other| intersection_over_union(own, corners(batch, *other)) <= overlap) {
                     kept.push(spot);
                     chosen.extend([batch as i64, class as i64, spot as i64]);
                 }

@@ -10,7 +10,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::lane::Lane;
 use super::operands::{DEPTH, Rows};
 use super::tile::{Finish, finished};
-use super::{PANELS, panel_width, run_tasks, threads_for};
+use super::{MAX_PANELS, panel_width, run_tasks, threads_for};
 
 /// Number of readable elements required after the last one that windows read.
 pub(crate) const SLACK: usize = 64;
@@ -116,7 +116,7 @@ fn split<'a, 't, T: Lane>(
 ) {
     let InPlace { left, data, out, finish } = job;
     let windows = sliding.windows.len();
-    let blocks = tiles.len().div_ceil(PANELS).max(1).next_multiple_of(share);
+    let blocks = tiles.len().div_ceil(MAX_PANELS).max(1).next_multiple_of(share);
     let tiles_of_block = tiles.len().div_ceil(blocks).max(1);
     let blocks = tiles.len().div_ceil(tiles_of_block);
     let panels = left.rows.div_ceil(left.height);

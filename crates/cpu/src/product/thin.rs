@@ -3,7 +3,7 @@
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::WORTH;
+use super::MIN_PARALLEL;
 use super::lane::Lane;
 use crate::threads;
 
@@ -19,7 +19,7 @@ pub(super) fn row_times<T: Lane>(row: &[T], matrix: &[T], by_column: bool, out: 
     let work = |(block, out): (usize, &mut [T])| {
         Arch::new().dispatch(Part { row, matrix, by_column, columns, first: block * BLOCK, out });
     };
-    if !threads::worth(row.len() * columns, 2 * WORTH) {
+    if !threads::worth(row.len() * columns, 2 * MIN_PARALLEL) {
         out.chunks_mut(BLOCK).enumerate().for_each(work);
     } else {
         out.par_chunks_mut(BLOCK).enumerate().for_each(work);

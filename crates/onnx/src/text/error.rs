@@ -10,7 +10,7 @@ use super::lexer::{Punct, Token};
 use crate::error::displayed;
 
 /// Maximum length in bytes of a quotation from the text.
-const QUOTED: usize = 40;
+const MAX_QUOTED: usize = 40;
 
 /// Error of parsing ONNX's textual syntax.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -245,10 +245,10 @@ impl Found {
 
 /// Truncates a text for an error message.
 pub(super) fn clip(text: &str) -> String {
-    if text.len() <= QUOTED {
+    if text.len() <= MAX_QUOTED {
         return text.to_owned();
     }
-    let mut end = QUOTED;
+    let mut end = MAX_QUOTED;
     while !text.is_char_boundary(end) {
         end -= 1;
     }

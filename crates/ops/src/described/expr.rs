@@ -32,13 +32,13 @@ const MAX_LINE: usize = 4096;
 /// The result of parsing a part of a line.
 type Parsed<T> = Result<T, DescribeErrorKind>;
 
-/// The number of an extent's name.
+/// The number of a name of an extent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct NameNo(pub(super) usize);
 
-/// The number of the name of a list of axes.
+/// The number of a name of a list of axes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct RunNo(pub(super) usize);
+pub(super) struct AxesNo(pub(super) usize);
 
 /// An operation on two extents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,7 +66,7 @@ pub(super) enum Expr {
     Axis(Port, i64),
     Rank(Port),
     /// The product of a list of axes.
-    Size(RunNo),
+    Size(AxesNo),
     Binary(Operation, Box<Expr>, Box<Expr>),
     If(Box<Condition>, Box<Expr>, Box<Expr>),
 }
@@ -88,13 +88,13 @@ pub(super) enum Item {
     /// Any extent.
     Any,
     Extent(Expr),
-    Run(RunNo),
+    Axes(AxesNo),
     /// The broadcast of several lists of axes.
-    Broadcast(Vec<RunNo>),
-    /// As many axes of arbitrary extents.
-    AnyOf(RunNo),
-    /// As many axes of extent 1.
-    OnesOf(RunNo),
+    Broadcast(Vec<AxesNo>),
+    /// As many axes as the list has, with arbitrary extents.
+    AnyOf(AxesNo),
+    /// As many axes as the list has, with extent 1.
+    OnesOf(AxesNo),
 }
 
 /// A clause: one line about shapes.
@@ -122,7 +122,7 @@ pub(super) enum Action {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Mention {
     Extent(NameNo),
-    Run(RunNo),
+    Axes(AxesNo),
 }
 
 /// The names of one operator.
@@ -132,7 +132,7 @@ pub(super) struct Names {
     pub(super) outputs: Numbered,
     pub(super) attributes: Numbered,
     pub(super) extents: Numbered,
-    pub(super) runs: Numbered,
+    pub(super) axis_lists: Numbered,
     /// The extents and lists of axes with a value.
     pub(super) bound: BTreeSet<Mention>,
 }
@@ -381,24 +381,24 @@ impl<'t> Reader<'t, '_> {
         name
     }
 
-    fn run(&mut self, name: &str) -> RunNo {
-        let run = RunNo(self.names.runs.position_or_add(name));
-        self.mentions.push(Mention::Run(run));
-        run
+    fn axes(&mut self, name: &str) -> AxesNo {
+        let list = AxesNo(self.names.axis_lists.position_or_add(name));
+        self.mentions.push(Mention::Axes(list));
+        list
     }
 
     fn shape(&mut self, binds: bool) -> Parsed<Vec<Item>> {
         self.need("[", "`[`")?;
         let mut items = Vec::new();
-        let mut runs = 0;
+        let mut axis_lists = 0;
         if self.take("]") {
             return Ok(items);
         }
         loop {
             let item = self.item(binds)?;
-            let is_pattern = matches!(item, Item::Any | Item::Extent(_) | Item::Run(_));
-            runs += usize::from(!matches!(item, Item::Any | Item::Extent(_)));
-            if binds && (runs > 1 || !is_pattern) {
+            let is_pattern = matches!(item, Item::Any | Item::Extent(_) | Item::Axes(_));
+            axis_lists += usize::from(!matches!(item, Item::Any | Item::Extent(_)));
+            if binds && (axis_lists > 1 || !is_pattern) {
                 return Err(DescribeErrorKind::TwoRuns);
             }
             items.push(item);
@@ -417,34 +417,34 @@ impl<'t> Reader<'t, '_> {
             (self.peek().cloned(), self.tokens.get(self.at + 1))
         {
             self.at += 2;
-            let run = self.run(name);
+            let list = self.axes(name);
             if binds {
-                self.names.bound.insert(Mention::Run(run));
+                self.names.bound.insert(Mention::Axes(list));
             }
-            return Ok(Item::Run(run));
+            return Ok(Item::Axes(list));
         }
-        for (word, item) in [("any", Item::AnyOf as fn(RunNo) -> Item), ("ones", Item::OnesOf)] {
+        for (word, item) in [("any", Item::AnyOf as fn(AxesNo) -> Item), ("ones", Item::OnesOf)] {
             if self.take_call(word) {
                 let name = self.word("a list of axes")?;
                 self.need(")", "`)`")?;
                 self.need("...", "`...`")?;
-                let run = self.run(name);
-                return Ok(item(run));
+                let list = self.axes(name);
+                return Ok(item(list));
             }
         }
         if self.take_word("broadcast") {
             self.need("(", "`(`")?;
-            let mut runs = Vec::new();
+            let mut axis_lists = Vec::new();
             loop {
                 let name = self.word("a list of axes")?;
-                runs.push(self.run(name));
+                axis_lists.push(self.axes(name));
                 if self.take(")") {
                     break;
                 }
                 self.need(",", "`,` or `)`")?;
             }
             self.need("...", "`...`")?;
-            return Ok(Item::Broadcast(runs));
+            return Ok(Item::Broadcast(axis_lists));
         }
         let value = self.expr()?;
         if binds {
@@ -533,8 +533,8 @@ impl<'t> Reader<'t, '_> {
             }
             "rank" => Expr::Rank(self.declared_port()?),
             "size" => {
-                let run = self.word("a list of axes")?;
-                Expr::Size(self.run(run))
+                let list = self.word("a list of axes")?;
+                Expr::Size(self.axes(list))
             }
             other => {
                 let what = "`min`, `max`, `if`, `value`, `axis`, `rank` or `size`";
@@ -619,8 +619,7 @@ impl<'t> Reader<'t, '_> {
     }
 }
 
-/// Collects the names that matching an input extent binds: those in a sum or product that can be solved for a
-/// name.
+/// Collects the names that an input extent binds: those in sums and products, which can be solved for a name.
 fn bind(expr: &Expr, bound: &mut BTreeSet<Mention>) {
     match expr {
         Expr::Name(name) => {

@@ -201,7 +201,7 @@ fn shapes(open: &Open, schema: &Schema, mut names: Names) -> Result<Option<Shape
         check_clause(clause, &names).map_err(at(line))?;
     }
     let name = lasting(format!("{}.shape", schema.name.to_lowercase()));
-    Ok(Some(Shapes::new(name, clauses, names.extents.len(), names.runs.len())))
+    Ok(Some(Shapes::new(name, clauses, names.extents.len(), names.axis_lists.len())))
 }
 
 fn check_clause(clause: &Clause, names: &Names) -> Result<(), DescribeErrorKind> {
@@ -210,7 +210,9 @@ fn check_clause(clause: &Clause, names: &Names) -> Result<(), DescribeErrorKind>
         (Some(Mention::Extent(name)), _) => {
             Err(DescribeErrorKind::Unbound(names.extents.name(name.0).into()))
         }
-        (Some(Mention::Run(run)), _) => Err(DescribeErrorKind::UnboundAxes(names.runs.name(run.0).into())),
+        (Some(Mention::Axes(list)), _) => {
+            Err(DescribeErrorKind::UnboundAxes(names.axis_lists.name(list.0).into()))
+        }
         (None, Action::Like(operator, version))
             if !matches!(Standard.lookup("", operator, *version), Lookup::Found(_)) =>
         {

@@ -13,7 +13,7 @@ use typeloom_solver::rule::Port::Out;
 use typeloom_solver::rule::{DimVec, Extent, Port, RuleCx, RuleError, RuleResult, ShapeRule};
 use typeloom_types::shape::position;
 
-use super::expr::{Action, Clause, Condition, Expr, Item, Mention, NameNo, Operation, RunNo};
+use super::expr::{Action, AxesNo, Clause, Condition, Expr, Item, Mention, NameNo, Operation};
 use crate::catalogue::Standard;
 use crate::rules::common::{require_at_most, unknown_extent};
 
@@ -34,13 +34,13 @@ pub(super) struct Shapes {
     /// Number of names of extents.
     pub(super) extents: usize,
     /// Number of names of lists of axes.
-    pub(super) runs: usize,
+    pub(super) axis_lists: usize,
     /// The clauses that mention each extent and each list of axes.
     readers: BTreeMap<Mention, Vec<usize>>,
 }
 
 impl Shapes {
-    pub(super) fn new(name: &'static str, clauses: Vec<Clause>, extents: usize, runs: usize) -> Self {
+    pub(super) fn new(name: &'static str, clauses: Vec<Clause>, extents: usize, axis_lists: usize) -> Self {
         let mut readers: BTreeMap<Mention, Vec<usize>> = BTreeMap::new();
         for (at, clause) in clauses.iter().enumerate() {
             for mention in &clause.mentions {
@@ -50,7 +50,7 @@ impl Shapes {
                 }
             }
         }
-        Self { name, clauses, extents, runs, readers }
+        Self { name, clauses, extents, axis_lists, readers }
     }
 }
 
@@ -60,7 +60,8 @@ impl ShapeRule for Shapes {
     }
 
     fn run(&self, cx: &mut RuleCx<'_, '_>) -> RuleResult {
-        let mut bindings = Bindings { extents: vec![None; self.extents], runs: vec![None; self.runs] };
+        let mut bindings =
+            Bindings { extents: vec![None; self.extents], axis_lists: vec![None; self.axis_lists] };
         let mut first = None;
         // The clauses of this pass and of the next one, by line.
         let mut pass: BTreeSet<usize> = (0..self.clauses.len()).collect();
@@ -120,7 +121,7 @@ enum ClauseState {
 /// The values of names, with their origin.
 struct Bindings {
     extents: Vec<Option<Extent>>,
-    runs: Vec<Option<(Port, usize, DimVec)>>,
+    axis_lists: Vec<Option<(Port, usize, DimVec)>>,
 }
 
 impl Bindings {
@@ -128,7 +129,7 @@ impl Bindings {
     fn has(&self, mention: Mention) -> bool {
         match mention {
             Mention::Extent(name) => self.extents[name.0].is_some(),
-            Mention::Run(run) => self.runs[run.0].is_some(),
+            Mention::Axes(list) => self.axis_lists[list.0].is_some(),
         }
     }
 
@@ -203,9 +204,9 @@ impl Bindings {
                     }
                     axis += 1;
                 }
-                Item::Run(run) => {
+                Item::Axes(list) => {
                     let length = shape.len() - fixed;
-                    self.axes(cx, *run, (port, axis), &shape[axis..axis + length])?;
+                    self.axes(cx, *list, (port, axis), &shape[axis..axis + length])?;
                     axis += length;
                 }
                 // The parser rejects these in the shape of an input.
@@ -282,12 +283,12 @@ impl Bindings {
     fn axes(
         &mut self,
         cx: &mut RuleCx<'_, '_>,
-        run: RunNo,
+        list: AxesNo,
         (port, from): (Port, usize),
         dims: &[DimId],
     ) -> RuleResult {
-        let Some((other, other_from, known)) = self.runs[run.0].clone() else {
-            self.runs[run.0] = Some((port, from, dims.into()));
+        let Some((other, other_from, known)) = self.axis_lists[list.0].clone() else {
+            self.axis_lists[list.0] = Some((port, from, dims.into()));
             return Ok(());
         };
         if known.len() != dims.len() {
@@ -299,7 +300,7 @@ impl Bindings {
             better[axis] =
                 cx.require_equal((other, other_from + axis, *a), (port, from + axis, *b), SAME_NAME)?;
         }
-        self.runs[run.0] = Some((other, other_from, better));
+        self.axis_lists[list.0] = Some((other, other_from, better));
         Ok(())
     }
 
@@ -315,8 +316,8 @@ impl Bindings {
                 Item::Any => shape.push(unknown_extent(cx, *port, shape.len())),
                 Item::Extent(expr) => shape
                     .push(self.value(cx, expr)?.unwrap_or_else(|| unknown_extent(cx, *port, shape.len()))),
-                Item::Run(run) | Item::AnyOf(run) | Item::OnesOf(run) => {
-                    let Some((_, _, dims)) = &self.runs[run.0] else { return Ok(()) };
+                Item::Axes(list) | Item::AnyOf(list) | Item::OnesOf(list) => {
+                    let Some((_, _, dims)) = &self.axis_lists[list.0] else { return Ok(()) };
                     for dim in dims {
                         shape.push(match item {
                             Item::AnyOf(_) => unknown_extent(cx, *port, shape.len()),
@@ -325,7 +326,7 @@ impl Bindings {
                         });
                     }
                 }
-                Item::Broadcast(runs) => match self.broadcast(cx, runs)? {
+                Item::Broadcast(axis_lists) => match self.broadcast(cx, axis_lists)? {
                     Some(dims) => shape.extend_from_slice(&dims),
                     None => return Ok(()),
                 },
@@ -334,10 +335,10 @@ impl Bindings {
         cx.set_shape(*port, &shape)
     }
 
-    fn broadcast(&self, cx: &mut RuleCx<'_, '_>, runs: &[RunNo]) -> RuleResult<Option<DimVec>> {
+    fn broadcast(&self, cx: &mut RuleCx<'_, '_>, axis_lists: &[AxesNo]) -> RuleResult<Option<DimVec>> {
         let mut wide: Vec<Extent> = Vec::new();
-        for run in runs {
-            let Some((port, from, dims)) = &self.runs[run.0] else { return Ok(None) };
+        for list in axis_lists {
+            let Some((port, from, dims)) = &self.axis_lists[list.0] else { return Ok(None) };
             let own: Vec<Extent> =
                 dims.iter().enumerate().map(|(axis, dim)| (*port, from + axis, *dim).into()).collect();
             let (long, short) = if own.len() > wide.len() { (own, wide) } else { (wide, own) };
@@ -388,7 +389,7 @@ impl Bindings {
                 let rank = cx.rank(*port).and_then(|rank| i64::try_from(rank).ok());
                 rank.map(|rank| cx.dims().constant(rank))
             }
-            Expr::Size(run) => self.runs[run.0]
+            Expr::Size(list) => self.axis_lists[list.0]
                 .as_ref()
                 .map(|(_, _, dims)| dims.clone())
                 .map(|dims| cx.dims().product(&dims)),

@@ -231,12 +231,12 @@ pub(super) fn require_indices(
     require_at_most(cx, (port, needed), axis, "are the elements that an index needs and those of the axis")
 }
 
-/// An extent that is known at run time only: that of an earlier application of the rule, or a fresh one.
+/// An extent that is known only at run time: that of an earlier application of the rule, or a fresh one.
 pub(crate) fn unknown_extent(cx: &mut RuleCx<'_, '_>, port: Port, axis: usize) -> DimId {
     cx.shape(port).and_then(|known| known.get(axis).copied()).unwrap_or_else(|| cx.fresh())
 }
 
-/// Sets the shape of an output of which some extents may be known at run time only.
+/// Sets the shape of an output of which some extents may be known only at run time.
 pub(super) fn set_extents(
     cx: &mut RuleCx<'_, '_>,
     port: Port,
@@ -286,11 +286,11 @@ impl Source {
 }
 
 /// Maximum number of axes that are compared pairwise, without allocating a set.
-const FEW: usize = 16;
+const MAX_PAIRWISE: usize = 16;
 
 /// The first duplicate in a list.
 pub(super) fn repeated(axes: &[usize]) -> Option<usize> {
-    if axes.len() <= FEW {
+    if axes.len() <= MAX_PAIRWISE {
         return (1..axes.len()).find(|at| axes[..*at].contains(&axes[*at])).map(|at| axes[at]);
     }
     let mut seen = HashSet::with_capacity(axes.len());

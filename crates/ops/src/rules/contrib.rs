@@ -197,9 +197,9 @@ fn unfold(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (size, step) = (cx.dims().constant(size), cx.dims().constant(step));
     let relation = "are the window and the axis that it slides along";
     require_at_most(cx, (In(0), size), (In(0), axis, shape[axis]), relation)?;
-    let room = cx.dims().sub(shape[axis], size);
-    let moves = cx.dims().floor_div(room, step);
-    shape[axis] = cx.dims().add(moves, DimId::ONE);
+    let slack = cx.dims().sub(shape[axis], size);
+    let steps = cx.dims().floor_div(slack, step);
+    shape[axis] = cx.dims().add(steps, DimId::ONE);
     shape.push(size);
     cx.set_shape(Out(0), &shape)
 }

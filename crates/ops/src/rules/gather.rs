@@ -80,7 +80,7 @@ fn indices(cx: &mut RuleCx<'_, '_>) -> Option<(Vec<usize>, Vec<Option<i64>>)> {
         return Some((ints.shape.to_vec(), known));
     }
     let shape = super::items::constant_shape(cx, In(1))?;
-    // One element selected by an index that is known at run time only.
+    // One element selected by an index that is known only at run time.
     (element_count(&shape)? == 1).then(|| (shape, vec![None]))
 }
 

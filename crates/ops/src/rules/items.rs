@@ -103,8 +103,8 @@ pub(super) fn whole_items(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<Arc<Int
     let floats = cx.floats(port)?;
     let whole = floats.items.iter().map(|item| {
         // Exact in both float types.
-        const LIMIT: f64 = 16_777_216.0;
-        (item.fract() == 0.0 && item.abs() <= LIMIT).then(|| cx.dims().constant(*item as i64))
+        const MAX_EXACT: f64 = 16_777_216.0;
+        (item.fract() == 0.0 && item.abs() <= MAX_EXACT).then(|| cx.dims().constant(*item as i64))
     });
     let items = whole.collect::<Option<_>>()?;
     Some(Arc::new(Ints { shape: floats.shape.clone(), items }))

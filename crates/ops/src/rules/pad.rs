@@ -86,7 +86,7 @@ fn require_room(
     }
 }
 
-/// The axes in a list, or all axes; `None` if they are known at run time only.
+/// The axes in a list, or all axes; `None` if they are known only at run time.
 fn padded_axes(cx: &mut RuleCx<'_, '_>, axes: Option<List>, rank: usize) -> RuleResult<Option<Vec<usize>>> {
     let Some(axes) = axes else { return Ok(Some((0..rank).collect())) };
     match axes.constants(cx) {

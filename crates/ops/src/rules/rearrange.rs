@@ -79,7 +79,7 @@ fn move_back(cx: &mut RuleCx<'_, '_>, positions: &[usize], moved: &[DimId]) -> R
 
 fn block_size(cx: &RuleCx<'_, '_>) -> RuleResult<i64> {
     match cx.attr_int("blocksize")? {
-        // The square of the size is a factor of a number of channels.
+        // The number of channels is multiplied or divided by the square of the size, which fits into an `i64`.
         Some(size @ 1..=0x7fff_ffff) => Ok(size),
         Some(size) => Err(RuleError::attribute("blocksize", format!("is {size}, and must be at least 1"))),
         None => Err(RuleError::attribute("blocksize", "must be given")),
@@ -145,7 +145,7 @@ fn reverse(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     Ok(())
 }
 
-/// Matrices, and the number of a diagonal. Source: Trilu, `input` and `k`.
+/// The input has at least two axes, and `k` is a single number. Source: Trilu, `input` and `k`.
 fn trilu(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 2..)?;
     require_single(cx, In(1))

@@ -19,8 +19,8 @@ const SLICE: Rule = Rule { name: "slice.range", run: slice };
 
 pub(super) const OPERATORS: &[Entry] = &[Entry::of("Slice", &[SLICE])];
 
-/// Exporters write bounds from this one on for "to the end".
-const ENDLESS: i64 = 0x7fff_ffff;
+/// Bounds of at least this number mean "to the end" in exported models.
+const MIN_UNBOUNDED: i64 = 0x7fff_ffff;
 
 /// The known part of the range along one axis.
 #[derive(Clone, Copy)]
@@ -98,46 +98,50 @@ fn steps_of(cx: &mut RuleCx<'_, '_>, steps: &List) -> Result<Option<Vec<Option<i
     Ok(Some(known))
 }
 
-/// The position of `-back` in an axis, where `back` is a symbol that can be 0, which is the beginning.
+/// The position of a start or end `-back`. For `back = 0` it is 0, since `-0` does not count from the end.
 fn counted_from_end(dims: &mut Dims, back: DimId, extent: DimId) -> DimId {
     let position = dims.sub(extent, back);
     let position = dims.max(position, DimId::ZERO);
-    let is_some = dims.min(back, DimId::ONE);
-    dims.mul(position, is_some)
+    let is_negative = dims.min(back, DimId::ONE);
+    dims.mul(position, is_negative)
 }
 
 /// A start or end, counted from the beginning and clamped to the axis; `None` if its sign is unknown.
-fn cut(dims: &mut Dims, at: DimId, extent: DimId, least: i64, most: DimId) -> Option<DimId> {
-    let least = dims.constant(least);
+fn clamped(dims: &mut Dims, at: DimId, extent: DimId, low: i64, high: DimId) -> Option<DimId> {
+    let low = dims.constant(low);
     if let (Some(at), None) = (dims.as_constant(at), dims.as_constant(extent)) {
-        if at >= ENDLESS {
-            return Some(most);
+        if at >= MIN_UNBOUNDED {
+            return Some(high);
         }
-        if at <= -ENDLESS {
-            return Some(dims.min(least, most));
+        if at <= -MIN_UNBOUNDED {
+            return Some(dims.min(low, high));
         }
     }
     let at = match dims.bounds(at) {
-        (Some(low), _) if low >= 0 => at,
-        (_, Some(high)) if high < 0 => dims.add(at, extent),
+        (Some(0..), _) => at,
+        (_, Some(..0)) => dims.add(at, extent),
         (_, Some(0)) => {
             let back = dims.neg(at);
             counted_from_end(dims, back, extent)
         }
         _ => return None,
     };
-    let at = dims.max(at, least);
-    Some(dims.min(at, most))
+    let at = dims.max(at, low);
+    Some(dims.min(at, high))
 }
 
 /// The first position and the end, in the direction of the step.
 fn effective(dims: &mut Dims, range: Range, extent: DimId) -> Option<(DimId, DimId, i64)> {
     let (start, end, step) = (dims.resolve(range.start?), dims.resolve(range.end?), range.step?);
     if step > 0 {
-        return Some((cut(dims, start, extent, 0, extent)?, cut(dims, end, extent, 0, extent)?, step));
+        return Some((
+            clamped(dims, start, extent, 0, extent)?,
+            clamped(dims, end, extent, 0, extent)?,
+            step,
+        ));
     }
     let last = dims.sub(extent, DimId::ONE);
-    Some((cut(dims, start, extent, 0, last)?, cut(dims, end, extent, -1, last)?, step))
+    Some((clamped(dims, start, extent, 0, last)?, clamped(dims, end, extent, -1, last)?, step))
 }
 
 /// Number of elements of the range on an axis of this extent.

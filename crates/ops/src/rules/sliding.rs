@@ -205,21 +205,21 @@ fn slide(
     let (one, step, front, padding) =
         (DimId::ONE, dims.constant(stride), dims.constant(before), dims.constant(padding));
     let padded = dims.add(input.dim, padding);
-    let room = dims.sub(padded, reach);
+    let slack = dims.sub(padded, reach);
     // With rounding up, there is a window at the start even if its end extends past the axis by less than a
     // step.
     let least = if rounding == Rounding::Down { 0 } else { 1 - stride };
-    if dims.bounds(room).1.is_some_and(|most| most < least) {
+    if dims.bounds(slack).1.is_some_and(|most| most < least) {
         return Err(too_small(cx, input, padded, reach));
     }
     let dims = cx.dims();
-    let moves_down = dims.floor_div(room, step);
+    let moves_down = dims.floor_div(slack, step);
     let down = dims.add(moves_down, one);
     if rounding == Rounding::Down || stride == 1 && dims.as_constant(reach).is_some_and(|reach| after < reach)
     {
         return Ok(Some(down));
     }
-    let moves_up = dims.ceil_div(room, step);
+    let moves_up = dims.ceil_div(slack, step);
     let up = dims.add(moves_up, one);
     let Some(reach) = dims.as_constant(reach) else { return Ok(None) };
     // The last window starts at most `stride - 1` elements too late to be inside.

@@ -1,5 +1,4 @@
-//! JSON parsing that rejects repeated fields. Readers differ in the field that they use, so views must not
-//! repeat any.
+//! JSON parsing that rejects repeated fields, because readers of JSON differ in which occurrence they use.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -11,13 +10,14 @@ use crate::json::JsonError;
 
 /// Parses a text. The parser bounds nesting.
 pub(crate) fn parse(text: &str) -> Result<Value, JsonError> {
-    let twice = RefCell::new(None);
+    let repeated = RefCell::new(None);
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value =
-        Strict { twice: &twice }.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
+    let value = Strict { repeated: &repeated }
+        .deserialize(&mut reader)
+        .and_then(|value| reader.end().map(|()| value));
     value.map_err(|error| {
         let (line, column) = (error.line(), error.column());
-        match twice.take() {
+        match repeated.take() {
             Some(name) => JsonError::DuplicateField { line, column, name },
             None => {
                 let text = error.to_string();
@@ -31,7 +31,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, JsonError> {
 /// Deserializes any value and fails at a repeated field.
 #[derive(Clone, Copy)]
 struct Strict<'t> {
-    twice: &'t RefCell<Option<String>>,
+    repeated: &'t RefCell<Option<String>>,
 }
 
 impl<'de> DeserializeSeed<'de> for Strict<'_> {
@@ -85,7 +85,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
         let mut all = Map::new();
         while let Some(name) = fields.next_key::<String>()? {
             if all.contains_key(&name) {
-                *self.twice.borrow_mut() = Some(name);
+                *self.repeated.borrow_mut() = Some(name);
                 return Err(A::Error::custom("a field twice"));
             }
             let value = fields.next_value_seed(self)?;

@@ -232,12 +232,12 @@ impl<'l, 'a> Flattening<'l, 'a> {
         function: usize,
     ) -> Option<Vec<(NodeProto, NodeOrigin)>> {
         let body = BodyId::of_function(function);
-        let mut around = Some(origin_of_call.call);
-        while let Some(call) = around {
+        let mut enclosing = Some(origin_of_call.call);
+        while let Some(call) = enclosing {
             if self.calls[call.index()].body == body {
                 return None;
             }
-            around = self.calls[call.index()].caller.map(|(caller, _)| caller);
+            enclosing = self.calls[call.index()].caller.map(|(caller, _)| caller);
         }
         let callee = CallId::new(self.calls.len());
         self.calls.push(Call { body, caller: Some((origin_of_call.call, origin_of_call.node)) });

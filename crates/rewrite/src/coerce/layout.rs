@@ -173,12 +173,12 @@ impl<'a> Layout<'a> {
                     continue;
                 }
                 let node = NodeView::from_body(bytes, offset);
-                let place = NodeId { graph: id, position: nodes.len() };
+                let node_id = NodeId { graph: id, position: nodes.len() };
                 nodes.push(node);
                 records.push(field);
                 for attribute in node.attributes() {
                     let attribute = attribute?.parse()?;
-                    let parent = |index| Some(Parent { node: place, attribute: attribute.name, index });
+                    let parent = |index| Some(Parent { node: node_id, attribute: attribute.name, index });
                     inner.extend(attribute.g.map(|graph| (Source::Graph(graph), parent(None))));
                     for (index, graph) in attribute.graphs().enumerate() {
                         inner.push((Source::Graph(graph?), parent(Some(index))));

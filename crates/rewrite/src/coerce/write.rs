@@ -23,7 +23,7 @@ use copies::copies;
 /// Error of an edit of a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// The bytes are malformed where no check reads them.
+    /// The bytes are malformed in a part that checks do not read.
     #[error(transparent)]
     Malformed(#[from] DecodeError),
     /// The edits do not apply to the file.

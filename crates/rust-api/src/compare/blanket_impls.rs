@@ -61,7 +61,7 @@ impl<'i> OpenTraits<'i> {
     }
 }
 
-/// The parameter that a type is, plain or behind fundamental pointers.
+/// The parameter, if a type is one or a fundamental pointer to one.
 fn uncovered_param(ty: &Type, symbols: &Symbols) -> Option<Symbol> {
     let mut ty = ty.clone();
     loop {

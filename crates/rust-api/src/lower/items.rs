@@ -43,7 +43,7 @@ impl<'a> Lower<'a> {
             if let Some(item) = self.get(*id)
                 && done.insert((*namespace, *id))
             {
-                // The name can be a path that only the older version has.
+                // The item may be lowered under its path in the older version, which is not public in this one.
                 let reachable = self.paths.public.get(&(*namespace, name.to_owned())) == Some(id);
                 let first = self.items.len();
                 self.item(item, name, &mut impls).map_err(|error| error.at(name))?;
@@ -53,7 +53,7 @@ impl<'a> Lower<'a> {
             }
         }
         self.impls_of(&impls)?;
-        self.reached()
+        self.private_types()
     }
 
     fn impls_of(&mut self, impls: &BTreeSet<Id>) -> Result<(), LowerError> {
@@ -69,7 +69,7 @@ impl<'a> Lower<'a> {
 
     /// Lowers the fields, methods and impls of private types in public signatures, which users can reach
     /// through values. The types themselves are not items, because they have no public path.
-    fn reached(&mut self) -> Result<(), LowerError> {
+    fn private_types(&mut self) -> Result<(), LowerError> {
         let mut hidden: HashMap<Name, Id> = HashMap::new();
         for (id, item) in &self.krate.index {
             if matches!(item.inner, ItemEnum::Struct(_) | ItemEnum::Enum(_) | ItemEnum::Union(_))
@@ -171,7 +171,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// Lowers an item without parts that are items too; `None` for items without a path.
+    /// Lowers an item without child items; `None` for items without a path.
     fn single_item(&mut self, inner: &ItemEnum, path: &str) -> Result<Option<Item>, ItemError> {
         Ok(Some(match inner {
             ItemEnum::Function(of) => self.function(path, Kind::Function, of, &Sig::new())?,
@@ -205,7 +205,7 @@ impl<'a> Lower<'a> {
         }))
     }
 
-    /// The item of a definition with parameters, and the scope inside.
+    /// The item of a definition with parameters, and the scope of its parameters.
     pub(super) fn adt(
         &mut self,
         path: &str,
@@ -369,7 +369,7 @@ impl<'a> Lower<'a> {
         sig.this = Some(this);
         sig.elided = Elided::Fresh;
         self.generics(&of.generics, Role::Inferred, Role::Inferred, &mut sig)?;
-        // Once more, so that elided lifetimes become parameters of this scope.
+        // Elided lifetimes of the self type become parameters of this scope.
         sig.params.extend(names.params.drain(fresh..));
         let this = sig.this.clone().map_or_else(|| self.ty(&of.for_, &mut sig), Ok)?;
         self.counts.occurrences += 1;
@@ -465,7 +465,7 @@ fn late_bound(outer: &Sig, sig: &Sig, symbols: &Symbols) -> Vec<Symbol> {
         .collect()
 }
 
-/// The names that a type applies.
+/// The names of all applied types in a type.
 fn applied(ty: &Type) -> Vec<Name> {
     let name = |arg: &Arg| match arg.as_ty().map(Ty::data) {
         Some(TyData::Apply(app)) => Some(app.name),
@@ -478,7 +478,7 @@ fn is_non_exhaustive(item: &JsonItem) -> bool {
     item.attrs.contains(&JsonAttribute::NonExhaustive)
 }
 
-/// The form of a struct, its public fields, and whether there are others.
+/// The form of a struct, its fields in the JSON, and whether others were stripped.
 fn struct_fields(kind: &StructKind) -> (FieldForm, Vec<Id>, bool) {
     match kind {
         StructKind::Unit => (FieldForm::Unit, Vec::new(), false),

@@ -41,6 +41,7 @@ pub(crate) fn bound(bindings: &Bindings) -> impl Fn(Name) -> Option<Arg> + '_ {
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
     vars: Vec<Symbol>,
+    /// The trait.
     pub(crate) of: Symbol,
     args: Vec<Arg>,
     pub(crate) conditions: Vec<Type>,
@@ -190,7 +191,7 @@ impl World {
     }
 }
 
-/// A trait that was parsed as a type, with a self type.
+/// The symbol of a trait that was parsed as a type, and its arguments with the self type first.
 fn trait_of(of: &Type, this: &Type) -> Option<(Symbol, Vec<Arg>)> {
     let TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args }) = of.data() else { return None };
     Some((symbol, with_self(this, args)))
@@ -251,7 +252,7 @@ pub(crate) fn matches_arg(pattern: &Arg, term: &Arg, vars: &[Symbol], bindings: 
     true
 }
 
-/// A world with assumptions; it answers the queries of an inference table.
+/// A world with assumptions: the program for an inference table.
 #[derive(Clone, Debug)]
 pub(crate) struct Knowledge<'w> {
     pub(crate) world: &'w World,

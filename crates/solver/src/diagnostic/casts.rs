@@ -10,7 +10,7 @@ use crate::rule::Port;
 use crate::signature::FormalType;
 use crate::solution::Type;
 
-/// The number of newer versions of an operator set that are searched for one that allows a type.
+/// Number of newer operator-set versions that are searched.
 const VERSIONS_AHEAD: i64 = 32;
 
 /// The smallest width of a float.
@@ -18,7 +18,7 @@ const FIRST_FLOAT: u32 = 128;
 
 impl Scope<'_, '_> {
     /// The input that contradicts the rest of the model, with the element type of the other one.
-    pub(super) fn odd_one_out(
+    pub(super) fn contradicting_input(
         &self,
         step: StepId,
         left: (Port, &Type),
@@ -85,7 +85,7 @@ impl Scope<'_, '_> {
             });
             Some((allowed, i64::from(schema.since_version) == version))
         };
-        // Where the signature already allows the type, a rule rejects it, and newer versions do not relax rules.
+        // If the signature already allows the type, a rule rejects it, and newer versions do not relax rules.
         if allows(imported).is_some_and(|(allowed, _)| allowed) {
             return None;
         }

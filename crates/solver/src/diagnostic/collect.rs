@@ -23,13 +23,13 @@ pub const MAX_EXPLAINED: usize = 64;
 /// The maximum number of listed diagnostics; a note at the last one counts the others.
 pub const MAX_LISTED: usize = 1000;
 
-/// The number of values that are visited in search of causes, for all diagnostics together.
-const SEARCHED: usize = 1 << 18;
+/// Maximum number of values visited in search of causes, for all diagnostics together.
+const MAX_VISITED: usize = 1 << 18;
 
 /// Returns the diagnostics of a checked model, in the order of its graph.
 #[must_use]
 pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
-    let mut list = List { found: Vec::new(), hidden: 0, budget: SEARCHED, reported: BTreeSet::new() };
+    let mut list = List { found: Vec::new(), hidden: 0, budget: MAX_VISITED, reported: BTreeSet::new() };
     let Checked {
         operators,
         core,
@@ -64,7 +64,7 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
             list.add_instance(core, operators, instance, mode);
         }
         if let SolveErrorKind::InCase { case, .. } = &error.kind {
-            if list.has_room() {
+            if list.has_capacity() {
                 let scope = list.scope(core, frame, operators, None);
                 let leaf = cases.get_mut(case);
                 let diagnostic = leaf.and_then(|leaf| in_case(scope, leaf, error, &varying, mode));
@@ -72,7 +72,7 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
             }
             continue;
         }
-        if list.has_room() {
+        if list.has_capacity() {
             let value = value_of(frame, error, &mut used);
             let mut scope = list.scope(core, frame, operators, None);
             let diagnostic = groups.add_to(error, scope.describe(error, value, mode), &scope);
@@ -83,7 +83,7 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
         list.add_instance(core, operators, instance, mode);
     }
     for (function, error) in function_errors.iter() {
-        if !list.has_room() {
+        if !list.has_capacity() {
             continue;
         }
         let name = list.scope(core, frame, operators, None).function_name(*function);
@@ -126,10 +126,10 @@ impl List {
     }
 
     /// Whether the list has space for one more diagnostic; counts it otherwise.
-    fn has_room(&mut self) -> bool {
-        let room = self.found.len() < MAX_LISTED;
-        self.hidden += usize::from(!room);
-        room
+    fn has_capacity(&mut self) -> bool {
+        let has_capacity = self.found.len() < MAX_LISTED;
+        self.hidden += usize::from(!has_capacity);
+        has_capacity
     }
 
     fn add_instance<'a>(
@@ -146,7 +146,7 @@ impl List {
         let (errors, mut groups) = Groups::of(frame, errors);
         let mut used = BTreeSet::new();
         for error in errors {
-            if !self.reported.insert((*function, error.site, error.kind.code())) || !self.has_room() {
+            if !self.reported.insert((*function, error.site, error.kind.code())) || !self.has_capacity() {
                 continue;
             }
             let value = value_of(frame, error, &mut used);

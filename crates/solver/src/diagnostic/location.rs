@@ -5,7 +5,7 @@ use std::fmt;
 use super::{clip, quote};
 use crate::program::{Body, GraphId};
 
-/// The longest path that is written out, in characters.
+/// Maximum length of a displayed path, in characters.
 const MAX_CHARS: usize = 160;
 
 /// The location of a problem. Every part may be missing; the empty location is the model as a whole.
@@ -13,12 +13,12 @@ const MAX_CHARS: usize = 160;
 pub struct Location {
     /// The function, with its domain; `None` for the model's graph.
     pub function: Option<String>,
-    /// The graph; the outermost one where the path is empty.
+    /// The graph; the outermost one if the path is empty.
     pub graph: GraphPath,
     pub node: Option<NodeLocation>,
     /// The value, if the problem is about one.
     pub value: Option<ValueLocation>,
-    /// The byte of the file.
+    /// Byte offset in the file.
     pub offset: Option<usize>,
 }
 
@@ -34,7 +34,7 @@ impl GraphPath {
     }
 }
 
-/// One nesting of graphs: an attribute of a node.
+/// One step of a path: a nested graph in an attribute of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphPathStep {
     /// The node's position in its graph.

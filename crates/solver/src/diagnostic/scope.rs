@@ -129,7 +129,7 @@ impl<'d, 'a> Scope<'d, 'a> {
         Some(&self.schema(step)?.formal(port)?.name)
     }
 
-    /// The part of the printed node that a port is.
+    /// The part of the printed node for a port.
     pub(super) fn part(&self, port: Port) -> Part<'a> {
         match port {
             Port::In(at) => Part::Input(at),

@@ -96,7 +96,7 @@ impl<'a> Scope<'_, 'a> {
         if rows.len() > 1 { self.rows(&rows, align) } else { None }
     }
 
-    /// Two shapes below each other, where both are known.
+    /// Two shapes below each other, if both are known.
     pub(super) fn two_shapes(
         &mut self,
         (a, first): (&str, &Type),

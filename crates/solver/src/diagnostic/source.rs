@@ -13,7 +13,7 @@ use super::clip;
 /// The key under which PyTorch's exporter keeps the stack trace of a node.
 const STACK_TRACE: &str = "pkg.torch.onnx.stack_trace";
 
-/// The longest path or line that is written out, in characters.
+/// Maximum length of a displayed path or line, in characters.
 const MAX_CHARS: usize = 160;
 
 /// The maximum size of a stack trace that is read, in bytes.

@@ -6,13 +6,13 @@ use crate::elem::{Elem, ElemSet};
 use crate::signature::AllowedTypes;
 use crate::universe::Universe;
 
-/// The longest name that is written out, in characters.
+/// Maximum length of a displayed name, in characters.
 pub(super) const MAX_NAME: usize = 96;
 
-/// The most items of a list that are written out.
+/// Maximum number of displayed items of a list.
 const MAX_ITEMS: usize = 8;
 
-/// The number of items of a long path that are written out at each end.
+/// Number of displayed items at each end of a long path.
 const MAX_ENDS: usize = 4;
 
 /// A name of the model in backticks, on one line; the middle of a very long name is left out.

@@ -6,7 +6,7 @@
 //! **Invariant:** the value of a symbol contains no symbol that has a value itself.
 //!
 //! A query about a few symbols uses the part of the domain that is connected with them by values and facts
-//! (see [`Domain::around`]), so its cost does not grow with the size of the model. The part is limited to
+//! (see [`Domain::connected_part`]), so its cost does not grow with the size of the model. The part is limited to
 //! [`MAX_CONNECTED`] symbols and [`MAX_FACTS`] facts; further ones are not used.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,7 +114,7 @@ impl Domain {
         self.bounds.entry(leaf).and_modify(|known| *known = known.intersect(bounds)).or_insert(bounds);
     }
 
-    /// Adds a condition that holds. Bounds and values of single symbols are recognised.
+    /// Adds a condition that holds. A condition that bounds or determines one symbol becomes its bound or value.
     pub fn assume(&mut self, dims: &mut Dims, condition: Condition) {
         let condition = self.substituted(dims, condition);
         let Condition { relation, left, right } = condition;
@@ -164,7 +164,7 @@ impl Domain {
         self.facts.push(Fact { condition, symbols });
     }
 
-    /// Restricts the symbol of a condition in one symbol to the least and the greatest solution.
+    /// Restricts the symbol of a condition in one symbol to the range of its solutions.
     fn restrict_to_solutions(&mut self, dims: &mut Dims, condition: Condition) {
         let Some(goals) = dims.alternatives(condition) else { return };
         let Some(pivot) = dims.pivot(&goals, self) else { return };
@@ -180,7 +180,7 @@ impl Domain {
         }
     }
 
-    /// Fixes a symbol, and keeps its bounds as conditions on the value.
+    /// Sets the value of a symbol, and keeps the symbol's bounds as conditions on the value.
     fn set(&mut self, dims: &mut Dims, symbol: DimId, value: DimId) {
         if let Some(value) = dims.as_constant(value) {
             self.restrict(symbol, Interval::point(value));
@@ -195,7 +195,7 @@ impl Domain {
         self.values.insert(symbol, value);
         for at in self.mentions.remove(&symbol).unwrap_or_default() {
             let condition = self.facts[at].condition.map(|side| dims.substitute(side, &[(symbol, value)]));
-            // The old fact is no longer reachable through a symbol without a value.
+            // The old fact still holds, and stays reachable through its other symbols.
             self.insert(dims, condition);
         }
         if low != i64::MIN {
@@ -254,7 +254,7 @@ impl Domain {
     }
 
     /// The part of the domain that is connected with a query by values and facts.
-    pub(super) fn around(&self, dims: &Dims, symbols: &[DimId]) -> Self {
+    pub(super) fn connected_part(&self, dims: &Dims, symbols: &[DimId]) -> Self {
         let mut part = Self { contradictory: self.contradictory, ..Self::starting_at(self.least) };
         let (mut queue, mut seen) = (symbols.to_vec(), BTreeSet::new());
         let mut facts = BTreeSet::new();

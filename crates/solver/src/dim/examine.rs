@@ -99,7 +99,7 @@ impl Dims {
     /// Bindings for which a side of the condition is undefined are ignored. Anonymous variables are numbers
     /// with a known range: a verdict holds for all their values.
     pub fn examine(&mut self, condition: Condition, domain: &Domain) -> Verdict {
-        let domain = domain.around(self, &symbols_of(self, condition));
+        let domain = domain.connected_part(self, &symbols_of(self, condition));
         self.examine_within(condition, &domain, &mut Effort::default())
     }
 
@@ -413,7 +413,7 @@ fn is_dense(values: &[i64]) -> bool {
     values.windows(2).all(|pair| pair[0] + 1 == pair[1])
 }
 
-/// The condition, where some of its alternatives are known to fail.
+/// The condition without the alternatives that are known to fail.
 fn narrowed(condition: Condition, open: &[(usize, Goal)]) -> Condition {
     let Condition { relation, left, right } = condition;
     let has = |position: usize| open.iter().any(|(other, _)| *other == position);

@@ -1,8 +1,8 @@
 //! Facts: assumptions about dims in one case of a model.
 //!
-//! A fact is that a dim is not zero, or that it is zero or more. Facts are data of the arena but not part of
-//! normal forms: only [`Dims::compare`] and [`Dims::bounds`] use them, after everything that holds for all
-//! values. So dims that are built under one set of facts have the same meaning under another.
+//! A fact states that a dim is not zero, or that it is at least zero. The arena stores the facts, but normal forms
+//! do not depend on them: only [`Dims::compare`] and [`Dims::bounds`] use them, for queries that are undecided
+//! otherwise. So dims that are built under one set of facts have the same meaning under another.
 //!
 //! Incomplete: a fact decides a query only if the two dims differ by a constant, up to the sign.
 
@@ -58,7 +58,7 @@ impl Dims {
         std::mem::replace(&mut self.facts, facts)
     }
 
-    /// Evaluates under facts that replace the current ones for this time.
+    /// Evaluates a function under these facts and restores the current ones.
     pub(crate) fn with_facts<T>(&mut self, facts: Facts, evaluate: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.set_facts(facts);
         let result = evaluate(self);
@@ -129,8 +129,9 @@ impl Dims {
         }
         let difference = self.sub(a, b);
         let interval = self.interval_by_facts(difference);
-        let apart = !interval.contains(0) || self.interval_by_facts(a).is_disjoint(self.interval_by_facts(b));
-        match (apart, interval.single()) {
+        let is_different =
+            !interval.contains(0) || self.interval_by_facts(a).is_disjoint(self.interval_by_facts(b));
+        match (is_different, interval.single()) {
             (true, _) => Decision::Different,
             (false, Some(0)) => Decision::Equal,
             (false, Some(_) | None) => Decision::Undecided,

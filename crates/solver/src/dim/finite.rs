@@ -3,8 +3,8 @@
 //! Candidates are found by one of two methods:
 //!
 //! - In `x*p = c` for a constant `c` other than 0, the symbol `x` divides `c`.
-//! - Otherwise the values of the symbol are bisected. An interval is dropped if the condition is proved to
-//!   fail for all its values, beginning with all large ones, see [`FAR`].
+//! - Otherwise the range of the symbol is bisected. An interval is dropped if the condition is proved to fail
+//!   for all its values. All large values are tried first, see [`FAR`].
 //!
 //! A condition in one symbol is evaluated at every value of a small range. Otherwise each value is
 //! substituted, and the condition in the remaining symbols is examined. A value is listed if a satisfying
@@ -20,9 +20,9 @@ use super::id::DimId;
 use super::poly::{constant_term, without_constant};
 use super::solutions::MAX_VALUES;
 
-/// Values from which on the absence of solutions is proved, if they are finitely many.
+/// Distances from the lower bound. If solutions are finitely many, there is often a proof that none is that far.
 const FAR: [i64; 5] = [1 << 31, 1 << 16, 1 << 12, 1 << 8, 1 << 4];
-/// The greatest constant whose divisors are enumerated.
+/// Maximum constant whose divisors are enumerated.
 const MAX_DIVIDED: u64 = 1 << 32;
 /// Maximum number of values at which a condition in one symbol is evaluated.
 const MAX_EVALUATED: i64 = 1 << 12;
@@ -35,7 +35,7 @@ impl Dims {
     ///
     /// `None` if they are infinitely many, more than a small number, or not decided.
     pub fn values_of(&mut self, condition: Condition, symbol: DimId, domain: &Domain) -> Option<Vec<i64>> {
-        let domain = &domain.around(self, &symbols_of(self, condition));
+        let domain = &domain.connected_part(self, &symbols_of(self, condition));
         let condition = self.simplify_condition(condition, domain);
         let mut goals = Vec::new();
         for goal in self.alternatives(condition)? {
@@ -58,25 +58,25 @@ impl Dims {
             let candidates = candidates.into_iter().filter(|value| bounds.contains(*value));
             return self.possible(condition, candidates, symbol, domain, effort);
         }
-        let mut most = bounds.high;
+        let mut high = bounds.high;
         for far in FAR {
             let far = bounds.low.checked_add(far)?;
-            if most >= far {
+            if high >= far {
                 if !self.fails_everywhere(goals, &domain.clone().at_least(symbol, far)) {
                     break;
                 }
-                most = far - 1;
+                high = far - 1;
             }
         }
-        if most == i64::MAX {
+        if high == i64::MAX {
             return None;
         }
-        let alone = goals.iter().all(|goal| *self.symbols_of(goal.dim()) == [symbol]);
-        if alone && most - bounds.low < MAX_EVALUATED {
-            return self.by_evaluation(condition, symbol, (bounds.low, most));
+        let is_only_symbol = goals.iter().all(|goal| *self.symbols_of(goal.dim()) == [symbol]);
+        if is_only_symbol && high - bounds.low < MAX_EVALUATED {
+            return self.by_evaluation(condition, symbol, (bounds.low, high));
         }
         let mut values = Vec::new();
-        let mut stack = vec![(bounds.low, most)];
+        let mut stack = vec![(bounds.low, high)];
         while let Some((low, high)) = stack.pop() {
             if low == high {
                 values.extend(self.possible(condition, [low].into_iter(), symbol, domain, effort)?);

@@ -151,7 +151,7 @@ impl Dims {
         if self.summary(dim).nesting == 0 {
             return dim;
         }
-        let domain = &domain.around(self, &self.symbols_of(dim));
+        let domain = &domain.connected_part(self, &self.symbols_of(dim));
         let mut done = HashSet::new();
         for _ in 0..MAX_ATOMS {
             let Some(atom) = self.atom_except(dim, &done) else { break };

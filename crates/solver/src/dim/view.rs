@@ -9,7 +9,7 @@ use super::bind::PostOrder;
 use super::id::DimId;
 use super::poly::constant_term;
 
-/// The structure of a dim, one level deep. Bound variables are followed.
+/// The structure of a dim, one level deep. Bound variables are replaced by their values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DimView {
     /// A number.
@@ -24,7 +24,7 @@ pub enum DimView {
     Product(Vec<DimId>),
     /// A quotient rounded down.
     FloorDiv(DimId, DimId),
-    /// The least of several.
+    /// A minimum.
     Min(Vec<DimId>),
 }
 

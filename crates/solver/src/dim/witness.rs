@@ -141,11 +141,11 @@ impl Search {
             return (offset == 0 && self.accepts()).then(|| self.binding());
         };
         let (position, low) = (*position, bounds.low);
-        let room = bounds.high.saturating_sub(low);
+        let max_offset = bounds.high.saturating_sub(low);
         let first = if at + 1 == self.free.len() { offset } else { 0 };
-        for own in first..=offset.min(room) {
-            self.leaves[position] = low + own;
-            if let Some(found) = self.with_offset(at + 1, offset - own, limit) {
+        for part in first..=offset.min(max_offset) {
+            self.leaves[position] = low + part;
+            if let Some(found) = self.with_offset(at + 1, offset - part, limit) {
                 return Some(found);
             }
         }
@@ -229,7 +229,7 @@ impl Dims {
         domain: &Domain,
         wanted: Wanted,
     ) -> Option<Vec<(DimId, i64)>> {
-        let domain = domain.around(self, &symbols_of(self, condition));
+        let domain = domain.connected_part(self, &symbols_of(self, condition));
         if domain.is_empty(self) {
             return None;
         }

@@ -1,8 +1,8 @@
 //! Types inside functions: for every value, its type in all calls.
 //!
-//! A function is solved once for each distinct tuple of argument types. The agreement of all these solves
-//! holds for every call in the model: equal element types and ranks, and extents that are the same number.
-//! Symbols belong to the caller and have no meaning inside.
+//! A function is solved once for each distinct tuple of argument types. The join of these solves holds for every
+//! call in the model: equal element types, equal ranks and equal constant extents. Symbols belong to the caller
+//! and have no meaning inside.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::solution::{TensorType, Type};
 pub struct FunctionTypes<'a> {
     /// The body of the function.
     pub body: Arc<Body<'a>>,
-    /// The type of each value of the body by position; [`Type::Unknown`] where calls differ.
+    /// The type of each value of the body by position; [`Type::Unknown`] if calls differ.
     pub types: Vec<Type>,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Checked<'a> {
     }
 }
 
-/// The agreement of two types, without symbols.
+/// The join of two types, without symbols.
 fn join(dims: &mut Dims, a: &Type, b: &Type) -> Type {
     let ((constructors, a), (others, b)) = (a.split(), b.split());
     let inner = match (a, b) {

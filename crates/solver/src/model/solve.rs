@@ -1,7 +1,6 @@
 //! The passes over a body.
 //!
-//! A pass solves the body once under a fixed configuration. Most models need one pass. Further passes run
-//! where
+//! A pass solves the body once under a fixed configuration. Most models need one pass. Further passes run if
 //!
 //! - errors remain and a declared empty shape may be false: one pass without each suspect declaration;
 //! - symbols are merged: passes until the equations imply no further equality;
@@ -186,7 +185,7 @@ impl<'a> Passes<'_, 'a> {
         Ok(())
     }
 
-    /// Leaves out each declared empty shape without which fewer errors remain.
+    /// Rejects each declared empty shape whose rejection leaves fewer errors.
     fn reject_false_shapes(&mut self, solved: &mut PassResult<'a>) -> Result<(), CheckError> {
         if !solved.errors.iter().any(shows_causes) {
             return Ok(());
@@ -223,8 +222,8 @@ impl<'a> Passes<'_, 'a> {
         Ok(())
     }
 
-    /// Compares the seeds of computed values with the types that the model gives without them, and leaves out
-    /// those that contradict the model. Returns their errors.
+    /// Solves the model without the seeds of computed values, and rejects those that contradict the result.
+    /// Returns their errors.
     fn reject_seeds(
         &mut self,
         solved: &mut PassResult<'a>,
@@ -253,8 +252,8 @@ impl<'a> Passes<'_, 'a> {
         Ok(errors)
     }
 
-    /// Assumes the declared shapes that the model neither confirms nor refutes. Returns the types without
-    /// them, which are the proof; `None` if there are no such shapes.
+    /// Assumes the declared shapes that the model neither confirms nor refutes. Returns the types without these
+    /// assumptions, which are proved; `None` if there are no such shapes.
     fn assume_declared(
         &self,
         solved: &mut PassResult<'a>,
@@ -277,8 +276,7 @@ impl<'a> Passes<'_, 'a> {
         Ok(Some(proven))
     }
 
-    /// Solves a body with errors again and records causes. `keep_dims` is whether other results refer to the
-    /// dims.
+    /// Solves a body with errors again and records causes. `keep_dims`: other results refer to the dims.
     fn trace_errors(&self, solved: &mut PassResult<'a>, keep_dims: bool) -> Result<(), CheckError> {
         if self.options.trace || !solved.needs_trace() {
             return Ok(());
@@ -365,7 +363,7 @@ fn assumed<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {
     open.into_iter().map(error).collect()
 }
 
-/// One error for each class of values with one unsettled type.
+/// One error for each class of values that share an unresolved type.
 fn unresolved<'a>(core: &mut Core<'a>, frame: &Frame<'a>, errors: &mut Vec<SolveError<'a>>) {
     let mut seen = Set::default();
     for value in frame.body.values() {

@@ -72,7 +72,7 @@ impl ComparisonOp {
 }
 
 impl RuleCx<'_, '_> {
-    /// The truth value of a comparison that dims do not decide: unknown, and the same one each time.
+    /// The truth value of an undecided comparison: an unknown, which is the same for equal comparisons.
     pub fn open_comparison(&mut self, a: DimId, comparison: ComparisonOp, b: DimId) -> DimId {
         let core = self.core();
         let (a, b) = (core.dims.resolve(a), core.dims.resolve(b));
@@ -234,9 +234,8 @@ impl RuleCx<'_, '_> {
     }
 }
 
-/// Whether the data of model inputs can change a value. Shapes of inputs do not count: without data, they
-/// give the same value in each run, even if it is unknown here. The answer is yes beyond [`MAX_ANCESTORS`]
-/// values.
+/// Whether the data of model inputs can change a value. Shapes of inputs do not count as data. `true` if more than
+/// [`MAX_ANCESTORS`] values would have to be visited.
 fn depends_on_data(body: &Body<'_>, value: ValueId) -> bool {
     let mut open = vec![value];
     let mut seen: Set<ValueId> = Set::default();

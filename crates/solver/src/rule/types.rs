@@ -179,8 +179,8 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Narrows the type at a port to a node of the type tree, given by id. A tree without the node has no
-    /// effect. `demand` is the message of the error.
+    /// Narrows the type at a port to a node of the type tree, given by id; does nothing if the tree does not
+    /// have it. `demand` is the message of the error.
     ///
     /// # Errors
     /// [`RuleError::Relation`] when the type is not under the node.
@@ -194,7 +194,7 @@ impl RuleCx<'_, '_> {
     /// Narrows the type at a port to a node of the type tree.
     pub(crate) fn narrow_to_node(&mut self, port: Port, node: NodeNo) -> Result<(), Clash> {
         let Some(ty) = self.ty(port) else { return Ok(()) };
-        // A node above several leaves limits a type and does not give it.
+        // An abstract node does not determine the type, so it is not recorded as its cause.
         if self.tables().types.universe().lattice().node(node).is_some_and(|node| node.is_concrete()) {
             self.trace_fixed(port);
         }

@@ -17,7 +17,7 @@ pub(crate) struct Loops {
     pub(crate) unknown: Set<DimId>,
     /// The axes of body inputs that grow by the same amount in each iteration.
     pub(crate) growth: BTreeMap<(ValueId, usize), Growth>,
-    /// The index of the iteration, and the number of iterations where nothing better is known.
+    /// The index of the iteration, and the number of iterations if nothing better is known.
     pub(crate) numbers: BTreeMap<GraphId, (DimId, DimId)>,
 }
 

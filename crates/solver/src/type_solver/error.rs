@@ -28,7 +28,7 @@ pub enum TypeError {
         value: String,
         /// The lowest known bound of its type.
         bound: String,
-        /// The remaining leaves, where they are few.
+        /// The remaining leaves, if they are few.
         possible: Vec<String>,
     },
     /// Strict mode: an operator has no declaration.

@@ -6,8 +6,8 @@
 //! }
 //! ```
 //!
-//! The model is checked strictly, and its problems are exactly those that are stated, in this order. A
-//! problem in the comment of a whole node is a problem of that node.
+//! The model is checked strictly. The comments state all of its problems, in order. A problem in the comment of a
+//! whole node is a problem of that node.
 
 use typeloom_onnx::messages::{ModelProto, NodeProto};
 use typeloom_onnx::prost::Message as _;
@@ -19,7 +19,7 @@ use crate::comments::{self, Codes};
 use crate::document::Malformed;
 use crate::kinds::{Context, Settings};
 
-/// The version of ONNX's operator set of models that do not give one.
+/// The default version of ONNX's operator set.
 const OPSET: i64 = 23;
 
 /// Reads the model of a graph fence.
@@ -57,37 +57,37 @@ pub(crate) fn truth(cx: &Context<'_>, settings: &Settings) -> Result<String, Mal
         Ok(checked.display_type(value))
     };
     comments::rewrite(&lines, words, ty, |line, at| {
-        stands_at_its_node(cx, line, lines[line].code, &found[at], &model)
+        check_node(cx, line, lines[line].code, &found[at], &model)
     })
 }
 
-/// A problem as a comment states it.
+/// The text of a problem in a comment.
 fn words_of(diagnostic: &Diagnostic) -> String {
     let Diagnostic { severity, code, message, .. } = diagnostic;
     format!("{severity}[{code}]: {message}")
 }
 
 /// A problem in the comment of a whole node must be that node's.
-fn stands_at_its_node(
+fn check_node(
     cx: &Context<'_>,
     line: usize,
     code: &str,
     found: &Diagnostic,
     model: &ModelProto,
 ) -> Result<(), Malformed> {
-    let Ok(beside) = parse_node(code.trim()) else { return Ok(()) };
+    let Ok(commented) = parse_node(code.trim()) else { return Ok(()) };
     let Some(node) = &found.location.node else {
         let message = format!("`{}` is no problem of the node beside it", words_of(found));
         return Err(cx.malformed(line, message));
     };
     let in_main = found.location.graph.is_empty() && found.location.function.is_none();
-    let really: Option<&NodeProto> = match &model.graph {
+    let reported: Option<&NodeProto> = match &model.graph {
         Some(graph) if in_main => graph.node.get(node.index),
         _ => None,
     };
-    let same = match really {
-        Some(really) => really.output == beside.output && really.op_type == beside.op_type,
-        None => node.operator == beside.op_type(),
+    let same = match reported {
+        Some(reported) => reported.output == commented.output && reported.op_type == commented.op_type,
+        None => node.operator == commented.op_type(),
     };
     match same {
         true => Ok(()),

@@ -1,11 +1,11 @@
-//! `snapshot VIEW`: how something of the graph before it is shown.
+//! `snapshot VIEW`: a rendering of the preceding graph.
 //!
-//! | view | what |
+//! | view | content |
 //! |---|---|
 //! | `human` | its problems, as `typeloom check` shows them |
 //! | `concise`, `github` | its problems, one line each |
 //! | `infer` | the table of all values, as `typeloom infer` shows it |
-//! | `explain=VALUE` | why the value has its type, as `typeloom explain` shows it |
+//! | `explain=VALUE` | the causes of the value's type, as `typeloom explain` shows them |
 //!
 //! The model is called `model.onnx`.
 
@@ -26,7 +26,7 @@ const FILE: &str = "model.onnx";
 /// The shown command or report.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum View {
-    /// Problems for people.
+    /// Problems as text.
     Human,
     /// Problems, one line each.
     Concise,

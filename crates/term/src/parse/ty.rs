@@ -339,7 +339,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         self.build(at, TyData::Dyn(DynTy { bounds: &bounds, region }))
     }
 
-    /// Parses one bound; its associated types become separate bounds.
+    /// Parses one bound; its associated types become separate bounds. `~` omits the bound itself.
     fn bound_into(&mut self, bounds: &mut Vec<DynBound<F>>) -> Result<(), ParseError> {
         let at = self.offset();
         let only_items = self.eat("~");
@@ -360,7 +360,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
                 Ok(())
             })?;
         }
-        let home = if self.eat("(") {
+        let declaring_trait = if self.eat("(") {
             // `Fn(A) -> B` is `Fn<(A,)>` with an associated type of its supertrait `FnOnce`.
             let inputs = self.list(")", |this| Ok(this.ty()?.into()))?;
             args.push(self.apply(at, Name::Tuple, &inputs)?.into());
@@ -383,7 +383,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         for (item, value) in items {
             let mut args = args.clone();
             args.push(value);
-            let name = Name::Projection(self.symbols.intern(&format!("{home}::{item}")));
+            let name = Name::Projection(self.symbols.intern(&format!("{declaring_trait}::{item}")));
             let args = self.cx.intern_args(&args);
             bounds.push(DynBound { arity, kind: DynBoundKind::Projection, name, args });
         }

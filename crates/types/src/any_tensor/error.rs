@@ -104,15 +104,15 @@ pub(super) struct Shape<'a>(pub(super) &'a [usize]);
 
 impl std::fmt::Display for Shape<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        const SHOWN: usize = 12;
+        const MAX_SHOWN: usize = 12;
         f.write_str("[")?;
-        for (at, dim) in self.0.iter().take(SHOWN).enumerate() {
+        for (at, dim) in self.0.iter().take(MAX_SHOWN).enumerate() {
             if at > 0 {
                 f.write_str(", ")?;
             }
             write!(f, "{dim}")?;
         }
-        if self.0.len() > SHOWN {
+        if self.0.len() > MAX_SHOWN {
             write!(f, ", ... {} dims", self.0.len())?;
         }
         f.write_str("]")

@@ -8,10 +8,10 @@ use crate::dtype::Dtype;
 use crate::element::Element;
 
 /// Maximum number of printed elements.
-const SHOWN: usize = 8;
+const MAX_ELEMENTS: usize = 8;
 
 /// Maximum number of printed characters per string.
-const SHOWN_TEXT: usize = 32;
+const MAX_CHARS: usize = 32;
 
 impl Debug for AnyTensor {
     /// `f32[2, 3] [1.0, 2.0, ...]`. Elements without a Rust type are printed as codes, complex numbers as
@@ -33,7 +33,7 @@ impl Debug for AnyTensor {
             Dtype::I64 => self.elements::<i64>(f),
             Dtype::Bool => self.elements::<bool>(f),
             Dtype::String => {
-                let cut = |string: &str| string.chars().take(SHOWN_TEXT).collect::<String>();
+                let cut = |string: &str| string.chars().take(MAX_CHARS).collect::<String>();
                 list(f, self.strings().map(|strings| strings.map(cut)))
             }
             Dtype::Complex64 | Dtype::Complex128 => {
@@ -63,8 +63,8 @@ where
     I: ExactSizeIterator<Item: Debug>,
 {
     let Ok(elements) = elements else { return f.write_str("?") };
-    let more = elements.len() > SHOWN;
+    let more = elements.len() > MAX_ELEMENTS;
     let mut list = f.debug_list();
-    list.entries(elements.take(SHOWN));
+    list.entries(elements.take(MAX_ELEMENTS));
     if more { list.finish_non_exhaustive() } else { list.finish() }
 }

@@ -5,33 +5,33 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
 /// Maximum rank of inline extents.
-const FEW: usize = 4;
+const MAX_INLINE: usize = 4;
 
 /// The extents of a tensor.
 ///
-/// A clone is a plain copy without a loop or a call, unlike that of a `SmallVec`.
+/// Cloning inline extents is a plain copy without a loop or a call, unlike cloning a `SmallVec`.
 #[derive(Clone)]
 pub(super) enum Shape {
-    /// At most [`FEW`] extents.
-    Few { rank: u8, extents: [usize; FEW] },
+    /// At most [`MAX_INLINE`] extents.
+    Inline { rank: u8, extents: [usize; MAX_INLINE] },
     /// More extents.
-    Many(Box<[usize]>),
+    Boxed(Box<[usize]>),
 }
 
 impl Shape {
     /// The shape of rank 0.
-    pub(super) const SCALAR: Self = Self::Few { rank: 0, extents: [0; FEW] };
+    pub(super) const SCALAR: Self = Self::Inline { rank: 0, extents: [0; MAX_INLINE] };
 }
 
 impl From<&[usize]> for Shape {
     fn from(shape: &[usize]) -> Self {
-        let mut extents = [0; FEW];
+        let mut extents = [0; MAX_INLINE];
         match (extents.get_mut(..shape.len()), u8::try_from(shape.len())) {
             (Some(own), Ok(rank)) => {
                 own.copy_from_slice(shape);
-                Self::Few { rank, extents }
+                Self::Inline { rank, extents }
             }
-            (Some(_) | None, _) => Self::Many(shape.into()),
+            (Some(_) | None, _) => Self::Boxed(shape.into()),
         }
     }
 }
@@ -41,8 +41,8 @@ impl Deref for Shape {
 
     fn deref(&self) -> &[usize] {
         match self {
-            Self::Few { rank, extents } => &extents[..usize::from(*rank)],
-            Self::Many(extents) => extents,
+            Self::Inline { rank, extents } => &extents[..usize::from(*rank)],
+            Self::Boxed(extents) => extents,
         }
     }
 }
@@ -72,7 +72,7 @@ mod tests {
             let shape = Shape::from(&extents[..]);
             assert_eq!(*shape, extents[..]);
             assert!(shape.clone() == shape);
-            assert_eq!(matches!(shape, Shape::Few { .. }), rank <= FEW);
+            assert_eq!(matches!(shape, Shape::Inline { .. }), rank <= MAX_INLINE);
         }
         assert_eq!(*Shape::SCALAR, []);
         assert!(Shape::from(&[2, 3][..]) != Shape::from(&[2, 3, 1][..]));

@@ -14,9 +14,9 @@ pub(super) const RULES: &[LoweringRule] = &[
     rule("Reciprocal", |f| f.real(0).map(|x| 1.0 / x)),
     rule("Sign", |f| f.input(0).map(sign)),
     rule("Not", |f| f.input(0).map(|x| !x)),
-    rule("And", |f| of_truths(f, |a, b| a * b)),
-    rule("Or", |f| of_truths(f, |a, b| a + b)),
-    rule("Xor", |f| of_truths(f, |a, b| (a - b).abs())),
+    rule("And", |f| logical(f, |a, b| a * b)),
+    rule("Or", |f| logical(f, |a, b| a + b)),
+    rule("Xor", |f| logical(f, |a, b| (a - b).abs())),
     // Comparisons with NaN are false.
     rule("LessOrEqual", |f| or_equal(f, Operand::less)),
     rule("GreaterOrEqual", |f| or_equal(f, Operand::greater)),
@@ -51,8 +51,8 @@ fn sign(x: Operand<'_>) -> Operand<'_> {
     x.less(0.0).select(-1.0, upper)
 }
 
-/// Whether a function of two conditions as 1 and 0 is positive.
-fn of_truths<'f>(f: Form<'f>, join: fn(Operand<'f>, Operand<'f>) -> Operand<'f>) -> Lowered<'f> {
+/// Converts two conditions to 1 or 0 and tests whether `join` of them is positive.
+fn logical<'f>(f: Form<'f>, join: fn(Operand<'f>, Operand<'f>) -> Operand<'f>) -> Lowered<'f> {
     Ok(join(f.input(0)?.truth(), f.input(1)?.truth()).greater(0.0))
 }
 
@@ -92,18 +92,18 @@ fn modulo(f: Form<'_>) -> Lowered<'_> {
 fn asinh(x: Operand<'_>) -> Operand<'_> {
     let (size, square) = (x.abs(), x * x);
     let near = log1p(size + square / (1.0 + (1.0 + square).sqrt()));
-    let log = of_large(size, near);
+    let log = log_2x_if_large(size, near);
     x.less(0.0).select(-log, log)
 }
 
 /// The logarithm of `1 + t + sqrt(2 t + t^2)` with `t = x - 1`.
 fn acosh(x: Operand<'_>) -> Operand<'_> {
     let t = x - 1.0;
-    of_large(x, log1p(t + t.sqrt() * (t + 2.0).sqrt()))
+    log_2x_if_large(x, log1p(t + t.sqrt() * (t + 2.0).sqrt()))
 }
 
-/// The logarithm of `2 x` where the square of `x` may overflow, and `near` elsewhere.
-fn of_large<'f>(x: Operand<'f>, near: Operand<'f>) -> Operand<'f> {
+/// The logarithm of `2 x` for large `x`, whose square may overflow; `near` for other `x`.
+fn log_2x_if_large<'f>(x: Operand<'f>, near: Operand<'f>) -> Operand<'f> {
     let far = x.log() + std::f64::consts::LN_2;
     x.greater(1e9).select(far, near)
 }

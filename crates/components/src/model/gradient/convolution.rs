@@ -114,11 +114,12 @@ impl Sweep<'_> {
             swapped(self, x)
         } else {
             // Reshape [n, g c, ..] to [n, g, c, ..], transpose to [c, g, n, ..], reshape to [c, g n, ..].
-            let apart = self.led_by(x, &[0, steps.group, channels]);
+            let grouped = self.led_by(x, &[0, steps.group, channels]);
             let perm: Vec<i64> = [2, 1, 0].into_iter().chain(3..3 + spatial).collect();
-            let turned = self.tape.op_with("Transpose", &[&apart], vec![perm[..].into_attribute("perm")]);
+            let transposed =
+                self.tape.op_with("Transpose", &[&grouped], vec![perm[..].into_attribute("perm")]);
             let like = self.tape.op("Shape", &[x]);
-            self.led_by_as(&turned, &[channels, -1], &like)
+            self.led_by_as(&transposed, &[channels, -1], &like)
         };
         let d = swapped(self, d);
         let attributes = vec![

@@ -168,7 +168,7 @@ impl PrintLimits {
         name_chars: usize::MAX,
     };
 
-    /// PrintLimits for one line.
+    /// Limits for one line.
     pub const LINE: Self = Self {
         tensor_elements: 4,
         list_elements: 8,

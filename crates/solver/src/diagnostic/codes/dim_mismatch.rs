@@ -17,8 +17,8 @@ impl Scope<'_, '_> {
     ) -> Diagnostic {
         let op = self.op_text(step);
         let (a, b) = (self.dim_quoted(left.dim), self.dim_quoted(right.dim));
-        let same_place = left.port == right.port && (left.axis.is_none() || right.axis.is_none());
-        let message = if same_place {
+        let is_same_port = left.port == right.port && (left.axis.is_none() || right.axis.is_none());
+        let message = if is_same_port {
             let (site, other) = if left.axis.is_some() { (left, &b) } else { (right, &a) };
             let found = if left.axis.is_some() { &a } else { &b };
             format!("{op} needs {} to be {other}, but it is {found}", self.extent_text(step, site))
@@ -36,7 +36,7 @@ impl Scope<'_, '_> {
                 self.mark_lineage(step, extent.port, extent.dim, &mut marks);
             }
         }
-        let subject = if same_place { "this dim" } else { "these dims" };
+        let subject = if is_same_port { "this dim" } else { "these dims" };
         let align = Align::of(relation);
         let reason = match self.shapes_note(step, &[left, right], align) {
             Some(shapes) => format!("{subject} {relation}:\n{shapes}"),

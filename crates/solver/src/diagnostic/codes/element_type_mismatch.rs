@@ -15,7 +15,7 @@ impl Scope<'_, '_> {
         left: (Port, &Type),
         right: (Port, &Type),
     ) -> Diagnostic {
-        let cast = self.odd_one_out(step, left, right).or_else(|| best_cast(left, right));
+        let cast = self.contradicting_input(step, left, right).or_else(|| best_cast(left, right));
         let code = if is_tensor(left.1) && is_tensor(right.1) {
             Code::ElementTypeMismatch
         } else {

@@ -7,10 +7,10 @@ use crate::diagnostic::{Code, Diagnostic, Location, clip, quote};
 
 super::code!("malformed-file", Error, "the bytes are not an ONNX model");
 
-/// The longest message of the decoder that is written out, in characters.
+/// Maximum length of a message of the decoder, in characters.
 const MAX_CHARS: usize = 200;
 
-/// The code of an error in the bytes: some concern one tensor, the others the file.
+/// The code of an error in the bytes of one tensor or of the file.
 pub(crate) fn code_of_bytes(error: &DecodeError) -> Code {
     match &error.kind {
         ErrorKind::ElementCountOverflow => Code::ExtentOverflow,

@@ -8,7 +8,7 @@ use crate::rule::Port;
 
 super::code!("relation-failed", Error, "a relation that a custom operator declares does not hold");
 
-/// The longest message of a relation that is written out, in characters.
+/// Maximum length of a message of a relation, in characters.
 const MAX_CHARS: usize = 400;
 
 impl Scope<'_, '_> {

@@ -6,8 +6,8 @@ use crate::suggest::nearest;
 
 super::code!("undefined-value", Error, "a node reads a value that nothing defines");
 
-/// The length of the shortest name for which another one is suggested.
-const SHORTEST: usize = 3;
+/// Minimum length of a name for which another one is suggested.
+const MIN_LENGTH: usize = 3;
 
 impl<'a> Scope<'_, 'a> {
     /// A node reads a name that nothing defines.
@@ -41,7 +41,7 @@ impl<'a> Scope<'_, 'a> {
         let body = self.body();
         let name: &'a str = body.value_name(value);
         // Every other name is one edit from a name of one or two letters.
-        if name.len() < SHORTEST {
+        if name.len() < MIN_LENGTH {
             return Vec::new();
         }
         let names = body.values().filter(|other| seen(*other));

@@ -1,8 +1,8 @@
 //! Custom relations: [`PortAccess`] over the slots of the solver.
 //!
-//! Types are nodes of the tree, and extents are numbers where they are constants. Both are read and narrowed
-//! in place, so a relation sees its own narrowing. Malformed attributes are reported after the relation ran,
-//! independently of its result.
+//! Types are nodes of the tree, and constant extents are numbers. Both are read and narrowed in place, so a
+//! relation sees its own narrowing. Malformed attributes are reported after the relation ran, independently of
+//! its result.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ fn wait(cx: &mut RuleCx<'_, '_>) {
     }
 }
 
-/// A node as custom relations see it.
+/// Access of a custom relation to a node.
 struct Node<'n, 'r, 'a> {
     cx: RefCell<&'n mut RuleCx<'r, 'a>>,
     universe: Arc<Universe>,

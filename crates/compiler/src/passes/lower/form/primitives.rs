@@ -131,7 +131,7 @@ impl<'f> Operand<'f> {
         self.apply(op, &[], attributes, shape)
     }
 
-    /// A sum over axes that are known at run time only.
+    /// A sum over axes that are known only at run time.
     pub(in super::super) fn sum_over(self, axes: Self, keep: bool) -> Self {
         self.apply("ReduceSum", &[axes], vec![i64::from(keep).into_attribute("keepdims")], None)
     }
