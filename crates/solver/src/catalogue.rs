@@ -184,8 +184,12 @@ impl<'a> Operators<'a> {
 
     /// The imported version of the operator's domain.
     pub(crate) fn imported(&self, op: &Op<'a>) -> Option<i64> {
-        let imports = &self.imports[op.imports.index()];
-        imports.iter().find(|(known, _)| *known == op.domain).map(|(_, version)| *version)
+        self.version(op.imports, op.domain)
+    }
+
+    fn version(&self, imports: ImportsId, domain: &str) -> Option<i64> {
+        let imports = &self.imports[imports.index()];
+        imports.iter().find(|(known, _)| *known == domain).map(|(_, version)| *version)
     }
 
     /// The newest known version of a domain.
@@ -237,10 +241,8 @@ impl<'a> Operators<'a> {
         if let Some(function) = self.by_name.get(&[domain, name, overload]) {
             return OpKind::Function(*function);
         }
-        let imports = &self.imports[imports.index()];
-        let imported = imports.iter().find(|(known, _)| *known == domain).map(|(_, version)| *version);
         let catalogue = self.catalogue;
-        let version = imported.or_else(|| catalogue.assumed_version(domain));
+        let version = self.version(imports, domain).or_else(|| catalogue.assumed_version(domain));
         let found = catalogue.lookup(domain, name, version.unwrap_or(i64::MAX));
         let missing = |kind| OpKind::Missing(Box::new(kind));
         match (found, version) {

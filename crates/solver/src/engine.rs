@@ -34,7 +34,7 @@ use crate::catalogue::{OpKind, Operator, Operators};
 use crate::engine::call::{Call, Calls};
 use crate::model::Mode;
 use crate::program::{Body, StepId, StepKind};
-use crate::rule::{Exit, Rule, RuleCx};
+use crate::rule::{Exit, RuleCx, RuleError};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
@@ -262,23 +262,20 @@ impl<'a, 'p> Engine<'a, 'p> {
     ) -> Result<(), SolveErrorKind<'a>> {
         match (kind, operator.control) {
             (StepKind::Node, _) => {
-                operator.rules.iter().try_for_each(|rule| self.rule(frame, step, operator, rule))?;
+                let mut rules = operator.rules.iter();
+                rules.try_for_each(|rule| self.rule(frame, step, operator, rule.name, rule.run))?;
                 let Some(described) = operator.described else { return Ok(()) };
-                let name = described.name();
-                let mut cx = self.rule_cx(frame, step, operator, name);
-                described.run(&mut cx).map_err(|error| SolveErrorKind::of_rule(name, error))
+                self.rule(frame, step, operator, described.name(), |cx| described.run(cx))
             }
-            (StepKind::Enter(_), Some(control)) => self.rule(frame, step, operator, &control.enter),
+            (StepKind::Enter(_), Some(control)) => {
+                self.rule(frame, step, operator, control.enter.name, control.enter.run)
+            }
             (StepKind::Exit(_), Some(control)) => {
-                let mut cx = self.rule_cx(frame, step, operator, control.exit.name);
-                match (control.exit.run)(&mut cx) {
-                    Ok(Exit::Done) => Ok(()),
-                    Ok(Exit::Again) => {
-                        frame.wake(step);
-                        Ok(())
-                    }
-                    Err(error) => Err(SolveErrorKind::of_rule(control.exit.name, error)),
+                let exit = self.rule(frame, step, operator, control.exit.name, control.exit.run)?;
+                if exit == Exit::Again {
+                    frame.wake(step);
                 }
+                Ok(())
             }
             (StepKind::Enter(_) | StepKind::Exit(_), None) => Ok(()),
         }
@@ -295,14 +292,15 @@ impl<'a, 'p> Engine<'a, 'p> {
     }
 
     #[inline]
-    fn rule(
+    fn rule<T>(
         &mut self,
         frame: &mut Frame<'a>,
         step: StepId,
         operator: Operator<'a>,
-        rule: &Rule,
-    ) -> Result<(), SolveErrorKind<'a>> {
-        (rule.run)(&mut self.rule_cx(frame, step, operator, rule.name))
-            .map_err(|error| SolveErrorKind::of_rule(rule.name, error))
+        name: &'static str,
+        run: impl FnOnce(&mut RuleCx<'_, 'a>) -> Result<T, RuleError>,
+    ) -> Result<T, SolveErrorKind<'a>> {
+        run(&mut self.rule_cx(frame, step, operator, name))
+            .map_err(|error| SolveErrorKind::of_rule(name, error))
     }
 }

@@ -121,7 +121,7 @@ impl<'a> Core<'a> {
 
     /// The broadcast of two extents that may both be 1: an unknown extent, the same one for each call.
     pub(crate) fn broadcast_unknown(&mut self, a: DimId, b: DimId) -> DimId {
-        let pair = if a < b { (a, b) } else { (b, a) };
+        let pair = (a.min(b), a.max(b));
         let dims = &mut self.dims;
         let broadcast_of = &mut self.broadcast_of;
         *self.broadcasts.entry(pair).or_insert_with(|| {
@@ -133,7 +133,7 @@ impl<'a> Core<'a> {
 
     /// Records the broadcast of two extents, for later calls and for reports.
     pub(crate) fn note_broadcast(&mut self, dim: DimId, a: DimId, b: DimId) {
-        let pair = if a < b { (a, b) } else { (b, a) };
+        let pair = (a.min(b), a.max(b));
         self.broadcasts.insert(pair, dim);
         if dim != a && dim != b {
             self.broadcast_of.entry(dim).or_insert(pair);
@@ -142,7 +142,7 @@ impl<'a> Core<'a> {
 
     /// The broadcast of two extents, if it was derived before.
     pub(crate) fn known_broadcast(&mut self, a: DimId, b: DimId) -> Option<DimId> {
-        let pair = if a < b { (a, b) } else { (b, a) };
+        let pair = (a.min(b), a.max(b));
         self.broadcasts.get(&pair).copied()
     }
 

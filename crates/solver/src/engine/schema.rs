@@ -239,33 +239,26 @@ fn port<'a>(
     };
     let shared = shared_variable(formal);
     let known = shared.and_then(|shared| variables[shared]);
-    let narrowed = core.types.narrow_to_allowed(ty, &variable.allowed);
-    let error = match (narrowed, known) {
-        (Err(Clash), _) => {
+    let error = match core.types.narrow_to_allowed(ty, &variable.allowed) {
+        Err(Clash) => {
             let found = core.snapshot(frame, value);
             Some(SolveErrorKind::NotAllowed { port, found, allowed: Box::new(variable.allowed.clone()) })
         }
-        (Ok(Narrowed::Pending), _) => {
-            let waiter = frame.waiter(step);
-            core.types.watch(ty, waiter);
-            None
-        }
-        (Ok(Narrowed::Inside), _) => None,
-    };
-    let error = match (error, known) {
-        (Some(error), _) => Some(error),
-        (None, Some(bound)) => {
-            core.trace_equal(frame.number, value, bound.value, step, "");
-            match bound.ty == ty || core.types.unify(bound.ty, ty).is_ok() {
-                true => None,
-                false => {
-                    let left = (bound.port, core.snapshot(frame, bound.value));
-                    let right = (port, core.snapshot(frame, value));
-                    Some(SolveErrorKind::Disagree { variable: &variable.name, left, right })
-                }
+        Ok(narrowed) => {
+            if narrowed == Narrowed::Pending {
+                let waiter = frame.waiter(step);
+                core.types.watch(ty, waiter);
             }
+            known.and_then(|bound| {
+                core.trace_equal(frame.number, value, bound.value, step, "");
+                if bound.ty == ty || core.types.unify(bound.ty, ty).is_ok() {
+                    return None;
+                }
+                let left = (bound.port, core.snapshot(frame, bound.value));
+                let right = (port, core.snapshot(frame, value));
+                Some(SolveErrorKind::Disagree { variable: &variable.name, left, right })
+            })
         }
-        (None, None) => None,
     };
     if let Some(shared) = shared {
         if error.is_some() {

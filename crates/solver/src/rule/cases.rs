@@ -128,7 +128,7 @@ impl RuleCx<'_, '_> {
             self.split_on(CaseRequest { question, reach: Reach::Free, rank });
             return;
         }
-        let frame = self.uncached().frame;
+        let frame = self.frame();
         if frame.number != 0 || !frame.runs_once(frame.body.value(value).graph) {
             return;
         }
@@ -172,15 +172,15 @@ impl RuleCx<'_, '_> {
 
     /// Records that a nested graph runs any number of times.
     pub fn repeats(&mut self, graph: GraphId) {
-        if !self.uncached().frame.repeated.contains(&graph) {
-            self.uncached().frame.repeated.push(graph);
+        if !self.frame().repeated.contains(&graph) {
+            self.frame().repeated.push(graph);
         }
     }
 
     /// Whether a node inside a nested graph that may run is in error.
     #[must_use]
     pub fn is_wrong_inside(&mut self, graph: GraphId) -> bool {
-        let frame = self.uncached().frame;
+        let frame = self.frame();
         let (from, to) = frame.body.graph(graph).steps;
         let mut steps = frame.errors.range(StepId::new(from)..StepId::new(to));
         steps.any(|(step, _)| frame.runs_in(frame.body.step(*step).graph))
@@ -188,7 +188,7 @@ impl RuleCx<'_, '_> {
 
     /// Compares the value that a rule computes for a condition with the assumption of the case.
     pub(super) fn confirm(&mut self, value: ValueId, data: &Data) {
-        if self.uncached().frame.number != 0 {
+        if self.frame().number != 0 {
             return;
         }
         let Some(assumed) = self.core().cases.assumed(value) else { return };
@@ -211,7 +211,7 @@ impl RuleCx<'_, '_> {
         };
         let Some((question, holds)) = question else { return };
         // The condition of a branch may never be computed, so it implies nothing about extents outside.
-        if self.uncached().frame.body.value(value).graph != self.uncached().frame.body.root() {
+        if self.frame().body.value(value).graph != self.frame().body.root() {
             return;
         }
         let note = |dims: &mut Dims| {

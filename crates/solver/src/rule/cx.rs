@@ -92,6 +92,11 @@ impl<'r, 'a> RuleCx<'r, 'a> {
         Uncached { core: self.core, frame: self.frame, step: self.step }
     }
 
+    /// The body during the solve. Marks the application as uncacheable.
+    pub(crate) fn frame(&mut self) -> &mut Frame<'a> {
+        self.uncached().frame
+    }
+
     /// The tables of the solve.
     #[inline]
     pub(crate) fn core(&mut self) -> &mut Core<'a> {

@@ -76,8 +76,8 @@ impl RuleCx<'_, '_> {
         returned: Option<(GraphId, Option<&DimVec>)>,
     ) -> bool {
         let Some(value) = self.value(port) else { return false };
-        let Some(count) = self.uncached().frame.loops.widened.get(&value).copied() else {
-            self.uncached().frame.loops.widened.insert(value, 0);
+        let Some(count) = self.frame().loops.widened.get(&value).copied() else {
+            self.frame().loops.widened.insert(value, 0);
             if let Some(shape) = shape {
                 let id = self.core().shapes.intern(&shape);
                 self.write_shape(port, id);
@@ -97,54 +97,46 @@ impl RuleCx<'_, '_> {
         }
         let Some(assumed) = self.shape(port) else { return false };
         let same_rank = shape.as_ref().is_some_and(|shape| shape.len() == assumed.len());
-        let joined = match shape {
-            Some(shape) if shape.len() == assumed.len() => {
-                let mut joined = assumed.clone();
-                for (axis, dim) in shape.iter().enumerate() {
-                    joined[axis] = match returned {
-                        None => self.joined_first(value, axis, assumed[axis], *dim),
-                        Some((graph, first)) => {
-                            let first = first.and_then(|first| first.get(axis)).copied();
-                            self.joined_next(graph, (value, axis), assumed[axis], *dim, first)
-                        }
-                    };
+        let joined = shape.filter(|_| same_rank).map(|shape| {
+            let axes = assumed.iter().zip(shape).enumerate();
+            let joined = axes.map(|(axis, (assumed, dim))| match returned {
+                None => self.joined_first(value, axis, *assumed, dim),
+                Some((graph, first)) => {
+                    let first = first.and_then(|first| first.get(axis)).copied();
+                    self.joined_next(graph, (value, axis), *assumed, dim, first)
                 }
-                Some(joined)
-            }
-            Some(_) | None => None,
-        };
+            });
+            joined.collect::<DimVec>()
+        });
         if joined.as_ref() == Some(&assumed) {
             return false;
         }
         let joined = joined.filter(|_| count < MAX_WIDENINGS);
-        let count = match joined {
-            Some(_) => count + 1,
-            None => {
-                // Without a rank, no axis grows.
-                self.uncached().frame.loops.growth.retain(|(grown, _), _| *grown != value);
-                MAX_WIDENINGS + 1
+        let step = self.first_step();
+        let frame = self.frame();
+        let count = if joined.is_some() { count + 1 } else { MAX_WIDENINGS + 1 };
+        if joined.is_none() {
+            // Without a rank, no axis grows.
+            frame.loops.growth.retain(|(grown, _), _| *grown != value);
+            if same_rank {
+                frame.limited.insert((step, Limit::Widenings { most: MAX_WIDENINGS as usize }));
             }
-        };
-        if count > MAX_WIDENINGS && same_rank {
-            let limit = Limit::Widenings { most: MAX_WIDENINGS as usize };
-            let step = self.first_step();
-            self.uncached().frame.limited.insert((step, limit));
         }
-        self.uncached().frame.loops.widened.insert(value, count);
+        frame.loops.widened.insert(value, count);
         self.widen(value, joined);
         true
     }
 
     /// Joins an extent of the first iteration with the assumption about all.
     fn joined_first(&mut self, value: ValueId, axis: usize, assumed: DimId, dim: DimId) -> DimId {
-        let base = match self.uncached().frame.loops.growth.get(&(value, axis)) {
+        let base = match self.frame().loops.growth.get(&(value, axis)) {
             Some(growth) => growth.base,
             None => assumed,
         };
         if self.dims().compare(base, dim) == Decision::Equal || self.is_widened(assumed) {
             return assumed;
         }
-        self.uncached().frame.loops.growth.remove(&(value, axis));
+        self.frame().loops.growth.remove(&(value, axis));
         self.widened_dim()
     }
 
@@ -157,12 +149,12 @@ impl RuleCx<'_, '_> {
         dim: DimId,
         first: Option<DimId>,
     ) -> DimId {
-        if let Some(Growth { step, .. }) = self.uncached().frame.loops.growth.get(&at).copied() {
+        if let Some(Growth { step, .. }) = self.frame().loops.growth.get(&at).copied() {
             let next = self.dims().add(assumed, step);
             if self.dims().compare(next, dim) == Decision::Equal {
                 return assumed;
             }
-            self.uncached().frame.loops.growth.remove(&at);
+            self.frame().loops.growth.remove(&at);
             return self.widened_dim();
         }
         if self.dims().compare(assumed, dim) == Decision::Equal || self.is_widened(assumed) {
@@ -176,7 +168,7 @@ impl RuleCx<'_, '_> {
             let dims = self.dims();
             let grown = dims.mul(iteration, step);
             let grown = dims.add(assumed, grown);
-            self.uncached().frame.loops.growth.insert(at, Growth { base: assumed, step });
+            self.frame().loops.growth.insert(at, Growth { base: assumed, step });
             return grown;
         }
         self.widened_dim()
@@ -184,17 +176,17 @@ impl RuleCx<'_, '_> {
 
     fn widened_dim(&mut self) -> DimId {
         let dim = self.dims().fresh();
-        self.uncached().frame.loops.unknown.insert(dim);
+        self.frame().loops.unknown.insert(dim);
         dim
     }
 
     pub(super) fn is_widened(&mut self, dim: DimId) -> bool {
-        self.uncached().frame.loops.unknown.contains(&dim)
+        self.frame().loops.unknown.contains(&dim)
     }
 
     fn widen(&mut self, value: ValueId, shape: Option<DimVec>) {
         let id = shape.map(|shape| self.core().shapes.intern(&shape));
-        self.uncached().frame.slots[value.index()].shape = id;
+        self.frame().slots[value.index()].shape = id;
         self.forget_body();
     }
 
@@ -257,7 +249,7 @@ impl RuleCx<'_, '_> {
     }
 
     fn after(&mut self, trips: Trips, at: (ValueId, usize), first: DimId, next: DimId) -> DimId {
-        if let Some(Growth { base, step }) = self.uncached().frame.loops.growth.get(&at).copied() {
+        if let Some(Growth { base, step }) = self.frame().loops.growth.get(&at).copied() {
             let dims = self.dims();
             let grown = dims.mul(trips.count, step);
             return dims.add(base, grown);
@@ -288,10 +280,10 @@ impl RuleCx<'_, '_> {
 
     /// Marks a nested graph as never run; errors of its rules are not reported.
     pub fn never_runs(&mut self, graph: GraphId) {
-        let steps = self.uncached().frame.body.graph(graph).steps;
-        self.uncached().frame.never_runs(steps);
-        if !self.uncached().frame.dead_graphs.contains(&graph) {
-            self.uncached().frame.dead_graphs.push(graph);
+        let steps = self.frame().body.graph(graph).steps;
+        self.frame().never_runs(steps);
+        if !self.frame().dead_graphs.contains(&graph) {
+            self.frame().dead_graphs.push(graph);
         }
     }
 
@@ -299,9 +291,9 @@ impl RuleCx<'_, '_> {
     /// condition ends the loop. As in all conditions on symbols, extents count as at least 1.
     pub fn enters(&mut self, graph: GraphId, count: Option<DimId>) {
         if count.is_some_and(|count| self.is_positive_in_runs(count)) {
-            self.uncached().frame.entered.insert(graph);
+            self.frame().entered.insert(graph);
         } else {
-            self.uncached().frame.entered.remove(&graph);
+            self.frame().entered.remove(&graph);
         }
     }
 

@@ -21,6 +21,11 @@ pub enum Port {
 }
 
 impl Port {
+    /// Whether it is an input of the node.
+    pub(crate) fn is_input(self) -> bool {
+        matches!(self, Self::In(_))
+    }
+
     /// The port of a relation; `None` for a variadic rest.
     pub(crate) fn of_ref(port: PortRef) -> Option<Self> {
         match port {

@@ -354,7 +354,7 @@ impl RuleCx<'_, '_> {
         if self.dims().examine(positive, &domain) == Verdict::Always {
             return true;
         }
-        let frame = self.uncached().frame;
+        let frame = self.frame();
         let bounds = frame.equations.iter().filter(|equation| equation.need == Relation::AtMost);
         let bounds: Vec<Condition> = bounds
             .filter(|equation| frame.runs_with_body(equation.step))

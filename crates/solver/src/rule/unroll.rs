@@ -14,6 +14,7 @@ use super::cx::Uncached;
 use super::{DimVec, Ints, Port, RuleCx};
 use crate::program::{GraphId, ValueId};
 use crate::state::constants::Data;
+use crate::state::frame::Frame;
 use crate::state::limit::Limit;
 use crate::state::loops::Progress;
 
@@ -37,13 +38,13 @@ impl RuleCx<'_, '_> {
     /// Whether the body is being solved for one iteration.
     #[must_use]
     pub fn is_unrolling(&mut self, graph: GraphId) -> bool {
-        matches!(self.uncached().frame.unrolled.loops.get(&graph), Some(Progress::Running { .. }))
+        matches!(self.frame().unrolled.loops.get(&graph), Some(Progress::Running { .. }))
     }
 
     /// The shape of the loop-carried value `at` after the last iteration of an unrolled loop.
     #[must_use]
     pub fn unrolled(&mut self, graph: GraphId, at: usize) -> Option<DimVec> {
-        match self.uncached().frame.unrolled.loops.get(&graph) {
+        match self.frame().unrolled.loops.get(&graph) {
             Some(Progress::Done(shapes)) => shapes.get(at).cloned().flatten(),
             Some(Progress::Running { .. }) | None => None,
         }
@@ -60,7 +61,7 @@ impl RuleCx<'_, '_> {
         state: &[(Port, Option<DimVec>)],
     ) -> Unroll {
         let is_wrong = self.is_wrong_inside(graph);
-        let unrolled = &self.uncached().frame.unrolled;
+        let unrolled = &self.frame().unrolled;
         if unrolled.loops.contains_key(&graph) || count < 1 || is_wrong {
             return Unroll::General;
         }
@@ -68,14 +69,11 @@ impl RuleCx<'_, '_> {
             return Unroll::TooMany;
         }
         let values: Vec<ValueId> = state.iter().filter_map(|(port, _)| self.value(*port)).collect();
-        let saved =
-            values.iter().map(|value| (*value, self.uncached().frame.slots[value.index()].shape)).collect();
-        let number = self.value(number).map(|value| (value, self.uncached().frame.slots[value.index()].data));
-        self.uncached()
-            .frame
-            .unrolled
-            .loops
-            .insert(graph, Progress::Running { iteration: 0, count, number, saved });
+        let number = self.value(number);
+        let Frame { slots, unrolled, .. } = self.frame();
+        let saved = values.into_iter().map(|value| (value, slots[value.index()].shape)).collect();
+        let number = number.map(|value| (value, slots[value.index()].data));
+        unrolled.loops.insert(graph, Progress::Running { iteration: 0, count, number, saved });
         let shapes: Vec<Option<DimVec>> = state.iter().map(|(_, shape)| shape.clone()).collect();
         self.begin(graph, 0, &shapes);
         Unroll::Again
@@ -84,28 +82,24 @@ impl RuleCx<'_, '_> {
     /// Records that a limit hides the shapes after the last iteration, if the shapes at `next` depend on
     /// those at the start of an iteration.
     pub fn note_iterations(&mut self, next: impl Iterator<Item = Port>) {
-        let depends = |cx: &mut Self, port: Port| match cx.shape(port) {
-            None => cx.ty(port).is_some_and(|ty| cx.types().elems(ty).is_some()),
+        let depends = |port: Port| match self.shape(port) {
+            None => self.ty(port).is_some_and(|ty| self.types().elems(ty).is_some()),
             Some(shape) => shape.iter().any(|dim| {
-                let variables = cx.dims().variables_of(*dim);
-                variables.iter().any(|variable| cx.is_widened(*variable))
+                let variables = self.dims().variables_of(*dim);
+                variables.iter().any(|variable| self.is_widened(*variable))
             }),
         };
-        let mut is_hidden = false;
-        for port in next {
-            is_hidden |= depends(self, port);
-        }
-        if is_hidden {
+        if next.map(depends).fold(false, |any, depends| any | depends) {
             let most = usize::try_from(MAX_ITERATIONS).unwrap_or_default();
             let step = self.first_step();
-            self.uncached().frame.limited.insert((step, Limit::Iterations { most }));
+            self.frame().limited.insert((step, Limit::Iterations { most }));
         }
     }
 
     /// Continues after one iteration with the shapes of loop-carried values at its end.
     pub fn next_iteration(&mut self, graph: GraphId, next: Vec<Option<DimVec>>) {
         let Some(Progress::Running { iteration, count, number, saved }) =
-            self.uncached().frame.unrolled.loops.get_mut(&graph)
+            self.frame().unrolled.loops.get_mut(&graph)
         else {
             return;
         };
@@ -116,27 +110,27 @@ impl RuleCx<'_, '_> {
             return;
         }
         let (number, saved) = (*number, std::mem::take(saved));
-        self.uncached().frame.unrolled.loops.insert(graph, Progress::Done(next));
+        let Frame { slots, unrolled, .. } = self.frame();
+        unrolled.loops.insert(graph, Progress::Done(next));
         for (value, shape) in saved {
-            self.uncached().frame.slots[value.index()].shape = shape;
+            slots[value.index()].shape = shape;
         }
         if let Some((value, data)) = number {
-            self.uncached().frame.slots[value.index()].data = data;
+            slots[value.index()].data = data;
         }
         self.forget_body();
     }
 
     /// Sets the inputs of the body for one iteration.
     fn begin(&mut self, graph: GraphId, iteration: i64, shapes: &[Option<DimVec>]) {
-        self.uncached().frame.unrolled.total += 1;
-        let Some(Progress::Running { number, saved, .. }) = self.uncached().frame.unrolled.loops.get(&graph)
-        else {
+        self.frame().unrolled.total += 1;
+        let Some(Progress::Running { number, saved, .. }) = self.frame().unrolled.loops.get(&graph) else {
             return;
         };
         let (number, values) = (*number, saved.iter().map(|(value, _)| *value).collect::<Vec<_>>());
         for (value, shape) in values.into_iter().zip(shapes) {
             let shape = shape.as_ref().map(|shape| self.core().shapes.intern(shape));
-            self.uncached().frame.slots[value.index()].shape = shape;
+            self.frame().slots[value.index()].shape = shape;
         }
         // The index has a constant of the right shape; this replaces it.
         if let Some((value, Some(data))) = number
@@ -145,7 +139,7 @@ impl RuleCx<'_, '_> {
             let item = self.dims().constant(iteration);
             let ints = Ints { shape: ints.shape.clone(), items: Box::new([item]) };
             let data = self.core().constants.intern(Data::Ints(Arc::new(ints)));
-            self.uncached().frame.slots[value.index()].data = Some(data);
+            self.frame().slots[value.index()].data = Some(data);
         }
         self.forget_body();
     }

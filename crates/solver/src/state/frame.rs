@@ -358,11 +358,8 @@ impl<'a> Frame<'a> {
             body.graph(graph).owner.is_some_and(|owner| (from..to).contains(&owner.step.index()))
         };
         self.unrolled.forget(inside);
-        let (removed, left) = std::mem::take(&mut self.equations)
-            .into_iter()
-            .partition(|equation| (from..to).contains(&equation.step.index()));
-        self.equations = left;
-        let removed: Vec<Equation> = removed;
+        let is_inside = |equation: &mut Equation| (from..to).contains(&equation.step.index());
+        let removed: Vec<Equation> = self.equations.extract_if(.., is_inside).collect();
         if !removed.is_empty() {
             self.applied.clear();
         }

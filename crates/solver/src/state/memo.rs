@@ -22,12 +22,11 @@ use std::hash::{BuildHasher, Hasher};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use super::constants::DataId;
 use super::frame::{Frame, Slot};
 use crate::dim::Dims;
 use crate::dim::shape::ShapeId;
 use crate::program::{Body, GraphId, ProgramStep, StepId, ValueId};
-use crate::ty::{Ty, Types};
+use crate::ty::Types;
 
 /// Longer attributes are rarely equal and cost more to compare than to read.
 const MAX_ATTRIBUTE_BYTES: usize = 512;
@@ -49,14 +48,6 @@ const UNDECODED: u32 = u32::MAX - 1;
 /// Word of a constant that is too large to follow.
 const DROPPED: u32 = u32::MAX - 2;
 
-/// The result of an application at one output.
-#[derive(Clone, Copy)]
-struct Output {
-    ty: Ty,
-    shape: Option<ShapeId>,
-    data: Option<DataId>,
-}
-
 /// A cached application.
 struct Entry<'a> {
     attributes: &'a [u8],
@@ -73,7 +64,8 @@ struct Entry<'a> {
 pub(crate) struct Memo<'a> {
     entries: Vec<Entry<'a>>,
     words: Vec<u32>,
-    outputs: Vec<Option<Output>>,
+    /// The results of applications; empty for an omitted output.
+    outputs: Vec<Slot>,
     index: HashTable<(u64, u32)>,
     hasher: RandomState,
     /// The key of the running application.
@@ -286,16 +278,16 @@ impl<'a> Memo<'a> {
         // All outputs are compared before one is written. They are distinct values, also where a node lists a
         // name twice.
         for (value, known) in outputs.iter().zip(known) {
-            let (Some(value), Some(known)) = (value, known) else { continue };
+            let Some(value) = value else { continue };
             let Slot { ty, shape, data } = frame.slots[value.index()];
-            if ty.is_some_and(|ty| ty != known.ty) || shape.is_some() || data.is_some() {
+            if ty.is_some() && ty != known.ty || shape.is_some() || data.is_some() {
                 return Lookup::Uncacheable;
             }
         }
         for (value, known) in outputs.iter().zip(known) {
-            let (Some(value), Some(Output { ty, shape, data })) = (*value, *known) else { continue };
-            frame.slots[value.index()] = Slot { ty: Some(ty), shape, data };
-            if !is_front && (shape.is_some() || data.is_some()) {
+            let Some(value) = *value else { continue };
+            frame.slots[value.index()] = *known;
+            if !is_front && (known.shape.is_some() || known.data.is_some()) {
                 frame.touch(value, step);
             }
         }
@@ -348,15 +340,10 @@ impl<'a> Memo<'a> {
         }
         let first_output = self.outputs.len();
         for output in outputs {
-            let result = match output {
-                None => None,
-                Some(value) => {
-                    let Some(result) = settled(types, frame, *value) else {
-                        self.outputs.truncate(first_output);
-                        return;
-                    };
-                    Some(result)
-                }
+            let result = output.map_or(Some(Slot::default()), |value| settled(types, frame, value));
+            let Some(result) = result else {
+                self.outputs.truncate(first_output);
+                return;
             };
             self.outputs.push(result);
         }
@@ -404,10 +391,10 @@ fn constant_word(frame: &Frame<'_>, body: &Body<'_>, value: ValueId) -> u32 {
 }
 
 /// The slot of an output, if its type is settled.
-fn settled(types: &mut Types, frame: &mut Frame<'_>, value: ValueId) -> Option<Output> {
+fn settled(types: &mut Types, frame: &mut Frame<'_>, value: ValueId) -> Option<Slot> {
     let slot = &mut frame.slots[value.index()];
     let ty = types.settled_tensor(slot.ty?)?;
     // Readers compare the settled type without a lookup.
     slot.ty = Some(ty);
-    Some(Output { ty, shape: slot.shape, data: slot.data })
+    Some(*slot)
 }

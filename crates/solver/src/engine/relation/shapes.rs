@@ -84,9 +84,8 @@ fn broadcast_back(cx: &mut RuleCx<'_, '_>, port: Port, other: Port, out: Port) -
 
 /// The reduced axes.
 enum Axes {
-    /// No axis: the operator returns its input.
-    None,
     All,
+    /// These axes. Without an axis, the operator returns its input.
     These(Vec<i64>),
     /// This number of unknown axes.
     Some(usize),
@@ -108,10 +107,8 @@ fn axes(cx: &mut RuleCx<'_, '_>, second: Port) -> Result<Axes, RuleError> {
     } else {
         cx.attr_ints("axes")?.unwrap_or_default()
     };
-    if !given.is_empty() {
-        return Ok(Axes::These(given));
-    }
-    Ok(if cx.attr_flag("noop_with_empty_axes")? { Axes::None } else { Axes::All })
+    let is_all = given.is_empty() && !cx.attr_flag("noop_with_empty_axes")?;
+    Ok(if is_all { Axes::All } else { Axes::These(given) })
 }
 
 /// Relates the output to the input without the reduced axes, or with extent 1 there.
@@ -129,7 +126,7 @@ pub(super) fn reduce(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Resu
         let rank = match axes {
             _ if keep => Some(from.len()),
             Axes::Some(count) => from.len().checked_sub(count),
-            Axes::None | Axes::All | Axes::These(_) | Axes::Unknown => None,
+            Axes::All | Axes::These(_) | Axes::Unknown => None,
         };
         return rank.map_or(Ok(()), |rank| cx.set_rank(output, rank));
     };
@@ -158,7 +155,6 @@ fn reduced(
     second: Port,
 ) -> Result<Option<Vec<bool>>, RuleError> {
     match axes {
-        Axes::None => Ok(Some(vec![false; rank])),
         Axes::All => Ok(Some(vec![true; rank])),
         Axes::Some(_) | Axes::Unknown => Ok(None),
         Axes::These(axes) => {
@@ -188,10 +184,9 @@ fn input_rank(
     let Some(rank) = cx.rank(output) else { return Ok(()) };
     let rank = match axes {
         _ if keep => rank,
-        Axes::None => rank,
         Axes::Some(count) => rank + count,
         // Without a rank, `-1` and `1` may be one axis or two.
-        Axes::These(axes) if axes.len() == 1 => rank + 1,
+        Axes::These(axes) if axes.len() < 2 => rank + axes.len(),
         Axes::These(_) | Axes::All | Axes::Unknown => return Ok(()),
     };
     cx.set_rank(input, rank)
