@@ -50,12 +50,13 @@ enum Verdict {
 /// Verifies the declared shapes of a solved body.
 pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     let body = Arc::clone(&frame.body);
-    let mut verifier = Verifier { inputs: None, names: Map::default() };
-    if frame.number == 0 {
-        verifier.define_names(core, frame);
+    let mut verifier = Verifier { core, frame, inputs: None, names: Map::default() };
+    if verifier.frame.number == 0 {
+        verifier.define_names();
     }
     for value in body.values() {
         for declaration in body.declarations(value) {
+            let Verifier { core, frame, .. } = &mut verifier;
             if is_given(frame, value, declaration.kind)
                 || frame.value_errors.contains_key(&value)
                 || frame.is_shapeless(value)
@@ -64,43 +65,48 @@ pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
             }
             // Malformed types were reported when the value was typed.
             let Ok(declared) = core.read_declared(declaration.ty, declaration.kind) else { continue };
-            verifier.value(core, frame, value, &declared, declaration.kind);
+            verifier.value(value, &declared, declaration.kind);
         }
     }
 }
 
-struct Verifier {
+struct Verifier<'v, 'a> {
+    core: &'v mut Core<'a>,
+    frame: &'v mut Frame<'a>,
     /// The symbols that inputs declare, computed on demand.
     inputs: Option<BTreeSet<DimId>>,
     /// Symbols that no input declares, with the extent that their first use names.
     names: Map<DimId, DimId>,
 }
 
-impl Verifier {
+impl Verifier<'_, '_> {
+    fn is_input_symbol(&mut self, symbol: DimId) -> bool {
+        let Self { core, frame, inputs, .. } = self;
+        let symbols = || crate::analysis::conditions::input_symbols(core, frame);
+        inputs.get_or_insert_with(symbols).contains(&symbol)
+    }
+
     /// Gives each symbol that no input declares the known extent of one of its uses, if there is one, so that
     /// its meaning does not depend on the order of its uses.
-    fn define_names<'a>(&mut self, core: &mut Core<'a>, frame: &Frame<'a>) {
-        let body = Arc::clone(&frame.body);
+    fn define_names(&mut self) {
+        let body = Arc::clone(&self.frame.body);
         for value in body.values() {
-            let Some(derived) = frame.slots[value.index()].shape else { continue };
+            let Some(derived) = self.frame.slots[value.index()].shape else { continue };
             for declaration in body.declarations(value) {
-                if is_given(frame, value, declaration.kind) {
+                if is_given(self.frame, value, declaration.kind) {
                     continue;
                 }
-                let Ok(declared) = core.read_declared(declaration.ty, declaration.kind) else { continue };
-                let Some(claimed) = declared.shape.filter(|claimed| *claimed != derived) else { continue };
-                for (derived, claimed) in paired(&core.shapes, derived, claimed).unwrap_or_default() {
-                    let derived = core.dims.resolve(derived);
-                    if derived == claimed
-                        || core.dims.as_symbol(claimed).is_none()
-                        || core.dims.is_anonymous(derived)
+                let declared = self.core.read_declared(declaration.ty, declaration.kind);
+                let claimed = declared.ok().and_then(|declared| declared.shape);
+                let Some(claimed) = claimed.filter(|claimed| *claimed != derived) else { continue };
+                for (derived, claimed) in paired(&self.core.shapes, derived, claimed).unwrap_or_default() {
+                    let dims = &mut self.core.dims;
+                    let derived = dims.resolve(derived);
+                    if derived != claimed
+                        && dims.as_symbol(claimed).is_some()
+                        && !dims.is_anonymous(derived)
+                        && !self.is_input_symbol(claimed)
                     {
-                        continue;
-                    }
-                    let inputs = self
-                        .inputs
-                        .get_or_insert_with(|| crate::analysis::conditions::input_symbols(core, frame));
-                    if !inputs.contains(&claimed) {
                         self.names.entry(claimed).or_insert(derived);
                     }
                 }
@@ -108,51 +114,33 @@ impl Verifier {
         }
     }
 
-    fn value<'a>(
-        &mut self,
-        core: &mut Core<'a>,
-        frame: &mut Frame<'a>,
-        value: ValueId,
-        declared: &Declared,
-        declared_in: DeclarationKind,
-    ) {
+    fn value(&mut self, value: ValueId, declared: &Declared, declared_in: DeclarationKind) {
         let Some(claimed) = declared.shape else { return };
-        let slot = frame.slots[value.index()];
-        if slot.ty.is_some_and(|ty| core.types.innermost(ty) == Types::ERROR) {
+        let slot = self.frame.slots[value.index()];
+        if slot.ty.is_some_and(|ty| self.core.types.innermost(ty) == Types::ERROR) {
             return;
         }
         let Some(derived) = slot.shape else {
-            frame.open_claims.push(value);
+            self.frame.open_claims.push(value);
             return;
         };
         if derived == claimed {
             return;
         }
-        let (mut dims, claimed): (DimVec, DimVec) =
-            (core.shapes.get(derived).into(), core.shapes.get(claimed).into());
+        let shapes = &self.core.shapes;
+        let (mut dims, claimed): (DimVec, DimVec) = (shapes.get(derived).into(), shapes.get(claimed).into());
         if dims.len() != claimed.len() {
-            let kind = core.contradiction(frame, value, declared, declared_in, None);
-            frame.report_value(value, kind);
-            return;
+            return self.refute(value, declared, declared_in, None);
         }
         let (mut is_open, mut is_named) = (false, false);
         for (axis, claimed) in claimed.iter().enumerate() {
-            let claim = Claim {
-                value,
-                declared_in,
-                axis,
-                declared: core.dims.resolve(*claimed),
-                derived: core.dims.resolve(dims[axis]),
-                broadcast: None,
-            };
-            match self.axis(core, frame, claim) {
+            let table = &mut self.core.dims;
+            let (declared_dim, derived) = (table.resolve(*claimed), table.resolve(dims[axis]));
+            let claim = Claim { value, declared_in, axis, declared: declared_dim, derived, broadcast: None };
+            match self.axis(claim) {
                 Verdict::Accepted => {}
-                Verdict::Refuted => {
-                    let kind = core.contradiction(frame, value, declared, declared_in, Some(axis));
-                    frame.report_value(value, kind);
-                    return;
-                }
-                Verdict::Claimed(claim) => frame.claims.push(claim),
+                Verdict::Refuted => return self.refute(value, declared, declared_in, Some(axis)),
+                Verdict::Claimed(claim) => self.frame.claims.push(claim),
                 Verdict::Open => is_open = true,
                 Verdict::Named => {
                     dims[axis] = *claimed;
@@ -161,15 +149,27 @@ impl Verifier {
             }
         }
         if is_open {
-            frame.open_claims.push(value);
+            self.frame.open_claims.push(value);
         }
         if is_named {
-            frame.slots[value.index()].shape = Some(core.shapes.intern(&dims));
+            self.frame.slots[value.index()].shape = Some(self.core.shapes.intern(&dims));
         }
     }
 
-    fn axis<'a>(&mut self, core: &mut Core<'a>, frame: &mut Frame<'a>, claim: Claim) -> Verdict {
+    fn refute(
+        &mut self,
+        value: ValueId,
+        declared: &Declared,
+        declared_in: DeclarationKind,
+        axis: Option<usize>,
+    ) {
+        let kind = self.core.contradiction(self.frame, value, declared, declared_in, axis);
+        self.frame.report_value(value, kind);
+    }
+
+    fn axis(&mut self, claim: Claim) -> Verdict {
         let Claim { declared, derived, .. } = claim;
+        let core = &mut *self.core;
         if core.dims.is_anonymous(declared) {
             return Verdict::Accepted;
         }
@@ -178,26 +178,24 @@ impl Verifier {
             Decision::Different => return Verdict::Refuted,
             Decision::Undecided => {}
         }
-        let has_symbols = !core.dims.symbols_of(declared).is_empty();
+        let symbols = core.dims.symbols_of(declared);
         // Symbols inside a function are independent of those of the caller.
-        if frame.number != 0 && has_symbols {
+        if self.frame.number != 0 && !symbols.is_empty() {
             return Verdict::Accepted;
         }
-        let symbols = core.dims.symbols_of(declared);
-        let inputs =
-            self.inputs.get_or_insert_with(|| crate::analysis::conditions::input_symbols(core, frame));
-        if symbols.iter().any(|symbol| !inputs.contains(symbol)) {
-            return match core.dims.as_symbol(declared) {
-                Some(_) => self.name(core, frame, claim),
+        if symbols.iter().any(|symbol| !self.is_input_symbol(*symbol)) {
+            return match self.core.dims.as_symbol(declared) {
+                Some(_) => self.name(claim),
                 None => Verdict::Accepted,
             };
         }
-        compare_known(core, frame, claim)
+        compare_known(self.core, self.frame, claim)
     }
 
     /// Compares a symbol that no input declares. Its first use defines it.
-    fn name<'a>(&mut self, core: &mut Core<'a>, frame: &mut Frame<'a>, claim: Claim) -> Verdict {
+    fn name(&mut self, claim: Claim) -> Verdict {
         let Claim { declared: symbol, derived, .. } = claim;
+        let core = &mut *self.core;
         if let Some(known) = self.names.get(&symbol).copied() {
             let known = core.dims.resolve(known);
             return match core.dims.compare(derived, known) {
@@ -209,7 +207,7 @@ impl Verifier {
                         false => Verdict::Accepted,
                     }
                 }
-                Decision::Undecided => compare_known(core, frame, Claim { declared: known, ..claim }),
+                Decision::Undecided => compare_known(core, self.frame, Claim { declared: known, ..claim }),
             };
         }
         self.names.insert(symbol, derived);

@@ -234,13 +234,12 @@ impl<'a> Facts<'a> {
     }
 
     fn force(&mut self, core: &mut Core<'a>, equation: &Equation, symbol: DimId, values: Vec<i64>) {
-        if let &[value] = &values[..] {
-            let right = core.dims.constant(value);
-            let condition = Condition::new(Relation::Equal, symbol, right);
-            self.domain.assume(&mut core.dims, condition);
-        }
         let condition = match values[..] {
-            [value] => Condition::new(Relation::Equal, symbol, core.dims.constant(value)),
+            [value] => {
+                let condition = Condition::new(Relation::Equal, symbol, core.dims.constant(value));
+                self.domain.assume(&mut core.dims, condition);
+                condition
+            }
             _ => equation.condition(),
         };
         self.require(condition, equation);
@@ -250,7 +249,7 @@ impl<'a> Facts<'a> {
             }
             let kind =
                 SolveErrorKind::ForcedSymbol { symbol, values, equation: *equation, baked: self.baked };
-            self.decided.errors.push(SolveError { site: ErrorSite::Step(equation.step), kind });
+            self.report(equation, kind);
         }
     }
 
@@ -260,7 +259,7 @@ impl<'a> Facts<'a> {
         if core.dims.as_symbol(value).is_some() && self.is_free(core, condition) {
             let (left, right) = (symbol.min(value), symbol.max(value));
             let kind = SolveErrorKind::ForcedEquality { left, right, equation: *equation };
-            self.decided.errors.push(SolveError { site: ErrorSite::Step(equation.step), kind });
+            self.report(equation, kind);
             self.require(condition, equation);
         } else {
             self.restricted(core, equation, condition);
@@ -276,6 +275,10 @@ impl<'a> Facts<'a> {
         let Some(binding) = core.dims.counterexample(condition, &self.domain) else { return };
         self.require(condition, equation);
         let kind = SolveErrorKind::Restricted { condition, equation: *equation, binding };
+        self.report(equation, kind);
+    }
+
+    fn report(&mut self, equation: &Equation, kind: SolveErrorKind<'a>) {
         self.decided.errors.push(SolveError { site: ErrorSite::Step(equation.step), kind });
     }
 
@@ -286,7 +289,6 @@ impl<'a> Facts<'a> {
 
     /// Reports an equation that contradicts the earlier ones.
     fn contradiction(&mut self, core: &mut Core<'a>, equation: &Equation) {
-        let site = ErrorSite::Step(equation.step);
         let condition = equation.condition();
         // A contradiction with a reported symbol follows from that error.
         let mentions =
@@ -300,19 +302,16 @@ impl<'a> Facts<'a> {
         {
             self.in_error.insert(symbol);
             let kind = SolveErrorKind::ForcedSymbol { symbol, values, equation: *equation, baked: true };
-            self.decided.errors.push(SolveError { site, kind });
-            return;
+            return self.report(equation, kind);
         }
-        let failure = match equation.source {
+        match equation.source {
             EquationSource::Ports { left: at, right: other, relation } => {
                 let (left, right) = (at.with(equation.left), other.with(equation.right));
-                RuleError::Dims { left, right, relation }
+                let failure = RuleError::Dims { left, right, relation };
+                self.report(equation, SolveErrorKind::Rule { rule: equation.rule, failure });
             }
-            EquationSource::Call | EquationSource::Declared(_) => return,
-        };
-        self.decided
-            .errors
-            .push(SolveError { site, kind: SolveErrorKind::Rule { rule: equation.rule, failure } });
+            EquationSource::Call | EquationSource::Declared(_) => {}
+        }
     }
 
     /// Decides declared extents that differ from derived ones as expressions.

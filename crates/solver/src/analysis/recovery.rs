@@ -158,10 +158,7 @@ impl<'a> Search<'_, 'a> {
             let census = Census::of(self.core, self.frame);
             self.core.recovery.census = Some(census);
         }
-        let operand = |port: Port| match port {
-            Port::In(_) => self.body.at_port(step, port),
-            Port::Out(_) | Port::BodyIn(..) | Port::BodyOut(..) => None,
-        };
+        let operand = |port: Port| port.is_input().then(|| self.body.at_port(step, port)).flatten();
         let (a_operand, b_operand) = (operand(a_port), operand(b_port));
         let mut is_from_input =
             |operand: Option<ValueId>| operand.is_some_and(|value| is_main && self.comes_from_input(value));

@@ -318,26 +318,26 @@ impl Dims {
 
     /// Follows bindings from variable to variable to the end of the chain.
     pub(super) fn chase(&self, mut dim: DimId) -> DimId {
-        while let Some(Kind::Variable(position)) = self.kind(dim)
-            && let Some(next) = self.variables[position as usize].binding
-        {
+        while let Some(next) = self.binding(dim) {
             dim = next;
         }
         dim
     }
 
+    /// The position of an anonymous variable among the variables; `None` for other dims.
+    fn variable(&self, dim: DimId) -> Option<usize> {
+        if let Some(Kind::Variable(position)) = self.kind(dim) { Some(position as usize) } else { None }
+    }
+
     /// The value of a bound variable; `None` for an unbound one and for other dims.
     pub(super) fn binding(&self, dim: DimId) -> Option<DimId> {
-        match self.kind(dim) {
-            Some(Kind::Variable(position)) => self.variables[position as usize].binding,
-            _ => None,
-        }
+        self.variables[self.variable(dim)?].binding
     }
 
     /// Shortens a chain of bindings. The meaning of dims does not change.
     pub(super) fn compress(&mut self, variable: DimId, value: DimId) {
-        if let Some(Kind::Variable(position)) = self.kind(variable) {
-            self.variables[position as usize].binding = Some(value);
+        if let Some(position) = self.variable(variable) {
+            self.variables[position].binding = Some(value);
         }
     }
 
@@ -363,17 +363,12 @@ impl Dims {
     }
 
     pub(super) fn set_binding(&mut self, variable: DimId, value: DimId) {
-        if let Some(Kind::Variable(position)) = self.kind(variable) {
-            self.variables[position as usize].binding = Some(value);
-            self.epoch += 1;
-        }
+        self.compress(variable, value);
+        self.epoch += 1;
     }
 
     pub(super) fn range_of(&self, variable: DimId) -> Option<Range> {
-        match self.kind(variable) {
-            Some(Kind::Variable(position)) => Some(self.variables[position as usize].range),
-            _ => None,
-        }
+        Some(self.variables[self.variable(variable)?].range)
     }
 
     /// The resolved form of an earlier traversal, if no variable was bound since.

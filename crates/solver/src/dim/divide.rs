@@ -127,9 +127,13 @@ impl Dims {
         while self.cancel_number(&mut numerator, &mut denominator)?
             || self.cancel_monomial(&mut numerator, &mut denominator)?
         {}
-        let rest = self
-            .apply_rule_5(&numerator, &denominator)
-            .unwrap_or_else(|| self.lowest_floor(numerator, &denominator))?;
+        let leading = self.leading(without_constant(&numerator));
+        let is_negative = leading.is_some_and(|term| term.coefficient < 0);
+        let rest = if is_negative && self.bounds_of_terms(&denominator).low >= 0 {
+            self.negate_floor(&numerator, &denominator)?
+        } else {
+            self.lowest_floor(numerator, &denominator)?
+        };
         let quotient = self.intern_sum(&quotient)?;
         self.try_add(quotient, rest)
     }
@@ -184,19 +188,7 @@ impl Dims {
         Some(true)
     }
 
-    /// Applies rule 5. The leading term becomes positive, so the rule does not apply again.
-    #[expect(
-        clippy::option_option,
-        reason = "whether the rule applies, and whether its result is within limits"
-    )]
-    fn apply_rule_5(&mut self, numerator: &[Term], denominator: &[Term]) -> Option<Option<DimId>> {
-        let leading = self.leading(without_constant(numerator))?;
-        if leading.coefficient > 0 || self.bounds_of_terms(denominator).low < 0 {
-            return None;
-        }
-        Some(self.negate_floor(numerator, denominator))
-    }
-
+    /// Applies rule 5. The result starts with a plus, so the rule does not apply again.
     fn negate_floor(&mut self, numerator: &[Term], denominator: &[Term]) -> Option<DimId> {
         let negated = merge(&[], &merge(numerator, &ONE, 1)?, -1)?;
         let negated = self.intern_sum(&negated)?;

@@ -272,25 +272,16 @@ enum Step<'a> {
     Extremum(Extremum, usize),
 }
 
-/// The number of arguments and the operation of a function name.
-#[derive(Clone, Copy)]
-enum Function {
-    One(Unary),
-    Two(Binary),
-    /// At least one argument.
-    Many(Extremum),
-}
-
-fn function(name: &str) -> Option<Function> {
+/// The step of a function; the number of arguments of an extremum is not known yet.
+fn function(name: &str) -> Option<Step<'static>> {
     Some(match name {
-        "floor" | "Floor" | "FloorToInt" => Function::One(Unary::Floor),
-        "ceil" | "Ceil" | "ceiling" | "CeilToInt" => Function::One(Unary::Ceil),
-        "min" | "Min" => Function::Many(Extremum::Min),
-        "max" | "Max" => Function::Many(Extremum::Max),
-        "Mod" | "mod" | "PythonMod" => Function::Two(Binary::Mod),
-        "FloorDiv" | "floordiv" => Function::Two(Binary::FloorDiv),
-        "CeilDiv" | "ceildiv" => Function::Two(Binary::CeilDiv),
-        "CleanDiv" => Function::Two(Binary::FloorDiv),
+        "floor" | "Floor" | "FloorToInt" => Step::Unary(Unary::Floor),
+        "ceil" | "Ceil" | "ceiling" | "CeilToInt" => Step::Unary(Unary::Ceil),
+        "min" | "Min" => Step::Extremum(Extremum::Min, 0),
+        "max" | "Max" => Step::Extremum(Extremum::Max, 0),
+        "Mod" | "mod" | "PythonMod" => Step::Binary(Binary::Mod),
+        "FloorDiv" | "floordiv" | "CleanDiv" => Step::Binary(Binary::FloorDiv),
+        "CeilDiv" | "ceildiv" => Step::Binary(Binary::CeilDiv),
         _ => return None,
     })
 }
@@ -467,7 +458,7 @@ impl<'a> Program<'a> {
         Some(())
     }
 
-    fn arguments(&mut self, function: Function) -> Option<()> {
+    fn arguments(&mut self, function: Step<'a>) -> Option<()> {
         self.sum()?;
         let mut count = 1;
         while self.take(",") {
@@ -475,10 +466,11 @@ impl<'a> Program<'a> {
             count += 1;
         }
         self.steps.push(match function {
-            Function::One(operator) if count == 1 => Step::Unary(operator),
-            Function::Two(operator) if count == 2 => Step::Binary(operator),
-            Function::Many(extremum) => Step::Extremum(extremum, count),
-            Function::One(_) | Function::Two(_) => return None,
+            Step::Extremum(extremum, _) => Step::Extremum(extremum, count),
+            Step::Unary(_) if count == 1 => function,
+            Step::Binary(_) if count == 2 => function,
+            Step::Unary(_) | Step::Binary(_) | Step::Integer(_) | Step::Negative(_) => return None,
+            Step::Name(_) | Step::Quoted(_) | Step::Unknown => return None,
         });
         Some(())
     }

@@ -101,15 +101,15 @@ impl Polynomial {
         for (at, &(begin, slope)) in slopes.iter().enumerate() {
             let stop = slopes.get(at + 1).map(|(next, _)| *next).or(end);
             let first = self.sign_at(begin)?;
-            push_sign(&mut signs, begin, first);
+            push_change(&mut signs, begin, first);
             if slope == Ordering::Equal || first == slope {
                 continue;
             }
             // The sign moves towards that of the slope, through zero for at most one integer.
             if let Some(zero) = self.first_reaching(begin, stop, slope, Ordering::Equal)? {
-                push_sign(&mut signs, zero, self.sign_at(zero)?);
+                push_change(&mut signs, zero, self.sign_at(zero)?);
                 if self.sign_at(zero)? == Ordering::Equal && stop.is_none_or(|stop| zero + 1 < stop) {
-                    push_sign(&mut signs, zero + 1, slope);
+                    push_change(&mut signs, zero + 1, slope);
                 }
             }
         }
@@ -154,9 +154,10 @@ impl Polynomial {
     }
 }
 
-fn push_sign(signs: &mut Vec<(i64, Ordering)>, start: i64, sign: Ordering) {
-    if signs.last().is_none_or(|(_, last)| *last != sign) {
-        signs.push((start, sign));
+/// Adds an item that holds from `start` on, unless it equals the one before.
+fn push_change<T: PartialEq>(items: &mut Vec<(i64, T)>, start: i64, item: T) {
+    if items.last().is_none_or(|(_, last)| *last != item) {
+        items.push((start, item));
     }
 }
 
@@ -181,10 +182,7 @@ impl Piecewise {
     ) -> Option<Self> {
         let mut pieces: Vec<(i64, Polynomial)> = Vec::new();
         for (start, _, a, b) in self.common(other) {
-            let piece = compute(a, b)?;
-            if pieces.last().is_none_or(|(_, last)| *last != piece) {
-                pieces.push((start, piece));
-            }
+            push_change(&mut pieces, start, compute(a, b)?);
         }
         (pieces.len() <= MAX_PIECES).then_some(Self(pieces))
     }
@@ -225,9 +223,7 @@ impl Piecewise {
         for (start, end, a, b) in self.common(other) {
             for (start, sign) in a.add_scaled(b, -1)?.signs(start, end)? {
                 let least = if sign == Ordering::Greater { b } else { a };
-                if pieces.last().is_none_or(|(_, last)| last != least) {
-                    pieces.push((start, least.clone()));
-                }
+                push_change(&mut pieces, start, least.clone());
             }
         }
         (pieces.len() <= MAX_PIECES).then_some(Self(pieces))

@@ -206,15 +206,9 @@ impl<'d> Prover<'d> {
     fn by_minimum(&mut self, claim: Claim, dim: DimId, facts: &[DimId]) -> bool {
         let Some((atom, arguments)) = self.a_minimum(dim) else { return false };
         arguments.iter().all(|&least| {
-            let case = self.dims.replace_nodes(dim, HashMap::from([(atom, least)]));
-            let mut facts: Vec<DimId> = facts
-                .iter()
-                .map(|&fact| self.dims.replace_nodes(fact, HashMap::from([(atom, least)])))
-                .collect();
-            for &other in arguments.iter().filter(|other| **other != least) {
-                facts.push(self.dims.sub(other, least));
-            }
-            self.claim(claim, case, &facts)
+            let others = arguments.iter().filter(|other| **other != least);
+            let more = others.map(|&other| self.dims.sub(other, least)).collect();
+            self.claim_for(claim, dim, facts, (atom, least), more)
         })
     }
 
@@ -235,14 +229,22 @@ impl<'d> Prover<'d> {
             let (modulus, remainder) = (self.dims.constant(modulus), self.dims.constant(remainder));
             let multiple = self.dims.mul(quotient, modulus);
             let value = self.dims.add(multiple, remainder);
-            self.claim_for(claim, dim, facts, (leaf, value))
+            self.claim_for(claim, dim, facts, (leaf, value), Vec::new())
         })
     }
 
-    /// Proves a statement for one value of a leaf.
-    fn claim_for(&mut self, claim: Claim, dim: DimId, facts: &[DimId], case: (DimId, DimId)) -> bool {
-        let facts: Vec<DimId> = facts.iter().map(|&fact| self.dims.substitute(fact, &[case])).collect();
-        let dim = self.dims.substitute(dim, &[case]);
+    /// Proves a statement for one value of a node, which implies more facts.
+    fn claim_for(
+        &mut self,
+        claim: Claim,
+        dim: DimId,
+        facts: &[DimId],
+        case: (DimId, DimId),
+        more: Vec<DimId>,
+    ) -> bool {
+        let mut replace = |dim: DimId| self.dims.replace_nodes(dim, HashMap::from([case]));
+        let facts: Vec<DimId> = facts.iter().map(|&fact| replace(fact)).chain(more).collect();
+        let dim = self.dims.replace_nodes(dim, HashMap::from([case]));
         self.claim(claim, dim, &facts)
     }
 
@@ -256,8 +258,8 @@ impl<'d> Prover<'d> {
         let high = if bounds.high == i64::MAX { i64::MAX } else { bounds.high - 1 };
         let rest = self.dims.bounded(Interval { low: 0, high });
         let above = self.dims.add(rest, DimId::ONE);
-        let proved =
-            [above, DimId::ZERO].into_iter().all(|value| self.claim_for(claim, dim, facts, (leaf, value)));
+        let mut holds = |value| self.claim_for(claim, dim, facts, (leaf, value), Vec::new());
+        let proved = holds(above) && holds(DimId::ZERO);
         self.splits += 1;
         proved
     }

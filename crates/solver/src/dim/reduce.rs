@@ -89,30 +89,30 @@ impl Dims {
         })
     }
 
-    fn with_argument(&mut self, isolated: &Isolated, argument: DimId) -> Option<DimId> {
-        let terms = merge(&isolated.rest, &self.terms(argument), isolated.scale)?;
-        self.intern_sum(&terms)
+    /// The dim with each argument in place of the minimum.
+    fn cases(&mut self, isolated: &Isolated) -> Option<Vec<DimId>> {
+        let case = |argument: &DimId| {
+            let terms = merge(&isolated.rest, &self.terms(*argument), isolated.scale)?;
+            self.intern_sum(&terms)
+        };
+        isolated.arguments.iter().map(case).collect()
     }
 
     /// Goals of which one holds exactly if the goal does.
     fn one_of_arguments(&mut self, goal: Goal) -> Option<Vec<Goal>> {
         let Goal::NotPositive(dim) = goal else { return None };
         let isolated = self.isolated_minimum(dim).filter(|isolated| isolated.scale > 0)?;
-        let cases = isolated.arguments.clone().into_iter();
-        cases.map(|argument| self.with_argument(&isolated, argument).map(Goal::NotPositive)).collect()
+        Some(self.cases(&isolated)?.into_iter().map(Goal::NotPositive).collect())
     }
 
     /// Goals whose conjunction is equivalent to the goal.
     pub(super) fn all_of_arguments(&mut self, goal: Goal, domain: &Domain) -> Option<Vec<Goal>> {
         let isolated = self.isolated_minimum(goal.dim())?;
-        let arguments = isolated.arguments.clone();
-        let mut cases = Vec::with_capacity(arguments.len());
-        for &argument in &arguments {
-            cases.push(self.with_argument(&isolated, argument)?);
-        }
+        let cases = self.cases(&isolated)?;
         if let Goal::NotPositive(_) = goal {
             return (isolated.scale < 0).then(|| cases.into_iter().map(Goal::NotPositive).collect());
         }
+        let Isolated { arguments, .. } = isolated;
         let least = match cases.iter().position(|case| *case == DimId::ZERO) {
             Some(least) => least,
             None => self.only_possible_case(&arguments, &cases, domain)?,

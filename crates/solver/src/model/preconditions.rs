@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::dim::{Condition, DimId, Dims};
+use crate::dim::{Condition, DimId, Dims, symbols_of};
 use crate::model::Checked;
 use crate::solution::EquationSource;
 
@@ -37,13 +37,12 @@ impl Preconditions {
             {
                 continue;
             }
-            let [left, right] = [equation.left, equation.right].map(|dim| {
+            let condition = equation.condition().map(|dim| {
                 own.dims.copy_from(from, dim, &mut |dims, leaf| {
                     let name = from.as_symbol(leaf).unwrap_or_default();
                     *leaves.entry(leaf).or_insert_with(|| dims.symbol(name))
                 })
             });
-            let condition = Condition::new(equation.need, left, right);
             if !own.conditions.contains(&condition) {
                 own.conditions.push(condition);
             }
@@ -57,8 +56,7 @@ impl Preconditions {
     /// A condition on a symbol without an extent is not evaluated.
     pub fn violated(&self, extent: impl Fn(&str) -> Option<usize>) -> Option<String> {
         self.conditions.iter().find_map(|condition| {
-            let mut symbols = self.dims.symbols_of(condition.left).to_vec();
-            symbols.extend(self.dims.symbols_of(condition.right));
+            let symbols = symbols_of(&self.dims, *condition);
             let value = |symbol: &DimId| {
                 let extent = extent(self.dims.as_symbol(*symbol)?)?;
                 Some((*symbol, i64::try_from(extent).ok()?))

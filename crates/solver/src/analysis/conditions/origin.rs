@@ -26,10 +26,7 @@ pub(super) fn is_baked(core: &mut Core<'_>, frame: &Frame<'_>, equation: &Equati
         sides = vec![left, right];
     }
     let body = &frame.body;
-    let value_at = |port: Port| match port {
-        Port::In(at) => body.inputs(equation.step).get(at).copied().flatten(),
-        Port::Out(_) | Port::BodyIn(..) | Port::BodyOut(..) => None,
-    };
+    let value_at = |port: Port| port.is_input().then(|| body.at_port(equation.step, port)).flatten();
     let mut open = Vec::new();
     for side in sides {
         // Attributes belong to the graph. A computed extent may come from any input.

@@ -36,16 +36,12 @@ pub(crate) fn merge<'a>(
         if record.graph == frame.body.root() && !matches!(record.origin, Origin::Step(_)) {
             continue;
         }
-        let known: Vec<(usize, &Known)> =
-            shapes.iter().map(|shapes| &shapes[value.index()]).enumerate().collect();
-        let live: Vec<(usize, Option<&DimVec>)> = known
-            .into_iter()
-            .filter_map(|(at, known)| match known {
-                Known::Shape(shape) => Some((at, Some(shape))),
-                Known::Unknown => Some((at, None)),
-                Known::Absent => None,
-            })
-            .collect();
+        let live = shapes.iter().enumerate().filter_map(|(at, shapes)| match &shapes[value.index()] {
+            Known::Shape(shape) => Some((at, Some(shape))),
+            Known::Unknown => Some((at, None)),
+            Known::Absent => None,
+        });
+        let live: Vec<(usize, Option<&DimVec>)> = live.collect();
         let plain = plain_shape(core, frame, value);
         if live.is_empty() || live.iter().all(|(_, shape)| *shape == plain.as_ref()) {
             continue;
