@@ -16,14 +16,14 @@ use typeloom_module::names;
 use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto};
 use typeloom_onnx::nested;
 use typeloom_onnx::prost::Message as _;
-use typeloom_onnx::text::decode_hex;
+use typeloom_onnx::text::{PrintOptions, decode_hex, encode_hex, print_model};
 use typeloom_pool::compat::Direction;
-use typeloom_pool::{Idx, ModuleItem, Pool, TypedModule, Visibility};
+use typeloom_pool::{Idx, Pool, TypedModule};
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
 use typeloom_solver::model::Mode;
 
 use crate::error::BuildError;
-use crate::passes::export_interface::{PARTS, SLOTS, provided};
+use crate::passes::export_interface::{PARTS, SLOTS, provided, public_module};
 use crate::passes::partition::PARTITION_DOMAIN;
 use crate::report::CompileReport;
 use crate::solve_program::solve;
@@ -121,8 +121,7 @@ impl Artifact {
     /// The IR in ONNX's textual syntax.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let options = typeloom_onnx::text::PrintOptions::display();
-        typeloom_onnx::text::print_model(&self.model, &options).text
+        print_model(&self.model, &PrintOptions::display()).text
     }
 
     /// Encodes the artifact as a file.
@@ -135,8 +134,7 @@ impl Artifact {
         let roots: Vec<(&str, Idx)> = exports.iter().map(|(name, ty)| (name.as_str(), *ty)).collect();
         let bundle = pool.export(&roots).map_err(BuildError::interface)?;
         let mut model = self.model.clone();
-        let hex: String = bundle.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        ir::set(&mut model.metadata_props, names::INTERFACE, hex);
+        ir::set(&mut model.metadata_props, names::INTERFACE, encode_hex(bundle.as_bytes()));
         Ok(model.encode_to_vec())
     }
 
@@ -173,11 +171,8 @@ impl Artifact {
         let recorded: BTreeMap<String, Idx> = roots.into_iter().map(|root| (root.label, root.ty)).collect();
         check_components(&mut pool, &recorded, components)?;
         check_interface(&mut pool, &recorded, &model, components)?;
-        let items: Vec<ModuleItem<'_>> = recorded
-            .iter()
-            .map(|(name, ty)| ModuleItem { name, ty: *ty, visibility: Visibility::Public })
-            .collect();
-        let interface = TypedModule::new(&mut pool, &items).map_err(not_an_artifact)?;
+        let exports = recorded.iter().map(|(name, ty)| (name.as_str(), *ty));
+        let interface = public_module(&mut pool, exports).map_err(not_an_artifact)?;
         let dispatch = dispatch_of(&model);
         Ok(Self { model, dispatch, interface, report: CompileReport::default() })
     }

@@ -158,69 +158,33 @@ impl Bindings {
         }
         self
     }
+}
 
-    fn with<T: ?Sized>(
-        self,
-        slot: &str,
-        role: Role,
-        storages: Vec<(&'static str, &'static TypeNode)>,
-    ) -> Self {
-        let component = std::any::type_name::<T>();
-        self.bind(slot, Binding { role, component, storages, opsets: &[], protocol: None })
-    }
+/// Defines the methods that bind Rust types, with the associated types of each contract that are storages.
+macro_rules! binds {
+    ($($method:ident $contract:ident $doc:literal [$($assoc:ident),*] $($field:ident: $value:expr)?;)*) => {
+        impl Bindings {
+            $(
+                #[doc = concat!("Binds ", $doc, " to a slot.")]
+                #[must_use]
+                pub fn $method<T: $contract>(self, slot: &str) -> Self {
+                    let (role, component) = (Role::$contract, std::any::type_name::<T>());
+                    let storages = vec![$((stringify!($assoc), <T::$assoc as Storage>::TYPE)),*];
+                    let binding = Binding { role, component, storages, opsets: &[], protocol: None };
+                    self.bind(slot, Binding { $($field: $value,)? ..binding })
+                }
+            )*
+        }
+    };
+}
 
-    /// Binds a backend to a slot.
-    #[must_use]
-    pub fn bind_backend<T: Backend>(self, slot: &str) -> Self {
-        let storages = vec![("Tensor", <T::Tensor as Storage>::TYPE)];
-        let component = std::any::type_name::<T>();
-        let opsets = T::extension_opsets();
-        self.bind(slot, Binding { role: Role::Backend, component, storages, opsets, protocol: None })
-    }
-
-    /// Binds an index to a slot.
-    #[must_use]
-    pub fn bind_index<T: Index>(self, slot: &str) -> Self {
-        self.with::<T>(slot, Role::Index, vec![("Vector", <T::Vector as Storage>::TYPE)])
-    }
-
-    /// Binds a model to a slot.
-    #[must_use]
-    pub fn bind_model<T: Model>(self, slot: &str) -> Self {
-        self.with::<T>(slot, Role::Model, vec![("Tensor", <T::Tensor as Storage>::TYPE)])
-    }
-
-    /// Binds an aggregator to a slot.
-    #[must_use]
-    pub fn bind_aggregator<T: Aggregator>(self, slot: &str) -> Self {
-        self.with::<T>(slot, Role::Aggregator, vec![("Element", <T::Element as Storage>::TYPE)])
-    }
-
-    /// Binds a codec to a slot.
-    #[must_use]
-    pub fn bind_codec<T: Codec>(self, slot: &str) -> Self {
-        let storages = vec![("In", <T::In as Storage>::TYPE), ("Out", <T::Out as Storage>::TYPE)];
-        self.with::<T>(slot, Role::Codec, storages)
-    }
-
-    /// Binds a data source to a slot.
-    #[must_use]
-    pub fn bind_data_source<T: DataSource>(self, slot: &str) -> Self {
-        self.with::<T>(slot, Role::DataSource, vec![("Sample", <T::Sample as Storage>::TYPE)])
-    }
-
-    /// Binds a peer selector to a slot.
-    #[must_use]
-    pub fn bind_peer_selector<T: PeerSelector>(self, slot: &str) -> Self {
-        self.with::<T>(slot, Role::PeerSelector, Vec::new())
-    }
-
-    /// Binds a protocol to a slot.
-    #[must_use]
-    pub fn bind_protocol<T: Protocol>(self, slot: &str) -> Self {
-        let component = std::any::type_name::<T>();
-        let protocol = Some(T::OPSET);
-        let role = Role::Protocol;
-        self.bind(slot, Binding { role, component, storages: Vec::new(), opsets: &[], protocol })
-    }
+binds! {
+    bind_backend Backend "a backend" [Tensor] opsets: T::extension_opsets();
+    bind_index Index "an index" [Vector];
+    bind_model Model "a model" [Tensor];
+    bind_aggregator Aggregator "an aggregator" [Element];
+    bind_codec Codec "a codec" [In, Out];
+    bind_data_source DataSource "a data source" [Sample];
+    bind_peer_selector PeerSelector "a peer selector" [];
+    bind_protocol Protocol "a protocol" [] protocol: Some(T::OPSET);
 }

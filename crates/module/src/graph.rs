@@ -31,7 +31,7 @@ use crate::authoring::{AuthoringError, AuthoringErrorKind};
 use crate::ir::domains;
 use crate::location::SourceLocation;
 use recorded::{Recorded, model_of};
-use recorder::{NewNode, Recorder};
+use recorder::Recorder;
 use value::ValueRef;
 
 /// The graph that a module's body records itself into.
@@ -120,11 +120,7 @@ impl Graph {
         outputs: usize,
     ) -> Vec<ValueRef> {
         let location = SourceLocation::here();
-        let inputs: Option<Vec<String>> = inputs.iter().map(|value| self.name_of(value, location)).collect();
-        let Some(inputs) = inputs else { return (0..outputs).map(|_| self.poison(location)).collect() };
-        let node = NewNode { domain, op, inputs, attributes, outputs, slot: None };
-        let names = self.recorder.borrow_mut().node(node, location);
-        names.into_iter().map(|name| self.value(name, location)).collect()
+        operators::record(self, None, (domain, op), &[inputs.into()], attributes, outputs, location)
     }
 
     pub(crate) fn value(&self, name: String, made: SourceLocation) -> ValueRef {

@@ -20,6 +20,7 @@ use std::collections::{HashMap, HashSet};
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::messages::{ModelProto, StringStringEntryProto, TypeProto, ValueInfoProto, read};
 use typeloom_onnx::splice::{Records, Splice, SpliceError, Spliced};
+use typeloom_onnx::text::encode_hex;
 use typeloom_onnx::view::{GraphView, ValueInfoView};
 use typeloom_onnx::wire::Field;
 use typeloom_solver::model::Checked;
@@ -210,7 +211,7 @@ impl<'a> Writer<'a> {
         // A completed entry keeps the tag with its original record.
         let marked = new.metadata_props.iter().any(|entry| entry.key() == MARK);
         if self.form == AnnotationForm::Tagged && !marked {
-            new.metadata_props.push(mark(format!("{FILLED}{}", to_hex(info.bytes()))));
+            new.metadata_props.push(mark(format!("{FILLED}{}", encode_hex(info.bytes()))));
         }
         self.splice.replace(graph, field, &Records::new().message(field.number, &new));
         self.filled += 1;
@@ -258,13 +259,4 @@ fn mark(value: String) -> StringStringEntryProto {
         value: Some(value.into()),
         ..StringStringEntryProto::default()
     }
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -304,9 +304,8 @@ impl Shared {
                 return Ok(());
             }
             // Another call is sending them or has just released them.
-            let elsewhere = |ticket: &&Ticket, state: &State| !state.is_settled(ticket);
             self.wait_while(left, |state| {
-                let mut open = tickets.iter().filter(|ticket| elsewhere(ticket, state)).peekable();
+                let mut open = tickets.iter().filter(|ticket| !state.is_settled(ticket)).peekable();
                 open.peek().is_some() && open.all(|ticket| state.is_claimed(ticket))
             });
         }
@@ -411,18 +410,13 @@ impl Shared {
             tickets.push(Ticket { to: post.to.clone(), id });
         }
         state.commit(commit)?;
-        match sent_by {
-            SentBy::Caller => {
-                for Ticket { to, id } in &tickets {
-                    state.link(to).claimed.insert(id.number);
-                }
+        for Ticket { to, id } in &tickets {
+            let link = state.link(to);
+            match sent_by {
+                SentBy::Caller => drop(link.claimed.insert(id.number)),
+                SentBy::AwaitedFlush => drop(link.awaited.insert(id.number, None)),
+                SentBy::Flush => {}
             }
-            SentBy::AwaitedFlush => {
-                for Ticket { to, id } in &tickets {
-                    state.link(to).awaited.insert(id.number, None);
-                }
-            }
-            SentBy::Flush => {}
         }
         Ok(tickets)
     }

@@ -8,7 +8,7 @@ use typeloom_cpu::value::Value;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::error::EngineError;
 use typeloom_runtime::engine::session::EngineSession;
-use typeloom_runtime::error::RunError;
+use typeloom_runtime::error::{PrepareError, RunError};
 use typeloom_runtime::options::{ExternalData, RunLimits, Verify};
 use typeloom_runtime::session::{Port, RunOutcome, Session};
 use typeloom_solver::diagnostic::Diagnostic;
@@ -29,13 +29,23 @@ pub(crate) struct RunFailure {
     pub(crate) outcome: Outcome,
 }
 
-impl RunFailure {
-    fn of_run(error: &RunError) -> Self {
+impl From<RunError> for RunFailure {
+    fn from(error: RunError) -> Self {
         let message = with_remedy(error.to_string(), error.exceeds_budget());
         Self { diagnostics: error.diagnostics(), message, outcome: Outcome::Problems }
     }
+}
 
-    fn of_engine(error: &EngineError) -> Self {
+impl From<PrepareError> for RunFailure {
+    fn from(error: PrepareError) -> Self {
+        let exceeds = error.exceeds_budget();
+        let outcome = if exceeds { Outcome::Problems } else { Outcome::Unusable };
+        Self { diagnostics: error.diagnostics(), message: with_remedy(error.to_string(), exceeds), outcome }
+    }
+}
+
+impl From<EngineError> for RunFailure {
+    fn from(error: EngineError) -> Self {
         let outcome = match error {
             EngineError::ExternalData { .. } | EngineError::Malformed(_) => Outcome::Unusable,
             _ => Outcome::Problems,
@@ -52,14 +62,7 @@ impl Prepared {
         limits: RunLimits,
         verify: bool,
     ) -> Result<Self, RunFailure> {
-        let session = Session::of_checked_file(checked, file, external, limits).map_err(|error| {
-            let exceeds = error.exceeds_budget();
-            RunFailure {
-                diagnostics: error.diagnostics(),
-                message: with_remedy(error.to_string(), exceeds),
-                outcome: if exceeds { Outcome::Problems } else { Outcome::Unusable },
-            }
-        })?;
+        let session = Session::of_checked_file(checked, file, external, limits)?;
         Ok(Self::Embedded(session, held(verify)))
     }
 
@@ -69,8 +72,7 @@ impl Prepared {
         external: &ExternalData<'_>,
         verify: bool,
     ) -> Result<Self, RunFailure> {
-        let session = EngineSession::of_checked(engine, checked, external, held(verify));
-        session.map(Self::Hosted).map_err(|error| RunFailure::of_engine(&error))
+        Ok(Self::Hosted(EngineSession::of_checked(engine, checked, external, held(verify))?))
     }
 
     /// The inputs, in the order of the model.
@@ -86,27 +88,21 @@ impl Prepared {
         match self {
             // Intermediate values are only needed if every value is verified.
             Self::Embedded(session, Verify::Inputs) => {
-                let outcome =
-                    session.run(inputs, Verify::Inputs).map_err(|error| RunFailure::of_run(&error))?;
-                Ok((outcome, String::new()))
+                Ok((session.run(inputs, Verify::Inputs)?, String::new()))
             }
             Self::Embedded(session, Verify::EveryValue) => {
                 let mut values = 0_usize;
                 let mut count = |_: &str, _: &Value| values += 1;
-                let outcome = session.run_observed(inputs, Verify::EveryValue, Some(&mut count));
-                let outcome = outcome.map_err(|error| RunFailure::of_run(&error))?;
+                let outcome = session.run_observed(inputs, Verify::EveryValue, Some(&mut count))?;
                 let line = format!(
                     "verified: {values} values of the main graph, and those of graphs inside, have their solved types\n"
                 );
                 Ok((outcome, line))
             }
             Self::Hosted(session) => {
-                let outcome = session.run(inputs).map_err(|error| RunFailure::of_engine(&error))?;
-                let values = session.checked_count();
-                Ok((
-                    outcome,
-                    format!("verified: {values} values of the main graph have their solved types\n"),
-                ))
+                let (outcome, values) = (session.run(inputs)?, session.checked_count());
+                let line = format!("verified: {values} values of the main graph have their solved types\n");
+                Ok((outcome, line))
             }
         }
     }

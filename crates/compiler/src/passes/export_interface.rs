@@ -5,12 +5,10 @@
 //! contract and a field for each associated type. One digest covers the requirements on callers and on
 //! components.
 
-use std::sync::Arc;
-
 use typeloom_interface::Interface;
 use typeloom_module::bindings::{Binding, Bindings};
 use typeloom_onnx::messages::FunctionProto;
-use typeloom_pool::{Idx, ModuleItem, Pool, TypedModule, Visibility};
+use typeloom_pool::{Idx, ModuleItem, NotPortable, Pool, TypedModule, Visibility};
 
 use crate::error::BuildError;
 use crate::passes::partition::PARTITION_DOMAIN;
@@ -37,12 +35,18 @@ pub(crate) fn run(dispatched: Dispatched) -> Result<Exported, BuildError> {
             exports.push((format!("{SLOTS}{slot}"), slot_type(&mut pool, bound)?));
         }
     }
-    let items: Vec<ModuleItem<'_>> = exports
-        .iter()
-        .map(|(name, ty)| ModuleItem { name, ty: *ty, visibility: Visibility::Public })
-        .collect();
-    let interface = TypedModule::new(&mut pool, &items).map_err(BuildError::interface)?;
+    let exports = exports.iter().map(|(name, ty)| (name.as_str(), *ty));
+    let interface = public_module(&mut pool, exports).map_err(BuildError::interface)?;
     Ok(Exported { unit, dispatch, interface })
+}
+
+/// A module with public items.
+pub(crate) fn public_module<'n>(
+    pool: &mut Pool,
+    items: impl Iterator<Item = (&'n str, Idx)>,
+) -> Result<TypedModule, NotPortable> {
+    let item = |(name, ty)| ModuleItem { name, ty, visibility: Visibility::Public };
+    TypedModule::new(pool, &items.map(item).collect::<Vec<_>>())
 }
 
 fn encode(interface: &Interface, pool: &mut Pool) -> Result<Idx, BuildError> {
@@ -54,7 +58,6 @@ fn interface_of_part(whole: &Interface, part: &FunctionProto) -> Interface {
     let mut own = whole.clone();
     own.inputs.retain(|parameter| part.input.contains(&parameter.name));
     own.outputs.retain(|parameter| part.output.contains(&parameter.name));
-    own.universe = Arc::clone(&whole.universe);
     own
 }
 

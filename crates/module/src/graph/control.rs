@@ -3,15 +3,13 @@
 //! A closure gets the graph while a nested one is open: it records nodes there, and can use values of the
 //! outer graphs.
 
-use typeloom_onnx::messages::{AttributeProto, GraphProto};
+use typeloom_onnx::messages::GraphProto;
 
 use super::Graph;
 use super::operators::{Input, record};
-use super::recorder::NewNode;
 use super::value::ValueRef;
 use crate::authoring::AuthoringErrorKind;
 use crate::location::SourceLocation;
-use crate::names::TYPES_DOMAIN;
 use typeloom_onnx::messages::IntoAttribute;
 
 impl Graph {
@@ -119,15 +117,7 @@ impl Graph {
             }
             // Values of outer graphs, inputs and repeated outputs get a new name.
             let own = recorder.fresh(stem, location);
-            let node = NewNode {
-                domain: TYPES_DOMAIN,
-                op: "Identity",
-                inputs: vec![name],
-                attributes: Vec::<AttributeProto>::new(),
-                outputs: 1,
-                slot: None,
-            };
-            recorder.node_to(node, vec![own.clone()], location);
+            recorder.alias(name, own.clone(), location);
             recorder.add_output(&own);
         }
         (recorder.close_graph(), count)

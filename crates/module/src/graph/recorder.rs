@@ -300,15 +300,7 @@ impl Recorder {
             self.graph().output.push(info);
         }
         for (value, name, location) in copies {
-            let node = NewNode {
-                domain: names::TYPES_DOMAIN,
-                op: "Identity",
-                inputs: vec![value],
-                attributes: Vec::new(),
-                outputs: 1,
-                slot: None,
-            };
-            self.node_to(node, vec![name], location);
+            self.alias(value, name, location);
         }
         typeloom_onnx::nested::rename_values(self.graph(), &names);
         for (old, new) in &names {
@@ -377,6 +369,17 @@ impl Recorder {
         outputs
     }
 
+    /// Records a copy of a value under another name.
+    pub(crate) fn alias(&mut self, value: String, name: String, location: SourceLocation) {
+        let (inputs, attributes) = (vec![value], Vec::new());
+        let (domain, op) = (names::TYPES_DOMAIN, "Identity");
+        self.node_to(
+            NewNode { domain, op, inputs, attributes, outputs: 1, slot: None },
+            vec![name],
+            location,
+        );
+    }
+
     pub(crate) fn initializer(&mut self, mut tensor: TensorProto, location: SourceLocation) -> String {
         let name = self.fresh("const", location);
         tensor.name = Some(name.clone());
@@ -414,13 +417,8 @@ impl Recorder {
         };
         match slot {
             Some(first) if *first != ty => {
-                let show = |ty: &TypeProto| show_type(ty);
-                let kind = AuthoringErrorKind::DeclaredTwice {
-                    value: value.to_owned(),
-                    first: show(first),
-                    second: show(&ty),
-                };
-                self.error(kind, location);
+                let (value, first, second) = (value.to_owned(), show_type(first), show_type(&ty));
+                self.error(AuthoringErrorKind::DeclaredTwice { value, first, second }, location);
             }
             Some(_) => {}
             None => *slot = Some(ty),

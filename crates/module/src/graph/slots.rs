@@ -10,7 +10,7 @@ use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::AttributeProto;
 
 use super::Graph;
-use super::operators::{Input, OperatorMethods, record};
+use super::operators::{FromOutputs, Input, OperatorMethods, record};
 use super::recorder::Recorder;
 use super::value::ValueRef;
 use crate::location::SourceLocation;
@@ -26,27 +26,16 @@ struct Slot {
 }
 
 impl Slot {
-    fn record<const N: usize>(
+    fn record(
         &self,
         op: &str,
-        inputs: &[Input<'_>],
-        attributes: Vec<AttributeProto>,
-        location: SourceLocation,
-    ) -> [ValueRef; N] {
-        let values = self.record_many((&self.domain, op), inputs, attributes, N, location);
-        values.try_into().expect("a node has the outputs that it was recorded with")
-    }
-
-    fn record_many(
-        &self,
-        op: (&str, &str),
         inputs: &[Input<'_>],
         attributes: Vec<AttributeProto>,
         outputs: usize,
         location: SourceLocation,
     ) -> Vec<ValueRef> {
-        let graph = Graph { recorder: Rc::clone(&self.recorder) };
-        record(&graph, Some((&self.name, self.role)), op, inputs, attributes, outputs, location)
+        let (graph, slot) = (Graph { recorder: Rc::clone(&self.recorder) }, (&*self.name, self.role));
+        record(&graph, Some(slot), (&self.domain, op), inputs, attributes, outputs, location)
     }
 }
 
@@ -124,7 +113,7 @@ impl OperatorMethods for BackendSlot {
         outputs: usize,
         location: SourceLocation,
     ) -> Vec<ValueRef> {
-        self.0.record_many(("", op), inputs, attributes, outputs, location)
+        self.0.record(op, inputs, attributes, outputs, location)
     }
 }
 
@@ -133,8 +122,7 @@ impl ProtocolSlot {
     #[track_caller]
     #[must_use]
     pub fn call(&self, op: &str, inputs: &[&ValueRef], outputs: usize) -> Vec<ValueRef> {
-        let inputs = [Input::Many(inputs)];
-        self.0.record_many((&self.0.domain, op), &inputs, Vec::new(), outputs, SourceLocation::here())
+        self.0.record(op, &[Input::Many(inputs)], Vec::new(), outputs, SourceLocation::here())
     }
 }
 
@@ -149,9 +137,8 @@ macro_rules! operators {
                     #[track_caller]
                     pub fn $method(&self, $($input: $ty,)* $($attribute: i64)?) -> ValueRef {
                         let attributes = vec![$($attribute.into_attribute(stringify!($attribute)))?];
-                        let [result] =
-                            self.0.record($op, &[$($input.into()),*], attributes, SourceLocation::here());
-                        result
+                        let inputs = &[$($input.into()),*];
+                        FromOutputs::from_outputs(self.0.record($op, inputs, attributes, 1, SourceLocation::here()))
                     }
                 )*
             }
@@ -231,7 +218,8 @@ impl IndexSlot {
     #[must_use]
     pub fn search(&self, query: &ValueRef, k: i64) -> (ValueRef, ValueRef) {
         let k = vec![k.into_attribute("k")];
-        let [ids, distances] = self.0.record("Search", &[query.into()], k, SourceLocation::here());
+        let found = self.0.record("Search", &[query.into()], k, 2, SourceLocation::here());
+        let [ids, distances] = FromOutputs::from_outputs(found);
         (ids, distances)
     }
 }

@@ -1,7 +1,7 @@
 //! Sends, receives, network outputs and bundles.
 
 use super::Graph;
-use super::operators::record;
+use super::operators::{FromOutputs, record};
 use super::value::ValueRef;
 use crate::authoring::AuthoringErrorKind;
 use crate::location::SourceLocation;
@@ -18,7 +18,7 @@ impl Graph {
     pub fn send(&self, value: &ValueRef, peers: &ValueRef) -> (ValueRef, ValueRef) {
         let inputs = [value.into(), peers.into()];
         let sent = record(self, None, (WIRE_DOMAIN, "Send"), &inputs, Vec::new(), 2, SourceLocation::here());
-        let [data, handle] = sent.try_into().expect("a send has two results");
+        let [data, handle] = FromOutputs::from_outputs(sent);
         (data, handle)
     }
 
@@ -28,7 +28,7 @@ impl Graph {
     pub fn receive(&self, data: &ValueRef) -> (ValueRef, ValueRef) {
         let received =
             record(self, None, (WIRE_DOMAIN, "Recv"), &[data.into()], Vec::new(), 2, SourceLocation::here());
-        let [payload, sender] = received.try_into().expect("a receive has two results");
+        let [payload, sender] = FromOutputs::from_outputs(received);
         (payload, sender)
     }
 
@@ -51,8 +51,15 @@ impl Graph {
         let values: Vec<&ValueRef> = children.iter().map(|(_, value)| *value).collect();
         let inputs = [values.as_slice().into()];
         let keys = vec![keys.into_attribute("keys")];
-        let made = record(self, None, (COMPOSITE_DOMAIN, "Bundle"), &inputs, keys, 1, location);
-        made.into_iter().next().expect("a bundle is one value")
+        FromOutputs::from_outputs(record(
+            self,
+            None,
+            (COMPOSITE_DOMAIN, "Bundle"),
+            &inputs,
+            keys,
+            1,
+            location,
+        ))
     }
 
     /// Returns values of a bundle by name. They have the types of the bundled values; for a bundle from

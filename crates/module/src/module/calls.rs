@@ -1,6 +1,6 @@
 //! Calls of modules as functions.
 
-use typeloom_onnx::messages::{FunctionProto, GraphProto, NodeProto, OperatorSetIdProto};
+use typeloom_onnx::messages::{FunctionProto, GraphProto, NodeProto, ValueInfoProto};
 
 use super::Module;
 use crate::authoring::AuthoringErrorKind;
@@ -90,11 +90,9 @@ fn function_of(name: &str, body: GraphProto) -> FunctionProto {
             ..NodeProto::default()
         }
     });
-    let names = |list: &[typeloom_onnx::messages::ValueInfoProto]| {
-        list.iter().map(|info| info.name().to_owned()).collect::<Vec<_>>()
-    };
+    let names = |list: &[ValueInfoProto]| list.iter().map(|info| info.name().to_owned()).collect::<Vec<_>>();
     let (inputs, outputs) = (names(&input), names(&output));
-    let typed = |info: &typeloom_onnx::messages::ValueInfoProto| info.r#type.is_some();
+    let typed = |info: &ValueInfoProto| info.r#type.is_some();
     value_info.extend(input.into_iter().chain(output).filter(typed));
     FunctionProto {
         name: Some(name.to_owned()),
@@ -103,10 +101,7 @@ fn function_of(name: &str, body: GraphProto) -> FunctionProto {
         output: outputs,
         node: constants.chain(node).collect(),
         value_info,
-        opset_import: imports()
-            .into_iter()
-            .filter(|import: &OperatorSetIdProto| import.domain.is_some())
-            .collect(),
+        opset_import: imports(),
         ..FunctionProto::default()
     }
 }

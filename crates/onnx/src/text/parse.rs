@@ -410,6 +410,15 @@ impl Number<'_> {
     }
 }
 
+/// The hexadecimal digits of bytes.
+pub fn encode_hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
+}
+
 /// The bytes of pairs of hexadecimal digits; `None` for any other text.
 pub fn decode_hex(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes();
