@@ -1,7 +1,7 @@
 //! Helpers for the IR, which consists of ONNX messages.
 
 use typeloom_onnx::messages::{
-    ModelProto, NodeProto, SharedText, StringStringEntryProto, TypeProto, ValueInfoProto,
+    ModelProto, NodeProto, SharedText, StringStringEntryProto, TypeProto, ValueInfoProto, metadata_entry,
 };
 use typeloom_onnx::nested::{each_node, graphs};
 
@@ -45,7 +45,7 @@ pub fn set(
 ) {
     match entries.iter_mut().find(|entry| entry.key() == key.as_ref()) {
         Some(entry) => entry.value = Some(value.into()),
-        None => entries.push(entry(key, value)),
+        None => entries.push(metadata_entry(key, value)),
     }
 }
 
@@ -94,18 +94,10 @@ pub fn value_info(name: &str) -> ValueInfoProto {
     ValueInfoProto { name: Some(name.to_owned()), ..ValueInfoProto::default() }
 }
 
-pub fn entry(key: impl Into<SharedText>, value: impl Into<SharedText>) -> StringStringEntryProto {
-    StringStringEntryProto {
-        key: Some(key.into()),
-        value: Some(value.into()),
-        ..StringStringEntryProto::default()
-    }
-}
-
 /// Returns the entry with the source location of a node, for nodes that replace it.
 pub fn source_location(node: &NodeProto) -> Vec<StringStringEntryProto> {
     let location = metadata(node, names::SOURCE_LOCATION);
-    location.map(|location| entry(&*names::keys::SOURCE_LOCATION, location)).into_iter().collect()
+    location.map(|location| metadata_entry(&*names::keys::SOURCE_LOCATION, location)).into_iter().collect()
 }
 
 /// Returns a node with one input and one output, whose operator is of the domain of types.

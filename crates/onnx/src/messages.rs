@@ -62,7 +62,7 @@ use prost::Message;
 
 use crate::error::{DecodeError, ErrorKind};
 
-pub use convert::IntoAttribute;
+pub use convert::{IntoAttribute, metadata_entry, opset_import};
 pub use data::{MapProto, OptionalProto, SequenceProto, sequence_proto};
 pub use graph::{
     AttributeProto, GraphProto, IntIntListEntryProto, NodeDeviceConfigurationProto, NodeProto,

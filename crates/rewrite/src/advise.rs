@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::messages::{ModelProto, StringStringEntryProto, read};
+use typeloom_onnx::messages::{ModelProto, metadata_entry, read};
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::splice::{Records, Splice};
 use typeloom_onnx::view::ModelView;
@@ -247,11 +247,7 @@ fn skeleton(bytes: &[u8]) -> Result<Vec<u8>, DecodeError> {
                 if let (RAW_DATA, WireValue::Len(data, _)) = (field.number, field.value)
                     && data.len() >= LARGE
                 {
-                    let entry = StringStringEntryProto {
-                        key: Some("location".into()),
-                        value: Some("payload".into()),
-                        ..StringStringEntryProto::default()
-                    };
+                    let entry = metadata_entry("location", "payload");
                     let records = Records::new().message(EXTERNAL_DATA, &entry).int(DATA_LOCATION, EXTERNAL);
                     splice.replace(tensor.offset(), &field, &records);
                 }

@@ -18,7 +18,7 @@ mod strip;
 use std::collections::{HashMap, HashSet};
 
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::messages::{ModelProto, StringStringEntryProto, TypeProto, ValueInfoProto, read};
+use typeloom_onnx::messages::{ModelProto, TypeProto, ValueInfoProto, metadata_entry, read};
 use typeloom_onnx::splice::{Records, Splice, SpliceError, Spliced};
 use typeloom_onnx::text::encode_hex;
 use typeloom_onnx::view::{GraphView, ValueInfoView};
@@ -211,7 +211,7 @@ impl<'a> Writer<'a> {
         // A completed entry keeps the tag with its original record.
         let marked = new.metadata_props.iter().any(|entry| entry.key() == MARK);
         if self.form == AnnotationForm::Tagged && !marked {
-            new.metadata_props.push(mark(format!("{FILLED}{}", encode_hex(info.bytes()))));
+            new.metadata_props.push(metadata_entry(MARK, format!("{FILLED}{}", encode_hex(info.bytes()))));
         }
         self.splice.replace(graph, field, &Records::new().message(field.number, &new));
         self.filled += 1;
@@ -230,7 +230,7 @@ impl<'a> Writer<'a> {
         let mut info =
             ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() };
         if self.form == AnnotationForm::Tagged {
-            info.metadata_props.push(mark(ADDED.to_owned()));
+            info.metadata_props.push(metadata_entry(MARK, ADDED));
         }
         self.splice.append(message, &Records::new().message(field, &info));
         self.added += 1;
@@ -251,12 +251,4 @@ fn made_in(body: &Body<'_>, graph: GraphId) -> Vec<ValueId> {
         .flat_map(|step| body.outputs(step).iter().flatten().copied())
         .filter(|value| matches!(body.value(*value).origin, Origin::Step(_)))
         .collect()
-}
-
-fn mark(value: String) -> StringStringEntryProto {
-    StringStringEntryProto {
-        key: Some(MARK.into()),
-        value: Some(value.into()),
-        ..StringStringEntryProto::default()
-    }
 }

@@ -19,33 +19,17 @@ pub(crate) struct Version;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Record {
     /// Owner of the journal and its incarnation; always the first record.
-    Identity {
-        version: Version,
-        peer: PeerId,
-        incarnation: u64,
-    },
+    Identity { version: Version, peer: PeerId, incarnation: u64 },
     /// A message was accepted; contains its encoding.
-    Taken {
-        message: Bytes,
-    },
+    Taken { message: Bytes },
+    /// A commit of the program.
     Commit(Commit),
     /// A message needs no more attempts: it was acknowledged, refused or abandoned.
-    Settled {
-        to: PeerId,
-        number: u64,
-    },
+    Settled { to: PeerId, number: u64 },
     /// Message numbers accepted from a peer so far; replaces earlier records.
-    Window {
-        from: PeerId,
-        incarnation: u64,
-        floor: u64,
-        seen: Vec<u64>,
-    },
+    Window { from: PeerId, incarnation: u64, floor: u64, seen: Vec<u64> },
     /// Number of the next message to a peer; replaces earlier records.
-    Next {
-        to: PeerId,
-        number: u64,
-    },
+    Next { to: PeerId, number: u64 },
 }
 
 /// An atomic change: handled messages, the new program state and the messages to send.

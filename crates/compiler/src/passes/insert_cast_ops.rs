@@ -7,8 +7,7 @@ use std::collections::HashMap;
 
 use typeloom_module::ir;
 use typeloom_module::names;
-use typeloom_onnx::messages::IntoAttribute;
-use typeloom_onnx::messages::{ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
+use typeloom_onnx::messages::{IntoAttribute, ModelProto, NodeProto, ValueInfoProto, opset_import};
 use typeloom_onnx::nested;
 
 use crate::error::BuildError;
@@ -39,11 +38,7 @@ pub(crate) fn run(mut solved: Solved) -> Result<Solved, BuildError> {
 /// Inserts casts into a program; returns the new values with the numbers of their graphs.
 pub(crate) fn insert(model: &mut ModelProto, planned: &[PlannedCast]) -> Vec<(usize, String)> {
     if ir::imported(model, names::TYPES_DOMAIN).is_none() {
-        model.opset_import.push(OperatorSetIdProto {
-            domain: Some(names::TYPES_DOMAIN.to_owned()),
-            version: Some(1),
-            ..OperatorSetIdProto::default()
-        });
+        model.opset_import.push(opset_import(names::TYPES_DOMAIN, 1));
     }
     let graph = model.graph.get_or_insert_default();
     let mut taken = nested::value_names(graph);

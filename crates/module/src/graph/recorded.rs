@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use typeloom_contracts::protocol::Protocols;
 use typeloom_contracts::role::Role;
-use typeloom_onnx::messages::{GraphProto, ModelProto, OperatorSetIdProto};
+use typeloom_onnx::messages::{GraphProto, ModelProto, OperatorSetIdProto, opset_import};
 use typeloom_ops::table::Table;
 
 use super::recorder::SlotUse;
@@ -26,11 +26,6 @@ pub struct Recorded {
 
 /// Imports of every domain that a recording can use.
 pub(crate) fn imports() -> Vec<OperatorSetIdProto> {
-    let import = |domain: &str, version: i64| OperatorSetIdProto {
-        domain: Some(domain.to_owned()),
-        version: Some(version),
-        ..OperatorSetIdProto::default()
-    };
     let newest = |domain: &str| Table::get().domain(domain).map_or(1, |domain| i64::from(domain.newest));
     let own = [
         names::TYPES_DOMAIN,
@@ -41,12 +36,14 @@ pub(crate) fn imports() -> Vec<OperatorSetIdProto> {
         names::MODULE_DOMAIN,
     ];
     let roles = Role::ALL.iter().map(|role| role.domain());
-    std::iter::once(import("", newest("")))
-        .chain(std::iter::once(import("ai.onnx.ml", newest("ai.onnx.ml"))))
+    std::iter::once(opset_import("", newest("")))
+        .chain(std::iter::once(opset_import("ai.onnx.ml", newest("ai.onnx.ml"))))
         .chain(
-            own.into_iter().chain(roles.filter(|domain| !domain.is_empty())).map(|domain| import(domain, 1)),
+            own.into_iter()
+                .chain(roles.filter(|domain| !domain.is_empty()))
+                .map(|domain| opset_import(domain, 1)),
         )
-        .chain(Protocols::registered().map(|opset| import(opset.domain, i64::from(opset.version))))
+        .chain(Protocols::registered().map(|opset| opset_import(opset.domain, i64::from(opset.version))))
         .collect()
 }
 

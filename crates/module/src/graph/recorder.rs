@@ -12,10 +12,11 @@ use indexmap::IndexMap;
 use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, NodeProto, SharedText, TensorProto, TypeProto, ValueInfoProto,
+    metadata_entry,
 };
 
 use crate::authoring::{AuthoringError, AuthoringErrorKind};
-use crate::ir::{Map, Set, entry, show_type, value_info};
+use crate::ir::{Map, Set, show_type, value_info};
 use crate::location::SourceLocation;
 use crate::names::{self, snake_case};
 
@@ -295,7 +296,7 @@ impl Recorder {
             self.locations.insert(name.clone(), *location);
             let mut info = value_info(name);
             if *to_network {
-                info.metadata_props.push(entry(names::NET_OUT, "1"));
+                info.metadata_props.push(metadata_entry(names::NET_OUT, "1"));
             }
             self.graph().output.push(info);
         }
@@ -352,10 +353,11 @@ impl Recorder {
             self.read(input);
         }
         let mut metadata_props = Vec::with_capacity(if slot.is_some() { STAMPS } else { 1 });
-        metadata_props.push(entry(&*names::keys::SOURCE_LOCATION, self.shared.location(location)));
+        metadata_props.push(metadata_entry(&*names::keys::SOURCE_LOCATION, self.shared.location(location)));
         if let Some((slot, role)) = slot {
-            metadata_props.push(entry(&*names::keys::REQUIRED_TRAIT, self.shared.text(role.trait_name())));
-            metadata_props.push(entry(&*names::keys::SLOT_ID, self.shared.text(slot)));
+            metadata_props
+                .push(metadata_entry(&*names::keys::REQUIRED_TRAIT, self.shared.text(role.trait_name())));
+            metadata_props.push(metadata_entry(&*names::keys::SLOT_ID, self.shared.text(slot)));
         }
         self.graph().node.push(NodeProto {
             input: inputs,

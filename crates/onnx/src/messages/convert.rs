@@ -5,7 +5,10 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::attribute_proto::AttributeType;
-use super::{AttributeProto, GraphProto, NodeProto, SparseTensorProto, TensorProto, TypeProto};
+use super::{
+    AttributeProto, GraphProto, NodeProto, OperatorSetIdProto, SharedText, SparseTensorProto,
+    StringStringEntryProto, TensorProto, TypeProto,
+};
 
 impl AttributeProto {
     /// The declared type; without one, as in the oldest files, the type of the first field with a value.
@@ -83,6 +86,17 @@ attributes! {
     TypeProto => TypeProto, tp: |ty| Some(Box::new(ty));
     Vec<TypeProto> => TypeProtos, type_protos: |types| types;
     GraphProto => Graph, g: |graph| Some(Box::new(graph));
+}
+
+/// The import of a version of a domain.
+#[must_use]
+pub fn opset_import(domain: impl Into<String>, version: i64) -> OperatorSetIdProto {
+    OperatorSetIdProto { domain: Some(domain.into()), version: Some(version), ..Default::default() }
+}
+
+/// An entry of a list of metadata.
+pub fn metadata_entry(key: impl Into<SharedText>, value: impl Into<SharedText>) -> StringStringEntryProto {
+    StringStringEntryProto { key: Some(key.into()), value: Some(value.into()), ..Default::default() }
 }
 
 impl NodeProto {

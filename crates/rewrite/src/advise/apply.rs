@@ -1,6 +1,6 @@
 //! Application of a fix to a decoded model.
 
-use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
+use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, opset_import};
 use typeloom_solver::diagnostic::{Fix, GraphPath, GraphPathStep, Location};
 use typeloom_solver::elem::Elem;
 
@@ -54,11 +54,7 @@ pub(super) fn apply(model: &mut ModelProto, location: &Location, fix: &Fix) -> O
             };
             match imports.iter_mut().find(|import| import.domain() == domain) {
                 Some(import) => import.version = Some(*version),
-                None => imports.push(OperatorSetIdProto {
-                    domain: Some(domain.clone()),
-                    version: Some(*version),
-                    ..OperatorSetIdProto::default()
-                }),
+                None => imports.push(opset_import(domain, *version)),
             }
             Some(())
         }

@@ -1,7 +1,7 @@
 //! `Cast` and `CastLike` in the operator set of a model.
 
 use typeloom_onnx::messages::attribute_proto::AttributeType;
-use typeloom_onnx::messages::{AttributeProto, NodeProto, OperatorSetIdProto};
+use typeloom_onnx::messages::{AttributeProto, NodeProto, OperatorSetIdProto, opset_import};
 use typeloom_onnx::view::ModelView;
 use typeloom_solver::catalogue::{Catalogue, Lookup};
 use typeloom_solver::elem::{Elem, ElemSet};
@@ -63,16 +63,7 @@ impl CastOperator {
 
     /// The import that the model needs for casts in its main graph, if it is missing.
     pub(super) fn missing_import(&self) -> Option<OperatorSetIdProto> {
-        self.needs_import.then(|| import(self.version))
-    }
-}
-
-/// The import of a version of the default operator set.
-pub(super) fn import(version: i64) -> OperatorSetIdProto {
-    OperatorSetIdProto {
-        domain: Some(String::new()),
-        version: Some(version),
-        ..OperatorSetIdProto::default()
+        self.needs_import.then(|| opset_import("", self.version))
     }
 }
 

@@ -10,7 +10,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use typeloom_onnx::inline::{self, Key, key};
-use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
+use typeloom_onnx::messages::{
+    FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, opset_import,
+};
 use typeloom_onnx::nested;
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::catalogue::{Catalogue, Lookup};
@@ -174,11 +176,7 @@ fn separate_versions(
         }
         let domain = format!("{MARK}{version}/{}", node.domain());
         if domains.insert(domain.clone(), node.domain().to_owned()).is_none() {
-            imports.push(OperatorSetIdProto {
-                domain: Some(domain.clone()),
-                version: Some(version),
-                ..OperatorSetIdProto::default()
-            });
+            imports.push(opset_import(&domain, version));
         }
         node.domain = Some(domain);
     };

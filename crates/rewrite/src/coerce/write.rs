@@ -7,12 +7,12 @@ mod body;
 mod copies;
 
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::messages::{FunctionProto, ModelProto};
+use typeloom_onnx::messages::{FunctionProto, ModelProto, opset_import};
 use typeloom_onnx::splice::{Records, Splice, SpliceError};
 use typeloom_onnx::view::FunctionView;
 
 use super::Repair;
-use super::cast_operator::{CastOperator, import};
+use super::cast_operator::CastOperator;
 use super::layout::{BodyId, Layout, Source};
 use super::problem::Solution;
 use crate::fields::{FUNCTION_NAME, FUNCTION_OPSET_IMPORT, MODEL_FUNCTION, MODEL_OPSET_IMPORT};
@@ -90,7 +90,10 @@ fn add_import(
     let imports: Vec<_> = function.opset_imports().collect::<Result<_, _>>()?;
     let has_default = imports.iter().any(|import| matches!(import.domain, "" | "ai.onnx"));
     if writer.has_conversions() && !imports.is_empty() && !has_default {
-        splice.append(function.offset(), &Records::new().message(FUNCTION_OPSET_IMPORT, &import(version)));
+        splice.append(
+            function.offset(),
+            &Records::new().message(FUNCTION_OPSET_IMPORT, &opset_import("", version)),
+        );
     }
     Ok(())
 }
