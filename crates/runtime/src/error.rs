@@ -213,8 +213,8 @@ impl RunError {
         }
     }
 
-    /// The diagnostics of an error that concerns the model or the values of a run. Missing and unknown inputs, limits on
-    /// steps and memory, errors that a component returns, and those of the network have none.
+    /// The diagnostics of an error that concerns the model or its values. Missing and unknown inputs, the limits of a
+    /// run, errors that a component returns, and those of the network have none.
     #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         if let Self::Precondition { .. } = self {
@@ -232,7 +232,6 @@ impl RunError {
                 | NodeError::ComponentPanicked(_)
                 | NodeError::NoValue(_)
                 | NodeError::NotTensors { .. }
-                | NodeError::TooManyIterations { .. }
                 | NodeError::ControlFlow(_)
                 | NodeError::Structure(_)
                 | NodeError::Mismatch { .. }
@@ -242,7 +241,8 @@ impl RunError {
                 Code::NodeFailed
             }
             Some(
-                NodeError::TooManySteps { .. }
+                NodeError::TooManyIterations { .. }
+                | NodeError::TooManySteps { .. }
                 | NodeError::Component(_)
                 | NodeError::Nested(_)
                 | NodeError::Wire(_),
@@ -421,6 +421,17 @@ mod tests {
         let [domain, op] = ["own", "Twist"].map(str::to_owned);
         assert_eq!(codes(NodeError::UnknownOperator { domain, op }), [Code::UnsupportedNode]);
         assert_eq!(codes(NodeError::TooManySteps { limit: 1 }), []);
+        assert_eq!(codes(ComponentError::Missing(0).into()), [Code::NodeFailed]);
+        assert_eq!(codes(ComponentError::failed(fmt::Error).into()), []);
+        let [left, right] = ["a", "b"].map(str::to_owned);
+        assert_eq!(codes(WireError::TwoClasses { left, right }.into()), [Code::MissingSend]);
+    }
+
+    #[test]
+    fn a_precondition_is_reported_as_by_a_check() {
+        let error = RunError::Precondition { condition: "`H >= 3`".to_owned(), symbols: Vec::new() };
+        let [found] = &error.diagnostics()[..] else { panic!("it is one error") };
+        assert_eq!((found.code, found.severity), (Code::RestrictedSymbol, Severity::Error));
     }
 
     #[test]

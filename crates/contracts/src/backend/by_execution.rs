@@ -61,16 +61,17 @@ pub fn graph_of_node<'a, T: Clone + 'a>(
     let mut inputs = Vec::new();
     node.input.clear();
     for (at, operand) in operands.into_iter().enumerate() {
-        let name = Some(format!("in{at}"));
+        let name = format!("in{at}");
+        let named = Some(name.clone());
         node.input.push(match operand {
             Operand::Tensor(tensor) => {
-                graph.input.push(ValueInfoProto { name: name.clone(), ..ValueInfoProto::default() });
+                graph.input.push(ValueInfoProto { name: named, ..ValueInfoProto::default() });
                 inputs.push(tensor.into_owned());
-                name.unwrap_or_default()
+                name
             }
             Operand::Constant(tensor) => {
-                graph.initializer.push(TensorProto { name: name.clone(), ..TensorProto::from(&*tensor) });
-                name.unwrap_or_default()
+                graph.initializer.push(TensorProto { name: named, ..TensorProto::from(&*tensor) });
+                name
             }
             Operand::Absent => String::new(),
         });
