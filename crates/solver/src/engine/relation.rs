@@ -4,9 +4,9 @@
 //! of all operators. [`element`] and [`shapes`] implement the built-in relations; [`custom`] connects custom
 //! ones to the node.
 //!
-//! Algorithm: within one node, relations run until none of them narrows a port that another one can use. What
-//! counts is a difference in the knowledge about a port, not the result that a custom relation returns, so
-//! the number of rounds is bounded. Between nodes, the worklist of [`crate::engine`] applies.
+//! Algorithm: within one node, relations run until none of them narrows a port that another one can use. Only
+//! a difference in the knowledge about a port counts, not the result of a custom relation, so the number of
+//! rounds is bounded. Between nodes, the worklist of [`crate::engine`] applies.
 //!
 //! **Invariant:** the order of a declaration's relations does not affect the result.
 //!
