@@ -70,11 +70,11 @@ pub(crate) struct Digests {
     pub(crate) shapes: Option<Box<crate::shape::Shapes>>,
 }
 
-fn bit(bits: &[u64], at: u32) -> bool {
+pub(crate) fn bit(bits: &[u64], at: u32) -> bool {
     bits.get(at as usize / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
 }
 
-fn set_bit(bits: &mut Vec<u64>, at: u32) {
+pub(crate) fn set_bit(bits: &mut Vec<u64>, at: u32) {
     let word = at as usize / 64;
     if word >= bits.len() {
         bits.resize(word + 1, 0);

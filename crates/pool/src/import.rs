@@ -10,6 +10,7 @@
 use crate::digest::Digest;
 use crate::error::PoolError;
 use crate::graph::{LOCAL, Local};
+use crate::hashing::{bit, set_bit};
 use crate::import_error::{Bounded, ImportError, ImportErrorKind};
 use crate::layout::{self, Cursor, Quick, Role};
 use crate::limits::ImportLimits;
@@ -291,14 +292,10 @@ impl Importer<'_, '_> {
             if id >= self.mark {
                 return Err(ImportError::at(offset, ImportErrorKind::DuplicateType));
             }
-            let (word, bit) = (id as usize / 64, 1u64 << (id % 64));
-            if self.seen.is_empty() {
-                self.seen = vec![0; (self.mark as usize).div_ceil(64)];
-            }
-            if self.seen[word] & bit != 0 {
+            if bit(&self.seen, id) {
                 return error_at(offset, ImportErrorKind::DuplicateType);
             }
-            self.seen[word] |= bit;
+            set_bit(&mut self.seen, id);
         }
         if depth > self.limits.depth {
             return Err(limit(offset, Bounded::Depth, u64::from(self.limits.depth)));

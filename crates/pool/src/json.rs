@@ -10,7 +10,7 @@ mod types;
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::check::check_layout;
 use crate::digest::Digest;
@@ -203,26 +203,32 @@ struct JsonValue<'v> {
     path: String,
 }
 
-/// An object of a view without unknown fields.
-struct Object<'v> {
-    map: &'v Map<String, Value>,
-    path: String,
-}
-
 impl<'v> JsonValue<'v> {
     fn expected<T>(&self, expected: &'static str) -> Result<T, JsonError> {
         let path = if self.path.is_empty() { "the view".to_owned() } else { self.path.clone() };
         Err(JsonError::Expected { path, expected })
     }
 
-    fn object(&self, allowed: &[&str]) -> Result<Object<'v>, JsonError> {
+    /// Checks that the value is an object with allowed fields only.
+    fn object(&self, allowed: &[&str]) -> Result<&Self, JsonError> {
         let Some(map) = self.value.as_object() else { return self.expected("an object") };
-        if let Some(field) = map.keys().find(|key| !allowed.contains(&key.as_str())) {
-            let dot = if self.path.is_empty() { "" } else { "." };
-            let path = format!("{}{dot}{}", self.path, field.escape_debug());
-            return Err(JsonError::UnknownField { path });
+        match map.keys().find(|key| !allowed.contains(&key.as_str())) {
+            Some(field) => Err(JsonError::UnknownField { path: self.below(&field.escape_debug()) }),
+            None => Ok(self),
         }
-        Ok(Object { map, path: self.path.clone() })
+    }
+
+    fn field(&self, name: &'static str) -> Result<JsonValue<'v>, JsonError> {
+        let path = self.below(&name);
+        match self.value.get(name) {
+            Some(value) => Ok(JsonValue { value, path }),
+            None => Err(JsonError::Expected { path, expected: "a value" }),
+        }
+    }
+
+    fn below(&self, field: &dyn std::fmt::Display) -> String {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        format!("{}{dot}{field}", self.path)
     }
 
     fn array(&self) -> Result<Vec<JsonValue<'v>>, JsonError> {
@@ -246,17 +252,6 @@ impl<'v> JsonValue<'v> {
 
     fn digest(&self) -> Result<Digest, JsonError> {
         self.text()?.parse().or_else(|_| self.expected("64 lower-case hexadecimal digits"))
-    }
-}
-
-impl<'v> Object<'v> {
-    fn field(&self, name: &'static str) -> Result<JsonValue<'v>, JsonError> {
-        let dot = if self.path.is_empty() { "" } else { "." };
-        let path = format!("{}{dot}{name}", self.path);
-        match self.map.get(name) {
-            Some(value) => Ok(JsonValue { value, path }),
-            None => Err(JsonError::Expected { path, expected: "a value" }),
-        }
     }
 }
 

@@ -80,6 +80,39 @@ impl Arity {
     }
 }
 
+/// A value for each kind of variable.
+#[derive(Debug, Default)]
+pub(crate) struct PerKind<T> {
+    pub(crate) regions: T,
+    pub(crate) types: T,
+    pub(crate) consts: T,
+}
+
+impl<T> PerKind<T> {
+    pub(crate) fn of(&self, kind: VarKind) -> &T {
+        match kind {
+            VarKind::Ty => &self.types,
+            VarKind::Region => &self.regions,
+            VarKind::Const => &self.consts,
+        }
+    }
+
+    pub(crate) fn of_mut(&mut self, kind: VarKind) -> &mut T {
+        match kind {
+            VarKind::Ty => &mut self.types,
+            VarKind::Region => &mut self.regions,
+            VarKind::Const => &mut self.consts,
+        }
+    }
+
+    /// The arity of a binder with these numbers of variables, if they are in range.
+    pub(crate) fn arity(&self, len: impl Fn(&T) -> usize) -> Option<Arity> {
+        let count = |variables| u16::try_from(len(variables)).ok();
+        let Self { regions, types, consts } = self;
+        Some(Arity { regions: count(regions)?, types: count(types)?, consts: count(consts)? })
+    }
+}
+
 /// A value under a binder. In `value`, the variables of `arity` are free at the innermost depth.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Binder<T> {

@@ -11,7 +11,7 @@
 //! Bodies are normalized first, so one bottom-up pass suffices, and normalization is idempotent.
 
 use crate::arg::GenericArg;
-use crate::binder::{Arity, BoundVar, VarKind};
+use crate::binder::{Arity, BoundVar, PerKind, VarKind};
 use crate::constant::{Const, ConstData, ConstValue};
 use crate::family::TypeFamily;
 use crate::fold::{Fold, FoldState, Folder, fold_args, super_fold_const, super_fold_ty};
@@ -91,18 +91,17 @@ fn renumber<F: TypeFamily>(
     let mut uses = Uses::default();
     // The visitor never exits early.
     let ControlFlow::Continue(()) = body.visit_with(&mut uses);
-    let count = |numbers: &Numbers| u16::try_from(numbers.len()).map_err(|_| TermError::TooMany);
-    let renumbered =
-        Arity { regions: count(&uses.regions)?, types: count(&uses.types)?, consts: count(&uses.consts)? };
+    let numbers = &uses.numbers;
+    let renumbered = numbers.arity(Numbers::len).ok_or(TermError::TooMany)?;
     let stays = |numbers: &Numbers| numbers.iter().all(|(old, new)| old == new);
-    if stays(&uses.regions) && stays(&uses.types) && stays(&uses.consts) {
+    if stays(&numbers.regions) && stays(&numbers.types) && stays(&numbers.consts) {
         return Ok((renumbered, body));
     }
     let map = |cx: &F, kind: VarKind, var: BoundVar, depth: u32| {
         if var.depth.0 != depth {
             return Ok(None);
         }
-        let index = uses.numbers(kind).get(&var.index).copied().unwrap_or(var.index);
+        let index = numbers.of(kind).get(&var.index).copied().unwrap_or(var.index);
         Leaf::Bound(BoundVar { depth: var.depth, index }).build(cx, kind).map(Some)
     };
     let body = map_leaves(cx, &body, &mut FreeVars { enabled: true, map })?;
@@ -116,19 +115,7 @@ type Numbers = HashMap<u32, u32, FixedState>;
 #[derive(Default)]
 struct Uses {
     state: VisitState,
-    regions: Numbers,
-    types: Numbers,
-    consts: Numbers,
-}
-
-impl Uses {
-    fn numbers(&mut self, kind: VarKind) -> &mut Numbers {
-        match kind {
-            VarKind::Ty => &mut self.types,
-            VarKind::Region => &mut self.regions,
-            VarKind::Const => &mut self.consts,
-        }
-    }
+    numbers: PerKind<Numbers>,
 }
 
 impl<F: TypeFamily> Visitor<F> for Uses {
@@ -146,7 +133,7 @@ impl<F: TypeFamily> Visitor<F> for Uses {
         if let Leaf::Bound(var) = leaf
             && var.depth.0 == self.state.depth
         {
-            let numbers = self.numbers(kind);
+            let numbers = self.numbers.of_mut(kind);
             let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
             numbers.entry(var.index).or_insert(next);
         }

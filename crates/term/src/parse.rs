@@ -11,7 +11,7 @@ mod lexer;
 mod ty;
 
 use crate::arg::GenericArg;
-use crate::binder::{BoundVar, Universe};
+use crate::binder::{BoundVar, PerKind, Universe, VarKind};
 use crate::family::TypeFamily;
 use crate::leaf::Leaf;
 use crate::meta::{MAX_DEPTH, TermError};
@@ -130,12 +130,7 @@ fn term_error(offset: usize) -> impl FnOnce(TermError) -> ParseError {
 }
 
 /// Names of one binder's variables.
-#[derive(Default)]
-struct Names<'t> {
-    regions: Vec<&'t str>,
-    types: Vec<&'t str>,
-    consts: Vec<&'t str>,
-}
+type Names<'t> = PerKind<Vec<&'t str>>;
 
 struct Parser<'a, 't, F: TypeFamily<Name = Name>> {
     cx: &'a F,
@@ -217,13 +212,9 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
     }
 
     /// Finds a bound variable by name.
-    fn bound(
-        &self,
-        name: &str,
-        names: impl for<'n> Fn(&'n Names<'t>) -> &'n Vec<&'t str>,
-    ) -> Option<BoundVar> {
+    fn bound(&self, name: &str, kind: VarKind) -> Option<BoundVar> {
         for (depth, binder) in self.binders.iter().rev().enumerate() {
-            if let Some(index) = names(binder).iter().position(|bound| *bound == name) {
+            if let Some(index) = binder.of(kind).iter().position(|bound| *bound == name) {
                 let depth = u32::try_from(depth).ok()?;
                 return Some(BoundVar::new(depth, u32::try_from(index).ok()?));
             }
@@ -232,7 +223,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
     }
 
     fn bound_const(&self, name: &str) -> Option<BoundVar> {
-        self.bound(name, |names| &names.consts)
+        self.bound(name, VarKind::Const)
     }
 
     fn is_const_name(&self, name: &str) -> bool {

@@ -22,7 +22,7 @@ mod message;
 pub use message::{obligation, region_error, type_error};
 
 use crate::arg::GenericArg;
-use crate::binder::{Arity, BoundVar, DebruijnIndex, VarKind};
+use crate::binder::{Arity, BoundVar, DebruijnIndex, PerKind, VarKind};
 use crate::constant::{Const, ConstData};
 use crate::family::TypeFamily;
 use crate::leaf::Leaf;
@@ -55,12 +55,7 @@ pub struct Printer<'s> {
 }
 
 /// The names of one binder's variables.
-#[derive(Debug, Default)]
-struct Names {
-    regions: Vec<String>,
-    types: Vec<String>,
-    consts: Vec<String>,
-}
+type Names = PerKind<Vec<String>>;
 
 /// Syntactic position of a type; determines parentheses.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -508,13 +503,9 @@ impl<'s> Printer<'s> {
             Some(Leaf::Infer(InferVar::Canonical(id))) => sigil(kind, '?', format!("c{id}")),
             Some(Leaf::Bound(BoundVar { depth: DebruijnIndex(depth), index })) => {
                 let binder = self.binders.len().checked_sub(1 + depth as usize);
-                let names = binder.and_then(|at| self.binders.get(at)).map(|names| match kind {
-                    VarKind::Ty => &names.types,
-                    VarKind::Region => &names.regions,
-                    VarKind::Const => &names.consts,
-                });
+                let binder = binder.and_then(|at| self.binders.get(at));
                 let outer = (depth as usize).saturating_sub(self.binders.len());
-                let name = names.and_then(|names| names.get(index as usize)).cloned();
+                let name = binder.and_then(|names| names.of(kind).get(index as usize)).cloned();
                 name.unwrap_or_else(|| format!("{}.{index}", sigil(kind, '^', outer)))
             }
             Some(Leaf::Error(_)) => match kind {

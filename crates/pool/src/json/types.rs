@@ -208,7 +208,7 @@ impl TypeReader<'_> {
         let mut names = 0;
         for field in &fields {
             let field = field.object(&["name", "type"])?;
-            if field.map.contains_key("name") {
+            if field.value.get("name").is_some() {
                 names += 1;
                 words.push(self.writer.string(field.field("name")?.text()?));
             }

@@ -39,15 +39,9 @@ impl ParamNumbers<'_> {
     /// Finds the first difference between two terms.
     pub(crate) fn difference(&self, old: &Arg, new: &Arg) -> TermDifference {
         let mut found = TermDifference { steps: Vec::new(), old: old.clone(), new: new.clone() };
-        while self.is_same_head(&found.old, &found.new) {
-            let (a, b) = (children(&found.old), children(&found.new));
-            if a.len() != b.len() {
-                break;
-            }
-            let mut pairs = a.into_iter().zip(b);
-            let Some(((label, old), (_, new))) = pairs.find(|((_, x), (_, y))| !self.is_same(x, y)) else {
-                break;
-            };
+        while let Some(mut pairs) = self.children(&found.old, &found.new)
+            && let Some((label, old, new)) = pairs.find(|(_, x, y)| !self.is_same(x, y))
+        {
             found.steps.push(PathStep::Label(label));
             found.old = old;
             found.new = new;
@@ -55,17 +49,20 @@ impl ParamNumbers<'_> {
         found
     }
 
+    /// The labelled pairs of children of two terms that agree without them, if there are as many on both sides.
+    fn children(&self, old: &Arg, new: &Arg) -> Option<impl Iterator<Item = (String, Arg, Arg)> + use<>> {
+        if !self.is_same_head(old, new) {
+            return None;
+        }
+        let (a, b) = (children(old), children(new));
+        (a.len() == b.len()).then(|| a.into_iter().zip(b).map(|((label, x), (_, y))| (label, x, y)))
+    }
+
     fn is_same(&self, old: &Arg, new: &Arg) -> bool {
         let mut stack = vec![(old.clone(), new.clone())];
         while let Some((x, y)) = stack.pop() {
-            if !self.is_same_head(&x, &y) {
-                return false;
-            }
-            let (a, b) = (children(&x), children(&y));
-            if a.len() != b.len() {
-                return false;
-            }
-            stack.extend(a.into_iter().zip(b).map(|((_, x), (_, y))| (x, y)));
+            let Some(pairs) = self.children(&x, &y) else { return false };
+            stack.extend(pairs.map(|(_, x, y)| (x, y)));
         }
         true
     }

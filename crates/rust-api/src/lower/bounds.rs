@@ -148,12 +148,11 @@ impl Lower<'_> {
         for bound in bounds {
             match bound {
                 GenericBound::TraitBound {
-                    trait_,
+                    trait_: _,
                     generic_params: _,
                     modifier: TraitBoundModifier::Maybe,
                 } => {
                     self.note("?Sized bound");
-                    let _ = trait_;
                     sig.unsized_types.push(this.clone());
                 }
                 GenericBound::TraitBound {

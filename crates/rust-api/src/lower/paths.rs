@@ -98,23 +98,18 @@ impl Paths {
             }
         }
         if let Some(like) = like {
-            for (key, id) in public.iter().filter(|(_, id)| own(id)) {
+            for (key, id) in &public {
                 let Some(name) = like.public.get(key).and_then(|old| like.names.get(old)) else { continue };
-                // The name may belong to another definition now.
-                let holder = public.get(&(key.0, name.clone()));
-                if holder.is_none_or(|holder| holder == id) {
-                    names.insert(*id, name.clone());
-                }
-            }
-            // A definition that moved to another crate keeps its name. Those that moved to the standard
-            // library do not, because the table of facts has their names.
-            for (key, id) in public.iter().filter(|(_, id)| !own(id)) {
-                let Some(name) = like.public.get(key).and_then(|old| like.names.get(old)) else { continue };
-                let of_std = krate
-                    .paths
-                    .get(id)
-                    .is_none_or(|found| found.path.first().is_none_or(|root| STD.contains(&root.as_str())));
-                if !of_std && *name == key.1 {
+                let keeps_name = if own(id) {
+                    // The name may belong to another definition now.
+                    public.get(&(key.0, name.clone())).is_none_or(|holder| holder == id)
+                } else {
+                    // A definition that moved to another crate keeps its name. Those that moved to the standard
+                    // library do not, because the table of facts has their names.
+                    let root = krate.paths.get(id).and_then(|found| found.path.first());
+                    *name == key.1 && root.is_some_and(|root| !STD.contains(&root.as_str()))
+                };
+                if keeps_name {
                     names.insert(*id, name.clone());
                 }
             }

@@ -32,52 +32,8 @@ use std::ops::ControlFlow;
 /// alias that evaluates to itself.
 const MAX_NESTED_NORMALIZATIONS: usize = 128;
 
-/// Variables and universes that occur in a term, without following bindings.
-struct Surface<F: TypeFamily> {
-    state: VisitState,
-    tys: Vec<u32>,
-    consts: Vec<u32>,
-    regions: Vec<Region<F>>,
-    universe: Universe,
-}
-
 /// Flags of terms with variables or inner universes.
 const OPEN_FLAGS: Flags = Flags::INFER.union(Flags::INNER_UNIVERSE);
-
-impl<F: TypeFamily> Default for Surface<F> {
-    fn default() -> Self {
-        Self {
-            state: VisitState::default(),
-            tys: Vec::new(),
-            consts: Vec::new(),
-            regions: Vec::new(),
-            universe: Universe::ROOT,
-        }
-    }
-}
-
-impl<F: TypeFamily> Visitor<F> for Surface<F> {
-    type Break = std::convert::Infallible;
-
-    fn state(&mut self) -> &mut VisitState {
-        &mut self.state
-    }
-
-    fn skip(&self, meta: Meta) -> bool {
-        !meta.flags.intersects(OPEN_FLAGS)
-    }
-
-    fn visit_leaf(&mut self, kind: VarKind, leaf: Leaf<F::Name>) -> ControlFlow<Self::Break> {
-        match (kind, leaf) {
-            (_, Leaf::Infer(InferVar::Canonical(_)) | Leaf::Bound(_) | Leaf::Error(_)) => {}
-            (VarKind::Region, leaf) => self.regions.push(leaf.region()),
-            (_, Leaf::Placeholder(placeholder)) => self.universe = self.universe.max(placeholder.universe),
-            (VarKind::Ty, Leaf::Infer(InferVar::Var(var))) => self.tys.push(var),
-            (VarKind::Const, Leaf::Infer(InferVar::Var(var))) => self.consts.push(var),
-        }
-        ControlFlow::Continue(())
-    }
-}
 
 /// Variables and universes reachable from a term, following bindings.
 #[derive(Default)]
@@ -92,40 +48,63 @@ struct Reached {
     region: Universe,
 }
 
+/// Collects what is reachable from terms.
+struct Reach<'t, F: TypeFamily> {
+    table: &'t InferenceTable<F>,
+    state: VisitState,
+    reached: Reached,
+    seen: HashSet<(VarKind, u32), FixedState>,
+    /// Terms that are not visited yet: the start and values of variables.
+    stack: Vec<GenericArg<F>>,
+}
+
+impl<F: TypeFamily> Visitor<F> for Reach<'_, F> {
+    type Break = std::convert::Infallible;
+
+    fn state(&mut self) -> &mut VisitState {
+        &mut self.state
+    }
+
+    fn skip(&self, meta: Meta) -> bool {
+        !meta.flags.intersects(OPEN_FLAGS)
+    }
+
+    fn visit_leaf(&mut self, kind: VarKind, leaf: Leaf<F::Name>) -> ControlFlow<Self::Break> {
+        let Self { table, reached, seen, stack, .. } = self;
+        match (kind, leaf) {
+            (_, Leaf::Infer(InferVar::Canonical(_)) | Leaf::Bound(_) | Leaf::Error(_)) => {}
+            (VarKind::Region, leaf) => {
+                reached.region = reached.region.max(table.regions.universe(leaf.region()));
+            }
+            (_, Leaf::Placeholder(placeholder)) => {
+                reached.placeholder = reached.placeholder.max(placeholder.universe);
+            }
+            (VarKind::Ty, Leaf::Infer(InferVar::Var(var))) => match table.tys.probe(var) {
+                Probe::Root(root) if seen.insert((kind, root)) => reached.tys.push(root),
+                Probe::Value(root, value) if seen.insert((kind, root)) => stack.push(value.clone().into()),
+                Probe::Root(_) | Probe::Value(..) => {}
+            },
+            (VarKind::Const, Leaf::Infer(InferVar::Var(var))) => match table.consts.probe(var) {
+                Probe::Root(root) if seen.insert((kind, root)) => reached.consts.push(root),
+                Probe::Value(root, value) if seen.insert((kind, root)) => stack.push(value.clone().into()),
+                Probe::Root(_) | Probe::Value(..) => {}
+            },
+        }
+        ControlFlow::Continue(())
+    }
+}
+
 impl<F: TypeFamily> InferenceTable<F> {
     /// Returns everything reachable from `start`. Iterative, since chains of bindings have no length limit.
     fn reach(&self, start: GenericArg<F>) -> Reached {
-        let mut reached = Reached::default();
-        let mut seen: HashSet<(bool, u32), FixedState> = HashSet::default();
-        let mut stack = vec![start];
-        while let Some(term) = stack.pop() {
-            let mut surface = Surface::default();
+        let (state, seen) = (VisitState::default(), HashSet::default());
+        let mut reach = Reach { table: self, state, reached: Reached::default(), seen, stack: vec![start] };
+        while let Some(term) = reach.stack.pop() {
+            reach.state = VisitState::default();
             // The visitor never exits early.
-            let ControlFlow::Continue(()) = term.visit_with(&mut surface);
-            reached.placeholder = reached.placeholder.max(surface.universe);
-            for region in surface.regions {
-                reached.region = reached.region.max(self.regions.universe(region));
-            }
-            for var in surface.tys {
-                match self.tys.probe(var) {
-                    Probe::Root(root) if seen.insert((true, root)) => reached.tys.push(root),
-                    Probe::Value(root, value) if seen.insert((true, root)) => {
-                        stack.push(GenericArg::Ty(value.clone()));
-                    }
-                    Probe::Root(_) | Probe::Value(..) => {}
-                }
-            }
-            for var in surface.consts {
-                match self.consts.probe(var) {
-                    Probe::Root(root) if seen.insert((false, root)) => reached.consts.push(root),
-                    Probe::Value(root, value) if seen.insert((false, root)) => {
-                        stack.push(GenericArg::Const(value.clone()));
-                    }
-                    Probe::Root(_) | Probe::Value(..) => {}
-                }
-            }
+            let ControlFlow::Continue(()) = term.visit_with(&mut reach);
         }
-        reached
+        reach.reached
     }
 
     fn lower(&mut self, reached: &Reached, to: Universe) {
@@ -167,7 +146,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
             self.table.tys.bind(root, b.clone());
             return Ok(());
         }
-        let universe = self.universe_of(root);
+        let universe = self.table.tys.universe(root);
         let reached = self.table.reach(GenericArg::Ty(b.clone()));
         if reached.tys.iter().any(|other| self.table.related.same(*other, root)) {
             return Err(RelationError::Occurs { var: a.clone().into(), term: b.clone().into() });

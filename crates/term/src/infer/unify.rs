@@ -11,7 +11,7 @@
 use super::vars::Probe;
 use super::{InferenceTable, Obligation, Outlives, RelationError, RelationResult};
 use crate::arg::GenericArg;
-use crate::binder::{Arity, Universe};
+use crate::binder::Arity;
 use crate::constant::{Const, ConstData};
 use crate::family::TypeFamily;
 use crate::meta::{Flags, TermError};
@@ -278,20 +278,14 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
                 self.obligations.push(ambiguous);
                 Ok(())
             }
-            Normalized::Rigid => match (side, b.data()) {
+            Normalized::Rigid => match (side, a.data(), b.data()) {
                 // The other side may still evaluate.
-                (Side::A, TyData::Alias(other)) => self.relate_alias(Side::B, other, variance, a, b),
-                (Side::A, TyData::InferenceVar(InferVar::Var(var))) => {
+                (Side::A, _, TyData::Alias(other)) => self.relate_alias(Side::B, other, variance, a, b),
+                (_, TyData::InferenceVar(InferVar::Var(var)), _) => self.bind(var, variance, a, b),
+                (_, _, TyData::InferenceVar(InferVar::Var(var))) => {
                     self.bind(var, Variance::Contravariant.compose(variance), b, a)
                 }
-                (Side::A, _) => self.relate_parts(variance, a, b),
-                (Side::B, _) => {
-                    if let TyData::InferenceVar(InferVar::Var(var)) = a.data() {
-                        self.bind(var, variance, a, b)
-                    } else {
-                        self.relate_parts(variance, a, b)
-                    }
-                }
+                (Side::A | Side::B, ..) => self.relate_parts(variance, a, b),
             },
         }
     }
@@ -499,10 +493,5 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
                 Ok(())
             }
         }
-    }
-
-    /// Returns the universe of the unbound variable `root`.
-    pub(super) fn universe_of(&self, root: u32) -> Universe {
-        self.table.tys.universe(root)
     }
 }

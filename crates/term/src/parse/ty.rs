@@ -101,7 +101,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
 
     fn named(&mut self, at: usize) -> Result<Ty<F>, ParseError> {
         let path = self.path()?;
-        if let Some(var) = self.bound(&path, |names| &names.types) {
+        if let Some(var) = self.bound(&path, VarKind::Ty) {
             return self.build(at, TyData::BoundVariable(var));
         }
         if let Some(name) = Name::primitive(&path) {
@@ -247,13 +247,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
             this.advance();
             Ok(())
         })?;
-        let too_many = self.error(ParseErrorKind::TooManyBound);
-        let count = |list: &Vec<&str>| u16::try_from(list.len()).map_err(|_| too_many.clone());
-        let arity = Arity {
-            regions: count(&names.regions)?,
-            types: count(&names.types)?,
-            consts: count(&names.consts)?,
-        };
+        let arity = names.arity(Vec::len).ok_or_else(|| self.error(ParseErrorKind::TooManyBound))?;
         self.binders.push(names);
         Ok(arity)
     }
@@ -402,7 +396,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         let region = match self.token() {
             Token::Lifetime("'static") => Region::Static,
             Token::Lifetime("'_") => Region::Erased,
-            Token::Lifetime(name) => match self.bound(name, |names| &names.regions) {
+            Token::Lifetime(name) => match self.bound(name, VarKind::Region) {
                 Some(var) => Region::Bound(var),
                 None => Region::param(Name::Param(self.symbols.intern(name))),
             },
