@@ -200,7 +200,9 @@ impl Table {
     /// The schemas of one operator, oldest first; empty for an unknown operator or domain.
     pub fn versions(&self, domain: &str, name: &str) -> impl DoubleEndedIterator<Item = &Schema> {
         let operator = self.operator(self.domain(domain), name);
-        self.decoded(operator.map_or(0..0, |operator| operator.versions.clone()))
+        let positions = operator.map_or(0..0, |operator| operator.versions.clone());
+        let entries = &self.entries[positions.start as usize..positions.end as usize];
+        entries.iter().map(|entry| self.schema_of(entry))
     }
 
     /// The schema of an operator in a model that imports version `opset` of the domain.
@@ -229,12 +231,6 @@ impl Table {
         let operators = self.operators(domain);
         let at = operators.binary_search_by(|operator| (*operator.name).cmp(name)).ok()?;
         operators.get(at)
-    }
-
-    fn decoded(&self, positions: Range<u32>) -> impl DoubleEndedIterator<Item = &Schema> {
-        self.entries[positions.start as usize..positions.end as usize]
-            .iter()
-            .map(|entry| self.schema_of(entry))
     }
 
     fn schema_of<'t>(&'t self, entry: &'t Entry) -> &'t Schema {

@@ -24,11 +24,8 @@ const SPLIT: Rule = Rule { name: "split.axis", run: split };
 pub(super) const OPERATORS: &[Entry] =
     &[Entry::of("Concat", &[CONCAT, CONCAT_VALUE]), Entry::of("Split", &[SPLIT])];
 
-/// In version 1, the default of `axis` is stated in the text only: 1.
-fn concat_axis(cx: &RuleCx<'_, '_>, rank: usize) -> RuleResult<usize> {
-    let axis = cx.attr_int("axis")?.unwrap_or(1);
-    cx.axis("axis", axis, rank)
-}
+/// The default of `axis` in version 1, which is stated in the text only.
+const AXIS: i64 = 1;
 
 fn concat(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let ports: SmallVec<[Port; 8]> = (0..cx.input_count()).map(In).collect();
@@ -47,7 +44,7 @@ pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> RuleResul
             along = None;
             continue;
         };
-        let axis = concat_axis(cx, shape.len())?;
+        let axis = cx.axis_attr("axis", AXIS, shape.len())?;
         if let Some(along) = &mut along {
             along.push(shape[axis]);
         }
@@ -67,7 +64,7 @@ pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> RuleResul
         }
     }
     let Some((_, mut joined)) = result else { return Ok(()) };
-    let axis = concat_axis(cx, joined.len())?;
+    let axis = cx.axis_attr("axis", AXIS, joined.len())?;
     joined[axis] = match along {
         Some(extents) => cx.dims().sum(&extents),
         None => unknown_extent(cx, Out(0), axis),
@@ -108,7 +105,7 @@ fn concat_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             None => return Ok(()),
         }
     }
-    let axis = concat_axis(cx, rank)?;
+    let axis = cx.axis_attr("axis", AXIS, rank)?;
     // If some floats are symbolic integers, all parts must be integers.
     let ints = |items: &Items| matches!(items, Items::Ints(_));
     if parts.iter().any(ints) && !parts.iter().all(ints) {

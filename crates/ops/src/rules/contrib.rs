@@ -106,12 +106,7 @@ fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> RuleResult {
     let windows = Windows::read(cx, spatial)?;
     let channels: Extent = (In(0), spatial + 1, input[spatial + 1]).into();
     let (kernel, channels): (Option<SmallVec<[DimId; 6]>>, Option<DimId>) = match weights {
-        None => {
-            let kernel = sliding::kernel_shape(cx, spatial)?;
-            let kernel =
-                kernel.map(|kernel| kernel.iter().map(|extent| cx.dims().constant(*extent)).collect());
-            (kernel, Some(channels.dim))
-        }
+        None => (sliding::kernel_dims(cx, spatial)?, Some(channels.dim)),
         Some(weights) => match cx.shape_of_rank(weights, input.len()..=input.len())? {
             Some(shape) => {
                 let group = cx.attr_int("group")?.unwrap_or(1);

@@ -4,7 +4,6 @@
 //! M / group, k1, ..., kn]`), the output is `[N, M, O1, ..., On]`. [`super::sliding`] computes the spatial
 //! extents.
 
-use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError, RuleResult};
@@ -104,8 +103,7 @@ fn convolve(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
         (None, None) => None,
     };
     let mut shape = leading(cx, ports, channels);
-    let places = spatial_extents(cx, ports.input, &windows, kernel.as_deref(), spatial)?;
-    shape.extend(places);
+    shape.extend(windows.extents(cx, ports.input, kernel.as_deref(), Rounding::Down)?);
     cx.set_shape(Out(0), &shape)
 }
 
@@ -202,29 +200,4 @@ fn leading(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<DimId>) -> Di
     let batch = batch.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
     let channels = channels.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
     [batch, channels].into_iter().collect()
-}
-
-/// Spatial extents of the output.
-fn spatial_extents(
-    cx: &mut RuleCx<'_, '_>,
-    input: Port,
-    windows: &Windows,
-    kernel: Option<&[DimId]>,
-    spatial: usize,
-) -> RuleResult<SmallVec<[DimId; 6]>> {
-    let shape = cx.shape(input);
-    let mut extents = SmallVec::new();
-    for axis in 0..spatial {
-        let places = match (&shape, kernel) {
-            (Some(shape), Some(kernel)) => {
-                let extent = (input, axis + 2, shape[axis + 2]).into();
-                let places = windows.places(cx, axis, extent, kernel[axis], Rounding::Down)?;
-                windows.require_fit(cx, axis, extent, kernel[axis], 0)?;
-                places
-            }
-            (Some(_) | None, _) => None,
-        };
-        extents.push(places.unwrap_or_else(|| unknown_extent(cx, Out(0), axis + 2)));
-    }
-    Ok(extents)
 }

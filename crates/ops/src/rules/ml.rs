@@ -104,10 +104,8 @@ fn category(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 
 /// Source: DictVectorizer, `Y`.
 fn dictionary(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    if cx.has_attr("string_vocabulary")? == cx.has_attr("int64_vocabulary")? {
-        let message = "or `int64_vocabulary` must be given, but not both";
-        return Err(RuleError::attribute("string_vocabulary", message));
-    }
+    let given = [cx.has_attr("string_vocabulary")?, cx.has_attr("int64_vocabulary")?];
+    require_one(given, "string_vocabulary", "int64_vocabulary")?;
     cx.same_elem(In(0), Out(0))?;
     let (strings, ints) = alternatives(cx, "string_vocabulary", "int64_vocabulary")?;
     let words = cx.count(strings.max(ints));
@@ -225,6 +223,14 @@ fn strings_to_integers(cx: &mut RuleCx<'_, '_>, from: Port, to: Port) -> RuleRes
 fn alternatives(cx: &RuleCx<'_, '_>, strings: &str, ints: &str) -> RuleResult<(usize, usize)> {
     let of_strings = cx.attr_strings(strings)?.unwrap_or_default().len();
     Ok((of_strings, cx.attr_ints(ints)?.unwrap_or_default().len()))
+}
+
+/// Requires exactly one of two attributes.
+fn require_one(given: [bool; 2], name: &'static str, other: &str) -> RuleResult {
+    if given[0] != given[1] {
+        return Ok(());
+    }
+    Err(RuleError::attribute(name, format!("or `{other}` must be given, but not both")))
 }
 
 /// Number of class labels, which are the elements of the first output.
@@ -385,9 +391,7 @@ fn scaler(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// Source: OneHotEncoder, `cats_int64s` and `cats_strings`.
 fn one_hot(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (strings, ints) = alternatives(cx, "cats_strings", "cats_int64s")?;
-    if (ints > 0) == (strings > 0) {
-        return Err(RuleError::attribute("cats_int64s", "or `cats_strings` must be given, but not both"));
-    }
+    require_one([ints > 0, strings > 0], "cats_int64s", "cats_strings")?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
     let count = i64::try_from(ints.max(strings)).unwrap_or(i64::MAX);
     shape.push(cx.dims().constant(count));
@@ -398,14 +402,8 @@ fn one_hot(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn zip_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..=2)?;
     let (strings, ints) = alternatives(cx, "classlabels_strings", "classlabels_int64s")?;
-    let key = match (strings > 0, ints > 0) {
-        (true, false) => Elem::STRING,
-        (false, true) => Elem::INT64,
-        _ => {
-            let message = "or `classlabels_int64s` must be given, but not both";
-            return Err(RuleError::attribute("classlabels_strings", message));
-        }
-    };
+    require_one([strings > 0, ints > 0], "classlabels_strings", "classlabels_int64s")?;
+    let key = if strings > 0 { Elem::STRING } else { Elem::INT64 };
     if let Some(shape) = cx.shape(In(0))
         && let Some(last) = shape.len().checked_sub(1)
     {

@@ -94,15 +94,9 @@ fn group_channels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     Ok(())
 }
 
-/// The position of the first normalised axis.
-fn first_axis(cx: &RuleCx<'_, '_>, rank: usize) -> RuleResult<usize> {
-    let axis = cx.attr_int("axis")?.unwrap_or(-1);
-    cx.axis("axis", axis, rank)
-}
-
 fn layer_scale(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(data) = cx.shape(In(0)) else { return Ok(()) };
-    let first = first_axis(cx, data.len())?;
+    let first = cx.axis_attr("axis", -1, data.len())?;
     let normalised = &data[first..];
     for port in [In(1), In(2)] {
         let Some(scale) = cx.shape(port) else { continue };
@@ -135,7 +129,7 @@ fn layer_statistics(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         cx.set_elem(port, elem)?;
     }
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
-    let first = first_axis(cx, shape.len())?;
+    let first = cx.axis_attr("axis", -1, shape.len())?;
     shape[first..].fill(DimId::ONE);
     cx.set_shape(Out(1), &shape)?;
     cx.set_shape(Out(2), &shape)

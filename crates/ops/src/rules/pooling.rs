@@ -37,7 +37,7 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<usize>> {
 /// indexed output. Source: MaxPool, AveragePool, LpPool, the formulas of their descriptions and `ceil_mode`.
 fn pool(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
-    let kernel = sliding::kernel_shape(cx, spatial)?;
+    let kernel = sliding::kernel_dims(cx, spatial)?;
     let windows = Windows::read(cx, spatial)?;
     let rounding = match (cx.attr_flag("ceil_mode")?, cx.since_version()) {
         (false, _) => Rounding::Down,
@@ -45,27 +45,12 @@ fn pool(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         (true, 22..) => Rounding::UpInside,
     };
     let input = cx.shape(In(0));
-    let mut shape = DimVec::new();
-    for axis in 0..spatial + 2 {
-        let extent = match (&input, &kernel) {
-            (Some(input), _) if axis < 2 => Some(input[axis]),
-            (Some(input), Some(kernel)) => {
-                let elements = cx.dims().constant(kernel[axis - 2]);
-                let extent = (In(0), axis, input[axis]).into();
-                let places = windows.places(cx, axis - 2, extent, elements, rounding)?;
-                // With rounding up, the only window may extend past the end by less than a step.
-                let spare = match rounding {
-                    Rounding::Down => 0,
-                    Rounding::Up | Rounding::UpInside => windows.strides[axis - 2].saturating_sub(1),
-                };
-                windows.require_fit(cx, axis - 2, extent, elements, spare)?;
-                places
-            }
-            // Only version 1 of LpPool makes the kernel optional, without a defined meaning.
-            (Some(_) | None, _) => None,
-        };
-        shape.push(extent.unwrap_or_else(|| unknown_extent(cx, Out(0), axis)));
-    }
+    let leading = |axis: usize| match &input {
+        Some(input) => input[axis],
+        None => unknown_extent(cx, Out(0), axis),
+    };
+    let mut shape: DimVec = (0..2).map(leading).collect();
+    shape.extend(windows.extents(cx, In(0), kernel.as_deref(), rounding)?);
     cx.set_shape(Out(0), &shape)?;
     cx.same_shape(Out(0), Out(1))
 }

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::{Extent, Port, RuleCx, RuleError, RuleResult};
 
-use super::common::{choice, require_at_most};
+use super::common::{choice, require_at_most, unknown_extent};
 
 /// One number per spatial axis.
 pub(super) type PerAxis = SmallVec<[i64; 6]>;
@@ -175,6 +175,34 @@ impl Windows {
                 .ok_or_else(|| RuleError::attribute("auto_pad", "asks for another padding than `pads`")),
         }
     }
+
+    /// The extents of the spatial axes of the output.
+    pub(super) fn extents(
+        &self,
+        cx: &mut RuleCx<'_, '_>,
+        input: Port,
+        kernel: Option<&[DimId]>,
+        rounding: Rounding,
+    ) -> RuleResult<SmallVec<[DimId; 6]>> {
+        let shape = cx.shape(input);
+        let mut extents = SmallVec::new();
+        for (axis, stride) in self.strides.iter().enumerate() {
+            let places = match (&shape, kernel) {
+                (Some(shape), Some(kernel)) => {
+                    let extent = (input, axis + 2, shape[axis + 2]).into();
+                    let places = self.places(cx, axis, extent, kernel[axis], rounding)?;
+                    // With rounding up, the only window may extend past the end by less than a step.
+                    let spare = if rounding == Rounding::Down { 0 } else { stride.saturating_sub(1) };
+                    self.require_fit(cx, axis, extent, kernel[axis], spare)?;
+                    places
+                }
+                // Only version 1 of LpPool makes the kernel optional, without a defined meaning.
+                (Some(_) | None, _) => None,
+            };
+            extents.push(places.unwrap_or_else(|| unknown_extent(cx, Port::Out(0), axis + 2)));
+        }
+        Ok(extents)
+    }
 }
 
 /// The result of two readings of the specification: `Some(Some(..))` if they are equal, `None` if they
@@ -288,14 +316,23 @@ const AUTO_PADS: [(&str, AutoPad); 4] = [
     ("VALID", AutoPad::Valid),
 ];
 
+/// The extents in the attribute `kernel_shape` as dims, if it is set.
+pub(super) fn kernel_dims(
+    cx: &mut RuleCx<'_, '_>,
+    spatial: usize,
+) -> RuleResult<Option<SmallVec<[DimId; 6]>>> {
+    let given = kernel_shape(cx, spatial)?;
+    Ok(given.map(|given| given.into_iter().map(|extent| cx.dims().constant(extent)).collect()))
+}
+
 /// The extents of the kernel: those in `kernel_shape`, else those of the weights.
 pub(super) fn kernel(
     cx: &mut RuleCx<'_, '_>,
     weights: Port,
     spatial: usize,
 ) -> RuleResult<Option<SmallVec<[DimId; 6]>>> {
-    if let Some(given) = kernel_shape(cx, spatial)? {
-        return Ok(Some(given.into_iter().map(|extent| cx.dims().constant(extent)).collect()));
+    if let Some(given) = kernel_dims(cx, spatial)? {
+        return Ok(Some(given));
     }
     let Some(shape) = cx.shape(weights) else { return Ok(None) };
     match shape.iter().skip(2).position(|extent| cx.const_dim(*extent) == Some(0)) {
