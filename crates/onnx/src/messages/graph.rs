@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::macros::{enumerations, messages};
+use super::macros::{enumerations, messages, oneofs};
 use super::{SparseTensorProto, StringStringEntryProto, TensorProto, TypeProto};
 
 messages! {
@@ -175,23 +175,15 @@ pub mod attribute_proto {
 
 /// Types of [`SimpleShardedDimProto`].
 pub mod simple_sharded_dim_proto {
-    use crate::messages::schema::{DescribedOneOf, FieldSchema, Kind};
+    use super::{messages, oneofs};
 
-    /// The extent before sharding.
-    #[derive(Clone, PartialEq, prost::Oneof)]
-    pub enum Dim {
-        /// A known extent.
-        #[prost(int64, tag = "1")]
-        DimValue(i64),
-        /// A symbolic extent.
-        #[prost(string, tag = "2")]
-        DimParam(String),
-    }
-
-    impl DescribedOneOf for Dim {
-        const MEMBERS: &'static [FieldSchema] = &[
-            FieldSchema::one_of(1, "SimpleShardedDimProto", "dim_value", Kind::Int64),
-            FieldSchema::one_of(2, "SimpleShardedDimProto", "dim_param", Kind::String),
-        ];
+    oneofs! {
+        /// The extent before sharding.
+        pub enum Dim of "SimpleShardedDimProto" {
+            /// A known extent.
+            DimValue(i64) = int64 1 "dim_value",
+            /// A symbolic extent.
+            DimParam(String) = string 2 "dim_param",
+        }
     }
 }

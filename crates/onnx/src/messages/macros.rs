@@ -240,4 +240,31 @@ macro_rules! enumerations {
     )*};
 }
 
-pub(super) use {enumerations, messages};
+/// Declares `oneof`s of a message: the Rust variant, and the kind, number and name of the member.
+macro_rules! oneofs {
+    ($(
+        $(#[$meta:meta])*
+        pub enum $enum:ident of $message:literal {$(
+            $(#[$member_meta:meta])*
+            $member:ident($ty:ty) = $kind:ident $number:tt $name:literal
+        ),* $(,)?}
+    )*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, PartialEq, ::prost::Oneof)]
+        pub enum $enum {$(
+            $(#[$member_meta])*
+            #[prost($kind, tag = $number)]
+            $member($ty),
+        )*}
+
+        impl $crate::messages::schema::DescribedOneOf for $enum {
+            const MEMBERS: &'static [$crate::messages::schema::FieldSchema] = &[$(
+                $crate::messages::schema::FieldSchema::one_of(
+                    $number, $message, $name, messages!(@kind $kind Option<$ty>)
+                )
+            ),*];
+        }
+    )*};
+}
+
+pub(super) use {enumerations, messages, oneofs};

@@ -1,7 +1,7 @@
 //! Types and shapes.
 
 use super::SharedText;
-use super::macros::messages;
+use super::macros::{messages, oneofs};
 
 messages! {
     pub struct TypeProto {
@@ -20,9 +20,8 @@ messages! {
 
 /// Types of [`TypeProto`].
 pub mod type_proto {
-    use super::messages;
     use super::{TensorShapeProto, TypeProto};
-    use crate::messages::schema::{Described, DescribedOneOf, FieldSchema, Kind};
+    use super::{messages, oneofs};
 
     messages! {
         /// A dense tensor.
@@ -67,35 +66,19 @@ pub mod type_proto {
         }
     }
 
-    /// The structure of a type.
-    #[derive(Clone, PartialEq, prost::Oneof)]
-    pub enum Value {
-        /// A dense tensor.
-        #[prost(message, tag = "1")]
-        TensorType(Tensor),
-        /// A sequence.
-        #[prost(message, tag = "4")]
-        SequenceType(Sequence),
-        #[prost(message, tag = "5")]
-        MapType(Map),
-        #[prost(message, tag = "7")]
-        OpaqueType(Opaque),
-        #[prost(message, tag = "8")]
-        SparseTensorType(SparseTensor),
-        /// An optional value.
-        #[prost(message, tag = "9")]
-        OptionalType(Optional),
-    }
-
-    impl DescribedOneOf for Value {
-        const MEMBERS: &'static [FieldSchema] = &[
-            FieldSchema::one_of(1, "TypeProto", "tensor_type", Kind::Message(Tensor::schema)),
-            FieldSchema::one_of(4, "TypeProto", "sequence_type", Kind::Message(Sequence::schema)),
-            FieldSchema::one_of(5, "TypeProto", "map_type", Kind::Message(Map::schema)),
-            FieldSchema::one_of(7, "TypeProto", "opaque_type", Kind::Message(Opaque::schema)),
-            FieldSchema::one_of(8, "TypeProto", "sparse_tensor_type", Kind::Message(SparseTensor::schema)),
-            FieldSchema::one_of(9, "TypeProto", "optional_type", Kind::Message(Optional::schema)),
-        ];
+    oneofs! {
+        /// The structure of a type.
+        pub enum Value of "TypeProto" {
+            /// A dense tensor.
+            TensorType(Tensor) = message 1 "tensor_type",
+            /// A sequence.
+            SequenceType(Sequence) = message 4 "sequence_type",
+            MapType(Map) = message 5 "map_type",
+            OpaqueType(Opaque) = message 7 "opaque_type",
+            SparseTensorType(SparseTensor) = message 8 "sparse_tensor_type",
+            /// An optional value.
+            OptionalType(Optional) = message 9 "optional_type",
+        }
     }
 }
 
@@ -116,24 +99,17 @@ pub mod tensor_shape_proto {
 
     /// Types of [`Dimension`].
     pub mod dimension {
-        use crate::messages::schema::{DescribedOneOf, FieldSchema, Kind};
+        use super::super::{messages, oneofs};
 
-        /// An extent.
-        #[derive(Clone, PartialEq, Eq, prost::Oneof)]
-        pub enum Value {
-            /// A known extent.
-            #[prost(int64, tag = "1")]
-            DimValue(i64),
-            /// A symbol, or an expression over symbols.
-            #[prost(string, tag = "2")]
-            DimParam(String),
-        }
-
-        impl DescribedOneOf for Value {
-            const MEMBERS: &'static [FieldSchema] = &[
-                FieldSchema::one_of(1, "Dimension", "dim_value", Kind::Int64),
-                FieldSchema::one_of(2, "Dimension", "dim_param", Kind::String),
-            ];
+        oneofs! {
+            /// An extent.
+            #[derive(Eq)]
+            pub enum Value of "Dimension" {
+                /// A known extent.
+                DimValue(i64) = int64 1 "dim_value",
+                /// A symbol, or an expression over symbols.
+                DimParam(String) = string 2 "dim_param",
+            }
         }
     }
 }
