@@ -63,20 +63,17 @@ pub trait PortAccess {
     fn constant_ints(&self, port: PortRef) -> Option<Vec<i64>>;
 
     /// An attribute that is a list of floating-point numbers.
-    fn attr_floats(&self, name: &str) -> Option<Vec<f32>> {
-        let _ = name;
+    fn attr_floats(&self, _name: &str) -> Option<Vec<f32>> {
         None
     }
 
     /// An attribute that is a list of strings.
-    fn attr_strs(&self, name: &str) -> Option<Vec<&str>> {
-        let _ = name;
+    fn attr_strs(&self, _name: &str) -> Option<Vec<&str>> {
         None
     }
 
     /// The value of a metadata key of the node.
-    fn metadata(&self, key: &str) -> Option<&str> {
-        let _ = key;
+    fn metadata(&self, _key: &str) -> Option<&str> {
         None
     }
 
@@ -85,14 +82,12 @@ pub trait PortAccess {
     ///
     /// # Errors
     /// If a port cannot have its type.
-    fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationError> {
-        let _ = (params, results);
+    fn instantiate(&mut self, _params: &str, _results: &str) -> Result<bool, RelationError> {
         Ok(false)
     }
 
     /// Type node and shape of a tensor attribute, dense or sparse.
-    fn attr_tensor(&self, name: &str) -> Option<(NodeNo, KnownExtents)> {
-        let _ = name;
+    fn attr_tensor(&self, _name: &str) -> Option<(NodeNo, KnownExtents)> {
         None
     }
 }
