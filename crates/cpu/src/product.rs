@@ -8,6 +8,7 @@
 //! thread writes disjoint parts of rows, so no locks are needed.
 
 use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
@@ -62,23 +63,23 @@ struct Task<'a, T> {
     finish: Finish<'a, T>,
 }
 
-/// Number of rows in a panel of the left side on this processor.
-fn height() -> usize {
-    struct Height;
-    impl WithSimd for Height {
-        type Output = usize;
+/// Number of rows in a panel of the left side, and number of columns of the widest tile, on this processor.
+fn tile_size<T: Lane>() -> (usize, usize) {
+    struct Size<T>(PhantomData<T>);
+    impl<T: Lane> WithSimd for Size<T> {
+        type Output = (usize, usize);
 
         #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) -> usize {
-            if S::REGISTER_COUNT >= 32 { 8 } else { 4 }
+        fn with_simd<S: Simd>(self, _: S) -> (usize, usize) {
+            (if S::REGISTER_COUNT >= 32 { 8 } else { 4 }, T::lanes::<S>() * T::ACROSS)
         }
     }
-    Arch::new().dispatch(Height)
+    Arch::new().dispatch(Size::<T>(PhantomData))
 }
 
 /// Packs a left side of shape `(rows, depth)` with the given row and element strides.
 pub(crate) fn rows<T: Lane>(from: &[T], shape: (usize, usize), strides: (usize, usize)) -> Rows<T> {
-    Rows::pack(from, shape, strides, height(), Vec::new())
+    Rows::pack(from, shape, strides, tile_size::<T>().0, Vec::new())
 }
 
 /// A matrix in memory, row-major or transposed.
@@ -141,7 +142,8 @@ pub(crate) fn multiply<T: Lane + Memory>(
         return Ok(());
     }
     T::with_rows(|memory| {
-        let left = Rows::pack(a.data, (a.rows, a.columns), a.strides(), height(), std::mem::take(memory));
+        let (height, _) = tile_size::<T>();
+        let left = Rows::pack(a.data, (a.rows, a.columns), a.strides(), height, std::mem::take(memory));
         let (step, column) = b.strides();
         let right = Columns { data: b.data, steps: Steps::Even(step), columns: Offsets::Even(column) };
         let scale = (alpha != T::ONE).then(|| vec![alpha; a.rows]);
@@ -181,7 +183,7 @@ fn run_tasks<T: Send>(tasks: Vec<T>, threads: usize, compute: impl Fn(T) + Sync 
 /// Cuts a product into at least `share` parts where possible.
 fn split<T: Lane>(job: Job<'_, T>, share: usize) -> Vec<Task<'_, T>> {
     let Job { left, right, out, columns, finish } = job;
-    let panel = panel_width::<T>();
+    let (_, panel) = tile_size::<T>();
     let blocks = columns.div_ceil(panel * MAX_PANELS).max(1).next_multiple_of(share);
     let width = columns.div_ceil(blocks).next_multiple_of(panel);
     let blocks = columns.div_ceil(width.max(1)).max(1);
@@ -208,20 +210,6 @@ fn split<T: Lane>(job: Job<'_, T>, share: usize) -> Vec<Task<'_, T>> {
         }
     }
     tasks
-}
-
-/// Number of columns of the widest tile.
-fn panel_width<T: Lane>() -> usize {
-    struct Width<T>(std::marker::PhantomData<T>);
-    impl<T: Lane> WithSimd for Width<T> {
-        type Output = usize;
-
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) -> usize {
-            T::lanes::<S>() * T::ACROSS
-        }
-    }
-    Arch::new().dispatch(Width::<T>(std::marker::PhantomData))
 }
 
 fn compute<T: Lane + Memory>(task: Task<'_, T>) {

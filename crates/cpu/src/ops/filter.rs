@@ -33,6 +33,7 @@ const MAX_PLANES: usize = 3;
 /// Weights packed for the kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
+    dtype: Dtype,
     shape: Vec<usize>,
     groups: usize,
     weights: Weights,
@@ -114,7 +115,7 @@ impl Filter {
                 other => return Err(Fault::Dtype(other)),
             }
         };
-        Ok(Self { shape, groups, weights })
+        Ok(Self { dtype: w.dtype(), shape, groups, weights })
     }
 
     pub(crate) fn shape(&self) -> &[usize] {
@@ -123,12 +124,7 @@ impl Filter {
 
     /// Element type of weights and input.
     pub(crate) fn dtype(&self) -> Dtype {
-        match &self.weights {
-            Weights::F32(_) => Dtype::F32,
-            Weights::F64(_) => Dtype::F64,
-            Weights::I32(_) => Dtype::I32,
-            Weights::Planes(w) => w.dtype(),
-        }
+        self.dtype
     }
 
     /// Windows over an input, and the shape of the result.

@@ -16,10 +16,10 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("ConstantOfShape", constant_of_shape),
     native("EyeLike", eye_like),
     native("Range", range),
-    native("RandomUniform", |call| random(call, Shape::Attribute, uniform)),
-    native("RandomNormal", |call| random(call, Shape::Attribute, normal)),
-    native("RandomUniformLike", |call| random(call, Shape::Like, uniform)),
-    native("RandomNormalLike", |call| random(call, Shape::Like, normal)),
+    native("RandomUniform", |call| random(call, uniform)),
+    native("RandomNormal", |call| random(call, normal)),
+    native("RandomUniformLike", |call| random(call, uniform)),
+    native("RandomNormalLike", |call| random(call, normal)),
     native("Bernoulli", bernoulli),
     native("Multinomial", multinomial),
     native("HannWindow", |call| window(call, [0.5, 0.5, 0.0])),
@@ -144,12 +144,6 @@ impl Random {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Shape {
-    Attribute,
-    Like,
-}
-
 fn seed(call: &Call<'_>) -> Result<Option<f64>, Fault> {
     Ok(call.attributes.float("seed")?.map(f64::from))
 }
@@ -163,21 +157,16 @@ fn normal(call: &Call<'_>, random: &mut Random) -> Result<f64, Fault> {
     Ok(f64::from(call.float("mean", 0.0)?) + f64::from(call.float("scale", 1.0)?) * random.normal())
 }
 
-fn random(
-    call: &mut Call<'_>,
-    shape: Shape,
-    draw: fn(&Call<'_>, &mut Random) -> Result<f64, Fault>,
-) -> Outcome {
-    let (dtype, shape) = match shape {
-        Shape::Attribute => {
-            let shape = call.attributes.ints("shape")?.ok_or(Fault::MissingAttribute("shape"))?;
-            (call.dtype("dtype")?.unwrap_or(Dtype::F32), extents(shape)?)
-        }
-        Shape::Like => {
-            let x = call.tensor(0)?;
-            (call.dtype("dtype")?.unwrap_or(x.dtype()), x.shape().to_vec())
-        }
+/// The shape is that of an input, if there is one, or else an attribute.
+fn random(call: &mut Call<'_>, draw: fn(&Call<'_>, &mut Random) -> Result<f64, Fault>) -> Outcome {
+    let (default, shape) = if call.has(0) {
+        let x = call.tensor(0)?;
+        (x.dtype(), x.shape().to_vec())
+    } else {
+        let shape = call.attributes.ints("shape")?.ok_or(Fault::MissingAttribute("shape"))?;
+        (Dtype::F32, extents(shape)?)
     };
+    let dtype = call.dtype("dtype")?.unwrap_or(default);
     check_size(&shape, size_of::<f64>())?;
     let mut random = Random::new(seed(call)?);
     let values = (0..count(&shape)).map(|_| draw(call, &mut random)).collect::<Result<Vec<_>, _>>()?;

@@ -55,7 +55,20 @@ struct Sampling<'a> {
     extrapolation: f64,
 }
 
-impl Sampling<'_> {
+impl<'a> Sampling<'a> {
+    /// Reads the other parameters, which have their defaults in versions without the attributes.
+    fn read(call: &Call<'_>, coordinates: &'a str, nearest: Nearest) -> Result<Self, Fault> {
+        Ok(Self {
+            mode: call.choice("mode", &MODES)?,
+            coordinates,
+            nearest,
+            cubic: f64::from(call.float("cubic_coeff_a", -0.75)?),
+            antialias: call.flag("antialias", false)?,
+            exclude_outside: call.flag("exclude_outside", false)?,
+            extrapolation: f64::from(call.float("extrapolation_value", 0.0)?),
+        })
+    }
+
     /// Input coordinate of an output index.
     fn original(&self, axis: &Axis, index: usize) -> Result<f64, Fault> {
         let (x, input) = (index as f64, axis.input as f64);
@@ -154,15 +167,7 @@ fn upsample(call: &mut Call<'_>) -> Outcome {
 /// Versions without coordinate transformation modes: `Upsample`, and `Resize` 10.
 fn by_scales(call: &Call<'_>, scales: &[f64]) -> Result<AnyTensor, Fault> {
     let x = call.tensor(0)?;
-    let sampling = Sampling {
-        mode: call.choice("mode", &MODES)?,
-        coordinates: "asymmetric",
-        nearest: Nearest::Unnamed,
-        cubic: -0.75,
-        antialias: false,
-        exclude_outside: false,
-        extrapolation: 0.0,
-    };
+    let sampling = Sampling::read(call, "asymmetric", Nearest::Unnamed)?;
     if scales.len() != x.rank() {
         return invalid(format!("{} scales for rank {}", scales.len(), x.rank()));
     }
@@ -181,15 +186,8 @@ fn resize(call: &mut Call<'_>) -> Outcome {
     }
     let x = call.tensor(0)?;
     let coordinates = call.text("coordinate_transformation_mode", "half_pixel")?;
-    let sampling = Sampling {
-        mode: call.choice("mode", &MODES)?,
-        coordinates,
-        nearest: call.choice("nearest_mode", &NEAREST_MODES)?,
-        cubic: f64::from(call.float("cubic_coeff_a", -0.75)?),
-        antialias: call.flag("antialias", false)?,
-        exclude_outside: call.flag("exclude_outside", false)?,
-        extrapolation: f64::from(call.float("extrapolation_value", 0.0)?),
-    };
+    let nearest = call.choice("nearest_mode", &NEAREST_MODES)?;
+    let sampling = Sampling::read(call, coordinates, nearest)?;
     let chosen = axes_or_all(call.attributes.ints("axes")?, x.rank())?;
     let scales = call.optional(2)?.filter(|scales| !scales.is_empty()).map(to_f64s).transpose()?;
     let sizes = call.integers(3)?.filter(|sizes| !sizes.is_empty());

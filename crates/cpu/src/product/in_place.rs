@@ -10,7 +10,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::lane::Lane;
 use super::operands::{DEPTH, Rows};
 use super::tile::{Finish, finished};
-use super::{MAX_PANELS, panel_width, run_tasks, threads_for};
+use super::{MAX_PANELS, run_tasks, threads_for, tile_size};
 
 /// Number of readable elements required after the last one that windows read.
 pub(crate) const SLACK: usize = 64;
@@ -83,7 +83,8 @@ pub(crate) fn run<T: Lane>(jobs: Vec<InPlace<'_, T>>, sliding: Sliding<'_>) {
 }
 
 fn tiles<T: Lane>(sliding: &Sliding<'_>) -> Vec<Tile> {
-    let (panel, lanes) = (panel_width::<T>(), panel_width::<T>() / T::ACROSS);
+    let (_, panel) = tile_size::<T>();
+    let lanes = panel / T::ACROSS;
     let (windows, columns) = (sliding.windows, sliding.columns());
     let mut tiles = Vec::with_capacity(columns.div_ceil(panel));
     let mut first_window = 0;
