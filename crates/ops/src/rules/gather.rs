@@ -49,9 +49,6 @@ fn require_all_indices(cx: &mut RuleCx<'_, '_>, axis: Extent) -> RuleResult {
     let Some(indices) = cx.ints(In(1)) else { return Ok(()) };
     let constants: SmallVec<[i64; 8]> =
         indices.items.iter().filter_map(|index| cx.const_dim(*index)).collect();
-    if constants.is_empty() {
-        return Ok(());
-    }
     require_indices(cx, In(1), constants.into_iter(), axis)
 }
 
@@ -66,9 +63,7 @@ pub(super) fn require_tuples(
         let column = indices.items.iter().skip(at).step_by(tuple);
         let constants: SmallVec<[i64; 8]> = column.filter_map(|index| cx.const_dim(*index)).collect();
         let axis = (In(0), batch + at, data[batch + at]).into();
-        if !constants.is_empty() {
-            require_indices(cx, In(1), constants.into_iter(), axis)?;
-        }
+        require_indices(cx, In(1), constants.into_iter(), axis)?;
     }
     Ok(())
 }

@@ -146,7 +146,7 @@ pub(super) fn separable(axes: &[Vec<Option<usize>>]) -> Option<(Vec<usize>, Vec<
 /// The positions of a move that picks indices along some axes of a tensor and keeps the others.
 pub(super) fn picked(
     shape: &[usize],
-    pick: impl Fn(usize) -> Option<Vec<Option<usize>>>,
+    mut pick: impl FnMut(usize) -> Option<Vec<Option<usize>>>,
 ) -> Option<(Vec<usize>, Vec<Option<usize>>)> {
     let strides = strides(shape);
     let offsets = |(axis, extent): (usize, &usize)| match pick(axis) {

@@ -12,7 +12,7 @@ use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
 use super::Entry;
 use super::common::{List, list, unknown_extent};
-use super::items::{Items, separable, strides, whole};
+use super::items::{Items, picked};
 
 /// The extents of the sliced axes. Source: Slice, pseudo code of the effective start and end.
 const SLICE: Rule = Rule { name: "slice.range", run: slice };
@@ -158,30 +158,25 @@ fn slice_value(cx: &mut RuleCx<'_, '_>, ranges: &[Option<Range>]) {
     if items.shape().len() != ranges.len() {
         return;
     }
-    let strides = strides(items.shape());
-    let mut axes = Vec::with_capacity(ranges.len());
-    for (axis, range) in ranges.iter().enumerate() {
-        let extent = items.shape()[axis];
-        let Some(range) = range else {
-            axes.push(whole(extent, strides[axis]));
-            continue;
-        };
-        let Some(picked) = indices(cx.dims(), *range, extent) else { return };
-        axes.push(picked.into_iter().map(|index| Some(index * strides[axis])).collect());
-    }
-    if let Some((shape, positions)) = separable(&axes) {
+    let pick = |(range, extent): (&Option<Range>, &usize)| match range {
+        Some(range) => indices(cx.dims(), *range, *extent).map(Some),
+        None => Some(None),
+    };
+    let picks: Option<Vec<_>> = ranges.iter().zip(items.shape()).map(pick).collect();
+    let Some(mut picks) = picks else { return };
+    if let Some((shape, positions)) = picked(items.shape(), |axis| picks[axis].take()) {
         items.put(cx, Out(0), &shape, &positions);
     }
 }
 
 /// The indices in the range on an axis of this extent.
-fn indices(dims: &mut Dims, range: Range, extent: usize) -> Option<Vec<usize>> {
+fn indices(dims: &mut Dims, range: Range, extent: usize) -> Option<Vec<Option<usize>>> {
     let whole = dims.constant(i64::try_from(extent).ok()?);
     let (start, end, step) = effective(dims, range, whole)?;
     let (mut at, end) = (dims.as_constant(start)?, dims.as_constant(end)?);
     let mut picked = Vec::new();
     while if step > 0 { at < end } else { at > end } {
-        picked.push(usize::try_from(at).ok().filter(|at| *at < extent)?);
+        picked.push(Some(usize::try_from(at).ok().filter(|at| *at < extent)?));
         at = at.checked_add(step)?;
     }
     Some(picked)
