@@ -14,7 +14,7 @@ pub fn check_file(path: &Path) -> Result<()> {
     #[expect(unsafe_code, reason = "the bench alone writes these files, and not while they are mapped")]
     // SAFETY: the file is not modified while it is mapped.
     let bytes = unsafe { memmap2::Mmap::map(&file)? };
-    let mut checked = typeloom::check(&bytes, &typeloom::Options::default())?;
+    let mut checked = typeloom::check(&bytes, &typeloom::check::Options::default())?;
     ensure!(checked.is_ok(), "{} problems", checked.diagnostics().len());
     Ok(())
 }

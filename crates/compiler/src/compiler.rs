@@ -1,5 +1,6 @@
 //! The compiler: bindings, policies, and the pipeline of passes.
 
+use std::fmt;
 use std::rc::Rc;
 
 use typeloom_contracts::aggregator::Aggregator;
@@ -63,7 +64,23 @@ pub struct Compiler {
     default_slot: Option<String>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+impl fmt::Debug for Compiler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bindings, mode, coercion, without, inserted, printed, default_slot } = self;
+        let inserted: Vec<_> = inserted.iter().map(|(side, at, pass)| (side, at, pass.name())).collect();
+        f.debug_struct("Compiler")
+            .field("bindings", bindings)
+            .field("mode", mode)
+            .field("coercion", coercion)
+            .field("without", without)
+            .field("inserted", &inserted)
+            .field("printed", printed)
+            .field("default_slot", default_slot)
+            .finish()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Side {
     Before,
     After,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use typeloom::host::SystemClock;
+use typeloom::run::host::SystemClock;
 use typeloom_contracts::datum::Datum;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_onnx::messages::{TypeProto, type_proto};

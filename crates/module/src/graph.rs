@@ -21,6 +21,7 @@ pub mod value;
 pub mod wire;
 
 use std::cell::RefCell;
+use std::fmt;
 use std::rc::Rc;
 
 use typeloom_onnx::messages::{TensorProto, TypeProto};
@@ -37,6 +38,12 @@ use value::ValueRef;
 /// The graph that a module's body records itself into.
 pub struct Graph {
     pub(crate) recorder: Rc<RefCell<Recorder>>,
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Graph").field("module", &self.recorder.borrow().module).finish_non_exhaustive()
+    }
 }
 
 impl Graph {

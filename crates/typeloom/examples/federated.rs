@@ -14,17 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use typeloom::module::{Artifact, Compiler, Graph, Model, Module, PeerId};
-use typeloom::run::components::aggregator::FederatedAverage;
-use typeloom::run::components::codec::int8::Int8;
-use typeloom::run::components::model::{Loss, Network, Settings};
-use typeloom::run::components::seeded::Seeded;
-use typeloom::run::components::source::csv::Table;
-use typeloom::run::components::source::{Batches, Samples};
+use typeloom::run::components::{
+    Batches, CsvTable, FederatedAverage, Int8, Loss, Network, NetworkSettings, Samples, Seeded,
+};
 use typeloom::run::host::SystemClock;
-use typeloom::run::wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
-use typeloom::run::wire::envelope::RunId;
-use typeloom::run::wire::journal::NoJournal;
-use typeloom::run::wire::memory::LocalNetwork;
+use typeloom::run::wire::{Endpoint, EndpointConfig, EndpointParts, LocalNetwork, NoJournal, RunId};
 use typeloom::run::{Components, Datum, Part, Verify};
 use typeloom::types::AnyTensor;
 
@@ -102,7 +96,7 @@ impl Module for Round {
 }
 
 fn network() -> Result<Network<[f32]>, Box<dyn Error>> {
-    let settings = Settings { loss: Loss::CrossEntropy, ..Settings::default() };
+    let settings = NetworkSettings { loss: Loss::CrossEntropy, ..NetworkSettings::default() };
     Ok(Network::from_bytes(&typeloom::onnx::model_from_text(NETWORK)?, &settings)?)
 }
 
@@ -181,7 +175,7 @@ fn learn(artifact: &Artifact, files: &[String]) -> Result<Vec<(f32, usize)>, Box
     let mut others = Vec::new();
     for (name, file) in PEERS.iter().zip(files) {
         let samples: Samples<[f32]> =
-            Samples::from_csv(file.as_bytes(), &Table::default(), Batches::of(SAMPLES))?;
+            Samples::from_csv(file.as_bytes(), &CsvTable::default(), Batches::of(SAMPLES))?;
         let components = Components::new()
             .data_source("samples", samples)
             .model("network", network()?)

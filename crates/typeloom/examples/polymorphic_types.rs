@@ -13,10 +13,10 @@ use typeloom::types::builtins::{
 };
 use typeloom::types::operators::{
     AtomicOpDecl, AtomicOpKind, BROADCAST_BINARY, CustomRelationCtx, ELEMENTWISE, PortDecl, PortRef,
-    RelationError, RelationResult, TENSOR_PRIMITIVES, TENSOR_PRIMITIVES_OPS, TypeCause, TypeError,
+    RelationError, RelationResult, TENSOR_PRIMITIVES, TypeCause, TypeError,
     TypeRelation, TypeSolution, TypeSolver,
 };
-use typeloom::types::{AnyTensor, Dtype, ElementStorage, Lattice, Storage, TypeKind, TypeNode, TypeNodeReg};
+use typeloom::types::{AnyTensor, Dtype, ElementStorage, Lattice, Storage, TypeKind, TypeNode};
 
 /// The lines that a step prints.
 type Lines = Result<Vec<String>, Box<dyn Error>>;
@@ -118,7 +118,7 @@ static RELU: AtomicOpDecl = AtomicOpDecl {
 };
 
 fn relations() -> Lines {
-    assert_eq!((TENSOR_PRIMITIVES_OPS.len(), RELU.check()), (30, vec![]));
+    assert_eq!((TENSOR_PRIMITIVES.ops.len(), RELU.check()), (30, vec![]));
     let add = TENSOR_PRIMITIVES.op("Add").ok_or("Add is a primitive")?;
     let names = |op: &AtomicOpDecl| op.type_relations.iter().map(TypeRelation::name).collect::<Vec<_>>();
     assert_eq!(names(add), BROADCAST_BINARY.iter().map(TypeRelation::name).collect::<Vec<_>>());
@@ -232,7 +232,7 @@ static TYPE_TENSOR_POSIT16: TypeNode = TypeNode {
     wire_hash: 0, // 0: derived from the content
     denotation: "org.example.tensor.posit16",
 };
-bb::inventory::submit! { TypeNodeReg(&TYPE_TENSOR_POSIT16) }
+bb::inventory::submit! { bb::TypeNodeReg(&TYPE_TENSOR_POSIT16) }
 
 /// The element of the leaf, so that `[Posit16]` is storage.
 struct Posit16;

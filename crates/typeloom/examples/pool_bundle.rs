@@ -2,7 +2,7 @@
 //!
 //! `cargo run --example pool_bundle`
 
-use typeloom::pool::compat::Direction;
+use typeloom::interface::Direction;
 use typeloom::pool::{Idx, Pool, PoolError, Tag};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;

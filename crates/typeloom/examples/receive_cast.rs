@@ -9,11 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use typeloom::module::{Artifact, Coercion, Compiler, Graph, Module, PeerId};
-use typeloom::run::wire::clock::Clock;
-use typeloom::run::wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
-use typeloom::run::wire::envelope::RunId;
-use typeloom::run::wire::journal::NoJournal;
-use typeloom::run::wire::memory::LocalNetwork;
+use typeloom::run::wire::{Clock, Endpoint, EndpointConfig, EndpointParts, LocalNetwork, NoJournal, RunId};
 use typeloom::run::{Components, Datum, Part, Verify};
 use typeloom::types::AnyTensor;
 

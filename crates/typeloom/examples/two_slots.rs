@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use typeloom::module::{Compiler, Graph, Index as _, Module, OperatorMethods as _};
-use typeloom::run::components::index::{Exact, Metric};
+use typeloom::run::components::{Exact, Metric};
 use typeloom::run::{Components, Cpu, Executor, Verify};
 use typeloom::types::AnyTensor;
 

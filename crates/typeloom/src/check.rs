@@ -43,28 +43,16 @@ mod checked;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub use checked::{Checked, Origin, TypedValue};
-/// Errors of descriptions of operators.
-///
-/// ```
-/// use typeloom::check::{DescribeError, Described, NoSuchOperator};
-///
-/// let error: DescribeError = Described::parse("operators").unwrap_err();
-/// assert_eq!(error.to_string(), "line 1: the first line is `typeloom-operators 1`, not `operators`");
-/// let error: NoSuchOperator = Described::default().with_rule("com.example", "Fold", |_| Ok(())).unwrap_err();
-/// assert_eq!(error.to_string(), "`com.example` has no operator `Fold`");
-/// ```
-#[doc(inline)]
-pub use typeloom_ops::described::{DescribeError, NoSuchOperator};
 /// Operators of other domains: a description as text, and optionally a rule in Rust.
 ///
 /// ```
-/// use typeloom::check::{Described, OperatorCx, OperatorError, Operators, Options, RuleDim, check_with};
+/// use typeloom::check::{Described, OperatorCx, OperatorError, Operators, Options, check_with};
 ///
 /// fn pairs(cx: &mut OperatorCx<'_, '_, '_>) -> Result<(), OperatorError> {
 ///     let Some(shape) = cx.shape(0) else { return Ok(()) };
 ///     let Some(&length) = shape.last() else { return Err(cx.error("a scalar has no pairs")) };
 ///     let (one, two) = (cx.fixed(1), cx.fixed(2));
-///     let less: RuleDim = cx.sub(length, one);
+///     let less = cx.sub(length, one);
 ///     let product = cx.mul(length, less);
 ///     let count = cx.floor_div(product, two);
 ///     cx.set_shape(0, &[count, two])
@@ -83,7 +71,7 @@ pub use typeloom_ops::described::{DescribeError, NoSuchOperator};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_ops::described::{Described, OperatorCx, OperatorError, Operators, RuleDim};
+pub use typeloom_ops::described::{Described, OperatorCx, OperatorError, Operators};
 /// Text of a diagnostic or an explanation as the command prints it: nodes with labels, notes and help.
 ///
 /// ```
@@ -102,53 +90,24 @@ pub use typeloom_ops::described::{Described, OperatorCx, OperatorError, Operator
 /// ```
 #[doc(inline)]
 pub use typeloom_report::human::{Color, diagnostic as render, explanation as render_explanation};
-/// Error of writing or removing annotations.
+/// The casts that [`Checked::repair`] may insert.
 ///
 /// ```
-/// use typeloom::check::{AnnotateError, strip};
-///
-/// let error: AnnotateError = strip(b"no model").unwrap_err();
-/// println!("{error}");
-/// ```
-#[doc(inline)]
-pub use typeloom_rewrite::annotate::AnnotateError;
-/// Repairs: the permitted casts, the result and the error.
-///
-/// ```
-/// use typeloom::check::{Options, Policy, Repair, RepairError, repair};
+/// use typeloom::check::{Options, Policy, check};
+/// use typeloom::types::Dtype;
 ///
 /// let model = typeloom::onnx::model_from_text(
 ///     r#"<ir_version: 10, opset_import: ["" : 21]>
 ///     g (float[2] x, int64[2] w) => (y) { y = Mul(x, w) }"#,
 /// )?;
-/// let lossless: Repair = repair(&model, &Options::default(), Policy::Lossless)?;
-/// assert!(!lossless.is_ok, "no cast between the two types keeps every value");
-/// let fewest = repair(&model, &Options::default(), Policy::Fewest)?;
-/// assert!(fewest.is_ok && fewest.file.is_some());
-/// let error: RepairError = repair(b"no model", &Options::default(), Policy::Fewest).unwrap_err();
-/// println!("{error}");
+/// let checked = check(&model, &Options::default())?;
+/// assert!(!checked.repair(Policy::Lossless)?.is_ok, "no cast between the two types keeps every value");
+/// assert!(checked.repair(Policy::Fewest)?.is_ok);
+/// assert_eq!(checked.repair(Policy::To(Dtype::F16))?.casts.len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_rewrite::coerce::{Policy, Repair, RepairError};
-/// Reasons for the type of a value, from [`Checked::explain`]; `render_explanation` prints them.
-///
-/// ```
-/// use typeloom::check::{Explanation, Options, check};
-///
-/// let model = typeloom::onnx::model_from_text(
-///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { h = Abs(x)  y = Relu(h) }"#,
-/// )?;
-/// let mut checked = check(&model, &Options { trace: true, ..Options::default() })?;
-/// let explanation: Explanation = checked.explain("y").expect("the model has this value");
-/// assert_eq!(explanation.ty, "float[N]");
-/// for reason in &explanation.reasons {
-///     println!("{}", reason.text);
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_solver::diagnostic::Explanation;
+pub use typeloom_rewrite::coerce::Policy;
 /// Problems of a model: code, severity, message, location, labels, fix.
 ///
 /// ```
@@ -167,20 +126,6 @@ pub use typeloom_solver::diagnostic::Explanation;
 /// ```
 #[doc(inline)]
 pub use typeloom_solver::diagnostic::{Code, Diagnostic, Severity};
-/// Statistics of [`Checked::coverage`].
-///
-/// ```
-/// use typeloom::check::{Coverage, Options, check};
-///
-/// let model = typeloom::onnx::model_from_text(
-///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = NonZero(x) }"#,
-/// )?;
-/// let coverage: Coverage = check(&model, &Options::default())?.coverage();
-/// assert_eq!((coverage.values, coverage.typed, coverage.unknown_extents), (2, 1, 1));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_solver::model::Coverage;
 /// Options of a check, and the error of a file that is not a model.
 ///
 /// ```
@@ -217,7 +162,7 @@ pub use typeloom_solver::model::{CheckError, Mode, Options, Seed};
 pub use typeloom_solver::value_type::{Dim, Element, ValueType};
 
 use typeloom_ops::check::STANDARD;
-use typeloom_solver::universe::Universe;
+use typeloom_rewrite::annotate::AnnotateError;
 
 /// Checks a serialized ONNX model against the standard operators and the registered type nodes.
 ///
@@ -281,27 +226,6 @@ pub fn check_with<'a>(
     Checked::new(model, options, operators)
 }
 
-/// Repairs the element types of a model with the fewest casts that a policy allows, the order of its nodes, and false
-/// declared shapes.
-///
-/// ```
-/// use typeloom::check::{Options, Policy, repair};
-///
-/// let model = typeloom::onnx::model_from_text(
-///     r#"<ir_version: 10, opset_import: ["" : 21]>
-///     g (float[2] x, double[2] w) => (y) { y = Mul(x, w) }"#,
-/// )?;
-/// let repair = repair(&model, &Options::default(), Policy::Lossless)?;
-/// assert!(repair.is_ok && repair.casts.len() == 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// [`RepairError`] if the model cannot be read. [`Repair::is_ok`] states whether all errors were resolved.
-pub fn repair(model: &[u8], options: &Options, policy: Policy) -> Result<Repair, RepairError> {
-    typeloom_rewrite::coerce::repair(model, &STANDARD, Universe::standard(), options, policy)
-}
-
 /// Removes the types that [`Checked::annotated`] added to a model.
 ///
 /// ```
@@ -317,7 +241,7 @@ pub fn repair(model: &[u8], options: &Options, policy: Policy) -> Result<Repair,
 /// ```
 ///
 /// # Errors
-/// [`AnnotateError`] if the bytes are not a model, or a tag is damaged.
+/// If the bytes are not a model, or a tag is damaged.
 pub fn strip(model: &[u8]) -> Result<Vec<u8>, AnnotateError> {
     Ok(typeloom_rewrite::annotate::strip(model)?.file.to_vec())
 }

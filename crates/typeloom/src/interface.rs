@@ -24,42 +24,40 @@
 /// Interfaces in bundles: labels, digests and signatures.
 ///
 /// ```
-/// use typeloom::interface::{BundleError, Exported, Interface, export, import};
+/// use typeloom::interface::{BundleError, Interface, export, import};
 ///
 /// let model = typeloom::onnx::model_from_text(
 ///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Relu(x) }"#,
 /// )?;
 /// let bundle = export(&[("g", &Interface::of(&model)?)])?;
-/// let imported: Vec<Exported> = import(bundle.as_bytes())?;
+/// let imported = import(bundle.as_bytes())?;
 /// assert_eq!(imported[0].interface.to_string(), "(x: float[A]) -> (y: float[A])");
 /// let error: BundleError = import(b"no bundle").unwrap_err();
 /// println!("{error}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_interface::bundle::{BundleError, Exported, import_interfaces as import};
+pub use typeloom_interface::bundle::{BundleError, import_interfaces as import};
 /// Inputs, outputs, symbols and conditions of a model.
 ///
 /// ```
-/// use typeloom::interface::{Interface, Parameter};
+/// use typeloom::interface::Interface;
 ///
 /// let model = typeloom::onnx::model_from_text(
 ///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N, M] x) => (y) { y = Relu(x) }"#,
 /// )?;
 /// let interface = Interface::of(&model)?;
 /// assert_eq!(interface.symbols(), ["N", "M"]);
-/// let input: &Parameter = &interface.inputs[0];
+/// let input = &interface.inputs[0];
 /// assert_eq!((input.name.as_str(), interface.show(&input.ty).as_str()), ("x", "float[N, M]"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_interface::{Interface, Parameter};
+pub use typeloom_interface::Interface;
 /// Comparison of two interfaces: the direction, the identity of ports, and the differences.
 ///
 /// ```
-/// use typeloom::interface::{
-///     Direction, Interface, InterfaceChange, InterfaceComparison, InterfaceDifference, PortIdentity, compare,
-/// };
+/// use typeloom::interface::{Direction, Interface, InterfaceChange, PortIdentity, compare};
 ///
 /// let interface = |graph: &str| {
 ///     let text = format!(r#"<ir_version: 10, opset_import: ["" : 21]> {graph}"#);
@@ -69,16 +67,15 @@ pub use typeloom_interface::{Interface, Parameter};
 /// let new = interface("g (float[N] x) => (float[N] y) { y = Relu(x) }")?;
 /// assert!(compare(&old, &new, Direction::Backward, PortIdentity::Name).is_compatible());
 ///
-/// let comparison: InterfaceComparison = compare(&old, &new, Direction::Forward, PortIdentity::Name);
-/// let first: &InterfaceDifference = &comparison.differences[0];
+/// let comparison = compare(&old, &new, Direction::Forward, PortIdentity::Name);
+/// let first = &comparison.differences[0];
 /// assert_eq!((first.path.to_string().as_str(), first.change), ("inputs.x.shape[0]", InterfaceChange::Extent));
 /// assert!(comparison.is_breaking(first));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_interface::{
-    InterfaceChange, InterfaceComparison, InterfaceDifference, PortIdentity, compare,
-};
+pub use typeloom_interface::{InterfaceChange, PortIdentity, compare};
+use typeloom_interface::bundle::Exported;
 use typeloom_pool::Bundle;
 #[doc(inline)]
 pub use typeloom_pool::compat::Direction;

@@ -19,7 +19,7 @@
 //! | `cpu` | the kernels of the embedded backend | yes |
 //! | `runtime` | [`run`](mod@run): sessions, executors, components, messages; implies `cpu` | yes |
 //! | `rust` | [`rust`](mod@rust): the public types of Rust crates | yes |
-//! | `approximate` | the approximate index of `run::components` | no |
+//! | `approximate` | the approximate index of [`run::components`] | no |
 //! | `images` | `ImageDecoder` on the embedded backend | no |
 //!
 //! This crate is the only one with a stability promise.

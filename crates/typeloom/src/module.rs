@@ -51,7 +51,8 @@
 /// ```
 #[doc(inline)]
 pub use typeloom_compiler::artifact::{Artifact, LoadError};
-/// The compiler: bindings of slots, policies for casts, passes.
+/// The compiler: bindings of slots, policies for casts, passes. A [`BuildError`] lists all errors of a module's author,
+/// each with its source location.
 ///
 /// ```
 /// use typeloom::module::{BuildError, Coercion, Compiler, Graph, Module, OperatorMethods as _, Pass, Unit};
@@ -165,7 +166,7 @@ pub use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
 /// Contracts of components; each associated type is a storage type.
 ///
 /// ```
-/// use typeloom::module::{Aggregator, Codec, DataSource, Index, Model, Role};
+/// use typeloom::module::{Aggregator, Codec, DataSource, Index, Model};
 ///
 /// #[derive(Default)]
 /// struct Newest(Option<u64>);
@@ -198,12 +199,11 @@ pub use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
 ///
 /// // The other contracts follow the same pattern.
 /// fn others(_: &impl Aggregator, _: &impl Codec, _: &impl DataSource, _: &impl Model) {}
-/// assert_eq!(Role::Index.storages(), ["Vector"]);
 /// # Ok::<(), std::fmt::Error>(())
 /// ```
 #[doc(inline)]
 pub use typeloom_contracts::{
-    aggregator::Aggregator, codec::Codec, data_source::DataSource, index::Index, model::Model, role::Role,
+    aggregator::Aggregator, codec::Codec, data_source::DataSource, index::Index, model::Model,
 };
 /// Components with operators of their own.
 ///
@@ -233,41 +233,18 @@ pub use typeloom_contracts::{
 /// ```
 #[doc(inline)]
 pub use typeloom_contracts::{protocol::Protocol, register_protocol};
-/// Errors of a module's author, with the source location of each.
+/// The types that are bound to the slots of a module.
 ///
 /// ```
-/// use typeloom::module::{AuthoringError, BuildError, Compiler, Graph, Module};
-///
-/// struct Empty;
-///
-/// impl Module for Empty {
-///     fn name(&self) -> &str {
-///         "empty"
-///     }
-///
-///     fn body(&self, _: &mut Graph) {}
-/// }
-///
-/// let Err(BuildError::Authoring(errors)) = Compiler::new().compile(Empty) else { panic!("no output") };
-/// let first: &AuthoringError = &errors[0];
-/// println!("{first}");
-/// ```
-#[doc(inline)]
-pub use typeloom_module::authoring::AuthoringError;
-/// The component of each slot, and the storage types that it determines.
-///
-/// ```
-/// use typeloom::module::{Alias, Bindings, Role};
+/// use typeloom::module::{Bindings, Compiler};
 /// use typeloom::run::Cpu;
-/// use typeloom::types::builtins::TYPE_TENSOR;
 ///
 /// let bindings = Bindings::new().bind_backend::<Cpu>("compute");
-/// let alias = Alias { slot: "compute".into(), role: Role::Backend, assoc: "Tensor" };
-/// assert_eq!(alias.to_string(), "<compute as Backend>::Tensor");
-/// assert_eq!(alias.normalise(&bindings), Some(&TYPE_TENSOR));
+/// let compiler = Compiler::new().with_bindings(bindings);
+/// assert!(format!("{compiler:?}").contains("compute"));
 /// ```
 #[doc(inline)]
-pub use typeloom_module::bindings::{Alias, Bindings};
+pub use typeloom_module::bindings::Bindings;
 /// Functions of compiled modules, imported by their types. Their source is not needed.
 ///
 /// ```
@@ -306,6 +283,31 @@ pub use typeloom_module::bindings::{Alias, Bindings};
 /// ```
 #[doc(inline)]
 pub use typeloom_module::module::imports::Imported;
+/// The optional attributes of each operator, for the methods of [`OperatorMethods`] and [`ValueRef`].
+///
+/// ```
+/// use typeloom::module::attributes::{ReshapeAttrs, SoftmaxAttrs};
+/// use typeloom::module::{Compiler, Graph, Module};
+///
+/// struct Attention;
+///
+/// impl Module for Attention {
+///     fn name(&self) -> &str {
+///         "attention"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let x = g.input("x").of("float[2, N]");
+///         let scores = x.softmax(SoftmaxAttrs { axis: Some(0) });
+///         g.output("y", &scores.reshape(&g.ints(&[-1]), ReshapeAttrs { allowzero: Some(1) }));
+///     }
+/// }
+///
+/// assert_eq!(Compiler::new().compile(Attention)?.type_of("y"), Some("tensor.f32"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_module::graph::operators::attributes;
 /// Modules and the graph that records their bodies.
 ///
 /// ```

@@ -31,33 +31,34 @@
 /// ```
 #[doc(inline)]
 pub use typeloom_pool::SharedPool;
-/// Compatibility of two types or two sets of exports, with the path to each difference.
+/// Changes between two types, and a cache for many comparisons.
 ///
 /// ```
-/// use typeloom::pool::compat::Direction;
-/// use typeloom::pool::{Pool, Tag};
+/// use typeloom::interface::Direction;
+/// use typeloom::pool::{CompatCache, Pool, Tag, TypeChange};
 ///
 /// let mut pool = Pool::new();
 /// let (int, float) = (pool.primitive(Tag::Int)?, pool.primitive(Tag::Float)?);
 /// let (old, new) = (pool.list(int)?, pool.list(float)?);
 /// let result = pool.compat(old, new, Direction::Backward);
 /// assert!(!result.is_compatible());
-/// println!("{result}");
+/// assert_eq!(result.breaking[0].change, TypeChange::Type);
+/// let mut cache = CompatCache::new();
+/// assert_eq!(*pool.compat_cached(&mut cache, old, new, Direction::Backward)?, result);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_pool::compat;
+pub use typeloom_pool::compat::{CompatCache, TypeChange};
 /// Verified bytes that contain types with everything they refer to.
 ///
 /// ```
-/// use typeloom::pool::{Bundle, ExportError, ImportError, ImportLimits, ImportedRoot, Pool, Tag};
+/// use typeloom::pool::{ExportError, ImportError, ImportLimits, Pool, Tag};
 ///
 /// let mut pool = Pool::new();
 /// let int = pool.primitive(Tag::Int)?;
-/// let exported: Result<Bundle, ExportError> = pool.export(&[("count", int)]);
-/// let bytes = exported?.into_bytes();
+/// let bytes = pool.export(&[("count", int)]).map_err(|error: ExportError| error.to_string())?.into_bytes();
 ///
-/// let roots: Vec<ImportedRoot> = Pool::new().import(&bytes)?;
+/// let roots = Pool::new().import(&bytes)?;
 /// assert_eq!(roots[0].label, "count");
 /// let small = ImportLimits { bytes: 8, ..ImportLimits::default() };
 /// let error: ImportError = Pool::new().import_within(&bytes, &small).unwrap_err();
@@ -65,7 +66,7 @@ pub use typeloom_pool::compat;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_pool::{Bundle, ExportError, ImportError, ImportLimits, ImportedRoot};
+pub use typeloom_pool::{ExportError, ImportError, ImportLimits};
 /// Contents of one type. Children are ids in a `Descriptor<Idx>` and digests in a `TypeDescriptor`.
 ///
 /// ```
@@ -90,7 +91,7 @@ pub use typeloom_pool::{Descriptor, ReconstructError, TypeDescriptor, VariantDes
 /// The set of interned types, its ids, and the 256-bit identity of a type.
 ///
 /// ```
-/// use typeloom::pool::{Digest, FrozenPool, Idx, NotPortable, Pool, PoolError, Tag};
+/// use typeloom::pool::{Digest, Idx, Pool, PoolError, Tag};
 ///
 /// fn scores(pool: &mut Pool) -> Result<Idx, PoolError> {
 ///     let (key, value) = (pool.primitive(Tag::Str)?, pool.primitive(Tag::Float)?);
@@ -101,13 +102,12 @@ pub use typeloom_pool::{Descriptor, ReconstructError, TypeDescriptor, VariantDes
 /// let map = scores(&mut pool)?;
 /// assert_eq!(scores(&mut pool)?, map);
 /// assert_eq!(pool.signature(map), "map<str, float>");
-/// let digest: Result<Digest, NotPortable> = pool.digest(map);
-/// let frozen: FrozenPool = pool.freeze();
-/// assert_eq!(frozen.digest(map), Some(digest?));
+/// let digest: Digest = pool.digest(map)?;
+/// assert_eq!(pool.freeze().digest(map), Some(digest));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_pool::{Digest, FrozenPool, Idx, NotPortable, Pool, PoolError, Tag};
+pub use typeloom_pool::{Digest, Idx, Pool, PoolError, Tag};
 /// Types of the public items of a module.
 ///
 /// ```

@@ -1,26 +1,20 @@
-//! Names at the root of the crate that published documents use. They are documented in the modules of their tasks.
+//! Names at the root of the crate that published documents use. The modules of their tasks document them.
 
 pub use inventory;
-pub use typeloom_module::{authoring::AuthoringErrorKind, program::Program};
-pub use typeloom_types::tree::builtin::*;
-pub use typeloom_types::tree::onnx::*;
+pub use typeloom_types::lattice::{lookup_by_id, lookup_denotation};
+pub use typeloom_types::op::primitives::TENSOR_PRIMITIVES_OPS;
+pub use typeloom_types::tree::{TypeNodeReg, builtin::*, onnx::*};
 
-pub use crate::check::{CheckError, Described, Mode, Operators, Options, Seed, check_with};
-pub use crate::interface::Interface;
-pub use crate::module::*;
-pub use crate::onnx::{
-    AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto,
-    model_from_text,
+pub use crate::module::{
+    Aggregator, Backend, BuildError, Codec, Compiler, DataSource, Graph, Index, Model, Module, PeerId,
+    PeerSelector, Protocol, register_protocol,
 };
-pub use crate::pool::{Pool, TypeDescriptor, TypedModule};
-#[cfg(feature = "runtime")]
-pub use crate::run::{
-    ByExecution, ByPrimitives, Components, Cpu, Datum, DatumElement, Executor, FromDatum, IntoDatum, Part,
-    RunProtocol, Session, Verify, components, host, session, wire,
+pub use crate::onnx::{AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto};
+pub use crate::pool::{Idx, Pool, Tag, TypeDescriptor, TypedModule, VariantDescriptor};
+pub use crate::term::{ApplicationTy, GenericArguments, Ty, TyData, TypeFamily};
+pub use crate::types::operators::{
+    AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, BROADCAST_BINARY, CustomRelationCtx, ELEMENTWISE,
+    MATMUL_BINARY, NO_RELATIONS, PortDecl, PortRef, REDUCE_AXIS, RelationResult, TypeError, TypeRelation,
+    TypeSolution, TypeSolver, UNARY_SAME_ELEMENT, apply_solution_to_value_info,
 };
-pub use crate::term::{Ty, TyData, TypeFamily};
-pub use crate::types::operators::*;
-pub use crate::types::{
-    AnyTensor, Dtype, ElementStorage, Lattice, Storage, TypeKind, TypeNode, TypeNodeReg, lookup_by_id,
-    lookup_denotation, register_type_node,
-};
+pub use crate::types::{AnyTensor, Dtype, Lattice, Storage, TypeKind, TypeNode, register_type_node};

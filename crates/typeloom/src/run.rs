@@ -20,25 +20,13 @@
 //! ```
 //!
 //! [`Executor`] runs a compiled module with the components of its slots, and [`Part`] runs it on several peers. The modules
-//! [`components`], [`engine`] and [`wire`] serve these two; their items can change between versions.
+//! [`components`], [`engine`], [`wire`] and [`host`] serve these two; their items can change between versions.
 
+pub mod components;
+pub mod engine;
 pub mod host;
+pub mod wire;
 
-/// Ready-made components; see the table below.
-///
-/// ```
-/// use typeloom::module::Index as _;
-/// use typeloom::run::components::index::{Exact, Metric};
-/// use typeloom::run::Cpu;
-///
-/// let mut index: Exact<Cpu, [f32]> = Exact::new(Cpu, Metric::Euclidean);
-/// index.add(1, &[0.0, 0.0])?;
-/// index.add(2, &[3.0, 4.0])?;
-/// assert_eq!(index.search(&[3.0, 3.0], 1)?[0].0, 2);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_components as components;
 /// Adapters that complete one half of a backend.
 ///
 /// ```
@@ -140,41 +128,6 @@ pub use typeloom_runtime::components::RunProtocol;
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::convert::{DatumElement, FromDatum, IntoDatum};
-/// Inference engines, such as ONNX Runtime, as backends.
-///
-/// ```
-/// use typeloom::onnx::ModelProto;
-/// use typeloom::run::engine::{Engine, Loaded, Loads, Offer};
-/// use typeloom::types::Dtype;
-///
-/// struct Refusing;
-///
-/// impl Engine for Refusing {
-///     fn name(&self) -> &str {
-///         "refusing"
-///     }
-///
-///     fn dtypes(&self) -> &[Dtype] {
-///         &[Dtype::F32]
-///     }
-///
-///     fn loads(&self) -> Loads {
-///         Loads::ForAllExtents
-///     }
-///
-///     fn objection(&self, _: &Offer<'_>) -> Option<String> {
-///         Some("no kernels".to_owned())
-///     }
-///
-///     fn load(&self, _: &ModelProto) -> Result<Loaded, String> {
-///         Err("no kernels".to_owned())
-///     }
-/// }
-///
-/// assert!(Refusing.load(&ModelProto::default()).is_err());
-/// ```
-#[doc(inline)]
-pub use typeloom_runtime::engine;
 /// Errors of preparing and of running a program.
 ///
 /// ```
@@ -227,37 +180,37 @@ pub use typeloom_runtime::error::{PrepareError, RunError};
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::executor::part::Part;
-/// Options of a run: checks, limits, tensors in other files.
+/// Options of a run: checks and limits.
 ///
 /// ```
 /// use std::collections::HashMap;
-/// use typeloom::run::{ExternalData, RunLimits, Verify, session_with};
+/// use typeloom::run::{RunLimits, Verify, session_with};
 /// use typeloom::types::AnyTensor;
 ///
 /// let model = typeloom::onnx::model_from_text(
 ///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (y) { y = Relu(x) }"#,
 /// )?;
-/// let read: &ExternalData<'_> = &|tensor| Err(format!("no file for `{}`", tensor.name()));
-/// let session = session_with(&mut typeloom::check(&model, &Default::default())?, read)?
+/// let mut checked = typeloom::check(&model, &Default::default())?;
+/// let session = session_with(&mut checked, &|tensor| Err(format!("no file for `{}`", tensor.name())))?
 ///     .with_limits(RunLimits { steps: 1_000, ..RunLimits::default() });
 /// let x = AnyTensor::from([1.0_f32, -1.0]);
 /// assert!(session.run(HashMap::from([("x".to_owned(), x.into())]), Verify::Inputs).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_runtime::options::{ExternalData, RunLimits, Verify};
-/// A prepared model, its ports, and the result of a run.
+pub use typeloom_runtime::options::{RunLimits, Verify};
+/// A prepared model and the result of a run.
 ///
 /// ```
 /// use std::collections::HashMap;
-/// use typeloom::run::{Port, RunOutcome, Session, Verify, session};
+/// use typeloom::run::{RunOutcome, Session, Verify, session};
 /// use typeloom::types::AnyTensor;
 ///
 /// let model = typeloom::onnx::model_from_text(
 ///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Neg(x) }"#,
 /// )?;
 /// let session: Session = session(&mut typeloom::check(&model, &Default::default())?)?;
-/// let input: &Port = &session.inputs()[0];
+/// let input = &session.inputs()[0];
 /// assert_eq!((input.name.as_str(), input.ty.to_string().as_str()), ("x", "float[N]"));
 ///
 /// let x = AnyTensor::from([1.0_f32, 2.0]);
@@ -267,7 +220,7 @@ pub use typeloom_runtime::options::{ExternalData, RunLimits, Verify};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_runtime::session::{Port, RunOutcome, Session};
+pub use typeloom_runtime::session::{RunOutcome, Session};
 /// A compiled module with the components of its slots, ready to run.
 ///
 /// ```
@@ -299,20 +252,8 @@ pub use typeloom_runtime::session::{Port, RunOutcome, Session};
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::{components::Components, executor::Executor};
-/// Messages between the parts of a program: endpoints, transports, journals, clocks.
-///
-/// ```
-/// use typeloom::module::PeerId;
-/// use typeloom::run::host::SystemClock;
-/// use typeloom::run::wire::{clock::Clock as _, memory::LocalNetwork};
-///
-/// let network = LocalNetwork::new();
-/// let transport = network.join(PeerId(b"home".to_vec()));
-/// assert!(SystemClock::new().now().as_secs() < 60);
-/// # drop(transport);
-/// ```
-#[doc(inline)]
-pub use typeloom_wire as wire;
+
+use typeloom_runtime::options::ExternalData;
 
 use crate::check::Checked;
 

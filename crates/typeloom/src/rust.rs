@@ -30,41 +30,34 @@ pub use typeloom_report::rust::{changes_text as render_changes, description as r
 /// Signatures of a crate as terms, and as a bundle.
 ///
 /// ```
-/// use typeloom::rust::{Api, BundleError, Edition, Error, bundle, describe};
+/// use typeloom::rust::{Edition, Error, bundle, describe};
 /// use typeloom::term::Symbols;
 ///
 /// fn signatures(json: &[u8]) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
 ///     let mut symbols = Symbols::new();
-///     let api: Api = describe(json, Edition::E2024, &mut symbols)?;
+///     let api = describe(json, Edition::E2024, &mut symbols)?;
 ///     for item in &api.items {
 ///         println!("{} {}", item.kind.word(), item.path);
 ///     }
-///     let bundle = bundle(&api, &mut symbols).map_err(|error: BundleError| error.to_string())?;
-///     Ok(bundle.into_bytes())
+///     Ok(bundle(&api, &mut symbols)?.into_bytes())
 /// }
 ///
 /// let error = signatures(b"{}").unwrap_err();
 /// assert!(error.is::<Error>());
 /// ```
 #[doc(inline)]
-pub use typeloom_rust_api::{Api, BundleError, Error, bundle, describe};
+pub use typeloom_rust_api::{Error, bundle, describe};
 /// Comparison of two versions of a crate.
 ///
 /// ```no_run
-/// use typeloom::rust::{ApiDiff, CompareError, Edition, Editions, ItemChange, Version, compare};
+/// use typeloom::rust::{Edition, Editions, compare};
 ///
 /// let (old, new) = (std::fs::read("old.json")?, std::fs::read("new.json")?);
 /// let editions = Editions { old: Edition::E2021, new: Edition::E2024 };
-/// let result: Result<ApiDiff, CompareError> = compare(&old, &new, editions);
-/// match result {
-///     Ok(diff) => {
-///         let breaks: Vec<&ItemChange> = diff.changes.iter().filter(|change| change.breaking).collect();
-///         println!("{} of {} changes are breaks", breaks.len(), diff.changes.len());
-///     }
-///     Err(error) if error.version == Version::Old => println!("old.json: {error}"),
-///     Err(error) => println!("new.json: {error}"),
-/// }
-/// # Ok::<(), std::io::Error>(())
+/// let diff = compare(&old, &new, editions)?;
+/// let breaks = diff.changes.iter().filter(|change| change.breaking).count();
+/// println!("{breaks} of {} changes are breaks", diff.changes.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_rust_api::{ApiDiff, CompareError, Edition, Editions, ItemChange, Version, compare};
+pub use typeloom_rust_api::{Edition, Editions, compare};

@@ -17,20 +17,20 @@
 //! Terms are generic over a [`TypeFamily`]: [`Boxed`] terms are independent values, [`Interned`] terms are handles into an
 //! [`Arena`]. Names of nominal types, parameters and lifetimes are [symbols](Symbols).
 
-/// Parts of terms: arguments, regions, constants, binders, and the contents of other kinds of types.
+/// Parts of terms: arguments, regions, constants, binders.
 ///
 /// ```
 /// use typeloom::term::{
-///     AliasTy, Arity, Binder, BoundVar, Boxed, Const, DynTy, FnTy, GenericArg, GenericArguments, Name, Placeholder,
-///     Region, Scope, Symbols, Ty, TyData, parse_ty, print,
+///     Arity, Binder, BoundVar, Boxed, Const, GenericArg, GenericArguments, Name, Region, Scope, Symbols, Ty, TyData,
+///     parse_ty, print,
 /// };
 ///
 /// fn kind(ty: &Ty) -> &'static str {
 ///     match ty.data() {
-///         TyData::Placeholder(Placeholder { .. }) => "parameter",
-///         TyData::Alias(AliasTy { .. }) => "projection",
-///         TyData::Dyn(DynTy { .. }) => "trait object",
-///         TyData::Fn(FnTy { .. }) => "signature",
+///         TyData::Placeholder(_) => "parameter",
+///         TyData::Alias(_) => "projection",
+///         TyData::Dyn(_) => "trait object",
+///         TyData::Fn(_) => "signature",
 ///         _ => "other",
 ///     }
 /// }
@@ -49,9 +49,7 @@
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_term::{
-    AliasTy, Arity, Binder, BoundVar, Const, DynTy, FnTy, GenericArg, GenericArguments, Placeholder, Region,
-};
+pub use typeloom_term::{Arity, Binder, BoundVar, Const, GenericArg, GenericArguments, Region};
 /// Types, their contents, and the families that represent them.
 ///
 /// ```
@@ -75,14 +73,12 @@ pub use typeloom_term::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_term::{
-    ApplicationTy, Arena, Boxed, Interned, Name, Symbol, Symbols, Ty, TyData, TypeFamily,
-};
+pub use typeloom_term::{ApplicationTy, Arena, Boxed, Interned, Name, Symbols, Ty, TyData, TypeFamily};
 /// Inference: variables that relations between types determine, under the declarations of a program.
 ///
 /// ```
 /// use typeloom::term::{
-///     Boxed, InferenceTable, Name, NoProgram, Program, Scope, Symbols, Ty, Variance, parse_ty, print,
+///     Boxed, InferenceTable, Name, NoProgram, Program as _, Scope, Symbols, Ty, Variance, parse_ty, print,
 /// };
 ///
 /// let (cx, mut symbols) = (Boxed::new(), Symbols::new());
@@ -99,7 +95,44 @@ pub use typeloom_term::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_term::{InferenceTable, Program, Variance, program::NoProgram};
+pub use typeloom_term::{InferenceTable, Variance, program::NoProgram};
+/// The declarations of a program: variances of its types, definitions of its aliases, equations of its constants.
+///
+/// ```
+/// use typeloom::term::{
+///     AliasTy, Boxed, Const, ConstEquation, InferenceTable, Name, Normalized, Program, Scope, Symbols, Ty, Variance,
+///     parse_ty,
+/// };
+///
+/// /// `<T as Iterator>::Item` is `u8` for every `T`.
+/// struct Bytes(Ty);
+///
+/// impl Program<Boxed> for Bytes {
+///     fn variance(&self, _: &Boxed, _: Name, _: usize) -> Variance {
+///         Variance::Invariant
+///     }
+///
+///     fn normalize(&self, _: &Boxed, _: AliasTy<'_, Boxed>) -> Normalized<Ty> {
+///         Normalized::To(self.0.clone())
+///     }
+///
+///     fn equate(&self, _: &Boxed, _: &Const<Boxed>, _: &Const<Boxed>) -> ConstEquation {
+///         ConstEquation::Unknown
+///     }
+/// }
+///
+/// let (cx, mut symbols) = (Boxed::new(), Symbols::new());
+/// let mut parse = |text| parse_ty(&cx, &mut symbols, &Scope::new().types(["T"]), text);
+/// let (item, byte) = (parse("<T as Iterator>::Item")?, parse("u8")?);
+/// let mut table = InferenceTable::new(cx.clone());
+/// assert!(table.relate(&Bytes(byte.clone()), Variance::Invariant, &item, &byte).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_term::{
+    AliasTy, Program,
+    program::{ConstEquation, Normalized},
+};
 /// Subtyping of two types without variables, including lifetimes.
 ///
 /// ```
@@ -118,18 +151,18 @@ pub use typeloom_term::{Reason, is_subtype};
 /// Terms written and printed in Rust's syntax.
 ///
 /// ```
-/// use typeloom::term::{Boxed, ParseError, Scope, Symbols, parse_ty, print};
+/// use typeloom::term::{Boxed, Scope, Symbols, parse_ty, print};
 ///
 /// let mut symbols = Symbols::new();
 /// let scope = Scope::new().types(["T"]);
 /// let ty = parse_ty(&Boxed::new(), &mut symbols, &scope, "for<'x> fn(&'x [T], std::Vec<u8>) -> &'x T")?;
 /// assert_eq!(print(&ty, &symbols), "for<'x0> fn(&'x0 [T], std::Vec<u8>) -> &'x0 T");
-/// let error: ParseError = parse_ty(&Boxed::new(), &mut symbols, &scope, "Vec<").unwrap_err();
+/// let error = parse_ty(&Boxed::new(), &mut symbols, &scope, "Vec<").unwrap_err();
 /// println!("{error}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
 pub use typeloom_term::{
-    parse::{ParseError, Scope, parse_ty},
+    parse::{Scope, parse_ty},
     print::rust as print,
 };

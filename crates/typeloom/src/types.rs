@@ -1,7 +1,7 @@
 //! The tree of types, Rust types that store tensors, and operators that declare relations between their ports.
 //!
 //! ```standalone_crate
-//! use typeloom::types::{Lattice, Storage, TypeKind, TypeNode, builtins, lookup_by_id, register_type_node};
+//! use typeloom::types::{Lattice, Storage, TypeKind, TypeNode, builtins, register_type_node};
 //!
 //! static POSIT: TypeNode = TypeNode {
 //!     id: "tensor.posit16",
@@ -13,7 +13,7 @@
 //! };
 //! register_type_node!(POSIT);
 //!
-//! assert_eq!(lookup_by_id("tensor.posit16"), Some(&POSIT));
+//! assert!(Lattice::get().lookup("tensor.posit16").is_some());
 //! assert!(Lattice::get().is_subtype(&POSIT, &builtins::TYPE_TENSOR));
 //! assert_eq!(<[f32] as Storage>::TYPE, &builtins::TYPE_TENSOR_F32);
 //! ```
@@ -42,14 +42,12 @@ pub mod builtins {
 /// assert_eq!(SWISH.check(), []);
 /// ```
 pub mod operators {
-    /// Parts of a [`TypeError`]: the node, its ports, their types and causes.
+    /// The cause of a type in a [`TypeError`].
     ///
     /// ```
     /// use typeloom::onnx::{GraphProto, NodeProto};
     /// use typeloom::types::builtins::{TYPE_TENSOR_F32, TYPE_TENSOR_F64};
-    /// use typeloom::types::operators::{
-    ///     ConstraintFailure, ConstraintSide, NodeLabel, TENSOR_PRIMITIVES, TypeCause, TypeError, TypeSolver,
-    /// };
+    /// use typeloom::types::operators::{TENSOR_PRIMITIVES, TypeCause, TypeError, TypeSolver};
     ///
     /// let add = NodeProto {
     ///     op_type: Some("Add".into()),
@@ -61,21 +59,18 @@ pub mod operators {
     /// let mut solver = TypeSolver::from_graph(&graph, |_, op_type| TENSOR_PRIMITIVES.op(op_type));
     /// solver.seed("x", &TYPE_TENSOR_F32).seed("y", &TYPE_TENSOR_F64);
     /// let Err(TypeError::ConstraintFailed(failure)) = solver.solve() else { panic!("the seeds differ") };
-    /// let ConstraintFailure { node, sides, .. } = *failure;
-    /// let NodeLabel { op_type, position, .. } = node;
-    /// assert_eq!((op_type.as_str(), position), ("Add", 0));
-    /// let seeded = |side: &ConstraintSide| matches!(side.cause, Some(TypeCause::Seed { .. }));
-    /// assert!(sides.iter().all(seeded));
+    /// assert_eq!((failure.node.op_type.as_str(), failure.node.position), ("Add", 0));
+    /// assert!(failure.sides.iter().all(|side| matches!(side.cause, Some(TypeCause::Seed { .. }))));
     /// ```
     #[doc(inline)]
-    pub use typeloom_solver::type_solver::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause};
+    pub use typeloom_solver::type_solver::TypeCause;
     /// Types of the values of a graph message under declared operators.
     ///
     /// ```
     /// use typeloom::onnx::{GraphProto, NodeProto, ValueInfoProto};
     /// use typeloom::types::builtins::{TYPE_TENSOR_F32, TYPE_TENSOR_F64};
     /// use typeloom::types::operators::{
-    ///     TENSOR_PRIMITIVES, TENSOR_PRIMITIVES_OPS, TypeError, TypeSolution, TypeSolver, apply_solution_to_value_info,
+    ///     TENSOR_PRIMITIVES, TypeError, TypeSolution, TypeSolver, apply_solution_to_value_info,
     /// };
     ///
     /// let add = NodeProto {
@@ -96,7 +91,7 @@ pub mod operators {
     ///
     /// solver.seed("y", &TYPE_TENSOR_F64);
     /// assert!(matches!(solver.solve(), Err(TypeError::ConstraintFailed(_))));
-    /// assert_eq!(TENSOR_PRIMITIVES_OPS.len(), 30);
+    /// assert_eq!(TENSOR_PRIMITIVES.ops.len(), 30);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[doc(inline)]
@@ -104,14 +99,12 @@ pub mod operators {
         TypeError, TypeSolution, TypeSolver, apply_solution_to_value_info,
     };
     #[doc(inline)]
-    pub use typeloom_types::op::primitives::{TENSOR_PRIMITIVES, TENSOR_PRIMITIVES_OPS};
+    pub use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
     /// Declarations of operators and of their ports.
     ///
     /// ```
     /// use typeloom::types::builtins::TYPE_TENSOR;
-    /// use typeloom::types::operators::{
-    ///     AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, NO_RELATIONS, PortArity, PortDecl,
-    /// };
+    /// use typeloom::types::operators::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, NO_RELATIONS, PortDecl};
     ///
     /// static OPSET: AtomicOpsetDecl = AtomicOpsetDecl {
     ///     domain: "com.example",
@@ -125,11 +118,11 @@ pub mod operators {
     ///     }],
     /// };
     /// let log = OPSET.op("Log").expect("the set declares it");
-    /// assert_eq!(log.input(7).map(|port| port.arity), Some(PortArity::Variadic));
+    /// assert_eq!(log.input(7).map(|port| port.name), Some("values"));
     /// assert_eq!(OPSET.check(), []);
     /// ```
     #[doc(inline)]
-    pub use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortArity, PortDecl};
+    pub use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
     /// Named lists of relations for declarations. All of them relate element types: an operator whose output has another
     /// element type than its input lists [`TypeRelation`]s of its own.
     ///
@@ -187,15 +180,16 @@ pub mod operators {
 /// Queries over the registered type nodes.
 ///
 /// ```
+/// use typeloom::types::Lattice;
 /// use typeloom::types::builtins::{TYPE_TENSOR, TYPE_TENSOR_F32};
-/// use typeloom::types::{Lattice, lookup_by_id, lookup_denotation};
 ///
-/// assert!(Lattice::get().is_subtype(&TYPE_TENSOR_F32, &TYPE_TENSOR));
-/// assert_eq!(lookup_by_id("tensor.f32"), Some(&TYPE_TENSOR_F32));
-/// assert_eq!(lookup_denotation("ai.bytesandbrains.tensor.f32"), Some(&TYPE_TENSOR_F32));
+/// let lattice = Lattice::get();
+/// assert!(lattice.is_subtype(&TYPE_TENSOR_F32, &TYPE_TENSOR));
+/// assert_eq!(lattice.lookup("tensor.f32").and_then(|node| node.as_static()), Some(&TYPE_TENSOR_F32));
+/// assert!(lattice.lookup_denotation("ai.bytesandbrains.tensor.f32").is_some());
 /// ```
 #[doc(inline)]
-pub use typeloom_types::lattice::{Lattice, lookup_by_id, lookup_denotation};
+pub use typeloom_types::lattice::Lattice;
 /// Rust types that store values of a type node.
 ///
 /// ```
@@ -235,7 +229,7 @@ pub use typeloom_types::{any_tensor::AnyTensor, dtype::Dtype};
 /// Nodes of the type tree and their registration.
 ///
 /// ```standalone_crate
-/// use typeloom::types::{TypeKind, TypeNode, TypeNodeReg, lookup_by_id, register_type_node};
+/// use typeloom::types::{Lattice, TypeKind, TypeNode, register_type_node};
 ///
 /// static TYPE_TENSOR_BF8: TypeNode = TypeNode {
 ///     id: "tensor.bf8",
@@ -247,14 +241,10 @@ pub use typeloom_types::{any_tensor::AnyTensor, dtype::Dtype};
 /// };
 /// register_type_node!(TYPE_TENSOR_BF8);
 ///
-/// static TYPE_TENSOR_BF4: TypeNode =
-///     TypeNode { id: "tensor.bf4", denotation: "org.example.tensor.bf4", ..TYPE_TENSOR_BF8 };
-/// typeloom::inventory::submit! { TypeNodeReg(&TYPE_TENSOR_BF4) }
-///
-/// assert!(lookup_by_id("tensor.bf8").is_some() && lookup_by_id("tensor.bf4").is_some());
+/// assert!(Lattice::get().lookup("tensor.bf8").is_some());
 /// ```
 #[doc(inline)]
 pub use typeloom_types::{
     register_type_node,
-    tree::{TypeKind, TypeNode, TypeNodeReg},
+    tree::{TypeKind, TypeNode},
 };

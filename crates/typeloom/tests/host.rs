@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use typeloom::host::{Durability, FileJournal, OpenJournalError};
-use typeloom_wire::journal::Journal;
+use typeloom::run::host::{Durability, FileJournal, OpenJournalError};
+use typeloom::run::wire::Journal;
 
 /// A temporary folder, removed on drop.
 struct Folder(PathBuf);

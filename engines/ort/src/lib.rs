@@ -11,8 +11,8 @@
 //! ```no_run
 //! use std::sync::Arc;
 //!
-//! use typeloom::run::engine::session::EngineSession;
 //! use typeloom::check::Options;
+//! use typeloom::run::engine::EngineSession;
 //! use typeloom::run::Verify;
 //! use typeloom_ort::Ort;
 //!

@@ -9,22 +9,23 @@
 //! use std::collections::HashMap;
 //! use std::sync::Arc;
 //!
-//! use typeloom_cpu::value::Value;
-//! use typeloom_runtime::engine::session::EngineSession;
-//! use typeloom::{AnyTensor, Options, Verify};
+//! use typeloom::check::Options;
+//! use typeloom::run::engine::EngineSession;
+//! use typeloom::run::{Datum, Verify};
+//! use typeloom::types::AnyTensor;
 //! use typeloom_tract::Tract;
 //!
-//! let bytes = typeloom_onnx::text::model_bytes(
+//! let bytes = typeloom::onnx::model_from_text(
 //!     r#"<ir_version: 10, opset_import: ["" : 18]>
 //!     g (float[N, 2] x) => (y) { h = Add(x, x)  y = Relu(h) }"#,
 //! )?;
-//! let mut checked = typeloom_ops::check::check(&bytes, &Options::default())?;
+//! let mut checked = typeloom::check(&bytes, &Options::default())?;
 //! let no_files = |_: &_| Err("no other files are read".to_owned());
-//! let session = EngineSession::of_checked(Arc::new(Tract), &mut checked, &no_files, Verify::Inputs)?;
+//! let session = EngineSession::of_checked(Arc::new(Tract), checked.solved(), &no_files, Verify::Inputs)?;
 //!
 //! let x = AnyTensor::from_slice(&[1, 2], &[1.0_f32, -2.0])?;
-//! let outcome = session.run(HashMap::from([("x".to_owned(), Value::Tensor(x))]))?;
-//! assert_eq!(outcome.outputs[0].1, Value::Tensor(AnyTensor::from_slice(&[1, 2], &[2.0_f32, 0.0])?));
+//! let outcome = session.run(HashMap::from([("x".to_owned(), Datum::Tensor(x))]))?;
+//! assert_eq!(outcome.outputs[0].1, Datum::Tensor(AnyTensor::from_slice(&[1, 2], &[2.0_f32, 0.0])?));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

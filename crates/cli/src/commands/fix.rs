@@ -7,6 +7,7 @@ use serde_json::Value;
 use typeloom_report as report;
 use typeloom_rewrite::coerce::{Policy, Repair, RepairError};
 use typeloom_solver::diagnostic::Diagnostic;
+use typeloom_solver::elem::Elem;
 use typeloom_solver::universe::Universe;
 
 use crate::args::{FixArgs, TextFormat};
@@ -81,8 +82,8 @@ fn policy(text: &str) -> anyhow::Result<Policy> {
     let Some(name) = text.strip_prefix("to=") else {
         bail!("there is no policy `{text}`; there are minority, lossless, widest, fewest and to=TYPE");
     };
-    match Universe::standard().elem_named(name) {
-        Some(elem) => Ok(Policy::To(elem)),
+    match Universe::standard().elem_named(name).and_then(Elem::dtype) {
+        Some(dtype) => Ok(Policy::To(dtype)),
         None => bail!("`{name}` is no element type"),
     }
 }

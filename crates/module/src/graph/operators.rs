@@ -2,7 +2,8 @@
 //!
 //! [`OperatorMethods`] takes all inputs as arguments. A [`Graph`] implements it, and so does the placeholder
 //! of a backend, whose nodes run on its slot. Operators whose first input is a single value are also methods
-//! of [`ValueRef`]: `x.conv(&w, None, ConvAttrs { group: Some(2), ..Default::default() })`.
+//! of [`ValueRef`]: `x.conv(&w, None, ConvAttrs { group: Some(2), ..Default::default() })`. The structures
+//! are in [`attributes`].
 //!
 //! Arguments are the inputs (an optional one as an `Option`, a variadic one as a slice), then the required
 //! attributes, then a structure of the optional attributes. Methods return the required outputs; `.._all`
@@ -138,7 +139,7 @@ macro_rules! attribute_struct {
         }
 
         impl $attrs {
-            fn append(self, attributes: &mut Vec<AttributeProto>) {
+            pub(super) fn append(self, attributes: &mut Vec<AttributeProto>) {
                 let Self { $($field),* } = self;
                 $(attributes.extend($field.map(|value| value.into_attribute($name)));)*
             }
@@ -195,7 +196,14 @@ macro_rules! operators {
         $op:literal $since:literal $first:tt $inputs:tt $required:tt $attrs:tt
         { $($method:ident $count:tt -> $out:ty, $n:expr);+ }
     )*) => {
-        $(attribute_struct!($op $attrs);)*
+        /// The optional attributes of the operators that have some.
+        pub mod attributes {
+            use super::*;
+
+            $(attribute_struct!($op $attrs);)*
+        }
+
+        use attributes::*;
 
         /// ONNX's operators, recorded with all inputs as arguments.
         #[expect(clippy::too_many_arguments, reason = "operators have as many inputs as ONNX gives them")]

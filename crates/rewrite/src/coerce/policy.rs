@@ -13,6 +13,7 @@
 //! A cost is one integer with a range of bits per component, so costs are added componentwise.
 
 use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_types::dtype::Dtype;
 
 use super::number_format::{is_float, keeps_values, width};
 
@@ -29,7 +30,7 @@ pub enum Policy {
     /// As few conversions as possible, regardless of loss.
     Fewest,
     /// Conversions into one element type regardless of loss, otherwise conversions that keep every value.
-    To(Elem),
+    To(Dtype),
 }
 
 /// The cost of a repair, see the module documentation.
@@ -121,7 +122,7 @@ impl Policy {
             Self::Lossless => keeps.then_some(base),
             Self::Widest => Some(if keeps { base } else { AVOIDED + base }),
             Self::Fewest => Some(base),
-            Self::To(target) if target == to => Some(base),
+            Self::To(target) if Elem::of(target) == to => Some(base),
             Self::To(_) => keeps.then_some(AVOIDED + base),
         }
     }
@@ -134,7 +135,7 @@ impl Policy {
     /// The element types to consider for open classes, the best first.
     pub(crate) fn candidates(self, support: Support) -> impl Iterator<Item = Elem> {
         let target = match self {
-            Self::To(target) => Some(target),
+            Self::To(target) => Some(Elem::of(target)),
             Self::Lossless | Self::Minority | Self::Widest | Self::Fewest => None,
         };
         let others = (1..=Elem::LAST_ONNX).filter_map(Elem::new);

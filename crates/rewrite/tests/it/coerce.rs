@@ -8,6 +8,7 @@ use typeloom_ops::catalogue::Standard;
 use typeloom_rewrite::coerce::{Policy, Repair, repair};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{Mode, Options};
+use typeloom_types::dtype::Dtype;
 
 use crate::support::{graph, model, model_files, recorded, solved, universe};
 
@@ -219,12 +220,12 @@ fn a_policy_limits_lossy_casts() {
     assert!(!refused.is_ok && refused.file.is_none());
     assert_eq!((refused.refused[0].from, refused.refused[0].to), (Elem::FLOAT, Elem::INT64));
     assert!(nodes(text, Policy::Widest)[0].contains("to = 7"));
-    assert!(nodes(text, Policy::To(Elem::INT32))[0].contains("to = 6"));
+    assert!(nodes(text, Policy::To(Dtype::I32))[0].contains("to = 6"));
     // Two lossless casts, or one that loses.
     let text = "g (double[N] a, float[N] b, float[N] c) => (z) { z = Max(a, b, c) }";
     assert_eq!(nodes(text, Policy::Widest).len(), 3);
     assert_eq!(nodes(text, Policy::Fewest).len(), 2);
-    let halves = nodes("g (float[N] x, float16[N] y) => (z) { z = Add(x, y) }", Policy::To(Elem::FLOAT16));
+    let halves = nodes("g (float[N] x, float16[N] y) => (z) { z = Add(x, y) }", Policy::To(Dtype::F16));
     assert_eq!(halves[0], "x_as_float16 = Cast <to = 10> (x)");
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use typeloom_interface::Interface;
 use typeloom_rewrite::advise;
 use typeloom_rewrite::annotate::{AnnotateError, AnnotationForm, annotate};
+use typeloom_rewrite::coerce::{self, Policy, Repair, RepairError};
 use typeloom_solver::diagnostic::{Diagnostic, Explanation, explain_value};
 use typeloom_solver::model::{self, CheckError, Coverage, Options};
 use typeloom_solver::program::{Origin as ProgramOrigin, ValueId};
@@ -95,8 +96,40 @@ impl<'a> Checked<'a> {
     }
 
     /// The number of values that are fully typed, assumed or unknown.
+    ///
+    /// ```
+    /// use typeloom::check::{Options, check};
+    ///
+    /// let model = typeloom::onnx::model_from_text(
+    ///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = NonZero(x) }"#,
+    /// )?;
+    /// let coverage = check(&model, &Options::default())?.coverage();
+    /// assert_eq!((coverage.values, coverage.typed, coverage.unknown_extents), (2, 1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn coverage(&mut self) -> Coverage {
         self.solved.coverage()
+    }
+
+    /// Repairs the element types of the model with the fewest casts that a policy allows, the order of its nodes, and false
+    /// declared shapes.
+    ///
+    /// ```
+    /// use typeloom::check::{Options, Policy, check};
+    ///
+    /// let model = typeloom::onnx::model_from_text(
+    ///     r#"<ir_version: 10, opset_import: ["" : 21]>
+    ///     g (float[2] x, double[2] w) => (y) { y = Mul(x, w) }"#,
+    /// )?;
+    /// let repair = check(&model, &Options::default())?.repair(Policy::Lossless)?;
+    /// assert!(repair.is_ok && repair.casts.len() == 1 && repair.file.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the changes cannot be written. [`Repair::is_ok`] states whether all errors were resolved.
+    pub fn repair(&self, policy: Policy) -> Result<Repair, RepairError> {
+        coerce::repair(self.bytes, self.operators, Universe::standard(), &self.options, policy)
     }
 
     /// The conditions on symbols under which the model runs, such as `N <= 128`.
@@ -108,6 +141,21 @@ impl<'a> Checked<'a> {
     }
 
     /// The reasons for the type of a value. Needs [`Options::trace`].
+    ///
+    /// ```
+    /// use typeloom::check::{Options, check};
+    ///
+    /// let model = typeloom::onnx::model_from_text(
+    ///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { h = Abs(x)  y = Relu(h) }"#,
+    /// )?;
+    /// let mut checked = check(&model, &Options { trace: true, ..Options::default() })?;
+    /// let explanation = checked.explain("y").expect("the model has this value");
+    /// assert_eq!(explanation.ty, "float[N]");
+    /// for reason in &explanation.reasons {
+    ///     println!("{}", reason.text);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn explain(&mut self, name: &str) -> Option<Explanation> {
         explain_value(&mut self.solved, name)
     }
@@ -115,7 +163,7 @@ impl<'a> Checked<'a> {
     /// The model with the proven types of all values written into it, all other bytes unchanged.
     ///
     /// # Errors
-    /// [`AnnotateError`] if the file is malformed in a part that the check does not read.
+    /// If the file is malformed in a part that the check does not read.
     pub fn annotated(&mut self) -> Result<Vec<u8>, AnnotateError> {
         Ok(annotate(&mut self.solved, AnnotationForm::Tagged)?.file.to_vec())
     }

@@ -1,6 +1,6 @@
 //! System services for programs that embed the runtime: a clock and a persistent journal.
 //!
-//! The runtime itself reads no clock and writes no file; see [`wire`](typeloom_wire) for the interfaces that
+//! The runtime itself reads no clock and writes no file; see [`wire`](super::wire) for the interfaces that
 //! it uses.
 
 mod journal;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 ///
 /// ```
 /// use typeloom::run::host::{Durability, FileJournal, OpenJournalError};
-/// use typeloom::run::wire::journal::Journal as _;
+/// use typeloom::run::wire::Journal as _;
 ///
 /// let path = std::env::temp_dir().join(format!("typeloom-example-{}", std::process::id()));
 /// let mut journal = FileJournal::open(&path, Durability::Process)?;
@@ -31,7 +31,7 @@ use typeloom_wire::clock::Clock;
 ///
 /// ```
 /// use typeloom::run::host::SystemClock;
-/// use typeloom::run::wire::clock::Clock as _;
+/// use typeloom::run::wire::Clock as _;
 ///
 /// let clock = SystemClock::new();
 /// assert!(clock.now() <= clock.now());

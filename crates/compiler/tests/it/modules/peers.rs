@@ -4,7 +4,7 @@ use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
 use typeloom_compiler::unit::Coercion;
 use typeloom_module::graph::Graph;
-use typeloom_module::graph::operators::GatherAttrs;
+use typeloom_module::graph::operators::attributes::GatherAttrs;
 use typeloom_onnx::messages::NodeProto;
 
 use super::components::Of;
