@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use typeloom_cpu::value::Value;
+use typeloom_contracts::datum::Datum;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
 use typeloom_runtime::options::Verify;
@@ -86,7 +86,7 @@ fn judge(engine: &Arc<dyn Engine>, text: &str) -> Verdict {
     let mut inputs = HashMap::new();
     for port in session.inputs().iter().filter(|port| !port.has_default) {
         let Some(tensor) = input(port) else { return unasked() };
-        inputs.insert(port.name.clone(), Value::Tensor(tensor));
+        inputs.insert(port.name.clone(), Datum::Tensor(tensor));
     }
     let Ok(expected) = session.run(inputs.clone(), Verify::EveryValue) else { return unasked() };
     let ran = EngineSession::of_checked(Arc::clone(engine), &mut checked, &no_files, Verify::Inputs)

@@ -19,7 +19,7 @@ use typeloom_compiler::compiler::Compiler;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops::{self, Operator};
-use typeloom_cpu::value::Value;
+use typeloom_cpu::Datum;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_module::module::Module;
@@ -91,7 +91,7 @@ fn session(link: Link, nodes: usize) -> Outcome<Chain> {
     let model = ModelProto { graph: Some(graph), opset_import: vec![opset], ..ModelProto::default() };
     let session = Session::new(&model, &|_| Err("there are no other files".to_owned()))?;
     Ok(Box::new(move |x| {
-        let inputs = HashMap::from([("x".to_owned(), Value::Tensor(x.clone()))]);
+        let inputs = HashMap::from([("x".to_owned(), Datum::Tensor(x.clone()))]);
         let result = session.run(inputs, Verify::Inputs)?.outputs.pop();
         result.and_then(|(_, value)| value.as_tensor().cloned()).ok_or_else(|| "no tensor".into())
     }))
@@ -135,10 +135,10 @@ fn kernel(link: Link, nodes: usize) -> Outcome<Chain> {
         Attributes::default().with(name, Attribute::Float(value))
     });
     Ok(Box::new(move |x| {
-        let mut last = Value::Tensor(x.clone());
+        let mut last = Datum::Tensor(x.clone());
         for _ in 0..nodes {
             let inputs = if link.takes_two {
-                vec![Some(last), Some(Value::Tensor(x.clone()))]
+                vec![Some(last), Some(Datum::Tensor(x.clone()))]
             } else {
                 vec![Some(last)]
             };

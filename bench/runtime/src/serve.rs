@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use tract_onnx::prelude::{
     Framework as _, InferenceModelExt as _, IntoRunnable as _, IntoTValue, TValue, TVec, Tensor,
 };
-use typeloom_cpu::value::Value;
+use typeloom_cpu::Datum;
 use typeloom_onnx::prost::bytes::Bytes;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
@@ -71,12 +71,12 @@ fn cpu(model: &Path, inputs: &[Input]) -> Result<Running> {
         Ok(Session::of_checked_file(checked, file, &no_files, RunLimits::default())?)
     })?;
     let tensors = tensors(session.inputs(), inputs)?;
-    let given: HashMap<String, Value> = session
+    let given: HashMap<String, Datum> = session
         .inputs()
         .iter()
         .filter(|port| !port.has_default)
         .map(|port| port.name.clone())
-        .zip(tensors.into_iter().map(Value::Tensor))
+        .zip(tensors.into_iter().map(Datum::Tensor))
         .collect();
     Ok(Box::new(move |wanted| {
         let outcome = session.run(given.clone(), Verify::Inputs)?;

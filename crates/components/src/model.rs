@@ -13,9 +13,9 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
+use typeloom_contracts::datum::Datum;
 use typeloom_contracts::model::Model;
 use typeloom_cpu::decode;
-use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{GraphProto, ModelProto, TensorProto, ValueInfoProto, read};
 use typeloom_runtime::error::{PrepareError, RunError};
 use typeloom_runtime::options::Verify;
@@ -232,10 +232,10 @@ impl<S: ?Sized + Dense> Network<S> {
     }
 
     /// Inputs of a run by name: the model input and the parameters.
-    fn inputs(&self, input: AnyTensor) -> HashMap<String, Value> {
+    fn inputs(&self, input: AnyTensor) -> HashMap<String, Datum> {
         let parameters =
-            self.inputs.iter().map(|(name, tensor)| (name.clone(), Value::Tensor(tensor.clone())));
-        parameters.chain([(self.input.clone(), Value::Tensor(input))]).collect()
+            self.inputs.iter().map(|(name, tensor)| (name.clone(), Datum::Tensor(tensor.clone())));
+        parameters.chain([(self.input.clone(), Datum::Tensor(input))]).collect()
     }
 
     fn expect_parameters(&self, given: &AnyTensor) -> Result<(), ModelError> {
@@ -297,7 +297,7 @@ impl<S: ?Sized + Dense> Model for Network<S> {
         let gradient = if S::KEEPS_SHAPE { gradient } else { reshaped(gradient, output_shape)? };
         let mut inputs = self.inputs(input.clone());
         let seed = session.inputs().last().map_or(SEED, |port| port.name.as_str());
-        inputs.insert(seed.to_owned(), Value::Tensor(gradient));
+        inputs.insert(seed.to_owned(), Datum::Tensor(gradient));
         let outcome = session.run(inputs, Verify::Inputs)?;
         let tensors: Vec<AnyTensor> = outcome.outputs.into_iter().map(tensor).collect::<Result<_, _>>()?;
         Ok(S::from_tensor(parameters::flat(self.dtype, &tensors)?)?)
@@ -322,11 +322,11 @@ impl<S: ?Sized + Dense> Model for Network<S> {
     }
 }
 
-fn tensor((name, value): (String, Value)) -> Result<AnyTensor, ModelError> {
-    if let Value::Tensor(tensor) = value { Ok(tensor) } else { Err(ModelError::NoTensor { name }) }
+fn tensor((name, value): (String, Datum)) -> Result<AnyTensor, ModelError> {
+    if let Datum::Tensor(tensor) = value { Ok(tensor) } else { Err(ModelError::NoTensor { name }) }
 }
 
-fn only(outputs: Vec<(String, Value)>) -> Result<AnyTensor, ModelError> {
+fn only(outputs: Vec<(String, Datum)>) -> Result<AnyTensor, ModelError> {
     let missing = || ModelError::NoTensor { name: "output".to_owned() };
     outputs.into_iter().next().ok_or_else(missing).and_then(tensor)
 }

@@ -8,7 +8,7 @@ use typeloom_components::codec::deflated::{Deflated, DeflatedError};
 use typeloom_components::codec::int8::{Int8, Int8Error};
 use typeloom_components::codec::message::MessageError;
 use typeloom_contracts::codec::Codec;
-use typeloom_cpu::value::Value;
+use typeloom_contracts::datum::Datum;
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
 use typeloom_types::any_tensor::AnyTensor;
@@ -99,9 +99,9 @@ fn int8_gives_the_codes_of_quantize_linear() {
         <float scale = {0.0078125}, int8 zero = {0}> { y = QuantizeLinear(x, scale, zero) }"#;
     let model = typeloom_onnx::text::parse_model(text).expect("it is a model");
     let session = Session::new(&model, &|_| Err("there are no other files".to_owned())).expect("it can run");
-    let inputs = HashMap::from([("x".to_owned(), Value::Tensor(AnyTensor::from(values)))]);
+    let inputs = HashMap::from([("x".to_owned(), Datum::Tensor(AnyTensor::from(values)))]);
     let outcome = session.run(inputs, Verify::EveryValue).expect("it runs");
-    assert_eq!(outcome.outputs[0].1, Value::Tensor(AnyTensor::from(codes)));
+    assert_eq!(outcome.outputs[0].1, Datum::Tensor(AnyTensor::from(codes)));
 }
 
 #[test]

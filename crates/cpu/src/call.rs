@@ -5,7 +5,7 @@ use typeloom_types::dtype::Dtype;
 
 use crate::attributes::Attributes;
 use crate::error::{Fault, invalid};
-use crate::value::Value;
+use typeloom_contracts::datum::Datum;
 
 /// One application of an operator.
 ///
@@ -18,7 +18,7 @@ pub struct Call<'a> {
     /// Attributes of the node.
     pub attributes: &'a Attributes,
     /// Inputs in order; `None` for an omitted one.
-    pub inputs: Vec<Option<Value>>,
+    pub inputs: Vec<Option<Datum>>,
     /// Number of listed outputs.
     pub outputs: usize,
 }
@@ -29,11 +29,11 @@ impl Call<'_> {
         self.inputs.get(index).is_some_and(Option::is_some)
     }
 
-    pub(crate) fn value(&self, index: usize) -> Result<&Value, Fault> {
+    pub(crate) fn value(&self, index: usize) -> Result<&Datum, Fault> {
         self.inputs.get(index).and_then(Option::as_ref).ok_or(Fault::MissingInput(index))
     }
 
-    pub(crate) fn take_value(&mut self, index: usize) -> Result<Value, Fault> {
+    pub(crate) fn take_value(&mut self, index: usize) -> Result<Datum, Fault> {
         self.inputs.get_mut(index).and_then(Option::take).ok_or(Fault::MissingInput(index))
     }
 
@@ -47,14 +47,14 @@ impl Call<'_> {
 
     pub(crate) fn take(&mut self, index: usize) -> Result<AnyTensor, Fault> {
         let value = self.take_value(index)?;
-        if let Value::Tensor(tensor) = value {
+        if let Datum::Tensor(tensor) = value {
             Ok(tensor)
         } else {
             Err(Fault::InputKind { index, wanted: "a tensor" })
         }
     }
 
-    pub(crate) fn sequence(&self, index: usize) -> Result<&[Value], Fault> {
+    pub(crate) fn sequence(&self, index: usize) -> Result<&[Datum], Fault> {
         self.value(index)?.as_sequence().ok_or(Fault::InputKind { index, wanted: "a sequence" })
     }
 
@@ -148,9 +148,9 @@ pub(crate) fn integers(tensor: &AnyTensor) -> Result<Vec<i64>, Fault> {
 }
 
 /// Result of a kernel.
-pub(crate) type Outcome = Result<Vec<Value>, Fault>;
+pub(crate) type Outcome = Result<Vec<Datum>, Fault>;
 
 /// Wraps a single tensor as an outcome.
 pub(crate) fn one(tensor: AnyTensor) -> Outcome {
-    Ok(vec![Value::Tensor(tensor)])
+    Ok(vec![Datum::Tensor(tensor)])
 }

@@ -11,7 +11,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
-use crate::value::Value;
+use typeloom_contracts::datum::Datum;
 
 /// Minimum size in bytes of a tensor that shares the memory of its file instead of being copied.
 const MIN_SHARED: usize = 1 << 12;
@@ -196,7 +196,7 @@ pub fn sparse(proto: &SparseTensorProto) -> Result<AnyTensor, DecodeTensorError>
 ///
 /// # Errors
 /// [`DecodeTensorError`] if a tensor is malformed or unsupported, or sequences are nested too deeply.
-pub fn sequence(proto: &SequenceProto) -> Result<Value, DecodeTensorError> {
+pub fn sequence(proto: &SequenceProto) -> Result<Datum, DecodeTensorError> {
     sequence_at(proto, 0)
 }
 
@@ -204,11 +204,11 @@ pub fn sequence(proto: &SequenceProto) -> Result<Value, DecodeTensorError> {
 ///
 /// # Errors
 /// [`DecodeTensorError`] if a tensor is malformed or unsupported, or sequences are nested too deeply.
-pub fn optional(proto: &OptionalProto) -> Result<Value, DecodeTensorError> {
+pub fn optional(proto: &OptionalProto) -> Result<Datum, DecodeTensorError> {
     optional_at(proto, 0)
 }
 
-fn sequence_at(proto: &SequenceProto, depth: usize) -> Result<Value, DecodeTensorError> {
+fn sequence_at(proto: &SequenceProto, depth: usize) -> Result<Datum, DecodeTensorError> {
     let bad = |what| DecodeTensorError::Unsupported { name: proto.name().to_owned(), what };
     if depth > MAX_DEPTH {
         return Err(bad("is nested too deeply"));
@@ -216,27 +216,27 @@ fn sequence_at(proto: &SequenceProto, depth: usize) -> Result<Value, DecodeTenso
     if !proto.map_values.is_empty() {
         return Err(bad("is a sequence of maps"));
     }
-    let tensors = proto.tensor_values.iter().map(|it| tensor(it).map(Value::Tensor));
-    let sparse = proto.sparse_tensor_values.iter().map(|it| sparse(it).map(Value::Tensor));
+    let tensors = proto.tensor_values.iter().map(|it| tensor(it).map(Datum::Tensor));
+    let sparse = proto.sparse_tensor_values.iter().map(|it| sparse(it).map(Datum::Tensor));
     let sequences = proto.sequence_values.iter().map(|it| sequence_at(it, depth + 1));
     let optionals = proto.optional_values.iter().map(|it| optional_at(it, depth + 1));
     let values = tensors.chain(sparse).chain(sequences).chain(optionals);
-    values.collect::<Result<_, _>>().map(Value::Sequence)
+    values.collect::<Result<_, _>>().map(Datum::Sequence)
 }
 
-fn optional_at(proto: &OptionalProto, depth: usize) -> Result<Value, DecodeTensorError> {
+fn optional_at(proto: &OptionalProto, depth: usize) -> Result<Datum, DecodeTensorError> {
     let bad = |what| DecodeTensorError::Unsupported { name: proto.name().to_owned(), what };
     if depth > MAX_DEPTH {
         return Err(bad("is nested too deeply"));
     }
     let kind = Kind::try_from(proto.elem_type.unwrap_or(0)).unwrap_or(Kind::Undefined);
     let held = match kind {
-        Kind::Tensor => proto.tensor_value.as_ref().map(|it| tensor(it).map(Value::Tensor)),
-        Kind::SparseTensor => proto.sparse_tensor_value.as_deref().map(|it| sparse(it).map(Value::Tensor)),
+        Kind::Tensor => proto.tensor_value.as_ref().map(|it| tensor(it).map(Datum::Tensor)),
+        Kind::SparseTensor => proto.sparse_tensor_value.as_deref().map(|it| sparse(it).map(Datum::Tensor)),
         Kind::Sequence => proto.sequence_value.as_deref().map(|it| sequence_at(it, depth + 1)),
         Kind::Optional => proto.optional_value.as_deref().map(|it| optional_at(it, depth + 1)),
         Kind::Map => return Err(bad("is an optional map")),
         Kind::Undefined => None,
     };
-    Ok(Value::Optional(held.transpose()?.map(Box::new)))
+    Ok(Datum::Optional(held.transpose()?.map(Box::new)))
 }

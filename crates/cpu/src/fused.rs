@@ -17,7 +17,7 @@ use crate::error::{Fault, KernelError, invalid};
 use crate::memory;
 use crate::ops::filter::{Filter, Finishing};
 use crate::ops::{Operator, find};
-use crate::value::Value;
+use typeloom_contracts::datum::Datum;
 
 /// An input of a node, as known at preparation.
 #[derive(Clone, Copy, Debug)]
@@ -271,7 +271,7 @@ impl Fused {
     ///
     /// # Errors
     /// [`FusedError`] with the node that failed.
-    pub fn run(&self, inputs: Vec<Option<Value>>) -> Result<Vec<Value>, FusedError> {
+    pub fn run(&self, inputs: Vec<Option<Datum>>) -> Result<Vec<Datum>, FusedError> {
         let mut call = Call { version: self.version, attributes: &self.attributes, inputs, outputs: 1 };
         let at = |node: usize, op: &str| {
             let op = op.to_owned();
@@ -311,9 +311,9 @@ impl Fused {
     }
 
     /// Clamps a sum that was computed outside the kernel.
-    fn bounded(&self, sum: Vec<Value>) -> Result<Vec<Value>, Fault> {
+    fn bounded(&self, sum: Vec<Datum>) -> Result<Vec<Datum>, Fault> {
         let Some((low, high)) = self.bounds else { return Ok(sum) };
-        let Some(Value::Tensor(sum)) = sum.into_iter().next() else { return invalid("there is no sum") };
+        let Some(Datum::Tensor(sum)) = sum.into_iter().next() else { return invalid("there is no sum") };
         let bounded = on_floats!(sum.dtype(), T => {
             let (low, high) = (low as T, high as T);
             crate::ops::clamp::<T>(sum, low, high)
@@ -323,7 +323,7 @@ impl Fused {
 }
 
 /// Broadcast sum of two tensors.
-fn added(version: i64, a: AnyTensor, b: AnyTensor) -> Result<Vec<Value>, KernelError> {
+fn added(version: i64, a: AnyTensor, b: AnyTensor) -> Result<Vec<Datum>, KernelError> {
     let attributes = Attributes::default();
     let inputs = vec![Some(a.into()), Some(b.into())];
     match find("", "Add") {

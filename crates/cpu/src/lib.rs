@@ -3,7 +3,7 @@
 //! | to | use |
 //! |---|---|
 //! | run one operator | [`ops::find`], then [`ops::Operator::run`] on a [`call::Call`] |
-//! | represent inputs and results of operators | [`value::Value`] |
+//! | represent inputs and results of operators | [`Datum`] |
 //! | fuse a convolution with the nodes that follow it | [`fused::Fused`] |
 //! | reuse the memory of dead tensors | [`memory`] |
 //! | read attributes and stored tensors | [`attributes::Attributes`], [`decode`] |
@@ -20,8 +20,6 @@
 //! **Limit:** control flow is not implemented here. The runtime executes operators with graph attributes.
 
 pub mod error;
-
-pub mod value;
 
 pub mod attributes;
 
@@ -46,3 +44,5 @@ mod movement;
 pub mod ops;
 
 pub mod fused;
+
+pub use typeloom_contracts::datum::Datum;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use typeloom_types::any_tensor::{AnyTensor, Memory, budget};
 
 use crate::error::Fault;
-use crate::value::Value;
+use typeloom_contracts::datum::Datum;
 
 /// Minimum size in bytes of a tensor whose memory is kept. The allocator caches smaller blocks itself.
 const MIN_KEPT: usize = 1 << 12;
@@ -50,7 +50,7 @@ pub fn with<T>(store: Store, run: impl FnOnce() -> T) -> (T, Store) {
 }
 
 /// Recycles the memory of dead values and clears the vector, keeping its capacity.
-pub fn recycle_all(values: &mut Vec<Option<Value>>) {
+pub fn recycle_all(values: &mut Vec<Option<Datum>>) {
     // Most values are too small to keep, and need not be moved.
     for value in &mut *values {
         if let Some(value) = value.take_if(|value| value.as_tensor().is_none_or(is_worth)) {
@@ -67,11 +67,11 @@ pub fn is_worth(tensor: &AnyTensor) -> bool {
 }
 
 /// Recycles the memory of a dead value.
-pub fn recycle(value: Value) {
+pub fn recycle(value: Datum) {
     match value {
-        Value::Tensor(tensor) => recycle_tensor(tensor),
-        Value::Sequence(values) => values.into_iter().for_each(recycle),
-        Value::Optional(Some(held)) => recycle(*held),
+        Datum::Tensor(tensor) => recycle_tensor(tensor),
+        Datum::Sequence(values) => values.into_iter().for_each(recycle),
+        Datum::Optional(Some(held)) => recycle(*held),
         _ => {}
     }
 }

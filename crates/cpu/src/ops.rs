@@ -10,7 +10,7 @@ use crate::call::Call;
 use crate::element::{Number, is_half, narrow, widen};
 use crate::error::{Fault, KernelError};
 use crate::memory;
-use crate::value::Value;
+use typeloom_contracts::datum::Datum;
 use typeloom_types::any_tensor::AnyTensor;
 
 mod binary;
@@ -88,7 +88,7 @@ pub struct Operator {
     kernel: Kernel,
 }
 
-type Kernel = fn(&mut Call<'_>) -> Result<Vec<Value>, Fault>;
+type Kernel = fn(&mut Call<'_>) -> Result<Vec<Datum>, Fault>;
 
 /// Table entry of an operator whose kernel reads the inputs unchanged.
 const fn native(name: &'static str, kernel: Kernel) -> Operator {
@@ -190,7 +190,7 @@ impl Operator {
     ///
     /// # Errors
     /// [`KernelError`] if the operator does not support the call or the call is invalid.
-    pub fn run(&self, mut call: Call<'_>) -> Result<Vec<Value>, KernelError> {
+    pub fn run(&self, mut call: Call<'_>) -> Result<Vec<Datum>, KernelError> {
         self.run_in(&mut call)
     }
 
@@ -199,7 +199,7 @@ impl Operator {
     ///
     /// # Errors
     /// As [`Operator::run`].
-    pub fn run_in(&self, call: &mut Call<'_>) -> Result<Vec<Value>, KernelError> {
+    pub fn run_in(&self, call: &mut Call<'_>) -> Result<Vec<Datum>, KernelError> {
         let outcome = match self.widened {
             None => (self.kernel)(call),
             Some(outputs) => self.run_widened(call, outputs),
@@ -208,19 +208,19 @@ impl Operator {
         outcome.map_err(|fault| KernelError { op: self.name.to_owned(), fault })
     }
 
-    fn run_widened(&self, call: &mut Call<'_>, outputs: u32) -> Result<Vec<Value>, Fault> {
-        let tensors = call.inputs.iter().flatten().filter_map(Value::as_tensor);
+    fn run_widened(&self, call: &mut Call<'_>, outputs: u32) -> Result<Vec<Datum>, Fault> {
+        let tensors = call.inputs.iter().flatten().filter_map(Datum::as_tensor);
         let Some(half) = tensors.map(AnyTensor::dtype).find(|it| is_half(*it)) else {
             return (self.kernel)(call);
         };
         for input in call.inputs.iter_mut().flatten() {
-            if let Value::Tensor(tensor) = input {
+            if let Datum::Tensor(tensor) = input {
                 *tensor = widen(tensor.clone())?;
             }
         }
         let mut results = (self.kernel)(call)?;
         for (index, result) in results.iter_mut().enumerate().filter(|(index, _)| *index < 32) {
-            if let Value::Tensor(tensor) = result
+            if let Datum::Tensor(tensor) = result
                 && outputs >> index & 1 == 1
             {
                 *tensor = narrow(tensor.clone(), half)?;

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
 use typeloom_cpu::ops::generate::Random;
-use typeloom_cpu::value::Value;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -45,7 +45,7 @@ fn number(random: &mut Random) -> i64 {
     [-3, -1, 0, 1, 2, 3, 7, i64::MAX, i64::MIN][below(random, 9)]
 }
 
-fn value(random: &mut Random) -> Value {
+fn value(random: &mut Random) -> Datum {
     let shape: Vec<usize> = (0..below(random, 5)).map(|_| below(random, 4)).collect();
     let dtypes = [
         Dtype::F32,
@@ -73,8 +73,8 @@ fn value(random: &mut Random) -> Value {
         }
         other => AnyTensor::zeros(other, &shape),
     };
-    let tensor = Value::Tensor(tensor.expect("the shape is small"));
-    if random.bits().is_multiple_of(8) { Value::Sequence(vec![tensor.clone(), tensor]) } else { tensor }
+    let tensor = Datum::Tensor(tensor.expect("the shape is small"));
+    if random.bits().is_multiple_of(8) { Datum::Sequence(vec![tensor.clone(), tensor]) } else { tensor }
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn no_operator_panics_on_inputs_of_other_shapes_and_types() {
             for name in NUMBERS.iter().filter(|_| random.bits().is_multiple_of(4)).collect::<Vec<_>>() {
                 attributes = attributes.with(name, Attribute::Int(number(&mut random)));
             }
-            let inputs: Vec<Option<Value>> = (0..below(&mut random, 6))
+            let inputs: Vec<Option<Datum>> = (0..below(&mut random, 6))
                 .map(|_| if random.bits().is_multiple_of(8) { None } else { Some(value(&mut random)) })
                 .collect();
             let version = [1, 7, 11, 13, 21][below(&mut random, 5)];

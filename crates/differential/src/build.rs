@@ -10,8 +10,8 @@
 
 use std::collections::HashMap;
 
+use typeloom_cpu::Datum;
 use typeloom_cpu::attributes::Attribute;
-use typeloom_cpu::value::Value;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -25,12 +25,12 @@ use crate::world::{self, World};
 pub struct Var {
     pub name: String,
     /// Run-time values by world; `None` in worlds that do not compute the value.
-    pub values: Vec<Option<Value>>,
+    pub values: Vec<Option<Datum>>,
 }
 
 impl Var {
     fn tensors(&self) -> impl Iterator<Item = Option<&AnyTensor>> {
-        self.values.iter().flatten().map(Value::as_tensor)
+        self.values.iter().flatten().map(Datum::as_tensor)
     }
 
     /// The element type, if this is a tensor.
@@ -229,7 +229,7 @@ impl<'c> Builder<'c> {
     /// Adds a constant, as an initializer or a node.
     pub fn constant(&mut self, tensor: AnyTensor) -> String {
         let name = self.name("c");
-        let values = vec![Some(Value::Tensor(tensor.clone())); self.active().len()];
+        let values = vec![Some(Datum::Tensor(tensor.clone())); self.active().len()];
         let in_function = self.top().surroundings == Surroundings::Hidden && self.depth() > 1;
         let as_node = in_function || self.choices.percent(30);
         let scope = self.scope();

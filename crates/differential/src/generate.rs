@@ -1,6 +1,6 @@
 //! Generator of whole cases: a program, its worlds, and the declared types of its values.
 
-use typeloom_cpu::value::Value;
+use typeloom_cpu::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::build::{Builder, Var};
@@ -85,7 +85,7 @@ fn is_flag(port: &Declaration) -> bool {
 
 fn with_flags(
     ports: &[Declaration],
-    mut inputs: Vec<Value>,
+    mut inputs: Vec<Datum>,
     symbols: &Binding,
     dtype: Dtype,
     flag: u8,
@@ -94,7 +94,7 @@ fn with_flags(
         if is_flag(port)
             && let Ok(tensor) = typeloom_types::any_tensor::AnyTensor::from_le_bytes(dtype, &[], &[flag])
         {
-            *input = Value::Tensor(tensor);
+            *input = Datum::Tensor(tensor);
         }
     }
     World { symbols: symbols.clone(), inputs }

@@ -7,10 +7,10 @@
 
 use std::collections::HashMap;
 
+use typeloom_cpu::Datum;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
-use typeloom_cpu::value::Value;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -32,9 +32,9 @@ pub enum Failure {
 }
 
 /// Callback for every value that a node computes, with its name.
-pub type Watch<'w> = dyn FnMut(&str, &Value) + 'w;
+pub type Watch<'w> = dyn FnMut(&str, &Datum) + 'w;
 /// Lookup of values in the enclosing graphs.
-pub type Outer<'o> = dyn Fn(&str) -> Option<Value> + 'o;
+pub type Outer<'o> = dyn Fn(&str) -> Option<Datum> + 'o;
 
 /// Executes nodes and graphs of one program.
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ impl Program {
     ///
     /// # Errors
     /// [`Failure`].
-    pub fn run(&self, inputs: Vec<Value>, watch: &mut Watch<'_>) -> Result<Vec<Value>, Failure> {
+    pub fn run(&self, inputs: Vec<Datum>, watch: &mut Watch<'_>) -> Result<Vec<Datum>, Failure> {
         Machine::new(&self.functions).graph(&self.graph, inputs, &|_| None, watch)
     }
 }
@@ -70,17 +70,17 @@ impl<'p> Machine<'p> {
     pub fn graph(
         &self,
         graph: &Graph,
-        inputs: Vec<Value>,
+        inputs: Vec<Datum>,
         outer: &Outer<'_>,
         watch: &mut Watch<'_>,
-    ) -> Result<Vec<Value>, Failure> {
-        let mut values: HashMap<&str, Value> = HashMap::new();
+    ) -> Result<Vec<Datum>, Failure> {
+        let mut values: HashMap<&str, Datum> = HashMap::new();
         for (input, value) in graph.inputs.iter().zip(inputs) {
             watch(&input.name, &value);
             values.insert(&input.name, value);
         }
         for (name, tensor) in &graph.constants {
-            values.insert(name, Value::Tensor(tensor.clone()));
+            values.insert(name, Datum::Tensor(tensor.clone()));
         }
         for node in &graph.nodes {
             let results = {
@@ -101,9 +101,9 @@ impl<'p> Machine<'p> {
     ///
     /// # Errors
     /// [`Failure`].
-    pub fn node(&self, node: &Node, known: &Outer<'_>, watch: &mut Watch<'_>) -> Result<Vec<Value>, Failure> {
+    pub fn node(&self, node: &Node, known: &Outer<'_>, watch: &mut Watch<'_>) -> Result<Vec<Datum>, Failure> {
         let input = |name: &String| if name.is_empty() { Some(None) } else { known(name).map(Some) };
-        let Some(inputs) = node.inputs.iter().map(input).collect::<Option<Vec<Option<Value>>>>() else {
+        let Some(inputs) = node.inputs.iter().map(input).collect::<Option<Vec<Option<Datum>>>>() else {
             return unsupported("an input without a value");
         };
         if !node.domain.is_empty() {
@@ -130,24 +130,24 @@ impl<'p> Machine<'p> {
     fn repeat(
         &self,
         node: &Node,
-        inputs: Vec<Option<Value>>,
+        inputs: Vec<Option<Datum>>,
         known: &Outer<'_>,
         watch: &mut Watch<'_>,
-    ) -> Result<Vec<Value>, Failure> {
+    ) -> Result<Vec<Datum>, Failure> {
         let body = &node.graphs[0].1;
         let mut inputs = inputs.into_iter();
         let trips = inputs.next().flatten().map(|value| number(&value)).transpose()?.unwrap_or(i64::MAX);
         let mut goes_on = inputs.next().flatten().map_or(Ok(true), |value| truth(Some(&Some(value))))?;
-        let mut state: Vec<Value> = inputs.flatten().collect();
-        let mut scans: Vec<Vec<Value>> = vec![Vec::new(); body.outputs.len() - 1 - state.len()];
+        let mut state: Vec<Datum> = inputs.flatten().collect();
+        let mut scans: Vec<Vec<Datum>> = vec![Vec::new(); body.outputs.len() - 1 - state.len()];
         let mut at = 0;
         while goes_on && at < trips {
             if at >= MAX_ITERATIONS {
                 return unsupported("a long loop");
             }
             let mut given = vec![
-                Value::Tensor(AnyTensor::from_scalar(at)),
-                Value::Tensor(AnyTensor::from_scalar(goes_on)),
+                Datum::Tensor(AnyTensor::from_scalar(at)),
+                Datum::Tensor(AnyTensor::from_scalar(goes_on)),
             ];
             given.append(&mut state);
             let count = given.len() - 2;
@@ -163,26 +163,26 @@ impl<'p> Machine<'p> {
     fn scan(
         &self,
         node: &Node,
-        inputs: Vec<Option<Value>>,
+        inputs: Vec<Option<Datum>>,
         known: &Outer<'_>,
         watch: &mut Watch<'_>,
-    ) -> Result<Vec<Value>, Failure> {
+    ) -> Result<Vec<Datum>, Failure> {
         let body = &node.graphs[0].1;
         let count = node.attributes.iter().find_map(|(name, value)| match value {
             Attribute::Int(count) if *name == "num_scan_inputs" => usize::try_from(*count).ok(),
             _ => None,
         });
-        let mut state: Vec<Value> = inputs.into_iter().flatten().collect();
+        let mut state: Vec<Datum> = inputs.into_iter().flatten().collect();
         let scanned = state.split_off(state.len().saturating_sub(count.unwrap_or(0)));
-        let length = |value: &Value| value.as_tensor().and_then(|it| it.shape().first().copied());
+        let length = |value: &Datum| value.as_tensor().and_then(|it| it.shape().first().copied());
         let Some(trips) = scanned.first().and_then(length) else { return unsupported("a scan of nothing") };
         if scanned.iter().any(|value| length(value) != Some(trips)) {
             return Err(Failure::Rejected("Scan: inputs of different lengths".to_owned()));
         }
-        let mut scans: Vec<Vec<Value>> = vec![Vec::new(); body.outputs.len() - state.len()];
+        let mut scans: Vec<Vec<Datum>> = vec![Vec::new(); body.outputs.len() - state.len()];
         for at in 0..trips {
             let states = state.len();
-            let index = Value::Tensor(AnyTensor::from_scalar(i64::try_from(at).unwrap_or(0)));
+            let index = Datum::Tensor(AnyTensor::from_scalar(i64::try_from(at).unwrap_or(0)));
             let mut given = std::mem::take(&mut state);
             for value in &scanned {
                 given.extend(operator("Gather", vec![value.clone(), index.clone()], &[])?);
@@ -196,7 +196,7 @@ impl<'p> Machine<'p> {
 }
 
 /// The final state, followed by the stacked values of all iterations.
-fn with_stacked(mut state: Vec<Value>, scans: Vec<Vec<Value>>) -> Result<Vec<Value>, Failure> {
+fn with_stacked(mut state: Vec<Datum>, scans: Vec<Vec<Datum>>) -> Result<Vec<Datum>, Failure> {
     for scan in scans {
         state.push(stacked(scan)?);
     }
@@ -204,11 +204,11 @@ fn with_stacked(mut state: Vec<Value>, scans: Vec<Vec<Value>>) -> Result<Vec<Val
 }
 
 /// Stacks the values of all iterations along a new first axis.
-fn stacked(values: Vec<Value>) -> Result<Value, Failure> {
+fn stacked(values: Vec<Datum>) -> Result<Datum, Failure> {
     if values.is_empty() {
         return unsupported("an output of no iterations");
     }
-    let axes = Value::Tensor(
+    let axes = Datum::Tensor(
         AnyTensor::from_slice(&[1], &[0_i64]).map_err(|error| Failure::Unsupported(error.to_string()))?,
     );
     let mut parts = Vec::with_capacity(values.len());
@@ -219,15 +219,15 @@ fn stacked(values: Vec<Value>) -> Result<Value, Failure> {
     joined.pop().map_or_else(|| unsupported("a kernel without a result"), Ok)
 }
 
-fn truth(value: Option<&Option<Value>>) -> Result<bool, Failure> {
-    let tensor = value.and_then(Option::as_ref).and_then(Value::as_tensor);
+fn truth(value: Option<&Option<Datum>>) -> Result<bool, Failure> {
+    let tensor = value.and_then(Option::as_ref).and_then(Datum::as_tensor);
     match tensor.map(|tensor| (tensor.dtype(), tensor.bytes())) {
         Some((Dtype::Bool, [value])) => Ok(*value != 0),
         _ => Err(Failure::Rejected("a condition that is not one bool".to_owned())),
     }
 }
 
-fn number(value: &Value) -> Result<i64, Failure> {
+fn number(value: &Datum) -> Result<i64, Failure> {
     match value.as_tensor().map(AnyTensor::to_vec::<i64>) {
         Some(Ok(values)) if values.len() == 1 => Ok(values[0]),
         _ => Err(Failure::Rejected("a trip count that is not one int64".to_owned())),
@@ -235,16 +235,16 @@ fn number(value: &Value) -> Result<i64, Failure> {
 }
 
 /// Calls a kernel with integer attributes.
-fn operator(op: &str, inputs: Vec<Value>, attributes: &[(&str, i64)]) -> Result<Vec<Value>, Failure> {
+fn operator(op: &str, inputs: Vec<Datum>, attributes: &[(&str, i64)]) -> Result<Vec<Datum>, Failure> {
     let attributes = attributes
         .iter()
         .fold(Attributes::default(), |all, (name, value)| all.with(name, Attribute::Int(*value)));
     run(op, &attributes, inputs.into_iter().map(Some).collect(), 1)
 }
 
-fn kernel(node: &Node, inputs: Vec<Option<Value>>) -> Result<Vec<Value>, Failure> {
+fn kernel(node: &Node, inputs: Vec<Option<Datum>>) -> Result<Vec<Datum>, Failure> {
     if makes_large_values(&node.op) {
-        let large = |value: &Value| {
+        let large = |value: &Datum| {
             let numbers = value.as_tensor().filter(|it| it.dtype() == Dtype::I64 && it.len() <= 8);
             let numbers = numbers.and_then(|it| it.to_vec::<i64>().ok()).unwrap_or_default();
             numbers.iter().any(|it| it.unsigned_abs() > 600)
@@ -267,12 +267,12 @@ fn makes_large_values(op: &str) -> bool {
 fn run(
     op: &str,
     attributes: &Attributes,
-    inputs: Vec<Option<Value>>,
+    inputs: Vec<Option<Datum>>,
     outputs: usize,
-) -> Result<Vec<Value>, Failure> {
+) -> Result<Vec<Datum>, Failure> {
     let Some(operator) = ops::find("", op) else { return unsupported(op) };
     let call = Call { version: OPSET, attributes, inputs, outputs };
     let results = operator.run(call).map_err(|error| Failure::Rejected(error.to_string()))?;
-    let large = |value: &Value| value.as_tensor().is_some_and(|tensor| tensor.len() > MAX_ELEMENTS);
+    let large = |value: &Datum| value.as_tensor().is_some_and(|tensor| tensor.len() > MAX_ELEMENTS);
     if results.iter().any(large) { unsupported("a large value") } else { Ok(results) }
 }

@@ -13,7 +13,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom_cpu::value::Value;
+use typeloom_cpu::Datum;
 use typeloom_ops::described::Operators;
 use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
 use typeloom_rewrite::coerce::{Policy, repair};
@@ -106,9 +106,9 @@ const RANDOM_BINDINGS: usize = 40;
 const MAX_ENUMERATED: i64 = 12;
 
 /// The values of one execution by name; all values for a body that runs several times.
-type Seen = HashMap<String, Vec<Value>>;
+type Seen = HashMap<String, Vec<Datum>>;
 
-fn execute(program: &Program, world: &World) -> Result<(Vec<Value>, Seen), Failure> {
+fn execute(program: &Program, world: &World) -> Result<(Vec<Datum>, Seen), Failure> {
     let mut seen = Seen::new();
     let outputs = program.run(world.inputs.clone(), &mut |name, value| {
         seen.entry(name.to_owned()).or_default().push(value.clone());
@@ -178,7 +178,7 @@ fn has_anonymous(port: &Declaration) -> bool {
     port.ty.as_ref().and_then(|ty| ty.shape.as_ref()).is_some_and(|shape| shape.iter().any(|it| it == "?"))
 }
 
-type Execution = Result<(Vec<Value>, Seen), Failure>;
+type Execution = Result<(Vec<Datum>, Seen), Failure>;
 
 fn runs(case: &Case, executions: &[Execution]) -> Runs {
     if executions.iter().any(|it| matches!(it, Err(Failure::Unsupported(_)))) {
@@ -391,7 +391,7 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
 
 /// Whether a value computed by another runtime has the type reported for it.
 #[must_use]
-pub fn fits(checked: &mut Checked<'_>, name: &str, value: &Value, symbols: &Binding) -> bool {
+pub fn fits(checked: &mut Checked<'_>, name: &str, value: &Datum, symbols: &Binding) -> bool {
     let Some(id) = checked.find(name) else { return true };
     let ty = checked.proven_type_of(id);
     !contradicts(value, &solved(checked, &ty), &mut symbols.clone())
@@ -416,18 +416,18 @@ fn is_full(ty: &ValueType) -> bool {
     }
 }
 
-fn contradicts(value: &Value, ty: &ValueType, binding: &mut Binding) -> bool {
+fn contradicts(value: &Datum, ty: &ValueType, binding: &mut Binding) -> bool {
     match (value, &ty.element) {
-        (Value::Optional(None), Element::Optional(_)) => false,
-        (Value::Tensor(tensor), Element::Tensor(dtype)) => {
+        (Datum::Optional(None), Element::Optional(_)) => false,
+        (Datum::Tensor(tensor), Element::Tensor(dtype)) => {
             let shape = ty.shape.as_deref().map(|shape| shape.iter().map(Dim::to_string).collect::<Vec<_>>());
             dtype.is_some_and(|dtype| dtype != tensor.dtype())
                 || shape.is_some_and(|shape| !agrees(&shape, tensor.shape(), binding))
         }
-        (Value::Sequence(values), Element::Sequence(inner)) => {
+        (Datum::Sequence(values), Element::Sequence(inner)) => {
             values.iter().any(|value| contradicts(value, inner, &mut binding.clone()))
         }
-        (Value::Optional(Some(value)), Element::Optional(inner)) => contradicts(value, inner, binding),
+        (Datum::Optional(Some(value)), Element::Optional(inner)) => contradicts(value, inner, binding),
         (_, Element::Tensor(_) | Element::Sequence(_) | Element::Optional(_)) => true,
         _ => false,
     }
@@ -508,15 +508,15 @@ fn differs(case: &Case, checked: &mut Checked<'_>, executions: &[Execution]) -> 
 
 /// Whether two values have the same type and shape. Elements are not compared: fused kernels may add in
 /// another order.
-fn equal(left: &Value, right: &Value) -> bool {
+fn equal(left: &Datum, right: &Datum) -> bool {
     match (left, right) {
-        (Value::Tensor(left), Value::Tensor(right)) => {
+        (Datum::Tensor(left), Datum::Tensor(right)) => {
             left.dtype() == right.dtype() && left.shape() == right.shape()
         }
-        (Value::Sequence(left), Value::Sequence(right)) => {
+        (Datum::Sequence(left), Datum::Sequence(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right))
         }
-        (Value::Optional(left), Value::Optional(right)) => match (left, right) {
+        (Datum::Optional(left), Datum::Optional(right)) => match (left, right) {
             (Some(left), Some(right)) => equal(left, right),
             (left, right) => left.is_none() && right.is_none(),
         },

@@ -1,6 +1,6 @@
 //! Worlds: bindings of a program's symbols, with inputs of the bound extents.
 
-use typeloom_cpu::value::Value;
+use typeloom_cpu::Datum;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
@@ -15,7 +15,7 @@ pub struct World {
     /// The symbols that inputs declare.
     pub symbols: Binding,
     /// The inputs, in the order of the graph.
-    pub inputs: Vec<Value>,
+    pub inputs: Vec<Datum>,
 }
 
 /// Maximum extent of a symbol.
@@ -47,7 +47,7 @@ fn other(extent: i64, choices: &mut Choices) -> i64 {
 }
 
 /// Generates inputs for a binding. Anonymous extents are random.
-pub fn inputs(ports: &[Declaration], binding: &Binding, choices: &mut Choices) -> Vec<Value> {
+pub fn inputs(ports: &[Declaration], binding: &Binding, choices: &mut Choices) -> Vec<Datum> {
     let value = |port: &Declaration| {
         let ty = port.ty.clone().unwrap_or(Declared { dtype: Dtype::F32, shape: Some(Vec::new()) });
         let mut shape = Vec::new();
@@ -55,7 +55,7 @@ pub fn inputs(ports: &[Declaration], binding: &Binding, choices: &mut Choices) -
             let value = if extent == "?" { Some(choices.between(1, 9)) } else { evaluate(&extent, binding) };
             shape.push(value.and_then(|value| usize::try_from(value).ok()).unwrap_or(1));
         }
-        Value::Tensor(tensor(ty.dtype, &shape, choices))
+        Datum::Tensor(tensor(ty.dtype, &shape, choices))
     };
     ports.iter().map(value).collect()
 }

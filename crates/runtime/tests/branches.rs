@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use typeloom_cpu::value::Value;
+use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::TensorProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_ops::catalogue::Standard;
@@ -167,18 +167,18 @@ fn program(seed: u64) -> String {
     )
 }
 
-fn zeros(shape: &[usize]) -> Value {
-    Value::Tensor(
+fn zeros(shape: &[usize]) -> Datum {
+    Datum::Tensor(
         AnyTensor::zeros(typeloom_types::dtype::Dtype::F32, shape).expect("the generator is correct"),
     )
 }
 
-fn inputs(n: usize, k: usize, conditions: usize, turns: i64) -> HashMap<String, Value> {
-    let truth = |bit: usize| Value::Tensor(AnyTensor::from_scalar(conditions & bit != 0));
+fn inputs(n: usize, k: usize, conditions: usize, turns: i64) -> HashMap<String, Datum> {
+    let truth = |bit: usize| Datum::Tensor(AnyTensor::from_scalar(conditions & bit != 0));
     [
         ("c0", truth(1)),
         ("c1", truth(2)),
-        ("turns", Value::Tensor(AnyTensor::from_scalar(turns))),
+        ("turns", Datum::Tensor(AnyTensor::from_scalar(turns))),
         ("x", zeros(&[n, 3])),
         ("w", zeros(&[2, k])),
         ("u", zeros(&[k])),

@@ -15,7 +15,6 @@ use std::collections::HashMap;
 use cases::Case;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_contracts::datum::Datum;
-use typeloom_cpu::value::Value;
 use typeloom_ops::catalogue::Standard;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
@@ -32,7 +31,7 @@ const RANDOM: &[&str] =
 const OUT_OF_SCOPE: &[&str] = &["ai.onnx.ml", "ai.onnx.preview.training"];
 
 /// Results of a compiled program, first of its written and then of its optimized schedule.
-fn compiled(case: &Case, inputs: HashMap<String, Value>) -> Result<[Vec<(String, Datum)>; 2], String> {
+fn compiled(case: &Case, inputs: HashMap<String, Datum>) -> Result<[Vec<(String, Datum)>; 2], String> {
     let bytes = case.model();
     let compiler = Compiler::new().with_permissive_types();
     let artifact = compiler.compile(bytes.as_slice()).map_err(|error| format!("compiling: {error}"))?;

@@ -2,7 +2,7 @@
 
 use typeloom_contracts::backend::Backend;
 use typeloom_contracts::backend::by_execution::ByExecution;
-use typeloom_cpu::value::Value;
+use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::TensorProto;
 use typeloom_runtime::backend::{Cpu, CpuError};
 use typeloom_types::any_tensor::AnyTensor;
@@ -73,5 +73,5 @@ fn refusals(b: &impl Backend<Tensor = AnyTensor, Error = CpuError>) {
     assert!(b.transpose(&two, &[1]).is_err());
     assert!(b.split(&two, &[3], 0).is_err());
     assert!(b.sqrt(&AnyTensor::from([1_i32])).is_err());
-    assert!(Value::Tensor(two).as_sequence().is_none());
+    assert!(Datum::Tensor(two).as_sequence().is_none());
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_contracts::backend::{Backend as _, GraphExecutor as _};
-use typeloom_cpu::value::Value;
+use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::{GraphProto, ModelProto};
 use typeloom_onnx::prost::Message as _;
 use typeloom_ops::catalogue::Standard;
@@ -94,7 +94,7 @@ impl Program for Mirrored {
     fn run(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, String> {
         assert!(self.trick != Trick::Panics, "out of paper");
         let names = self.session.inputs().iter().filter(|port| !port.has_default).map(|it| it.name.clone());
-        let given = names.zip(inputs.into_iter().map(Value::Tensor)).collect();
+        let given = names.zip(inputs.into_iter().map(Datum::Tensor)).collect();
         let outcome = self.session.run(given, Verify::Inputs).map_err(|error| error.to_string())?;
         let mut outputs: Vec<AnyTensor> =
             outcome.outputs.into_iter().filter_map(|(_, value)| value.as_tensor().cloned()).collect();
@@ -126,7 +126,7 @@ fn session_of(text: &str, engine: Mirror, verify: Verify) -> Result<EngineSessio
 
 fn run(session: &EngineSession, rows: usize) -> Result<Vec<AnyTensor>, EngineError> {
     let x = AnyTensor::from_vec(&[rows, 2], vec![-3.0_f32; rows * 2]).expect("a tensor");
-    let outcome = session.run(HashMap::from([("x".to_owned(), Value::Tensor(x))]))?;
+    let outcome = session.run(HashMap::from([("x".to_owned(), Datum::Tensor(x))]))?;
     Ok(outcome.outputs.into_iter().filter_map(|(_, value)| value.as_tensor().cloned()).collect())
 }
 
@@ -212,7 +212,7 @@ fn a_panic_of_an_engine_is_an_error_with_its_message() {
 #[test]
 fn inputs_are_checked_against_their_solved_types_first() {
     let session = session_of(MODEL, Mirror::new(Trick::Panics), Verify::Inputs).expect("it is taken");
-    let x = Value::Tensor(AnyTensor::from_slice(&[1, 3], &[0.0_f32; 3]).expect("a tensor"));
+    let x = Datum::Tensor(AnyTensor::from_slice(&[1, 3], &[0.0_f32; 3]).expect("a tensor"));
     let error = session.run(HashMap::from([("x".to_owned(), x.clone())])).expect_err("it does not fit");
     assert_eq!(error.to_string(), "input `x`: float[1, 3] is not float[N, 2], where N = 1");
     let error = session.run(HashMap::new()).expect_err("it is missing");

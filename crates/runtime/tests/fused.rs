@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use typeloom_contracts::datum::Datum;
 use typeloom_cpu::ops::generate::Random;
-use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{ModelProto, TensorProto};
 use typeloom_onnx::text::parse_model;
 use typeloom_runtime::error::RunError;
@@ -100,7 +100,7 @@ fn model(random: &mut Random) -> ModelProto {
     model
 }
 
-fn input(shape: &[usize], random: &mut Random) -> Value {
+fn input(shape: &[usize], random: &mut Random) -> Datum {
     let values: Vec<f32> =
         (0..shape.iter().product()).map(|_| (random.bits() % 17) as f32 / 8.0 - 1.0).collect();
     AnyTensor::from_vec(shape, values).expect("as many as the shape says").into()
@@ -126,7 +126,7 @@ fn the_fast_path_and_the_plan_compute_equal_results() {
         ]);
         let fast = session.run(inputs.clone(), Verify::Inputs).expect("the fast form runs");
         let plain = session.run(inputs.clone(), Verify::EveryValue).expect("the plan runs");
-        let (fast_again, list) = (session.run(inputs, Verify::Inputs), |value: &Value| -> Vec<f32> {
+        let (fast_again, list) = (session.run(inputs, Verify::Inputs), |value: &Datum| -> Vec<f32> {
             value.as_tensor().and_then(|tensor| tensor.to_vec().ok()).expect("the output holds floats")
         });
         let (found, expected) = (list(&fast.outputs[0].1), list(&plain.outputs[0].1));
@@ -177,10 +177,10 @@ main (float[1, 1, 2, 2] x, float[1, 1, 1, 1] w) => (float[1, 1, 2, 2] y)
 <float[1, 1, 1, 1] w = {2}>
 { y = Conv(x, w) }";
     let session = session(&parse_model(text).expect("the text is a model"));
-    let x = Value::from(AnyTensor::from_slice(&[1, 1, 2, 2], &[1.0_f32, 2.0, 3.0, 4.0]).expect("four"));
-    let w = Value::from(AnyTensor::from_slice(&[1, 1, 1, 1], &[-1.0_f32]).expect("one"));
+    let x = Datum::from(AnyTensor::from_slice(&[1, 1, 2, 2], &[1.0_f32, 2.0, 3.0, 4.0]).expect("four"));
+    let w = Datum::from(AnyTensor::from_slice(&[1, 1, 1, 1], &[-1.0_f32]).expect("one"));
     let mut inputs = HashMap::from([("x".to_owned(), x)]);
-    let y = |inputs: HashMap<String, Value>| -> Vec<f32> {
+    let y = |inputs: HashMap<String, Datum>| -> Vec<f32> {
         let outcome = session.run(inputs, Verify::Inputs).expect("the model runs");
         outcome.outputs[0].1.as_tensor().and_then(|y| y.to_vec().ok()).expect("it holds floats")
     };

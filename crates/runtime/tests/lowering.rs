@@ -24,7 +24,7 @@ use typeloom_compiler::error::BuildError;
 use typeloom_compiler::passes::lower::lowered_operators;
 use typeloom_contracts::backend::GraphExecutor;
 use typeloom_contracts::backend::by_execution::ByExecution;
-use typeloom_cpu::value::Value;
+use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, NodeProto};
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
@@ -238,7 +238,7 @@ fn functions_of_one_float_agree_on_hard_arguments() {
             assert_eq!(other_than_primitive(&artifact.model), None, "{function}");
             let lowered = Session::new(&artifact.model, &external).unwrap();
             let run = |session: &Session| {
-                let x = Value::Tensor(AnyTensor::from_slice(&[values.len()], &values).unwrap());
+                let x = Datum::Tensor(AnyTensor::from_slice(&[values.len()], &values).unwrap());
                 session.run([("x".to_owned(), x)].into(), Verify::EveryValue).unwrap().outputs.remove(0).1
             };
             // The tail of a normal distribution is the difference of two numbers near 1.
@@ -269,11 +269,11 @@ fn a_constant_of_a_shape_has_its_value_in_every_element_type() {
         let text = format!(
             "m (float[1] x) => ({ty}[2] y) {{ s = Constant<value = int64[1] {{2}}>() y = ConstantOfShape<value = {ty}[1] {{7}}>(s) }}"
         );
-        let x = Value::Tensor(AnyTensor::from_slice(&[1], &[0.0_f32]).unwrap());
+        let x = Datum::Tensor(AnyTensor::from_slice(&[1], &[0.0_f32]).unwrap());
         let found =
             lowered(&text).run([("x".to_owned(), x)].into(), Verify::EveryValue).unwrap().outputs.remove(0).1;
         let sevens = compare::cast(&AnyTensor::from_slice(&[2], &[7_i64, 7]).unwrap(), dtype).unwrap();
-        assert_eq!(compare::values(&found, &Value::Tensor(sevens), (0.0, 0.0)), None, "{ty}");
+        assert_eq!(compare::values(&found, &Datum::Tensor(sevens), (0.0, 0.0)), None, "{ty}");
     }
 }
 
@@ -281,7 +281,7 @@ fn a_constant_of_a_shape_has_its_value_in_every_element_type() {
 fn sines_of_numbers_that_are_turns_apart_are_no_number() {
     for function in ["Sin", "Cos", "Tan"] {
         let session = lowered(&format!("m (double[2] x) => (double[2] y) {{ y = {function}(x) }}"));
-        let x = Value::Tensor(AnyTensor::from_slice(&[2], &[1e30, -1e30]).unwrap());
+        let x = Datum::Tensor(AnyTensor::from_slice(&[2], &[1e30, -1e30]).unwrap());
         let found =
             session.run([("x".to_owned(), x)].into(), Verify::EveryValue).unwrap().outputs.remove(0).1;
         let y: Vec<f64> = found.as_tensor().unwrap().to_vec().unwrap();

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use typeloom_contracts::datum::Datum;
 use typeloom_cpu::ops::generate::Random;
-use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
@@ -401,7 +401,7 @@ fn case(maker: &mut Maker) -> Case {
 
 impl Case {
     /// Random inputs and the results of the interpreter.
-    fn question(&self, random: &mut Random) -> (HashMap<String, Value>, Vec<Elements>) {
+    fn question(&self, random: &mut Random) -> (HashMap<String, Datum>, Vec<Elements>) {
         let given: Vec<Elements> = self
             .main
             .inputs
@@ -411,10 +411,10 @@ impl Case {
         let conditions: Vec<bool> = (0..self.conditions).map(|_| random.bits().is_multiple_of(2)).collect();
         let mut inputs = HashMap::new();
         for (name, values) in self.main.inputs.iter().zip(&given) {
-            inputs.insert(name.clone(), Value::from(AnyTensor::from(*values)));
+            inputs.insert(name.clone(), Datum::from(AnyTensor::from(*values)));
         }
         for (at, condition) in conditions.iter().enumerate() {
-            inputs.insert(format!("c{at}"), Value::from(AnyTensor::from_scalar(*condition)));
+            inputs.insert(format!("c{at}"), Datum::from(AnyTensor::from_scalar(*condition)));
         }
         let interpreter = Interpreter { conditions: &conditions, functions: &self.functions };
         (inputs, interpreter.block(&self.main, &self.constants, &given))
@@ -427,7 +427,7 @@ impl Case {
 }
 
 fn answer(outcome: &RunOutcome) -> Vec<Vec<f32>> {
-    let values = |(_, value): &(String, Value)| value.as_tensor().and_then(|it| it.to_vec().ok());
+    let values = |(_, value): &(String, Datum)| value.as_tensor().and_then(|it| it.to_vec().ok());
     outcome.outputs.iter().map(values).collect::<Option<_>>().expect("outputs are tensors of floats")
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use typeloom_cpu::value::Value;
+use typeloom_contracts::datum::Datum;
 use typeloom_onnx::prost::Message as _;
 use typeloom_ops::catalogue::Standard;
 use typeloom_runtime::error::{PrepareError, RunError};
@@ -30,8 +30,8 @@ fn session(text: &str) -> Session {
 }
 
 fn run(session: &Session, inputs: &[(&str, AnyTensor)]) -> Result<RunOutcome, RunError> {
-    let inputs: HashMap<String, Value> =
-        inputs.iter().map(|(name, tensor)| ((*name).to_owned(), Value::Tensor(tensor.clone()))).collect();
+    let inputs: HashMap<String, Datum> =
+        inputs.iter().map(|(name, tensor)| ((*name).to_owned(), Datum::Tensor(tensor.clone()))).collect();
     session.run(inputs, Verify::EveryValue)
 }
 

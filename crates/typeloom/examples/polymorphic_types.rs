@@ -13,8 +13,8 @@ use typeloom::types::builtins::{
 };
 use typeloom::types::operators::{
     AtomicOpDecl, AtomicOpKind, BROADCAST_BINARY, CustomRelationCtx, ELEMENTWISE, PortDecl, PortRef,
-    RelationError, RelationResult, TENSOR_PRIMITIVES, TypeCause, TypeError,
-    TypeRelation, TypeSolution, TypeSolver,
+    RelationError, RelationResult, TENSOR_PRIMITIVES, TypeCause, TypeError, TypeRelation, TypeSolution,
+    TypeSolver,
 };
 use typeloom::types::{AnyTensor, Dtype, ElementStorage, Lattice, Storage, TypeKind, TypeNode};
 

@@ -21,6 +21,23 @@
 //! The interface of a model is a type scheme: names of symbols do not affect its digest. [`Interface::of`] does not report
 //! type errors; [`Checked::interface`](crate::check::Checked::interface) returns the interface of a model that was checked.
 
+/// Inputs, outputs, symbols and conditions of a model.
+///
+/// ```
+/// use typeloom::interface::Interface;
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N, M] x) => (y) { y = Relu(x) }"#,
+/// )?;
+/// let interface = Interface::of(&model)?;
+/// assert_eq!(interface.symbols(), ["N", "M"]);
+/// let input = &interface.inputs[0];
+/// assert_eq!((input.name.as_str(), interface.show(&input.ty).as_str()), ("x", "float[N, M]"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_interface::Interface;
+use typeloom_interface::bundle::Exported;
 /// Interfaces in bundles: labels, digests and signatures.
 ///
 /// ```
@@ -38,22 +55,6 @@
 /// ```
 #[doc(inline)]
 pub use typeloom_interface::bundle::{BundleError, import_interfaces as import};
-/// Inputs, outputs, symbols and conditions of a model.
-///
-/// ```
-/// use typeloom::interface::Interface;
-///
-/// let model = typeloom::onnx::model_from_text(
-///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N, M] x) => (y) { y = Relu(x) }"#,
-/// )?;
-/// let interface = Interface::of(&model)?;
-/// assert_eq!(interface.symbols(), ["N", "M"]);
-/// let input = &interface.inputs[0];
-/// assert_eq!((input.name.as_str(), interface.show(&input.ty).as_str()), ("x", "float[N, M]"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_interface::Interface;
 /// Comparison of two interfaces: the direction, the identity of ports, and the differences.
 ///
 /// ```
@@ -75,7 +76,6 @@ pub use typeloom_interface::Interface;
 /// ```
 #[doc(inline)]
 pub use typeloom_interface::{InterfaceChange, PortIdentity, compare};
-use typeloom_interface::bundle::Exported;
 use typeloom_pool::Bundle;
 #[doc(inline)]
 pub use typeloom_pool::compat::Direction;

@@ -245,6 +245,31 @@ pub use typeloom_contracts::{protocol::Protocol, register_protocol};
 /// ```
 #[doc(inline)]
 pub use typeloom_module::bindings::Bindings;
+/// The optional attributes of each operator, for the methods of [`OperatorMethods`] and [`ValueRef`].
+///
+/// ```
+/// use typeloom::module::attributes::{ReshapeAttrs, SoftmaxAttrs};
+/// use typeloom::module::{Compiler, Graph, Module};
+///
+/// struct Attention;
+///
+/// impl Module for Attention {
+///     fn name(&self) -> &str {
+///         "attention"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let x = g.input("x").of("float[2, N]");
+///         let scores = x.softmax(SoftmaxAttrs { axis: Some(0) });
+///         g.output("y", &scores.reshape(&g.ints(&[-1]), ReshapeAttrs { allowzero: Some(1) }));
+///     }
+/// }
+///
+/// assert_eq!(Compiler::new().compile(Attention)?.type_of("y"), Some("tensor.f32"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_module::graph::operators::attributes;
 /// Functions of compiled modules, imported by their types. Their source is not needed.
 ///
 /// ```
@@ -283,31 +308,6 @@ pub use typeloom_module::bindings::Bindings;
 /// ```
 #[doc(inline)]
 pub use typeloom_module::module::imports::Imported;
-/// The optional attributes of each operator, for the methods of [`OperatorMethods`] and [`ValueRef`].
-///
-/// ```
-/// use typeloom::module::attributes::{ReshapeAttrs, SoftmaxAttrs};
-/// use typeloom::module::{Compiler, Graph, Module};
-///
-/// struct Attention;
-///
-/// impl Module for Attention {
-///     fn name(&self) -> &str {
-///         "attention"
-///     }
-///
-///     fn body(&self, g: &mut Graph) {
-///         let x = g.input("x").of("float[2, N]");
-///         let scores = x.softmax(SoftmaxAttrs { axis: Some(0) });
-///         g.output("y", &scores.reshape(&g.ints(&[-1]), ReshapeAttrs { allowzero: Some(1) }));
-///     }
-/// }
-///
-/// assert_eq!(Compiler::new().compile(Attention)?.type_of("y"), Some("tensor.f32"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_module::graph::operators::attributes;
 /// Modules and the graph that records their bodies.
 ///
 /// ```

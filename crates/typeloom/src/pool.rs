@@ -49,24 +49,6 @@ pub use typeloom_pool::SharedPool;
 /// ```
 #[doc(inline)]
 pub use typeloom_pool::compat::{CompatCache, TypeChange};
-/// Verified bytes that contain types with everything they refer to.
-///
-/// ```
-/// use typeloom::pool::{ExportError, ImportError, ImportLimits, Pool, Tag};
-///
-/// let mut pool = Pool::new();
-/// let int = pool.primitive(Tag::Int)?;
-/// let bytes = pool.export(&[("count", int)]).map_err(|error: ExportError| error.to_string())?.into_bytes();
-///
-/// let roots = Pool::new().import(&bytes)?;
-/// assert_eq!(roots[0].label, "count");
-/// let small = ImportLimits { bytes: 8, ..ImportLimits::default() };
-/// let error: ImportError = Pool::new().import_within(&bytes, &small).unwrap_err();
-/// println!("{error}");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_pool::{ExportError, ImportError, ImportLimits};
 /// Contents of one type. Children are ids in a `Descriptor<Idx>` and digests in a `TypeDescriptor`.
 ///
 /// ```
@@ -108,6 +90,24 @@ pub use typeloom_pool::{Descriptor, ReconstructError, TypeDescriptor, VariantDes
 /// ```
 #[doc(inline)]
 pub use typeloom_pool::{Digest, Idx, Pool, PoolError, Tag};
+/// Verified bytes that contain types with everything they refer to.
+///
+/// ```
+/// use typeloom::pool::{ExportError, ImportError, ImportLimits, Pool, Tag};
+///
+/// let mut pool = Pool::new();
+/// let int = pool.primitive(Tag::Int)?;
+/// let bytes = pool.export(&[("count", int)]).map_err(|error: ExportError| error.to_string())?.into_bytes();
+///
+/// let roots = Pool::new().import(&bytes)?;
+/// assert_eq!(roots[0].label, "count");
+/// let small = ImportLimits { bytes: 8, ..ImportLimits::default() };
+/// let error: ImportError = Pool::new().import_within(&bytes, &small).unwrap_err();
+/// println!("{error}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_pool::{ExportError, ImportError, ImportLimits};
 /// Types of the public items of a module.
 ///
 /// ```

@@ -27,6 +27,20 @@
 /// ```
 #[doc(inline)]
 pub use typeloom_report::rust::{changes_text as render_changes, description as render};
+/// Comparison of two versions of a crate.
+///
+/// ```no_run
+/// use typeloom::rust::{Edition, Editions, compare};
+///
+/// let (old, new) = (std::fs::read("old.json")?, std::fs::read("new.json")?);
+/// let editions = Editions { old: Edition::E2021, new: Edition::E2024 };
+/// let diff = compare(&old, &new, editions)?;
+/// let breaks = diff.changes.iter().filter(|change| change.breaking).count();
+/// println!("{breaks} of {} changes are breaks", diff.changes.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_rust_api::{Edition, Editions, compare};
 /// Signatures of a crate as terms, and as a bundle.
 ///
 /// ```
@@ -47,17 +61,3 @@ pub use typeloom_report::rust::{changes_text as render_changes, description as r
 /// ```
 #[doc(inline)]
 pub use typeloom_rust_api::{Error, bundle, describe};
-/// Comparison of two versions of a crate.
-///
-/// ```no_run
-/// use typeloom::rust::{Edition, Editions, compare};
-///
-/// let (old, new) = (std::fs::read("old.json")?, std::fs::read("new.json")?);
-/// let editions = Editions { old: Edition::E2021, new: Edition::E2024 };
-/// let diff = compare(&old, &new, editions)?;
-/// let breaks = diff.changes.iter().filter(|change| change.breaking).count();
-/// println!("{breaks} of {} changes are breaks", diff.changes.len());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_rust_api::{Edition, Editions, compare};

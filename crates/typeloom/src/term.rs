@@ -17,85 +17,6 @@
 //! Terms are generic over a [`TypeFamily`]: [`Boxed`] terms are independent values, [`Interned`] terms are handles into an
 //! [`Arena`]. Names of nominal types, parameters and lifetimes are [symbols](Symbols).
 
-/// Parts of terms: arguments, regions, constants, binders.
-///
-/// ```
-/// use typeloom::term::{
-///     Arity, Binder, BoundVar, Boxed, Const, GenericArg, GenericArguments, Name, Region, Scope, Symbols, Ty, TyData,
-///     parse_ty, print,
-/// };
-///
-/// fn kind(ty: &Ty) -> &'static str {
-///     match ty.data() {
-///         TyData::Placeholder(_) => "parameter",
-///         TyData::Alias(_) => "projection",
-///         TyData::Dyn(_) => "trait object",
-///         TyData::Fn(_) => "signature",
-///         _ => "other",
-///     }
-/// }
-///
-/// let (cx, mut symbols) = (Boxed::new(), Symbols::new());
-/// let scope = Scope::new().types(["T"]);
-/// let ty = parse_ty(&cx, &mut symbols, &scope, "T")?;
-/// assert_eq!(kind(&ty), "parameter");
-/// assert_eq!(kind(&parse_ty(&cx, &mut symbols, &scope, "<T as Iterator>::Item")?), "projection");
-/// assert_eq!(kind(&parse_ty(&cx, &mut symbols, &scope, "dyn Send")?), "trait object");
-///
-/// let args: GenericArguments<'_, Boxed> = &[GenericArg::Ty(ty), GenericArg::Const(Const::int(&cx, 4))];
-/// assert_eq!(print(&Ty::apply(&cx, Name::Array, args)?, &symbols), "[T; 4]");
-/// assert!(args[0].as_region().is_none());
-/// let _: Binder<Region<Boxed>> = Binder::new(Arity::regions(1), Region::Bound(BoundVar::innermost(0)));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_term::{Arity, Binder, BoundVar, Const, GenericArg, GenericArguments, Region};
-/// Types, their contents, and the families that represent them.
-///
-/// ```
-/// use typeloom::term::{ApplicationTy, Arena, Boxed, Interned, Name, Symbols, Ty, TyData, TypeFamily};
-///
-/// fn pair<F: TypeFamily<Name = Name>>(cx: &F) -> Result<Ty<F>, Box<dyn std::error::Error>> {
-///     let (a, b) = (Ty::apply(cx, Name::Bool, &[])?, Ty::apply(cx, Name::Char, &[])?);
-///     Ok(Ty::pair(cx, Name::Tuple, a, b)?)
-/// }
-///
-/// let boxed = pair(&Boxed::new())?;
-/// let TyData::Apply(ApplicationTy { name, args }) = boxed.data() else { panic!("a tuple is an application") };
-/// assert_eq!((name, args.len()), (Name::Tuple, 2));
-///
-/// let arena = Arena::new();
-/// let cx = Interned::new(&arena);
-/// assert!(pair(&cx)?.same(&pair(&cx)?), "interned terms are equal if they are the same handle");
-///
-/// let vec = Name::Adt(Symbols::new().intern("Vec"));
-/// assert!(Ty::apply(&Boxed::new(), vec, &[boxed.into()]).is_ok());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_term::{ApplicationTy, Arena, Boxed, Interned, Name, Symbols, Ty, TyData, TypeFamily};
-/// Inference: variables that relations between types determine, under the declarations of a program.
-///
-/// ```
-/// use typeloom::term::{
-///     Boxed, InferenceTable, Name, NoProgram, Program as _, Scope, Symbols, Ty, Variance, parse_ty, print,
-/// };
-///
-/// let (cx, mut symbols) = (Boxed::new(), Symbols::new());
-/// let mut table = InferenceTable::new(cx.clone());
-/// let element = table.new_ty_var()?;
-/// let vec = Name::Adt(symbols.intern("Vec"));
-/// let open = Ty::apply(&cx, vec, &[element.clone().into()])?;
-/// let known = parse_ty(&cx, &mut symbols, &Scope::new(), "Vec<u8>")?;
-///
-/// let undecided = table.relate(&NoProgram, Variance::Invariant, &open, &known)?;
-/// assert!(undecided.is_empty());
-/// assert_eq!(print(&table.shallow(&element), &symbols), "u8");
-/// assert_eq!(NoProgram.variance(&cx, vec, 0), Variance::Invariant);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_term::{InferenceTable, Variance, program::NoProgram};
 /// The declarations of a program: variances of its types, definitions of its aliases, equations of its constants.
 ///
 /// ```
@@ -133,6 +54,85 @@ pub use typeloom_term::{
     AliasTy, Program,
     program::{ConstEquation, Normalized},
 };
+/// Types, their contents, and the families that represent them.
+///
+/// ```
+/// use typeloom::term::{ApplicationTy, Arena, Boxed, Interned, Name, Symbols, Ty, TyData, TypeFamily};
+///
+/// fn pair<F: TypeFamily<Name = Name>>(cx: &F) -> Result<Ty<F>, Box<dyn std::error::Error>> {
+///     let (a, b) = (Ty::apply(cx, Name::Bool, &[])?, Ty::apply(cx, Name::Char, &[])?);
+///     Ok(Ty::pair(cx, Name::Tuple, a, b)?)
+/// }
+///
+/// let boxed = pair(&Boxed::new())?;
+/// let TyData::Apply(ApplicationTy { name, args }) = boxed.data() else { panic!("a tuple is an application") };
+/// assert_eq!((name, args.len()), (Name::Tuple, 2));
+///
+/// let arena = Arena::new();
+/// let cx = Interned::new(&arena);
+/// assert!(pair(&cx)?.same(&pair(&cx)?), "interned terms are equal if they are the same handle");
+///
+/// let vec = Name::Adt(Symbols::new().intern("Vec"));
+/// assert!(Ty::apply(&Boxed::new(), vec, &[boxed.into()]).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_term::{ApplicationTy, Arena, Boxed, Interned, Name, Symbols, Ty, TyData, TypeFamily};
+/// Parts of terms: arguments, regions, constants, binders.
+///
+/// ```
+/// use typeloom::term::{
+///     Arity, Binder, BoundVar, Boxed, Const, GenericArg, GenericArguments, Name, Region, Scope, Symbols, Ty, TyData,
+///     parse_ty, print,
+/// };
+///
+/// fn kind(ty: &Ty) -> &'static str {
+///     match ty.data() {
+///         TyData::Placeholder(_) => "parameter",
+///         TyData::Alias(_) => "projection",
+///         TyData::Dyn(_) => "trait object",
+///         TyData::Fn(_) => "signature",
+///         _ => "other",
+///     }
+/// }
+///
+/// let (cx, mut symbols) = (Boxed::new(), Symbols::new());
+/// let scope = Scope::new().types(["T"]);
+/// let ty = parse_ty(&cx, &mut symbols, &scope, "T")?;
+/// assert_eq!(kind(&ty), "parameter");
+/// assert_eq!(kind(&parse_ty(&cx, &mut symbols, &scope, "<T as Iterator>::Item")?), "projection");
+/// assert_eq!(kind(&parse_ty(&cx, &mut symbols, &scope, "dyn Send")?), "trait object");
+///
+/// let args: GenericArguments<'_, Boxed> = &[GenericArg::Ty(ty), GenericArg::Const(Const::int(&cx, 4))];
+/// assert_eq!(print(&Ty::apply(&cx, Name::Array, args)?, &symbols), "[T; 4]");
+/// assert!(args[0].as_region().is_none());
+/// let _: Binder<Region<Boxed>> = Binder::new(Arity::regions(1), Region::Bound(BoundVar::innermost(0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_term::{Arity, Binder, BoundVar, Const, GenericArg, GenericArguments, Region};
+/// Inference: variables that relations between types determine, under the declarations of a program.
+///
+/// ```
+/// use typeloom::term::{
+///     Boxed, InferenceTable, Name, NoProgram, Program as _, Scope, Symbols, Ty, Variance, parse_ty, print,
+/// };
+///
+/// let (cx, mut symbols) = (Boxed::new(), Symbols::new());
+/// let mut table = InferenceTable::new(cx.clone());
+/// let element = table.new_ty_var()?;
+/// let vec = Name::Adt(symbols.intern("Vec"));
+/// let open = Ty::apply(&cx, vec, &[element.clone().into()])?;
+/// let known = parse_ty(&cx, &mut symbols, &Scope::new(), "Vec<u8>")?;
+///
+/// let undecided = table.relate(&NoProgram, Variance::Invariant, &open, &known)?;
+/// assert!(undecided.is_empty());
+/// assert_eq!(print(&table.shallow(&element), &symbols), "u8");
+/// assert_eq!(NoProgram.variance(&cx, vec, 0), Variance::Invariant);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_term::{InferenceTable, Variance, program::NoProgram};
 /// Subtyping of two types without variables, including lifetimes.
 ///
 /// ```

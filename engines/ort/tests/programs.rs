@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
-use typeloom_cpu::value::Value;
+use typeloom_contracts::datum::Datum;
 use typeloom_differential::choices::Choices;
 use typeloom_differential::generate::{Case, Declarations, generate};
 use typeloom_differential::laws::{Runs, examine, fits};
@@ -66,7 +66,7 @@ fn exposed(case: &Case) -> (ModelProto, Vec<u8>, Vec<String>) {
     (model, bytes, names)
 }
 
-fn tensors(values: &[Value]) -> Option<Vec<AnyTensor>> {
+fn tensors(values: &[Datum]) -> Option<Vec<AnyTensor>> {
     values.iter().map(|value| value.as_tensor().cloned()).collect()
 }
 
@@ -122,7 +122,7 @@ fn judge(engine: &Ort, seed: u64) -> Verdict {
         // ONNX Runtime may return a value where an operator is undefined, such as for a window larger than
         // its input.
         let mut has_empty = has_empty;
-        let mut visit = |_: &str, value: &Value| {
+        let mut visit = |_: &str, value: &Datum| {
             has_empty |= value.as_tensor().is_some_and(AnyTensor::is_empty);
         };
         if case.program.run(world.inputs.clone(), &mut visit).is_err() || (has_empty && reduces) {
@@ -132,7 +132,7 @@ fn judge(engine: &Ort, seed: u64) -> Verdict {
         let Ok(outputs) = program.program.run(inputs) else { continue };
         for (name, tensor) in names.iter().zip(outputs) {
             let found = tensor.shape().to_vec();
-            if !fits(&mut checked, name, &Value::Tensor(tensor), &world.symbols) {
+            if !fits(&mut checked, name, &Datum::Tensor(tensor), &world.symbols) {
                 let text = case.program.text();
                 return Verdict::Wrong(format!("`{name}` is {found:?} where {:?}\n{text}", world.symbols));
             }

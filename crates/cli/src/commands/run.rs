@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use typeloom_cpu::Datum;
 use typeloom_cpu::ops::generate::Random;
-use typeloom_cpu::value::Value;
 use typeloom_onnx::text::escape;
 use typeloom_runtime::session::Port;
 use typeloom_solver::model::Checked;
@@ -132,7 +132,7 @@ fn fail(args: &RunArgs, source: &Source, failure: &RunFailure, verdict: &str) ->
 }
 
 /// All inputs by name; the generated ones, in the order of the model.
-type Inputs = (HashMap<String, Value>, Vec<(String, Value)>);
+type Inputs = (HashMap<String, Datum>, Vec<(String, Datum)>);
 
 /// Reads inputs from files and generates the others with shapes that fit them.
 fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {

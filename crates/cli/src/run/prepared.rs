@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use typeloom_cpu::value::Value;
+use typeloom_cpu::Datum;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::error::EngineError;
 use typeloom_runtime::engine::session::EngineSession;
@@ -84,7 +84,7 @@ impl Prepared {
     }
 
     /// Runs the model. Returns the result and a line that describes the verification.
-    pub(crate) fn run(&self, inputs: HashMap<String, Value>) -> Result<(RunOutcome, String), RunFailure> {
+    pub(crate) fn run(&self, inputs: HashMap<String, Datum>) -> Result<(RunOutcome, String), RunFailure> {
         match self {
             // Intermediate values are only needed if every value is verified.
             Self::Embedded(session, Verify::Inputs) => {
@@ -92,7 +92,7 @@ impl Prepared {
             }
             Self::Embedded(session, Verify::EveryValue) => {
                 let mut values = 0_usize;
-                let mut count = |_: &str, _: &Value| values += 1;
+                let mut count = |_: &str, _: &Datum| values += 1;
                 let outcome = session.run_observed(inputs, Verify::EveryValue, Some(&mut count))?;
                 let line = format!(
                     "verified: {values} values of the main graph, and those of graphs inside, have their solved types\n"

@@ -1,8 +1,8 @@
 //! Random inputs generated from their types.
 
 use anyhow::{Context as _, bail};
+use typeloom_cpu::Datum;
 use typeloom_cpu::ops::generate::Random;
-use typeloom_cpu::value::Value;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::budget;
@@ -23,16 +23,16 @@ pub(crate) fn value(
     ty: &ValueType,
     symbols: &mut SymbolBindings,
     random: &mut Random,
-) -> anyhow::Result<Value> {
+) -> anyhow::Result<Datum> {
     match (&ty.element, ty.shape.as_deref()) {
         (Element::Tensor(Some(dtype)), Some(shape)) => {
             let extents = shape.iter().map(|dim| extent(dim, symbols, random));
-            tensor(*dtype, &extents.collect::<anyhow::Result<Vec<_>>>()?, random).map(Value::Tensor)
+            tensor(*dtype, &extents.collect::<anyhow::Result<Vec<_>>>()?, random).map(Datum::Tensor)
         }
-        (Element::Sequence(inner), _) => Ok(Value::Sequence(
+        (Element::Sequence(inner), _) => Ok(Datum::Sequence(
             (0..2).map(|_| value(inner, &mut symbols.clone(), random)).collect::<anyhow::Result<_>>()?,
         )),
-        (Element::Optional(inner), _) => Ok(Value::Optional(Some(Box::new(value(inner, symbols, random)?)))),
+        (Element::Optional(inner), _) => Ok(Datum::Optional(Some(Box::new(value(inner, symbols, random)?)))),
         _ => bail!("its type {ty} does not say enough to make one up"),
     }
 }

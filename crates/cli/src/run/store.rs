@@ -4,10 +4,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use typeloom_components::source::npy;
+use typeloom_cpu::Datum;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::error::KernelError;
-use typeloom_cpu::value::Value;
 use typeloom_cpu::{decode, ops};
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto};
 use typeloom_onnx::prost::Message as _;
@@ -20,33 +20,33 @@ use crate::input;
 /// Converts the elements to another type, as the operator `Cast` does.
 pub(crate) fn cast(tensor: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelError> {
     let attributes = Attributes::default().with("to", Attribute::Int(i64::from(to.onnx_number())));
-    let inputs = vec![Some(Value::Tensor(tensor.clone()))];
+    let inputs = vec![Some(Datum::Tensor(tensor.clone()))];
     let call = Call { version: 21, attributes: &attributes, inputs, outputs: 1 };
     let results = ops::find("", "Cast").map_or(Ok(Vec::new()), |cast| cast.run(call))?;
-    Ok(results.first().and_then(Value::as_tensor).unwrap_or(tensor).clone())
+    Ok(results.first().and_then(Datum::as_tensor).unwrap_or(tensor).clone())
 }
 
 /// Reads a value of the given type from a file.
-pub(crate) fn read(path: &Path, ty: &ValueType) -> anyhow::Result<Value> {
+pub(crate) fn read(path: &Path, ty: &ValueType) -> anyhow::Result<Datum> {
     let cannot = || format!("cannot read `{}`", path.display());
     let bytes = input::read(path).with_context(cannot)?;
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("npy") => npy::read(&bytes).map(Value::Tensor).with_context(cannot),
+        Some("npy") => npy::read(&bytes).map(Datum::Tensor).with_context(cannot),
         Some("pb") => decode_message(&bytes, ty).with_context(cannot),
         Some(_) | None => bail!("`{}` is neither a `.npy` nor a `.pb` file", path.display()),
     }
 }
 
-fn decode_message(bytes: &[u8], ty: &ValueType) -> anyhow::Result<Value> {
+fn decode_message(bytes: &[u8], ty: &ValueType) -> anyhow::Result<Datum> {
     Ok(match &ty.element {
         Element::Sequence(_) => decode::sequence(&SequenceProto::decode(bytes)?)?,
         Element::Optional(_) => decode::optional(&OptionalProto::decode(bytes)?)?,
-        _ => Value::Tensor(decode::tensor(&TensorProto::decode(bytes)?)?),
+        _ => Datum::Tensor(decode::tensor(&TensorProto::decode(bytes)?)?),
     })
 }
 
 /// Writes a value to a folder under a name; elements of sequences get separate files. Returns the files.
-pub(crate) fn write(folder: &Path, name: &str, value: &Value) -> anyhow::Result<Vec<String>> {
+pub(crate) fn write(folder: &Path, name: &str, value: &Datum) -> anyhow::Result<Vec<String>> {
     let file_name: String = name
         .chars()
         .map(|letter| if letter.is_alphanumeric() || "-_.".contains(letter) { letter } else { '_' })
@@ -58,7 +58,7 @@ pub(crate) fn write(folder: &Path, name: &str, value: &Value) -> anyhow::Result<
     let mut pending = vec![(file_name, value)];
     while let Some((name, value)) = pending.pop() {
         match value {
-            Value::Tensor(tensor) => {
+            Datum::Tensor(tensor) => {
                 let (file, bytes) = match npy::written(tensor) {
                     Some(bytes) => (format!("{name}.npy"), bytes),
                     None => (format!("{name}.pb"), proto(tensor, &name).encode_to_vec()),
@@ -67,11 +67,11 @@ pub(crate) fn write(folder: &Path, name: &str, value: &Value) -> anyhow::Result<
                 std::fs::write(&path, bytes).with_context(|| format!("cannot write `{}`", path.display()))?;
                 files.push(file);
             }
-            Value::Sequence(values) => {
+            Datum::Sequence(values) => {
                 let numbered = values.iter().enumerate().map(|(at, value)| (format!("{name}.{at}"), value));
                 pending.extend(numbered.rev());
             }
-            Value::Optional(held) => pending.extend(held.as_deref().map(|held| (name, held))),
+            Datum::Optional(held) => pending.extend(held.as_deref().map(|held| (name, held))),
             // Outputs of a model have no other kind.
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! Short text summaries of values.
 
-use typeloom_cpu::value::Value;
+use typeloom_cpu::Datum;
 use typeloom_onnx::text::escape;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -44,7 +44,7 @@ fn elements(tensor: &AnyTensor) -> String {
 }
 
 /// One line per value.
-pub(crate) fn table(values: &[(String, Value)]) -> String {
+pub(crate) fn table(values: &[(String, Datum)]) -> String {
     let rows: Vec<[String; 3]> = values
         .iter()
         .map(|(name, value)| {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use typeloom_cpu::value::Value;
+use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::{ModelProto, TypeProto, ValueInfoProto};
 use typeloom_onnx::text::parse_model;
 use typeloom_runtime::options::Verify;
@@ -95,14 +95,14 @@ impl Losses {
     pub(super) fn gradient(&self, prediction: AnyTensor, target: AnyTensor) -> Result<AnyTensor, ModelError> {
         let one = tensor_of(prediction.dtype(), &[], &[1.0])?;
         let mut inputs = given(prediction, target);
-        inputs.insert(SEED.to_owned(), Value::Tensor(one));
+        inputs.insert(SEED.to_owned(), Datum::Tensor(one));
         only(self.gradient.run(inputs, Verify::Inputs)?.outputs)
     }
 }
 
-fn given(prediction: AnyTensor, target: AnyTensor) -> HashMap<String, Value> {
+fn given(prediction: AnyTensor, target: AnyTensor) -> HashMap<String, Datum> {
     HashMap::from([
-        ("prediction".to_owned(), Value::Tensor(prediction)),
-        ("target".to_owned(), Value::Tensor(target)),
+        ("prediction".to_owned(), Datum::Tensor(prediction)),
+        ("target".to_owned(), Datum::Tensor(target)),
     ])
 }

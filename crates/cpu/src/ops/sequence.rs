@@ -8,14 +8,14 @@ use crate::call::{Call, Outcome, one};
 use crate::error::{Fault, invalid};
 use crate::movement::reshape;
 use crate::shape::{axis, extents};
-use crate::value::Value;
+use typeloom_contracts::datum::Datum;
 
 pub(super) const OPERATORS: &[Operator] = &[
-    native("SequenceEmpty", |_| Ok(vec![Value::Sequence(Vec::new())])),
+    native("SequenceEmpty", |_| Ok(vec![Datum::Sequence(Vec::new())])),
     native("SequenceConstruct", |call| {
-        let values: Vec<Value> =
+        let values: Vec<Datum> =
             (0..call.inputs.len()).map(|index| call.take_value(index)).collect::<Result<_, _>>()?;
-        Ok(vec![Value::Sequence(values)])
+        Ok(vec![Datum::Sequence(values)])
     }),
     native("SequenceLength", |call| {
         one(AnyTensor::from_scalar(i64::try_from(call.sequence(0)?.len()).unwrap_or(i64::MAX)))
@@ -32,22 +32,22 @@ pub(super) const OPERATORS: &[Operator] = &[
             return invalid("nothing can be taken out of an empty sequence");
         }
         values.remove(at);
-        Ok(vec![Value::Sequence(values)])
+        Ok(vec![Datum::Sequence(values)])
     }),
     native("SequenceInsert", sequence_insert),
     native("SplitToSequence", split_to_sequence),
     native("ConcatFromSequence", concat_from_sequence),
     native("Optional", |call| {
         let held = if call.has(0) { Some(Box::new(call.take_value(0)?)) } else { None };
-        Ok(vec![Value::Optional(held)])
+        Ok(vec![Datum::Optional(held)])
     }),
     native("OptionalHasElement", |call| {
-        let has = !matches!(call.inputs.first().and_then(Option::as_ref), None | Some(Value::Optional(None)));
+        let has = !matches!(call.inputs.first().and_then(Option::as_ref), None | Some(Datum::Optional(None)));
         one(AnyTensor::from_scalar(has))
     }),
     native("OptionalGetElement", |call| match call.take_value(0)? {
-        Value::Optional(Some(held)) => Ok(vec![*held]),
-        Value::Optional(None) => invalid("the optional holds nothing"),
+        Datum::Optional(Some(held)) => Ok(vec![*held]),
+        Datum::Optional(None) => invalid("the optional holds nothing"),
         value => Ok(vec![value]),
     }),
 ];
@@ -67,7 +67,7 @@ fn sequence_insert(call: &mut Call<'_>) -> Outcome {
     };
     let mut values = call.sequence(0)?.to_vec();
     values.insert(at, call.take_value(1)?);
-    Ok(vec![Value::Sequence(values)])
+    Ok(vec![Datum::Sequence(values)])
 }
 
 fn split_to_sequence(call: &mut Call<'_>) -> Outcome {
@@ -89,14 +89,14 @@ fn split_to_sequence(call: &mut Call<'_>) -> Outcome {
     let mut shape = x.shape().to_vec();
     shape.remove(axis);
     let values = parts(x, axis, &sizes)?.into_iter();
-    let values = values.map(|part| Ok(Value::from(if dropped { reshape(part, &shape)? } else { part })));
-    Ok(vec![Value::Sequence(values.collect::<Result<_, Fault>>()?)])
+    let values = values.map(|part| Ok(Datum::from(if dropped { reshape(part, &shape)? } else { part })));
+    Ok(vec![Datum::Sequence(values.collect::<Result<_, Fault>>()?)])
 }
 
 fn concat_from_sequence(call: &mut Call<'_>) -> Outcome {
     let new_axis = call.flag("new_axis", false)?;
     let given = call.attributes.int("axis")?.ok_or(Fault::MissingAttribute("axis"))?;
-    let parts: Option<Vec<&AnyTensor>> = call.sequence(0)?.iter().map(Value::as_tensor).collect();
+    let parts: Option<Vec<&AnyTensor>> = call.sequence(0)?.iter().map(Datum::as_tensor).collect();
     let Some(parts) = parts else {
         return Err(Fault::InputKind { index: 0, wanted: "a sequence of tensors" });
     };

@@ -7,7 +7,7 @@ use crate::call::{Call, Outcome, one};
 use crate::error::{Fault, invalid};
 use crate::movement::{Run, assemble, slices};
 use crate::shape::{around, axes, axes_or_all, axis, count, each_index, extents, strides};
-use crate::value::Value;
+use typeloom_contracts::datum::Datum;
 
 pub(super) const OPERATORS: &[Operator] = &[
     native("Slice", slice),
@@ -117,7 +117,7 @@ fn split(call: &mut Call<'_>) -> Outcome {
             even_sizes(x.shape()[axis], parts, if call.version < 18 { Last::Equal } else { Last::Smaller })?
         }
     };
-    Ok(parts(x, axis, &sizes)?.into_iter().map(Value::from).collect())
+    Ok(parts(x, axis, &sizes)?.into_iter().map(Datum::from).collect())
 }
 
 /// Splits a tensor along an axis into parts of these extents.

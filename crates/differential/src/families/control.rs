@@ -1,6 +1,6 @@
 //! `If`, `Loop`, `Scan` and calls of functions.
 
-use typeloom_cpu::value::Value;
+use typeloom_cpu::Datum;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -95,12 +95,12 @@ pub(super) fn branch(b: &mut Builder<'_>) -> Option<()> {
 }
 
 /// A parameter of a nested graph with the values of an argument.
-fn parameter(b: &mut Builder<'_>, values: Vec<Option<Value>>) -> Var {
+fn parameter(b: &mut Builder<'_>, values: Vec<Option<Datum>>) -> Var {
     Var { name: b.name("p"), values }
 }
 
-fn everywhere(b: &Builder<'_>, tensor: AnyTensor) -> Vec<Option<Value>> {
-    vec![Some(Value::Tensor(tensor)); b.active().len()]
+fn everywhere(b: &Builder<'_>, tensor: AnyTensor) -> Vec<Option<Datum>> {
+    vec![Some(Datum::Tensor(tensor)); b.active().len()]
 }
 
 pub(super) fn repeat(b: &mut Builder<'_>) -> Option<()> {
@@ -163,18 +163,18 @@ pub(super) fn scan(b: &mut Builder<'_>) -> Option<()> {
     let scanned = tensor(b, 1, 3)?;
     let mut rows = Vec::new();
     for value in &scanned.values {
-        let row = value.as_ref().and_then(Value::as_tensor).map(|tensor| {
+        let row = value.as_ref().and_then(Datum::as_tensor).map(|tensor| {
             crate::world::tensor(tensor.dtype(), tensor.shape().get(1..).unwrap_or_default(), b.choices)
         });
-        rows.push(row.map(Value::Tensor));
+        rows.push(row.map(Datum::Tensor));
     }
     let parameters = vec![parameter(b, state.values.clone()), parameter(b, rows)];
     b.enter(parameters, 0, b.active().to_vec(), Surroundings::Visible);
     fill(b, 1, 3);
     // The state of a scan keeps its shape.
     let is_state = |var: &Var| {
-        let same = |(own, state): (&Option<Value>, &Option<Value>)| match (own, state) {
-            (Some(Value::Tensor(own)), Some(Value::Tensor(state))) => {
+        let same = |(own, state): (&Option<Datum>, &Option<Datum>)| match (own, state) {
+            (Some(Datum::Tensor(own)), Some(Datum::Tensor(state))) => {
                 own.dtype() == state.dtype() && own.shape() == state.shape()
             }
             (own, _) => own.is_none(),

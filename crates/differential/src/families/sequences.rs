@@ -1,16 +1,16 @@
 //! Sequences and optionals.
 
-use typeloom_cpu::value::Value;
+use typeloom_cpu::Datum;
 
 use super::{axis, int, tensor};
 use crate::build::{Builder, Var};
 
 fn is_sequence(var: &Var) -> bool {
-    var.values.iter().flatten().all(|value| matches!(value, Value::Sequence(_)))
+    var.values.iter().flatten().all(|value| matches!(value, Datum::Sequence(_)))
 }
 
 fn is_optional(var: &Var) -> bool {
-    var.values.iter().flatten().all(|value| matches!(value, Value::Optional(_)))
+    var.values.iter().flatten().all(|value| matches!(value, Datum::Optional(_)))
 }
 
 pub(super) fn sequence(b: &mut Builder<'_>) -> Option<()> {
@@ -28,10 +28,10 @@ pub(super) fn sequence(b: &mut Builder<'_>) -> Option<()> {
                 b.node("ConcatFromSequence", &[&sequence.name], attributes, 1).map(|_| ())
             }
             _ => {
-                let Some(Value::Sequence(values)) = &sequence.values[b.lead()] else { return None };
+                let Some(Datum::Sequence(values)) = &sequence.values[b.lead()] else { return None };
                 let dtype = values
                     .first()
-                    .and_then(Value::as_tensor)
+                    .and_then(Datum::as_tensor)
                     .map(typeloom_types::any_tensor::AnyTensor::dtype);
                 let x = b.any(|var| var.dtype() == dtype && dtype.is_some())?;
                 b.simple("SequenceInsert", &[&sequence.name, &x.name]).map(|_| ())

@@ -9,12 +9,12 @@ use std::sync::LazyLock;
 
 use typeloom_contracts::backend::by_execution::Operand;
 use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
+use typeloom_contracts::datum::Datum;
 use typeloom_contracts::{operands, primitives};
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::decode;
 use typeloom_cpu::ops::{self, Operator};
-use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -60,16 +60,16 @@ impl AsAttribute for Dtype {
     }
 }
 
-fn value(operand: Operand<'_, AnyTensor>) -> Option<Value> {
+fn value(operand: Operand<'_, AnyTensor>) -> Option<Datum> {
     match operand {
-        Operand::Tensor(tensor) | Operand::Constant(tensor) => Some(Value::Tensor(tensor.into_owned())),
+        Operand::Tensor(tensor) | Operand::Constant(tensor) => Some(Datum::Tensor(tensor.into_owned())),
         Operand::Absent => None,
     }
 }
 
 thread_local! {
     /// Buffer for the inputs of the next kernel on this thread.
-    static ROOM: Cell<Vec<Option<Value>>> = const { Cell::new(Vec::new()) };
+    static ROOM: Cell<Vec<Option<Datum>>> = const { Cell::new(Vec::new()) };
 }
 
 fn run<'a>(
@@ -77,7 +77,7 @@ fn run<'a>(
     attributes: &Attributes,
     operands: impl IntoIterator<Item = Operand<'a, AnyTensor>>,
     outputs: usize,
-) -> Result<Vec<Value>, CpuError> {
+) -> Result<Vec<Datum>, CpuError> {
     let mut inputs = ROOM.take();
     inputs.extend(operands.into_iter().map(value));
     let mut call = Call { version: VERSION, attributes, inputs, outputs };

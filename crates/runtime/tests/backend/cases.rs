@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value as Json;
+use typeloom_contracts::datum::Datum;
 use typeloom_cpu::decode;
-use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
 use typeloom_runtime::session::{Port, Session};
 use typeloom_solver::value_type::Element;
@@ -106,11 +106,11 @@ impl Case {
         std::fs::read(path).ok().map(bytes::Bytes::from)
     }
 
-    pub(crate) fn inputs(&self, session: &Session) -> Result<HashMap<String, Value>, String> {
+    pub(crate) fn inputs(&self, session: &Session) -> Result<HashMap<String, Datum>, String> {
         self.inputs_of(session.inputs())
     }
 
-    pub(crate) fn inputs_of(&self, ports: &[Port]) -> Result<HashMap<String, Value>, String> {
+    pub(crate) fn inputs_of(&self, ports: &[Port]) -> Result<HashMap<String, Datum>, String> {
         let mut inputs = HashMap::new();
         for (at, port) in ports.iter().enumerate() {
             let Some(bytes) = self.file(&format!("input_{at}.pb")) else { continue };
@@ -119,7 +119,7 @@ impl Case {
         Ok(inputs)
     }
 
-    pub(crate) fn output(&self, at: usize) -> Option<Result<Value, String>> {
+    pub(crate) fn output(&self, at: usize) -> Option<Result<Datum, String>> {
         let bytes = self.file(&format!("output_{at}.pb"))?;
         let kind = self.record["declared"].as_object()?.values().nth(at)?["k"].as_str()?.to_owned();
         let element = match kind.as_str() {
@@ -131,7 +131,7 @@ impl Case {
     }
 }
 
-fn value(bytes: bytes::Bytes, element: &Element) -> Result<Value, String> {
+fn value(bytes: bytes::Bytes, element: &Element) -> Result<Datum, String> {
     match element {
         Element::Sequence(_) => {
             let proto = read::<SequenceProto>(bytes).map_err(|error| error.to_string())?;
@@ -143,7 +143,7 @@ fn value(bytes: bytes::Bytes, element: &Element) -> Result<Value, String> {
         }
         _ => {
             let proto = read::<TensorProto>(bytes).map_err(|error| error.to_string())?;
-            decode::tensor(&proto).map(Value::Tensor).map_err(|error| error.to_string())
+            decode::tensor(&proto).map(Datum::Tensor).map_err(|error| error.to_string())
         }
     }
 }

@@ -1,37 +1,37 @@
 //! Comparison of values with expected values.
 
+use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
-use typeloom_cpu::value::Value;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 /// Difference of the types of two values.
-pub(crate) fn types(found: &Value, expected: &Value) -> Option<String> {
+pub(crate) fn types(found: &Datum, expected: &Datum) -> Option<String> {
     let (found, expected) = (found.describe(), expected.describe());
     (found != expected).then(|| format!("{found} instead of {expected}"))
 }
 
 /// Difference of two values beyond a relative and an absolute tolerance.
-pub(crate) fn values(found: &Value, expected: &Value, tolerance: (f64, f64)) -> Option<String> {
+pub(crate) fn values(found: &Datum, expected: &Datum, tolerance: (f64, f64)) -> Option<String> {
     match (found, expected) {
-        (Value::Tensor(found), Value::Tensor(expected)) => tensors(found, expected, tolerance),
-        (Value::Sequence(found), Value::Sequence(expected)) => {
+        (Datum::Tensor(found), Datum::Tensor(expected)) => tensors(found, expected, tolerance),
+        (Datum::Sequence(found), Datum::Sequence(expected)) => {
             if found.len() != expected.len() {
                 return Some(format!("{} elements instead of {}", found.len(), expected.len()));
             }
             found.iter().zip(expected).find_map(|(found, expected)| values(found, expected, tolerance))
         }
-        (Value::Optional(None), Value::Optional(None)) => None,
-        (Value::Optional(Some(found)), Value::Optional(Some(expected))) => values(found, expected, tolerance),
+        (Datum::Optional(None), Datum::Optional(None)) => None,
+        (Datum::Optional(Some(found)), Datum::Optional(Some(expected))) => values(found, expected, tolerance),
         (found, expected) => types(found, expected),
     }
 }
 
 fn tensors(found: &AnyTensor, expected: &AnyTensor, (relative, absolute): (f64, f64)) -> Option<String> {
     if found.dtype() != expected.dtype() || found.shape() != expected.shape() {
-        return types(&Value::Tensor(found.clone()), &Value::Tensor(expected.clone()));
+        return types(&Datum::Tensor(found.clone()), &Datum::Tensor(expected.clone()));
     }
     if found == expected {
         return None;

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use typeloom_contracts::datum::Datum;
 use typeloom_cpu::ops::generate::Random;
-use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{
     GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, read, type_proto,
@@ -154,14 +154,14 @@ fn show(graph: &mut GraphProto) {
 }
 
 /// Random values for the inputs of a model.
-pub(crate) fn inputs(ports: &[Port]) -> HashMap<String, Value> {
+pub(crate) fn inputs(ports: &[Port]) -> HashMap<String, Datum> {
     let mut random = Random::new(Some(3.0));
     let mut symbols = SymbolBindings::default();
     let given = ports.iter().filter(|port| !port.has_default);
     given.map(|port| (port.name.clone(), value(&port.ty, &mut symbols, &mut random))).collect()
 }
 
-fn value(ty: &ValueType, symbols: &mut SymbolBindings, random: &mut Random) -> Value {
+fn value(ty: &ValueType, symbols: &mut SymbolBindings, random: &mut Random) -> Datum {
     let (Some(dtype), Some(shape)) = (ty.dtype(), ty.shape.as_deref()) else {
         panic!("an input of type {ty} cannot be generated");
     };
@@ -184,12 +184,12 @@ fn value(ty: &ValueType, symbols: &mut SymbolBindings, random: &mut Random) -> V
     };
     let numbers: Vec<f32> = (0..shape.iter().product::<usize>()).map(number).collect();
     let made = AnyTensor::from_vec(&shape, numbers).expect("as many as the shape says");
-    Value::Tensor(compare::cast(&made, dtype).expect("numbers are cast"))
+    Datum::Tensor(compare::cast(&made, dtype).expect("numbers are cast"))
 }
 
 /// Description of outputs that differ by more than 1 in 1,000. Differences below 1 in 100,000 of the maximum
 /// of a tensor are ignored.
-pub(crate) fn difference(found: &[(String, Value)], expected: &[(String, Value)]) -> Option<String> {
+pub(crate) fn difference(found: &[(String, Datum)], expected: &[(String, Datum)]) -> Option<String> {
     if found.len() != expected.len() {
         return Some(format!("{} outputs instead of {}", found.len(), expected.len()));
     }
@@ -203,7 +203,7 @@ pub(crate) fn difference(found: &[(String, Value)], expected: &[(String, Value)]
     })
 }
 
-fn greatest(value: &Value) -> f64 {
+fn greatest(value: &Datum) -> f64 {
     let numbers = value.as_tensor().and_then(|tensor| compare::cast(tensor, Dtype::F64));
     let numbers: Vec<f64> = numbers.and_then(|tensor| tensor.to_vec().ok()).unwrap_or_default();
     let larger = |a: f64, b: f64| if b.is_finite() { a.max(b.abs()) } else { f64::INFINITY };

@@ -2,8 +2,11 @@
 
 use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
-use typeloom_module::graph::operators::{OperatorMethods};
-use typeloom_module::graph::operators::attributes::{GatherAttrs, ReduceMaxAttrs, ReduceMeanAttrs, ReduceMinAttrs, ReduceSumAttrs, ReshapeAttrs, SplitAttrs, TransposeAttrs};
+use typeloom_module::graph::operators::OperatorMethods;
+use typeloom_module::graph::operators::attributes::{
+    GatherAttrs, ReduceMaxAttrs, ReduceMeanAttrs, ReduceMinAttrs, ReduceSumAttrs, ReshapeAttrs, SplitAttrs,
+    TransposeAttrs,
+};
 use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_runtime::backend::by_primitives::ByPrimitives;
 use typeloom_runtime::backend::{Cpu, CpuError};

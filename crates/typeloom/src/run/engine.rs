@@ -38,19 +38,6 @@
 /// Backends on an engine; the [module](self) has an example.
 #[doc(inline)]
 pub use typeloom_runtime::engine::executor::Hosted;
-/// Models on an engine, with every result checked against its solved type, and the error.
-///
-/// ```no_run
-/// use std::sync::Arc;
-/// use typeloom::run::Verify;
-/// use typeloom::run::engine::{Engine, EngineError, EngineSession};
-///
-/// fn prepare(engine: Arc<dyn Engine>, model: typeloom::onnx::ModelProto) -> Result<EngineSession, EngineError> {
-///     EngineSession::new(engine, model, &|_| Err("no other files".to_owned()), Verify::EveryValue)
-/// }
-/// ```
-#[doc(inline)]
-pub use typeloom_runtime::engine::{error::EngineError, session::EngineSession};
 /// The traits of an engine and of a model that it loaded, and the types in their signatures.
 ///
 /// ```
@@ -71,3 +58,16 @@ pub use typeloom_runtime::engine::{error::EngineError, session::EngineSession};
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
+/// Models on an engine, with every result checked against its solved type, and the error.
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use typeloom::run::Verify;
+/// use typeloom::run::engine::{Engine, EngineError, EngineSession};
+///
+/// fn prepare(engine: Arc<dyn Engine>, model: typeloom::onnx::ModelProto) -> Result<EngineSession, EngineError> {
+///     EngineSession::new(engine, model, &|_| Err("no other files".to_owned()), Verify::EveryValue)
+/// }
+/// ```
+#[doc(inline)]
+pub use typeloom_runtime::engine::{error::EngineError, session::EngineSession};

@@ -2,8 +2,8 @@
 
 use typeloom_module::authoring::AuthoringErrorKind;
 use typeloom_module::graph::Graph;
-use typeloom_module::graph::operators::{OperatorMethods};
-use typeloom_module::graph::operators::attributes::{SoftmaxAttrs};
+use typeloom_module::graph::operators::OperatorMethods;
+use typeloom_module::graph::operators::attributes::SoftmaxAttrs;
 use typeloom_module::module::record;
 use typeloom_onnx::messages::GraphProto;
 use typeloom_onnx::text::{PrintOptions, print_graph};
