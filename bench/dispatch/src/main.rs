@@ -19,7 +19,7 @@ use typeloom_compiler::compiler::Compiler;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops::{self, Operator};
-use typeloom_cpu::Datum;
+use typeloom_contracts::datum::Datum;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_module::module::Module;

@@ -1,4 +1,31 @@
 //! The compiler: bindings, policies, and the pipeline of passes.
+//!
+//! Example of [`Compiler`]:
+//!
+//! ```
+//! use typeloom_compiler::compiler::Compiler;
+//! use typeloom_module::graph::Graph;
+//! use typeloom_module::module::Module;
+//!
+//! struct Scale;
+//!
+//! impl Module for Scale {
+//!     fn name(&self) -> &str {
+//!         "scale"
+//!     }
+//!
+//!     fn body(&self, g: &mut Graph) {
+//!         let x = g.input("x").of("float[N, 3]");
+//!         let factor = g.input("factor");
+//!         g.output("y", &(&x * &factor));
+//!     }
+//! }
+//!
+//! let artifact = Compiler::new().compile(&Scale)?;
+//! assert_eq!(artifact.type_of("factor"), Some("tensor.f32"));
+//! assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
+//! # Ok::<(), typeloom_compiler::error::BuildError>(())
+//! ```
 
 use std::fmt;
 use std::rc::Rc;
@@ -27,31 +54,6 @@ use crate::stage::{Parsed, Stage};
 use crate::unit::{Coercion, Unit};
 
 /// Compiles modules and ONNX models.
-///
-/// ```
-/// use typeloom_compiler::compiler::Compiler;
-/// use typeloom_module::graph::Graph;
-/// use typeloom_module::module::Module;
-///
-/// struct Scale;
-///
-/// impl Module for Scale {
-///     fn name(&self) -> &str {
-///         "scale"
-///     }
-///
-///     fn body(&self, g: &mut Graph) {
-///         let x = g.input("x").of("float[N, 3]");
-///         let factor = g.input("factor");
-///         g.output("y", &(&x * &factor));
-///     }
-/// }
-///
-/// let artifact = Compiler::new().compile(&Scale)?;
-/// assert_eq!(artifact.type_of("factor"), Some("tensor.f32"));
-/// assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
-/// # Ok::<(), typeloom_compiler::error::BuildError>(())
-/// ```
 #[derive(Clone, Default)]
 pub struct Compiler {
     bindings: Bindings,

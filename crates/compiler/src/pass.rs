@@ -1,4 +1,28 @@
 //! Passes that users add to the pipeline.
+//!
+//! Example of [`Pass`]:
+//!
+//! ```
+//! use typeloom_compiler::error::BuildError;
+//! use typeloom_compiler::pass::Pass;
+//! use typeloom_compiler::unit::Unit;
+//!
+//! struct LimitNodes;
+//!
+//! impl Pass for LimitNodes {
+//!     fn name(&self) -> &str {
+//!         "limit_nodes"
+//!     }
+//!
+//!     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+//!         let nodes = unit.graph().node.len();
+//!         if nodes > 1000 {
+//!             return Err(BuildError::Pass { pass: "limit_nodes".into(), message: format!("{nodes} nodes") });
+//!         }
+//!         Ok(())
+//!     }
+//! }
+//! ```
 
 use crate::error::BuildError;
 use crate::unit::Unit;
@@ -8,28 +32,6 @@ use crate::unit::Unit;
 /// It runs within one stage, before or after a standard pass: see
 /// [`Compiler::with_pass_before`](crate::compiler::Compiler::with_pass_before). A pass that adds or renames
 /// values has to run before `type_solver`, which types them.
-///
-/// ```
-/// use typeloom_compiler::error::BuildError;
-/// use typeloom_compiler::pass::Pass;
-/// use typeloom_compiler::unit::Unit;
-///
-/// struct LimitNodes;
-///
-/// impl Pass for LimitNodes {
-///     fn name(&self) -> &str {
-///         "limit_nodes"
-///     }
-///
-///     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-///         let nodes = unit.graph().node.len();
-///         if nodes > 1000 {
-///             return Err(BuildError::Pass { pass: "limit_nodes".into(), message: format!("{nodes} nodes") });
-///         }
-///         Ok(())
-///     }
-/// }
-/// ```
 pub trait Pass {
     /// The name by which the pass is reported, skipped and found.
     fn name(&self) -> &str;

@@ -12,6 +12,33 @@
 //! **Invariant:** every element of a result is between the minimum and the maximum of that element over the
 //! contributions. Equal contributions therefore yield the same value bit for bit, except for the sign of
 //! zero.
+//!
+//! Example of [`FederatedAverage`]:
+//!
+//! ```
+//! use typeloom_components::aggregator::{Contribution, FederatedAverage};
+//! use typeloom_contracts::aggregator::Aggregator;
+//!
+//! let mut average: FederatedAverage<[f32]> = FederatedAverage::default();
+//! average.contribute("a", &[1.0, 0.0], Contribution { samples: 30 })?;
+//! average.contribute("b", &[5.0, 0.0], Contribution { samples: 10 })?;
+//! assert_eq!(*average.aggregate()?, [2.0, 0.0]);
+//! # Ok::<(), typeloom_components::aggregator::AggregateError>(())
+//! ```
+//!
+//! Example of [`TrimmedMean`]:
+//!
+//! ```
+//! use typeloom_components::aggregator::{Contribution, Trim, TrimmedMean};
+//! use typeloom_contracts::aggregator::Aggregator;
+//!
+//! let mut mean: TrimmedMean<[f64]> = TrimmedMean::new(Trim::Each(1));
+//! for (peer, value) in [("a", 1.0), ("b", 3.0), ("c", 1e300)] {
+//!     mean.contribute(peer, &[value], Contribution::default())?;
+//! }
+//! assert_eq!(*mean.aggregate()?, [3.0]);
+//! # Ok::<(), typeloom_components::aggregator::AggregateError>(())
+//! ```
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -157,17 +184,6 @@ impl Round {
 }
 
 /// Mean of contributions, weighted by their numbers of samples; see the [module](self).
-///
-/// ```
-/// use typeloom_components::aggregator::{Contribution, FederatedAverage};
-/// use typeloom_contracts::aggregator::Aggregator;
-///
-/// let mut average: FederatedAverage<[f32]> = FederatedAverage::default();
-/// average.contribute("a", &[1.0, 0.0], Contribution { samples: 30 })?;
-/// average.contribute("b", &[5.0, 0.0], Contribution { samples: 10 })?;
-/// assert_eq!(*average.aggregate()?, [2.0, 0.0]);
-/// # Ok::<(), typeloom_components::aggregator::AggregateError>(())
-/// ```
 #[derive(Debug)]
 pub struct FederatedAverage<E: ?Sized = AnyTensor> {
     round: Round,
@@ -231,18 +247,6 @@ impl<E: ?Sized + Dense> Aggregator for FederatedAverage<E> {
 /// Mean of each element without its extremes; see the [module](self).
 ///
 /// Numbers of samples are ignored, because a malicious peer can report any number.
-///
-/// ```
-/// use typeloom_components::aggregator::{Contribution, Trim, TrimmedMean};
-/// use typeloom_contracts::aggregator::Aggregator;
-///
-/// let mut mean: TrimmedMean<[f64]> = TrimmedMean::new(Trim::Each(1));
-/// for (peer, value) in [("a", 1.0), ("b", 3.0), ("c", 1e300)] {
-///     mean.contribute(peer, &[value], Contribution::default())?;
-/// }
-/// assert_eq!(*mean.aggregate()?, [3.0]);
-/// # Ok::<(), typeloom_components::aggregator::AggregateError>(())
-/// ```
 #[derive(Debug)]
 pub struct TrimmedMean<E: ?Sized = AnyTensor> {
     round: Round,

@@ -2,6 +2,19 @@
 //!
 //! Components are implemented once, for [`AnyTensor`]. A slice is converted to a tensor of rank 1, and a
 //! tensor to the slice of its elements in row-major order.
+//!
+//! Example of [`Dense`]:
+//!
+//! ```
+//! use typeloom_components::dense::Dense;
+//! use typeloom_types::any_tensor::AnyTensor;
+//!
+//! let tensor = [1.0_f32, 2.0][..].to_tensor();
+//! assert_eq!(tensor, AnyTensor::from([1.0_f32, 2.0]));
+//! assert_eq!(*<[f32]>::from_tensor(tensor)?, [1.0, 2.0]);
+//! assert!(<[f64]>::from_tensor(AnyTensor::from([1.0_f32])).is_err());
+//! # Ok::<(), typeloom_types::any_tensor::error::TensorError>(())
+//! ```
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::error::TensorError;
@@ -12,17 +25,6 @@ use typeloom_types::storage::Storage;
 /// A storage that is convertible from and to a tensor.
 ///
 /// **Law.** `from_tensor(x.to_tensor()) == x`.
-///
-/// ```
-/// use typeloom_components::dense::Dense;
-/// use typeloom_types::any_tensor::AnyTensor;
-///
-/// let tensor = [1.0_f32, 2.0][..].to_tensor();
-/// assert_eq!(tensor, AnyTensor::from([1.0_f32, 2.0]));
-/// assert_eq!(*<[f32]>::from_tensor(tensor)?, [1.0, 2.0]);
-/// assert!(<[f64]>::from_tensor(AnyTensor::from([1.0_f32])).is_err());
-/// # Ok::<(), typeloom_types::any_tensor::error::TensorError>(())
-/// ```
 pub trait Dense: Storage {
     /// Whether the storage preserves the shape of a tensor; a slice preserves the length only.
     const KEEPS_SHAPE: bool;

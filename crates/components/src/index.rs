@@ -10,6 +10,21 @@
 //! broken by id, at the cost of a matrix product.
 //!
 //! **Invariant:** the result depends only on the stored vectors and their ids, not on the order of insertion.
+//!
+//! Example of [`Exact`]:
+//!
+//! ```
+//! use typeloom_components::index::{Exact, Metric};
+//! use typeloom_contracts::backend::by_execution::ByExecution;
+//! use typeloom_contracts::index::Index;
+//! use typeloom_runtime::backend::Cpu;
+//!
+//! let mut index: Exact<ByExecution<Cpu>, [f32]> = Exact::new(ByExecution(Cpu), Metric::Euclidean);
+//! index.add(7, &[0.0, 0.0])?;
+//! index.add(8, &[3.0, 4.0])?;
+//! assert_eq!(index.search(&[0.0, 0.0], 2)?, [(7, 0.0), (8, 5.0)]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -76,19 +91,6 @@ pub type Found = Vec<(u64, f32)>;
 /// Compares a query with every vector; see the [module](self).
 ///
 /// The backend must support `MatMul`, `Cast`, `Sub`, `Mul` and `ReduceSum`.
-///
-/// ```
-/// use typeloom_components::index::{Exact, Metric};
-/// use typeloom_contracts::backend::by_execution::ByExecution;
-/// use typeloom_contracts::index::Index;
-/// use typeloom_runtime::backend::Cpu;
-///
-/// let mut index: Exact<ByExecution<Cpu>, [f32]> = Exact::new(ByExecution(Cpu), Metric::Euclidean);
-/// index.add(7, &[0.0, 0.0])?;
-/// index.add(8, &[3.0, 4.0])?;
-/// assert_eq!(index.search(&[0.0, 0.0], 2)?, [(7, 0.0), (8, 5.0)]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct Exact<B, V: ?Sized = AnyTensor> {
     backend: B,
     metric: Metric,

@@ -3,6 +3,23 @@
 //! Callers report peers with a score and the time of the last contact ([`PeerTable::observe`]). The unit of
 //! time is chosen by the caller (rounds, seconds), because the table does not read a clock. Peers are ordered
 //! by id, so that equal tables make equal selections.
+//!
+//! Example of [`PeerTable`]:
+//!
+//! ```
+//! use typeloom_components::peers::{PeerTable, Preference};
+//! use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
+//!
+//! let mut table = PeerTable::new(Preference::Score, 42);
+//! let peer = |name: &str| PeerId(name.as_bytes().to_vec());
+//! table.observe(peer("a"), 0.5, 1)?;
+//! table.observe(peer("b"), 0.9, 1)?;
+//! table.observe(peer("c"), 0.5, 2)?;
+//! assert_eq!(table.select(2)?, [peer("b"), peer("c")]);
+//! assert_eq!(table.sample(3)?.len(), 3);
+//! assert_eq!(table.current_view()?, [peer("a"), peer("b"), peer("c")]);
+//! # Ok::<(), typeloom_components::peers::PeersError>(())
+//! ```
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -42,21 +59,6 @@ pub enum PeersError {
 }
 
 /// Peers by score and freshness, or at random.
-///
-/// ```
-/// use typeloom_components::peers::{PeerTable, Preference};
-/// use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
-///
-/// let mut table = PeerTable::new(Preference::Score, 42);
-/// let peer = |name: &str| PeerId(name.as_bytes().to_vec());
-/// table.observe(peer("a"), 0.5, 1)?;
-/// table.observe(peer("b"), 0.9, 1)?;
-/// table.observe(peer("c"), 0.5, 2)?;
-/// assert_eq!(table.select(2)?, [peer("b"), peer("c")]);
-/// assert_eq!(table.sample(3)?.len(), 3);
-/// assert_eq!(table.current_view()?, [peer("a"), peer("b"), peer("c")]);
-/// # Ok::<(), typeloom_components::peers::PeersError>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct PeerTable {
     peers: BTreeMap<PeerId, Standing>,

@@ -7,6 +7,21 @@
 //!
 //! A file is read into memory when the source is created, up to a size limit, so errors of the file are
 //! reported at that time only.
+//!
+//! Example of [`Samples`]:
+//!
+//! ```
+//! use typeloom_components::source::csv::Table;
+//! use typeloom_components::source::{Batches, Samples};
+//! use typeloom_contracts::data_source::DataSource;
+//!
+//! let text = "x,y\n1,2\n3,4\n5,6\n";
+//! let mut samples: Samples<[f32]> = Samples::from_csv(text.as_bytes(), &Table::default(), Batches::of(2))?;
+//! assert_eq!(samples.next_batch()?.as_deref(), Some(&[1.0, 2.0, 3.0, 4.0][..]));
+//! assert_eq!(samples.next_batch()?.as_deref(), Some(&[5.0, 6.0][..]));
+//! assert_eq!(samples.next_batch()?, None);
+//! # Ok::<(), typeloom_components::source::SourceError>(())
+//! ```
 
 use std::io::Read;
 use std::marker::PhantomData;
@@ -110,19 +125,6 @@ pub enum Rest {
 /// Returns a tensor of samples in batches; see the [module](self).
 ///
 /// With a slice as storage, a batch contains the elements of its samples in row-major order.
-///
-/// ```
-/// use typeloom_components::source::csv::Table;
-/// use typeloom_components::source::{Batches, Samples};
-/// use typeloom_contracts::data_source::DataSource;
-///
-/// let text = "x,y\n1,2\n3,4\n5,6\n";
-/// let mut samples: Samples<[f32]> = Samples::from_csv(text.as_bytes(), &Table::default(), Batches::of(2))?;
-/// assert_eq!(samples.next_batch()?.as_deref(), Some(&[1.0, 2.0, 3.0, 4.0][..]));
-/// assert_eq!(samples.next_batch()?.as_deref(), Some(&[5.0, 6.0][..]));
-/// assert_eq!(samples.next_batch()?, None);
-/// # Ok::<(), typeloom_components::source::SourceError>(())
-/// ```
 #[derive(Debug)]
 pub struct Samples<S: ?Sized = AnyTensor> {
     tensor: AnyTensor,

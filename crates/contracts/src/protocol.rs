@@ -1,4 +1,34 @@
 //! Protocols: sets of user-defined operators.
+//!
+//! Example of [`Protocol`]:
+//!
+//! ```
+//! use typeloom_contracts::protocol::{Protocol, Protocols};
+//! use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
+//! use typeloom_types::relation::NO_RELATIONS;
+//! use typeloom_types::tree::builtin::{TYPE_PEER_ID_VEC, TYPE_TRIGGER};
+//!
+//! static GOSSIP_OPS: AtomicOpsetDecl = AtomicOpsetDecl {
+//!     domain: "org.example.gossip",
+//!     version: 1,
+//!     ops: &[AtomicOpDecl {
+//!         name: "Round",
+//!         inputs: &[PortDecl::required("start", &TYPE_TRIGGER)],
+//!         outputs: &[PortDecl::required("heard_from", &TYPE_PEER_ID_VEC)],
+//!         kind: AtomicOpKind::Stateful,
+//!         type_relations: NO_RELATIONS,
+//!     }],
+//! };
+//!
+//! struct Gossip;
+//! impl Protocol for Gossip {
+//!     const OPSET: &'static AtomicOpsetDecl = &GOSSIP_OPS;
+//! }
+//! typeloom_contracts::register_protocol!(Gossip);
+//!
+//! let found = Protocols::registered().find(|opset| opset.domain == "org.example.gossip");
+//! assert!(found.is_some());
+//! ```
 
 use typeloom_types::op::AtomicOpsetDecl;
 
@@ -6,34 +36,6 @@ use typeloom_types::op::AtomicOpsetDecl;
 ///
 /// [`register_protocol!`](crate::register_protocol) makes the operators known to the compiler. Components are
 /// bound to slots of a protocol as to those of any other contract.
-///
-/// ```
-/// use typeloom_contracts::protocol::{Protocol, Protocols};
-/// use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
-/// use typeloom_types::relation::NO_RELATIONS;
-/// use typeloom_types::tree::builtin::{TYPE_PEER_ID_VEC, TYPE_TRIGGER};
-///
-/// static GOSSIP_OPS: AtomicOpsetDecl = AtomicOpsetDecl {
-///     domain: "org.example.gossip",
-///     version: 1,
-///     ops: &[AtomicOpDecl {
-///         name: "Round",
-///         inputs: &[PortDecl::required("start", &TYPE_TRIGGER)],
-///         outputs: &[PortDecl::required("heard_from", &TYPE_PEER_ID_VEC)],
-///         kind: AtomicOpKind::Stateful,
-///         type_relations: NO_RELATIONS,
-///     }],
-/// };
-///
-/// struct Gossip;
-/// impl Protocol for Gossip {
-///     const OPSET: &'static AtomicOpsetDecl = &GOSSIP_OPS;
-/// }
-/// typeloom_contracts::register_protocol!(Gossip);
-///
-/// let found = Protocols::registered().find(|opset| opset.domain == "org.example.gossip");
-/// assert!(found.is_some());
-/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a protocol",
     label = "`{Self}` does not implement the `Protocol` contract"

@@ -3,7 +3,7 @@
 //! | to | use |
 //! |---|---|
 //! | run one operator | [`ops::find`], then [`ops::Operator::run`] on a [`call::Call`] |
-//! | represent inputs and results of operators | [`Datum`] |
+//! | represent inputs and results of operators | [`Datum`](typeloom_contracts::datum::Datum) |
 //! | fuse a convolution with the nodes that follow it | [`fused::Fused`] |
 //! | reuse the memory of dead tensors | [`memory`] |
 //! | read attributes and stored tensors | [`attributes::Attributes`], [`decode`] |
@@ -44,5 +44,3 @@ mod movement;
 pub mod ops;
 
 pub mod fused;
-
-pub use typeloom_contracts::datum::Datum;

@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 
-use typeloom_cpu::Datum;
+use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::Attribute;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;

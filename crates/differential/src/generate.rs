@@ -1,6 +1,6 @@
 //! Generator of whole cases: a program, its worlds, and the declared types of its values.
 
-use typeloom_cpu::Datum;
+use typeloom_contracts::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::build::{Builder, Var};

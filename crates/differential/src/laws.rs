@@ -13,7 +13,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom_cpu::Datum;
+use typeloom_contracts::datum::Datum;
 use typeloom_ops::described::Operators;
 use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
 use typeloom_rewrite::coerce::{Policy, repair};

@@ -1,6 +1,6 @@
 //! Worlds: bindings of a program's symbols, with inputs of the bound extents.
 
-use typeloom_cpu::Datum;
+use typeloom_contracts::datum::Datum;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;

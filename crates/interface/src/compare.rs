@@ -8,6 +8,29 @@
 //!
 //! **Invariant:** two interfaces of one digest have no differences, and two without differences in either direction are
 //! interchangeable for every caller.
+//!
+//! Example of [`compare`]:
+//!
+//! ```
+//! use typeloom_interface::{Interface, PortIdentity, compare};
+//! use typeloom_onnx::prost::Message;
+//! use typeloom_onnx::text::parse_model;
+//! use typeloom_pool::compat::Direction;
+//!
+//! let interface = |graph: &str| {
+//!     let text = format!("<ir_version: 10, opset_import: [\"\" : 21]>\n{graph}");
+//!     Interface::of(&parse_model(&text).expect("the text is a model").encode_to_vec())
+//! };
+//! let old = interface("g (float[3] x) => (float[3] y) { y = Relu(x) }")?;
+//! let new = interface("g (float[N] x) => (float[N] y) { y = Relu(x) }")?;
+//! assert!(compare(&old, &new, Direction::Backward, PortIdentity::Name).is_compatible());
+//!
+//! let comparison = compare(&old, &new, Direction::Forward, PortIdentity::Name);
+//! assert!(!comparison.is_compatible());
+//! let text = comparison.to_string();
+//! assert_eq!(text.lines().next(), Some("inputs.x.shape[0]: extent-changed (3 to N)"));
+//! # Ok::<(), typeloom_solver::model::CheckError>(())
+//! ```
 
 use std::collections::HashMap;
 use std::fmt;
@@ -132,27 +155,6 @@ impl fmt::Display for InterfaceComparison {
 }
 
 /// Compares two interfaces.
-///
-/// ```
-/// use typeloom_interface::{Interface, PortIdentity, compare};
-/// use typeloom_onnx::prost::Message;
-/// use typeloom_onnx::text::parse_model;
-/// use typeloom_pool::compat::Direction;
-///
-/// let interface = |graph: &str| {
-///     let text = format!("<ir_version: 10, opset_import: [\"\" : 21]>\n{graph}");
-///     Interface::of(&parse_model(&text).expect("the text is a model").encode_to_vec())
-/// };
-/// let old = interface("g (float[3] x) => (float[3] y) { y = Relu(x) }")?;
-/// let new = interface("g (float[N] x) => (float[N] y) { y = Relu(x) }")?;
-/// assert!(compare(&old, &new, Direction::Backward, PortIdentity::Name).is_compatible());
-///
-/// let comparison = compare(&old, &new, Direction::Forward, PortIdentity::Name);
-/// assert!(!comparison.is_compatible());
-/// let text = comparison.to_string();
-/// assert_eq!(text.lines().next(), Some("inputs.x.shape[0]: extent-changed (3 to N)"));
-/// # Ok::<(), typeloom_solver::model::CheckError>(())
-/// ```
 #[must_use]
 pub fn compare(
     old: &Interface,

@@ -28,6 +28,19 @@
 //! [`compare()`] decides whether one model can replace another. The rules are in `spec/interfaces.md`. Symbols are matched
 //! on the solver's dims, which decide equality of expressions, and not on ids of a pool. Positions count by default,
 //! because some runtimes bind outputs by position.
+//!
+//! Example of [`Interface::of`]:
+//!
+//! ```
+//! use typeloom_interface::Interface;
+//! use typeloom_onnx::prost::Message;
+//! use typeloom_onnx::text::parse_model;
+//!
+//! let text = "<ir_version: 10, opset_import: [\"\" : 21]> g (float[N, 3] x) => (y) { y = Relu(x) }";
+//! let model = parse_model(text)?.encode_to_vec();
+//! assert_eq!(Interface::of(&model)?.to_string(), "(x: float[N, 3]) -> (y: float[N, 3])");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod bundle;
 mod compare;
@@ -85,17 +98,6 @@ pub struct Parameter {
 
 impl Interface {
     /// The interface of a serialized model with the standard operators.
-    ///
-    /// ```
-    /// use typeloom_interface::Interface;
-    /// use typeloom_onnx::prost::Message;
-    /// use typeloom_onnx::text::parse_model;
-    ///
-    /// let text = "<ir_version: 10, opset_import: [\"\" : 21]> g (float[N, 3] x) => (y) { y = Relu(x) }";
-    /// let model = parse_model(text)?.encode_to_vec();
-    /// assert_eq!(Interface::of(&model)?.to_string(), "(x: float[N, 3]) -> (y: float[N, 3])");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// [`CheckError`] for a model that cannot be checked. Type errors are not reported; the types of values in error are

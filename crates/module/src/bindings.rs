@@ -3,6 +3,58 @@
 //! Binding a component checks at Rust's compile time that it implements the contract of its role, and records
 //! the types that it stores. They replace the aliases in the types of a module:
 //! `<compute as Backend>::Tensor` is the storage type of the component that is bound to `compute`.
+//!
+//! Example of [`Bindings`]:
+//!
+//! ```
+//! use typeloom_module::bindings::{Alias, Bindings};
+//! use typeloom_contracts::role::Role;
+//! # use typeloom_contracts::index::Index;
+//! # #[derive(Debug)]
+//! # struct Nothing;
+//! # impl std::fmt::Display for Nothing {
+//! #     fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { Ok(()) }
+//! # }
+//! # impl std::error::Error for Nothing {}
+//!
+//! struct Flat;
+//!
+//! impl Index for Flat {
+//!     type Vector = [f64];
+//!     type Error = Nothing;
+//!     # fn add(&mut self, _: u64, _: &[f64]) -> Result<(), Nothing> { Ok(()) }
+//!     # fn search(&self, _: &[f64], _: usize) -> Result<Vec<(u64, f32)>, Nothing> { Ok(Vec::new()) }
+//!     # fn remove(&mut self, _: u64) -> Result<bool, Nothing> { Ok(false) }
+//!     # fn train(&mut self, _: &[&[f64]]) -> Result<(), Nothing> { Ok(()) }
+//!     // ...
+//! }
+//!
+//! let bindings = Bindings::new().bind_index::<Flat>("nearest");
+//! let alias = Alias { slot: "nearest".into(), role: Role::Index, assoc: "Vector" };
+//! assert_eq!(alias.to_string(), "<nearest as Index>::Vector");
+//! assert_eq!(alias.normalise(&bindings).map(|node| node.id), Some("tensor.f64"));
+//! ```
+//!
+//! ```compile_fail,E0277
+//! # use typeloom_module::bindings::Bindings;
+//! # use typeloom_contracts::index::Index;
+//! # #[derive(Debug)]
+//! # struct Nothing;
+//! # impl std::fmt::Display for Nothing {
+//! #     fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { Ok(()) }
+//! # }
+//! # impl std::error::Error for Nothing {}
+//! # struct Flat;
+//! # impl Index for Flat {
+//! #     type Vector = [f64];
+//! #     type Error = Nothing;
+//! #     fn add(&mut self, _: u64, _: &[f64]) -> Result<(), Nothing> { Ok(()) }
+//! #     fn search(&self, _: &[f64], _: usize) -> Result<Vec<(u64, f32)>, Nothing> { Ok(Vec::new()) }
+//! #     fn remove(&mut self, _: u64) -> Result<bool, Nothing> { Ok(false) }
+//! #     fn train(&mut self, _: &[&[f64]]) -> Result<(), Nothing> { Ok(()) }
+//! # }
+//! Bindings::new().bind_backend::<Flat>("nearest");
+//! ```
 
 use std::fmt;
 
@@ -67,57 +119,7 @@ impl Binding {
 
 /// Components by slot.
 ///
-/// ```
-/// use typeloom_module::bindings::{Alias, Bindings};
-/// use typeloom_contracts::role::Role;
-/// # use typeloom_contracts::index::Index;
-/// # #[derive(Debug)]
-/// # struct Nothing;
-/// # impl std::fmt::Display for Nothing {
-/// #     fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { Ok(()) }
-/// # }
-/// # impl std::error::Error for Nothing {}
-///
-/// struct Flat;
-///
-/// impl Index for Flat {
-///     type Vector = [f64];
-///     type Error = Nothing;
-///     # fn add(&mut self, _: u64, _: &[f64]) -> Result<(), Nothing> { Ok(()) }
-///     # fn search(&self, _: &[f64], _: usize) -> Result<Vec<(u64, f32)>, Nothing> { Ok(Vec::new()) }
-///     # fn remove(&mut self, _: u64) -> Result<bool, Nothing> { Ok(false) }
-///     # fn train(&mut self, _: &[&[f64]]) -> Result<(), Nothing> { Ok(()) }
-///     // ...
-/// }
-///
-/// let bindings = Bindings::new().bind_index::<Flat>("nearest");
-/// let alias = Alias { slot: "nearest".into(), role: Role::Index, assoc: "Vector" };
-/// assert_eq!(alias.to_string(), "<nearest as Index>::Vector");
-/// assert_eq!(alias.normalise(&bindings).map(|node| node.id), Some("tensor.f64"));
-/// ```
-///
-/// A component cannot be bound to a role whose contract it does not implement:
-///
-/// ```compile_fail,E0277
-/// # use typeloom_module::bindings::Bindings;
-/// # use typeloom_contracts::index::Index;
-/// # #[derive(Debug)]
-/// # struct Nothing;
-/// # impl std::fmt::Display for Nothing {
-/// #     fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { Ok(()) }
-/// # }
-/// # impl std::error::Error for Nothing {}
-/// # struct Flat;
-/// # impl Index for Flat {
-/// #     type Vector = [f64];
-/// #     type Error = Nothing;
-/// #     fn add(&mut self, _: u64, _: &[f64]) -> Result<(), Nothing> { Ok(()) }
-/// #     fn search(&self, _: &[f64], _: usize) -> Result<Vec<(u64, f32)>, Nothing> { Ok(Vec::new()) }
-/// #     fn remove(&mut self, _: u64) -> Result<bool, Nothing> { Ok(false) }
-/// #     fn train(&mut self, _: &[&[f64]]) -> Result<(), Nothing> { Ok(()) }
-/// # }
-/// Bindings::new().bind_backend::<Flat>("nearest");
-/// ```
+/// A component cannot be bound to a role whose contract it does not implement.
 #[derive(Clone, Debug, Default)]
 pub struct Bindings {
     bound: IndexMap<String, Binding>,

@@ -1,4 +1,30 @@
 //! Modules: authored units of computation, and calls of modules from the graphs of others.
+//!
+//! Example of [`Module`]:
+//!
+//! ```
+//! use typeloom_module::graph::Graph;
+//! use typeloom_module::module::{Module, record};
+//!
+//! struct Scorer;
+//!
+//! impl Module for Scorer {
+//!     fn name(&self) -> &str {
+//!         "scorer"
+//!     }
+//!
+//!     fn body(&self, g: &mut Graph) {
+//!         let query = g.input("query");
+//!         let weights = g.input("weights");
+//!         let scores = query.matmul(&weights).relu();
+//!         g.output("scores", &scores);
+//!     }
+//! }
+//!
+//! let recorded = record(&Scorer)?;
+//! assert_eq!(recorded.model.graph.unwrap().node.len(), 2);
+//! # Ok::<(), Vec<typeloom_module::authoring::AuthoringError>>(())
+//! ```
 
 pub mod calls;
 pub mod imports;
@@ -11,30 +37,6 @@ use crate::location::SourceLocation;
 /// A unit of computation: a name and a body that records itself into a graph.
 ///
 /// The body defines the computation. Types are inferred from the connections.
-///
-/// ```
-/// use typeloom_module::graph::Graph;
-/// use typeloom_module::module::{Module, record};
-///
-/// struct Scorer;
-///
-/// impl Module for Scorer {
-///     fn name(&self) -> &str {
-///         "scorer"
-///     }
-///
-///     fn body(&self, g: &mut Graph) {
-///         let query = g.input("query");
-///         let weights = g.input("weights");
-///         let scores = query.matmul(&weights).relu();
-///         g.output("scores", &scores);
-///     }
-/// }
-///
-/// let recorded = record(&Scorer)?;
-/// assert_eq!(recorded.model.graph.unwrap().node.len(), 2);
-/// # Ok::<(), Vec<typeloom_module::authoring::AuthoringError>>(())
-/// ```
 pub trait Module {
     /// The name of the module, and of the function that it exports.
     fn name(&self) -> &str;

@@ -1,4 +1,19 @@
 //! Construction of types: one method for each kind, and graphs for recursive types.
+//!
+//! Example of [`Pool::intern_graph`]:
+//!
+//! ```
+//! use typeloom_pool::{Descriptor, GraphRef, Pool, Tag};
+//! let mut pool = Pool::new();
+//! // Two ways to write a list of lists of lists ...
+//! let short = pool.intern_graph(&[Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) }])?;
+//! let long = pool.intern_graph(&[
+//!     Descriptor::Container { tag: Tag::List, child: GraphRef::Member(1) },
+//!     Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) },
+//! ])?;
+//! assert_eq!(long, [short[0], short[0]]);
+//! # Ok::<(), typeloom_pool::PoolError>(())
+//! ```
 
 use crate::binder::{check_uses, used_variables};
 use crate::descriptor::{Descriptor, GraphRef, ToWords, Variable, class_of, graph_words, with_sorts};
@@ -55,19 +70,6 @@ impl Pool {
 
     /// Interns all nodes of a graph, whose references may form cycles, or none on an error. Returns the type
     /// of each node; nodes that unfold to the same tree get the same id.
-    ///
-    /// ```
-    /// use typeloom_pool::{Descriptor, GraphRef, Pool, Tag};
-    /// let mut pool = Pool::new();
-    /// // Two ways to write a list of lists of lists ...
-    /// let short = pool.intern_graph(&[Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) }])?;
-    /// let long = pool.intern_graph(&[
-    ///     Descriptor::Container { tag: Tag::List, child: GraphRef::Member(1) },
-    ///     Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) },
-    /// ])?;
-    /// assert_eq!(long, [short[0], short[0]]);
-    /// # Ok::<(), typeloom_pool::PoolError>(())
-    /// ```
     ///
     /// # Errors
     /// If a node is not well formed, or a group is too large or takes too long to minimise.

@@ -38,6 +38,26 @@
 //! assert!(!Direction::Backward.is_broken_by(difference.breaks));
 //! assert!(Direction::Full.is_broken_by(difference.breaks));
 //! ```
+//!
+//! Example of [`Pool::compat`]:
+//!
+//! ```
+//! use typeloom_pool::{Pool, Tag, compat::Direction};
+//! let mut pool = Pool::new();
+//! let (int, text) = (pool.primitive(Tag::I64)?, pool.primitive(Tag::Str)?);
+//! let (user, id, mail) = (pool.name("User")?, pool.name("id")?, pool.name("mail")?);
+//! let old = pool.structure(user, &[(id, int)])?;
+//! let new = pool.structure(user, &[(id, int), (mail, text)])?;
+//!
+//! // Readers of the old type ignore the new field; readers of the new type need it.
+//! assert!(pool.compat(old, new, Direction::Forward).is_compatible());
+//! let answer = pool.compat(old, new, Direction::Backward);
+//! assert_eq!(answer.breaking[0].to_string(), "(the type itself): field `mail` added (breaks backward)");
+//!
+//! let (old, new) = (pool.list(old)?, pool.list(new)?);
+//! assert_eq!(pool.diff(old, new), "element: field `mail` added (breaks backward)\n");
+//! # Ok::<(), typeloom_pool::PoolError>(())
+//! ```
 
 mod difference;
 mod exports;
@@ -511,24 +531,6 @@ impl Pool {
     /// variants. Lifetime `static` is a subtype of every lifetime, a tensor of known rank of the tensor of
     /// unknown rank, and every dim of the unknown dim. Nothing else widens: numbers are never converted,
     /// names must be equal, symbols are rigid, and a generic type is not a subtype of its instances.
-    ///
-    /// ```
-    /// use typeloom_pool::{Pool, Tag, compat::Direction};
-    /// let mut pool = Pool::new();
-    /// let (int, text) = (pool.primitive(Tag::I64)?, pool.primitive(Tag::Str)?);
-    /// let (user, id, mail) = (pool.name("User")?, pool.name("id")?, pool.name("mail")?);
-    /// let old = pool.structure(user, &[(id, int)])?;
-    /// let new = pool.structure(user, &[(id, int), (mail, text)])?;
-    ///
-    /// // Readers of the old type ignore the new field; readers of the new type need it.
-    /// assert!(pool.compat(old, new, Direction::Forward).is_compatible());
-    /// let answer = pool.compat(old, new, Direction::Backward);
-    /// assert_eq!(answer.breaking[0].to_string(), "(the type itself): field `mail` added (breaks backward)");
-    ///
-    /// let (old, new) = (pool.list(old)?, pool.list(new)?);
-    /// assert_eq!(pool.diff(old, new), "element: field `mail` added (breaks backward)\n");
-    /// # Ok::<(), typeloom_pool::PoolError>(())
-    /// ```
     ///
     /// # Panics
     /// If an id is not of this pool.

@@ -5,6 +5,20 @@
 //! trusted.
 //!
 //! **Invariant:** after [`Pool::reconstruct`], describing the types again returns the same descriptions.
+//!
+//! Example of [`Pool::reconstruct`]:
+//!
+//! ```
+//! use typeloom_pool::{Pool, Tag};
+//! let mut pool = Pool::new();
+//! let int = pool.primitive(Tag::Int)?;
+//! let ints = pool.list(int)?;
+//! let descriptors = pool.describe_transitive(ints)?;
+//! let mut empty = Pool::new();
+//! let types = empty.reconstruct(&descriptors)?;
+//! assert_eq!(empty.signature(types[&pool.digest(ints)?]), "list<int>");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -256,18 +270,6 @@ impl Pool {
 
     /// Reconstructs described types: existing types are kept and the others are interned. Returns the type of
     /// each description by its digest.
-    ///
-    /// ```
-    /// use typeloom_pool::{Pool, Tag};
-    /// let mut pool = Pool::new();
-    /// let int = pool.primitive(Tag::Int)?;
-    /// let ints = pool.list(int)?;
-    /// let descriptors = pool.describe_transitive(ints)?;
-    /// let mut empty = Pool::new();
-    /// let types = empty.reconstruct(&descriptors)?;
-    /// assert_eq!(empty.signature(types[&pool.digest(ints)?]), "list<int>");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// If a description is not well formed or not in normal form, or refers to missing types. The pool is

@@ -4,6 +4,40 @@
 //! recursive group is written as a whole after everything it refers to. This order, the string table in order
 //! of first use, labels and imports in ascending order, and minimal integers make the bytes a function of the
 //! roots alone, independent of the other types in the pool and of their order.
+//!
+//! Example of [`Pool::export`]:
+//!
+//! ```
+//! use typeloom_pool::{Pool, Tag};
+//! let mut pool = Pool::new();
+//! let int = pool.primitive(Tag::Int)?;
+//! let ints = pool.list(int)?;
+//! let bundle = pool.export(&[("numbers", ints)])?;
+//! let mut other = Pool::new();
+//! let roots = other.import(bundle.as_bytes())?;
+//! assert_eq!(other.signature(roots[0].ty), "list<int>");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Example of [`Pool::export_thin`]:
+//!
+//! ```
+//! use std::collections::BTreeSet;
+//! use typeloom_pool::{Pool, Tag};
+//! let mut sender = Pool::new();
+//! let int = sender.primitive(Tag::Int)?;
+//! let ints = sender.list(int)?;
+//! let receiver_has = BTreeSet::from([sender.digest(ints)?]);
+//! let lists = sender.list(ints)?;
+//! let thin = sender.export_thin(&[("lists", lists)], &receiver_has)?;
+//!
+//! let mut receiver = Pool::new();
+//! let error = receiver.import(thin.as_bytes()).unwrap_err();
+//! assert!(error.is_recoverable());
+//! receiver.import(sender.export(&[("ints", ints)])?.as_bytes())?;
+//! assert_eq!(receiver.import(thin.as_bytes())?[0].label, "lists");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::collections::BTreeSet;
 
@@ -233,18 +267,6 @@ impl Exporter<'_> {
 impl Pool {
     /// Writes the types of labelled roots and everything that they reach into a bundle.
     ///
-    /// ```
-    /// use typeloom_pool::{Pool, Tag};
-    /// let mut pool = Pool::new();
-    /// let int = pool.primitive(Tag::Int)?;
-    /// let ints = pool.list(int)?;
-    /// let bundle = pool.export(&[("numbers", ints)])?;
-    /// let mut other = Pool::new();
-    /// let roots = other.import(bundle.as_bytes())?;
-    /// assert_eq!(other.signature(roots[0].ty), "list<int>");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// If a root has unbound or inference variables, or a label is invalid or repeated.
     pub fn export(&mut self, roots: &[(&str, Idx)]) -> Result<Bundle, ExportError> {
@@ -256,24 +278,6 @@ impl Pool {
     ///
     /// An omitted type is replaced by its digest of 32 bytes, while a small type takes three or four: pass
     /// large types, such as the roots of an earlier bundle, and not all their parts.
-    ///
-    /// ```
-    /// use std::collections::BTreeSet;
-    /// use typeloom_pool::{Pool, Tag};
-    /// let mut sender = Pool::new();
-    /// let int = sender.primitive(Tag::Int)?;
-    /// let ints = sender.list(int)?;
-    /// let receiver_has = BTreeSet::from([sender.digest(ints)?]);
-    /// let lists = sender.list(ints)?;
-    /// let thin = sender.export_thin(&[("lists", lists)], &receiver_has)?;
-    ///
-    /// let mut receiver = Pool::new();
-    /// let error = receiver.import(thin.as_bytes()).unwrap_err();
-    /// assert!(error.is_recoverable());
-    /// receiver.import(sender.export(&[("ints", ints)])?.as_bytes())?;
-    /// assert_eq!(receiver.import(thin.as_bytes())?[0].label, "lists");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// As for [`Pool::export`].

@@ -15,6 +15,18 @@
 //! when it is added. Types are removed only by the rollback of a failed import or graph.
 //!
 //! Types under inference are terms, not pool types.
+//!
+//! Example of [`Pool`]:
+//!
+//! ```
+//! use typeloom_pool::{Pool, Tag};
+//! let mut pool = Pool::new();
+//! let int = pool.primitive(Tag::Int)?;
+//! let list = pool.list(int)?;
+//! assert_eq!(pool.list(int)?, list);
+//! assert_eq!(pool.signature(list), "list<int>");
+//! # Ok::<(), typeloom_pool::PoolError>(())
+//! ```
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -133,16 +145,6 @@ impl GroupSpan {
 }
 
 /// Interned types.
-///
-/// ```
-/// use typeloom_pool::{Pool, Tag};
-/// let mut pool = Pool::new();
-/// let int = pool.primitive(Tag::Int)?;
-/// let list = pool.list(int)?;
-/// assert_eq!(pool.list(int)?, list);
-/// assert_eq!(pool.signature(list), "list<int>");
-/// # Ok::<(), typeloom_pool::PoolError>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Pool {
     pub(crate) nodes: Vec<Node>,

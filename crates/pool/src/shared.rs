@@ -7,6 +7,19 @@
 //!
 //! **Invariant:** an id denotes the same type for the lifetime of the pool; ids of different threads are
 //! interchangeable.
+//!
+//! Example of [`SharedPool`]:
+//!
+//! ```
+//! use typeloom_pool::{Descriptor, Pool, SharedPool, Tag};
+//! let pool = SharedPool::new(Pool::new());
+//! let ids: Vec<_> = std::thread::scope(|scope| {
+//!     let threads: Vec<_> =
+//!         (0..2).map(|_| scope.spawn(|| pool.intern(&Descriptor::Primitive(Tag::Int)))).collect();
+//!     threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+//! });
+//! assert_eq!(ids[0], ids[1]);
+//! ```
 
 #[cfg(test)]
 use shuttle::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -22,17 +35,6 @@ use crate::hashing::NotPortable;
 use crate::pool::{Idx, Pool};
 
 /// A pool that several threads fill.
-///
-/// ```
-/// use typeloom_pool::{Descriptor, Pool, SharedPool, Tag};
-/// let pool = SharedPool::new(Pool::new());
-/// let ids: Vec<_> = std::thread::scope(|scope| {
-///     let threads: Vec<_> =
-///         (0..2).map(|_| scope.spawn(|| pool.intern(&Descriptor::Primitive(Tag::Int)))).collect();
-///     threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
-/// });
-/// assert_eq!(ids[0], ids[1]);
-/// ```
 #[derive(Debug)]
 pub struct SharedPool {
     lock: RwLock<Pool>,

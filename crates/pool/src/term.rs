@@ -13,6 +13,20 @@
 //! Not portable: inference variables, placeholders of inner universes, and error terms. Types with a
 //! definition (structs, enums, declarations and recursive types) have no term, because a term names its
 //! definitions and does not contain them.
+//!
+//! Example of [`Pool::intern_term`]:
+//!
+//! ```
+//! use typeloom_pool::Pool;
+//! use typeloom_term::parse::{Scope, parse_ty};
+//! use typeloom_term::{Boxed, Symbols};
+//! let (cx, mut symbols, mut pool) = (Boxed::new(), Symbols::new(), Pool::new());
+//! let term = parse_ty(&cx, &mut symbols, &Scope::new(), "for<'a> fn(&'a str, Vec<*const u8>) -> &'a str")?;
+//! let id = pool.intern_term(&cx, &symbols, &term)?;
+//! assert_eq!(pool.signature(id), "forall 'a. (&'a str, Vec<{ptr}<u8>>) -> &'a str");
+//! assert_eq!(pool.term(&cx, &mut symbols, id)?, term);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod decode;
 mod encode;
@@ -66,18 +80,6 @@ impl Pool {
     /// | `<T as Trait>::Item`, other aliases | applied `{=kind path}` |
     /// | `dyn ..` | applied `{dyn}` of the lifetime and the bounds `{+kind path}` |
     /// | constants other than integers and symbols | applied `{#..}` |
-    ///
-    /// ```
-    /// use typeloom_pool::Pool;
-    /// use typeloom_term::parse::{Scope, parse_ty};
-    /// use typeloom_term::{Boxed, Symbols};
-    /// let (cx, mut symbols, mut pool) = (Boxed::new(), Symbols::new(), Pool::new());
-    /// let term = parse_ty(&cx, &mut symbols, &Scope::new(), "for<'a> fn(&'a str, Vec<*const u8>) -> &'a str")?;
-    /// let id = pool.intern_term(&cx, &symbols, &term)?;
-    /// assert_eq!(pool.signature(id), "forall 'a. (&'a str, Vec<{ptr}<u8>>) -> &'a str");
-    /// assert_eq!(pool.term(&cx, &mut symbols, id)?, term);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// If the term is not portable, or contains a name that is not a valid pool name.

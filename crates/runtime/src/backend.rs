@@ -4,6 +4,19 @@
 //! prepared and run like a model. Its extension operators are all operators with a kernel, so nothing is
 //! lowered for it. [`ByPrimitives`](by_primitives::ByPrimitives) extends an implementation of the primitives
 //! to a backend.
+//!
+//! Example of [`Cpu`]:
+//!
+//! ```
+//! use typeloom_contracts::backend::Backend;
+//! use typeloom_runtime::backend::Cpu;
+//! use typeloom_types::any_tensor::AnyTensor;
+//!
+//! let a = AnyTensor::from([1.0_f32, 2.0]);
+//! let sum = Cpu.reduce_sum(&Cpu.add(&a, &a)?, None, false)?;
+//! assert_eq!(sum, AnyTensor::from_scalar(6.0_f32));
+//! # Ok::<(), typeloom_runtime::backend::CpuError>(())
+//! ```
 
 pub mod by_primitives;
 
@@ -40,17 +53,6 @@ const VERSION: i64 = 18;
 pub(crate) const NEWEST: i64 = 28;
 
 /// The embedded backend: ONNX's operators on the processor.
-///
-/// ```
-/// use typeloom_contracts::backend::Backend;
-/// use typeloom_runtime::backend::Cpu;
-/// use typeloom_types::any_tensor::AnyTensor;
-///
-/// let a = AnyTensor::from([1.0_f32, 2.0]);
-/// let sum = Cpu.reduce_sum(&Cpu.add(&a, &a)?, None, false)?;
-/// assert_eq!(sum, AnyTensor::from_scalar(6.0_f32));
-/// # Ok::<(), typeloom_runtime::backend::CpuError>(())
-/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cpu;
 

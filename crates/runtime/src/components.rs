@@ -16,6 +16,44 @@
 //! | aggregator, data source, protocol | one call at a time | a module each |
 //!
 //! A component that panicked is called again in the state that the panic left.
+//!
+//! Example of [`Components`]:
+//!
+//! ```
+//! use std::collections::HashMap;
+//! use typeloom_compiler::compiler::Compiler;
+//! use typeloom_module::graph::Graph;
+//! use typeloom_module::graph::operators::OperatorMethods;
+//! use typeloom_module::module::Module;
+//! use typeloom_runtime::backend::Cpu;
+//! use typeloom_runtime::components::Components;
+//! use typeloom_runtime::executor::Executor;
+//! use typeloom_runtime::options::Verify;
+//! use typeloom_types::any_tensor::AnyTensor;
+//!
+//! struct Scorer;
+//!
+//! impl Module for Scorer {
+//!     fn name(&self) -> &str {
+//!         "scorer"
+//!     }
+//!
+//!     fn body(&self, g: &mut Graph) {
+//!         let x = g.input("x").of("float[N]");
+//!         let compute = g.backend("compute");
+//!         g.output("y", &compute.relu(&compute.neg(&x)));
+//!     }
+//! }
+//!
+//! let components = Components::new().backend("compute", Cpu);
+//! let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Scorer)?;
+//! let executor = Executor::new(&artifact, &components)?;
+//!
+//! let x = AnyTensor::from([1.0_f32, -2.0]);
+//! let outcome = executor.run(HashMap::from([("x".to_owned(), x.into())]), Verify::EveryValue)?;
+//! assert_eq!(outcome.get("y"), Some(&AnyTensor::from([0.0_f32, 2.0]).into()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 mod aggregator;
 mod args;
 mod backend;
@@ -102,42 +140,6 @@ impl<T> Locked<T> {
 
 /// The components of a module by slot, and the functions of other modules that it calls. Clones share the
 /// components.
-///
-/// ```
-/// use std::collections::HashMap;
-/// use typeloom_compiler::compiler::Compiler;
-/// use typeloom_module::graph::Graph;
-/// use typeloom_module::graph::operators::OperatorMethods;
-/// use typeloom_module::module::Module;
-/// use typeloom_runtime::backend::Cpu;
-/// use typeloom_runtime::components::Components;
-/// use typeloom_runtime::executor::Executor;
-/// use typeloom_runtime::options::Verify;
-/// use typeloom_types::any_tensor::AnyTensor;
-///
-/// struct Scorer;
-///
-/// impl Module for Scorer {
-///     fn name(&self) -> &str {
-///         "scorer"
-///     }
-///
-///     fn body(&self, g: &mut Graph) {
-///         let x = g.input("x").of("float[N]");
-///         let compute = g.backend("compute");
-///         g.output("y", &compute.relu(&compute.neg(&x)));
-///     }
-/// }
-///
-/// let components = Components::new().backend("compute", Cpu);
-/// let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Scorer)?;
-/// let executor = Executor::new(&artifact, &components)?;
-///
-/// let x = AnyTensor::from([1.0_f32, -2.0]);
-/// let outcome = executor.run(HashMap::from([("x".to_owned(), x.into())]), Verify::EveryValue)?;
-/// assert_eq!(outcome.get("y"), Some(&AnyTensor::from([0.0_f32, 2.0]).into()));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Default)]
 pub struct Components {
     bindings: Bindings,

@@ -3,6 +3,46 @@
 //! A component stores values of a Rust type; values between components are [`Datum`]s.
 //! [`FromDatum`] and [`IntoDatum`] convert between the two. Slices borrow the elements of a tensor; owning
 //! types copy them. Other crates add an element type by [`DatumElement`].
+//!
+//! Example of [`DatumElement`]:
+//!
+//! ```
+//! use typeloom_runtime::convert::{DatumElement, FromDatum, IntoDatum};
+//! use typeloom_types::storage::ElementStorage;
+//! use typeloom_types::tree::{TypeKind, TypeNode};
+//!
+//! #[derive(Clone, Copy, Debug, PartialEq)]
+//! struct Posit16(u16);
+//!
+//! static TYPE_TENSOR_POSIT16: TypeNode = TypeNode {
+//!     id: "tensor.posit16",
+//!     parent: Some("tensor"),
+//!     kind: TypeKind::Concrete,
+//!     ffi_name: "",
+//!     wire_hash: 0,
+//!     denotation: "org.example.tensor.posit16",
+//! };
+//!
+//! impl ElementStorage for Posit16 {
+//!     const SLICE: &'static TypeNode = &TYPE_TENSOR_POSIT16;
+//! }
+//!
+//! impl DatumElement for Posit16 {
+//!     const BYTES: usize = 2;
+//!
+//!     fn write(&self, bytes: &mut Vec<u8>) {
+//!         bytes.extend(self.0.to_le_bytes());
+//!     }
+//!
+//!     fn read(bytes: &[u8]) -> Option<Self> {
+//!         Some(Self(u16::from_le_bytes(bytes.try_into().ok()?)))
+//!     }
+//! }
+//!
+//! let datum = vec![Posit16(7)].to_datum(None);
+//! assert_eq!(datum.type_node(), Some(&TYPE_TENSOR_POSIT16));
+//! assert_eq!(Vec::<Posit16>::from_datum(&datum).as_deref(), Some(&vec![Posit16(7)]));
+//! ```
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -53,44 +93,6 @@ pub trait IntoDatum: Storage {
 ///
 /// Slices of the element types of tensors are views. Slices of other element types are passed between
 /// components and peers in the byte format that [`DatumElement::write`] defines.
-///
-/// ```
-/// use typeloom_runtime::convert::{DatumElement, FromDatum, IntoDatum};
-/// use typeloom_types::storage::ElementStorage;
-/// use typeloom_types::tree::{TypeKind, TypeNode};
-///
-/// #[derive(Clone, Copy, Debug, PartialEq)]
-/// struct Posit16(u16);
-///
-/// static TYPE_TENSOR_POSIT16: TypeNode = TypeNode {
-///     id: "tensor.posit16",
-///     parent: Some("tensor"),
-///     kind: TypeKind::Concrete,
-///     ffi_name: "",
-///     wire_hash: 0,
-///     denotation: "org.example.tensor.posit16",
-/// };
-///
-/// impl ElementStorage for Posit16 {
-///     const SLICE: &'static TypeNode = &TYPE_TENSOR_POSIT16;
-/// }
-///
-/// impl DatumElement for Posit16 {
-///     const BYTES: usize = 2;
-///
-///     fn write(&self, bytes: &mut Vec<u8>) {
-///         bytes.extend(self.0.to_le_bytes());
-///     }
-///
-///     fn read(bytes: &[u8]) -> Option<Self> {
-///         Some(Self(u16::from_le_bytes(bytes.try_into().ok()?)))
-///     }
-/// }
-///
-/// let datum = vec![Posit16(7)].to_datum(None);
-/// assert_eq!(datum.type_node(), Some(&TYPE_TENSOR_POSIT16));
-/// assert_eq!(Vec::<Posit16>::from_datum(&datum).as_deref(), Some(&vec![Posit16(7)]));
-/// ```
 pub trait DatumElement: ElementStorage + Clone {
     /// Size of an element in bytes; at least one.
     const BYTES: usize;

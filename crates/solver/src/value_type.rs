@@ -27,6 +27,19 @@
 //!
 //! **Invariant:** `node` is the most specific known node. It is a leaf exactly if the type is known down to
 //! it.
+//!
+//! Example of [`ValueType`]:
+//!
+//! ```
+//! use typeloom_solver::value_type::{Dim, ValueType};
+//! use typeloom_types::dtype::Dtype;
+//! use typeloom_types::tree::builtin::TYPE_TENSOR;
+//!
+//! let ty = ValueType::tensor(Dtype::F32, [Dim::Symbol("N".into()), Dim::Fixed(3)]);
+//! assert_eq!(ty.to_string(), "float[N, 3]");
+//! assert!(ty.is_under(&TYPE_TENSOR));
+//! assert_eq!(ValueType::from_message(&ty.to_message()), ty);
+//! ```
 
 use std::sync::Arc;
 
@@ -46,17 +59,6 @@ pub use convert::Converter;
 pub use table::{TypeNo, ValueTypes};
 
 /// The solved type of a value.
-///
-/// ```
-/// use typeloom_solver::value_type::{Dim, ValueType};
-/// use typeloom_types::dtype::Dtype;
-/// use typeloom_types::tree::builtin::TYPE_TENSOR;
-///
-/// let ty = ValueType::tensor(Dtype::F32, [Dim::Symbol("N".into()), Dim::Fixed(3)]);
-/// assert_eq!(ty.to_string(), "float[N, 3]");
-/// assert!(ty.is_under(&TYPE_TENSOR));
-/// assert_eq!(ValueType::from_message(&ty.to_message()), ty);
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValueType {
     /// The most specific known node of the type tree; `None` for containers, sparse tensors and unknown

@@ -52,7 +52,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Program`] has an example of a language with custom variances and projections, [`TypeFamily`] one of a
+//! [`program`] has an example of a language with custom variances and projections, [`family`] one of a
 //! custom family. [`print::type_error`] renders an error. Terms of [`Boxed`] can be sent to other threads and
 //! need no setup; those of [`Interned`] are `Copy` and compare in constant time.
 //!

@@ -3,6 +3,26 @@
 //! [`is_subtype`] relates two types of the [`Boxed`] family under Rust's built-in variances and checks the
 //! lifetimes too. [`check_subtype`] does the same in any family, with the declarations of a program and known
 //! outlives facts.
+//!
+//! Example of [`is_subtype`]:
+//!
+//! ```
+//! use typeloom_term::parse::{Scope, parse_ty};
+//! use typeloom_term::{Boxed, Symbols, is_subtype};
+//!
+//! let mut symbols = Symbols::new();
+//! let mut parse = |text| parse_ty(&Boxed::new(), &mut symbols, &Scope::new(), text);
+//! let (long, short) = (parse("&'static str")?, parse("&'a str")?);
+//! let (takes_short, takes_long) = (parse("fn(&'a str)")?, parse("fn(&'static str)")?);
+//!
+//! assert!(is_subtype(&long, &short).is_ok());
+//! assert!(is_subtype(&takes_short, &takes_long).is_ok());
+//! let reason = is_subtype(&short, &long).unwrap_err();
+//! assert_eq!(reason.describe(&symbols), "`'a` is not known to outlive `'static`");
+//! let reason = is_subtype(&long, &takes_long).unwrap_err();
+//! assert_eq!(reason.describe(&symbols), "`&'static str` is not `fn(&'static str)`");
+//! # Ok::<(), typeloom_term::parse::ParseError>(())
+//! ```
 
 use crate::family::TypeFamily;
 use crate::family::boxed::Boxed;
@@ -44,24 +64,6 @@ impl<F: TypeFamily<Name = Name>> Reason<F> {
 ///
 /// Rust's built-in type constructors have their variances, parameters of nominal types are invariant, and a
 /// lifetime outlives itself and is outlived by `'static`. [`check_subtype`] accepts further declarations.
-///
-/// ```
-/// use typeloom_term::parse::{Scope, parse_ty};
-/// use typeloom_term::{Boxed, Symbols, is_subtype};
-///
-/// let mut symbols = Symbols::new();
-/// let mut parse = |text| parse_ty(&Boxed::new(), &mut symbols, &Scope::new(), text);
-/// let (long, short) = (parse("&'static str")?, parse("&'a str")?);
-/// let (takes_short, takes_long) = (parse("fn(&'a str)")?, parse("fn(&'static str)")?);
-///
-/// assert!(is_subtype(&long, &short).is_ok());
-/// assert!(is_subtype(&takes_short, &takes_long).is_ok());
-/// let reason = is_subtype(&short, &long).unwrap_err();
-/// assert_eq!(reason.describe(&symbols), "`'a` is not known to outlive `'static`");
-/// let reason = is_subtype(&long, &takes_long).unwrap_err();
-/// assert_eq!(reason.describe(&symbols), "`&'static str` is not `fn(&'static str)`");
-/// # Ok::<(), typeloom_term::parse::ParseError>(())
-/// ```
 ///
 /// # Errors
 /// The first reason that was found.

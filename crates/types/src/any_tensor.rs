@@ -13,6 +13,19 @@
 //! clones, and with a mapped file if they come from one, and copied on write.
 //!
 //! This is a container: arithmetic and broadcasting are implemented by backends.
+//!
+//! Example of [`AnyTensor`]:
+//!
+//! ```
+//! use typeloom_types::any_tensor::AnyTensor;
+//! use typeloom_types::dtype::Dtype;
+//!
+//! let tensor = AnyTensor::from_slice(&[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
+//! assert_eq!(tensor.dtype(), Dtype::F32);
+//! assert_eq!(tensor.as_slice::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
+//! assert!(tensor.as_slice::<i32>().is_err());
+//! # Ok::<(), typeloom_types::any_tensor::error::TensorError>(())
+//! ```
 
 use crate::dtype::Dtype;
 use crate::element::Element;
@@ -42,17 +55,6 @@ compile_error!("tensors are viewed in place, which needs a little-endian target"
 /// A tensor with its element type and shape.
 ///
 /// `==` and `Hash` compare bits: a NaN equals the same NaN, and `0.0` differs from `-0.0`.
-///
-/// ```
-/// use typeloom_types::any_tensor::AnyTensor;
-/// use typeloom_types::dtype::Dtype;
-///
-/// let tensor = AnyTensor::from_slice(&[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
-/// assert_eq!(tensor.dtype(), Dtype::F32);
-/// assert_eq!(tensor.as_slice::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
-/// assert!(tensor.as_slice::<i32>().is_err());
-/// # Ok::<(), typeloom_types::any_tensor::error::TensorError>(())
-/// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct AnyTensor {
     dtype: Dtype,

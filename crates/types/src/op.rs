@@ -6,6 +6,23 @@
 //!
 //! **Invariant:** declarations are plain data that can be stored in statics. [`AtomicOpDecl::check`]
 //! validates a declaration; a test applies it to the built-in ones.
+//!
+//! Example of [`AtomicOpDecl`]:
+//!
+//! ```
+//! use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, PortDecl};
+//! use typeloom_types::relation::ELEMENTWISE;
+//! use typeloom_types::tree::builtin::TYPE_TENSOR;
+//!
+//! static RELU: AtomicOpDecl = AtomicOpDecl {
+//!     name: "Relu",
+//!     inputs: &[PortDecl::required("X", &TYPE_TENSOR)],
+//!     outputs: &[PortDecl::required("Y", &TYPE_TENSOR)],
+//!     kind: AtomicOpKind::Pure,
+//!     type_relations: ELEMENTWISE,
+//! };
+//! assert_eq!(RELU.check(), []);
+//! ```
 
 use crate::relation::{PortRef, TypeRelation};
 use crate::tree::TypeNode;
@@ -65,21 +82,6 @@ pub enum AtomicOpKind {
 }
 
 /// The declaration of one operator.
-///
-/// ```
-/// use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, PortDecl};
-/// use typeloom_types::relation::ELEMENTWISE;
-/// use typeloom_types::tree::builtin::TYPE_TENSOR;
-///
-/// static RELU: AtomicOpDecl = AtomicOpDecl {
-///     name: "Relu",
-///     inputs: &[PortDecl::required("X", &TYPE_TENSOR)],
-///     outputs: &[PortDecl::required("Y", &TYPE_TENSOR)],
-///     kind: AtomicOpKind::Pure,
-///     type_relations: ELEMENTWISE,
-/// };
-/// assert_eq!(RELU.check(), []);
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct AtomicOpDecl {
     /// The name, unique in the operator set.

@@ -6,6 +6,55 @@
 //!
 //! **Invariant:** ownership of a slice does not change the type: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]`
 //! and `[T]` map to the same node.
+//!
+//! Example of [`Storage`]:
+//!
+//! ```
+//! use typeloom_types::storage::Storage;
+//! use typeloom_types::tree::builtin::{TYPE_SCALAR_F32, TYPE_TENSOR_F32};
+//!
+//! trait Index {
+//!     type Vector: ?Sized + Storage;
+//! }
+//!
+//! struct Flat;
+//! impl Index for Flat {
+//!     type Vector = [f32];
+//! }
+//!
+//! assert_eq!(<Flat as Index>::Vector::TYPE, &TYPE_TENSOR_F32);
+//! assert_eq!(<f32 as Storage>::TYPE, &TYPE_SCALAR_F32);
+//! ```
+//!
+//! ```compile_fail,E0277
+//! use typeloom_types::storage::Storage;
+//! let _ = <[String] as Storage>::TYPE;
+//! ```
+//!
+//! Example of [`ElementStorage`]:
+//!
+//! ```
+//! use typeloom_types::storage::{ElementStorage, Storage};
+//! use typeloom_types::tree::{TypeKind, TypeNode};
+//!
+//! struct Posit8(u8);
+//!
+//! static TYPE_TENSOR_POSIT8: TypeNode = TypeNode {
+//!     id: "tensor.posit8",
+//!     parent: Some("tensor"),
+//!     kind: TypeKind::Concrete,
+//!     ffi_name: "",
+//!     wire_hash: 0,
+//!     denotation: "",
+//! };
+//! typeloom_types::register_type_node!(TYPE_TENSOR_POSIT8);
+//!
+//! impl ElementStorage for Posit8 {
+//!     const SLICE: &'static TypeNode = &TYPE_TENSOR_POSIT8;
+//! }
+//!
+//! assert_eq!(<Vec<Posit8> as Storage>::TYPE.id, "tensor.posit8");
+//! ```
 
 use std::sync::Arc;
 
@@ -19,28 +68,7 @@ use crate::tree::builtin::{
 ///
 /// Associated types of components are bounded by `?Sized + Storage`, so that they can be slices.
 ///
-/// ```
-/// use typeloom_types::storage::Storage;
-/// use typeloom_types::tree::builtin::{TYPE_SCALAR_F32, TYPE_TENSOR_F32};
-///
-/// trait Index {
-///     type Vector: ?Sized + Storage;
-/// }
-///
-/// struct Flat;
-/// impl Index for Flat {
-///     type Vector = [f32];
-/// }
-///
-/// assert_eq!(<Flat as Index>::Vector::TYPE, &TYPE_TENSOR_F32);
-/// assert_eq!(<f32 as Storage>::TYPE, &TYPE_SCALAR_F32);
-/// ```
-/// A type without a node is rejected at compile time:
-///
-/// ```compile_fail,E0277
-/// use typeloom_types::storage::Storage;
-/// let _ = <[String] as Storage>::TYPE;
-/// ```
+/// A type without a node is rejected at compile time.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not store a type of the tree",
     label = "`{Self}` has no `Storage`",
@@ -56,29 +84,6 @@ pub trait Storage: Send + Sync + 'static {
 ///
 /// Implement it for a custom element type and declare a leaf under `tensor`; `[T]`, `Vec<T>` and the other
 /// owners then implement [`Storage`].
-///
-/// ```
-/// use typeloom_types::storage::{ElementStorage, Storage};
-/// use typeloom_types::tree::{TypeKind, TypeNode};
-///
-/// struct Posit8(u8);
-///
-/// static TYPE_TENSOR_POSIT8: TypeNode = TypeNode {
-///     id: "tensor.posit8",
-///     parent: Some("tensor"),
-///     kind: TypeKind::Concrete,
-///     ffi_name: "",
-///     wire_hash: 0,
-///     denotation: "",
-/// };
-/// typeloom_types::register_type_node!(TYPE_TENSOR_POSIT8);
-///
-/// impl ElementStorage for Posit8 {
-///     const SLICE: &'static TypeNode = &TYPE_TENSOR_POSIT8;
-/// }
-///
-/// assert_eq!(<Vec<Posit8> as Storage>::TYPE.id, "tensor.posit8");
-/// ```
 #[diagnostic::on_unimplemented(
     message = "slices of `{Self}` do not store a type of the tree",
     label = "`{Self}` is not the element type of a tensor",

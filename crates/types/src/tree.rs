@@ -10,6 +10,25 @@
 //!
 //! **Invariant:** a node is plain data. Building a lattice validates that ids are unique and that parents
 //! exist.
+//!
+//! Example of [`TypeNode`]:
+//!
+//! ```
+//! use typeloom_types::tree::builtin::TYPE_TENSOR;
+//! use typeloom_types::tree::{TypeKind, TypeNode};
+//!
+//! static TYPE_TENSOR_POSIT16: TypeNode = TypeNode {
+//!     id: "tensor.posit16",
+//!     parent: Some("tensor"),
+//!     kind: TypeKind::Concrete,
+//!     ffi_name: "my_tensor_posit16_t",
+//!     wire_hash: 0,
+//!     denotation: "org.example.tensor.posit16",
+//! };
+//! typeloom_types::register_type_node!(TYPE_TENSOR_POSIT16);
+//!
+//! assert!(TYPE_TENSOR_POSIT16.is_subtype_of(&TYPE_TENSOR));
+//! ```
 
 use crate::lattice::Lattice;
 
@@ -17,23 +36,6 @@ pub mod builtin;
 pub mod onnx;
 
 /// A type: a concrete leaf that values can have, or an abstract bound of such leaves.
-///
-/// ```
-/// use typeloom_types::tree::builtin::TYPE_TENSOR;
-/// use typeloom_types::tree::{TypeKind, TypeNode};
-///
-/// static TYPE_TENSOR_POSIT16: TypeNode = TypeNode {
-///     id: "tensor.posit16",
-///     parent: Some("tensor"),
-///     kind: TypeKind::Concrete,
-///     ffi_name: "my_tensor_posit16_t",
-///     wire_hash: 0,
-///     denotation: "org.example.tensor.posit16",
-/// };
-/// typeloom_types::register_type_node!(TYPE_TENSOR_POSIT16);
-///
-/// assert!(TYPE_TENSOR_POSIT16.is_subtype_of(&TYPE_TENSOR));
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TypeNode {
     /// The name of the type, unique in a lattice; a dotted path by convention (`tensor.f32`).

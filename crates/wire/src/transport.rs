@@ -1,4 +1,34 @@
 //! Transports: request-response exchange of messages between peers.
+//!
+//! Example of [`Transport`], to the same peer:
+//!
+//! ```
+//! use std::sync::{Mutex, Weak};
+//!
+//! use core::time::Duration;
+//! use typeloom_contracts::peer_selector::PeerId;
+//! use typeloom_wire::transport::{Inbound, Transport, TransportError};
+//!
+//! struct Loopback(PeerId, Mutex<Weak<dyn Inbound>>);
+//!
+//! impl Transport for Loopback {
+//!     fn local_peer(&self) -> PeerId {
+//!         self.0.clone()
+//!     }
+//!
+//!     fn serve(&self, inbound: Weak<dyn Inbound>) {
+//!         *self.1.lock().unwrap() = inbound;
+//!     }
+//!
+//!     fn exchange(&self, to: &PeerId, request: &[u8], _: Duration) -> Result<Vec<u8>, TransportError> {
+//!         if *to != self.0 {
+//!             return Err(TransportError::UnknownPeer);
+//!         }
+//!         let inbound = self.1.lock().unwrap().upgrade().ok_or(TransportError::Closed)?;
+//!         Ok(inbound.answer(&self.0, request))
+//!     }
+//! }
+//! ```
 
 use std::sync::Weak;
 
@@ -18,38 +48,6 @@ use typeloom_contracts::peer_selector::PeerId;
 ///
 /// An [`Endpoint`](super::endpoint::Endpoint) builds exactly-once delivery without loss of acknowledged
 /// messages on these laws.
-///
-/// # Example
-///
-/// A transport to the same peer:
-///
-/// ```
-/// use std::sync::{Mutex, Weak};
-///
-/// use core::time::Duration;
-/// use typeloom_contracts::peer_selector::PeerId;
-/// use typeloom_wire::transport::{Inbound, Transport, TransportError};
-///
-/// struct Loopback(PeerId, Mutex<Weak<dyn Inbound>>);
-///
-/// impl Transport for Loopback {
-///     fn local_peer(&self) -> PeerId {
-///         self.0.clone()
-///     }
-///
-///     fn serve(&self, inbound: Weak<dyn Inbound>) {
-///         *self.1.lock().unwrap() = inbound;
-///     }
-///
-///     fn exchange(&self, to: &PeerId, request: &[u8], _: Duration) -> Result<Vec<u8>, TransportError> {
-///         if *to != self.0 {
-///             return Err(TransportError::UnknownPeer);
-///         }
-///         let inbound = self.1.lock().unwrap().upgrade().ok_or(TransportError::Closed)?;
-///         Ok(inbound.answer(&self.0, request))
-///     }
-/// }
-/// ```
 pub trait Transport: Send + Sync {
     /// Id of the local peer.
     fn local_peer(&self) -> PeerId;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use typeloom_cpu::Datum;
+use typeloom_contracts::datum::Datum;
 use typeloom_cpu::ops::generate::Random;
 use typeloom_onnx::text::escape;
 use typeloom_runtime::session::Port;

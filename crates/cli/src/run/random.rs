@@ -1,7 +1,7 @@
 //! Random inputs generated from their types.
 
 use anyhow::{Context as _, bail};
-use typeloom_cpu::Datum;
+use typeloom_contracts::datum::Datum;
 use typeloom_cpu::ops::generate::Random;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor::AnyTensor;

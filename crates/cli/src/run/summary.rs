@@ -1,6 +1,6 @@
 //! Short text summaries of values.
 
-use typeloom_cpu::Datum;
+use typeloom_contracts::datum::Datum;
 use typeloom_onnx::text::escape;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;

@@ -11,6 +11,20 @@
 //!
 //! After the [common header](super::message), a message contains the size of the tensor in bytes (64 bits)
 //! and the compressed bytes.
+//!
+//! Example of [`Deflated`]:
+//!
+//! ```
+//! use typeloom_components::codec::deflated::Deflated;
+//! use typeloom_contracts::codec::Codec;
+//!
+//! let codec: Deflated<[f32]> = Deflated::default();
+//! let ramp: Vec<f32> = (0..1000).map(|at| at as f32).collect();
+//! let message = codec.encode(&ramp)?;
+//! assert!(message.len() < 2000);
+//! assert_eq!(*codec.decode(&message)?, *ramp);
+//! # Ok::<(), typeloom_components::codec::deflated::DeflatedError>(())
+//! ```
 
 use std::marker::PhantomData;
 
@@ -62,18 +76,6 @@ pub enum DeflatedError {
 }
 
 /// Compresses tensors without loss; see the [module](self).
-///
-/// ```
-/// use typeloom_components::codec::deflated::Deflated;
-/// use typeloom_contracts::codec::Codec;
-///
-/// let codec: Deflated<[f32]> = Deflated::default();
-/// let ramp: Vec<f32> = (0..1000).map(|at| at as f32).collect();
-/// let message = codec.encode(&ramp)?;
-/// assert!(message.len() < 2000);
-/// assert_eq!(*codec.decode(&message)?, *ramp);
-/// # Ok::<(), typeloom_components::codec::deflated::DeflatedError>(())
-/// ```
 #[derive(Debug)]
 pub struct Deflated<In: ?Sized = AnyTensor> {
     limit: usize,

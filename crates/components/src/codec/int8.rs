@@ -10,6 +10,19 @@
 //!
 //! After the [common header](super::message), a message contains the axis (`0xff` for none), a scale (64
 //! bits) and a zero point (8 bits) for each entry along the axis, and the integers.
+//!
+//! Example of [`Int8`]:
+//!
+//! ```
+//! use typeloom_components::codec::int8::Int8;
+//! use typeloom_contracts::codec::Codec;
+//!
+//! let codec: Int8<[f32]> = Int8::default();
+//! let decoded = codec.decode(&codec.encode(&[-1.0, 0.0, 0.3, 1.0])?)?;
+//! assert_eq!(decoded[1], 0.0);
+//! assert!((decoded[2] - 0.3).abs() <= 1.0 / 255.0);
+//! # Ok::<(), typeloom_components::codec::int8::Int8Error>(())
+//! ```
 
 use std::marker::PhantomData;
 
@@ -116,17 +129,6 @@ impl Entries {
 }
 
 /// Quantizes floats to 8-bit integers; see the [module](self).
-///
-/// ```
-/// use typeloom_components::codec::int8::Int8;
-/// use typeloom_contracts::codec::Codec;
-///
-/// let codec: Int8<[f32]> = Int8::default();
-/// let decoded = codec.decode(&codec.encode(&[-1.0, 0.0, 0.3, 1.0])?)?;
-/// assert_eq!(decoded[1], 0.0);
-/// assert!((decoded[2] - 0.3).abs() <= 1.0 / 255.0);
-/// # Ok::<(), typeloom_components::codec::int8::Int8Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Int8<In: ?Sized = AnyTensor> {
     axis: Option<usize>,

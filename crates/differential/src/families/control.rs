@@ -1,6 +1,6 @@
 //! `If`, `Loop`, `Scan` and calls of functions.
 
-use typeloom_cpu::Datum;
+use typeloom_contracts::datum::Datum;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 

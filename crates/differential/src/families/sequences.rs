@@ -1,6 +1,6 @@
 //! Sequences and optionals.
 
-use typeloom_cpu::Datum;
+use typeloom_contracts::datum::Datum;
 
 use super::{axis, int, tensor};
 use crate::build::{Builder, Var};

@@ -69,7 +69,7 @@ pub(super) fn arithmetic(b: &mut Builder<'_>) -> Option<()> {
 }
 
 fn elements_of_all(var: &Var) -> impl Iterator<Item = i64> {
-    let tensors = var.values.iter().flatten().filter_map(typeloom_cpu::Datum::as_tensor);
+    let tensors = var.values.iter().flatten().filter_map(typeloom_contracts::datum::Datum::as_tensor);
     tensors.flat_map(|tensor| tensor.to_vec::<i64>().unwrap_or_default())
 }
 

@@ -6,6 +6,25 @@
 //! Types are nodes of one lattice: an abstract node is an upper bound, the root means unknown. An extent is a
 //! number or unknown (`None`). A relation sees a symbolic dim as unknown, and narrowing to `None` leaves an
 //! extent unchanged.
+//!
+//! Example of [`CustomRelationCtx`]:
+//!
+//! ```
+//! use typeloom_types::relation::custom::CustomRelationCtx;
+//! use typeloom_types::relation::{PortRef, RelationResult, TypeRelation};
+//!
+//! /// The output is of the first input's type, unless the attribute `boolean` is set.
+//! fn like_or_bool(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+//!     if cx.attr_int("boolean") == Some(1) {
+//!         cx.narrow_all(&[PortRef::Output(0)], "tensor.bool")
+//!     } else {
+//!         cx.unify(&[PortRef::Input(0), PortRef::Output(0)])
+//!     }
+//! }
+//!
+//! const LIKE_OR_BOOL: &[TypeRelation] = &[TypeRelation::Custom { name: "like.or-bool", run: like_or_bool }];
+//! assert_eq!(LIKE_OR_BOOL[0].name(), "like.or-bool");
+//! ```
 
 use super::{PortRef, Progress, RelationError, RelationResult};
 use crate::lattice::{Lattice, NodeKey, NodeNo, NodeRef};
@@ -93,23 +112,6 @@ pub trait PortAccess {
 }
 
 /// The node that a custom relation is applied to.
-///
-/// ```
-/// use typeloom_types::relation::custom::CustomRelationCtx;
-/// use typeloom_types::relation::{PortRef, RelationResult, TypeRelation};
-///
-/// /// The output is of the first input's type, unless the attribute `boolean` is set.
-/// fn like_or_bool(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
-///     if cx.attr_int("boolean") == Some(1) {
-///         cx.narrow_all(&[PortRef::Output(0)], "tensor.bool")
-///     } else {
-///         cx.unify(&[PortRef::Input(0), PortRef::Output(0)])
-///     }
-/// }
-///
-/// const LIKE_OR_BOOL: &[TypeRelation] = &[TypeRelation::Custom { name: "like.or-bool", run: like_or_bool }];
-/// assert_eq!(LIKE_OR_BOOL[0].name(), "like.or-bool");
-/// ```
 pub type CustomRelationCtx<'a> = dyn PortAccess + 'a;
 
 impl CustomRelationCtx<'_> {
