@@ -40,7 +40,7 @@ const CRATES: [&str; 18] = [
 const UNLISTED: [&str; 3] = ["core::marker::Unpin", "UnwindSafe", "core::marker::Freeze"];
 
 /// Bounds of the numbers of names in the modules of the facade. A name of `published.rs` is not counted.
-const MAX_NAMES: [(&str, usize); 16] = [
+const MAX_NAMES: [(&str, usize); 14] = [
     ("check", 24),
     ("interface", 8),
     ("module", 12),
@@ -55,8 +55,6 @@ const MAX_NAMES: [(&str, usize); 16] = [
     ("term", 23),
     ("types", 1),
     ("types::operators", 3),
-    ("guide", 0),
-    ("types::builtins", 0),
 ];
 
 /// Bound of the number of names in the modules of the tasks, without those of `run::{components, engine, host, wire}`.
