@@ -109,7 +109,7 @@ pub enum ErrorKind {
     #[error("`{field}` occurs twice")]
     RepeatedMessage { field: &'static FieldName },
     /// The length of a packed list is not a multiple of the size of its elements.
-    #[error("`{field}` has {length} bytes, which is no multiple of {size}")]
+    #[error("`{field}` has {length} bytes, which is not a multiple of {size}")]
     UnevenPacked {
         field: &'static FieldName,
         /// Length of the list in bytes.
@@ -124,7 +124,7 @@ pub enum ErrorKind {
     #[error("a tensor has more elements than can be counted")]
     ElementCountOverflow,
     /// The size of a tensor's payload does not match its dims and element type.
-    #[error("a tensor's `{field}` has {found} {unit}, but its dims and element type ask for {expected}")]
+    #[error("a tensor's `{field}` has {found} {unit}, but its dims and element type require {expected}")]
     PayloadSize {
         /// The payload field.
         field: &'static FieldName,

@@ -19,7 +19,7 @@ pub fn callee(node: &NodeProto) -> Key {
     key(node.domain(), node.op_type(), node.overload())
 }
 
-/// The positions of functions; the first of equal keys counts.
+/// The positions of functions by key. Of functions with equal keys, the first is used.
 pub fn positions(functions: &[FunctionProto]) -> HashMap<Key, usize> {
     let mut positions = HashMap::new();
     for (at, it) in functions.iter().enumerate() {
@@ -77,7 +77,7 @@ impl Call {
     }
 
     /// Number of nodes of [`instance(node)`](Self::instance) including those in nested graphs, and an upper bound of its
-    /// encoded length (except for the lengths of length prefixes). Copies nothing.
+    /// encoded length (without the growth of length prefixes). Copies nothing.
     pub fn size(&self, node: &NodeProto) -> (usize, usize) {
         let (mut nodes, mut bytes) = (0, node.encoded_len());
         let mut of_node = |node: &NodeProto| {
@@ -143,8 +143,8 @@ impl Call {
     }
 }
 
-/// Replaces references to attributes of the function in one node. An attribute is removed if it refers to one that the
-/// call does not have.
+/// Replaces references to attributes of the function in one node by the attributes of the call. A reference to an attribute
+/// that the call does not set is removed.
 pub fn replace_references<'a>(node: &mut NodeProto, given: impl Fn(&str) -> Option<&'a AttributeProto>) {
     node.attribute.retain_mut(|attribute| {
         let Some(outer) = attribute.ref_attr_name.as_deref().filter(|outer| !outer.is_empty()) else {

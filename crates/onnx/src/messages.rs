@@ -90,8 +90,8 @@ impl<M: Message + Default + schema::Described> OnnxMessage for M {}
 pub fn read<M: OnnxMessage>(bytes: Bytes) -> Result<M, DecodeError> {
     let mut rest = bytes.clone();
     M::decode(&mut rest).map_err(|error| {
-        // On the cold path, a second decoder finds the error and its offset. The position where prost stopped
-        // is the fallback.
+        // A second decoder finds the error and its offset. If it finds none, the position at which prost stopped
+        // is used.
         schema::find_error(M::SCHEMA, &bytes).unwrap_or_else(|| {
             let offset = bytes.len() - rest.remaining();
             DecodeError { offset, kind: ErrorKind::Other(error.to_string().into_boxed_str()) }

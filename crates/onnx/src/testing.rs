@@ -20,8 +20,8 @@ pub(crate) fn check<S: Strategy>(cases: u32, strategy: S, property: impl Fn(S::V
     }
 }
 
-/// The recorded files with this extension in order. If the records are missing, prints a note and returns
-/// none.
+/// The recorded files with this extension, in order. If they are missing, prints a note and returns an empty
+/// list.
 pub(crate) fn conformance(extension: &str) -> Vec<PathBuf> {
     let root = std::env::var_os("TYPELOOM_CONFORMANCE").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance"),

@@ -162,7 +162,7 @@ macro_rules! getters {
 }
 
 /// Declares an enum of a message's fields, an iterator over them in file order, and their getters (see [`getters`]).
-/// Several functions of the hot path are inlined as `$inline` states.
+/// `$inline` is the inline attribute of the functions on the hot path.
 macro_rules! fields {
     (
         #[$inline:meta]

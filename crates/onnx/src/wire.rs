@@ -3,8 +3,8 @@
 //! [`Fields`] iterates over the records of one message. The payload of a record is returned as a slice, so
 //! skipping a weight of two gigabytes costs as much as skipping a short string.
 //!
-//! **Invariant:** this module does not panic, recurse or allocate for any input (except for a list of at most
-//! [`MAX_GROUP_DEPTH`] open groups while a group is skipped).
+//! **Invariant:** this module does not panic or recurse for any input. It allocates only a list of at most
+//! [`MAX_GROUP_DEPTH`] open groups while a group is skipped.
 //!
 //! **Invariant:** an iterator ends after its first error.
 

@@ -39,7 +39,7 @@ const MIN_TRIED: usize = 4;
 /// The maximum number of checked bytes in all copies.
 const MAX_BYTES: usize = 1 << 21;
 
-/// The minimum length of payloads that a skeleton replaces.
+/// The minimum length in bytes of payloads that a skeleton replaces.
 const LARGE: usize = 1 << 16;
 
 /// Returns the diagnostics of a checked model with tested fixes: applying one removes its diagnostic and adds no other.
@@ -208,7 +208,7 @@ fn planned(diagnostic: &Diagnostic, casts: &[Cast]) -> Option<Fix> {
     let here = |cast: &&Cast| cast.like.is_none() && cast.uses.iter().any(|it| is_own(&it));
     let mut found = casts.iter().filter(here);
     let cast = found.next()?;
-    // A diagnostic that needs several fixes is not resolved by one of them.
+    // Several conversions at one node: one of them alone does not remove the diagnostic.
     if found.next().is_some() || cast.uses.iter().any(|it| it.node.is_none()) {
         return None;
     }
@@ -254,6 +254,6 @@ fn skeleton(bytes: &[u8]) -> Result<Vec<u8>, DecodeError> {
             }
         }
     }
-    // Every edit names a record of the model, so it cannot fail.
+    // The edits refer to records read from these bytes, so they cannot fail.
     Ok(splice.finish().map_or_else(|_| bytes.to_vec(), |spliced| spliced.to_vec()))
 }

@@ -5,9 +5,9 @@
 //! | [`annotate`] | writes solved types into a model file, and removes them again |
 //! | [`mend`] | repairs the order of nodes and false declared shapes |
 //! | [`coerce`] | inserts the fewest conversions that make a model type-check |
-//! | [`advise`] | keeps the fixes of diagnostics that are known to work |
+//! | [`advise`] | tests the fixes of diagnostics, and removes those that do not work |
 //!
-//! **Invariant:** nothing that is not proved is written into a model.
+//! **Invariant:** only proved types are written into a model.
 
 use std::sync::Arc;
 

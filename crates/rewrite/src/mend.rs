@@ -1,14 +1,13 @@
-//! Repairs of other errors of exporters than element types: the order of nodes and false declared shapes.
+//! Repairs of exporter errors other than wrong element types: the order of nodes and false declared shapes.
 //!
 //! | error | repair |
 //! |---|---|
-//! | nodes are not in topological order | the nodes are sorted; few of them move |
+//! | nodes are not in topological order | the nodes are sorted; most keep their order |
 //! | an empty `shape {}` for a value with axes | the shape is removed; an output of the model gets the proved shape |
 //! | negative extents | the extent becomes unknown |
 //! | dims named `?` | an axis of a model input gets a unique name, every other extent becomes unknown |
 //!
-//! [`mend`] relies on the errors of a check alone, and changes nothing in a model without them. Bytes outside of a repair
-//! stay as they are.
+//! [`mend`] repairs only errors that a check reports. Bytes outside of a repair stay unchanged.
 
 mod declarations;
 mod order;
@@ -85,7 +84,7 @@ impl Repairs {
 /// Repairs the order of nodes and false declared shapes of a serialized model.
 ///
 /// # Errors
-/// [`RepairError`] where the model cannot be read.
+/// [`RepairError`] if the model cannot be read.
 pub fn mend(
     bytes: &[u8],
     catalogue: &dyn Catalogue,

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// The names in use, and those handed out.
+/// The names in use, including new ones.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     taken: HashSet<String>,
-    /// The number to try next for a name that was requested before.
+    /// The next suffix of each requested name.
     next: HashMap<String, usize>,
 }
 

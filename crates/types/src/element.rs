@@ -1,4 +1,4 @@
-//! Rust types that tensors can be viewed as slices of.
+//! Rust element types. A tensor of one of them can be viewed as a slice.
 //!
 //! The set is closed: each member has the size, byte order and meaning of exactly one [`Dtype`], so packed
 //! bytes and a slice of elements are the same memory. ONNX element types without a Rust type (complex

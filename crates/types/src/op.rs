@@ -162,7 +162,7 @@ pub enum OpDeclError {
         name: &'static str,
     },
     /// A relation refers to an undeclared port.
-    #[error("relation `{relation}` of `{op}` speaks of {port}, which is not declared")]
+    #[error("relation `{relation}` of `{op}` refers to {port}, which is not declared")]
     UndeclaredPort {
         op: &'static str,
         relation: &'static str,

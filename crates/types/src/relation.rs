@@ -127,8 +127,8 @@ impl fmt::Debug for TypeRelation {
 
 /// The implementation of a custom relation.
 ///
-/// It must be *monotone*: with more information about the ports it may derive more, but nothing that
-/// contradicts an earlier result. The solver calls it whenever a port narrows, until it returns
+/// It must be *monotone*: more information about the ports never leads to a result that contradicts an
+/// earlier one. The solver calls it whenever a port narrows, until it returns
 /// [`RelationResult::Satisfied`] or fails.
 pub type CustomRelation = fn(&mut CustomRelationCtx<'_>) -> RelationResult;
 

@@ -22,7 +22,8 @@ impl AttributeProto {
 
     /// The types with non-empty value fields, singular types first.
     pub(crate) fn filled(&self) -> impl Iterator<Item = AttributeType> {
-        // An absent field equals one with the default value, unless the type is implied by nothing else.
+        // A field with the default value counts as absent, unless the attribute has no declared type: then every
+        // present field implies a type.
         let untyped = self.r#type() == AttributeType::Undefined;
         let fields = [
             (AttributeType::Float, self.f.is_some_and(|f| untyped || f.to_bits() != 0)),

@@ -1,8 +1,8 @@
 //! The two declaration macros of the message structs.
 //!
-//! `messages!` is what `#[derive(prost::Message)]` would be if prost kept unknown fields: from one line per field
-//! it makes the struct, its [`prost::Message`] implementation, the getters of optional fields and the table that
-//! [`schema`](super::schema) works on. A line reads
+//! `messages!` resembles `#[derive(prost::Message)]` and also preserves unknown fields. From one line per field
+//! it generates the struct, its [`prost::Message`] implementation, the getters of optional fields and the
+//! [`schema`](super::schema). A line has the form
 //! `pub name: RustType = label kind number`, with the labels
 //!
 //! | label | Rust type | wire form |
@@ -13,8 +13,8 @@
 //! | `enumeration` | `Option<i32>` | an open enum: unknown numbers are kept |
 //! | `oneof` | `Option<E>` | at most one of several numbers, `E` derives `prost::Oneof` |
 //!
-//! and `kind` the name of a module of [`encoding`](super::encoding). Fields are listed in the order of their numbers, because
-//! that is the order they are written in.
+//! and as `kind` the name of a module of [`encoding`](super::encoding). Fields are declared and encoded in the order of their
+//! numbers.
 
 macro_rules! messages {
     ($(

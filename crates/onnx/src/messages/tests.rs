@@ -17,7 +17,7 @@ fn all_schemas() -> Vec<&'static MessageSchema> {
         [ModelProto::SCHEMA, SequenceProto::SCHEMA, OptionalProto::SCHEMA, MapProto::SCHEMA].into();
     let (mut seen, mut all) = (BTreeSet::new(), Vec::new());
     while let Some(schema) = queue.pop_front() {
-        // The name is unique among messages such as `Tensor`: it is that of the first field's owner too.
+        // Schemas are identified by name. No two messages have the same name.
         if seen.insert(schema.name) {
             all.push(schema);
             queue.extend(schema.fields().filter_map(|field| match field.kind {
@@ -242,7 +242,7 @@ fn errors_report_kind_and_position() {
     let error = decode_error::<TensorProto>(&[0x22, 3, 1, 2, 3]);
     assert_eq!(
         error.to_string(),
-        "`TensorProto.float_data` has 3 bytes, which is no multiple of 4 at byte 2"
+        "`TensorProto.float_data` has 3 bytes, which is not a multiple of 4 at byte 2"
     );
 }
 

@@ -28,7 +28,7 @@ pub fn attribute_type(name: &str) -> Option<AttributeType> {
     AttributeType::ALL.iter().copied().find(|&ty| attribute_type_name(ty) == name)
 }
 
-/// The types of values with the types of their lists.
+/// Each attribute type of a single value, with the type of its lists.
 const LISTS: [(AttributeType, AttributeType); 7] = [
     (AttributeType::Float, AttributeType::Floats),
     (AttributeType::Int, AttributeType::Ints),

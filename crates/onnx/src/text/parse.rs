@@ -57,12 +57,12 @@ pub fn parse_model(text: &str) -> std::result::Result<ModelProto, ParseError> {
     whole(text, Parser::model)
 }
 
-/// Reads a model and serializes it.
+/// Parses a model and serializes it.
 pub fn model_bytes(text: &str) -> std::result::Result<Vec<u8>, ParseError> {
     parse_model(text).map(|model| prost::Message::encode_to_vec(&model))
 }
 
-/// Reads a graph: `name (inputs) => (outputs) <initializers and types> { nodes }`.
+/// Parses a graph: `name (inputs) => (outputs) <initializers and types> { nodes }`.
 pub fn parse_graph(text: &str) -> std::result::Result<GraphProto, ParseError> {
     whole(text, Parser::graph)
 }

@@ -71,7 +71,7 @@ impl Storage {
 
 impl TensorHeader<'_> {
     /// Checks that there is exactly one payload, in the field of the element type, with the length that the
-    /// dims require. Of an external payload, checks the stated length.
+    /// dims require. For an external payload, checks the declared length.
     ///
     /// A tensor of unknown element type passes, because its storage format is unknown.
     ///
@@ -183,7 +183,7 @@ impl TensorHeader<'_> {
         self.fail(ErrorKind::PayloadSize { field: expected_field, unit, expected, found })
     }
 
-    /// Checks an external payload: no inline payload, and a stated length that matches the elements.
+    /// Checks an external payload: no inline payload, and a declared length that matches the elements.
     fn check_external(&self, bytes: Option<u64>) -> Result<(), DecodeError> {
         if self.has_typed_data || self.raw_data.is_some_and(|raw| !raw.is_empty()) {
             return self.fail(ErrorKind::ExternalAndInline);

@@ -119,7 +119,7 @@ fn float_payloads_are_read_from_raw_and_typed_data() {
     assert_eq!(floats(&long), Ok(None));
     let error = floats(&raw(Dtype::F32, &[0; 11])).expect_err("too short");
     let text =
-        "a tensor's `TensorProto.raw_data` has 11 bytes, but its dims and element type ask for 12 at byte 0";
+        "a tensor's `TensorProto.raw_data` has 11 bytes, but its dims and element type require 12 at byte 0";
     assert_eq!(error.to_string(), text);
 }
 

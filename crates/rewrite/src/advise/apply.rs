@@ -77,7 +77,8 @@ pub(super) fn apply(model: &mut ModelProto, location: &Location, fix: &Fix) -> O
     }
 }
 
-/// Converts inputs of nodes of one graph, in the order of nodes: each by a new node in front of the reader.
+/// Inserts a `Cast` node for each input in `sites`, directly before the node that reads it. All sites are in one graph and in
+/// the order of nodes.
 fn casts(model: &mut ModelProto, sites: &[(&Location, usize)], to: Elem, number: &mut usize) -> Option<()> {
     let nodes = nodes(model, sites[0].0)?;
     let old = std::mem::take(nodes);

@@ -21,7 +21,7 @@ pub struct Stripped<'a> {
     pub restored: usize,
 }
 
-/// Removes what [`annotate`](super::annotate()) wrote. The model need not type-check.
+/// Removes the annotations that [`annotate`](super::annotate()) wrote. The model need not type-check.
 ///
 /// # Errors
 /// [`AnnotateError`].

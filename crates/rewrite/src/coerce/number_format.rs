@@ -77,7 +77,7 @@ pub fn keeps_values(from: Elem, to: Elem) -> bool {
         && keeps_specials
 }
 
-/// A rank of number formats that prefers the wider of two.
+/// A rank by which a wider number format is greater.
 pub(super) fn width(elem: Elem) -> u8 {
     let Some(NumberFormat { significand, greatest, is_signed, specials, .. }) = number_format(elem) else {
         return 0;

@@ -46,14 +46,14 @@ pub(super) struct Uses<'a> {
     /// The graph of the conversions. An output of a nested graph is converted in that graph, because graphs return only
     /// values that they define.
     pub(super) graph: GraphId,
-    /// Whether conversions are possible: not of sequences, and not of model inputs that are model outputs.
+    /// Whether the value can be converted. Sequences cannot, nor can model inputs that are also model outputs.
     pub(super) converts: bool,
     pub(super) stored: Stored,
     /// The declared element type, unless it belongs to the interface of the model. Keeping it is preferred.
     pub(super) declared: Option<Elem>,
-    /// The class that defines the value, by call.
+    /// The class of the port that defines the value, by call.
     pub(super) makers: BTreeMap<CallId, ClassId>,
-    /// The class of each use, by call.
+    /// The class of the port at each use, by call.
     pub(super) readers: IndexMap<Site, BTreeMap<CallId, ClassId>>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Problem<'a> {
     pub(super) calls: Vec<Call>,
     pub(super) bodies: Vec<BodyCalls>,
     pub(super) uses: Vec<Uses<'a>>,
-    /// For each call, the class that defines each value.
+    /// For each call, the class of the port that defines each value.
     pub(super) makers: Vec<HashMap<LocalValue<'a>, ClassId>>,
     /// The class of each output of a graph, with the position of its uses in `uses`.
     pub(super) outputs: HashMap<(CallId, GraphId, usize), (ClassId, usize)>,
@@ -116,7 +116,7 @@ pub(super) struct Conversion<'a> {
 }
 
 impl Conversion<'_> {
-    /// Whether both are the same node of a body, for calls with the same or other element types.
+    /// Whether one node of the body can be both conversions, although their element types may differ by call.
     pub(super) fn is_same_node(&self, other: &Self) -> bool {
         let Self { value, graph, target, readers, from: _, to: _ } = self;
         (value, graph, target, readers) == (&other.value, &other.graph, &other.target, &other.readers)

@@ -68,7 +68,7 @@ pub(super) fn correct(
         }
     }
     if shapes.placeholders.is_some() {
-        // A named extent is unconstrained. If that causes errors, the axis gets no name.
+        // A new symbol is a free dim, for which the model may be wrong. Then the extent is left unknown.
         let unknown = FalseShapes { placeholders: Some(Naming::Unknown), scalars: HashSet::new(), ..shapes };
         let errors = |shapes: &FalseShapes| -> Result<usize, RepairError> {
             let edited = edit(checked, bytes, shapes, &HashMap::new(), &mut Vec::new())?;

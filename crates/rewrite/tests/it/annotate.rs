@@ -1,4 +1,4 @@
-//! Annotations: what is written, and that it can be taken out again.
+//! Annotations: the written types, and their removal.
 
 use prost::Message as _;
 use typeloom_onnx::messages::{GraphProto, ModelProto, ValueInfoProto};

@@ -1,4 +1,4 @@
-//! Repairs: what is inserted where, and that nothing less would do.
+//! Repairs: the inserted conversions and their positions, and that their number is minimal.
 
 use prost::Message as _;
 use typeloom_onnx::messages::type_proto::Value;
@@ -13,7 +13,7 @@ use typeloom_types::dtype::Dtype;
 use crate::support::{graph, model, model_files, recorded, solved, universe};
 
 /// The recorded models with an error of element types, and the number of conversions that each needs.
-const FAULTS: [(&str, usize); 9] = [
+const ILL_TYPED: [(&str, usize); 9] = [
     ("add_f32_f16", 1),
     ("gather_float_idx", 1),
     ("if_branch_dtype_mismatch", 1),
@@ -29,7 +29,7 @@ pub(crate) fn repaired(bytes: &[u8], policy: Policy) -> Repair {
     repair(bytes, &Standard, universe(), &Options::default(), policy).expect("the model can be read")
 }
 
-/// The nodes of the repaired graph as text; what comes out must check.
+/// The nodes of the repaired graph as text. Checks that the repaired model has no errors.
 fn nodes(text: &str, policy: Policy) -> Vec<String> {
     nodes_of(&graph(text), policy)
 }
@@ -54,7 +54,7 @@ fn printed(graph: &GraphProto) -> Vec<String> {
 #[test]
 fn every_recorded_element_type_error_is_repaired_with_few_casts() {
     let Some(root) = recorded() else { return };
-    for (name, casts) in FAULTS {
+    for (name, casts) in ILL_TYPED {
         let bytes = std::fs::read(root.join(format!("illtyped/{name}.onnx"))).expect("the case is there");
         let repair = repaired(&bytes, Policy::Widest);
         assert!(repair.is_ok, "{name}: {:?}", repair.refused);
@@ -119,7 +119,7 @@ fn a_cast_is_inserted_before_its_first_reader() {
 
 #[test]
 fn converting_where_paths_meet_is_better_than_on_each_path() {
-    // Three values of one type and one of another: one cast behind the three, not three in front.
+    // The nodes that combine three float16 inputs meet a float input: their result is cast, not the three inputs.
     let text = "g (float16[N] a, float16[N] b, float16[N] c, float[N] x) => (float[N] z) {
         ab = Add(a, b)
         abc = Mul(ab, c)
@@ -221,7 +221,7 @@ fn a_policy_limits_lossy_casts() {
     assert_eq!((refused.refused[0].from, refused.refused[0].to), (Elem::FLOAT, Elem::INT64));
     assert!(nodes(text, Policy::Widest)[0].contains("to = 7"));
     assert!(nodes(text, Policy::To(Dtype::I32))[0].contains("to = 6"));
-    // Two lossless casts, or one that loses.
+    // Two lossless casts, or one lossy cast.
     let text = "g (double[N] a, float[N] b, float[N] c) => (z) { z = Max(a, b, c) }";
     assert_eq!(nodes(text, Policy::Widest).len(), 3);
     assert_eq!(nodes(text, Policy::Fewest).len(), 2);
@@ -281,7 +281,7 @@ fn recorded_models_with_another_input_type_are_repaired() {
             }
         }
     }
-    // What is left are attributes that a type has to fit, which no cast changes.
+    // In the remaining models an attribute does not fit the new type, which no cast can repair.
     assert!(left.len() * 50 <= tried, "{} of {tried}: {left:#?}", left.len());
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn solved(bytes: &[u8], mode: Mode) -> Result<Checked<'_>, CheckError
     check(bytes, &Standard, universe(), &Options { mode, functions: true, ..Options::default() })
 }
 
-/// The models of the repository and, where they are there, the recorded cases.
+/// The models of the repository, and the recorded cases if they are present.
 pub(crate) fn model_files() -> Vec<PathBuf> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();

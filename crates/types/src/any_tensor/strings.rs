@@ -46,7 +46,7 @@ impl AnyTensor {
 /// Iterator over the strings of a tensor; see [`AnyTensor::strings`].
 #[derive(Clone)]
 pub struct Strings<'a> {
-    /// The offsets from the start of the next string on.
+    /// The remaining offsets, starting with that of the next string.
     offsets: &'a [u8],
     text: &'a str,
 }

@@ -37,7 +37,7 @@ pub enum LatticeViolation {
         parent: String,
     },
     /// The parent of a node is concrete, hence a leaf.
-    #[error("`{id}` hangs under `{leaf}`, which is concrete and must stay a leaf")]
+    #[error("`{id}` is declared under `{leaf}`, which is concrete and cannot have children")]
     ChildOfLeaf {
         /// The child.
         id: String,

@@ -181,7 +181,7 @@ fn all_violations_are_reported_with_readable_messages() {
             "\"\" is not an id: it must not be empty or contain white space",
             "id `twice` is declared 2 times",
             "`lost` has the unknown parent `nowhere`",
-            "`twig` hangs under `leaf`, which is concrete and must stay a leaf",
+            "`twig` is declared under `leaf`, which is concrete and cannot have children",
             "the parents of `a` -> `c` -> `b` -> `a` form a cycle",
             "the parents of `self` -> `self` form a cycle",
             "there must be one root, but `any` and `top` have no parent",

@@ -83,6 +83,6 @@ fn all_errors_of_a_declaration_are_reported() {
     assert_eq!(errors[0].to_string(), "operator `Broken` is declared twice");
     assert_eq!(
         errors[3].to_string(),
-        "relation `same-type` of `Broken` speaks of input 5, which is not declared"
+        "relation `same-type` of `Broken` refers to input 5, which is not declared"
     );
 }

@@ -41,7 +41,7 @@ impl Printer<'_> {
                     printer.operator_part(overload);
                 }
             });
-            // Graphs occupy lines of their own and are printed last.
+            // Attributes with graphs take several lines, so they are printed after the inputs.
             let graphs = attribute.iter().any(shows_graphs);
             let mut attributes = Vec::new();
             if !graphs && !attribute.is_empty() {

@@ -26,7 +26,7 @@ impl Printer<'_> {
                 printer.element_type(tensor.data_type);
                 printer.extents(&tensor.dims);
             });
-            let name = printer.name_behind(name);
+            let name = printer.name_after_type(name);
             printer.annotation(&tensor.doc_string, &tensor.metadata_props);
             printer.push(" = ");
             printer.data(tensor);
@@ -35,7 +35,7 @@ impl Printer<'_> {
         ValueSpans { span, ty: Some(ty), name }
     }
 
-    fn name_behind(&mut self, name: Option<&str>) -> Span {
+    fn name_after_type(&mut self, name: Option<&str>) -> Span {
         let Some(name) = name else { return Span::default() };
         self.push(" ");
         self.name(name)
@@ -54,7 +54,7 @@ impl Printer<'_> {
     fn sparse(&mut self, sparse: &SparseTensorProto, name: Option<&str>) -> ValueSpans {
         let (span, (ty, name)) = self.spanned(|printer| {
             let ty = printer.sparse_type(sparse);
-            let name = printer.name_behind(name);
+            let name = printer.name_after_type(name);
             printer.push(" = ");
             printer.sparse_data(sparse);
             (ty, name)

@@ -80,7 +80,7 @@ fn channels(cx: &mut RuleCx<'_, '_>, column: DimId, block: &[DimId]) -> RuleResu
         && column.checked_rem(elements) != Some(0)
     {
         let message =
-            format!("a column has {column} elements, which is no multiple of the {elements} of a block");
+            format!("a column has {column} elements, which is not a multiple of the {elements} of a block");
         return Err(RuleError::shapes(&[INPUT], message));
     }
     require_multiple(cx, (INPUT, 1, column), elements, "are a column and the blocks in it")?;

@@ -37,10 +37,10 @@ pub(super) struct BodyWriter<'w, 'p, 'a> {
     outputs: BTreeMap<NodeId, Ports>,
     /// The new names of outputs of graphs.
     results: BTreeMap<(GraphId, usize), String>,
-    /// The nodes in front of a node, or at the end of a graph.
+    /// The new nodes before each node. Those at the end of a graph are stored by the position after its last node.
     new_nodes: BTreeMap<NodeId, Vec<NodeProto>>,
-    /// Values of the main graph whose name goes to a conversion that is an output of the model: the element type of the
-    /// conversion.
+    /// Values of the main graph that are renamed because a conversion takes their name as an output of the model, with the
+    /// element type of the conversion.
     renamed: BTreeMap<String, Elem>,
     has_changed: bool,
 }
@@ -178,7 +178,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         }
     }
 
-    /// Sets the name that a use reads. Outputs of the model keep theirs.
+    /// Sets the name of the value at a use. Outputs of the model keep their names.
     fn read(&mut self, site: Site, name: &str) {
         match site.node() {
             Some(node) => {
@@ -191,7 +191,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         }
     }
 
-    /// The element types of a conversion in the call where it loses most.
+    /// The element types of a conversion in the call in which it loses the most precision.
     fn worst(&self, conversion: &Conversion<'_>) -> (Elem, Elem) {
         let in_calls = self.copy.calls.iter().filter_map(|call| {
             self.solution.conversions(*call).iter().find(|other| other.is_same_node(conversion))
@@ -202,7 +202,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         lossy.or(real).copied().unwrap_or((conversion.from, conversion.to))
     }
 
-    /// Renames a value of the main graph wherever it is defined, and wherever it is read without a conversion.
+    /// Renames a value of the main graph at its definition and at every use without a conversion.
     fn rename(&mut self, old: &str, new: &str, splice: &mut Splice<'_>) -> Result<(), WriteError> {
         let mut sees_value: Vec<bool> = Vec::new();
         for (graph, GraphLayout { source, nodes, .. }) in self.layout.graphs() {

@@ -1,4 +1,4 @@
-//! Repairs of small random graphs against all repairs with fewer conversions, judged by the checker alone.
+//! Repairs of small random graphs: the checker rejects all repairs with fewer conversions.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::support::{graph, solved};
 /// The element types of generated graphs and of conversions.
 const ELEMS: [Elem; 5] = [Elem::FLOAT16, Elem::FLOAT, Elem::DOUBLE, Elem::INT64, Elem::BOOL];
 
-/// The maximum number of conversions of a repair that is compared with all smaller ones.
+/// The maximum number of conversions of a repair that is compared with all repairs with fewer conversions.
 const MAX_CONVERSIONS: usize = 3;
 
 /// A seeded xorshift generator.
@@ -59,14 +59,14 @@ fn random(rng: &mut Rng) -> String {
     format!("g ({}) => ({declared}[] {last}) {{ {} }}", inputs.join(", "), nodes.join(" "))
 }
 
-/// One place that reads a value: a node's input, or the graph's output.
+/// A use of a value: an input of a node, or the output of the graph.
 #[derive(Clone, Copy)]
 enum Reader {
     Input(usize, usize),
     Output,
 }
 
-/// The values of a graph with those who read them.
+/// The values of a graph with their uses.
 fn readers(model: &ModelProto) -> BTreeMap<String, Vec<Reader>> {
     let graph = model.graph.as_ref().expect("there is a graph");
     let mut found: BTreeMap<String, Vec<Reader>> = BTreeMap::new();
@@ -79,7 +79,7 @@ fn readers(model: &ModelProto) -> BTreeMap<String, Vec<Reader>> {
     found
 }
 
-/// The model with conversions of values for some of their readers.
+/// The model with conversions of values at some of their uses.
 fn with_casts(model: &ModelProto, casts: &[(&str, Elem, Vec<Reader>)]) -> ModelProto {
     let mut changed = model.clone();
     let graph = changed.graph.as_mut().expect("there is a graph");
@@ -116,7 +116,7 @@ fn with_casts(model: &ModelProto, casts: &[(&str, Elem, Vec<Reader>)]) -> ModelP
     changed
 }
 
-/// Whether the checker accepts a model, and the policy its conversions.
+/// Whether the checker accepts the model and the policy allows its conversions.
 fn is_repair(model: &ModelProto, casts: &[(&str, Elem, Vec<Reader>)], policy: Policy) -> bool {
     let bytes = with_casts(model, casts).encode_to_vec();
     let Ok(mut checked) = solved(&bytes, Mode::Strict) else { return false };
@@ -186,7 +186,7 @@ fn no_repair_of_a_small_graph_has_fewer_casts() {
             assert!(repair.is_minimal || !repair.is_ok, "{text}");
             compared[found] += usize::from(repair.is_ok);
             for count in 0..found.min(if repair.is_ok { MAX_CONVERSIONS } else { 2 }) {
-                assert!(!exists(&model, count, policy), "{text}: {policy:?} can do with {count}");
+                assert!(!exists(&model, count, policy), "{text}: {count} casts suffice for {policy:?}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Repairs of models with functions: conversions inside bodies, for all calls together where one set of them suits all.
+//! Repairs of models with functions: conversions inside bodies, shared by all calls if possible.
 
 use prost::Message as _;
 use typeloom_onnx::messages::{AttributeProto, FunctionProto, ModelProto, NodeProto};
@@ -23,7 +23,7 @@ fn of_version(main: &str, functions: &str, version: i64) -> Vec<u8> {
     model(&format!("<ir_version: 8, opset_import: [\"\" : {version}, \"local\" : 1]>\n{main}\n{functions}"))
 }
 
-/// Repairs, and checks what comes out.
+/// Repairs a model, and checks the result.
 fn checked(bytes: &[u8], policy: Policy) -> (Repair, ModelProto) {
     let repair = repaired(bytes, policy);
     assert!(repair.is_ok, "{:?}", repair.refused);
@@ -252,7 +252,7 @@ fn parts(model: &ModelProto, inside: bool) -> (Vec<NodeProto>, Vec<String>) {
     }
 }
 
-/// The model with one conversion more.
+/// The model with one more conversion.
 fn converted(
     model: &ModelProto,
     inside: bool,
@@ -317,14 +317,14 @@ fn no_repair_of_a_small_model_with_a_function_has_fewer_casts() {
         let fewer = (0..found.min(2)).find(|count| exists(&model, *count));
         if repair.is_minimal {
             compared[found] += 1;
-            assert!(fewer.is_none(), "{} can do with {fewer:?} instead of {found}", text());
+            assert!(fewer.is_none(), "{}: {fewer:?} conversions suffice instead of {found}", text());
         } else {
             unproved += 1;
             missed += usize::from(fewer.is_some());
         }
     }
     assert!(unproved < 20, "{unproved} repairs are not proved to be the smallest");
-    // What is not proved to be the smallest is so nearly always.
+    // Most repairs without a proof are minimal too.
     assert!(missed <= 3, "{missed} of {unproved} repairs are not the smallest");
     assert!(compared[1..3].iter().all(|count| *count > 3), "{compared:?} repairs of each size were compared");
 }

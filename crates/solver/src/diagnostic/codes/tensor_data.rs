@@ -29,7 +29,7 @@ mod tests {
     fn a_tensor_has_as_many_elements_as_its_dims() {
         let model = "g (float x) => (y) <float[3] w = {1.0}> { y = Add(x, w) }";
         let expected = [
-            "error[tensor-data]: initializer `w`: a tensor's `TensorProto.float_data` has 1 elements, but its dims and element type ask for 3",
+            "error[tensor-data]: initializer `w`: a tensor's `TensorProto.float_data` has 1 elements, but its dims and element type require 3",
         ];
         assert_eq!(reports(model), expected);
     }
