@@ -103,7 +103,7 @@ pub use typeloom_components::index::{Exact, Metric};
 /// )?;
 /// let settings = NetworkSettings { loss: Loss::MeanSquaredError, ..NetworkSettings::default() };
 /// let network = Network::<[f32]>::from_bytes(&model, &settings)?;
-/// assert_eq!(*network.params()?, [0.5, 0.5]);
+/// assert_eq!(*network.params(), [0.5, 0.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
