@@ -315,14 +315,19 @@ impl ApiComparison<'_> {
 
     fn pair(&mut self, old: &Item, new: &Item) {
         let (backward, forward) = (self.backward(old, new), self.forward(old, new));
-        let open = old.implemented_by_others || new.implemented_by_others;
+        let open = old.implemented_by_others;
         let breaking =
             backward.is_err() || (open && forward.is_err() && !self.is_only_default_added(old, new));
         if backward.is_ok() && forward == Err(Mismatch::Generics) && self.is_only_parameter_named(old, new) {
             return;
         }
         let (mismatch, change) = match (&backward, &forward) {
-            (Ok(()), Ok(())) => return,
+            (Ok(()), Ok(())) => {
+                if new.hidden && !old.hidden {
+                    self.changes.push(describe::became_hidden(old));
+                }
+                return;
+            }
             (Err(mismatch), Ok(())) => (mismatch, one_way_change(mismatch, old.kind, Direction::Backward)),
             (Ok(()), Err(mismatch)) => (mismatch, one_way_change(mismatch, old.kind, Direction::Forward)),
             (Err(mismatch), Err(other)) => (mismatch, self.two_way_change(old, new, mismatch, other)),
@@ -446,7 +451,9 @@ impl ApiComparison<'_> {
                 of == "core::ops::drop::Drop" && has_public_fields(old, item.parent.as_deref());
             let breaks =
                 blocks_moves || !is_new_trait && open_traits.covers_foreign_types(item, self.symbols);
-            self.push(item, ChangeKind::Added, breaks);
+            if breaks || !item.hidden {
+                self.push(item, ChangeKind::Added, breaks);
+            }
         }
     }
 

@@ -228,6 +228,8 @@ pub enum Attribute {
     CallableAsMethod(bool),
     /// Whether a trait is dyn-compatible.
     UsableAsDyn(bool),
+    /// Whether other crates can implement a trait.
+    Implementable(bool),
     /// Whether a trait is an auto trait.
     Auto(bool),
     /// Whether a static is mutable.
@@ -265,6 +267,7 @@ impl Attribute {
             Self::CVariadic(_) => "variadic",
             Self::CallableAsMethod(_) => "callable as a method",
             Self::UsableAsDyn(_) => "usable as dyn",
+            Self::Implementable(_) => "implementable by other crates",
             Self::Auto(_) => "auto",
             Self::Mutable(_) => "mutability",
             Self::Default { .. } => "default",
@@ -297,7 +300,8 @@ impl Attribute {
             | Self::Const(holds)
             | Self::Safe(holds)
             | Self::CallableAsMethod(holds)
-            | Self::UsableAsDyn(holds) => {
+            | Self::UsableAsDyn(holds)
+            | Self::Implementable(holds) => {
                 return format!("{}{}", if *holds { "" } else { "not " }, self.label());
             }
         };
@@ -323,9 +327,10 @@ impl Attribute {
             | Self::Const(holds)
             | Self::Safe(holds)
             | Self::CallableAsMethod(holds)
-            | Self::UsableAsDyn(holds) => Some(*holds),
-            Self::Default { provided, open } => Some(*provided || !open),
-            Self::Target(_)
+            | Self::UsableAsDyn(holds)
+            | Self::Implementable(holds) => Some(*holds),
+            Self::Default { .. }
+            | Self::Target(_)
             | Self::Form(_)
             | Self::Extern(_)
             | Self::CVariadic(_)
@@ -341,6 +346,9 @@ impl Attribute {
         match (self, other) {
             (Self::Variance { variance: sub, .. }, Self::Variance { variance: sup, .. }) => {
                 sub == sup || *sub == Variance::Bivariant || *sup == Variance::Invariant
+            }
+            (Self::Default { provided, open: _ }, Self::Default { provided: expected, open }) => {
+                *provided || !expected || !open
             }
             _ => match (self.gain(), other.gain()) {
                 (Some(sub), Some(sup)) => sub >= sup,
@@ -385,6 +393,8 @@ pub struct Item {
     pub closed: bool,
     /// Whether an impl of the parent must provide the item.
     pub required: bool,
+    /// Whether the documentation omits the item, which an older version documents.
+    pub hidden: bool,
 }
 
 impl Item {
@@ -424,6 +434,7 @@ impl Item {
             implemented_by_others: false,
             closed: false,
             required: false,
+            hidden: false,
         }
     }
 

@@ -222,11 +222,18 @@ pub(crate) struct Lower<'a> {
     traits: HashMap<Symbol, TraitDef>,
     adts: BTreeMap<Symbol, AdtDef>,
     impls: Vec<ImplDef>,
+    /// Types and traits of the crate without a public path.
+    unnamed: HashMap<Symbol, Id>,
+    /// The names of the traits of the crate.
+    trait_symbols: HashMap<Id, Symbol>,
+    /// The paths of the items of the older version.
+    earlier: Option<HashSet<&'a str>>,
     items: Vec<Item>,
 }
 
 /// Lowers the public items of a crate and interns names into `symbols`. A definition that has a public path
-/// in common with a definition of `like` gets the name that it has there.
+/// in common with a definition of `like` gets the name that it has there. Items with `#[doc(hidden)]` are not public,
+/// except those that `like` documents, which have [`Item::hidden`].
 ///
 /// # Errors
 /// [`LowerError`] if a type is too large or aliases form a cycle.
@@ -256,6 +263,9 @@ pub fn lower(
         traits: HashMap::new(),
         adts: BTreeMap::new(),
         impls: Vec::new(),
+        unnamed: HashMap::new(),
+        trait_symbols: HashMap::new(),
+        earlier: like.map(|api| api.items.iter().map(|item| item.path.as_str()).collect()),
         items: Vec::new(),
     };
     lower.all()?;
@@ -304,6 +314,11 @@ impl<'a> Lower<'a> {
 
     fn get(&self, id: Id) -> Option<&'a JsonItem> {
         self.krate.index.get(&id)
+    }
+
+    /// Whether an item inside another one is not public because the documentation omits it.
+    fn is_omitted(&self, item: &JsonItem, path: &str) -> bool {
+        paths::is_hidden(item) && self.earlier.as_ref().is_none_or(|earlier| !earlier.contains(path))
     }
 
     fn name(&self, id: Id, written: &str) -> String {

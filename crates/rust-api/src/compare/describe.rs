@@ -59,6 +59,19 @@ pub(super) fn item_change(
     ItemChange { item, kind: old.kind, change, breaking, path: TypePath(steps), old: before, new: after }
 }
 
+/// Describes that the documentation omits an item now.
+pub(super) fn became_hidden(old: &Item) -> ItemChange {
+    ItemChange {
+        item: old.path.clone(),
+        kind: old.kind,
+        change: ChangeKind::Narrowed,
+        breaking: false,
+        path: TypePath(vec![PathStep::Label("documentation".to_owned())]),
+        old: Some("visible".to_owned()),
+        new: Some("hidden".to_owned()),
+    }
+}
+
 fn param(old: &Item, new: &Item, symbol: Symbol, symbols: &Symbols) -> Description {
     let index = |item: &Item| item.params.iter().position(|param| param.symbol == symbol);
     let at = index(old).or_else(|| index(new));

@@ -10,7 +10,7 @@ use typeloom_term::{ApplicationTy, Boxed, GenericArg, Name, Region, Symbol, Symb
 
 use super::generics::{Elided, ImplTrait};
 use super::ty::{abi_text, elided_result};
-use super::{AdtDef, HiddenFields, ItemError, Lower, LowerError, Sig, regions};
+use super::{AdtDef, HiddenFields, ItemError, Lower, LowerError, Sig, paths, regions};
 use crate::item::{Arg, Attribute, FieldForm, Item, Kind, ParamKind, PartLabel, Role, SignaturePart, Type};
 use crate::lower::paths::Namespace;
 use crate::predicate::{self, Predicate};
@@ -28,9 +28,11 @@ impl<'a> Lower<'a> {
         let enums = self.enums_of_variants();
         for ((namespace, path), id) in &self.paths.public {
             let name = self.paths.public_name(*id).unwrap_or(path);
+            let hidden = self.paths.is_undocumented(&(*namespace, path.clone()));
             let of_enum = enums.get(id).map(|of| self.variant_name(*of, *id));
             if name != path || self.get(*id).is_none() || of_enum.is_some() {
                 let mut item = Item::new(path.clone(), Kind::ReExport);
+                item.hidden = hidden;
                 let target = if name == path { self.name(*id, path) } else { name.to_owned() };
                 let target = of_enum.unwrap_or(target);
                 let target = match self.krate.paths.get(id) {
@@ -49,11 +51,11 @@ impl<'a> Lower<'a> {
                 self.item(item, name, &mut impls).map_err(|error| error.at(name))?;
                 if let Some(item) = self.items.get_mut(first) {
                     item.attributes.push(Attribute::PublicPath(reachable));
+                    item.hidden = self.paths.is_undocumented(&(*namespace, name.to_owned()));
                 }
             }
         }
-        self.impls_of(&impls)?;
-        self.private_types()
+        self.impls_and_reached(impls)
     }
 
     fn impls_of(&mut self, impls: &BTreeSet<Id>) -> Result<(), LowerError> {
@@ -61,34 +63,41 @@ impl<'a> Lower<'a> {
             let Some(item) = self.get(*id) else { continue };
             self.enter_module(item);
             if let ItemEnum::Impl(of) = &item.inner {
-                self.impl_item(of).map_err(|error| error.at("impl"))?;
+                self.impl_item(item, of).map_err(|error| error.at("impl"))?;
             }
         }
         Ok(())
     }
 
-    /// Lowers the fields, methods and impls of private types in public signatures, which users can reach
-    /// through values. The types themselves are not items, because they have no public path.
-    fn private_types(&mut self) -> Result<(), LowerError> {
-        let mut hidden: HashMap<Name, Id> = HashMap::new();
-        for (id, item) in &self.krate.index {
-            if matches!(item.inner, ItemEnum::Struct(_) | ItemEnum::Enum(_) | ItemEnum::Union(_))
-                && self.paths.public_name(*id).is_none()
-            {
-                let name = self.name(*id, item.name.as_deref().unwrap_or_default());
-                hidden.insert(Name::Adt(self.symbols.intern(&name)), *id);
-            }
-        }
+    /// Lowers impls, and the fields, methods and impls of private types in public signatures, which users can reach
+    /// through values. The types themselves are not items, because they have no public path. An impl whose header
+    /// mentions a private type is public only if that type is reached.
+    fn impls_and_reached(&mut self, mut impls: BTreeSet<Id>) -> Result<(), LowerError> {
+        let mut unreached = self.unnamed.clone();
+        let mut lowered: BTreeSet<Id> = BTreeSet::new();
+        let mut waiting: Vec<Item> = Vec::new();
         let mut next = 0;
-        while next < self.items.len() {
+        loop {
+            impls.retain(|id| lowered.insert(*id));
+            let first = self.items.len();
+            self.impls_of(&impls)?;
+            waiting.extend(self.items.split_off(first));
+            let (later, ready) = waiting.drain(..).partition(|item| mentions_any(&unreached, header(item)));
+            waiting = later;
+            self.items.extend::<Vec<Item>>(ready);
+
             let mut found: Vec<Id> = Vec::new();
-            for item in self.items.get(next..).unwrap_or_default() {
-                for part in &item.parts {
-                    found.extend(applied(&part.ty).iter().filter_map(|name| hidden.remove(name)));
-                }
+            for part in self.items.get(next..).unwrap_or_default().iter().flat_map(|item| &item.parts) {
+                found.extend(applied(&part.ty).iter().filter_map(|name| match name {
+                    Name::Adt(symbol) => unreached.remove(symbol),
+                    _ => None,
+                }));
+            }
+            if found.is_empty() {
+                return Ok(());
             }
             next = self.items.len();
-            let mut impls: BTreeSet<Id> = BTreeSet::new();
+            impls.clear();
             for id in found {
                 let Some(item) = self.get(id) else { continue };
                 let name = self.name(id, item.name.as_deref().unwrap_or_default());
@@ -100,9 +109,7 @@ impl<'a> Lower<'a> {
                         && item.path.matches("::").count() == name.matches("::").count() + 1
                 }));
             }
-            self.impls_of(&impls)?;
         }
-        Ok(())
     }
 
     /// The enum of each variant, because a variant can be re-exported alone.
@@ -127,7 +134,7 @@ impl<'a> Lower<'a> {
             ItemEnum::Struct(of) => {
                 impls.extend(&of.impls);
                 let (form, fields, hidden) = struct_fields(&of.kind);
-                let hidden = hidden || self.has_private(&fields);
+                let hidden = hidden || self.has_private(path, &fields);
                 let (mut main, sig) = self.adt(path, Kind::Struct, &of.generics)?;
                 let exhaustive = !is_non_exhaustive(item);
                 main.closed = exhaustive && !hidden && !matches!(of.kind, StructKind::Unit);
@@ -142,7 +149,7 @@ impl<'a> Lower<'a> {
             ItemEnum::Union(of) => {
                 impls.extend(&of.impls);
                 let (mut main, sig) = self.adt(path, Kind::Union, &of.generics)?;
-                let hidden = of.has_stripped_fields || self.has_private(&of.fields);
+                let hidden = of.has_stripped_fields || self.has_private(path, &of.fields);
                 main.attributes.push(Attribute::AllFieldsPublic(!hidden));
                 self.items.push(main);
                 self.fields(path, path, &of.fields, &sig)
@@ -150,9 +157,11 @@ impl<'a> Lower<'a> {
             ItemEnum::Enum(of) => {
                 impls.extend(&of.impls);
                 let (mut main, sig) = self.adt(path, Kind::Enum, &of.generics)?;
-                main.closed = !is_non_exhaustive(item);
+                let all_public = !of.has_stripped_variants && !self.has_private(path, &of.variants);
+                // No match can list a hidden variant.
+                main.closed = !is_non_exhaustive(item) && all_public;
                 main.attributes.push(Attribute::Exhaustive(main.closed));
-                main.attributes.push(Attribute::AllVariantsPublic(!of.has_stripped_variants));
+                main.attributes.push(Attribute::AllVariantsPublic(all_public));
                 self.items.push(main);
                 for id in &of.variants {
                     self.variant(path, *id, &sig)?;
@@ -231,10 +240,14 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
-    /// Whether private fields are in the JSON.
-    fn has_private(&self, fields: &[Id]) -> bool {
-        let private = |item: &JsonItem| !matches!(item.visibility, Visibility::Public | Visibility::Default);
-        fields.iter().any(|id| self.get(*id).is_some_and(private))
+    /// Whether private or hidden fields or variants are in the JSON.
+    fn has_private(&self, path: &str, members: &[Id]) -> bool {
+        let private = |item: &JsonItem| {
+            let own = format!("{path}::{}", item.name.as_deref().unwrap_or_default());
+            !matches!(item.visibility, Visibility::Public | Visibility::Default)
+                || self.is_omitted(item, &own)
+        };
+        members.iter().any(|id| self.get(*id).is_some_and(private))
     }
 
     fn fields(&mut self, path: &str, parent: &str, fields: &[Id], sig: &Sig) -> Result<(), ItemError> {
@@ -244,7 +257,12 @@ impl<'a> Lower<'a> {
             let (ItemEnum::StructField(ty), Some(name), true) = (&field.inner, &field.name, public) else {
                 continue;
             };
-            let mut item = self.typed(format!("{path}::{name}"), Kind::Field, ty, sig)?;
+            let own = format!("{path}::{name}");
+            if self.is_omitted(field, &own) {
+                continue;
+            }
+            let mut item = self.typed(own, Kind::Field, ty, sig)?;
+            item.hidden = paths::is_hidden(field);
             item.parent = Some(parent.to_owned());
             item.context = std::mem::take(&mut item.predicates);
             self.items.push(item);
@@ -271,12 +289,16 @@ impl<'a> Lower<'a> {
         let Some(variant) = self.get(id) else { return Ok(()) };
         let (ItemEnum::Variant(of), Some(name)) = (&variant.inner, &variant.name) else { return Ok(()) };
         let own = format!("{path}::{name}");
+        if self.is_omitted(variant, &own) {
+            return Ok(());
+        }
         let (form, fields, hidden) = variant_fields(&of.kind);
         let mut item = Item::new(own.clone(), Kind::Variant);
+        item.hidden = paths::is_hidden(variant);
         item.parent = Some(path.to_owned());
         item.params.clone_from(&sig.params);
         item.context.clone_from(&sig.predicates);
-        let exhaustive = !is_non_exhaustive(variant) && !hidden;
+        let exhaustive = !is_non_exhaustive(variant) && !hidden && !self.has_private(&own, &fields);
         item.closed = exhaustive;
         item.attributes.push(Attribute::Form(form));
         item.attributes.push(Attribute::Exhaustive(exhaustive));
@@ -330,7 +352,7 @@ impl<'a> Lower<'a> {
     }
 
     /// Lowers the items of an inherent impl.
-    pub(super) fn inherent(&mut self, of: &Impl) -> Result<(), ItemError> {
+    pub(super) fn inherent(&mut self, impl_: &JsonItem, of: &Impl) -> Result<(), ItemError> {
         let (sig, this) = self.impl_scope(of)?;
         let Some(path) = adt_path(&this).map(|symbol| self.symbols.resolve(symbol).to_owned()) else {
             return Ok(());
@@ -342,11 +364,15 @@ impl<'a> Lower<'a> {
             }
             let Some(name) = &item.name else { continue };
             let own = format!("{path}::{name}");
+            if self.is_omitted(item, &own) || self.is_omitted(impl_, &own) {
+                continue;
+            }
             let mut lowered = match &item.inner {
                 ItemEnum::Function(function) => self.function(&own, Kind::Method, function, &sig)?,
                 ItemEnum::AssocConst { type_, value: _ } => self.typed(own, Kind::AssocConst, type_, &sig)?,
                 _ => continue,
             };
+            lowered.hidden = paths::is_hidden(item) || paths::is_hidden(impl_);
             lowered.parent = Some(path.clone());
             lowered.parts.insert(0, SignaturePart { label: PartLabel::SelfType, ty: this.clone() });
             self.items.push(lowered);
@@ -466,12 +492,26 @@ fn late_bound(outer: &Sig, sig: &Sig, symbols: &Symbols) -> Vec<Symbol> {
 }
 
 /// The names of all applied types in a type.
-fn applied(ty: &Type) -> Vec<Name> {
+pub(super) fn applied(ty: &Type) -> Vec<Name> {
     let name = |arg: &Arg| match arg.as_ty().map(Ty::data) {
         Some(TyData::Apply(app)) => Some(app.name),
         _ => None,
     };
     subterms([ty]).iter().filter_map(name).collect()
+}
+
+/// The types in the header of an impl. Other items have none.
+fn header(item: &Item) -> impl Iterator<Item = &Type> {
+    let is_header = |part: &&SignaturePart| {
+        item.kind == Kind::Impl && matches!(part.label, PartLabel::TraitRef | PartLabel::SelfType)
+    };
+    item.parts.iter().filter(is_header).map(|part| &part.ty)
+}
+
+/// Whether one of the types applies one of the definitions.
+fn mentions_any<'t>(definitions: &HashMap<Symbol, Id>, types: impl IntoIterator<Item = &'t Type>) -> bool {
+    let is_one = |name: &Name| matches!(name, Name::Adt(symbol) if definitions.contains_key(symbol));
+    types.into_iter().any(|ty| applied(ty).iter().any(is_one))
 }
 
 fn is_non_exhaustive(item: &JsonItem) -> bool {

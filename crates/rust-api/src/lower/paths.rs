@@ -1,6 +1,7 @@
 //! Public paths of items, and the name of each definition.
 //!
-//! An item is reachable by its own path, re-exports and globs. Its name is the shortest path, then the first
+//! An item is reachable by its own path, re-exports and globs. Paths with a hidden part (`#[doc(hidden)]`) do not
+//! count, unless an older version documents them. Its name is the shortest path, then the first
 //! one in order. The name of a definition of another crate is the path of its definition.
 //!
 //! **Invariant:** all paths of the crate start with one crate name, that of the older version, so that
@@ -10,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use indexmap::IndexMap;
 use rustdoc_types::{
-    Crate, GenericArg, GenericArgs, GenericParamDef, GenericParamDefKind, Generics, Id, ItemEnum, ItemKind,
-    StructKind, Type, Visibility,
+    Attribute, Crate, GenericArg, GenericArgs, GenericParamDef, GenericParamDefKind, Generics, Id, Item,
+    ItemEnum, ItemKind, StructKind, Type, Visibility,
 };
 
 use crate::lower::LowerError;
@@ -50,6 +51,8 @@ pub(crate) struct Paths {
     hidden_names: HashMap<Id, String>,
     /// Paths of private definitions.
     hidden: BTreeSet<String>,
+    /// Public paths that the documentation omits now, and that an older version documents.
+    undocumented: HashSet<(Namespace, String)>,
     /// Types with a public path.
     types: HashSet<Id>,
     /// The first segment of every path of the crate.
@@ -59,6 +62,29 @@ pub(crate) struct Paths {
 struct Found {
     id: Id,
     by_glob: bool,
+    hidden: bool,
+}
+
+/// The path to a module or item, and how it was reached.
+#[derive(Clone, Copy)]
+struct Route<'r> {
+    path: &'r str,
+    by_glob: bool,
+    /// Whether a part of the path is hidden from the documentation.
+    hidden: bool,
+}
+
+/// Whether `#[doc(hidden)]` removes an item from the public API. Deprecated items are often hidden to keep the
+/// documentation short, and remain public.
+pub(crate) fn is_hidden(item: &Item) -> bool {
+    let hides = |attribute: &Attribute| match attribute {
+        Attribute::Other(text) => text
+            .strip_prefix("#[doc(")
+            .and_then(|rest| rest.strip_suffix(")]"))
+            .is_some_and(|list| list.split(',').any(|word| word.trim() == "hidden")),
+        _ => false,
+    };
+    item.deprecation.is_none() && item.attrs.iter().any(hides)
 }
 
 struct Walk<'c> {
@@ -79,8 +105,18 @@ impl Paths {
     pub(crate) fn of(krate: &Crate, like: Option<&Self>) -> Result<Self, LowerError> {
         let root = like.map_or_else(|| crate_name(krate), |like| like.root.clone());
         let mut walk = Walk { krate, found: BTreeMap::new(), visits: 0 };
-        walk.module(krate.root, &root, false, &mut Vec::new())?;
-        let mut public: IndexMap<_, _> = walk.found.into_iter().map(|(key, found)| (key, found.id)).collect();
+        walk.module(krate.root, Route { path: &root, by_glob: false, hidden: false }, &mut Vec::new())?;
+        // An item with only hidden paths is private, unless it was public before.
+        let was_public = |key: &(Namespace, String)| like.is_some_and(|like| like.public.contains_key(key));
+        let found = walk.found.into_iter().filter(|(key, found)| !found.hidden || was_public(key));
+        let mut undocumented = HashSet::new();
+        let mut public = IndexMap::new();
+        for (key, found) in found {
+            if found.hidden {
+                undocumented.insert(key.clone());
+            }
+            public.insert(key, found.id);
+        }
         if let Some(like) = like {
             follow_renames(krate, &mut public, like);
         }
@@ -114,8 +150,15 @@ impl Paths {
                 }
             }
         }
-        let mut found =
-            Self { public, names, hidden_names: HashMap::new(), hidden: BTreeSet::new(), types, root };
+        let mut found = Self {
+            public,
+            names,
+            hidden_names: HashMap::new(),
+            hidden: BTreeSet::new(),
+            undocumented,
+            types,
+            root,
+        };
         found.hide(krate, like);
         Ok(found)
     }
@@ -186,6 +229,11 @@ impl Paths {
             }
         }
         found
+    }
+
+    /// Whether the documentation omits a public path.
+    pub(crate) fn is_undocumented(&self, key: &(Namespace, String)) -> bool {
+        self.undocumented.contains(key)
     }
 
     /// The name of a public definition.
@@ -301,12 +349,14 @@ fn namespaces(kind: ItemKind) -> &'static [Namespace] {
 }
 
 impl Walk<'_> {
-    fn add(&mut self, kind: ItemKind, path: String, id: Id, by_glob: bool) -> Result<(), LowerError> {
+    /// Adds an item under its name in the module of the route.
+    fn add(&mut self, kind: ItemKind, name: &str, id: Id, route: Route<'_>) -> Result<(), LowerError> {
+        let Route { path, by_glob, hidden } = route;
         for namespace in namespaces(kind) {
             // An explicit import has priority over a glob.
-            let key = (*namespace, path.clone());
+            let key = (*namespace, format!("{path}::{name}"));
             if self.found.get(&key).is_none_or(|found| found.by_glob && !by_glob) {
-                self.found.insert(key, Found { id, by_glob });
+                self.found.insert(key, Found { id, by_glob, hidden });
             }
         }
         if self.found.len() > MAX_PATHS {
@@ -315,15 +365,9 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Visits the items of a module under `path`. `chain` contains the enclosing modules, because globs can
-    /// form cycles.
-    fn module(
-        &mut self,
-        module: Id,
-        path: &str,
-        by_glob: bool,
-        chain: &mut Vec<Id>,
-    ) -> Result<(), LowerError> {
+    /// Visits the items of a module at the end of a route. `chain` contains the enclosing modules, because
+    /// globs can form cycles.
+    fn module(&mut self, module: Id, route: Route<'_>, chain: &mut Vec<Id>) -> Result<(), LowerError> {
         if chain.contains(&module) || chain.len() >= MAX_MODULES {
             return Ok(());
         }
@@ -335,7 +379,7 @@ impl Walk<'_> {
         };
         chain.push(module);
         for id in items {
-            self.item(*id, None, path, by_glob, chain)?;
+            self.item(*id, None, route, chain)?;
         }
         chain.pop();
         Ok(())
@@ -345,8 +389,7 @@ impl Walk<'_> {
         &mut self,
         id: Id,
         renamed: Option<&str>,
-        path: &str,
-        by_glob: bool,
+        route: Route<'_>,
         chain: &mut Vec<Id>,
     ) -> Result<(), LowerError> {
         self.visits += 1;
@@ -356,30 +399,33 @@ impl Walk<'_> {
         let Some(item) = self.krate.index.get(&id) else {
             // An item of another crate: only its name is known.
             if let (Some(name), Some(summary)) = (renamed, self.krate.paths.get(&id)) {
-                self.add(summary.kind, format!("{path}::{name}"), id, by_glob)?;
+                self.add(summary.kind, name, id, route)?;
             }
             return Ok(());
         };
         if renamed.is_none() && !matches!(item.visibility, Visibility::Public | Visibility::Default) {
             return Ok(());
         }
+        let route = Route { hidden: route.hidden || is_hidden(item), ..route };
         if let ItemEnum::Use(import) = &item.inner {
             let Some(target) = import.id else { return Ok(()) };
             if import.is_glob {
-                return self.module(target, path, true, chain);
+                // The documentation shows the items of a hidden module where a glob imports them.
+                return self.module(target, Route { by_glob: true, ..route }, chain);
             }
             if chain.len() < MAX_MODULES && !chain.contains(&id) {
                 chain.push(id);
-                self.item(target, Some(&import.name), path, by_glob, chain)?;
+                self.item(target, Some(&import.name), route, chain)?;
                 chain.pop();
             }
             return Ok(());
         }
         let Some(name) = renamed.or(item.name.as_deref()) else { return Ok(()) };
-        let path = format!("{path}::{name}");
         match &item.inner {
-            ItemEnum::Module(_) => self.module(id, &path, by_glob, chain),
-            other => self.add(other.item_kind(), path, id, by_glob),
+            ItemEnum::Module(_) => {
+                self.module(id, Route { path: &format!("{}::{name}", route.path), ..route }, chain)
+            }
+            other => self.add(other.item_kind(), name, id, route),
         }
     }
 }

@@ -1,18 +1,22 @@
 //! Lowering of traits and impls of traits.
 
 use rustdoc_types::{
-    GenericBound, Generics, Id, Impl, Item as JsonItem, ItemEnum, Trait, TraitBoundModifier, WherePredicate,
+    GenericBound, Generics, Id, Impl, Item as JsonItem, ItemEnum, ItemKind, Trait, TraitBoundModifier,
+    Type as JsonType, WherePredicate,
 };
 use typeloom_term::print::Printer;
 use typeloom_term::subst::replace_params;
 use typeloom_term::{Arity, Name, Symbol, Ty};
 
-use super::items::without_self;
-use super::{ImplDef, ItemError, Lower, LowerError, Sig, TraitDef};
+use super::items::{applied, without_self};
+use super::{ImplDef, ItemError, Lower, LowerError, Sig, TraitDef, paths};
 use crate::item::{Arg, Attribute, Item, Kind, Param, ParamKind, PartLabel, Role, SignaturePart, Type};
-use crate::predicate;
+use crate::predicate::{self, Predicate};
 use crate::std_facts;
-use crate::terms::{binder, find, type_param};
+use crate::terms::{binder, find, type_param, values};
+
+/// Maximum number of private traits above a trait.
+const MAX_SUPERTRAITS: usize = 512;
 
 /// The scope inside a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
 type TraitScope = (Sig, Vec<Arg>, Vec<Type>);
@@ -32,6 +36,16 @@ impl<'a> Lower<'a> {
     }
 
     fn definition(&mut self, id: Id, item: &'a JsonItem, path: &str) -> Result<(), ItemError> {
+        let kind = item.inner.item_kind();
+        if matches!(kind, ItemKind::Struct | ItemKind::Enum | ItemKind::Union | ItemKind::Trait) {
+            let symbol = self.symbols.intern(path);
+            if self.paths.public_name(id).is_none() {
+                self.unnamed.insert(symbol, id);
+            }
+            if kind == ItemKind::Trait {
+                self.trait_symbols.insert(id, symbol);
+            }
+        }
         match &item.inner {
             ItemEnum::Struct(_) | ItemEnum::Enum(_) | ItemEnum::Union(_) => self.adt_definition(item),
             ItemEnum::Trait(of) => {
@@ -129,9 +143,7 @@ impl<'a> Lower<'a> {
         // Conditions on `Self` are supertraits, wherever they are written.
         let (on_self, rest): (Vec<_>, Vec<_>) =
             of.generics.where_predicates.iter().cloned().partition(|predicate| match predicate {
-                WherePredicate::BoundPredicate { type_: rustdoc_types::Type::Generic(name), .. } => {
-                    name == "Self"
-                }
+                WherePredicate::BoundPredicate { type_: JsonType::Generic(name), .. } => name == "Self",
                 WherePredicate::BoundPredicate { .. }
                 | WherePredicate::LifetimePredicate { .. }
                 | WherePredicate::EqPredicate { .. } => false,
@@ -152,21 +164,37 @@ impl<'a> Lower<'a> {
         Ok((sig, args, supertraits))
     }
 
-    /// Whether a trait is sealed by a private supertrait.
-    fn is_sealed(&self, of: &Trait) -> bool {
-        let hidden = |id: Id| {
-            self.krate.paths.get(&id).map_or_else(|| self.get(id).is_some(), |summary| summary.crate_id == 0)
-                && self.paths.public_name(id).is_none()
-        };
-        of.bounds.iter().any(|bound| match bound {
-            GenericBound::TraitBound { trait_, modifier: TraitBoundModifier::None, .. } => hidden(trait_.id),
-            GenericBound::TraitBound { .. } | GenericBound::Outlives(_) | GenericBound::Use(_) => false,
-        })
+    /// Whether other crates can implement a trait, as far as its own declaration and its supertraits determine it.
+    /// `of` is the trait and `below` the traits that have it as a supertrait.
+    fn is_open(&self, of: Id, below: &mut Vec<Id>) -> bool {
+        let Some(JsonItem { inner: ItemEnum::Trait(definition), .. }) = self.get(of) else { return true };
+        if below.contains(&of) {
+            return true;
+        }
+        let mut members = definition.items.iter().filter_map(|id| self.get(*id));
+        if members.any(|item| is_required(item) && paths::is_hidden(item)) {
+            return false;
+        }
+        below.push(of);
+        let names: Vec<Symbol> = below.iter().filter_map(|id| self.trait_symbols.get(id).copied()).collect();
+        let open = supertraits(definition).all(|id| {
+            let private = self.is_of_crate(id) && self.paths.public_name(id).is_none();
+            let everywhere =
+                || self.trait_symbols.get(&id).is_some_and(|symbol| self.is_for_all(*symbol, &names));
+            (!private || everywhere()) && self.is_open(id, below)
+        });
+        below.pop();
+        open
     }
 
-    /// Whether an impl of the crate covers every type that could implement a trait, so that other crates
-    /// cannot implement it.
-    fn is_for_all(&self, symbol: Symbol, args: &[Arg], supertraits: &[Type]) -> bool {
+    fn is_of_crate(&self, id: Id) -> bool {
+        self.krate.paths.get(&id).map_or_else(|| self.get(id).is_some(), |summary| summary.crate_id == 0)
+    }
+
+    /// Whether an impl of the crate covers every type that could implement a trait. Types that implement one of the traits
+    /// in `known` are sufficient.
+    fn is_for_all(&self, symbol: Symbol, known: &[Symbol]) -> bool {
+        let Some(TraitDef { params: own, supertraits, .. }) = self.traits.get(&symbol) else { return false };
         self.impls.iter().filter(|found| found.of == symbol).any(|found| {
             let mut seen = Vec::new();
             let all_params = found.args.iter().all(|arg| match type_param(arg) {
@@ -176,31 +204,78 @@ impl<'a> Lower<'a> {
                 }
                 Some(_) | None => false,
             });
-            if !all_params || found.args.len() != args.len() {
+            if !all_params || found.args.len() != own.len() {
                 return false;
             }
-            let own = |name: Name| {
-                let at = args.iter().position(|arg| type_param(arg).map(Name::Param) == Some(name))?;
-                found.args.get(at).cloned()
-            };
+            let value = values(own.iter().copied(), &found.args);
             let required: Vec<Type> =
-                supertraits.iter().filter_map(|bound| replace_params(&self.cx, bound, own).ok()).collect();
-            found
-                .predicates
-                .iter()
-                .all(|condition| required.contains(condition) || predicate::is_sized(condition, self.symbols))
+                supertraits.iter().filter_map(|bound| replace_params(&self.cx, bound, &value).ok()).collect();
+            let is_known = |condition: &Type| match predicate::view(self.symbols, condition) {
+                Some((_, Predicate::Trait(of, [this, ..]))) => {
+                    known.contains(&of) && found.args.first() == Some(this)
+                }
+                Some(_) | None => false,
+            };
+            found.predicates.iter().all(|condition| {
+                required.contains(condition)
+                    || is_known(condition)
+                    || predicate::is_sized(condition, self.symbols)
+            })
         })
+    }
+
+    /// The supertraits that can be named from outside. Those that cannot are replaced by their own supertraits.
+    fn named_supertraits(&self, supertraits: Vec<Type>) -> Result<Vec<Type>, ItemError> {
+        let mut named: Vec<Type> = Vec::new();
+        let mut seen: Vec<Type> = Vec::new();
+        let mut open = supertraits;
+        open.reverse();
+        while let Some(bound) = open.pop() {
+            let private = match predicate::view(self.symbols, &bound) {
+                Some((arity, Predicate::Trait(of, args))) if self.unnamed.contains_key(&of) => {
+                    Some((arity, self.traits.get(&of), args))
+                }
+                Some(_) | None => None,
+            };
+            match private {
+                None if named.contains(&bound) => {}
+                None => named.push(bound.clone()),
+                Some((arity, Some(definition), args)) if arity.is_empty() && !seen.contains(&bound) => {
+                    let value = values(definition.params.iter().copied(), args);
+                    for above in definition.supertraits.iter().rev() {
+                        open.push(replace_params(&self.cx, above, &value)?);
+                    }
+                    seen.push(bound.clone());
+                    if seen.len() > MAX_SUPERTRAITS {
+                        return Err(ItemError::TooLarge);
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(named)
+    }
+
+    /// Whether no other crate can write the parameters of a required method, because a type or trait in them is private.
+    fn has_private_input(&self, item: &Item) -> bool {
+        let is_private = |name: &Name| match name {
+            Name::Adt(symbol) | Name::Trait(symbol) => self.unnamed.contains_key(symbol),
+            _ => false,
+        };
+        let inputs = item.parts.iter().filter(|part| matches!(part.label, PartLabel::Input(..)));
+        item.kind == Kind::TraitMethod
+            && item.required
+            && inputs.map(|part| &part.ty).any(|ty| applied(ty).iter().any(is_private))
     }
 
     pub(super) fn trait_item(&mut self, id: Id, path: &str, of: &'a Trait) -> Result<(), ItemError> {
         let (sig, args, supertraits) = self.trait_scope(id, of)?;
         let symbol = self.symbols.intern(path);
-        let open = !self.is_sealed(of) && !self.is_for_all(symbol, &args, &supertraits);
+        let first = self.items.len();
         let mut item = Item::new(path.to_owned(), Kind::Trait);
         item.params.clone_from(&sig.params);
         item.predicates.clone_from(&sig.predicates);
-        item.promises.clone_from(&supertraits);
-        item.implemented_by_others = open;
+        item.promises = self.named_supertraits(supertraits.clone())?;
         item.attributes.push(Attribute::Safe(!of.is_unsafe));
         item.attributes.push(Attribute::UsableAsDyn(of.is_dyn_compatible));
         item.attributes.push(Attribute::Auto(of.is_auto));
@@ -216,6 +291,9 @@ impl<'a> Lower<'a> {
             let Some(json) = self.get(*member) else { continue };
             let Some(name) = &json.name else { continue };
             let own = format!("{path}::{name}");
+            if self.is_omitted(json, &own) {
+                continue;
+            }
             let mut lowered = match &json.inner {
                 ItemEnum::Function(function) => {
                     let mut lowered = self.function(&own, Kind::TraitMethod, function, &inner)?;
@@ -246,19 +324,34 @@ impl<'a> Lower<'a> {
             };
             lowered.parent = Some(path.to_owned());
             lowered.context = context.clone();
-            lowered.implemented_by_others = open;
-            lowered.attributes.push(Attribute::Default { provided: !lowered.required, open });
+            lowered.hidden = paths::is_hidden(json);
             self.items.push(lowered);
+        }
+        let lowered = self.items.get(first..).unwrap_or_default();
+        let open = self.is_open(id, &mut Vec::new())
+            && !self.is_for_all(symbol, &[])
+            && !lowered.iter().any(|item| self.has_private_input(item));
+        for item in self.items.iter_mut().skip(first) {
+            item.implemented_by_others = open;
+            item.attributes.push(match item.kind {
+                Kind::Trait => Attribute::Implementable(open),
+                _ => Attribute::Default { provided: !item.required, open },
+            });
         }
         Ok(())
     }
 
     /// Lowers an impl of a trait, or the items of an inherent impl.
-    pub(super) fn impl_item(&mut self, of: &Impl) -> Result<(), ItemError> {
+    pub(super) fn impl_item(&mut self, json: &JsonItem, of: &Impl) -> Result<(), ItemError> {
         if of.blanket_impl.is_some() || of.is_negative {
             return Ok(());
         }
-        let Some(path) = &of.trait_ else { return self.inherent(of) };
+        let Some(path) = &of.trait_ else { return self.inherent(json, of) };
+        // A hidden impl of the newer version can be one that was not hidden before.
+        let hidden = paths::is_hidden(json);
+        if hidden && self.earlier.is_none() {
+            return Ok(());
+        }
         let symbol = self.trait_symbol(path);
         let name = self.symbols.resolve(symbol);
         let local = self.get(path.id).is_some();
@@ -270,6 +363,7 @@ impl<'a> Lower<'a> {
         sig.of_trait = true;
         let (symbol, args) = self.trait_ref(path, &this, &mut sig)?;
         let mut item = Item::new(self.impl_path(symbol, &args, &this), Kind::Impl);
+        item.hidden = hidden;
         let applied = Ty::apply(&self.cx, Name::Trait(symbol), without_self(&args))?;
         item.parts.push(SignaturePart { label: PartLabel::TraitRef, ty: applied });
         item.parts.push(SignaturePart { label: PartLabel::SelfType, ty: this.clone() });
@@ -297,5 +391,31 @@ impl<'a> Lower<'a> {
             text.push_str(&format!("<{}>", list.join(", ")));
         }
         format!("{text} for {}", Printer::new(self.symbols).ty(this))
+    }
+}
+
+/// The traits in the bounds of a trait, including conditions on `Self`.
+fn supertraits(of: &Trait) -> impl Iterator<Item = Id> {
+    let conditions = of.generics.where_predicates.iter().filter_map(|condition| match condition {
+        WherePredicate::BoundPredicate { type_: JsonType::Generic(name), bounds, .. } if name == "Self" => {
+            Some(bounds)
+        }
+        WherePredicate::BoundPredicate { .. }
+        | WherePredicate::LifetimePredicate { .. }
+        | WherePredicate::EqPredicate { .. } => None,
+    });
+    std::iter::once(&of.bounds).chain(conditions).flatten().filter_map(|bound| match bound {
+        GenericBound::TraitBound { trait_, modifier: TraitBoundModifier::None, .. } => Some(trait_.id),
+        GenericBound::TraitBound { .. } | GenericBound::Outlives(_) | GenericBound::Use(_) => None,
+    })
+}
+
+/// Whether an impl of the trait must provide the item.
+fn is_required(item: &JsonItem) -> bool {
+    match &item.inner {
+        ItemEnum::Function(function) => !function.has_body,
+        ItemEnum::AssocConst { value, .. } => value.is_none(),
+        ItemEnum::AssocType { type_, .. } => type_.is_none(),
+        _ => false,
     }
 }
