@@ -61,16 +61,29 @@ pub(crate) enum RustCommand {
 /// `typeloom rust describe`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RustDescribeArgs {
-    /// The crate, as `cargo rustdoc -- -Z unstable-options --output-format json` writes it
-    #[arg(value_name = "CRATE.json")]
-    pub(crate) file: String,
+    /// The crate: a folder with a `Cargo.toml`, `name@version` of the registry, or rustdoc JSON
+    #[arg(value_name = "CRATE")]
+    pub(crate) krate: String,
+    #[command(flatten)]
+    pub(crate) build: RustBuildArgs,
     /// Write the signatures into a bundle
     #[arg(long, short, value_name = "BUNDLE")]
     pub(crate) output: Option<String>,
     /// The edition that the crate is written in: before 2024, `impl Trait` in the result of a function that is not a
     /// trait's borrows only from lifetimes that it mentions; the JSON does not contain the edition
-    #[arg(long, value_enum, value_name = "YEAR", default_value_t)]
-    pub(crate) edition: RustEdition,
+    #[arg(long, value_enum, value_name = "YEAR")]
+    pub(crate) edition: Option<RustEdition>,
+}
+
+/// Options for the documentation of crates that are given as folders or packages.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RustBuildArgs {
+    /// Document with all features of the crate instead of its default features
+    #[arg(long)]
+    pub(crate) all_features: bool,
+    /// Time limit for each call of cargo
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) timeout: u64,
 }
 
 /// An edition of Rust.
@@ -94,16 +107,18 @@ pub(crate) enum RustEdition {
 /// `typeloom rust diff`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RustDiffArgs {
-    /// The version before
-    #[arg(value_name = "OLD.json")]
+    /// The version before: a folder with a `Cargo.toml`, `name@version` of the registry, or rustdoc JSON
+    #[arg(value_name = "OLD")]
     pub(crate) old: String,
-    /// The version after
-    #[arg(value_name = "NEW.json")]
+    /// The version after, in the same notation
+    #[arg(value_name = "NEW")]
     pub(crate) new: String,
+    #[command(flatten)]
+    pub(crate) build: RustBuildArgs,
     /// How to show it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
-    /// The edition of both versions (default: 2024): before 2024, `impl Trait` in the result of a
+    /// The edition of both versions (default: that of the manifest, or 2024 for JSON): before 2024, `impl Trait` in the result of a
     /// function that is not a trait's borrows only from lifetimes that it mentions; the JSON does not contain the edition
     #[arg(long, value_enum, value_name = "YEAR")]
     pub(crate) edition: Option<RustEdition>,

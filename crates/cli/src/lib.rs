@@ -10,6 +10,7 @@
 
 mod args;
 mod commands;
+mod documentation;
 mod external;
 mod input;
 mod interfaces;

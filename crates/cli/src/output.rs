@@ -91,6 +91,15 @@ pub(crate) fn complain(error: &anyhow::Error) {
     let _ = writeln!(err, "typeloom: {}", escape(&format!("{error:#}")));
 }
 
+/// Writes the output of another program to standard error, indented.
+pub(crate) fn quote(text: &str) {
+    let mut err = anstream::stderr().lock();
+    for line in text.lines() {
+        // As above.
+        let _ = writeln!(err, "  | {}", escape(line));
+    }
+}
+
 /// Writes additional information about an answer to standard error.
 pub(crate) fn note(text: &str) {
     let mut err = anstream::stderr().lock();

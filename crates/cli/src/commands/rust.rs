@@ -1,36 +1,48 @@
-//! `typeloom rust describe CRATE.json`, `typeloom rust diff OLD.json NEW.json`.
+//! `typeloom rust describe CRATE`, `typeloom rust diff OLD NEW`.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use typeloom_report::rust as report;
 use typeloom_rust_api::{ApiDiff, CompareError, Edition, Editions, ItemChange, Version};
 use typeloom_term::Symbols;
 
-use crate::args::{RustArgs, RustCommand, RustDescribeArgs, RustDiffArgs, RustEdition, TextFormat};
-use crate::input::{self, Bytes};
-use crate::output::{Outcome, note, write};
+use crate::args::{
+    RustArgs, RustBuildArgs, RustCommand, RustDescribeArgs, RustDiffArgs, RustEdition, TextFormat,
+};
+use crate::documentation::{CargoError, CrateJson, Documentation, Features};
+use crate::output::{Outcome, note, quote, write};
 use crate::target::export;
 
 pub(crate) fn run(args: &RustArgs) -> anyhow::Result<Outcome> {
-    match &args.command {
+    let result = match &args.command {
         RustCommand::Describe(args) => describe(args),
         RustCommand::Diff(args) => diff(args),
+    };
+    if let Err(error) = &result
+        && let Some(tail) = error.chain().find_map(|cause| cause.downcast_ref::<CargoError>()?.tail())
+    {
+        quote(tail);
     }
+    result
 }
 
-fn read(file: &str) -> anyhow::Result<Bytes> {
-    input::source(file).open()
+/// The builder of documentation that the options describe.
+fn documentation(args: &RustBuildArgs) -> Documentation {
+    let features = if args.all_features { Features::All } else { Features::Default };
+    Documentation::new(features, Duration::from_secs(args.timeout))
 }
 
 fn describe(args: &RustDescribeArgs) -> anyhow::Result<Outcome> {
-    let json = read(&args.file)?;
+    let CrateJson { json, edition } = documentation(&args.build).of(&args.krate)?;
+    let edition = args.edition.map(Edition::from).or(edition).unwrap_or_default();
     let mut symbols = Symbols::new();
-    let api = typeloom_rust_api::describe(&json, args.edition.into(), &mut symbols)
-        .with_context(|| format!("`{}`", args.file))?;
+    let api = typeloom_rust_api::describe(&json, edition, &mut symbols)
+        .with_context(|| format!("`{}`", args.krate))?;
     let bundle = || {
         let bundle = typeloom_rust_api::bundle(&api, &mut symbols);
-        Ok(bundle.with_context(|| format!("`{}`", args.file))?.as_bytes().to_vec())
+        Ok(bundle.with_context(|| format!("`{}`", args.krate))?.as_bytes().to_vec())
     };
     if !export(args.output.as_deref(), bundle)? {
         write(&report::description(&api, &mut symbols))?;
@@ -50,20 +62,26 @@ impl From<RustEdition> for Edition {
 }
 
 fn diff(args: &RustDiffArgs) -> anyhow::Result<Outcome> {
-    let (old, new) = (read(&args.old)?, read(&args.new)?);
+    let mut documentation = documentation(&args.build);
+    let (old, new) = (documentation.of(&args.old)?, documentation.of(&args.new)?);
     let compare = |editions: Editions| -> anyhow::Result<ApiDiff> {
-        typeloom_rust_api::compare(&old, &new, editions).map_err(|CompareError { version, error }| {
-            let file = match version {
-                Version::Old => &args.old,
-                Version::New => &args.new,
-            };
-            anyhow!(error).context(format!("`{file}`"))
-        })
+        typeloom_rust_api::compare(&old.json, &new.json, editions).map_err(
+            |CompareError { version, error }| {
+                let file = match version {
+                    Version::Old => &args.old,
+                    Version::New => &args.new,
+                };
+                anyhow!(error).context(format!("`{file}`"))
+            },
+        )
     };
-    let before = args.edition.unwrap_or_default();
-    let editions = Editions { old: before.into(), new: args.new_edition.unwrap_or(before).into() };
+    let asked = args.edition.map(Edition::from);
+    let editions = Editions {
+        old: asked.or(old.edition).unwrap_or_default(),
+        new: args.new_edition.map(Edition::from).or(asked).or(new.edition).unwrap_or_default(),
+    };
     let ApiDiff { changes, by_edition } = compare(editions)?;
-    if args.edition.is_none() && by_edition {
+    if asked.is_none() && old.edition.is_none() && new.edition.is_none() && by_edition {
         // The edition is a default, so a note states that the answer depends on it.
         note_other_edition(&changes, &compare(Edition::E2021.into())?.changes);
     }
