@@ -223,3 +223,28 @@ fn calls_without_a_meaning_are_rejected() {
         assert!(is_rejected(op, &[tensor(&[2], &[1.0_f32, 2.0])]), "{op} without channels");
     }
 }
+
+#[test]
+fn normalizations_of_an_empty_space_are_empty() {
+    let two = |value: f32| tensor(&[2], &[value, value]);
+    let x = tensor::<f32>(&[1, 2, 0], &[]);
+    let parameters = [x.clone(), two(1.0), two(0.0)];
+    let groups = none().with("num_groups", Attribute::Int(1));
+    assert_eq!(run(21, "GroupNormalization", &groups, &parameters).shape(), [1, 2, 0]);
+    assert_eq!(run(6, "InstanceNormalization", &none(), &parameters).shape(), [1, 2, 0]);
+    let training = none().with("training_mode", Attribute::Int(1));
+    let statistics = [x.clone(), two(1.0), two(0.0), two(0.0), two(1.0)];
+    assert_eq!(run(15, "BatchNormalization", &training, &statistics).shape(), [1, 2, 0]);
+}
+
+#[test]
+fn the_statistics_of_empty_rows_have_one_entry_for_each() {
+    let (x, scale) = (tensor::<f32>(&[3, 0], &[]), tensor::<f32>(&[0], &[]));
+    let inputs = [x, scale].iter().map(|input| Some(input.clone().into())).collect();
+    let call = Call { version: 17, attributes: &none(), inputs, outputs: 2 };
+    let results = ops::find("", "LayerNormalization")
+        .expect("the operator is known")
+        .run(call)
+        .expect("the call is right");
+    assert_eq!(results[1].as_tensor().expect("the result is a tensor").shape(), [3, 1]);
+}

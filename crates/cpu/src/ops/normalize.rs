@@ -81,7 +81,7 @@ fn batch_normalization(call: &mut Call<'_>) -> Outcome {
     let (of, current) = if training {
         let others: Vec<usize> = (0..x.rank()).filter(|axis| *axis != 1).collect();
         let rows = super::layout::permute(x, &[&[1], &others[..]].concat())?;
-        let moments = moments(&to_f64s(&rows)?, x.len() / channels.max(1));
+        let moments = moments(&to_f64s(&rows)?, channels, x.len() / channels.max(1))?;
         (moments.clone(), Some(moments))
     } else {
         (mean.iter().copied().zip(variance.iter().copied()).collect(), None)
@@ -110,7 +110,7 @@ fn instance_normalization(call: &mut Call<'_>) -> Outcome {
     }
     let inner = count(&x.shape()[2..]);
     let channels = x.shape()[1];
-    let moments = moments(&to_f64s(x)?, inner);
+    let moments = moments(&to_f64s(x)?, x.shape()[0] * channels, inner)?;
     let of = |(at, moments): (usize, &(f64, f64))| {
         coefficient((scale[at % channels], bias[at % channels]), *moments, epsilon)
     };
@@ -138,7 +138,7 @@ fn group_normalization(call: &mut Call<'_>) -> Outcome {
     }
     let own = channels / groups;
     let inner = count(&x.shape()[2..]);
-    let moments = moments(&to_f64s(x)?, own * inner);
+    let moments = moments(&to_f64s(x)?, x.shape()[0] * groups, own * inner)?;
     let of = |lane: usize| {
         let channel = lane % channels;
         let parameter = if per_group { channel / own } else { channel };
@@ -165,7 +165,7 @@ fn layer_normalization(call: &mut Call<'_>) -> Outcome {
     let scale = spread(call.tensor(1)?)?;
     let bias = call.optional(2)?.map(spread).transpose()?;
     let data = to_f64s(x)?;
-    let moments = moments(&data, width);
+    let moments = moments(&data, count(&x.shape()[..from]), width)?;
     let mut out = vec![0.0; data.len()];
     let (mut means, mut deviations) = (Vec::new(), Vec::new());
     for (row, (mean, variance)) in moments.iter().enumerate() {

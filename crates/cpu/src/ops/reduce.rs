@@ -9,7 +9,7 @@ use typeloom_types::dtype::Dtype;
 use super::layout::permute;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, build, on_numbers};
+use crate::element::{Number, build, check_size, on_numbers};
 use crate::error::{Fault, invalid};
 use crate::shape::{around, axes, axis, count, lanes};
 
@@ -178,13 +178,15 @@ fn running(call: &mut Call<'_>, product: bool) -> Outcome {
     one(x)
 }
 
-/// Mean and variance of every row of the given length.
-pub(crate) fn moments(data: &[f64], width: usize) -> Vec<(f64, f64)> {
-    let of = |row: &[f64]| {
+/// Mean and variance of each row; those of an empty row are not numbers. The number of empty rows has no bound in
+/// the data, so it is admitted like the elements of a tensor.
+pub(crate) fn moments(data: &[f64], rows: usize, width: usize) -> Result<Vec<(f64, f64)>, Fault> {
+    check_size(&[rows], size_of::<(f64, f64)>())?;
+    let of = |row: usize| {
+        let row = &data[row * width..(row + 1) * width];
         let mean = row.iter().sum::<f64>() / row.len() as f64;
         let variance = row.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / row.len() as f64;
         (mean, variance)
     };
-    debug_assert!(width > 0 || count(&[data.len()]) == 0);
-    data.chunks_exact(width.max(1)).map(of).collect()
+    Ok((0..rows).map(of).collect())
 }
