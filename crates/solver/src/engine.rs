@@ -114,7 +114,7 @@ impl<'a, 'p> Engine<'a, 'p> {
     /// Runs a step, or returns its call if the function has to be solved first.
     fn step(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) -> Option<Call> {
         let first = body.first_step(step);
-        // Whether the node was found to be in error now, so that its shapes may be wrong.
+        // Whether this run found an error that makes the shapes of the node unreliable.
         let mut doubtful = false;
         if !frame.errors.contains_key(&first) {
             let op = self.operators.op(body.step(step).op);

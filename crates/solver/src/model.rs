@@ -41,7 +41,7 @@ pub struct Options {
     /// Assumptions about symbols of the model: a symbol, and a number (`128`), another symbol or an
     /// expression for it. Every extent that is computed from the symbol follows.
     pub assume: Vec<(String, String)>,
-    /// Whether to merge symbols that the graph needs to be equal into the one that was named first.
+    /// Whether to merge symbols that the graph requires to be equal into the first declared one.
     pub merge_symbols: bool,
     /// Whether to record the causes of types even without an error.
     pub trace: bool,
@@ -180,7 +180,7 @@ pub enum CheckError {
         near: Vec<String>,
     },
     /// An assumption about a symbol that the model does not declare.
-    #[error("the model declares no symbol `{name}` to assume anything of{}", suggestion(near))]
+    #[error("the model declares no symbol `{name}`{}", suggestion(near))]
     UnknownSymbol {
         /// The name of the symbol.
         name: String,

@@ -42,7 +42,7 @@ pub(crate) enum Assumed {
     Nothing,
     /// A value that shares its elements with a tensor is a tensor.
     Tensors,
-    /// Of the remaining values, one that shares its elements with a scalar is a scalar.
+    /// As `Tensors`; of the remaining values, one that shares its elements with a scalar is a scalar.
     Scalars,
 }
 

@@ -1,8 +1,8 @@
 //! Types a graph whose operators are plain declarations: the general entry of the solver.
 //!
-//! A [`TypeSolver`] takes a graph as a message and, for each of its operators, the declaration with
-//! ports and relations. Other known types are *seeded*, value by value; then the same engine that
-//! checks whole models ([`crate::model`]) solves it.
+//! A [`TypeSolver`] takes a graph as a message, and the declaration of each of its operators with ports and
+//! relations. Other known types are *seeded*, value by value. The engine is the one that checks whole models
+//! ([`crate::model`]).
 //!
 //! ```
 //! use typeloom_onnx::messages::{GraphProto, NodeProto};
@@ -48,17 +48,16 @@
 //! # Ok::<(), TypeError>(())
 //! ```
 //!
-//! The graph is a fragment: a name that no node makes is an input, listed or not, and nodes may be in
-//! any order. Types that the graph declares count only once
-//! [`seed_from_value_info`](TypeSolver::seed_from_value_info) was called; those inside nested graphs
-//! always do.
+//! The graph is a fragment: a name that no node defines is an input, listed or not, and nodes may be in
+//! any order. Declared types of the graph are ignored until
+//! [`seed_from_value_info`](TypeSolver::seed_from_value_info) is called; declared types inside nested graphs
+//! are always used.
 //!
-//! **Invariant:** a solver owns everything it needs; solving does not change it.
+//! **Invariant:** a solver owns its data, and solving does not change it.
 //!
-//! **Invariant:** the answer depends neither on the order of nodes, nor on that of seeds, nor on the names
-//! of values.
+//! **Invariant:** the solution depends neither on the order of nodes or seeds nor on the names of values.
 //!
-//! Not for whole models with functions and versions of operator sets: that is [`crate::model::check`].
+//! For whole models with functions and versions of operator sets, use [`crate::model::check`].
 
 mod error;
 mod fragment;
@@ -82,7 +81,7 @@ pub use error::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeErr
 pub use solution::{SolvedValue, TypeSolution};
 pub use stamp::apply_solution_to_value_info;
 
-/// The deepest nesting of type constructors in a seed.
+/// Maximum nesting of type constructors in a seed.
 const MAX_TYPE_DEPTH: usize = 32;
 
 /// A graph to be typed, with the seeds of its values.
@@ -107,8 +106,8 @@ struct Seeded {
 impl TypeSolver {
     /// Creates a solver for a graph; `declaration` returns an operator's declaration by domain and name.
     ///
-    /// It is called once for each operator of the graph and of its nested graphs. ONNX's own domain is
-    /// `""` or `ai.onnx`: it is called with the graph's spelling, then with the other.
+    /// It is called once for each operator of the graph and of its nested graphs. The default domain is
+    /// `""` or `ai.onnx`: if the spelling in the graph has no result, the other one is tried.
     pub fn from_graph(
         graph: &GraphProto,
         declaration: impl FnMut(&str, &str) -> Option<&'static AtomicOpDecl>,
@@ -165,7 +164,7 @@ impl TypeSolver {
     }
 
     fn seed_onnx(&mut self, value: String, ty: &TypeProto, declared_in: Option<DeclarationKind>) {
-        // Nothing reads a type that is nested deeper, and encoding one costs stack.
+        // The solver ignores deeper types, and encoding them recurses.
         if type_depth(ty) <= MAX_TYPE_DEPTH {
             self.seeds.push(Seeded { value, seed: Seed::Onnx(ty.encode_to_vec()), declared_in });
         }

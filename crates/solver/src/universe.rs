@@ -43,7 +43,7 @@ pub enum UniverseError {
     /// The registered nodes do not form a tree.
     #[error(transparent)]
     Lattice(#[from] &'static LatticeError),
-    #[error("the type tree has more than {} element types of its own", Elem::LIMIT - Elem::FIRST_CUSTOM)]
+    #[error("the type tree has more than {} custom element types", Elem::LIMIT - Elem::FIRST_CUSTOM)]
     TooManyElements,
 }
 

@@ -73,7 +73,7 @@ fn a_naive_iteration_over_sets_of_leaves_agrees() {
 }
 
 #[test]
-fn the_order_of_nodes_does_not_reach_the_answer() {
+fn the_order_of_nodes_does_not_affect_the_answer() {
     hold(|program| {
         let forward = answer(solve(&program.graph, &program.seeds, primitive).as_ref());
         for order in [program.backward(), program.interleaved()] {
@@ -85,7 +85,7 @@ fn the_order_of_nodes_does_not_reach_the_answer() {
 }
 
 #[test]
-fn the_order_of_seeds_does_not_reach_the_answer() {
+fn the_order_of_seeds_does_not_affect_the_answer() {
     hold(|program| {
         let forward = answer(solve(&program.graph, &program.seeds, primitive).as_ref());
         let seeds: Vec<_> = program.seeds.iter().rev().cloned().collect();
@@ -94,7 +94,7 @@ fn the_order_of_seeds_does_not_reach_the_answer() {
     });
 }
 
-/// The primitives with their relations, and the ports inside relations, the other way round.
+/// The primitives with their relations, and the ports inside relations, in reverse order.
 fn backward_relations(_domain: &str, op: &str) -> Option<&'static AtomicOpDecl> {
     use typeloom_types::relation::TypeRelation::{self, SameElementType, SameType};
     static TABLE: OnceLock<Vec<AtomicOpDecl>> = OnceLock::new();
@@ -114,7 +114,7 @@ fn backward_relations(_domain: &str, op: &str) -> Option<&'static AtomicOpDecl> 
 }
 
 #[test]
-fn the_order_of_relations_does_not_reach_the_answer() {
+fn the_order_of_relations_does_not_affect_the_answer() {
     hold(|program| {
         let forward = answer(solve(&program.graph, &program.seeds, primitive).as_ref());
         let backward = answer(solve(&program.graph, &program.seeds, backward_relations).as_ref());

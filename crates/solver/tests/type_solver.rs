@@ -1,5 +1,4 @@
-//! The general entry of the solver, seen from outside: what a caller gets from graphs, seeds and
-//! declarations.
+//! Tests of the type solver through its public interface: graphs, seeds and declarations.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails with the test")]
 
@@ -62,7 +61,7 @@ static RELU_OF_TENSOR: AtomicOpDecl = op(
     ELEMENTWISE,
 );
 
-/// The table that the tests use: the thirty primitives, and a few of their own.
+/// The operators of the tests: the thirty primitives, and a few others.
 fn table(_domain: &str, name: &str) -> Option<&'static AtomicOpDecl> {
     match name {
         "Relu" => Some(&RELU),
@@ -75,7 +74,7 @@ fn names(names: &str) -> Vec<String> {
     names.split_whitespace().map(|name| if name == "-" { String::new() } else { name.to_owned() }).collect()
 }
 
-/// `node("z = Add x y")`; `-` is a port that is left out.
+/// `node("z = Add x y")`; `-` is an omitted port.
 fn node(text: &str) -> NodeProto {
     let (outputs, call) = text.split_once('=').unwrap();
     let (op_type, inputs) = call.trim().split_once(' ').unwrap_or((call.trim(), ""));

@@ -2,8 +2,8 @@
 //!
 //! An empty shape declares a scalar. If the value's node gives it axes, the declaration is false
 //! ([`SolveErrorKind::specific`]). If only declarations give the value a type, as for an input of the model,
-//! its readers decide: the model is solved again without the declaration, which is false if fewer errors
-//! remain. Then the shape is typed as unknown.
+//! the model is solved again without the declaration. If fewer errors remain, the declaration is false, and the
+//! shape is typed as unknown.
 //!
 //! **Limits:** at most [`MAX_SUSPECTS`] declarations are tried, with one solve each, and only in a model with
 //! errors.
@@ -25,7 +25,7 @@ pub(crate) const MAX_SUSPECTS: usize = 16;
 /// Maximum number of values that are searched for suspects.
 const MAX_SEARCHED: usize = 1 << 12;
 
-/// Values with a declared empty shape that nodes in error make or compute from, nearest first.
+/// Outputs and direct or indirect operands of nodes in error that have a declared empty shape, nearest first.
 pub(crate) fn suspects(core: &Core<'_>, frame: &Frame<'_>) -> Vec<(ValueId, StepId)> {
     let body = &frame.body;
     let mut seen = crate::map::Set::default();

@@ -5,7 +5,7 @@
 //! reason: those with an unknown rank, or with an unknown extent that no input of the node has. Each is one
 //! warning.
 //!
-//! **Invariant:** without a reached limit, the cost is that of two empty lists.
+//! **Invariant:** if no limit was reached, only two empty lists are checked.
 
 use crate::dim::DimId;
 use crate::map::Set;

@@ -97,7 +97,7 @@ impl<'a> Scope<'_, 'a> {
                 Cause::Declared(DeclarationKind::Output | DeclarationKind::Value) => {
                     "as it is declared".to_owned()
                 }
-                Cause::Seed => "as the caller said".to_owned(),
+                Cause::Seed => "as the caller specified".to_owned(),
             },
             2 => match first.by {
                 Some((step, _)) => {
@@ -153,7 +153,7 @@ impl<'a> Scope<'_, 'a> {
             (true, false, _, true) => "takes it from",
             (false, true, true, _) => "passes it on to",
             (true, true, _, _) => "gives it the type of",
-            (_, _, _, _) => "needs it to be like",
+            (_, _, _, _) => "requires it to match",
         }
     }
 

@@ -229,7 +229,7 @@ impl<'a> Scope<'_, 'a> {
                 self.wrong_rank(step, *port, (*found, *least, *most))
             }
             RuleError::Dims { left, right, relation } => self.dims_differ(step, left, right, *relation),
-            // What was an attribute in older operator sets can be an input in this one.
+            // An attribute of older operator sets can be an input in this one.
             RuleError::Attribute { name, message } => match self.input_named(step, name) {
                 Some(port) => self.input_value(step, port, message),
                 None => self.attribute_value(step, name, message),

@@ -1,4 +1,4 @@
-//! Equations between dims, with the node that needs them.
+//! Text of equations between dims and of the nodes that require them.
 
 use super::{Align, Diagnostic, Mark, Part, Scope, list, quote};
 use crate::dim::DimId;

@@ -1,9 +1,9 @@
 //! Errors with one cause as one diagnostic.
 //!
 //! A value of the wrong type or shape causes an error at every node that reads it. Such errors form one group, whose first
-//! is shown with the number of the others. Where an error is between two values, the cause is the value with more
-//! errors of the same code, unless the solver found the minority among element types. False declarations that an
-//! exporter writes systematically form one group for the whole body.
+//! is shown with the number of the others. If an error concerns two values, the cause is the value with more
+//! errors of the same code, unless the solver found which of the two element types contradicts the rest of the model. False
+//! declarations that an exporter writes systematically form one group for the whole body.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,8 +1,8 @@
 //! The lineage of an extent: the nodes that pass it on, back to the input or constant that introduces it.
 //!
-//! A solve records nothing for this. Equal dims have one id, so the lineage is a walk from a value to the input of its
-//! node with the same dim, as an extent or, where shapes are computed, as an element. Numbers can be equal by
-//! chance: for them, the walk continues only where exactly one input has the number.
+//! A solve records no lineage. Equal dims have one id, so the lineage is found by a walk backward: from a value to the input
+//! of its node with the same dim, as an extent or as an element of a computed shape. Numbers can be equal by
+//! chance, so for a number the walk continues only if exactly one input has it.
 
 use super::{Scope, list};
 use crate::dim::DimId;
@@ -17,9 +17,9 @@ const MAX_NAMED: usize = 3;
 
 /// The path of an extent to a value.
 pub(super) struct Lineage {
-    /// The value that introduces it, or the last one that could be reached.
+    /// The value that introduces the extent, or the last value that was reached.
     pub(super) source: ValueId,
-    /// The nodes from `source` on.
+    /// The nodes after `source`, in order.
     pub(super) through: Vec<StepId>,
 }
 
@@ -57,7 +57,7 @@ impl Scope<'_, '_> {
         lineage
     }
 
-    /// Whether a value has a dim as an extent, or as an element that decides shapes.
+    /// Whether a value has a dim as an extent, or as an element from which shapes are computed.
     pub(super) fn has_dim(&mut self, value: ValueId, dim: DimId) -> bool {
         let core = &mut *self.core;
         let of_shape = self.frame.slots[value.index()].shape.is_some_and(|shape| {

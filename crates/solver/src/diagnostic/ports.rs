@@ -5,7 +5,7 @@ use crate::program::StepId;
 use crate::signature::{Arity, Formal};
 use crate::solve_error::Side;
 
-/// The most ports of a signature that are listed.
+/// Maximum number of listed ports of a signature.
 const MAX_PORTS: usize = 16;
 
 impl Scope<'_, '_> {

@@ -32,7 +32,7 @@ pub enum Bind {
 pub(super) struct PostOrder(pub(super) Vec<DimId>);
 
 impl PostOrder {
-    /// The next node whose parts are all done, and its parts. The caller does the node before the next call.
+    /// The next node whose parts are all done, and its parts. The caller processes it before the next call.
     pub(super) fn next(
         &mut self,
         dims: &Dims,

@@ -51,7 +51,8 @@ impl Interval {
     pub(super) const ALL: Self = Self { low: i64::MIN, high: i64::MAX };
     pub(super) const EXTENT: Self = Self { low: 0, high: i64::MAX };
 
-    /// Keeps "unbounded" a lower or an upper end.
+    /// Creates an interval of finite or unbounded ends. A low end of `i64::MAX` and a high end of `i64::MIN` are moved
+    /// outward by one, because these values never mean unbounded there.
     const fn new(low: i64, high: i64) -> Self {
         Self {
             low: if low == i64::MAX { i64::MAX - 1 } else { low },
@@ -278,7 +279,8 @@ impl Dims {
         best
     }
 
-    /// The best bound of the terms at `replaced.0` once the atom of the one at `replaced.1` is replaced.
+    /// The better of `best` and the bound of the terms `replaced.0`, in which the atom of the term at `replaced.1` is replaced
+    /// by its linear bound.
     fn try_bound(
         &mut self,
         best: i64,

@@ -287,7 +287,7 @@ impl Dims {
         let mut parts = Vec::new();
         let mut at = 0;
         while at < pool.terms.len() {
-            // A used term stays as zero, so every round uses another term or advances.
+            // Each round sets a term to zero or advances, so the loop ends.
             match pool.remainder(at).or_else(|| pool.maximum(at)) {
                 Some(part) => parts.push(part),
                 None => at += 1,

@@ -1,7 +1,7 @@
 //! Minima and maxima.
 //!
 //! The minimum is the only kind of atom; `max(a, b, ..) = -min(-a, -b, ..)`. So `min(a, b) + max(a, b)` is
-//! `a + b` by the normal form of sums. The lowest form of a minimum:
+//! `a + b` by the normal form of sums. A minimum is brought to its lowest form in these steps:
 //!
 //! 1. Common terms of all arguments are extracted: `min(a + p, b + p) = min(a, b) + p`, where `p` has the
 //!    least coefficient of every monomial. Two shifts of the same arguments thus give the same atom.

@@ -25,7 +25,7 @@ use super::poly::{Term, Terms, gcd, merge};
 
 /// Maximum number of terms visited by one proof.
 const MAX_WORK: usize = 1 << 14;
-/// Number of visits of the terms of a sum with floors and minima for its bounds.
+/// Estimated visits of each term when a sum with floors or minima is bounded.
 const RELAXATION_WORK: usize = 50;
 /// Maximum number of conditions of the domain in a proof.
 const MAX_FACTS: usize = 16;
@@ -264,7 +264,7 @@ impl<'d> Prover<'d> {
         proved
     }
 
-    /// A leaf in a product of a sum that can be 0 or more.
+    /// A leaf that occurs in a product of the sum, has the lower bound 0 and can be greater, with its bounds.
     fn a_factor(&self, dim: DimId) -> Option<(DimId, Interval)> {
         let terms = self.dims.terms(dim);
         let products = terms.iter().filter(|term| self.dims.summary(term.monomial).degree > 1);

@@ -6,10 +6,10 @@
 //! frame is stored as a [`Summary`]. Every call with the key copies the summary with fresh variables into the
 //! caller: let-polymorphism (Damas and Milner, 1982), extended to shapes.
 //!
-//! The number of frames is linear in the number of distinct keys, also for functions that call others twice
-//! each to any depth. A function whose shapes differ in every call has at most [`MAX_INSTANCES`] precise
-//! instances. Its further calls are typed without shapes, and the first of them is reported, because the
-//! shapes of the others are not proved.
+//! The number of frames is linear in the number of distinct keys, even if the number of calls is exponential in
+//! their depth. A function whose shapes differ in every call has at most [`MAX_INSTANCES`] precise
+//! instances. Its further calls are typed without shapes, and the first of them is reported, because their
+//! shapes are not proved.
 //!
 //! An omitted argument is omitted in the body too: the body is solved without the input at each node that
 //! reads it. If such a node requires the input, the call is in error.
@@ -76,7 +76,7 @@ struct Portable {
     ty: Option<Ty>,
     shape: Option<ShapeId>,
     data: Option<Data>,
-    /// Whether it holds integers that are too many to pass on.
+    /// Whether the value holds more integers than are passed into a function or out of it.
     is_dropped: bool,
 }
 
@@ -289,7 +289,7 @@ impl<'a> Calls<'a> {
             let entry = Some(self.running.first().map_or(caller, |outermost| outermost.caller).node);
             self.erroneous.push(Instance { function, frame, entry, calls: calls.collect(), hidden });
             for running in self.running.iter_mut().rev() {
-                // The callers of a function that was noted while it was running are noted too.
+                // If a running function was noted, all its callers were noted too.
                 if std::mem::replace(&mut running.is_noted, true) {
                     break;
                 }

@@ -1,7 +1,7 @@
 //! Checks a node against the schema of its operator: arity, attributes, types of ports.
 //!
 //! Each type variable of the schema has one type per node: the type of its first port, with which the other
-//! ports are unified and which is narrowed to the allowed set. This alone types about four of five operators,
+//! ports are unified and which is narrowed to the allowed set. This alone types about 80 % of the operators,
 //! in both directions. It is the hot path of the solver: a port with a known element type costs one bit test.
 
 use smallvec::SmallVec;

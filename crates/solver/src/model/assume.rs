@@ -49,20 +49,20 @@ pub(crate) fn read(
         }
         let value = core.dims.parse(text).map_err(|error| bad(&error.to_string()))?;
         if core.dims.bounds(value).1.is_some_and(|most| most < 0) {
-            return Err(bad("an extent is not negative"));
+            return Err(bad("an extent cannot be negative"));
         }
         if core.dims.is_anonymous(value) {
-            return Err(bad("it has to be known"));
+            return Err(bad("its value must be known"));
         }
         if is_unnamed {
             if assumed.unnamed.is_some_and(|known| core.dims.compare(known, value) != Decision::Equal) {
-                return Err(bad("it contradicts what was assumed before"));
+                return Err(bad("it contradicts an earlier assumption"));
             }
             assumed.unnamed = Some(value);
             continue;
         }
         if assumed.add(&mut core.dims, symbol, value).is_none() {
-            return Err(bad("it contradicts what was assumed before"));
+            return Err(bad("it contradicts an earlier assumption"));
         }
     }
     Ok(assumed)

@@ -1,4 +1,4 @@
-//! Checks of the header and structure of a model, as other loaders make them: versions, names of nodes, sizes
+//! Checks of the header and structure of a model that other loaders also make: versions, names of nodes, sizes
 //! of tensors.
 //!
 //! **Invariant:** these checks do not depend on the meaning of operators. They are linear in the number of

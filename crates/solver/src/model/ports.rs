@@ -105,7 +105,7 @@ fn declared_elem<'a>(core: &mut Core<'a>, declaration: &Declaration<'a>) -> Opti
 pub fn ports(checked: &mut Checked<'_>) -> Ports {
     let kinds: Vec<Type> =
         (0..checked.value_count()).map(|value| checked.type_of(ValueId::new(value))).collect();
-    let Apart { body, reads, outputs } = apart(&checked.frame.body);
+    let Separated { body, reads, outputs } = separate_uses(&checked.frame.body);
     let (bodies, _) = call::build_bodies(&mut checked.operators);
     let mut core = Core::new(Arc::clone(checked.core.types.universe()));
     let mut frame = Frame::new(0, Arc::new(body));
@@ -138,8 +138,8 @@ pub fn ports(checked: &mut Checked<'_>) -> Ports {
     ports
 }
 
-/// Keeps element types of the check that no relation between ports gives: those that a rule derives from
-/// another port, and declared results of unknown operators.
+/// Narrows the classes of node outputs that contain no use to the element types of the check. Relations between ports do not
+/// determine them: a rule derives them from another port, or they are declared results of unknown operators.
 fn pin_unrelated(ports: &mut Ports, body: &Body<'_>, kinds: &[Type]) {
     let mut read = vec![false; ports.classes.len()];
     for Read { class, .. } in &ports.reads {
@@ -154,7 +154,7 @@ fn pin_unrelated(ports: &mut Ports, body: &Body<'_>, kinds: &[Type]) {
     }
 }
 
-/// Seeds hold.
+/// Narrows the classes of seeded values to their seeds.
 fn pin_seeded(ports: &mut Ports, seeded: &[ValueId], kinds: &[Type]) {
     for value in seeded {
         if let Some(class) = ports.makers[value.index()] {
@@ -209,7 +209,7 @@ fn kind_of(types: &mut Types, ty: &Type) -> Option<Ty> {
 }
 
 /// A body in which every port reads a separate value.
-struct Apart<'a> {
+struct Separated<'a> {
     body: Body<'a>,
     /// The value and use site of each copy.
     reads: Vec<(ValueId, (ValueId, Reader))>,
@@ -217,7 +217,7 @@ struct Apart<'a> {
     outputs: Vec<(ValueId, Declaration<'a>)>,
 }
 
-fn apart<'a>(body: &Body<'a>) -> Apart<'a> {
+fn separate_uses<'a>(body: &Body<'a>) -> Separated<'a> {
     let mut values = body.values.clone();
     let root = body.root();
     // Declarations of model inputs are used; other ones are derived.
@@ -268,5 +268,5 @@ fn apart<'a>(body: &Body<'a>) -> Apart<'a> {
         }
     }
     let body = body.with_parts(values, ports, graphs);
-    Apart { body, reads, outputs }
+    Separated { body, reads, outputs }
 }

@@ -37,7 +37,7 @@ pub(crate) fn give<'a>(
             frame.report_value(value, SolveErrorKind::SeedContradicts { seed, found });
         }
         frame.seeded.push(value);
-        // A node above several leaves limits a type and does not give it.
+        // A node with several leaves bounds the type but does not determine it.
         if ty.is_some_and(|ty| core.types.is_concrete(ty)) {
             core.trace_given(frame.number, value, crate::state::trace::Cause::Seed);
         }

@@ -12,7 +12,7 @@ use crate::program::id::GraphId;
 /// An error that a rule reports.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleError {
-    /// Two ports must have one type or element type, and cannot.
+    /// Two ports must have the same type or element type, but cannot.
     Types {
         /// The first port.
         left: Port,
@@ -67,7 +67,7 @@ pub enum RuleError {
         /// The problem, as a clause after the name of the value.
         message: String,
     },
-    /// Shapes that are incompatible in another respect than one pair of dims.
+    /// Incompatible shapes. The problem is not a single pair of dims.
     Shapes {
         /// The ports with these shapes.
         ports: SmallVec<[Port; 4]>,

@@ -8,7 +8,7 @@ use crate::ty::{Head, Ty, Types};
 use crate::universe::Universe;
 
 /// Minimum number of leaves for which a type is written as their common node.
-const MAX_LEAVES: u32 = 7;
+const MIN_LEAVES: u32 = 7;
 
 /// The most specific node of the tree above a type; the root for unknown types and for constructors outside
 /// the tree.
@@ -34,7 +34,7 @@ pub(crate) fn tree_name(ty: &Type, universe: &Universe) -> String {
     let leaves = |set: ElemSet, leaf: &dyn Fn(Elem) -> Option<NodeNo>, all: Option<NodeNo>| {
         let of = |elem: Elem| leaf(elem).map_or_else(|| universe.elem_name(elem).to_owned(), node);
         match set.len() {
-            0 | MAX_LEAVES.. => all.map_or_else(|| "?".to_owned(), node),
+            0 | MIN_LEAVES.. => all.map_or_else(|| "?".to_owned(), node),
             _ => set.iter().map(of).collect::<Vec<_>>().join(" or "),
         }
     };

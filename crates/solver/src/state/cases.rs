@@ -35,7 +35,7 @@ impl Question {
     }
 }
 
-/// A question that is worth its own cases.
+/// A question on which the solve should be split.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct CaseRequest {
     pub(crate) question: Question,

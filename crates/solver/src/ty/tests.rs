@@ -12,10 +12,10 @@ use crate::elem::{Elem, ElemSet};
 use crate::signature::AllowedTypes;
 use crate::universe::Universe;
 
-/// How many types each random program is about.
+/// Number of types in each random program.
 const HANDLES: usize = 4;
 
-/// One step of a random program. Positions are taken modulo what there is.
+/// One step of a random program. Positions are taken modulo the number of items.
 #[derive(Clone, Debug)]
 enum Op {
     Unify(usize, usize),
@@ -200,7 +200,7 @@ fn facts(types: &mut Types, handles: &[Ty]) -> Vec<Fact> {
     facts
 }
 
-/// A fact without its relations, as a single reader of the type sees it.
+/// A fact without the identity of classes, which relates it to other facts.
 fn seen(fact: &Fact) -> Fact {
     let innermost = match fact.innermost.clone() {
         Innermost::Unknown { bound, class: _ } => Innermost::Unknown { bound, class: 0 },
@@ -305,7 +305,7 @@ fn a_waiter_that_is_forgotten_is_not_woken_and_others_are() {
 }
 
 #[test]
-fn copies_are_alike_and_independent() {
+fn copies_are_equal_and_independent() {
     run(400, &(programs(), programs()), |(first, second)| {
         let mut table = Table::new();
         for op in &first {
@@ -341,7 +341,7 @@ fn encodings_are_equal_iff_types_are_equal_up_to_their_variables() {
         words
     };
     let equal = std::cell::Cell::new(0);
-    // Short programs, and the second one often the first with a detour, so that equal outcomes are common.
+    // Short programs, and often the second is the first with additional steps, so that equal outcomes are common.
     let short = || prop::collection::vec(any_op(), 0..4);
     run(1500, &(short(), short(), any::<bool>()), |(first, second, same)| {
         let (mut one, mut other) = (Table::new(), Table::new());
@@ -369,7 +369,7 @@ const BASES: [(&str, Elem); 4] =
     [("tensor", Elem::FLOAT), ("tensor", Elem::INT32), ("scalar", Elem::FLOAT), ("scalar", Elem::INT32)];
 /// A base that has no elements.
 const PEER: usize = BASES.len();
-/// As deep as equations between so few handles can nest sequences.
+/// Maximum nesting of sequences that equations between this number of handles can imply.
 const DEPTH: usize = HANDLES - 1;
 const GROUND: usize = (PEER + 1) * (DEPTH + 1);
 
@@ -433,7 +433,7 @@ fn a_step_fails_iff_no_ground_types_satisfy_it_with_all_before_it() {
         let mut table = Table::new();
         let mut left = tuples.clone();
         for op in &program {
-            // Elements are not tied while a kind is unknown; a relation waits for it, see there.
+            // Elements are not unified while a kind is unknown: relations wait for the kind.
             if let Op::Share(a, b) = *op {
                 let unknown = |ty| matches!(ty, Head::Unknown(_));
                 let (a, b) = (table.handles[a], table.handles[b]);
@@ -450,7 +450,7 @@ fn a_step_fails_iff_no_ground_types_satisfy_it_with_all_before_it() {
                 left = next;
             }
         }
-        // What the table takes for settled is what every satisfying tuple has.
+        // If the table knows the type of a handle, every satisfying tuple has this type.
         for (at, fact) in table.facts().iter().enumerate() {
             let grounds: BTreeSet<usize> = left.iter().map(|tuple| tuple[at]).collect();
             let settled = match &fact.innermost {

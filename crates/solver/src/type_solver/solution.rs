@@ -14,7 +14,7 @@ use crate::universe::Universe;
 
 /// The types of a graph's values.
 ///
-/// It holds every value of the outermost graph, in the order inputs, constants, results of nodes.
+/// Contains every value of the outermost graph in the order inputs, initializers, node outputs.
 #[derive(Clone)]
 pub struct TypeSolution {
     pub(super) universe: Arc<Universe>,
@@ -27,12 +27,12 @@ pub struct TypeSolution {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SolvedValue {
     pub name: String,
-    /// Its type with its shape, as far as they are known; dims are those of [`TypeSolution::dims`].
+    /// The known part of its type and shape; dims are those of [`TypeSolution::dims`].
     pub ty: Type,
     /// The lowest node of the tree above its type; the root for types outside of the tree.
     pub bound: NodeNo,
-    /// Whether its kind, tensor or scalar, is derived only from related values: its element type is
-    /// proved, its kind assumed. A seed can make an assumed tensor a scalar.
+    /// Whether its kind (tensor or scalar) is assumed, because related values have this kind. Its element type is
+    /// proved. A seed can make an assumed tensor a scalar.
     pub assumed: bool,
 }
 
@@ -65,14 +65,14 @@ impl TypeSolution {
         Self { universe: Arc::clone(core.types.universe()), dims: core.dims, values, by_name }
     }
 
-    /// The concrete node that a value's type is; nothing while it is not settled, and for types that are
-    /// no node of the tree (sequences, optionals, maps, sparse tensors).
+    /// The concrete node of a value's type; `None` if the type is unresolved or has no node (sequences, optionals,
+    /// maps, sparse tensors).
     #[must_use]
     pub fn type_of(&self, name: &str) -> Option<NodeRef<'_>> {
         self.node_of(self.get(name)?)
     }
 
-    /// The values that are settled, with their concrete nodes, in order.
+    /// The resolved values with their concrete nodes, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, NodeRef<'_>)> {
         self.values.iter().filter_map(|value| Some((value.name.as_str(), self.node_of(value)?)))
     }
@@ -89,7 +89,7 @@ impl TypeSolution {
         self.lattice().node(self.get(name)?.bound)
     }
 
-    /// The dims of a value, where its rank is known.
+    /// The dims of a value, if its rank is known.
     #[must_use]
     pub fn shape_of(&self, name: &str) -> Option<&[DimId]> {
         self.get(name)?.ty.tensor()?.shape.as_deref()
@@ -101,25 +101,25 @@ impl TypeSolution {
         self.values.get(*self.by_name.get(name)?)
     }
 
-    /// Every value with all that is known of it, in order.
+    /// Every value, in order.
     #[must_use]
     pub fn values(&self) -> &[SolvedValue] {
         &self.values
     }
 
-    /// A value's type as ONNX writes it (`float[batch, 3]`).
+    /// A value's type in ONNX notation (`float[batch, 3]`).
     #[must_use]
     pub fn display(&self, name: &str) -> Option<String> {
         Some(self.get(name)?.ty.display(&self.universe, &self.dims).to_string())
     }
 
-    /// The dims that shapes are made of.
+    /// The arena of the dims in shapes.
     #[must_use]
     pub fn dims(&self) -> &Dims {
         &self.dims
     }
 
-    /// The tree that nodes are of.
+    /// The lattice of the nodes.
     #[must_use]
     pub fn lattice(&self) -> &Lattice {
         self.universe.lattice()

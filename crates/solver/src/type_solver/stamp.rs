@@ -7,12 +7,11 @@ use super::solution::{SolvedValue, TypeSolution};
 use crate::map::Set;
 use crate::value_type::ValueType;
 
-/// Stamps the inputs, values and outputs of a graph with the types that were found.
+/// Writes the solved types into the declarations of inputs, values and outputs of a graph.
 ///
-/// A stamp is the denotation of the concrete node, and for tensors the element type; extents are written
-/// where the entry leaves them open. Values of the graph that have no entry get one in `value_info`, in the order
-/// of the nodes; constants contain their types. Unresolved values stay as they are,
-/// and nothing is removed. Stamping twice changes nothing.
+/// A stamp is the denotation of the concrete node, and for tensors the element type. Undeclared extents are filled
+/// in. Values without a declaration get one in `value_info`, in the order of the nodes; initializers need none.
+/// Unresolved values are unchanged, and nothing is removed. Stamping twice changes nothing.
 pub fn apply_solution_to_value_info(graph: &mut GraphProto, solution: &TypeSolution) {
     let GraphProto { input, output, value_info, .. } = &mut *graph;
     for info in input.iter_mut().chain(output).chain(value_info) {

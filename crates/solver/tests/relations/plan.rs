@@ -5,14 +5,14 @@ use typeloom_onnx::messages::{AttributeProto, GraphProto, NodeProto};
 use typeloom_types::op::PortArity;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 
-/// A graph, and what is known of its values.
+/// A graph with the seeds of its values.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) graph: GraphProto,
     pub(crate) seeds: Vec<(String, String)>,
 }
 
-/// Choices from which a program is made; every value of it is a program, so that shrinking works.
+/// Random choices that determine a program. Every combination of choices is valid, so that shrinking works.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     flavour: Flavour,
@@ -20,30 +20,30 @@ pub(crate) struct Plan {
     seeds: Vec<(usize, usize)>,
 }
 
-/// Shapes take part in three of the primitives' relations. Programs of one flavour have no two facts about
-/// shapes that could contradict one another, so that types alone decide.
+/// The operators and seeds of a program. Three features of the primitives constrain ranks. A program has at most one of
+/// them, so that only types can contradict each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Flavour {
-    /// Scalars, which have no axes, in the company of few operators, so that they meet tensors often.
+    /// Scalars, which have no axes, and few operators, so that scalars are often related to tensors.
     Scalars,
-    /// Constants, which have one.
+    /// Constants, which have one axis.
     Constants,
-    /// Matrix products, which want at least one.
+    /// Matrix products, whose operands have at least one axis.
     Products,
 }
 
 #[derive(Clone, Debug)]
 struct Choices {
     op: usize,
-    /// For each input a value that is there, counted from the latest, or a new one.
+    /// For each input an existing value, counted from the newest one, or a new value.
     inputs: Vec<usize>,
     more: usize,
 }
 
-/// How many choices there are for an input.
+/// Number of choices for an input.
 const PICKS: usize = 12;
 
-/// The choices below this one are values that are there already.
+/// Choices below this number are existing values.
 const OLD: usize = 9;
 
 pub(crate) fn plans() -> impl Strategy<Value = Plan> {
@@ -92,7 +92,7 @@ impl Plan {
                 };
                 for _ in 0..times {
                     let pick = picks.next().unwrap_or(0);
-                    // The latest values are the likeliest, so that graphs are connected.
+                    // Newer values are more likely, so that graphs are connected.
                     let known = names.len().checked_sub(pick % names.len().max(1) + 1);
                     let known = known.filter(|_| pick < OLD).map(|at| names[at].clone());
                     input.push(known.unwrap_or_else(|| fresh(&mut names, "in")));

@@ -1,5 +1,5 @@
-//! The slow reference: for every value the set of leaves of the tree that it can have, narrowed relation by
-//! relation until nothing changes, with no cleverness at all.
+//! The slow reference: for every value the set of possible leaves of the tree, narrowed relation by
+//! relation until nothing changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ fn under(leaf: &str, bound: &str) -> bool {
 struct Values(BTreeMap<String, Leaves>);
 
 impl Values {
-    /// Keeps what passes; true when something did not.
+    /// Removes the leaves that fail a test; returns whether there were any.
     fn keep(&mut self, value: &str, pass: impl Fn(&str) -> bool) -> bool {
         let set = self.0.get_mut(value).unwrap();
         let before = set.len();
@@ -39,7 +39,7 @@ impl Values {
     }
 }
 
-/// The values at the ports that a node has.
+/// The values at the present ports of a node.
 fn at(node: &NodeProto, ports: &[PortRef]) -> Vec<String> {
     let mut values = Vec::new();
     for port in ports {
@@ -53,7 +53,7 @@ fn at(node: &NodeProto, ports: &[PortRef]) -> Vec<String> {
     values.into_iter().cloned().collect()
 }
 
-/// The values whose elements a relation makes one.
+/// The values that share an element type by a relation.
 fn element_group(node: &NodeProto, relation: &TypeRelation) -> Vec<String> {
     match relation {
         TypeRelation::SameElementType(ports) => at(node, ports),

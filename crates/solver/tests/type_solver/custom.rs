@@ -1,8 +1,8 @@
-//! Custom relations that the tests bring along.
+//! Custom relations.
 
 use super::*;
 
-/// The output has the type of the input of which attribute `pick` gives the position.
+/// The output has the type of the input at the position in attribute `pick`.
 fn pick(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     let Some(at) = cx.attr_int("pick").and_then(|at| usize::try_from(at).ok()) else {
         return RelationResult::Failed(RelationError {

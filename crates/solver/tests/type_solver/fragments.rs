@@ -1,9 +1,9 @@
-//! Graphs as they come: in any order, with names that nothing makes, with graphs inside.
+//! Fragments of graphs: nodes in any order, undefined names, nested graphs.
 
 use super::*;
 
 #[test]
-fn nodes_may_stand_in_any_order() {
+fn nodes_may_be_in_any_order() {
     let mut solver = TypeSolver::from_graph(&graph(&["w = Relu z", "z = Add x y"]), table);
     solver.seed("x", &TYPE_TENSOR_F32);
     assert_eq!(id(&solver.solve_strict().unwrap(), "w"), Some("tensor.f32"));
@@ -77,7 +77,7 @@ fn an_error_in_a_nested_graph_is_reported_with_causes_outside_it() {
 }
 
 #[test]
-fn the_default_domain_goes_by_both_names() {
+fn the_default_domain_has_two_names() {
     let by_domain = |domain: &str, name: &str| {
         (domain == TENSOR_PRIMITIVES.domain).then(|| TENSOR_PRIMITIVES.op(name)).flatten()
     };

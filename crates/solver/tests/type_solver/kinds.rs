@@ -28,7 +28,7 @@ fn a_tensor_anywhere_wins_over_scalars() {
 }
 
 #[test]
-fn an_assumption_never_beats_a_seed_wherever_the_node_stands() {
+fn a_seed_overrides_an_assumption_for_any_order_of_nodes() {
     for nodes in [["c = Add x b", "a = Relu b"], ["a = Relu b", "c = Add x b"]] {
         let mut solver = TypeSolver::from_graph(&graph(&nodes), table);
         solver.seed("x", &TYPE_TENSOR_F32).seed("a", &TYPE_SCALAR_F32);

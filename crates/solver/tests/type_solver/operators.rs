@@ -12,7 +12,7 @@ fn solve(nodes: Vec<NodeProto>, seeds: &[(&str, TypeProto)]) -> Result<TypeSolut
 }
 
 #[test]
-fn broadcasting_carries_symbols() {
+fn broadcasting_preserves_symbols() {
     let seeds = [("x", tensor_type(1, &["N", "1", "4"])), ("y", tensor_type(1, &["3", "1"]))];
     let solution = solve(vec![node("z = Add x y")], &seeds).unwrap();
     assert_eq!(solution.display("z").unwrap(), "float[N, 3, 4]");
@@ -91,7 +91,7 @@ fn the_result_of_a_reduction_shapes_its_input() {
 }
 
 #[test]
-fn custom_relations_of_the_primitives_really_run() {
+fn custom_relations_of_the_primitives_run() {
     let cast = with_int(node("c = Cast x"), "to", 7);
     let constant = with_ints(node("k = Constant"), "value_ints", &[1, 2, 3]);
     let nodes = vec![cast, constant, node("m = MatMul a b"), node("g = Gather x i")];

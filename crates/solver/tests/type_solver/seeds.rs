@@ -72,7 +72,7 @@ fn every_unknown_value_and_type_is_reported() {
 }
 
 #[test]
-fn declared_types_count_once_they_are_asked_for() {
+fn declared_types_are_used_on_request() {
     let mut graph = graph(&["y = Relu x"]);
     graph.input.push(info("x", Some(tensor_type(1, &["N", "3"]))));
     graph.output.push(info("y", None));
@@ -103,7 +103,7 @@ fn a_stamp_is_a_seed() {
 }
 
 #[test]
-fn a_type_of_a_name_that_the_graph_does_not_have_is_passed_over() {
+fn a_type_of_an_unknown_name_is_ignored() {
     let mut other = graph(&[]);
     other.value_info.push(info("elsewhere", Some(tensor_type(1, &[]))));
     let mut solver = TypeSolver::from_graph(&graph(&["y = Identity x"]), table);
@@ -112,7 +112,7 @@ fn a_type_of_a_name_that_the_graph_does_not_have_is_passed_over() {
 }
 
 #[test]
-fn a_type_nested_deeper_than_anything_real_says_nothing() {
+fn a_too_deeply_nested_type_is_ignored() {
     let mut ty = tensor_type(1, &[]);
     for _ in 0..200 {
         let sequence = type_proto::Sequence { elem_type: Some(Box::new(ty)), ..Default::default() };

@@ -13,8 +13,8 @@ use crate::state::frame::Frame;
 /// Maximum number of values that are visited for one equation.
 const MAX_ANCESTORS: usize = 64;
 
-/// Whether a constant in an equation comes from the graph, or from a declared input with a symbol of the
-/// equation, and not from another declared input.
+/// Whether the constants in an equation come from the graph itself, or from declared inputs with a symbol of the
+/// equation. False if one comes from another declared input.
 ///
 /// Visits at most [`MAX_ANCESTORS`] values backward from the ports of the equation; beyond that the answer is
 /// yes.
@@ -29,7 +29,7 @@ pub(super) fn is_baked(core: &mut Core<'_>, frame: &Frame<'_>, equation: &Equati
     let value_at = |port: Port| port.is_input().then(|| body.at_port(equation.step, port)).flatten();
     let mut open = Vec::new();
     for side in sides {
-        // Attributes belong to the graph. A computed extent may come from any input.
+        // A constant of an attribute belongs to the graph. A computed constant may come from any input.
         let is_computed = side.axis.is_none() && core.dims.as_constant(side.dim).is_some();
         match value_at(side.port) {
             Some(value) if is_computed && core.data_of(frame, value).is_none() => {

@@ -66,7 +66,7 @@ impl Scope<'_, '_> {
             .with_notes(self.two_shapes(("declared", declared), ("inferred", inferred)))
     }
 
-    /// The other list that declares a value which only declarations give a type.
+    /// The other list that declares an input. Other values have a type that does not come from declarations.
     fn other_declaration(&self, value: ValueId, kind: DeclarationKind) -> Option<DeclarationKind> {
         let is_input = self.body().value(value).origin == Origin::Input;
         if is_input { self.declared_kind(value, |other| other != kind) } else { None }

@@ -5,7 +5,7 @@ use crate::dim::DimId;
 use crate::solution::Equation;
 use crate::solve_error::ErrorSite;
 
-super::code!("forced-equality", Warning, "two dims that are declared apart can only be equal");
+super::code!("forced-equality", Warning, "two different symbols can only be equal");
 
 impl Scope<'_, '_> {
     /// Two symbols can only be equal.
@@ -17,7 +17,7 @@ impl Scope<'_, '_> {
         equation: &Equation,
     ) -> Diagnostic {
         let (a, b) = (self.dim_quoted(left), self.dim_quoted(right));
-        let message = format!("{a} and {b} are declared apart, but they can only be equal");
+        let message = format!("{a} and {b} are different symbols, but they can only be equal");
         let diagnostic = Diagnostic::new(Code::ForcedEquality, message, self.location(site));
         let diagnostic =
             self.equation_diagnostic(diagnostic, site, equation, &format!("makes {a} equal to {b}"));
@@ -25,7 +25,7 @@ impl Scope<'_, '_> {
             .with_notes(self.declared_note(left))
             .with_notes(self.declared_note(right))
             .with_notes(self.rule_of(site, equation))
-            .with_help("give both dims one name, if that is what is meant")
+            .with_help("give both dims one name if they are meant to be equal")
     }
 }
 
@@ -37,7 +37,7 @@ mod tests {
     fn two_symbols_that_can_only_be_equal_are_reported() {
         let model = "g (float[A, K] a, float[L, B] b) => (c) { c = MatMul(a, b) }";
         let expected =
-            ["warning[forced-equality]: `K` and `L` are declared apart, but they can only be equal"];
+            ["warning[forced-equality]: `K` and `L` are different symbols, but they can only be equal"];
         assert_eq!(reports(model), expected);
     }
 }

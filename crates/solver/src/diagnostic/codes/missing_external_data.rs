@@ -9,7 +9,7 @@ pub(crate) fn missing_external_data(name: Option<String>, reason: &str, location
     let subject = name.unwrap_or_else(|| "a tensor".to_owned());
     let message = format!("the data of {subject} cannot be read: {}", clip(reason, 400));
     Diagnostic::new(Code::MissingExternalData, message, location)
-        .with_help("put the file beside the model; `--no-external-data` checks without it")
+        .with_help("put the file next to the model; `--no-external-data` checks without it")
 }
 
 #[cfg(test)]

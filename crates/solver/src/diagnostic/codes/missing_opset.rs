@@ -10,7 +10,7 @@ impl Scope<'_, '_> {
     pub(crate) fn missing_opset(&self, step: StepId) -> Diagnostic {
         let op = self.op(step);
         let message = match op.domain {
-            "" => format!("the model does not say which opset {} is from", quote(op.name)),
+            "" => format!("the model does not import the opset of {}", quote(op.name)),
             domain => {
                 format!(
                     "the model does not import domain {}, which {} is from",

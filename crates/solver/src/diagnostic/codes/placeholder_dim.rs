@@ -18,7 +18,7 @@ impl Scope<'_, '_> {
     ) -> Diagnostic {
         let mark = quote(mark);
         let mut message =
-            format!("axis {axis} of {} is named {mark}, which is no name", self.value_text(value));
+            format!("axis {axis} of {} is named {mark}, which is not a name", self.value_text(value));
         if others > 0 {
             let noun = if others == 1 { "axis" } else { "axes" };
             message.push_str(&format!(" (and {others} more {noun})"));
@@ -28,7 +28,9 @@ impl Scope<'_, '_> {
         let snippet = declaration(&text, self.body().value_name(value), label, true);
         Diagnostic::new(Code::PlaceholderDim, message, self.location(site))
             .with_snippets([snippet])
-            .with_help("give each axis a name such as `batch`; `typeloom fix` names each input axis apart")
+            .with_help(
+                "give each axis a name such as `batch`; `typeloom fix` gives each input axis a distinct name",
+            )
             .with_fix(Fix::RenameDims)
     }
 }
@@ -40,7 +42,8 @@ mod tests {
     #[test]
     fn a_question_mark_is_no_name_of_a_dim() {
         let model = r#"g (float["?"] x) => (y) { y = Neg(x) }"#;
-        let expected = ["warning[placeholder-dim]: axis 0 of graph input `x` is named `?`, which is no name"];
+        let expected =
+            ["warning[placeholder-dim]: axis 0 of graph input `x` is named `?`, which is not a name"];
         assert_eq!(reports(model), expected);
     }
 }

@@ -73,7 +73,7 @@ fn one(
     if let Err(Clash) = cx.types().unify(known, wanted) {
         let expected = cx.core().type_of(Some(wanted), None);
         let expected = tree_name(&expected, universe);
-        return Err(cx.not_under(port, &expected, "the imported signature says so".to_owned()));
+        return Err(cx.not_under(port, &expected, "the imported signature requires it".to_owned()));
     }
     shape.map_or(Ok(()), |shape| extents(cx, port, shape, symbols))
 }
@@ -111,7 +111,7 @@ fn extents(
         let show = |dims: &[DimId]| crate::dim::shape::display(&cx.tables().dims, dims).to_string();
         let message = match failure {
             RuleError::Shapes { message, .. } | RuleError::Contradiction { message, .. } => message,
-            _ => "the imported signature says so".to_owned(),
+            _ => "the imported signature requires it".to_owned(),
         };
         let found = known.as_deref().map_or_else(String::new, show);
         RelationError::new(message, port.to_ref(), show(&dims), found)

@@ -65,7 +65,7 @@ fn broadcast_back(cx: &mut RuleCx<'_, '_>, port: Port, other: Port, out: Port) -
     for from_end in 1..=own.len() {
         let (mine, its) = (own.len() - from_end, rank - from_end);
         let stretched = match &other_shape {
-            // Where the other operand has extent 1 or no axis, this operand has the extent of the result.
+            // If the other operand has extent 1 or no axis, this operand has the extent of the result.
             Some(other_shape) => {
                 other_shape.len() < from_end
                     || cx.const_dim(other_shape[other_shape.len() - from_end]) == Some(1)

@@ -60,7 +60,7 @@ struct Attribution<'c, 'a> {
     found: Vec<BTreeMap<Spot, &'c SolveError<'a>>>,
     /// The branches that run in each case.
     decisions: Vec<Vec<Branch>>,
-    /// The cases in which no successful run is.
+    /// The cases in which every run fails.
     excluded: BTreeSet<usize>,
 }
 
@@ -145,22 +145,22 @@ impl<'a> Attribution<'_, 'a> {
             verdict.errors.push(plain.clone());
             return;
         }
-        // No successful run is in a case that fails.
+        // In a failing case every run fails.
         let failing = at.iter().copied().filter(|leaf| fails(&leaves[*leaf].frame, spot));
         if at.iter().all(|leaf| leaves[*leaf].needs_empty) {
             self.excluded.extend(failing);
             return;
         }
-        // A declaration need not hold in a case that fails.
+        // A declaration need not hold in a case in which every run fails.
         if spot.value().is_some() && at.iter().all(|leaf| self.excluded.contains(leaf)) {
             return;
         }
-        // A case that fails gives no value.
+        // A case in which every run fails computes no value.
         let gives_none = |leaf: &usize| spot.value().is_some() && self.excluded.contains(leaf);
         let in_every_case = (0..leaves.len()).all(|leaf| at.contains(&leaf) || gives_none(&leaf));
         let certain = at.iter().copied().find(|leaf| is_certain(body, spot, &leaves[*leaf]));
         let reach = if in_every_case || certain.is_some() { Reach::Free } else { Reach::Doubtful };
-        // Then the declared type is assumed.
+        // Such a declared type is reported as assumed, not as an error.
         if reach == Reach::Doubtful && spot.value().is_some_and(|value| frame.open_claims.contains(&value)) {
             return;
         }
@@ -327,9 +327,9 @@ fn is_known(plain: &SolveError<'_>, step: StepId, error: Option<&&SolveError<'_>
 
 /// Whether an error of a case makes the whole model wrong.
 ///
-/// A declared type must be valid in every possible case. A node may fail if a caller can avoid the case, and
-/// if the case does not decide whether the node runs: a condition without assumption may depend on an assumed
-/// one. Conditions of a node on symbols count only if a caller chooses the case by data.
+/// A declared type must be valid in every possible case. An error of a node counts if few bindings avoid the case and
+/// every run in the case reaches the node; a condition without an assumption may depend on an assumed one.
+/// Conditions of a node on symbols count only if a caller chooses the case by data.
 fn is_certain(body: &Body<'_>, spot: Spot, leaf: &Leaf<'_>) -> bool {
     let is_possible = !is_doubtful(leaf);
     match spot {

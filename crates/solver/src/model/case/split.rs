@@ -2,7 +2,7 @@
 //!
 //! Algorithm: depth-first search over a binary tree of assumptions. A pass under some assumptions returns
 //! open questions, and the first one splits the case in two. Cases that contradict themselves or the model
-//! are dropped, because no run is in them. All passes share one arena of dims, so symbols mean the same in
+//! are dropped, because no run belongs to them. All passes share one arena of dims, so symbols mean the same in
 //! all of them; anonymous variables belong to one pass.
 
 use super::{CaseRequest, Literal, MAX_CASES, MAX_DEPTH, Question};

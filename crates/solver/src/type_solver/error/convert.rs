@@ -17,8 +17,8 @@ use crate::state::trace::Cause;
 use crate::ty::Types;
 use crate::type_solver::TypeSolver;
 
-/// The number of possible leaves from which on they are not listed.
-const MAX_POSSIBLE: u32 = 8;
+/// The maximum number of listed possible leaves.
+const MAX_POSSIBLE: u32 = 7;
 
 /// All errors of a solve.
 pub(in crate::type_solver) fn from_checked(solver: &TypeSolver, checked: Checked<'_>) -> TypeError {
@@ -62,7 +62,7 @@ impl<'a> Converter<'_, 'a> {
             (SolveErrorKind::Unresolved { value, known, possible }, _, _) => {
                 let universe = Arc::clone(self.checked.universe());
                 let leaf = |elem| Some(universe.lattice().node(universe.tensor_leaf(elem)?)?.id.to_owned());
-                let few = possible.filter(|set| set.len() < MAX_POSSIBLE).unwrap_or_default();
+                let few = possible.filter(|set| set.len() <= MAX_POSSIBLE).unwrap_or_default();
                 TypeError::UnresolvedType {
                     value: self.value(value),
                     bound: tree_name(&known, &universe),
@@ -205,7 +205,7 @@ impl<'a> Converter<'_, 'a> {
         self.checked.body().value_name(value).to_owned()
     }
 
-    /// The value of an error at a site; a site with several values gives them one after the other.
+    /// The value of an error at a site. If several values have errors there, each call returns the next one.
     fn value_at(&mut self, site: ErrorSite) -> String {
         let errors = self.checked.frame.value_errors.iter();
         let here = errors.filter(|(_, error)| error.site == site).map(|(value, _)| *value);
