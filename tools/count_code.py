@@ -4,8 +4,8 @@
     python3 tools/count_code.py
 
 Blank lines do not count. A test line is a line of a file in a folder `tests`, `benches` or `examples`, of a file `tests.rs`,
-`laws.rs`, `*_tests.rs` or `*_laws.rs`, or a line from `#[cfg(test)]` in front of an inline module to the end of its file
-(including blank lines and comments). Of the other lines, one that starts with `//` is a comment, every other one is code.
+`laws.rs`, `testing.rs`, `*_tests.rs` or `*_laws.rs`, of a file directly in `engines/` (the tests that all engines share), or a
+line from `#[cfg(test)]` in front of an inline module to the end of its file (including blank lines and comments). Of the other lines, one that starts with `//` is a comment, every other one is code.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TEST_FOLDERS = {"tests", "benches", "examples"}
-TEST_FILE = re.compile(r"(.*_)?(tests|laws)\.rs")
+TEST_FILE = re.compile(r"(.*_)?(tests|laws|testing)\.rs")
 INLINE_TESTS = re.compile(r"^[ \t]*#\[cfg\(test\)\]\n[ \t]*mod \w+ \{", re.MULTILINE)
 
 
@@ -21,7 +21,8 @@ def count(path, folder):
     """Lines of code, comments and tests in one file."""
     text = path.read_text()
     inner = path.relative_to(folder).parts
-    if TEST_FOLDERS & set(inner[:-1]) or TEST_FILE.fullmatch(inner[-1]):
+    shared_by_engines = folder.name == "engines" and len(inner) == 1
+    if shared_by_engines or TEST_FOLDERS & set(inner[:-1]) or TEST_FILE.fullmatch(inner[-1]):
         return 0, 0, sum(1 for line in text.splitlines() if line.strip())
     tests = INLINE_TESTS.search(text)
     start = tests.start() if tests else len(text)

@@ -11,7 +11,7 @@ use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build, check_size, on_numbers};
 use crate::error::{Fault, invalid};
-use crate::shape::{around, axes, axis, count, lanes};
+use crate::shape::{around, axes, axis, lanes};
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("ReduceSum", |call| reduce(call, Reduction::Sum)),

@@ -59,7 +59,7 @@ pub(crate) fn map_into<T: Element>(
     }
     let data = tensor.as_mut_slice::<T>()?;
     threads::in_parts(data, MIN_PARALLEL, &|_, data| {
-        data.iter_mut().for_each(|element| *element = each(*element))
+        data.iter_mut().for_each(|element| *element = each(*element));
     });
     Ok(tensor)
 }
