@@ -70,7 +70,7 @@ def render(hand: dict[str, list[str]]) -> str:
     schemas = runtime.get_all_operator_schema()
     lines = [
         "typeloom-operators 1",
-        f"# Operators of onnxruntime {VERSION}. Written by tools/contrib_operators.py, except for what is said about shapes.",
+        f"# Operators of onnxruntime {VERSION}. Written by tools/contrib_operators.py, except for the shape lines.",
         *(f"# Left out: {name}, which {reason}." for name, reason in LEFT_OUT.items()),
     ]
     lines += [f"group {name} {' '.join(members)}" for name, members in GROUPS.items()]

@@ -30,8 +30,7 @@
 //! ```
 //!
 //! **Invariant:** a description is validated when it is parsed: every name in an expression is bound by the
-//! shape of an input, a `let` or an attribute. Running a description has no error that is caused by the
-//! description.
+//! shape of an input, a `let` or an attribute. So an error of a run is always an error of the model.
 
 mod custom;
 mod error;
@@ -237,7 +236,7 @@ impl Catalogue for Operators {
 
 /// Interns the name of a rule for the lifetime of the process. Rules store static names; the memory is
 /// bounded by the number of distinct described operators.
-fn lasting(name: String) -> &'static str {
+fn intern_rule_name(name: String) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = names.get(name.as_str()) {

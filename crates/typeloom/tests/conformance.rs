@@ -72,7 +72,7 @@ const REFERENCE_TOO_LENIENT: &[(&str, &str)] = &[
     ("conv.channels", "the groups divide the output channels"),
     ("convinteger.zero_points", "the zero point of the data is a single number"),
     ("nonmaxsuppression.boxes", "boxes and scores have one batch"),
-    ("rotaryembedding.pairs", "the caches are as wide as the pairs that are turned"),
+    ("rotaryembedding.pairs", "the caches are as wide as the rotated pairs"),
     ("stft.frames", "a complex signal has no one-sided spectrum"),
     ("scatternd.shapes", "updates have the shape that indices and data give them"),
     ("onehot.depth", "the depth is a single number"),

@@ -7,7 +7,7 @@
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult, ShapeRule};
 
-use super::{Described, lasting};
+use super::{Described, intern_rule_name};
 
 /// A dim inside a rule: a number, a symbol or an expression. Copies are free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -205,7 +205,7 @@ impl Described {
         let entries = self.domains.get_mut(domain).and_then(|domain| domain.operators.get_mut(operator));
         let entries = entries
             .ok_or_else(|| NoSuchOperator { domain: domain.to_owned(), operator: operator.to_owned() })?;
-        let name = lasting(format!("{}.shape", operator.to_lowercase()));
+        let name = intern_rule_name(format!("{}.shape", operator.to_lowercase()));
         let rule: std::sync::Arc<dyn ShapeRule> = std::sync::Arc::new(RustRule { name, run: Box::new(run) });
         for entry in entries.values_mut() {
             entry.shapes = Some(std::sync::Arc::clone(&rule));

@@ -18,10 +18,10 @@ pub enum DescribeErrorKind {
     #[error(transparent)]
     Signature(#[from] TableErrorKind),
     /// The header is missing.
-    #[error("the first line is `typeloom-operators 1`, not `{0}`")]
+    #[error("the first line must be `typeloom-operators 1`, not `{0}`")]
     Header(Box<str>),
     /// A line of an operator or domain before the first one.
-    #[error("`{line}` stands before any {owner}")]
+    #[error("`{line}` occurs before any {owner}")]
     Orphan {
         /// The first word of the line.
         line: Box<str>,
@@ -37,10 +37,10 @@ pub enum DescribeErrorKind {
         found: Box<str>,
     },
     /// A name that is bound by no input shape, `let` or attribute.
-    #[error("nothing gives `{0}` a value: neither the shape of an input, nor `let`, nor an attribute")]
+    #[error("`{0}` is not bound by the shape of an input, a `let` or an attribute")]
     Unbound(Box<str>),
     /// A list of axes (`name...`) that is bound by no input shape.
-    #[error("no shape of an input has the axes `{0}...`")]
+    #[error("no input shape binds the axes `{0}...`")]
     UnboundAxes(Box<str>),
     /// An unknown port.
     #[error("the operator has no port `{0}`")]
@@ -52,12 +52,12 @@ pub enum DescribeErrorKind {
     #[error("ONNX has no operator `{0}`")]
     UnknownOperator(Box<str>),
     /// An input shape with two lists of axes of unknown length.
-    #[error("a shape of an input has at most one list of axes of unknown length")]
+    #[error("the shape of an input can have only one list of axes of unknown length")]
     TwoRuns,
     /// A duplicate operator version or attribute.
     #[error("`{0}` is described twice")]
     Repeated(Box<str>),
     /// An expression that is nested too deeply, or a line that is too long.
-    #[error("this is too long or too deep")]
+    #[error("the line is too long or nested too deeply")]
     TooLong,
 }

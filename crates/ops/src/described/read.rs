@@ -12,7 +12,7 @@ use typeloom_solver::signature::Schema;
 use super::error::{DescribeError, DescribeErrorKind};
 use super::expr::{self, Action, Clause, Mention, Names};
 use super::run::Shapes;
-use super::{Described, Entry, lasting};
+use super::{Described, Entry, intern_rule_name};
 use crate::catalogue::Standard;
 use crate::table::decode::{Draft, FindGroup, group};
 use crate::table::words::WordReader;
@@ -200,7 +200,7 @@ fn shapes(open: &Open, schema: &Schema, mut names: Names) -> Result<Option<Shape
     for ((line, _), clause) in open.clauses.iter().zip(&clauses) {
         check_clause(clause, &names).map_err(at(line))?;
     }
-    let name = lasting(format!("{}.shape", schema.name.to_lowercase()));
+    let name = intern_rule_name(format!("{}.shape", schema.name.to_lowercase()));
     Ok(Some(Shapes::new(name, clauses, names.extents.len(), names.axis_lists.len())))
 }
 

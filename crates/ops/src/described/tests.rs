@@ -181,7 +181,7 @@ fn operators_that_are_declared_in_rust_are_known_in_whole_models() {
 #[test]
 fn mistakes_are_named_with_their_line() {
     for (text, message) in [
-        ("  in x tensor(float)", "line 4: `in` stands before any operator"),
+        ("  in x tensor(float)", "line 4: `in` occurs before any operator"),
         (
             "op A 1\n  in x T",
             "line 5: `T` is neither a type variable of the operator nor a tensor of one element type",
@@ -189,15 +189,12 @@ fn mistakes_are_named_with_their_line() {
         ("op A 1\n  in x tensor(float)\n  shape z [n]", "line 6: the operator has no port `z`"),
         (
             "op A 1\n  out x tensor(float)\n  shape x [n]",
-            "line 6: nothing gives `n` a value: neither the shape of an input, nor `let`, nor an attribute",
+            "line 6: `n` is not bound by the shape of an input, a `let` or an attribute",
         ),
-        (
-            "op A 1\n  out x tensor(float)\n  shape x [n...]",
-            "line 6: no shape of an input has the axes `n...`",
-        ),
+        ("op A 1\n  out x tensor(float)\n  shape x [n...]", "line 6: no input shape binds the axes `n...`"),
         (
             "op A 1\n  in x tensor(float)\n  shape x [n..., m...]",
-            "line 6: a shape of an input has at most one list of axes of unknown length",
+            "line 6: the shape of an input can have only one list of axes of unknown length",
         ),
         (
             "op A 1\n  in x tensor(float)\n  shape x [n",
@@ -224,9 +221,9 @@ fn mistakes_are_named_with_their_line() {
         assert_eq!(error(text), message, "{text}");
     }
     let header = Described::parse("operators").unwrap_err().to_string();
-    assert_eq!(header, "line 1: the first line is `typeloom-operators 1`, not `operators`");
+    assert_eq!(header, "line 1: the first line must be `typeloom-operators 1`, not `operators`");
     let deep = format!("op A 1\n  in x tensor(float)\n  shape x [{}1{}]", "(".repeat(500), ")".repeat(500));
-    assert_eq!(error(&deep), "line 6: this is too long or too deep");
+    assert_eq!(error(&deep), "line 6: the line is too long or nested too deeply");
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn used_together(cx: &RuleCx<'_, '_>) -> RuleResult {
     }
     if cx.since_version() >= 25 && present[0] != present[1] {
         let given = if present[0] { PRESENT_KEY } else { PRESENT_VALUE };
-        let message = "present keys and present values must be asked for together";
+        let message = "present keys and present values must be requested together";
         return Err(RuleError::shapes(&[given], message));
     }
     if cx.has(VALID_KEYS) && (past[0] || cx.since_version() >= 25 && present[0]) {
@@ -128,7 +128,8 @@ fn rank(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<usize>> {
         if let (Some((first, known)), Some(found)) = (rank, found)
             && known != found
         {
-            let message = format!("one has its heads packed and the other has not: {known} axes and {found}");
+            let message =
+                format!("one operand has packed heads and the other has not: {known} axes and {found}");
             return Err(RuleError::shapes(&[first, port], message));
         }
         rank = rank.or(found.map(|found| (port, found)));
@@ -264,7 +265,7 @@ fn mask(cx: &mut RuleCx<'_, '_>, extents: &Extents, total: Option<DimId>) -> Rul
         let Some(wide) = full[missing + axis] else { continue };
         let is_keys = missing + axis == 3;
         let shorter = is_keys && cx.since_version() >= 24;
-        let relation = "are of the mask and of what it masks";
+        let relation = "are of the mask and of the masked scores";
         if shorter {
             require_at_most(cx, (MASK, axis, *dim), (SCORES, wide), relation)?;
         } else {

@@ -22,7 +22,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 fn named(cx: &RuleCx<'_, '_>) -> RuleResult<Elem> {
-    dtype_attr(cx, "to")?.ok_or_else(|| RuleError::attribute("to", "names no element type"))
+    dtype_attr(cx, "to")?.ok_or_else(|| RuleError::attribute("to", "does not name an element type"))
 }
 
 /// The output has the type of attribute `to`. Source: Cast, `to`.
@@ -36,7 +36,7 @@ fn to_word(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(word) = cx.attr_str("to")? else { return Ok(()) };
     match Elem::from_onnx_name(&word.to_ascii_lowercase()) {
         Some(elem) => set_named_elem(cx, Out(0), "to", elem),
-        None => Err(RuleError::attribute("to", format!("is \"{word}\", which is no element type"))),
+        None => Err(RuleError::attribute("to", format!("is \"{word}\", which is not an element type"))),
     }
 }
 
@@ -198,7 +198,7 @@ pub(super) fn rounded(item: f64, to: Elem, bits: u32) -> Option<f64> {
 /// A float truncated towards zero, if the result is in the range.
 fn truncated(item: f64, (least, most): (i64, i64)) -> Option<i64> {
     let whole = item.trunc();
-    // No double from 2^63 on is an `i64`, and this limit is a double.
+    // A double is an `i64` if it is whole and in this range. The limit 2^63 is a double.
     const LIMIT: f64 = (1_u64 << 63) as f64;
     if !(-LIMIT..LIMIT).contains(&whole) {
         return None;
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_cast_to_no_type_and_to_another_width_are_errors() {
         let graph = "g (float[N] x) => (y) { y = Cast <to = 99> (x) }";
-        assert_eq!(error(13, graph), "cast.type: to is 99, which is no element type");
+        assert_eq!(error(13, graph), "cast.type: to is 99, which is not an element type");
         let graph = "g (float[N] x) => (y) { y = BitCast <to = 7> (x) }";
         let message = "bitcast.type: to is int64 of 64 bits, but the elements of the input are float of 32";
         assert_eq!(error(26, graph), message);

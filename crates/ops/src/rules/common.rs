@@ -41,7 +41,7 @@ pub(super) fn dtype_attr(cx: &RuleCx<'_, '_>, name: &'static str) -> RuleResult<
         None | Some(0) => Ok(None),
         Some(number) => match i32::try_from(number).ok().and_then(Elem::from_onnx) {
             Some(elem) => Ok(Some(elem)),
-            None => Err(RuleError::attribute(name, format!("is {number}, which is no element type"))),
+            None => Err(RuleError::attribute(name, format!("is {number}, which is not an element type"))),
         },
     }
 }

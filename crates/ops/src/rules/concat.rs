@@ -24,7 +24,7 @@ const SPLIT: Rule = Rule { name: "split.axis", run: split };
 pub(super) const OPERATORS: &[Entry] =
     &[Entry::of("Concat", &[CONCAT, CONCAT_VALUE]), Entry::of("Split", &[SPLIT])];
 
-/// The default of `axis` in version 1, which is stated in the text only.
+/// The default of `axis` in version 1, which only the prose of the specification states.
 const AXIS: i64 = 1;
 
 fn concat(cx: &mut RuleCx<'_, '_>) -> RuleResult {
@@ -234,7 +234,7 @@ fn split_parts(cx: &mut RuleCx<'_, '_>, outputs: usize) -> RuleResult<Parts> {
     let Some(given) = list(cx, "split", 1)? else {
         return match count {
             None if cx.since_version() >= 18 => {
-                Err(RuleError::attribute("num_outputs", "must be given where the input split is left out"))
+                Err(RuleError::attribute("num_outputs", "must be given if the input split is omitted"))
             }
             Some(count) if usize::try_from(count) != Ok(outputs) => {
                 let message = format!("is {count}, but the node has {outputs} outputs");
@@ -245,7 +245,7 @@ fn split_parts(cx: &mut RuleCx<'_, '_>, outputs: usize) -> RuleResult<Parts> {
         };
     };
     if count.is_some() {
-        let message = "is given beside the input split, and only one of them may be";
+        let message = "is given together with the input split, but only one of them is allowed";
         return Err(RuleError::attribute("num_outputs", message));
     }
     if let Some(len) = given.len
@@ -294,7 +294,7 @@ fn equal_parts(
             format!("axis {axis} of extent {whole} cannot be split into {outputs} parts of one size");
         return Err(RuleError::shapes(&[In(0)], message));
     }
-    let relation = "are an extent and what parts of one size add up to";
+    let relation = "are an extent and the sum of its equal parts";
     require_multiple(cx, (In(0), axis, whole), divisor, relation)?;
     // The run fails unless the quotient is exact, so rounding does not matter.
     let size = cx.dims().floor_div(whole, divisor);
@@ -429,7 +429,7 @@ mod tests {
         assert_eq!(split(13, "12, -2"), "split.axis: input 1 has the negative extent -2");
         assert_eq!(
             error(18, "g (float[10] x) => () { a, b = Split (x) }"),
-            "split.axis: num_outputs must be given where the input split is left out"
+            "split.axis: num_outputs must be given if the input split is omitted"
         );
         assert_eq!(
             error(18, "g (float[10] x) => () { a, b = Split <num_outputs = 5> (x) }"),

@@ -31,7 +31,7 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             continue;
         }
         if let Some(other) = given {
-            let message = format!("is given beside {other}, and only one of them may be");
+            let message = format!("is given together with {other}, but only one of them is allowed");
             return Err(RuleError::attribute(form, message));
         }
         given = Some(form);
@@ -108,7 +108,7 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         let header = tensor.header()?;
         let count = header.element_count()?;
         if count != 1 {
-            return Err(RuleError::attribute("value", format!("has {count} elements, and must have one")));
+            return Err(RuleError::attribute("value", format!("has {count} elements, but must have one")));
         }
         // An absent attribute means float; a tensor without a type is an error.
         elem = Elem::from_onnx(header.data_type)
@@ -199,7 +199,7 @@ mod tests {
         );
         assert_eq!(
             error(13, "g () => (y) { y = Constant <value_int = 1, value_float = 1.0> () }"),
-            "constant.value: value_float is given beside value_int, and only one of them may be"
+            "constant.value: value_float is given together with value_int, but only one of them is allowed"
         );
     }
 
@@ -225,7 +225,7 @@ mod tests {
         let graph = "g () => (y) <int64[2] s = {2, -3}> { y = ConstantOfShape (s) }";
         assert_eq!(error(9, graph), "constantofshape.shape: input 0 has the negative extent -3");
         let graph = "g () => (y) <int64[1] s = {2}> { y = ConstantOfShape <value = float[2] {1, 2}> (s) }";
-        assert_eq!(error(9, graph), "constantofshape.shape: value has 2 elements, and must have one");
+        assert_eq!(error(9, graph), "constantofshape.shape: value has 2 elements, but must have one");
     }
 
     #[test]

@@ -34,7 +34,7 @@ const IF: Control = Control {
 
 const LOOP: Control = Control {
     enter: Rule { name: "loop.state", run: loop_enter },
-    exit: ExitRule { name: "loop.turns", run: loop_exit },
+    exit: ExitRule { name: "loop.iterations", run: loop_exit },
 };
 
 const SEQUENCE_MAP: Control = Control {
@@ -130,14 +130,15 @@ fn loop_ports(cx: &RuleCx<'_, '_>) -> RuleResult<LoopPorts> {
     if outputs < state + 1 {
         let needed = state + 1;
         let message = format!(
-            "the graph has {outputs} outputs, but the condition and {state} carried values are {needed}"
+            "the graph has {outputs} outputs, but the condition and {state} state variables need {needed}"
         );
         return Err(RuleError::Body { graph: body, message });
     }
     let scans = outputs - 1 - state;
     if cx.output_count() > state + scans {
         let (found, needed) = (state + scans, cx.output_count());
-        let message = format!("the graph gives {found} values, but the node has {needed} outputs");
+        let message =
+            format!("the graph has {found} outputs besides the condition, but the node has {needed}");
         return Err(RuleError::Body { graph: body, message });
     }
     Ok(LoopPorts { body, state, scans })
@@ -180,7 +181,7 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     Ok(())
 }
 
-/// `loop.turns`: state variables keep their type; collected values get a leading axis with one element per
+/// `loop.iterations`: state variables keep their type; collected values get a leading axis with one element per
 /// iteration. Source: Loop, "Outputs".
 fn loop_exit(cx: &mut RuleCx<'_, '_>) -> RuleResult<Exit> {
     let LoopPorts { body, state, scans } = loop_ports(cx)?;

@@ -129,7 +129,7 @@ fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
         let of_group: Extent = (ports.weights, 1, weights[1]).into();
         let of_all =
             if group == 1 { of_group } else { (ports.weights, cx.scaled(of_group.dim, group)).into() };
-        let relation = "are the channels of the input, those of the weights for all groups";
+        let relation = "are the channels of the input and those of the weights for all groups";
         cx.require_equal((ports.input, 1, input[1]), of_all, relation)?;
     }
     divides(cx, "group", group, weights[0], "output")
@@ -178,7 +178,11 @@ fn kernel(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
     let Some(given) = sliding::kernel_shape(cx, weights.len().saturating_sub(2))? else { return Ok(()) };
     for ((axis, dim), given) in weights.iter().enumerate().skip(2).zip(given) {
         let given = cx.dims().constant(given);
-        cx.require_equal((ports.weights, axis, *dim), given, "are the kernel's, as `kernel_shape` gives it")?;
+        cx.require_equal(
+            (ports.weights, axis, *dim),
+            given,
+            "are an extent of the kernel and its entry in `kernel_shape`",
+        )?;
     }
     Ok(())
 }

@@ -16,22 +16,22 @@ use fold::{
 };
 use fold::{MOD, MUL, NEG, NOT, OR, POW, SUB, SUM, WHERE, XOR};
 
-/// The output has the shape of the first input, and the first input that of the output.
+/// The output and the first input have the same shape. Shapes are inferred in both directions.
 pub(super) const SAME_SHAPE: Rule = Rule { name: "elementwise.shape", run: same_shape };
 
 /// The output has the broadcast shape of all inputs. Source: "Broadcasting in ONNX", multidirectional
 /// broadcasting.
 pub(super) const BROADCAST: Rule = Rule { name: "broadcast.shape", run: broadcast };
 
-/// The second input broadcasts to the first, whose shape the output has. Source: "Broadcasting in ONNX",
-/// unidirectional broadcasting.
+/// The second input broadcasts to the first, and the output has the shape of the first. Source: "Broadcasting
+/// in ONNX", unidirectional broadcasting.
 pub(super) const BROADCAST_TO_FIRST: Rule = Rule { name: "broadcast.to_first", run: broadcast_to_first };
 
 /// Broadcasting before version 7: only with the attribute `broadcast`, starting at `axis`. Source: Add
 /// version 6, `axis` and `broadcast`.
 const BROADCAST_AT_AXIS: Rule = Rule { name: "broadcast.at_axis", run: broadcast_at_axis };
 
-/// The shape only.
+/// The rules of unary operators whose values are not tracked.
 const UNARY: &[Rule] = &[SAME_SHAPE];
 
 pub(super) const OPERATORS: &[Entry] = &[

@@ -194,7 +194,7 @@ fn gather_nd(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(tuple) = cx.const_dim(indices[last]) else { return Ok(()) };
     let Some(tuple) = usize::try_from(tuple).ok().filter(|tuple| (1..=data.len() - batch).contains(tuple))
     else {
-        let message = format!("the indices are {tuple} numbers each, for {} axes", data.len() - batch);
+        let message = format!("an index has {tuple} numbers, but there are {} axes", data.len() - batch);
         return Err(RuleError::shapes(&[In(0), In(1)], message));
     };
     require_tuples(cx, &data, (batch, tuple))?;
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(infer_y(13, &with(0, "A, B", "K")), "float[]", "how long a tuple is decides the rank");
         assert_eq!(
             error(13, &with(0, "A, B", "N, 3")),
-            "gathernd.tuples: the indices are 3 numbers each, for 2 axes"
+            "gathernd.tuples: an index has 3 numbers, but there are 2 axes"
         );
         assert_eq!(
             error(13, &with(2, "A, B", "A, B, 1")),

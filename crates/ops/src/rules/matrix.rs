@@ -122,7 +122,7 @@ fn gemm(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn det(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(mut shape) = cx.shape_of_rank(In(0), 2..)? else { return Ok(()) };
     let rank = shape.len();
-    let relation = "make a square";
+    let relation = "are the sides of a square matrix";
     cx.require_equal((In(0), rank - 2, shape[rank - 2]), (In(0), rank - 1, shape[rank - 1]), relation)?;
     shape.truncate(rank - 2);
     cx.set_shape(Out(0), &shape)

@@ -168,9 +168,14 @@ fn labels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         match given[..] {
             [(_, Some(elem))] => cx.set_elem(port, elem)?,
             [(_, None)] => {}
-            [] => return Err(RuleError::attribute(prefix[0], "or another of its kind must be given")),
+            [] => {
+                return Err(RuleError::attribute(
+                    prefix[0],
+                    "or the same list with another element type must be given",
+                ));
+            }
             [(name, _), ..] => {
-                let message = "is one of several lists where only one can be given";
+                let message = "is one of several lists, but only one of them is allowed";
                 return Err(RuleError::attribute(name, message));
             }
         }
@@ -178,7 +183,7 @@ fn labels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let (Some(keys), Some(values)) = (lengths[0], lengths[1])
         && keys != values
     {
-        let message = format!("or its kind has {keys} items, but there are {values} values");
+        let message = format!("or another list of keys has {keys} items, but there are {values} values");
         return Err(RuleError::attribute("keys_strings", message));
     }
     if let Some(default) = cx.attr_tensor("default_tensor")? {

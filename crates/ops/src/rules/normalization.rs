@@ -42,7 +42,7 @@ fn channel_vectors(cx: &mut RuleCx<'_, '_>, vectors: std::ops::Range<usize>) -> 
         cx.require_rank(In(at), 1..=1)?;
         if let (Some(vector), Some(channels)) = (cx.shape(In(at)), data.as_ref().and_then(|data| data.get(1)))
         {
-            cx.require_equal((In(at), 0, vector[0]), (In(0), 1, *channels), "hold one number a channel")?;
+            cx.require_equal((In(at), 0, vector[0]), (In(0), 1, *channels), "hold one number per channel")?;
         }
     }
     Ok(())
@@ -88,7 +88,7 @@ fn group_channels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
     for at in [1, 2] {
         if let Some(vector) = cx.shape_of_rank(In(at), 1..=1)? {
-            cx.require_equal((In(at), 0, vector[0]), count, "hold one number a group")?;
+            cx.require_equal((In(at), 0, vector[0]), count, "hold one number per group")?;
         }
     }
     Ok(())

@@ -47,7 +47,7 @@ fn dequantize_type(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         // A scale type that consists of an exponent only does not determine the result.
         None => match cx.elem(In(1)) {
             Some(Elem::FLOAT8E8M0) => {
-                Err(RuleError::attribute("output_dtype", "must be given where the scale is float8e8m0"))
+                Err(RuleError::attribute("output_dtype", "must be given if the scale is float8e8m0"))
             }
             Some(scale) => cx.set_elem(Out(0), scale),
             None => cx.same_elem(In(1), Out(0)),
@@ -73,7 +73,7 @@ fn scale(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         1 if block > 0 && data.len() == 1 => blocked(cx, &data, &scale, axis, block),
         1 => {
             let axis = cx.axis("axis", axis, data.len())?;
-            cx.require_equal((In(1), 0, scale[0]), (In(0), axis, data[axis]), "hold one scale a slice")
+            cx.require_equal((In(1), 0, scale[0]), (In(0), axis, data[axis]), "hold one scale per slice")
                 .map(drop)
         }
         rank if rank == data.len() => blocked(cx, &data, &scale, axis, block),
@@ -92,7 +92,7 @@ fn blocked(cx: &mut RuleCx<'_, '_>, data: &[DimId], scale: &[DimId], axis: i64, 
         } else if block > 0 {
             let block = cx.dims().constant(block);
             let blocks = cx.dims().ceil_div(*dim, block);
-            cx.require_equal((In(1), at, *scale), (In(0), blocks), "hold one scale a block")?;
+            cx.require_equal((In(1), at, *scale), (In(0), blocks), "hold one scale per block")?;
         }
     }
     Ok(())

@@ -124,7 +124,7 @@ fn reverse(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         |cx: &RuleCx<'_, '_>, name: &'static str, default: i64| match cx.attr_int(name)?.unwrap_or(default) {
             0 => Ok(0),
             1 => Ok(1),
-            other => Err(RuleError::attribute(name, format!("is {other}, and must be 0 or 1"))),
+            other => Err(RuleError::attribute(name, format!("is {other}, but must be 0 or 1"))),
         };
     let (batch, time) = (axis(cx, "batch_axis", 1)?, axis(cx, "time_axis", 0)?);
     if batch == time {

@@ -109,7 +109,7 @@ fn hidden_size(cx: &mut RuleCx<'_, '_>, gates: i64, extents: &mut Extents) -> Ru
     Ok(())
 }
 
-const GATES: &str = "are the gates, as many numbers each as the hidden size";
+const GATES: &str = "are the gates times the hidden size";
 const DIRECTIONS: &str = "are the directions";
 
 fn inputs(cx: &mut RuleCx<'_, '_>, layout: Layout, extents: &mut Extents) -> RuleResult {

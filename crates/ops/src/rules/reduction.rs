@@ -38,7 +38,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 /// The reduced axes: from the attribute, or from the second input in newer versions.
 enum Axes {
     These(Vec<i64>),
-    /// None: the operator is the identity.
+    /// No axis: the operator is the identity.
     Nothing,
     /// Every axis.
     All,

@@ -135,7 +135,7 @@ fn read_target(
     if rests > 0 && zeros > 0 {
         return Err(source.error("has both an extent 0 and a -1, so the -1 can be anything"));
     }
-    // There is at most one -1, so with one present no open item is another.
+    // There is at most one -1. If it is known, open items are not -1.
     if rests > 0 {
         read.iter_mut().filter(|item| **item == Item::Open).for_each(|item| *item = Item::Unknown);
     }
@@ -177,7 +177,7 @@ fn same_count(
 ) -> RuleResult {
     if cx.dims().compare(count, known) == Decision::Different {
         let has = cx.dims().display(count).to_string();
-        let (asks, total) = (shape_words(cx, extents), cx.dims().display(known).to_string());
+        let (asks, total) = (shape_text(cx, extents), cx.dims().display(known).to_string());
         return Err(target.source.error(format!("is {asks} with {total} elements, but the input has {has}")));
     }
     cx.require_equal((In(0), count), (In(1), known), "are the number of elements before and after").map(drop)
@@ -204,7 +204,7 @@ fn rest_of(cx: &mut RuleCx<'_, '_>, target: &List, count: DimId, known: DimId) -
     Ok(Some(cx.dims().floor_div(count, known)))
 }
 
-fn shape_words(cx: &mut RuleCx<'_, '_>, extents: &[DimId]) -> String {
+fn shape_text(cx: &mut RuleCx<'_, '_>, extents: &[DimId]) -> String {
     typeloom_solver::dim::shape::display(cx.dims(), extents).to_string()
 }
 
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn unsqueezed_axes_are_places_of_the_output() {
+    fn unsqueezed_axes_are_positions_of_the_output() {
         let unsqueeze = |axes: &str| {
             format!("g (float[N, 3] x) => (y) <int64[2] a = {{{axes}}}> {{ y = Unsqueeze (x, a) }}")
         };

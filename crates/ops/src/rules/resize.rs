@@ -81,7 +81,7 @@ fn resize(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (scales, sizes) = (list(cx, SCALES)?, list(cx, SIZES)?);
     let policy = policy::read(cx)?;
     if matches!((scales, sizes), (List::Absent, List::Absent)) {
-        let message = "the output's extents follow from `scales` or `sizes`, and neither is given";
+        let message = "the output's extents follow from `scales` or `sizes`, but neither is given";
         return Err(RuleError::shapes(&[In(0)], message));
     }
     let by_sizes = matches!(scales, List::Absent) || matches!(sizes, List::Given(_));

@@ -32,7 +32,7 @@ fn nd(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let last = indices.len() - 1;
     let Some(tuple) = cx.const_dim(indices[last]) else { return Ok(()) };
     let Some(tuple) = usize::try_from(tuple).ok().filter(|tuple| *tuple <= data.len()) else {
-        let message = format!("the indices are {tuple} numbers each, for {} axes", data.len());
+        let message = format!("an index has {tuple} numbers, but there are {} axes", data.len());
         return Err(RuleError::shapes(&[In(0), In(1)], message));
     };
     require_tuples(cx, &data, (0, tuple))?;
@@ -44,7 +44,7 @@ fn nd(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     for (at, update) in updates.iter().enumerate() {
         let (port, axis, dim) =
             if at < last { (In(1), at, indices[at]) } else { (In(0), at - last + tuple, needed[at]) };
-        cx.require_equal((In(2), at, *update), (port, axis, dim), "are an update and its place")?;
+        cx.require_equal((In(2), at, *update), (port, axis, dim), "are an update and its target")?;
     }
     Ok(())
 }
@@ -70,11 +70,11 @@ fn tensor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
                 format!("the update has {written} elements along axis {axis}, but the cache has {most}");
             return Err(RuleError::shapes(&[In(0), In(1)], message));
         }
-        let relation = "are what is written and the cache that it is written to";
+        let relation = "are the update and the cache";
         require_at_most(cx, (In(1), axis, update[axis]), (In(0), axis, cache[axis]), relation)?;
     }
     if let Some(starts) = cx.shape_of_rank(In(2), 1..=1)? {
-        let relation = "hold one write index a batch element";
+        let relation = "hold one write index per batch element";
         cx.require_equal((In(2), 0, starts[0]), (In(0), 0, cache[0]), relation)?;
     }
     Ok(())
@@ -106,7 +106,7 @@ mod tests {
         );
         assert_eq!(
             error(18, "g (float[9, 4] x, int64[2, 1] i, float[2, 5] u) => (y) { y = ScatterND (x, i, u) }"),
-            "scatternd.shapes: axis 1 of input 2 and axis 1 of input 0 are an update and its place"
+            "scatternd.shapes: axis 1 of input 2 and axis 1 of input 0 are an update and its target"
         );
         assert_eq!(
             error(18, "g (float[9, 4] x, int64[2, 2] i, float[2, 4] u) => (y) { y = ScatterND (x, i, u) }"),
@@ -114,7 +114,7 @@ mod tests {
         );
         assert_eq!(
             error(18, "g (float[9, 4] x, int64[2, 3] i, float[2] u) => (y) { y = ScatterND (x, i, u) }"),
-            "scatternd.shapes: the indices are 3 numbers each, for 2 axes"
+            "scatternd.shapes: an index has 3 numbers, but there are 2 axes"
         );
     }
 

@@ -106,12 +106,12 @@ fn picked_count(cx: &mut RuleCx<'_, '_>, picked: Option<&[usize]>, axis: usize) 
 }
 
 /// The distinct slices along `axis`, or elements, with their first positions and counts, and for each input
-/// slice the number of its distinct slice. Source: Unique, outputs.
+/// slice the index of the equal distinct slice. Source: Unique, outputs.
 fn unique(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(sorted) = cx.attr_int("sorted")?
         && !(0..=1).contains(&sorted)
     {
-        return Err(RuleError::attribute("sorted", format!("is {sorted}, and must be 0 or 1")));
+        return Err(RuleError::attribute("sorted", format!("is {sorted}, but must be 0 or 1")));
     }
     let input = cx.shape(In(0));
     let Some(axis) = cx.attr_int("axis")? else {
@@ -147,8 +147,8 @@ fn different_elements(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
     Some(cx.dims().constant(i64::try_from(items.len()).ok()?))
 }
 
-/// Number of distinct slices among `all`: the same unknown in all outputs that have it. At most one slice has
-/// no duplicates.
+/// Number of distinct slices among `all`: the same unknown extent in all outputs. If there is at most one slice,
+/// it is distinct.
 fn unique_count(cx: &mut RuleCx<'_, '_>, axis: usize, all: DimId) -> DimId {
     if let Some(0 | 1) = cx.const_dim(all) {
         return all;
@@ -187,7 +187,8 @@ fn one_hot(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let negative = cx.const_ints(In(0)).and_then(|items| items.into_iter().find(|index| *index < 0));
     match negative {
         Some(index) if cx.since_version() < 11 => {
-            let message = format!("has the index {index}, and none may be negative before version 11");
+            let message =
+                format!("has the index {index}, but before version 11 indices must not be negative");
             Err(RuleError::value(In(0), message))
         }
         Some(_) | None => Ok(()),

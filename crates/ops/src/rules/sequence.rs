@@ -148,7 +148,7 @@ fn position(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         _ => position.saturating_neg(),
     };
     let needed = cx.dims().constant(needed);
-    let relation = "are what the position needs and the elements there are";
+    let relation = "are the required and the present number of elements";
     require_at_most(cx, (at, needed), (In(0), length), relation)
 }
 
@@ -203,7 +203,7 @@ fn part_extent(cx: &mut RuleCx<'_, '_>, parts: &Ints, extent: Option<i64>) -> Ru
     let constants: Option<Vec<i64>> = parts.items.iter().map(|part| cx.const_dim(*part)).collect();
     let Some(constants) = constants else { return Ok(cx.fresh()) };
     if constants.iter().any(|part| *part < 0 || (parts.shape.is_empty() && *part == 0)) {
-        return Err(RuleError::value(In(1), "holds the length of a part that cannot be"));
+        return Err(RuleError::value(In(1), "holds an impossible length of a part"));
     }
     match (parts.shape.len(), &constants[..], extent) {
         // A scalar is the length of every part except possibly the last.
@@ -214,7 +214,7 @@ fn part_extent(cx: &mut RuleCx<'_, '_>, parts: &Ints, extent: Option<i64>) -> Ru
             if let (Some(sum), Some(extent)) = (sum, extent)
                 && sum != extent
             {
-                let message = format!("holds parts of {sum} in all, but the axis has {extent}");
+                let message = format!("holds parts with the sum {sum}, but the axis has {extent}");
                 return Err(RuleError::value(In(1), message));
             }
             match parts {
@@ -258,7 +258,7 @@ fn optional(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
     match cx.attr_type("type")? {
         Some(ty) => cx.set_optional_type(Out(0), ty),
-        None => Err(RuleError::attribute("type", "must be given where there is no input")),
+        None => Err(RuleError::attribute("type", "must be given if there is no input")),
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 fn output_type(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     match set_elem_attr(cx, Out(0), "output_datatype")? {
         Some(_) => Ok(()),
-        None => Err(RuleError::attribute("output_datatype", "names no element type")),
+        None => Err(RuleError::attribute("output_datatype", "does not name an element type")),
     }
 }
 

@@ -405,7 +405,7 @@ mod lookup {
     }
 
     #[test]
-    fn tells_an_unknown_domain_from_an_unknown_operator_and_from_a_later_one() {
+    fn distinguishes_unknown_domains_unknown_operators_and_later_operators() {
         let table = Table::get();
         assert_eq!(table.at("com.example", "Add", 14), Found::UnknownDomain);
         assert_eq!(table.at("", "Addd", 14), Found::UnknownOperator);
@@ -416,7 +416,7 @@ mod lookup {
     }
 
     #[test]
-    fn takes_the_two_names_of_the_default_domain_as_one() {
+    fn treats_the_two_names_of_the_default_domain_as_equal() {
         let table = Table::get();
         assert!(matches!(table.at("", "Add", 13), Found::Schema(..)));
         assert_eq!(table.at("", "Add", 13), table.at("ai.onnx", "Add", 13));
@@ -500,7 +500,7 @@ mod text {
     }
 
     #[test]
-    fn that_is_malformed_gives_the_line_and_what_is_wrong_with_it() {
+    fn that_is_malformed_gives_the_line_and_the_error() {
         use TableErrorKind as Kind;
         let keywords = "`type`, `in`, `out` or `attr`";
         let cases = [

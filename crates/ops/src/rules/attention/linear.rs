@@ -116,5 +116,5 @@ pub(super) fn causal_conv(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 }
 
 const CHANNELS: Shared = Shared::new("are the channels");
-const STATE: Shared = Shared::new("are the elements that the next kernel still sees");
+const STATE: Shared = Shared::new("are the elements that the next step needs");
 const STEPS: Shared = Shared::new("are the steps");

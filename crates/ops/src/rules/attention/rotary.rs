@@ -18,13 +18,13 @@ pub(super) fn rotate(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(INPUT, 3..=4)?;
     let mut batch = Shared::new("are the batch");
     let mut sequence = Shared::new("are the positions");
-    let mut pairs = Shared::new("are the pairs that are turned");
+    let mut pairs = Shared::new("are the rotated pairs");
     if let Some(input) = cx.shape(INPUT) {
         let along = input.len() - 2;
         batch.meet(cx, (INPUT, 0, input[0]))?;
         sequence.meet(cx, (INPUT, along, input[along]))?;
-        if let Some(turned) = turned(cx, &input)? {
-            let half = half(cx, turned)?;
+        if let Some(rotated) = rotated(cx, &input)? {
+            let half = half(cx, rotated)?;
             pairs.meet(cx, (INPUT, half))?;
         }
     }
@@ -33,7 +33,7 @@ pub(super) fn rotate(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         meet_axes(cx, POSITIONS, &mut [&mut batch, &mut sequence])?;
     }
     let rank = if by_position { 2 } else { 3 };
-    let mut rows = Shared::new("are the positions there can be");
+    let mut rows = Shared::new("are the possible positions");
     for cache in CACHES {
         let Some(shape) = cx.shape_of_rank(cache, rank..=rank)? else { continue };
         pairs.meet(cx, (cache, rank - 1, shape[rank - 1]))?;
@@ -51,7 +51,7 @@ pub(super) fn rotate(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 }
 
 /// Number of rotated elements of a head.
-fn turned(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> RuleResult<Option<DimId>> {
+fn rotated(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> RuleResult<Option<DimId>> {
     let size = match input {
         [_, _, packed] => match cx.attr_int("num_heads")? {
             Some(_) => {
@@ -75,12 +75,15 @@ fn turned(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> RuleResult<Option<DimId>>
     }
 }
 
-fn half(cx: &mut RuleCx<'_, '_>, turned: DimId) -> RuleResult<DimId> {
-    if let Some(turned) = cx.const_dim(turned)
-        && turned % 2 != 0
+fn half(cx: &mut RuleCx<'_, '_>, rotated: DimId) -> RuleResult<DimId> {
+    if let Some(rotated) = cx.const_dim(rotated)
+        && rotated % 2 != 0
     {
-        return Err(RuleError::shapes(&[INPUT], format!("{turned} elements of a head are no pairs")));
+        return Err(RuleError::shapes(
+            &[INPUT],
+            format!("{rotated} elements of a head cannot be split into pairs"),
+        ));
     }
     let two = cx.dims().constant(2);
-    Ok(cx.dims().div_exact(turned, two).unwrap_or_else(|| cx.dims().floor_div(turned, two)))
+    Ok(cx.dims().div_exact(rotated, two).unwrap_or_else(|| cx.dims().floor_div(rotated, two)))
 }

@@ -93,7 +93,7 @@ fn caches_and_masks_must_fit() {
 fn rotation_keeps_the_shape_and_checks_the_caches() {
     let graph = "g (float[b, 4, l, 8] x, float[50, 4] c, float[50, 4] s, int64[b, l] p) => (y) { y = RotaryEmbedding (x, c, s, p) }";
     assert_eq!(infer_y(23, graph), "float[b, 4, l, 8]");
-    assert!(error(23, &graph.replace("[50, 4] s", "[50, 3] s")).contains("are the pairs that are turned"));
+    assert!(error(23, &graph.replace("[50, 4] s", "[50, 3] s")).contains("are the rotated pairs"));
     let packed =
         "g (float[b, l, 32] x, float[b, l, 4] c, float[b, l, 4] s) => (y) { y = RotaryEmbedding (x, c, s) }";
     assert_eq!(error(23, packed), "rotaryembedding.pairs: num_heads must be given for an input with 3 axes");

@@ -13,13 +13,13 @@ use super::{graph, last_value, require_count, set_last};
 /// Scan from version 9 on.
 pub(super) const SCAN: Control = Control {
     enter: Rule { name: "scan.state", run: |cx| enter(cx, Form::Plain) },
-    exit: ExitRule { name: "scan.turns", run: |cx| exit(cx, Form::Plain) },
+    exit: ExitRule { name: "scan.iterations", run: |cx| exit(cx, Form::Plain) },
 };
 
 /// Scan of version 8: a leading batch axis everywhere, and an optional first input of sequence lengths.
 pub(super) const BATCHED: Control = Control {
     enter: Rule { name: "scan.state", run: |cx| enter(cx, Form::Batched) },
-    exit: ExitRule { name: "scan.turns", run: |cx| exit(cx, Form::Batched) },
+    exit: ExitRule { name: "scan.iterations", run: |cx| exit(cx, Form::Batched) },
 };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,8 @@ fn ports(cx: &RuleCx<'_, '_>, form: Form) -> RuleResult<Ports> {
     let scanned = cx.attr_int("num_scan_inputs")?.unwrap_or(0);
     let in_range = usize::try_from(scanned).ok().filter(|scanned| (1..=given).contains(scanned));
     let Some(scanned) = in_range else {
-        let message = format!("is {scanned}, but the node has {given} inputs for carried and scanned values");
+        let message =
+            format!("is {scanned}, but the node has {given} inputs for state variables and scanned values");
         return Err(RuleError::attribute("num_scan_inputs", message));
     };
     let state = given - scanned;
@@ -81,7 +82,7 @@ fn ports(cx: &RuleCx<'_, '_>, form: Form) -> RuleResult<Ports> {
     require_count(body, "outputs", cx.body_outputs(body), cx.output_count())?;
     let outputs = cx.output_count();
     if outputs < state {
-        let message = format!("the graph gives {outputs} values, but {state} are carried from turn to turn");
+        let message = format!("the graph has {outputs} outputs, but there are {state} state variables");
         return Err(RuleError::Body { graph: body, message });
     }
     Ok(Ports { body, state, scanned, collected: outputs - state })
@@ -110,17 +111,21 @@ fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult {
             continue;
         };
         let axis = cx.axis("scan_input_axes", axis, shape.len())?;
-        let turns = (at + skip + state, axis, shape.remove(axis));
+        let current = (at + skip + state, axis, shape.remove(axis));
         if let Some((port, axis, dim)) = length {
-            cx.require_equal((In(port), axis, dim), (In(turns.0), turns.1, turns.2), "are scanned together")?;
+            cx.require_equal(
+                (In(port), axis, dim),
+                (In(current.0), current.1, current.2),
+                "are scanned together",
+            )?;
         }
-        length = Some(turns);
+        length = Some(current);
         cx.assume_shape(inner, Some(DimVec::from(&shape[batch.min(shape.len())..])));
     }
     Ok(())
 }
 
-/// `scan.turns`: state variables keep their type; collected values get an axis of the scanned extent. Source:
+/// `scan.iterations`: state variables keep their type; collected values get an axis of the scanned extent. Source:
 /// Scan, "Outputs" and `scan_output_axes`.
 fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult<Exit> {
     let Ports { body, state, scanned, collected } = ports(cx, form)?;
@@ -137,10 +142,10 @@ fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult<Exit> {
     if widened {
         return Ok(Exit::Again);
     }
-    let turns = turns(cx, form, state, scanned)?;
+    let iterations = iterations(cx, form, state, scanned)?;
     // With sequence lengths, each batch element stops after its own number of iterations.
     let padded = form == Form::Batched && cx.has(In(0));
-    let count = if padded { None } else { turns };
+    let count = if padded { None } else { iterations };
     cx.enters(body, count);
     let trips = cx.trips(body, count);
     let batch = batch_extent(cx, form, state + scanned);
@@ -160,11 +165,11 @@ fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult<Exit> {
         let (from, to) = (BodyOut(body, at + state), Out(at + state));
         cx.set_elems(from, ElemSet::ALL)?;
         cx.same_type(from, to)?;
-        let (Some(shape), Some(turns)) = (cx.shape(from), turns) else { continue };
+        let (Some(shape), Some(iterations)) = (cx.shape(from), iterations) else { continue };
         // Runtimes reject a scan without iterations.
         let mut shape = cx.collected(Trips { known: Knowledge::Extents, ..trips }, shape);
         let axis = cx.axis("scan_output_axes", axis, shape.len() + 1)?;
-        shape.insert(axis, turns);
+        shape.insert(axis, iterations);
         let shape: DimVec = batch.into_iter().chain(shape).collect();
         set_last(cx, to, &shape)?;
     }
@@ -180,7 +185,12 @@ fn batch_extent(cx: &mut RuleCx<'_, '_>, form: Form, inputs: usize) -> Option<Di
 }
 
 /// Number of iterations: the extent of the scanned axis of any scanned input of known rank.
-fn turns(cx: &mut RuleCx<'_, '_>, form: Form, state: usize, scanned: usize) -> RuleResult<Option<DimId>> {
+fn iterations(
+    cx: &mut RuleCx<'_, '_>,
+    form: Form,
+    state: usize,
+    scanned: usize,
+) -> RuleResult<Option<DimId>> {
     let axes = form.axes(cx, "scan_input_axes", scanned, 1)?;
     let mut known: Option<DimId> = None;
     for (at, axis) in axes.into_iter().enumerate() {

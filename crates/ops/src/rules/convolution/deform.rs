@@ -34,12 +34,12 @@ fn offsets(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         let Some(found) = cx.shape_of_rank(port, spatial + 2..=spatial + 2)? else { continue };
         cx.require_equal((port, 0, found[0]), (Out(0), 0, known[0]), "are the batch")?;
         if let Some(kernel) = &kernel {
-            let numbers = numbers_for_each_place(cx, kernel, groups, axes);
-            let relation = "are the numbers for each place, for all offset groups";
+            let numbers = numbers_per_position(cx, kernel, groups, axes);
+            let relation = "are the numbers for each position, for all offset groups";
             cx.require_equal((port, 1, found[1]), numbers, relation)?;
         }
         let (found, known) = ((port, &found[..]), (Out(0), &known[..]));
-        cx.require_equal_axes(found, known, 2..spatial + 2, "are the places of the kernel")?;
+        cx.require_equal_axes(found, known, 2..spatial + 2, "are the positions of the kernel")?;
     }
     Ok(())
 }
@@ -52,7 +52,7 @@ fn offset_groups(cx: &mut RuleCx<'_, '_>) -> RuleResult<i64> {
     Ok(groups)
 }
 
-fn numbers_for_each_place(cx: &mut RuleCx<'_, '_>, kernel: &[DimId], groups: i64, axes: usize) -> DimId {
+fn numbers_per_position(cx: &mut RuleCx<'_, '_>, kernel: &[DimId], groups: i64, axes: usize) -> DimId {
     let elements = cx.dims().product(kernel);
     let axes = cx.count(axes);
     let offsets = cx.dims().mul(elements, axes);

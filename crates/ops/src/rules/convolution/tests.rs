@@ -1,7 +1,7 @@
 use crate::rules::testing::{error, infer_y};
 
 #[test]
-fn a_convolution_counts_the_places_of_its_windows() {
+fn a_convolution_counts_the_positions_of_its_windows() {
     let graph = "g (float[1, 3, 224, 224] x, float[64, 3, 7, 7] w) => (y) { y = Conv <strides = [2, 2], pads = [3, 3, 3, 3]> (x, w) }";
     assert_eq!(infer_y(22, graph), "float[1, 64, 112, 112]");
     let graph = "g (float[1, 1, 10] x, float[2, 1, 3] w) => (y) { y = Conv <dilations = [2]> (x, w) }";
@@ -95,7 +95,7 @@ fn a_transposed_convolution_is_checked_like_a_convolution() {
 }
 
 #[test]
-fn a_deformed_convolution_has_offsets_for_each_place() {
+fn a_deformed_convolution_has_offsets_for_each_position() {
     let graph = "g (float[1, 1, 3, 3] x, float[1, 1, 2, 2] w, float[1, 8, 2, 2] o, float[1] b, float[1, 4, 2, 2] m) => (y) { y = DeformConv (x, w, o, b, m) }";
     assert_eq!(infer_y(19, graph), "float[1, 1, 2, 2]");
     let offsets = graph.replace("[1, 8, 2, 2]", "[1, 4, 2, 2]");

@@ -4,7 +4,8 @@
 //! output = stride * (input - 1) + output_padding + reach - padding
 //! ```
 //!
-//! or the extents in `output_shape`, which then determine the padding.
+//! or the extents in `output_shape`, which then determine the padding. The `reach` of a window is
+//! `(kernel - 1) * dilation + 1`, see [`super::super::sliding`].
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
@@ -158,8 +159,8 @@ fn widened(
     let reach = windows.reach(cx, axis, kernel)?;
     let (stride, extra) = (windows.strides[axis], output_padding[axis]);
     if windows.auto_pad == AutoPad::Same {
-        // The text promises `input * stride`, which a kernel narrower than its stride cannot reach, and does
-        // not define the padding of the output.
+        // The specification gives the extent `input * stride`, which a kernel narrower than its stride cannot
+        // reach, and does not define the padding of the output.
         return Ok((extra == 0 && cx.const_dim(reach).is_some_and(|reach| reach >= stride))
             .then(|| cx.scaled(input.dim, stride)));
     }

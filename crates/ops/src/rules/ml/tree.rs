@@ -39,7 +39,7 @@ fn features(cx: &mut RuleCx<'_, '_>, largest: Option<i64>) -> RuleResult {
     cx.require_rank(In(0), 2..=2)?;
     let (Some(shape), Some(largest)) = (cx.shape(In(0)), largest) else { return Ok(()) };
     let needed = cx.dims().constant(largest.saturating_add(1));
-    let relation = "are the features that the trees look at and those of a row";
+    let relation = "are the features that the trees test and those of a row";
     require_at_most(cx, (In(0), needed), (In(0), 1, shape[1]), relation)
 }
 
@@ -84,7 +84,7 @@ pub(super) fn ensemble(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         if expected.is_some() && elem != expected {
             let expected = expected.and_then(Elem::onnx_name).unwrap_or("?");
             let found = elem.and_then(Elem::onnx_name).unwrap_or("undefined");
-            let message = format!("has {found} elements, but must have {expected} ones");
+            let message = format!("has elements of type {found}, but needs {expected}");
             return Err(RuleError::attribute(name, message));
         }
     }

@@ -41,7 +41,7 @@ pub(super) fn col2im(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         };
         blocks = cx.dims().mul(blocks, places);
     }
-    cx.require_equal((INPUT, 2, input[2]), blocks, "are the places of a block in the image").map(drop)
+    cx.require_equal((INPUT, 2, input[2]), blocks, "are the positions of a block in the image").map(drop)
 }
 
 /// Number of spatial axes, on which inputs and attributes must agree.

@@ -5,7 +5,7 @@ fn max_pool(opset: u32, extent: &str, attributes: &str) -> String {
 }
 
 #[test]
-fn pooling_counts_the_places_of_its_windows() {
+fn pooling_counts_the_positions_of_its_windows() {
     assert_eq!(max_pool(1, "32", "kernel_shape = [2]"), "float[1, 1, 31]");
     assert_eq!(
         max_pool(12, "h", "kernel_shape = [3], strides = [2], pads = [1, 1]"),
@@ -21,7 +21,7 @@ fn pooling_counts_the_places_of_its_windows() {
 }
 
 #[test]
-fn indices_have_the_shape_of_what_they_index() {
+fn indices_have_the_shape_of_the_indexed_output() {
     let types = infer(12, "g (float[1, 1, 6] x) => (y, i) { y, i = MaxPool <kernel_shape = [2]> (x) }");
     assert_eq!(types["i"], "int64[1, 1, 5]");
 }
@@ -120,7 +120,7 @@ fn columns_become_an_image() {
 }
 
 #[test]
-fn a_rank_that_nothing_has_is_left_open() {
+fn an_impossible_rank_stays_unknown() {
     let kernel = vec!["1"; 100_000].join(", ");
     let graph = format!(
         "g (float x_any) => (y) {{ x = Opaque (x_any) y = MaxPool <kernel_shape = [{kernel}]> (x) }}"
