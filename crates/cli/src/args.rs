@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Describe(DescribeArgs),
     /// Compile a model into one in which every value is stamped, or show it between two passes: exit 1 if it does not compile
     Compile(CompileArgs),
+    /// Generate a C header: the C interface, the type tree, and the ports of a program
+    Header(HeaderArgs),
     /// Compare two interfaces: exit 0 if they are compatible, 1 if not, 2 if a file is not usable
     Diff(DiffArgs),
     /// Describe the public types of a Rust crate, or compare two versions of one
@@ -249,6 +251,25 @@ pub(crate) struct DescribeArgs {
     /// How to show it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) color: Color,
+}
+
+/// `typeloom header`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct HeaderArgs {
+    /// A compiled model, a model, or a bundle of interfaces; without it, the header has no program
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<String>,
+    /// Write the header
+    #[arg(long, short, value_name = "HEADER")]
+    pub(crate) output: Option<String>,
+    /// The name with which the constants of the program begin (default: the name of the program)
+    #[arg(long, value_name = "NAME", requires = "file")]
+    pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
     /// When to use colours

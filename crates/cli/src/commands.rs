@@ -7,6 +7,7 @@ pub(crate) mod describe;
 pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod fix;
+pub(crate) mod header;
 pub(crate) mod infer;
 pub(crate) mod ops;
 pub(crate) mod run;

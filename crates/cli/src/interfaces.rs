@@ -1,6 +1,9 @@
 //! Reads interfaces from models and bundles.
 
+use std::iter;
+
 use anyhow::Context as _;
+use typeloom_compiler::artifact::{Artifact, Recorded};
 use typeloom_interface::Interface;
 use typeloom_interface::MAIN;
 use typeloom_interface::bundle::{BundleError, Exported};
@@ -11,9 +14,16 @@ use crate::input::{Checker, Source};
 
 /// The content of a file.
 pub(crate) enum Content {
-    Interfaces(Vec<Exported>),
+    Interfaces(Interfaces),
     /// A bundle with types that are not interfaces.
     Types(Vec<u8>),
+}
+
+/// Interfaces, the main one first.
+pub(crate) struct Interfaces {
+    /// The name of the program: of the graph of a model, or the first label of a bundle.
+    pub(crate) program: String,
+    pub(crate) functions: Vec<Exported>,
 }
 
 /// The content of a file, or the diagnostics of a model with errors, which has no interface.
@@ -24,15 +34,20 @@ pub(crate) fn read(source: &Source, checker: &Checker) -> anyhow::Result<ReadRes
     let bytes = source.open()?;
     if Bundle::is_like(&bytes) {
         return match typeloom_interface::bundle::import_interfaces(&bytes) {
-            Ok(interfaces) => Ok(Ok(Content::Interfaces(interfaces))),
+            Ok(functions) => {
+                let program = functions.first().map(|first| first.label.clone()).unwrap_or_default();
+                Ok(Ok(Content::Interfaces(Interfaces { program, functions })))
+            }
             Err(BundleError::NotAnInterface { .. }) => Ok(Ok(Content::Types(bytes.to_vec()))),
             Err(error) => Err(anyhow::Error::new(error).context(format!("cannot read `{}`", source.name))),
         };
     }
-    if let Some(interfaces) = typeloom_compiler::artifact::interfaces(&bytes)
-        .with_context(|| format!("cannot read the interface of `{}`", source.name))?
-    {
-        return Ok(Ok(Content::Interfaces(interfaces)));
+    let recorded = Artifact::recorded(&bytes)
+        .with_context(|| format!("cannot read the interface of `{}`", source.name))?;
+    if let Some(Recorded { mut main, parts, .. }) = recorded {
+        let program = std::mem::replace(&mut main.label, MAIN.to_owned());
+        let functions = iter::once(main).chain(parts).collect();
+        return Ok(Ok(Content::Interfaces(Interfaces { program, functions })));
     }
     let mut checked = match checker.well_typed(&bytes, checker.check(source, &bytes)?) {
         Ok(checked) => checked,
@@ -40,5 +55,7 @@ pub(crate) fn read(source: &Source, checker: &Checker) -> anyhow::Result<ReadRes
     };
     let exported = Exported::new(MAIN, Interface::of_checked(&mut checked))
         .with_context(|| format!("cannot describe `{}`", source.name))?;
-    Ok(Ok(Content::Interfaces(vec![exported])))
+    let graph = checked.model().and_then(|model| model.graph());
+    let program = graph.and_then(|graph| graph.name().ok()).unwrap_or_default().to_owned();
+    Ok(Ok(Content::Interfaces(Interfaces { program, functions: vec![exported] })))
 }

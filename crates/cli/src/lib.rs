@@ -37,6 +37,7 @@ pub fn command() -> ExitCode {
         args::Command::Fix(fix) => commands::fix::run(fix),
         args::Command::Annotate(annotate) => commands::annotate::run(annotate),
         args::Command::Describe(describe) => commands::describe::run(describe),
+        args::Command::Header(header) => commands::header::run(header),
         args::Command::Compile(compile) => commands::compile::run(compile),
         args::Command::Diff(diff) => commands::diff::run(diff),
         args::Command::Rust(rust) => commands::rust::run(rust),

@@ -4,11 +4,12 @@
 //! metadata. Loading does not trust the file: it checks the IR again, compares the exports with the bundle,
 //! and compares the components with the needs of the slots.
 
+mod recorded;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use bytes::Bytes;
-use typeloom_interface::bundle::{self, BundleError};
 use typeloom_interface::{self as interface, Interface};
 use typeloom_module::bindings::Bindings;
 use typeloom_module::ir;
@@ -23,12 +24,14 @@ use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
 use typeloom_solver::model::Mode;
 
 use crate::error::BuildError;
-use crate::passes::export_interface::{PARTS, SLOTS, provided, public_module};
+use crate::passes::export_interface::{SLOTS, provided, public_module};
 use crate::passes::partition::PARTITION_DOMAIN;
 use crate::report::CompileReport;
 use crate::solve_program::solve;
 use crate::stage::{Dispatch, Exported};
 use crate::unit::Unit;
+
+pub use recorded::{Recorded, RecordedError, RecordedSlot};
 
 /// A compiled program.
 #[derive(Clone)]
@@ -176,33 +179,6 @@ impl Artifact {
         let dispatch = dispatch_of(&model);
         Ok(Self { model, dispatch, interface, report: CompileReport::default() })
     }
-}
-
-/// Returns the bundle of exported types of a compiled program; `None` for other models.
-#[must_use]
-pub fn recorded_interface(file: &[u8]) -> Option<Vec<u8>> {
-    let model = typeloom_onnx::view::ModelView::new(file).ok()?;
-    let mut entries = model.metadata_props().filter_map(Result::ok);
-    let found = entries.find(|entry| entry.key() == Ok(names::INTERFACE))?;
-    decode_hex(found.value().ok()?)
-}
-
-/// Reads the interfaces that a compiled file records: of its main function and of its parts, without those of slots.
-/// `None` if the file was not compiled. [`Artifact::load`] verifies them.
-///
-/// # Errors
-/// [`BundleError`] if the recorded bundle is invalid.
-pub fn interfaces(file: &[u8]) -> Result<Option<Vec<bundle::Exported>>, BundleError> {
-    let Some(recorded) = recorded_interface(file) else { return Ok(None) };
-    let mut pool = Pool::new();
-    let mut roots = pool.import(&recorded)?;
-    roots.retain(|root| !root.label.starts_with(SLOTS));
-    for root in &mut roots {
-        if !root.label.starts_with(PARTS) {
-            root.label = interface::MAIN.to_owned();
-        }
-    }
-    roots.into_iter().map(|root| bundle::exported(&pool, root)).collect::<Result<_, _>>().map(Some)
 }
 
 /// Checks that the component of every slot meets the requirements of the compiled program.

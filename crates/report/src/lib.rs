@@ -8,6 +8,7 @@
 //! | [`sarif`] | code scanning: one SARIF 2.1.0 document a run |
 //! | [`github`] | GitHub's log: one workflow command a problem |
 //! | [`table`] | people: all values with their types |
+//! | [`c_header`](mod@c_header) | C and C++ programs: the type tree and the ports of a program as a header |
 //! | [`infer`] | programs: the types of all values as JSON |
 //! | [`interface`] | people and programs: interfaces, and the differences of two |
 //! | [`repair`] | people and programs: the changes of a repair |
@@ -19,6 +20,7 @@
 //! **Invariant:** text of the model reaches no output unescaped: not as a line break in a line format,
 //! not as a command, not as an escape sequence.
 
+pub mod c_header;
 pub mod concise;
 pub mod github;
 pub mod human;

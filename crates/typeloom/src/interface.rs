@@ -79,6 +79,8 @@ pub use typeloom_interface::{InterfaceChange, PortIdentity, compare};
 use typeloom_pool::Bundle;
 #[doc(inline)]
 pub use typeloom_pool::compat::Direction;
+use typeloom_report::c_header::{HeaderError, Program};
+use typeloom_types::lattice::Lattice;
 
 /// Writes interfaces into a bundle, each with a label.
 ///
@@ -101,4 +103,28 @@ pub use typeloom_pool::compat::Direction;
 pub fn export(interfaces: &[(&str, &Interface)]) -> Result<Bundle, BundleError> {
     let exported = interfaces.iter().map(|(label, interface)| Exported::new(label, (*interface).clone()));
     typeloom_interface::bundle::export_interfaces(&exported.collect::<Result<Vec<_>, _>>()?)
+}
+
+/// Returns a C header with the C interface, the registered leaves of the type tree, and constants for the ports of the
+/// functions of a program, of which the first is the main one. Without functions, the header has no program.
+///
+/// ```
+/// use typeloom::interface::{Interface, c_header};
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Relu(x) }"#,
+/// )?;
+/// let header = c_header("scorer", &[("main", &Interface::of(&model)?)])?;
+/// assert!(header.contains("#define SCORER_INPUT_X 0 /* `x`: float[N], bb_tensor_f32_t */"));
+/// assert!(header.contains("#define BB_TENSOR_F32_WIRE_HASH UINT64_C(0x101)"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If a function has no portable type, or the `ffi_name` of a registered leaf is unusable.
+pub fn c_header(program: &str, functions: &[(&str, &Interface)]) -> Result<String, HeaderError> {
+    let exported = functions.iter().map(|(label, interface)| Exported::new(label, (*interface).clone()));
+    let functions = exported.collect::<Result<Vec<_>, _>>()?;
+    let program = Program { name: program, functions: &functions };
+    typeloom_report::c_header::c_header(Lattice::get(), (!functions.is_empty()).then_some(program))
 }

@@ -55,6 +55,18 @@ pub use typeloom_contracts::backend::by_execution::ByExecution;
 /// ```
 #[doc(inline)]
 pub use typeloom_contracts::datum::Datum;
+/// Values of leaves of the type tree that are not tensors.
+///
+/// ```
+/// use typeloom::run::{Datum, LeafDatum, Multiaddress, Scalar, WireReqId};
+///
+/// let type_of = |datum: Datum| datum.type_node().map(|node| node.id);
+/// assert_eq!(type_of(Datum::Scalar(Scalar::F32(0.5))), Some("scalar.f32"));
+/// assert_eq!(type_of(Datum::Request(WireReqId(7))), Some("wire_req_id"));
+/// fn others(_: LeafDatum, _: Multiaddress) {}
+/// ```
+#[doc(inline)]
+pub use typeloom_contracts::datum::{LeafDatum, Multiaddress, Scalar, WireReqId};
 /// The embedded backend.
 ///
 /// ```

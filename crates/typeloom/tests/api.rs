@@ -42,11 +42,11 @@ const UNLISTED: [&str; 3] = ["core::marker::Unpin", "UnwindSafe", "core::marker:
 /// Bounds of the numbers of names in the modules of the facade. A name of `published.rs` is not counted.
 const MAX_NAMES: [(&str, usize); 14] = [
     ("check", 24),
-    ("interface", 8),
+    ("interface", 9),
     ("module", 12),
     ("onnx", 6),
     ("pool", 12),
-    ("run", 19),
+    ("run", 23),
     ("run::components", 22),
     ("run::engine", 8),
     ("run::host", 5),
@@ -58,7 +58,7 @@ const MAX_NAMES: [(&str, usize); 14] = [
 ];
 
 /// Bound of the number of names in the modules of the tasks, without those of `run::{components, engine, host, wire}`.
-const MAX_TASK_NAMES: usize = 116;
+const MAX_TASK_NAMES: usize = 121;
 
 /// Modules that contain one item per operator or built-in type.
 const TABLES: [&str; 2] = ["module::attributes", "types::builtins"];

@@ -38,6 +38,37 @@ fn whoever_silences_a_lint_says_why() {
     none("lints silenced without a reason", &found);
 }
 
+/// The files that may contain `unsafe`: see the invariants in `ARCHITECTURE.md`.
+const UNSAFE: &[&str] = &["crates/cli/src/input.rs", "crates/ffi/src/abi.rs"];
+
+#[test]
+fn unsafe_code_is_confined_and_explained() {
+    let is_unsafe = |line: &str| {
+        line.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).any(|word| word == "unsafe")
+    };
+    let mut found = Vec::new();
+    for path in rust_files().into_iter().filter(|path| shown(path).starts_with("crates/")) {
+        let text = read(&path);
+        let code = code_of(&text);
+        if !code.lines().any(is_unsafe) {
+            continue;
+        }
+        if !UNSAFE.contains(&shown(&path).as_str()) {
+            found.push(shown(&path));
+            continue;
+        }
+        let blocks = code.matches("unsafe {").count() + code.matches("unsafe impl").count();
+        let reasons = text.matches("// SAFETY:").count();
+        if blocks != reasons {
+            found.push(format!("{}: {blocks} blocks, {reasons} reasons", shown(&path)));
+        }
+    }
+    none("unsafe code outside its files, or without a reason", &found);
+    let architecture = read(&root().join("ARCHITECTURE.md"));
+    let missing = UNSAFE.iter().filter(|file| !architecture.contains(&format!("`{file}`")));
+    none("files with unsafe code that `ARCHITECTURE.md` does not list", &missing.collect::<Vec<_>>());
+}
+
 #[test]
 fn nothing_is_left_unfinished() {
     let mut found = Vec::new();

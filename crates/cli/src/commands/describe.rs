@@ -15,7 +15,7 @@ use crate::target::export;
 pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let interfaces = match interfaces::read(&source, &input::checker(&args.solve)?)? {
-        Ok(Content::Interfaces(interfaces)) => interfaces,
+        Ok(Content::Interfaces(interfaces)) => interfaces.functions,
         Ok(Content::Types(bytes)) => return write_types(args, &source.name, &bytes),
         Err(diagnostics) => {
             return refuse(&source.name, &diagnostics, args.color, "no interface");

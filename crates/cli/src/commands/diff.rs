@@ -39,7 +39,7 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
         DiffMode::Full => Direction::Full,
     };
     let (old, new) = match (read(&args.old, &checker)?, read(&args.new, &checker)?) {
-        (Content::Interfaces(old), Content::Interfaces(new)) => (old, new),
+        (Content::Interfaces(old), Content::Interfaces(new)) => (old.functions, new.functions),
         (Content::Types(old), Content::Types(new)) => return exports::run(args, direction, &old, &new),
         (Content::Types(_), Content::Interfaces(_)) => {
             bail!("`{}` holds types and `{}` interfaces of models", args.old, args.new)

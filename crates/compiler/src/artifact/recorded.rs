@@ -1,0 +1,85 @@
+//! The interface that a compiled file records, read without loading the program.
+//!
+//! **Invariant:** types are verified by their digests; whether the program has them is not. [`Artifact::load`] checks that.
+
+use typeloom_contracts::role::Role;
+use typeloom_interface::bundle::{self, BundleError, Exported};
+use typeloom_module::names;
+use typeloom_onnx::text::decode_hex;
+use typeloom_onnx::view::ModelView;
+use typeloom_pool::{Descriptor, Idx, Pool};
+
+use super::Artifact;
+use crate::passes::export_interface::{PARTS, SLOTS};
+
+/// The recorded interface of a compiled file.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The main function, labelled with the name of the program.
+    pub main: Exported,
+    /// The parts of a program with sends, labelled `part:` and the name of the peer class.
+    pub parts: Vec<Exported>,
+    /// The slots that need a component.
+    pub slots: Vec<RecordedSlot>,
+}
+
+/// The recorded need of a slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedSlot {
+    /// The name of the slot.
+    pub name: String,
+    /// The contract of the component; `None` for an unknown one.
+    pub role: Option<Role>,
+    /// The type of the component.
+    pub needs: String,
+}
+
+/// Error of reading a recorded interface.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordedError {
+    /// The bundle is invalid.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// The bundle has no main function.
+    #[error("the recorded interface has no main function")]
+    NoMain,
+}
+
+impl Artifact {
+    /// Reads the interface that a compiled file records; `None` for other files.
+    ///
+    /// # Errors
+    /// [`RecordedError`] if the recorded bundle is invalid.
+    pub fn recorded(file: &[u8]) -> Result<Option<Recorded>, RecordedError> {
+        let Some(bundle) = recorded_bundle(file) else { return Ok(None) };
+        let mut pool = Pool::new();
+        let (mut main, mut parts, mut slots) = (None, Vec::new(), Vec::new());
+        for root in pool.import(&bundle).map_err(BundleError::from)? {
+            if let Some(name) = root.label.strip_prefix(SLOTS) {
+                slots.push(slot(&pool, name, root.ty));
+            } else if root.label.starts_with(PARTS) {
+                parts.push(bundle::exported(&pool, root)?);
+            } else {
+                main = Some(bundle::exported(&pool, root)?);
+            }
+        }
+        let main = main.ok_or(RecordedError::NoMain)?;
+        Ok(Some(Recorded { main, parts, slots }))
+    }
+}
+
+fn slot(pool: &Pool, name: &str, ty: Idx) -> RecordedSlot {
+    let role = match pool.get(ty) {
+        Descriptor::Struct { name, .. } => Role::from_trait_name(&name),
+        _ => None,
+    };
+    RecordedSlot { name: name.to_owned(), role, needs: pool.signature(ty) }
+}
+
+/// The bundle in the metadata of a compiled file.
+fn recorded_bundle(file: &[u8]) -> Option<Vec<u8>> {
+    let model = ModelView::new(file).ok()?;
+    let mut entries = model.metadata_props().filter_map(Result::ok);
+    let found = entries.find(|entry| entry.key() == Ok(names::INTERFACE))?;
+    decode_hex(found.value().ok()?)
+}
