@@ -7,6 +7,7 @@ use typeloom_compiler::artifact::{Artifact, Recorded};
 use typeloom_interface::Interface;
 use typeloom_interface::MAIN;
 use typeloom_interface::bundle::{BundleError, Exported};
+use typeloom_onnx::view::ModelView;
 use typeloom_pool::Bundle;
 use typeloom_solver::diagnostic::Diagnostic;
 
@@ -55,7 +56,7 @@ pub(crate) fn read(source: &Source, checker: &Checker) -> anyhow::Result<ReadRes
     };
     let exported = Exported::new(MAIN, Interface::of_checked(&mut checked))
         .with_context(|| format!("cannot describe `{}`", source.name))?;
-    let graph = checked.model().and_then(|model| model.graph());
+    let graph = checked.model().and_then(ModelView::graph);
     let program = graph.and_then(|graph| graph.name().ok()).unwrap_or_default().to_owned();
     Ok(Ok(Content::Interfaces(Interfaces { program, functions: vec![exported] })))
 }

@@ -11,6 +11,7 @@ use typeloom::run::{
     Components, Cpu, Datum, Executor, PrepareError, RunError, RunLimits, RunOutcome, Session, Verify,
     session_with,
 };
+use typeloom::types::{Dtype, TypeNode};
 
 use crate::layout::{self, Limits};
 use crate::status::{Error, Result, Status};
@@ -195,8 +196,8 @@ impl Description {
         Self {
             name: text(name),
             type_text: text(&ty.to_string()),
-            wire_hash: ty.leaf().map_or(0, |leaf| leaf.wire_tag()),
-            dtype: ty.dtype().map_or(0, |dtype| dtype.onnx_number()),
+            wire_hash: ty.leaf().map_or(0, TypeNode::wire_tag),
+            dtype: ty.dtype().map_or(0, Dtype::onnx_number),
             dims: dims(ty),
             has_default,
         }

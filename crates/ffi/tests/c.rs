@@ -21,13 +21,14 @@ use typeloom_report::c_header::{Program, c_header};
 const CYCLES: &str = "10000";
 
 /// A compiler, or `None` with a message.
+#[expect(clippy::print_stderr, reason = "reports that a test is skipped")]
 fn compiler(variable: &str, default: &str) -> Option<String> {
     let program = std::env::var(variable).unwrap_or_else(|_| default.to_owned());
     if Command::new(&program).arg("--version").output().is_ok_and(|output| output.status.success()) {
         return Some(program);
     }
     assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "there is no compiler `{program}`");
-    println!("skipped: there is no compiler `{program}`");
+    eprintln!("skipped: there is no compiler `{program}`");
     None
 }
 
