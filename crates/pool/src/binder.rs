@@ -189,7 +189,8 @@ fn is_infinite(view: &impl View, body: u32, work: &mut u64) -> Result<bool, Pool
     Ok(false)
 }
 
-fn is_unordered(tag: Tag, words: &[u32]) -> bool {
+/// Whether the operands of a constant have no order. A sum of one term has one operand.
+pub(crate) fn is_unordered(tag: Tag, words: &[u32]) -> bool {
     match tag {
         Tag::DimSum => words.len() > 5,
         _ => tag.is_commutative(),

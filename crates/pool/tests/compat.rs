@@ -285,3 +285,41 @@ fn many_generic_types_over_one_large_body_are_compared_in_bounded_time() {
     let answer = pool.compat(old, new, Direction::Full);
     assert!(answer.truncated && !answer.is_compatible());
 }
+
+#[test]
+fn the_order_of_operands_matches_no_variables() {
+    // In the new version, an additional field renumbers the variables. In the constant, they are the same ones.
+    let generic = |pool: &mut Pool, operation: Tag, first: Option<u32>| {
+        let numbers: Vec<u32> = match first {
+            None => (0..5).collect(),
+            Some(first) => {
+                (0..5).map(|at| if at == first { 0 } else { at + u32::from(at < first) }).collect()
+            }
+        };
+        let vars: Vec<Idx> =
+            numbers.iter().map(|&number| pool.bound(0, number, Sort::Const).unwrap()).collect();
+        let constant = match operation {
+            Tag::DimProduct => pool.dim_mul(&vars),
+            Tag::DimMin => pool.dim_min(&vars),
+            Tag::DimMax => pool.dim_max(&vars),
+            _ => pool.dim_add(&vars),
+        };
+        let f32 = pool.primitive(Tag::F32).unwrap();
+        let constant = constant.unwrap();
+        let (one, all) = (pool.tensor(f32, &[constant]).unwrap(), pool.tensor(f32, &vars).unwrap());
+        let mut fields = vec![("constant", one), ("vars", all)];
+        if let Some(first) = first {
+            let added = pool.tensor(f32, &[vars[first as usize]]).unwrap();
+            fields.insert(0, ("added", added));
+        }
+        let body = structure(pool, &fields);
+        pool.scheme(&[Sort::Const; 5], body).unwrap()
+    };
+    let mut pool = Pool::new();
+    for operation in [Tag::DimProduct, Tag::DimMin, Tag::DimMax, Tag::DimSum] {
+        let old = generic(&mut pool, operation, None);
+        let new = generic(&mut pool, operation, Some(4));
+        assert_eq!(verdict(&mut pool, old, new), FORWARD, "{operation}");
+        assert_eq!(verdict(&mut pool, new, old), BACKWARD, "{operation}");
+    }
+}

@@ -106,7 +106,7 @@ fn prepared_item(item: &Item, world: &World, symbols: &mut Symbols) -> Result<It
         }
     }
     let known: Vec<_> = item.context.iter().chain(&item.predicates).chain(&item.promises).cloned().collect();
-    let known = elaborate(world, symbols, &known)?;
+    let known = elaborate(&world.traits, symbols, &known)?;
     let symbols = &*symbols;
     let knowledge = Knowledge::new(world, symbols, &known);
     for part in &mut item.parts {

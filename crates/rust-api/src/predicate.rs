@@ -43,7 +43,7 @@ pub(crate) fn stands_for_captures(symbols: &Symbols, param: Symbol) -> bool {
 }
 
 /// Name of outlives predicates. No trait has it, because it is not a path.
-const OUTLIVES: &str = "'outlives";
+pub(crate) const OUTLIVES: &str = "'outlives";
 
 /// The components of a predicate.
 #[derive(Clone, Debug)]
@@ -76,6 +76,17 @@ pub fn outlives(
     shorter: Region<Boxed>,
 ) -> Result<Type, TermError> {
     Ty::apply(cx, Name::Trait(symbols.intern(OUTLIVES)), &[longer, shorter.into()])
+}
+
+/// Creates `longer: shorter`, if some predicate of this kind exists: without one, none is a goal.
+pub(crate) fn outlives_if_known(
+    cx: &Boxed,
+    symbols: &Symbols,
+    longer: Arg,
+    shorter: Region<Boxed>,
+) -> Result<Option<Type>, TermError> {
+    let Some(name) = symbols.get(OUTLIVES) else { return Ok(None) };
+    Ty::apply(cx, Name::Trait(name), &[longer, shorter.into()]).map(Some)
 }
 
 /// Returns the components of a predicate, which are under its binder.

@@ -62,7 +62,7 @@ impl<'w> Prover<'w> {
         known: &[Type],
         implied: &[Type],
     ) -> Result<Self, TermError> {
-        let facts = elaborate(world, symbols, known)?;
+        let facts = elaborate(&world.traits, symbols, known)?;
         let outlives = Outlives::new(world, symbols, &facts, implied);
         let knowledge = Knowledge::new(world, symbols, &facts);
         Ok(Self { knowledge, facts, outlives, steps: MAX_STEPS.into() })
@@ -163,7 +163,8 @@ impl<'w> Prover<'w> {
         if matches!(this.data(), TyData::InferenceVar(InferVar::Var(_))) {
             return false;
         }
-        if self.object(table, of, this, args) {
+        let goal = predicate::implements(table.cx(), Arity::NONE, of, args);
+        if goal.is_ok_and(|goal| self.object(table, this, &goal)) {
             return true;
         }
         if let TyData::Alias(AliasTy { name: Name::Projection(item), args: _ }) = this.data()
@@ -185,25 +186,16 @@ impl<'w> Prover<'w> {
         is_function_trait && args.get(1).is_some_and(|inputs| self.is_function(table, this, inputs))
     }
 
-    /// A trait object implements its traits and their supertraits.
-    fn object(&self, table: &mut Table, of: Symbol, this: &Type, args: &[Arg]) -> bool {
+    /// A trait object implements its traits and everything that they imply.
+    fn object(&self, table: &mut Table, this: &Type, goal: &Type) -> bool {
         let TyData::Dyn(dynamic) = this.data() else { return false };
-        let symbols = self.knowledge.symbols;
-        let Ok(goal) = predicate::implements(table.cx(), Arity::NONE, of, args) else { return false };
-        dynamic.bounds.iter().any(|bound| {
-            let Name::Trait(own) = bound.name else { return false };
-            let all = with_self(this, &bound.args);
-            if own == of {
-                let fact = predicate::implements(table.cx(), bound.arity, own, &all);
-                return fact.is_ok_and(|fact| self.follows(table, &fact, &goal));
-            }
-            let Some(above) = std_facts().above(symbols.resolve(own), symbols.resolve(of)) else {
-                return false;
-            };
-            let rest = if above.same_args { &all[..] } else { &all[..1] };
-            let fact = predicate::implements(table.cx(), bound.arity, of, rest);
-            fact.is_ok_and(|fact| self.follows(table, &fact, &goal))
-        })
+        let bounds = dynamic.bounds.iter().filter_map(|bound| {
+            let Name::Trait(of) = bound.name else { return None };
+            predicate::implements(table.cx(), bound.arity, of, &with_self(this, &bound.args)).ok()
+        });
+        let known: Vec<Type> = bounds.collect();
+        let facts = elaborate(&self.knowledge.world.traits, self.knowledge.symbols, &known);
+        facts.is_ok_and(|facts| facts.iter().any(|fact| self.follows(table, fact, goal)))
     }
 
     /// A function pointer can be called with its parameters.

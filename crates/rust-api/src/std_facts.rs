@@ -334,12 +334,16 @@ impl StdFacts {
     }
 
     /// The path from a trait to itself or a supertrait of any level that satisfies a predicate.
-    fn find_above(&self, path: &str, is_wanted: impl Fn(&str, &TraitFacts) -> bool) -> Option<Supertrait> {
+    fn find_above(
+        &self,
+        path: &str,
+        mut is_wanted: impl FnMut(Supertrait, &TraitFacts) -> bool,
+    ) -> Option<Supertrait> {
         let (path, _) = self.traits.get_key_value(path)?;
         let mut stack = vec![Supertrait { path, same_args: true }];
         while let Some(found) = stack.pop() {
             let of = self.traits.get(found.path)?;
-            if is_wanted(found.path, of) {
+            if is_wanted(found, of) {
                 return Some(found);
             }
             let above = of.supertraits.iter();
@@ -348,9 +352,19 @@ impl StdFacts {
         None
     }
 
+    /// A trait and its supertraits of any level.
+    pub(crate) fn all_above(&self, path: &str) -> Vec<Supertrait> {
+        let mut found: Vec<Supertrait> = Vec::new();
+        self.find_above(path, |above, _| {
+            found.push(above);
+            false
+        });
+        found
+    }
+
     /// The trait `above` as a supertrait of `path`, or as `path` itself.
     pub(crate) fn above(&self, path: &str, above: &str) -> Option<Supertrait> {
-        self.find_above(path, |found, _| found == above)
+        self.find_above(path, |found, _| found.path == above)
     }
 
     /// The trait that declares an associated type of a trait: the trait itself or a supertrait.

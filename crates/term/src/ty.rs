@@ -9,7 +9,7 @@
 //! | `Apply` | names and arguments are equal |
 //! | `Placeholder` | it is the same placeholder |
 //! | `InferenceVar` | the inference table binds it to an equal type |
-//! | `Dyn` | the sets of bounds are equal, each under its own binder |
+//! | `Dyn` | the sets of bounds are equal, each under its own binder; a frontend adds what a supertrait determines |
 //! | `Fn` | the signatures are equal under their binders; the only variant with contravariant parts |
 //! | `GeneratorWitness` | the types are equal under the witness's own binder |
 //! | `Alias` | it evaluates to an equal type, or both are rigid with equal arguments |

@@ -7,6 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::binder::is_unordered;
 use crate::layout::{self, FieldList, FieldLists};
 use crate::pool::Pool;
 use crate::tag::Tag;
@@ -40,8 +41,8 @@ pub(crate) fn variables(
             }
             continue;
         }
-        let ordered = !old.tag.is_commutative() || a_words.len() == 5;
-        if !ordered || !seen.insert((a, b, level)) {
+        let unordered = is_unordered(old.tag, a_words) || is_unordered(new.tag, b_words);
+        if unordered || !seen.insert((a, b, level)) {
             continue;
         }
         pairs_below(old.tag, a_words, b_words, level, &mut children);

@@ -10,15 +10,19 @@ use rustdoc_types::{
     ItemKind, Path, PolyTrait, PreciseCapturingArg, TraitBoundModifier,
 };
 use typeloom_term::ty::DynBoundKind;
-use typeloom_term::{Boxed, DynBound, DynTy, GenericArg, Name, Region, Symbol, Ty, TyData, TypeFamily};
+use typeloom_term::{
+    Arity, Boxed, DynBound, DynTy, GenericArg, Name, Region, Symbol, Ty, TyData, TypeFamily,
+};
 
 use super::generics::{Captures, Opaque};
 use super::regions;
 use super::ty::generics_of;
 use super::{ItemError, Lower, Sig};
 use crate::item::{Arg, ParamKind, Role, Type};
-use crate::predicate;
+use crate::predicate::{self, Predicate};
+use crate::prove::assumptions::elaborate;
 use crate::std_facts::{Supertrait, std_facts};
+use crate::terms::with_self;
 
 /// A trait with its arguments, the self type first, and the result of `Fn(..) ->`.
 pub(super) struct TraitRef {
@@ -96,12 +100,31 @@ impl Lower<'_> {
         };
         match declaring {
             Some((declaring, same_args)) if declaring != name => {
-                let args =
-                    if same_args { of.args.clone() } else { of.args.iter().take(1).cloned().collect() };
+                let symbol = self.symbols.intern(&declaring);
+                let args = self.supertrait_args(of, symbol).unwrap_or_else(|| {
+                    if same_args { of.args.clone() } else { of.args.iter().take(1).cloned().collect() }
+                });
                 (self.symbols.intern(&format!("{declaring}::{item}")), args)
             }
             Some(_) | None => (self.item_symbol(of.of, item), of.args.clone()),
         }
+    }
+
+    /// The arguments of a supertrait of a trait of the crate, if its definition is known already and gives one answer.
+    fn supertrait_args(&self, of: &TraitRef, above: Symbol) -> Option<Vec<Arg>> {
+        self.traits.get(&of.of)?;
+        let this = predicate::implements(&self.cx, Arity::NONE, of.of, &of.args).ok()?;
+        let facts = elaborate(&self.traits, self.symbols, &[this]).ok()?;
+        let mut found = facts.iter().filter_map(|fact| match predicate::view(self.symbols, fact)? {
+            (Arity::NONE, Predicate::Trait(other, args))
+                if other == above && args.first() == of.args.first() =>
+            {
+                Some(args.to_vec())
+            }
+            _ => None,
+        });
+        let args = found.next()?;
+        found.all(|other| other == args).then_some(args)
     }
 
     /// The trait that declares an associated type of a trait of the crate, and whether it has the same arguments.
@@ -270,11 +293,53 @@ impl Lower<'_> {
                 bounds.push(self.dyn_bound(&names, kind, Name::Projection(item), &args)?);
             }
         }
+        bounds.extend(self.implied_items(&this, &bounds)?);
         let region = match lifetime {
             Some(lifetime) => self.region(Some(lifetime), sig)?,
             None => of_traits.unwrap_or(object),
         };
         Ok(Ty::new(&self.cx, TyData::Dyn(DynTy { bounds: &bounds, region }))?)
+    }
+
+    /// The associated types whose values the supertraits of the bounds declare: with `trait P: Iterator<Item = u8>`,
+    /// `dyn P` and `dyn P<Item = u8>` are one type. An implied trait is no part of the type: with `trait P: Send`, `dyn P`
+    /// and `dyn P + Send` differ.
+    fn implied_items(
+        &mut self,
+        this: &Type,
+        bounds: &[DynBound<Boxed>],
+    ) -> Result<Vec<DynBound<Boxed>>, ItemError> {
+        let mut traits = Vec::new();
+        for bound in bounds {
+            if let Name::Trait(of) = bound.name
+                && self.traits.contains_key(&of)
+            {
+                let args = with_self(this, &bound.args);
+                traits.push(predicate::implements(&self.cx, bound.arity, of, &args)?);
+            }
+        }
+        if traits.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut implied = Vec::new();
+        for fact in elaborate(&self.traits, self.symbols, &traits)? {
+            let Some((arity, Predicate::Projection(item, args, value))) =
+                predicate::view(self.symbols, &fact)
+            else {
+                continue;
+            };
+            let Some((GenericArg::Ty(hidden), rest)) = args.split_first() else { continue };
+            let name = Name::Projection(item);
+            let is_known = |bound: &DynBound<Boxed>| {
+                bound.name == name && bound.args.split_last().is_some_and(|(_, args)| args == rest)
+            };
+            if hidden == this && !bounds.iter().chain(&implied).any(is_known) {
+                let args: Vec<Arg> = rest.iter().chain([value]).cloned().collect();
+                let args = self.cx.intern_args(&args);
+                implied.push(DynBound { arity, kind: DynBoundKind::Projection, name, args });
+            }
+        }
+        Ok(implied)
     }
 
     fn dyn_bound(
@@ -426,7 +491,7 @@ impl Lower<'_> {
         sig.opaque.push(Opaque { ty: ty.clone(), captures: Captures::All });
         let future = self.symbols.intern("core::future::future::Future");
         let item = self.item_symbol(future, "Output");
-        let none = typeloom_term::Arity::NONE;
+        let none = Arity::NONE;
         let this = GenericArg::Ty(ty.clone());
         sig.promises.push(predicate::implements(&self.cx, none, future, std::slice::from_ref(&this))?);
         sig.promises.push(predicate::projects(&self.cx, none, item, &[this, output.clone().into()])?);

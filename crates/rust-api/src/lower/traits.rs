@@ -26,7 +26,10 @@ impl<'a> Lower<'a> {
     pub(super) fn definitions(&mut self) -> Result<(), LowerError> {
         let mut ids: Vec<Id> = self.krate.index.keys().copied().collect();
         ids.sort_unstable();
-        for id in ids {
+        // Trait objects in any definition, those of traits included, depend on the supertraits.
+        let is_trait = |id: &Id| self.get(*id).is_some_and(|item| matches!(item.inner, ItemEnum::Trait(_)));
+        let traits: Vec<Id> = ids.iter().copied().filter(is_trait).collect();
+        for id in traits.into_iter().chain(ids) {
             let Some(item) = self.get(id) else { continue };
             self.enter_module(item);
             let path = self.name(id, item.name.as_deref().unwrap_or("impl"));

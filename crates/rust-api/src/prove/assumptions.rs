@@ -1,13 +1,16 @@
 //! Assumptions: known predicates with everything that supertraits imply.
 
+use std::collections::HashMap;
+
 use typeloom_term::infer::RegionFacts;
+use typeloom_term::normal::normal_form;
 use typeloom_term::subst::{Instantiation, instantiate_args, replace_params};
 use typeloom_term::{
-    Arity, BoundVar, Boxed, GenericArg, Name, Region, Symbol, Symbols, TermError, Ty, TyData,
+    Arity, BoundVar, Boxed, FnTy, GenericArg, Name, Region, Symbol, Symbols, TermError, Ty, TyData,
 };
 
 use crate::item::{Arg, Type};
-use crate::lower::regions;
+use crate::lower::{TraitDef, regions};
 use crate::predicate::{self, Predicate};
 use crate::prove::world::World;
 use crate::std_facts::std_facts;
@@ -18,8 +21,8 @@ const MAX_FACTS: usize = 512;
 
 /// Returns the predicates with everything that supertraits imply.
 pub(crate) fn elaborate(
-    world: &World,
-    symbols: &mut Symbols,
+    traits: &HashMap<Symbol, TraitDef>,
+    symbols: &Symbols,
     predicates: &[Type],
 ) -> Result<Vec<Type>, TermError> {
     let mut facts: Vec<Type> = Vec::new();
@@ -35,60 +38,62 @@ pub(crate) fn elaborate(
     while let Some(fact) = facts.get(next).cloned() {
         next += 1;
         let Some((arity, Predicate::Trait(of, args))) = predicate::view(symbols, &fact) else { continue };
-        for found in above(world, symbols, arity, of, args)? {
+        let above = match traits.get(&of) {
+            Some(definition) => of_definition(definition, arity, args)?,
+            None => of_std(symbols, arity, of, args)?,
+        };
+        for found in above {
             add(&mut facts, found);
         }
     }
     Ok(facts)
 }
 
-/// The supertraits of a trait with arguments, and the bounds of its associated types.
-fn above(
-    world: &World,
-    symbols: &mut Symbols,
-    arity: Arity,
-    of: Symbol,
-    args: &[Arg],
-) -> Result<Vec<Type>, TermError> {
-    let cx = &world.cx;
+/// The supertraits of a trait of the crate with arguments, and the bounds of its associated types.
+fn of_definition(definition: &TraitDef, arity: Arity, args: &[Arg]) -> Result<Vec<Type>, TermError> {
+    let cx = &Boxed::new();
+    let value = values(definition.params.iter().copied(), args);
     let mut found = Vec::new();
-    if let Some(definition) = world.traits.get(&of) {
-        // The binder is opened, because a supertrait can have a binder too. The lifetimes are bound again
-        // afterwards.
-        let names: Vec<Symbol> =
-            (0..arity.regions).map(|index| symbols.intern(&format!("'higher#{index}"))).collect();
-        let regions = names.iter().map(|name| Region::param(Name::Param(*name))).collect();
-        let open = Instantiation { regions, ..Instantiation::default() };
-        let args = instantiate_args(cx, args, &open)?;
-        let value = values(definition.params.iter().copied(), &args);
-        for predicate in definition.supertraits.iter().chain(&definition.promises) {
-            let predicate = replace_params(cx, predicate, &value)?;
-            if names.is_empty() {
-                found.push(predicate);
-                continue;
-            }
-            let TyData::Fn(function) = predicate.data() else { continue };
-            if !function.arity.is_empty() {
-                continue;
-            }
-            let bound = |name: Name| {
-                let index = names.iter().position(|symbol| Name::Param(*symbol) == name)?;
-                Some(Region::Bound(BoundVar::innermost(u32::try_from(index).ok()?)).into())
-            };
-            let body = replace_params(cx, &function.signature.to_vec(), bound)?;
-            found.push(Ty::function(cx, Name::Forall, arity, &body)?);
+    for predicate in definition.supertraits.iter().chain(&definition.promises) {
+        let predicate = replace_params(cx, predicate, &value)?;
+        if arity.is_empty() {
+            found.push(predicate);
+        } else if let TyData::Fn(function) = predicate.data() {
+            found.extend(merged(cx, arity, function)?);
         }
-        return Ok(found);
     }
-    let facts = std_facts().of_trait(symbols.resolve(of));
-    if facts.is_static
-        && let (Some(this), true) = (args.first(), arity.is_empty())
-    {
-        found.push(predicate::outlives(cx, symbols, this.clone(), Region::Static)?);
+    Ok(found)
+}
+
+/// A predicate whose binder is merged with the binder around it; the variables of its own binder come last.
+fn merged(cx: &Boxed, outer: Arity, predicate: FnTy<'_, Boxed>) -> Result<Option<Type>, TermError> {
+    let FnTy { name, arity, signature } = predicate;
+    let Some(regions) = outer.regions.checked_add(arity.regions) else { return Err(TermError::TooMany) };
+    if Arity::regions(regions) != (Arity { regions, ..outer }) || Arity::regions(arity.regions) != arity {
+        return Ok(None);
     }
-    for supertrait in &facts.supertraits {
-        let args = if supertrait.same_args { args } else { args.get(..1).unwrap_or_default() };
-        found.push(predicate::implements(cx, arity, symbols.intern(supertrait.path), args)?);
+    let own = (outer.regions..regions).map(|index| Region::Bound(BoundVar::innermost(index.into())));
+    let with = Instantiation { regions: own.collect(), ..Instantiation::default() };
+    let body = instantiate_args(cx, signature, &with)?;
+    let merged = Ty::function(cx, name, Arity::regions(regions), &body)?;
+    // A predicate that mentions none of the variables holds without a binder.
+    normal_form(cx, &merged).map(Some)
+}
+
+/// The supertraits of any level of a trait of the standard library. A trait without a symbol occurs in no goal.
+fn of_std(symbols: &Symbols, arity: Arity, of: Symbol, args: &[Arg]) -> Result<Vec<Type>, TermError> {
+    let cx = &Boxed::new();
+    let mut found = Vec::new();
+    for above in std_facts().all_above(symbols.resolve(of)) {
+        if std_facts().of_trait(above.path).is_static
+            && let (Some(this), true) = (args.first(), arity.is_empty())
+        {
+            found.extend(predicate::outlives_if_known(cx, symbols, this.clone(), Region::Static)?);
+        }
+        let args = if above.same_args { args } else { args.get(..1).unwrap_or_default() };
+        if let Some(symbol) = symbols.get(above.path) {
+            found.push(predicate::implements(cx, arity, symbol, args)?);
+        }
     }
     Ok(found)
 }

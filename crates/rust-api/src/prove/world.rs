@@ -98,7 +98,7 @@ impl World {
     /// Adds the impls of the standard library for known traits and types. A name is known if it has a symbol,
     /// because the crate or an added impl mentions it. Other names cannot occur in a goal.
     fn add_std(&mut self, symbols: &mut Symbols) -> Result<(), TermError> {
-        for path in std_facts::LOOKED_UP {
+        for path in std_facts::LOOKED_UP.iter().copied().chain([predicate::OUTLIVES]) {
             symbols.intern(path);
         }
         let cx = self.cx;
