@@ -35,7 +35,7 @@ KINDS.update({
     81: ("function", "T", "T", 0), 82: ("tuple", "", "T", 0), 83: ("struct", None, None, 0),
     84: ("enum", None, None, 0), 85: ("applied", "N", "*", 0), 86: ("opaque", "N", "", 0),
     87: ("declared", "NT", "#", 0), 88: ("instance", "T", "*", 0), 89: ("named", "N", "", 0),
-    90: ("scheme", "T", "#", 1), 91: ("bound", "###", "", 0), 96: ("lifetime", "N", "", 0),
+    90: ("scheme", "T", "#", 1), 91: ("bound", "###", "", 0), 93: ("rigid", "N", "", 0), 96: ("lifetime", "N", "", 0),
     100: ("tensor", "T", "C", 0), 101: ("tensor_unranked", "T", "", 0), 104: ("const", "##", "", 0),
     105: ("symbol", "N", "", 0), 106: ("sum", "##", "##C", 1), 107: ("product", "", "C", 2),
     108: ("floor_div", "CC", "", 0), 109: ("mod", "CC", "", 0), 110: ("min", "", "C", 2), 111: ("max", "", "C", 2),
@@ -163,7 +163,7 @@ class Bundle:
         self.reader = reader = Reader(data)
         if reader.take(4) != b"TLPB":
             raise Bad(0, "not a bundle: the first bytes are wrong")
-        if reader.byte() != 1:
+        if reader.byte() != 2:
             raise Bad(4, "the format version is not supported")
         if reader.byte() != 1:
             raise Bad(5, "the hash suite is not supported")

@@ -229,6 +229,14 @@ impl Pool {
         Ok(Idx::from_raw(self.intern_words(Tag::Named, &[name.0])?))
     }
 
+    /// Interns a rigid variable: a type parameter that is known by its identity only.
+    ///
+    /// # Errors
+    /// If the name is not of this pool.
+    pub fn rigid(&mut self, name: NameId) -> Result<Idx, PoolError> {
+        Ok(Idx::from_raw(self.intern_words(Tag::Rigid, &[name.0])?))
+    }
+
     /// Interns a nominal declaration, whose parameters are bound in its body.
     ///
     /// # Errors

@@ -105,6 +105,11 @@ pub enum Descriptor<R> {
         /// The unresolved name.
         name: String,
     },
+    /// A rigid variable: a type parameter that is known by its identity only.
+    Rigid {
+        /// Name of the parameter.
+        name: String,
+    },
     /// A type that is generic over variables.
     Scheme {
         /// Sorts of the variables.
@@ -334,6 +339,7 @@ impl<R> Descriptor<R> {
                 (Tag::Instance, with_children(vec![to.child(declaration)?], args, to)?)
             }
             Descriptor::Named { name } => (Tag::Named, vec![to.name(name)?]),
+            Descriptor::Rigid { name } => (Tag::Rigid, vec![to.name(name)?]),
             Descriptor::Scheme { vars, body } => (Tag::Scheme, with_sorts(vec![to.child(body)?], vars)),
             Descriptor::Variable(Variable::Bound { depth, index, sort }) => {
                 (Tag::Bound, vec![*depth, *index, *sort as u32])
@@ -399,6 +405,7 @@ impl<R> Descriptor<R> {
                 Descriptor::Instance { declaration: child(*declaration), args: children(args) }
             }
             (Tag::Named, &[own]) => Descriptor::Named { name: name(own) },
+            (Tag::Rigid, &[own]) => Descriptor::Rigid { name: name(own) },
             (Tag::Scheme, [body, vars @ ..]) => Descriptor::Scheme { body: child(*body), vars: sorts(vars) },
             (Tag::Bound, &[depth, index, word]) => {
                 Descriptor::Variable(Variable::Bound { depth, index, sort: sort(word) })

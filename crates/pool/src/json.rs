@@ -151,7 +151,7 @@ impl Bundle {
         let top = top.object(&["format", "version", "hash", "imports", "types", "roots"])?;
         let header = [
             ("format", json!("typeloom-bundle"), "\"typeloom-bundle\""),
-            ("version", json!(FORMAT_VERSION), "version 1"),
+            ("version", json!(FORMAT_VERSION), "version 2"),
             ("hash", json!("blake3-256"), "\"blake3-256\""),
         ];
         for (field, value, expected) in header {

@@ -68,7 +68,7 @@ pub(crate) const fn pattern(tag: Tag) -> Pattern {
         Tag::Struct => Pattern::Fields,
         Tag::Enum => Pattern::Variants,
         Tag::Applied => repeat(&[Role::Name], &[ANY], 0),
-        Tag::Opaque | Tag::Named | Tag::Lifetime | Tag::DimSymbol => fixed(&[Role::Name]),
+        Tag::Opaque | Tag::Named | Tag::Rigid | Tag::Lifetime | Tag::DimSymbol => fixed(&[Role::Name]),
         Tag::Declared => repeat(&[Role::Name, TYPE], &[Role::Num], 0),
         Tag::Instance => repeat(&[TYPE], &[ANY], 0),
         Tag::Scheme => repeat(&[TYPE], &[Role::Num], 1),

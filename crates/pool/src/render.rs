@@ -188,6 +188,9 @@ impl Signature<'_> {
             Tag::Named => {
                 let _ = write!(self.out, "?{}", name(words[0]));
             }
+            Tag::Rigid => {
+                let _ = write!(self.out, "!{}", name(words[0]));
+            }
             Tag::Declared => {
                 let _ = write!(self.out, "type {}", name(words[0]));
                 let letters = self.binder(&words[2..]);

@@ -230,6 +230,8 @@ tags! {
     Bound = 91, "bound", Constructor;
     /// A variable of an unfinished inference. Never exported.
     Infer = 92, "infer", Constructor;
+    /// A rigid variable: a type parameter that is known by its identity only. Its name is not that of a type.
+    Rigid = 93, "rigid", Constructor;
     /// A lifetime with a name.
     Lifetime = 96, "lifetime", Region;
     /// A tensor of known rank.

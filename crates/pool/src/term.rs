@@ -75,7 +75,8 @@ impl Pool {
     /// | `path::Name<A>` | applied `path::Name` |
     /// | any other name applied | applied `{kind path}` |
     /// | a binder with variables | a scheme around the binding type |
-    /// | a parameter; a lifetime; a constant | named; lifetime; constant |
+    /// | a parameter; a lifetime; a constant | rigid; lifetime; constant |
+    /// | `{named} Name`, a name that is not resolved | named |
     /// | `Tensor<f32, [N + 1]>` | tensor; its dims are polynomials there |
     /// | `<T as Trait>::Item`, other aliases | applied `{=kind path}` |
     /// | `dyn ..` | applied `{dyn}` of the lifetime and the bounds `{+kind path}` |

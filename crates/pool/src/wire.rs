@@ -6,7 +6,7 @@ use crate::import_error::{ImportError, ImportErrorKind};
 /// First bytes of every bundle.
 pub(crate) const MAGIC: [u8; 4] = *b"TLPB";
 /// Version of the byte format.
-pub(crate) const FORMAT_VERSION: u8 = 1;
+pub(crate) const FORMAT_VERSION: u8 = 2;
 /// Hash suite BLAKE3 with 256 bits.
 pub(crate) const SUITE_BLAKE3: u8 = 1;
 /// Magic, version, suite and two zero bytes.

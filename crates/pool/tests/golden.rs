@@ -55,6 +55,7 @@ fn vectors() -> Vec<(&'static str, Bundle)> {
         ("instance", instance),
         ("named", named),
         ("opaque", opaque),
+        ("rigid", pool.rigid(point).unwrap()),
     ];
     vectors.push(("nominal", pool.export(&nominal).unwrap()));
 

@@ -339,7 +339,7 @@ impl Craft {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let mut out = b"TLPB\x01\x01\0\0".to_vec();
+        let mut out = b"TLPB\x02\x01\0\0".to_vec();
         varint(&mut out, self.strings.len() as u32);
         for string in &self.strings {
             varint(&mut out, string.len() as u32);
@@ -503,7 +503,7 @@ fn groups_must_be_single_minimal_cycles_in_canonical_order() {
 #[test]
 fn counts_beyond_the_bytes_and_limits_are_refused_before_anything_is_allocated() {
     let huge = |at_strings: bool| {
-        let mut out = b"TLPB\x01\x01\0\0".to_vec();
+        let mut out = b"TLPB\x02\x01\0\0".to_vec();
         if !at_strings {
             out.extend([0, 0]);
         }
@@ -512,10 +512,10 @@ fn counts_beyond_the_bytes_and_limits_are_refused_before_anything_is_allocated()
     };
     assert_eq!(huge(true), ImportErrorKind::CountTooLarge { count: u32::MAX });
     assert_eq!(huge(false), ImportErrorKind::CountTooLarge { count: u32::MAX });
-    let mut out = b"TLPB\x01\x01\0\0".to_vec();
+    let mut out = b"TLPB\x02\x01\0\0".to_vec();
     out.extend([0xff, 0xff, 0xff, 0xff, 0x1f]);
     assert_eq!(error_kind_of(&sealed(out), &ImportLimits::default()), ImportErrorKind::IntegerTooLarge);
-    let mut out = b"TLPB\x01\x01\0\0".to_vec();
+    let mut out = b"TLPB\x02\x01\0\0".to_vec();
     out.extend([0x80, 0x00]);
     assert_eq!(error_kind_of(&sealed(out), &ImportLimits::default()), ImportErrorKind::IntegerNotMinimal);
 

@@ -7,7 +7,7 @@ type Edit<'e> = &'e dyn Fn(&mut Value);
 
 fn view(edit: &dyn Fn(&mut Value)) -> Value {
     let mut view = json!({
-        "format": "typeloom-bundle", "version": 1, "hash": "blake3-256", "imports": [],
+        "format": "typeloom-bundle", "version": 2, "hash": "blake3-256", "imports": [],
         "types": [
             {"kind": "int"},
             {"kind": "symbol", "name": "N"},
@@ -37,8 +37,8 @@ fn error(edit: &dyn Fn(&mut Value)) -> String {
 #[test]
 fn edits_by_hand_are_refused_with_their_place() {
     let cases: &[(Edit<'_>, &str)] = &[
-        (&|v| v["version"] = json!(2), "version: expected version 1"),
-        (&|v| v["version"] = json!(1.0), "version: expected version 1"),
+        (&|v| v["version"] = json!(1), "version: expected version 2"),
+        (&|v| v["version"] = json!(2.0), "version: expected version 2"),
         (&|v| v["format"] = json!("typeloom"), "format: expected \"typeloom-bundle\""),
         (&|v| v["hash"] = json!("sha256"), "hash: expected \"blake3-256\""),
         (&|v| v["more"] = json!(1), "more: there is no such field"),

@@ -245,18 +245,19 @@ fn ill_formed_types_are_refused() {
 }
 
 #[test]
-fn the_four_kinds_of_names_are_four_types() {
+fn the_five_kinds_of_names_are_five_types() {
     let mut pool = Pool::new();
     let name = pool.name("Widget").unwrap();
     let unit = pool.primitive(Tag::Unit).unwrap();
     let types = [
         pool.opaque(name).unwrap(),
         pool.named(name).unwrap(),
+        pool.rigid(name).unwrap(),
         pool.applied(name, &[]).unwrap(),
         pool.declared(name, &[], unit).unwrap(),
     ];
     let digests: std::collections::HashSet<_> = types.iter().map(|&ty| pool.digest(ty).unwrap()).collect();
-    assert_eq!(digests.len(), 4);
+    assert_eq!(digests.len(), 5);
 }
 
 #[test]

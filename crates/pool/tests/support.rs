@@ -112,6 +112,7 @@ pub(crate) fn random_types(rng: &mut Rng, pool: &mut Pool, count: usize) -> Vec<
             }
             10 => pool.intern(&Descriptor::Applied { name, args: some(rng) }),
             11 => pool.intern(&Descriptor::Opaque { name }),
+            12 if rng.below(2) == 0 => pool.intern(&Descriptor::Rigid { name }),
             12 => pool.intern(&Descriptor::Named { name }),
             13 => {
                 let param = pool.bound(0, 0, Sort::Type).unwrap();
@@ -225,6 +226,7 @@ pub(crate) fn map_children<A: Copy, B>(ty: Descriptor<A>, f: &mut dyn FnMut(A) -
             Descriptor::Instance { declaration: f(declaration), args: all(args, f) }
         }
         Descriptor::Named { name } => Descriptor::Named { name },
+        Descriptor::Rigid { name } => Descriptor::Rigid { name },
         Descriptor::Scheme { vars, body } => Descriptor::Scheme { vars, body: f(body) },
         Descriptor::Variable(Variable::Bound { depth, index, sort }) => {
             Descriptor::Variable(Variable::Bound { depth, index, sort })

@@ -1,6 +1,7 @@
 //! Conversion of terms to pool types and back.
 
 use proptest::prelude::*;
+use typeloom_pool::compat::Direction;
 use typeloom_pool::{ConvertError, Descriptor, GraphRef, Idx, Pool, Sort, Tag};
 use typeloom_term::normal::normal_form;
 use typeloom_term::parse::{Scope, parse_ty};
@@ -249,4 +250,36 @@ fn a_type_that_doubles_64_times_is_converted_once_per_node() {
     let big = Const::new(&cx, ConstData::Value(ConstValue::Int(i128::MIN))).unwrap();
     let sized = Ty::apply(&cx, Name::Array, &[ty.into(), big.into()]).unwrap();
     assert_eq!(round_trip(&cx, &mut symbols, &mut pool, &sized).1, sized);
+}
+
+#[test]
+fn a_rigid_variable_is_no_unresolved_name() {
+    let (cx, mut symbols, mut pool) = (Boxed::new(), Symbols::new(), Pool::new());
+    let scope = Scope::new().types(["T"]);
+    let param = parse_ty(&cx, &mut symbols, &scope, "T").unwrap();
+    let definition = parse_ty(&cx, &mut symbols, &Scope::new(), "T").unwrap();
+    let rigid = pool.intern_term(&cx, &symbols, &param).unwrap();
+    assert_eq!(pool.get(rigid), Descriptor::Rigid { name: "T".into() });
+    let name = pool.name("T").unwrap();
+    let others = [
+        pool.named(name).unwrap(),
+        pool.opaque(name).unwrap(),
+        pool.intern_term(&cx, &symbols, &definition).unwrap(),
+    ];
+    for other in others {
+        assert_ne!(pool.digest(rigid).unwrap(), pool.digest(other).unwrap(), "{}", pool.signature(other));
+        assert!(!pool.compat(rigid, other, Direction::Backward).is_compatible());
+        let term: Ty = pool.term(&cx, &mut symbols, other).unwrap();
+        assert_ne!(term, param);
+        assert_eq!(pool.intern_term(&cx, &symbols, &term).unwrap(), other);
+    }
+    assert_eq!(pool.term(&cx, &mut symbols, rigid).unwrap(), param);
+    // Inside a scheme, the variables of the scheme are bound and the others are rigid.
+    let function = parse_ty(&cx, &mut symbols, &scope, "for<'a> fn(&'a T) -> T").unwrap();
+    let scheme = pool.intern_term(&cx, &symbols, &function).unwrap();
+    assert_eq!(pool.signature(scheme), "forall 'a. (&'a !T) -> !T");
+    let bundle = pool.export(&[("t", scheme)]).unwrap();
+    let mut elsewhere = Pool::new();
+    let root = elsewhere.import(bundle.as_bytes()).unwrap()[0].ty;
+    assert_eq!(elsewhere.term(&cx, &mut symbols, root).unwrap(), function);
 }

@@ -60,7 +60,7 @@ const fn form(tag: Tag) -> &'static [(&'static str, Form)] {
         Tag::Struct => &[("name", Form::Name), ("fields", Form::Fields)],
         Tag::Enum => &[("name", Form::Name), ("variants", Form::Variants)],
         Tag::Applied => &[("name", Form::Name), ("args", Form::Refs)],
-        Tag::Opaque | Tag::Named | Tag::Lifetime | Tag::DimSymbol => &[("name", Form::Name)],
+        Tag::Opaque | Tag::Named | Tag::Rigid | Tag::Lifetime | Tag::DimSymbol => &[("name", Form::Name)],
         Tag::Declared => &[("name", Form::Name), ("params", Form::Sorts), ("body", Form::Ref)],
         Tag::Instance => &[("declaration", Form::Ref), ("args", Form::Refs)],
         Tag::Scheme => &[("vars", Form::Sorts), ("body", Form::Ref)],

@@ -114,7 +114,11 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
                 let name = Name::Adt(self.symbols.intern(&PoolOnly::Opaque(&name).path()));
                 self.apply(name, &[])
             }
-            Descriptor::Named { name } => Ok(Ty::param(self.cx, Name::Param(self.symbols.intern(&name)))?),
+            Descriptor::Named { name } => {
+                let name = Name::Adt(self.symbols.intern(&PoolOnly::Named(&name).path()));
+                self.apply(name, &[])
+            }
+            Descriptor::Rigid { name } => Ok(Ty::param(self.cx, Name::Param(self.symbols.intern(&name)))?),
             Descriptor::Scheme { vars, body } => {
                 let (indices, arity) = indices(&vars)?;
                 self.under(Some(indices), |this| this.binding(arity, body))

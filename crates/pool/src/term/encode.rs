@@ -51,7 +51,7 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
                 if name.starts_with('{') {
                     return self.encoded(EncodedName::Param(name), Vec::new());
                 }
-                Ok(self.pool.intern(&Descriptor::Named { name: name.to_owned() })?)
+                Ok(self.pool.intern(&Descriptor::Rigid { name: name.to_owned() })?)
             }
             TyData::InferenceVar(_) => Err(ConvertError::Inference),
             TyData::Dyn(DynTy { bounds, region }) => {
@@ -122,7 +122,12 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
             (PoolOnly::Opaque(name), []) => {
                 return Ok(self.pool.intern(&Descriptor::Opaque { name: name.to_owned() })?);
             }
-            (PoolOnly::Opaque(_), _) => return self.encoded(EncodedName::Apply(name), args.to_vec()),
+            (PoolOnly::Named(name), []) => {
+                return Ok(self.pool.intern(&Descriptor::Named { name: name.to_owned() })?);
+            }
+            (PoolOnly::Opaque(_) | PoolOnly::Named(_), _) => {
+                return self.encoded(EncodedName::Apply(name), args.to_vec());
+            }
             (PoolOnly::Tag(tag), _) => tag,
         };
         Ok(match (tag.class(), args) {

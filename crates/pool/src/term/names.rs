@@ -162,6 +162,8 @@ pub(super) enum PoolOnly<'a> {
     Tag(Tag),
     /// `{opaque} NAME`: an opaque type.
     Opaque(&'a str),
+    /// `{named} NAME`: an unresolved name.
+    Named(&'a str),
 }
 
 impl<'a> PoolOnly<'a> {
@@ -170,6 +172,7 @@ impl<'a> PoolOnly<'a> {
         match self {
             Self::Tag(tag) => format!("{{{}}}", tag.name()),
             Self::Opaque(name) => format!("{{opaque}} {name}"),
+            Self::Named(name) => format!("{{named}} {name}"),
         }
     }
 
@@ -177,6 +180,9 @@ impl<'a> PoolOnly<'a> {
     pub(super) fn of_path(path: &'a str) -> Option<Self> {
         if let Some(name) = path.strip_prefix("{opaque} ") {
             return Some(Self::Opaque(name));
+        }
+        if let Some(name) = path.strip_prefix("{named} ") {
+            return Some(Self::Named(name));
         }
         let inner = path.strip_prefix('{')?.strip_suffix('}')?;
         let is_pool_only = |tag: &Tag| match tag.class() {
