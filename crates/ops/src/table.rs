@@ -22,7 +22,7 @@
 //! group NAME ELEM...                       a name for a set of element types
 //! domain NAME OLDEST NEWEST                the domain and the range of its versions
 //! op NAME SINCE [deprecated] [function | function-from-node]
-//!   type VAR SET...                        a type variable and what it may be
+//!   type VAR SET...                        a type variable and its allowed types
 //!   in NAME TYPE [optional | variadic MIN [mixed]]
 //!   out NAME TYPE [optional | variadic MIN [mixed]]
 //!   attr NAME KIND [required | = VALUE...]

@@ -10,8 +10,8 @@
 //! **Invariant:** only proved types are written: single element types, named extents, and in a function the types that
 //! hold for every call in the model.
 //!
-//! **Invariant:** `strip(annotate(model)) = model`, byte for byte, where the lengths of messages are written in their
-//! shortest form, as every known writer does; and `annotate(annotate(model)) = annotate(model)`.
+//! **Invariant:** `strip(annotate(model)) = model`, byte for byte, if the lengths of messages are encoded in their shortest
+//! form, as by every known writer; and `annotate(annotate(model)) = annotate(model)`.
 
 mod strip;
 

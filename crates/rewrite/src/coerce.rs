@@ -216,7 +216,7 @@ pub enum RepairError {
     Write(#[from] WriteError),
 }
 
-/// Repairs a serialized model: first what exporters write wrongly (see [`mend`](crate::mend)), then the element types.
+/// Repairs a serialized model: first the order of nodes and declared shapes (see [`mend`](crate::mend)), then element types.
 ///
 /// # Errors
 /// [`RepairError`] for a model that cannot be read. Errors that conversions cannot repair remain, see [`Repair::is_ok`].

@@ -6,8 +6,8 @@
 //! whether a model is valid nor lays out text; renderers do the latter.
 //!
 //! Each code has one file in `codes`, with its severity, message and fix, and one page in `docs/codes/`. The files next to
-//! `codes` hold what several codes share: `Scope` (names, types and printed nodes of one body), causes of types,
-//! lineages of extents, tables of shapes, and the order and grouping of diagnostics.
+//! `codes` contain shared parts: `Scope` (names, types and printed nodes of one body), causes of types, lineages of
+//! extents, tables of shapes, and the order and grouping of diagnostics.
 //!
 //! **Invariant:** messages are in lower case without a final full stop, and show names of the model in backticks, never an
 //! internal id. Each name is on one line; unsafe characters are escaped.

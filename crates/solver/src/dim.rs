@@ -1,6 +1,6 @@
 //! Dims: the extents of shapes, as polynomials over the symbols of a model, hash-consed in normal form.
 //!
-//! # What a dim is
+//! # Definition
 //!
 //! A dim is an integer that is computed from *symbols*. Its normal form is a sum of terms, each an `i64`
 //! coefficient times a product of *atoms*:

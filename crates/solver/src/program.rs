@@ -416,7 +416,7 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// Returns the main graph, where the body has one, and every nested graph with its bytes, in pre-order.
+    /// Returns the main graph, if the body has one, and every nested graph with its bytes, in pre-order.
     ///
     /// # Errors
     /// [`DecodeError`] for malformed attributes.

@@ -26,7 +26,7 @@ pub struct SolveError<'a> {
 }
 
 impl SolveError<'_> {
-    /// Whether the model cannot be used as it is; the others are warnings.
+    /// Whether the model cannot be used as it is. Otherwise the problem is a warning.
     #[must_use]
     pub fn is_error(&self, mode: Mode) -> bool {
         self.kind.severity(mode) == Severity::Error
@@ -393,7 +393,7 @@ pub enum Axes {
 }
 
 impl SolveErrorKind<'_> {
-    /// Converts a contradiction to [`SolveErrorKind::EmptyShape`] where a value with axes is declared as a scalar.
+    /// Converts a contradiction to [`SolveErrorKind::EmptyShape`] if a value with axes is declared as a scalar.
     pub(crate) fn specific(self, value: ValueId) -> Self {
         let is_false = |declared: &Type, found: &Type| match (declared, found) {
             (Type::Tensor(declared), Type::Tensor(found)) => {

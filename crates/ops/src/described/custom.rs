@@ -1,7 +1,7 @@
 //! Shape rules written in Rust for described operators.
 //!
 //! A description supplies the signature; the closure reads and sets symbolic dims through [`OperatorCx`], a small
-//! subset of the solver's rule interface. The closure must be a pure function of what it reads, because the solver
+//! subset of the solver's rule interface. The closure must be a pure function of the data it reads, because the solver
 //! memoises rule applications.
 
 use typeloom_solver::dim::DimId;

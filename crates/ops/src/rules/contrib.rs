@@ -121,14 +121,14 @@ fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> RuleResult {
     let rounding = if cx.attr_flag("ceil_mode")? { Rounding::Up } else { Rounding::Down };
     let mut shape: DimVec = [input[0]].into_iter().collect();
     for axis in 0..spatial {
-        let places = match &kernel {
+        let positions = match &kernel {
             Some(kernel) => {
                 let extent = (In(0), axis + 1, input[axis + 1]).into();
-                windows.places(cx, axis, extent, kernel[axis], rounding)?
+                windows.positions(cx, axis, extent, kernel[axis], rounding)?
             }
             None => None,
         };
-        shape.push(places.unwrap_or_else(|| unknown_extent(cx, Out(0), axis + 1)));
+        shape.push(positions.unwrap_or_else(|| unknown_extent(cx, Out(0), axis + 1)));
     }
     shape.push(channels.unwrap_or_else(|| unknown_extent(cx, Out(0), spatial + 1)));
     cx.set_shape(Out(0), &shape)

@@ -43,7 +43,7 @@ fn require_all_indices(cx: &mut RuleCx<'_, '_>, axis: Extent) -> RuleResult {
             cx,
             (In(1), needed),
             axis,
-            "are the positions there are and those of the axis",
+            "are the number of positions and the extent of the axis",
         );
     }
     let Some(indices) = cx.ints(In(1)) else { return Ok(()) };
@@ -185,7 +185,7 @@ fn gather_nd(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (Some(data), Some(indices)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
     let most = data.len().min(indices.len());
     let Some(batch) = usize::try_from(batch).ok().filter(|batch| *batch < most) else {
-        return Err(RuleError::attribute("batch_dims", format!("is {batch}, and must be in [0, {most})")));
+        return Err(RuleError::attribute("batch_dims", format!("is {batch}, but must be in [0, {most})")));
     };
     for axis in 0..batch {
         cx.require_equal((In(0), axis, data[axis]), (In(1), axis, indices[axis]), "are a batch axis")?;
@@ -300,7 +300,7 @@ mod tests {
         );
         assert_eq!(
             error(13, &with(2, "A, B", "A, B, 1")),
-            "gathernd.tuples: batch_dims is 2, and must be in [0, 2)"
+            "gathernd.tuples: batch_dims is 2, but must be in [0, 2)"
         );
         assert_eq!(
             error(13, &with(1, "3, B", "4, N, 1")),

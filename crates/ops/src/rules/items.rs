@@ -143,7 +143,7 @@ pub(super) fn separable(axes: &[Vec<Option<usize>>]) -> Option<(Vec<usize>, Vec<
     Some((shape, positions))
 }
 
-/// The positions of a move that picks indices along some axes of a tensor and keeps the others.
+/// The positions of a move that selects indices along some axes of a tensor and keeps the other axes.
 pub(super) fn picked(
     shape: &[usize],
     mut pick: impl FnMut(usize) -> Option<Vec<Option<usize>>>,

@@ -81,7 +81,12 @@ fn require_room(
         Some(_) => Ok(()),
         None => {
             let needed = cx.dims().constant(needed);
-            require_at_most(cx, (In(0), needed), (In(0), axis, extent), "are what pads need and the axis")
+            require_at_most(
+                cx,
+                (In(0), needed),
+                (In(0), axis, extent),
+                "are the extent that the pads require and that of the axis",
+            )
         }
     }
 }

@@ -33,7 +33,7 @@ fn quantize_type(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         if let (Some(asked), Some(given)) = (asked, cx.elem(In(2)))
             && asked != given
         {
-            let message = "asks for another element type than that of the zero point";
+            let message = "requests another element type than that of the zero point";
             return Err(RuleError::attribute("output_dtype", message));
         }
         return Ok(());

@@ -27,7 +27,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             let rank = perm.len();
             // Positions, in contrast to axes, do not count from the end.
             if let Some(axis) = perm.iter().find(|axis| **axis < 0) {
-                return Err(RuleError::attribute("perm", format!("names axis {axis}, and axes start at 0")));
+                return Err(RuleError::attribute("perm", format!("names axis {axis}, but axes start at 0")));
             }
             Some(Source::Attribute("perm").axes(perm, rank)?)
         }
@@ -81,7 +81,7 @@ fn block_size(cx: &RuleCx<'_, '_>) -> RuleResult<i64> {
     match cx.attr_int("blocksize")? {
         // The number of channels is multiplied or divided by the square of the size, which fits into an `i64`.
         Some(size @ 1..=0x7fff_ffff) => Ok(size),
-        Some(size) => Err(RuleError::attribute("blocksize", format!("is {size}, and must be at least 1"))),
+        Some(size) => Err(RuleError::attribute("blocksize", format!("is {size}, but must be at least 1"))),
         None => Err(RuleError::attribute("blocksize", "must be given")),
     }
 }
@@ -128,12 +128,16 @@ fn reverse(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         };
     let (batch, time) = (axis(cx, "batch_axis", 1)?, axis(cx, "time_axis", 0)?);
     if batch == time {
-        return Err(RuleError::attribute("time_axis", format!("is {time}, and so is batch_axis")));
+        return Err(RuleError::attribute("time_axis", format!("is {time}, the same as batch_axis")));
     }
     cx.require_rank(In(0), 2..)?;
     cx.require_rank(In(1), 1..=1)?;
     if let (Some(shape), Some(lengths)) = (cx.shape(In(0)), cx.shape(In(1))) {
-        cx.require_equal((In(1), 0, lengths[0]), (In(0), batch, shape[batch]), "hold one length a sequence")?;
+        cx.require_equal(
+            (In(1), 0, lengths[0]),
+            (In(0), batch, shape[batch]),
+            "hold one length per sequence",
+        )?;
     }
     if let Some(shape) = cx.shape(In(0))
         && let Some(longest) = cx.const_ints(In(1)).and_then(|lengths| lengths.into_iter().max())
@@ -176,7 +180,7 @@ mod tests {
         let with = |perm: &str| format!("g (float[2, 3] x) => (y) {{ y = Transpose <perm = [{perm}]> (x) }}");
         assert_eq!(error(13, &with("0, 0")), "transpose.perm: perm names axis 0 twice");
         assert_eq!(error(13, &with("0, 1, 2")), "transpose.perm: perm orders 3 axes, but the input has 2");
-        assert_eq!(error(13, &with("0, -1")), "transpose.perm: perm names axis -1, and axes start at 0");
+        assert_eq!(error(13, &with("0, -1")), "transpose.perm: perm names axis -1, but axes start at 0");
     }
 
     #[test]
@@ -189,7 +193,7 @@ mod tests {
         let message = "depthtospace.blocks: axis 1 has extent 6, which is not a multiple of 4";
         assert_eq!(error(13, graph), message);
         let graph = "g (float[N, 8, H, 5] x) => (y) { y = DepthToSpace <blocksize = 0> (x) }";
-        assert_eq!(error(13, graph), "depthtospace.blocks: blocksize is 0, and must be at least 1");
+        assert_eq!(error(13, graph), "depthtospace.blocks: blocksize is 0, but must be at least 1");
     }
 
     #[test]
@@ -200,11 +204,11 @@ mod tests {
         assert_eq!(infer_y(10, &with("", "4")), "float[T, 4, 2]");
         assert_eq!(
             error(10, &with("", "3")),
-            "reversesequence.axes: axis 0 of input 1 and axis 1 of input 0 hold one length a sequence"
+            "reversesequence.axes: axis 0 of input 1 and axis 1 of input 0 hold one length per sequence"
         );
         assert_eq!(
             error(10, &with("<batch_axis = 0>", "4")),
-            "reversesequence.axes: time_axis is 0, and so is batch_axis"
+            "reversesequence.axes: time_axis is 0, the same as batch_axis"
         );
     }
 

@@ -141,7 +141,7 @@ fn top_k(cx: &mut RuleCx<'_, '_>) -> RuleResult {
                 && (count < 0 || cx.const_dim(extent).is_some_and(|extent| count > extent))
             {
                 let extent = cx.dims().display(extent).to_string();
-                let message = format!("asks for {count} of the {extent} elements of axis {axis}");
+                let message = format!("requests {count} of the {extent} elements of axis {axis}");
                 return Err(RuleError::value(port, message));
             }
             let relation = "are the number of elements to find and those of the axis";

@@ -103,7 +103,7 @@ fn read_target(
                 Item::Rest
             }
             Some(negative) if negative < 0 => {
-                return Err(source.error(format!("asks for the extent {negative} at axis {axis}")));
+                return Err(source.error(format!("requests the extent {negative} at axis {axis}")));
             }
             Some(0) if copies_zero => match input.map(|input| input.get(axis)) {
                 Some(Some(extent)) => Item::Extent(*extent),
@@ -324,7 +324,7 @@ mod tests {
         );
         assert_eq!(
             error(13, &reshaped("2, 3", "-2, 3")),
-            "reshape.target: input 1 asks for the extent -2 at axis 0"
+            "reshape.target: input 1 requests the extent -2 at axis 0"
         );
     }
 

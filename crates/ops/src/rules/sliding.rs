@@ -76,7 +76,7 @@ impl Windows {
                 Some(reach) => Ok(cx.dims().constant(reach)),
                 None => Err(RuleError::attribute(
                     "dilations",
-                    format!("is {dilation} on spatial axis {axis}, too far apart for any tensor"),
+                    format!("is {dilation} on spatial axis {axis}, which is too large for any tensor"),
                 )),
             };
         }
@@ -108,20 +108,25 @@ impl Windows {
         let reach = self.reach(cx, axis, kernel)?;
         let padding = cx.dims().constant(padding.saturating_add(spare));
         let least = cx.dims().sub(reach, padding);
-        require_at_most(cx, (input.port, least), input, "are what a window needs and the axis")
+        require_at_most(
+            cx,
+            (input.port, least),
+            input,
+            "are the extent that a window requires and that of the axis",
+        )
     }
 
-    /// The inverse of [`Windows::places`]: the extent that windows at `places` positions along a spatial axis
+    /// The inverse of [`Windows::positions`]: the extent that windows at `positions` positions along a spatial axis
     /// cover, without the explicit padding.
     pub(super) fn covered(
         &self,
         cx: &mut RuleCx<'_, '_>,
         axis: usize,
-        places: DimId,
+        positions: DimId,
         reach: DimId,
     ) -> RuleResult<DimId> {
         let (before, after) = self.pads.as_ref().map_or((0, 0), |pads| pads[axis]);
-        let moves = cx.dims().sub(places, DimId::ONE);
+        let moves = cx.dims().sub(positions, DimId::ONE);
         let moved = cx.scaled(moves, self.strides[axis]);
         let dims = cx.dims();
         let (before, after) = (dims.constant(before), dims.constant(after));
@@ -129,7 +134,7 @@ impl Windows {
         let full = dims.add(moved, reach);
         let extent = dims.sub(full, padding);
         if dims.bounds(extent).1.is_some_and(|most| most < 0) {
-            let message = format!("takes more from axis {} than there is", axis + 2);
+            let message = format!("removes more elements from axis {} than it has", axis + 2);
             return Err(RuleError::attribute("pads", message));
         }
         Ok(extent)
@@ -137,7 +142,7 @@ impl Windows {
 
     /// Number of positions of a window of `kernel` elements along a spatial axis; `None` if the specification
     /// and its implementations disagree.
-    pub(super) fn places(
+    pub(super) fn positions(
         &self,
         cx: &mut RuleCx<'_, '_>,
         axis: usize,
@@ -172,7 +177,7 @@ impl Windows {
             None => Ok(automatic),
             // The two exclude each other, and implementations differ in their precedence.
             Some(explicit) => agreed(cx, automatic, explicit)
-                .ok_or_else(|| RuleError::attribute("auto_pad", "asks for another padding than `pads`")),
+                .ok_or_else(|| RuleError::attribute("auto_pad", "requests another padding than `pads`")),
         }
     }
 
@@ -187,19 +192,19 @@ impl Windows {
         let shape = cx.shape(input);
         let mut extents = SmallVec::new();
         for (axis, stride) in self.strides.iter().enumerate() {
-            let places = match (&shape, kernel) {
+            let positions = match (&shape, kernel) {
                 (Some(shape), Some(kernel)) => {
                     let extent = (input, axis + 2, shape[axis + 2]).into();
-                    let places = self.places(cx, axis, extent, kernel[axis], rounding)?;
+                    let positions = self.positions(cx, axis, extent, kernel[axis], rounding)?;
                     // With rounding up, the only window may extend past the end by less than a step.
                     let spare = if rounding == Rounding::Down { 0 } else { stride.saturating_sub(1) };
                     self.require_fit(cx, axis, extent, kernel[axis], spare)?;
-                    places
+                    positions
                 }
                 // Only version 1 of LpPool makes the kernel optional, without a defined meaning.
                 (Some(_) | None, _) => None,
             };
-            extents.push(places.unwrap_or_else(|| unknown_extent(cx, Port::Out(0), axis + 2)));
+            extents.push(positions.unwrap_or_else(|| unknown_extent(cx, Port::Out(0), axis + 2)));
         }
         Ok(extents)
     }
@@ -303,7 +308,7 @@ pub(super) fn numbers(
         return Err(RuleError::attribute(name, message));
     }
     match numbers.iter().find(|number| **number < least) {
-        Some(bad) => Err(RuleError::attribute(name, format!("must not go below {least}, but holds {bad}"))),
+        Some(bad) => Err(RuleError::attribute(name, format!("must be at least {least}, but holds {bad}"))),
         None => Ok(Some(numbers.into())),
     }
 }
@@ -346,7 +351,7 @@ pub(super) fn kernel(
 /// Requires the elements of an input's value to be these extents.
 pub(super) fn require_extents(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[DimId]) -> RuleResult {
     match extents.iter().find_map(|extent| cx.const_dim(*extent).filter(|extent| *extent < 0)) {
-        Some(bad) => Err(RuleError::value(port, format!("holds {bad}, which is no extent"))),
+        Some(bad) => Err(RuleError::value(port, format!("holds {bad}, which is not an extent"))),
         None => Ok(()),
     }
 }

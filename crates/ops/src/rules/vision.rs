@@ -51,8 +51,8 @@ fn grid_sample(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         let spatial = cx.count(rank - 2);
         cx.require_equal((In(1), rank - 1, grid[rank - 1]), spatial, "are the coordinates of a position")?;
     }
-    let places = (1..rank - 1).map(|axis| grid.as_ref().map(|grid| grid[axis]));
-    set_extents(cx, Out(0), [batch.get(), channels.get()].into_iter().chain(places))
+    let positions = (1..rank - 1).map(|axis| grid.as_ref().map(|grid| grid[axis]));
+    set_extents(cx, Out(0), [batch.get(), channels.get()].into_iter().chain(positions))
 }
 
 /// A position per element of an image of this size. Source: AffineGrid, `theta`, `size`.

@@ -158,7 +158,7 @@ fn imported(imports: &[OperatorSetIdProto], domain: &str) -> Option<i64> {
 /// The original domain of each generated domain.
 type Domains = BTreeMap<String, String>;
 
-/// Moves operators of a function to a domain per version, where the model imports another version.
+/// Moves operators of a function to a domain per version, if the model imports another version.
 fn separate_versions(
     function: &mut FunctionProto,
     imports: &mut Vec<OperatorSetIdProto>,

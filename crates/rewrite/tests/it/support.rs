@@ -43,8 +43,8 @@ pub(crate) fn model_files() -> Vec<PathBuf> {
 
 /// The folder of the recorded cases.
 pub(crate) fn recorded() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
-    let path = std::env::var_os("TYPELOOM_CONFORMANCE").map_or(beside, PathBuf::from);
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
+    let path = std::env::var_os("TYPELOOM_CONFORMANCE").map_or(default, PathBuf::from);
     assert!(path.is_dir() || std::env::var("CI").as_deref() != Ok("true"), "no recorded cases");
     path.is_dir().then_some(path)
 }

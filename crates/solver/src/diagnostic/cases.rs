@@ -56,7 +56,7 @@ pub(super) fn in_case<'a>(
             diagnostic.with_notes(scope.call_notes(instance))
         }
     };
-    // A condition of a branch on symbols keeps its code where the caller can avoid the branch.
+    // A condition of a branch on symbols keeps its code if the caller can avoid the branch.
     if !is_error && matches!(inner.kind, SolveErrorKind::ForcedSymbol { .. }) {
         diagnostic.severity = Severity::Warning;
     }

@@ -52,7 +52,7 @@ impl<'a> Scope<'_, 'a> {
         let port = self.port_text(step, extent.port);
         match extent.axis {
             Some(axis) => format!("axis {axis} of {port}"),
-            None => format!("what {port} asks for"),
+            None => format!("the extent given by {port}"),
         }
     }
 

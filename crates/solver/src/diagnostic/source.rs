@@ -61,7 +61,7 @@ impl fmt::Display for SourceLine {
 /// The key under which a recorded module keeps the line of a node: `file:line:column`.
 const LINE: &str = "typeloom.place";
 
-/// The author's line for a node, where its metadata has one.
+/// The source line of a node, if its metadata has one.
 pub(super) fn of_node(node: NodeView<'_>) -> Option<SourceLine> {
     let own = |entry: &typeloom_onnx::view::EntryView<'_>| entry.key() == Ok(LINE);
     if let Some(entry) = node.metadata_props().filter_map(Result::ok).find(own) {

@@ -102,7 +102,7 @@ fn apply(op: Op, a: i128, b: i128) -> Option<i128> {
     })
 }
 
-/// The value of a dim, straight from its nodes. `None` for unknowns, and where a divisor is zero.
+/// The value of a dim, computed from its nodes. `None` for unknowns and for a divisor of zero.
 fn value_of(dims: &Dims, dim: DimId, values: &Values) -> Option<i128> {
     if let Some(value) = dims.as_constant(dim) {
         return Some(i128::from(value));

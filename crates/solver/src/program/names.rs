@@ -102,7 +102,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Hashes the bytes alone: a length as a prefix would be hashed separately.
+/// Hashes the bytes without a length prefix, which would need a second hash step.
 #[inline]
 fn hash(hasher: &RandomState, name: &[u8]) -> u64 {
     let mut hasher = hasher.build_hasher();

@@ -7,7 +7,7 @@
 //! [`crate::state::memo`]). The fields of [`RuleCx`] are private, so every read goes through an accessor of
 //! this file. An accessor does one of three things:
 //!
-//! - It reads what the key covers: types, shapes and attributes at the node's ports.
+//! - It reads only data that the key covers: types, shapes and attributes at the node's ports.
 //! - It records the read, which extends the key: [`RuleCx::data`].
 //! - It marks the application as uncacheable: [`RuleCx::uncached`].
 //!

@@ -92,8 +92,8 @@ impl Default for Key {
 struct Counters {
     variables: usize,
     bindings: usize,
-    /// The number of equations. Outside the main graph, where the node that keeps an equation for all others
-    /// may never run, the number of times that one was stated.
+    /// The number of equations. In a nested graph, which may never run, the number of times that an equation was
+    /// stated, including repeated ones.
     equations: usize,
     errors: usize,
 }
@@ -275,7 +275,7 @@ impl<'a> Memo<'a> {
     ) -> Lookup {
         let known = &self.outputs[self.entries[entry as usize].outputs..][..outputs.len()];
         let is_front = frame.is_front(step);
-        // All outputs are compared before one is written. They are distinct values, also where a node lists a
+        // All outputs are compared before one is written. They are distinct values, even if a node lists a
         // name twice.
         for (value, known) in outputs.iter().zip(known) {
             let Some(value) = value else { continue };

@@ -95,7 +95,7 @@ pub struct ConstraintSide {
     pub value: String,
     /// Its type, by the ids of the tree.
     pub ty: String,
-    /// Its shape, where its rank is known.
+    /// Its shape, if its rank is known.
     pub shape: Option<String>,
     pub cause: Option<TypeCause>,
 }

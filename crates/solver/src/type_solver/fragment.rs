@@ -1,10 +1,9 @@
-//! A graph message made ready for the engine: encoded, in topological order, closed over its inputs.
+//! Conversion of a graph message for the engine: encoded, in topological order, with all inputs declared.
 //!
-//! The engine reads borrowed views of bytes, so the message is encoded once. What would only be copied
-//! is left out: declared types (they are seeds) and the payloads of constants too large to decide
-//! shapes. Nodes are sorted so that each comes after those it reads from (Kahn's algorithm, the first
-//! in the graph's own order among those that are ready); a graph with a cycle keeps its order, and the
-//! engine reports the cycle.
+//! The engine reads borrowed views of bytes, so the message is encoded once. Unused parts are omitted:
+//! declared types (they are seeds) and the payloads of constants that are too large to decide
+//! shapes. Nodes are sorted topologically (Kahn's algorithm; of several ready nodes the first one of the graph
+//! comes first). A graph with a cycle keeps its order, and the engine reports the cycle.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;

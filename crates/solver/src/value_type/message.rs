@@ -71,7 +71,7 @@ impl ValueType {
         let denotation = self.leaf().map(|node| node.denotation).filter(|denotation| !denotation.is_empty());
         let mut message = TypeProto { denotation: denotation.map(Into::into), ..TypeProto::default() };
         self.fill(&mut message.value);
-        // A leaf without a number of ONNX has a shape all the same.
+        // A leaf without an ONNX number can have a shape too.
         if let (None, Element::Tensor(None), Some(_)) = (&message.value, &self.element, &self.shape) {
             let mut tensor = type_proto::Tensor::default();
             fill_shape(&mut tensor.shape, self.shape.as_deref());

@@ -69,7 +69,7 @@ fn windows_must_fit() {
     let far = "g (float[1, 1, 5] x, float[1, 1, 2] w) => (y) { y = Conv <dilations = [9223372036854775807]> (x, w) }";
     assert!(error(22, far).starts_with("conv.windows: dilations"));
     let both = "g (float[1, 1, 5] x, float[1, 1, 3] w) => (y) { y = Conv <auto_pad = \"SAME_UPPER\", pads = [2, 2]> (x, w) }";
-    assert_eq!(error(11, both), "conv.windows: auto_pad asks for another padding than `pads`");
+    assert_eq!(error(11, both), "conv.windows: auto_pad requests another padding than `pads`");
     let word = "g (float[1, 1, 5] x, float[1, 1, 3] w) => (y) { y = Conv <auto_pad = \"SAME\"> (x, w) }";
     assert!(error(11, word).starts_with("attribute auto_pad is `SAME`"));
 }

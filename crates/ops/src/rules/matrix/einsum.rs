@@ -92,10 +92,10 @@ pub(super) fn einsum(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             )?;
         }
         let behind = term.before.len() + covered;
-        let places = term.before.iter().enumerate().map(|(axis, letter)| (axis, *letter));
-        let places = places
+        let positions = term.before.iter().enumerate().map(|(axis, letter)| (axis, *letter));
+        let positions = positions
             .chain(term.after.iter().flatten().enumerate().map(|(axis, letter)| (behind + axis, *letter)));
-        for (axis, letter) in places {
+        for (axis, letter) in positions {
             let extent = Extent::from((port, axis, shape[axis]));
             let merged = match extents.get(&letter) {
                 Some((operand, before)) if *operand == at => {

@@ -30,16 +30,16 @@ pub(super) fn col2im(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         (Some(input), Some(block)) => Some(channels(cx, input[1], block)?),
         (Some(_) | None, _) => None,
     };
-    let places = (0..spatial).map(|axis| image.as_ref().map(|image| image[axis]));
-    set_extents(cx, Out(0), [batch, channels].into_iter().chain(places))?;
+    let positions = (0..spatial).map(|axis| image.as_ref().map(|image| image[axis]));
+    set_extents(cx, Out(0), [batch, channels].into_iter().chain(positions))?;
     let (Some(input), Some(image), Some(block)) = (input, image, block) else { return Ok(()) };
     let mut blocks = DimId::ONE;
     for axis in 0..spatial {
         let extent = (Out(0), axis + 2, image[axis]).into();
-        let Some(places) = windows.places(cx, axis, extent, block[axis], Rounding::Down)? else {
+        let Some(positions) = windows.positions(cx, axis, extent, block[axis], Rounding::Down)? else {
             return Ok(());
         };
-        blocks = cx.dims().mul(blocks, places);
+        blocks = cx.dims().mul(blocks, positions);
     }
     cx.require_equal((INPUT, 2, input[2]), blocks, "are the positions of a block in the image").map(drop)
 }

@@ -79,7 +79,7 @@ fn a_count_on_which_implementations_disagree_is_unknown() {
 #[test]
 fn bad_windows_are_found() {
     let strides = "g (float[1, 1, 6] x) => (y) { y = AveragePool <kernel_shape = [2], strides = [0]> (x) }";
-    assert_eq!(error(19, strides), "pool.windows: strides must not go below 1, but holds 0");
+    assert_eq!(error(19, strides), "pool.windows: strides must be at least 1, but holds 0");
     let count = "g (float[1, 1, 6, 6] x) => (y) { y = AveragePool <kernel_shape = [2]> (x) }";
     assert_eq!(error(19, count), "pool.windows: kernel_shape must have 2 entries for these axes, but has 1");
     let rank = "g (float[1, 6] x) => (y) { y = MaxPool <kernel_shape = [2]> (x) }";

@@ -280,7 +280,7 @@ impl<'p> Component<'p> {
         for reader in &group.readers {
             match self.port(*reader) {
                 Port::Fixed(elem) => fixed = fixed.union(ElemSet::of(elem)),
-                // A node around a loop can read what it defines; both ports have one class.
+                // Definition and use can be ports of one class; then they always have the same type.
                 port if port == maker => {}
                 Port::Open(variable) => {
                     open.push(*reader);

@@ -1,11 +1,11 @@
 //! Values of functions with several calls: one conversion in the body serves every call.
 //!
-//! In each call the value has a maker and readers with element types of their own. Chosen once for all calls is the source
-//! of each reader: the value itself, its conversion into an element type, or its conversion into the type that another
-//! value has in the same call. A conversion counts once; what it loses counts for each reader in each call.
+//! The definition and the uses of the value can have different element types in each call. The source of each use is chosen
+//! once for all calls: the value itself, its conversion into an element type, or its conversion into the type of another
+//! value in the same call. A conversion counts once; its loss of precision counts for each use in each call.
 //!
-//! One variable is the set of conversions, and one per reader is its source. Factors relate them to the classes of one
-//! call at a time, so calls are independent of each other except through these variables.
+//! One variable is the set of conversions, and one variable per use is its source. Each factor relates them to the classes
+//! of one call, so calls depend on each other only through these variables.
 
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::ports::ClassId;

@@ -15,7 +15,7 @@ impl Scope<'_, '_> {
         self.node_diagnostic(Code::AttributeValue, step, text, &[mark])
     }
 
-    /// A string attribute has none of its values.
+    /// The value of a string attribute is not one of the allowed values.
     pub(crate) fn attribute_choice(
         &self,
         step: StepId,

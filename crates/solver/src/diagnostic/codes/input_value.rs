@@ -19,7 +19,7 @@ impl Scope<'_, '_> {
         self.node_diagnostic(Code::InputValue, step, text, &[mark])
     }
 
-    /// The input that the operator declares under this name, where the node has it.
+    /// The input that the operator declares under this name, if the node has it.
     pub(crate) fn input_named(&self, step: StepId, name: &str) -> Option<Port> {
         let schema = self.schema(step)?;
         let at = schema.inputs.iter().position(|formal| &*formal.name == name)?;
