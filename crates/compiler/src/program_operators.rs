@@ -22,6 +22,7 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::{Control, Port, Rule, RuleCx, RuleError};
 use typeloom_solver::signature::{Formal, FormalType, Schema};
 use typeloom_solver::universe::Universe;
+use typeloom_types::lattice::lookup_by_id;
 
 /// The metadata key of a backend's storage type.
 const TENSOR_KEY: &str = "ai.bytesandbrains.binding.Tensor";
@@ -95,12 +96,17 @@ pub(crate) fn data_ports(schema: &Schema) -> Option<impl Fn(Option<&Formal>) -> 
 }
 
 /// Narrows data to the storage type of the slot's backend.
+///
+/// A backend of an abstract type, such as `AnyTensor`, may compute on several element types. Inputs of the
+/// model without another source of their element type have that of the slot's other data.
 fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(id) = cx.metadata(TENSOR_KEY) else { return Ok(()) };
     let Some(schema) = cx.schema() else { return Ok(()) };
     let Some(is_data) = data_ports(schema) else { return Ok(()) };
     let inputs = (0..cx.input_count()).filter(|at| is_data(schema.input(*at))).map(Port::In);
     let outputs = (0..cx.output_count()).filter(|at| is_data(schema.output(*at))).map(Port::Out);
+    let is_abstract = lookup_by_id(id).is_some_and(|node| node.is_abstract());
+    let shared = if is_abstract { cx.metadata(names::SLOT_ID) } else { None };
     for port in inputs.chain(outputs) {
         // The message is only built for an error.
         cx.refine_to_node(port, id, "").map_err(|mut failure| {
@@ -111,6 +117,9 @@ fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
             }
             failure
         })?;
+        if let Some(slot) = shared {
+            cx.prefer_common_element(port, slot);
+        }
     }
     Ok(())
 }

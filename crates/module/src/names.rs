@@ -29,6 +29,10 @@ pub const NET_OUT: &str = "ai.bytesandbrains.net_out";
 pub const PARAMS: &str = "params";
 /// Attribute: the result types of an imported function.
 pub const RESULTS: &str = "results";
+/// Attribute: the parameter names of an imported function.
+pub const PARAMS_NAMES: &str = "params_names";
+/// Attribute: the result names of an imported function.
+pub const RESULTS_NAMES: &str = "results_names";
 /// Key: the source location of a node, `file:line:column`.
 pub const SOURCE_LOCATION: &str = "typeloom.place";
 /// Key: the bundle of an artifact's interface types, in hexadecimal, in the model's metadata.

@@ -1,7 +1,9 @@
 //! Operator sets in addition to ONNX's: those of contracts, the wire, types, bundles and imports.
 //!
 //! A port of a component's storage type is declared as `any`. The relation `slot.storage` narrows it to the
-//! type in the node's metadata, which the pass `bind_slots` writes before the solver runs.
+//! type in the node's metadata, which the pass `bind_slots` writes before the solver runs. All ports of one
+//! storage type of a slot have the type `<slot as Contract>::Assoc`, one type variable of the program. For a
+//! component that stores an abstract type, such as `AnyTensor`, it relates the element types of the ports.
 
 use typeloom_contracts::protocol::Protocols;
 use typeloom_contracts::role::Role;
@@ -55,31 +57,44 @@ const fn output<const PORT: usize, const ASSOC: usize>() -> TypeRelation {
     TypeRelation::Custom { name: SLOT_STORAGE, run: stores::<false, PORT, ASSOC> }
 }
 
-/// Narrows a port to the storage type of the node's slot.
+/// Narrows a port to the storage type of the node's slot, and unifies it with all ports of this storage type.
 fn stores<const IS_INPUT: bool, const PORT: usize, const ASSOC: usize>(
     cx: &mut CustomRelationCtx<'_>,
 ) -> RelationResult {
     let port = if IS_INPUT { PortRef::Input(PORT) } else { PortRef::Output(PORT) };
     let assoc = ASSOCS[ASSOC];
-    let Some(id) = cx.metadata(&binding_key(assoc)).map(str::to_owned) else {
+    let Some(slot) = cx.metadata(names::SLOT_ID).map(str::to_owned) else {
         return RelationResult::Satisfied;
     };
-    let demand = demand(
-        cx.metadata(names::SLOT_ID).unwrap_or_default(),
-        cx.metadata(names::REQUIRED_TRAIT).unwrap_or_default(),
-        assoc,
-        &id,
-    );
-    match cx.refine(port, id.as_str()) {
-        Ok(_) => RelationResult::Satisfied,
-        Err(failure) => RelationResult::Failed(RelationError { message: demand, expected: id, ..failure }),
+    let role = cx.metadata(names::REQUIRED_TRAIT).unwrap_or_default().to_owned();
+    if let Some(id) = cx.metadata(&binding_key(assoc)).map(str::to_owned) {
+        if let Err(failure) = cx.refine(port, id.as_str()) {
+            let message = demand(&slot, &role, assoc, &id);
+            return RelationResult::Failed(RelationError { message, expected: id, ..failure });
+        }
+        if cx.lattice().lookup(&id).is_some_and(|node| node.is_concrete()) {
+            return RelationResult::Satisfied;
+        }
     }
+    match cx.share(port, &alias(&slot, &role, assoc)) {
+        Ok(_) => RelationResult::Satisfied,
+        Err(failure) => {
+            let message = format!("{} is one type at all ports of slot `{slot}`", alias(&slot, &role, assoc));
+            RelationResult::Failed(RelationError { message, ..failure })
+        }
+    }
+}
+
+/// The storage type of a slot before a component is bound.
+#[must_use]
+pub fn alias(slot: &str, role: &str, assoc: &str) -> String {
+    format!("<{slot} as {role}>::{assoc}")
 }
 
 /// The message of a port that contradicts the storage type of its slot.
 #[must_use]
 pub fn demand(slot: &str, role: &str, assoc: &str, id: &str) -> String {
-    format!("slot `{slot}` stores {id}, as its binding says of <{slot} as {role}>::{assoc}")
+    format!("slot `{slot}` stores {id}, as its binding says of {}", alias(slot, role, assoc))
 }
 
 /// The metadata key of a storage type.
@@ -99,6 +114,10 @@ fn to_peers(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
         return RelationResult::Satisfied;
     }
     if found.id == TYPE_ANY.id {
+        // A list serves every caller: one peer is a list with one element.
+        if let Some(list) = cx.lattice().number_of(&TYPE_PEER_ID_VEC) {
+            cx.fall_back(peers, list);
+        }
         return RelationResult::Defer;
     }
     let found = found.id.to_owned();

@@ -18,11 +18,12 @@
 //! 5. [`crate::rule`]: the context of rules;
 //! 6. [`crate::catalogue`]: operators with their rules;
 //! 7. [`crate::analysis`]: analyses of frames;
-//! 8. `initial`, `schema`, [`relation`], [`call`]: the actions of a step;
+//! 8. `initial`, `schema`, `fallback`, [`relation`], [`call`]: the actions of a step;
 //! 9. this module: the worklist;
 //! 10. [`crate::model`]: the passes over a model.
 
 pub(crate) mod call;
+mod fallback;
 pub(crate) mod initial;
 pub(crate) mod relation;
 mod schema;
@@ -86,6 +87,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                         }
                     }
                     None if relation::assume_kinds(&mut self.core, self.operators, &mut frame) => {}
+                    None if fallback::apply(&mut self.core, &mut frame) => {}
                     None => {
                         claims::verify(&mut self.core, &mut frame);
                         return frame;

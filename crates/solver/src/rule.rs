@@ -33,6 +33,7 @@ mod loops;
 pub(crate) mod port;
 mod recovery;
 mod shapes;
+mod shared;
 mod steps;
 pub(crate) mod tree;
 mod types;

@@ -5,6 +5,7 @@ pub(crate) mod cases;
 pub(crate) mod claim;
 pub(crate) mod constants;
 pub(crate) mod declarations;
+pub(crate) mod fallback;
 pub(crate) mod frame;
 pub(crate) mod limit;
 pub(crate) mod loops;

@@ -16,7 +16,7 @@ use crate::graph::Graph;
 use crate::graph::operators::record;
 use crate::graph::value::ValueRef;
 use crate::location::SourceLocation;
-use crate::names::{IMPORT_DOMAIN, PARAMS, RESULTS};
+use crate::names::{IMPORT_DOMAIN, PARAMS, PARAMS_NAMES, RESULTS, RESULTS_NAMES};
 use typeloom_interface::{Interface, Parameter};
 use typeloom_onnx::messages::IntoAttribute;
 
@@ -124,10 +124,13 @@ impl Graph {
             return results.iter().map(|_| self.poison(location)).collect();
         }
         let types = |formals: &[Formal]| formals.iter().map(|formal| formal.ty.clone()).collect::<Vec<_>>();
+        let names = |formals: &[Formal]| formals.iter().map(|formal| formal.name.clone()).collect::<Vec<_>>();
         let attributes = vec![
             name.into_attribute("function"),
             types(&params[..inputs.len()]).into_attribute(PARAMS),
             types(results).into_attribute(RESULTS),
+            names(&params[..inputs.len()]).into_attribute(PARAMS_NAMES),
+            names(results).into_attribute(RESULTS_NAMES),
         ];
         record(self, None, (IMPORT_DOMAIN, "Call"), &[inputs.into()], attributes, results.len(), location)
     }

@@ -18,6 +18,7 @@ use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::claim::Claim;
 use crate::state::constants::DataId;
+use crate::state::fallback::{Fallbacks, SharedTypes};
 use crate::state::limit::Limit;
 use crate::state::loops::{Loops, Unrolled};
 use crate::ty::{Ty, Waiter};
@@ -102,6 +103,10 @@ pub(crate) struct Frame<'a> {
     pub(crate) undecided: Vec<StepId>,
     /// Values whose kind no proof decides.
     pub(crate) assumed: Vec<ValueId>,
+    /// Type variables that nodes share.
+    pub(crate) shared: SharedTypes,
+    /// Proposed types of inputs.
+    pub(crate) fallbacks: Fallbacks,
     /// Number of runs of each step.
     #[cfg(test)]
     pub(crate) runs: Vec<u32>,

@@ -97,13 +97,27 @@ pub trait PortAccess {
     }
 
     /// Narrows all ports to a signature: the lists of types in the attributes `params` and `results`, with
-    /// symbols instantiated for this node. Returns whether a port changed.
+    /// symbols instantiated for this node. Returns whether a port changed. Errors name ports by the lists of
+    /// strings in the attributes `<params>_names` and `<results>_names`, if the node has them.
     ///
     /// # Errors
     /// If a port cannot have its type.
     fn instantiate(&mut self, _params: &str, _results: &str) -> Result<bool, RelationError> {
         Ok(false)
     }
+
+    /// Unifies the type of the port with the type variable `name`, which all nodes of the graph share; returns
+    /// whether the port was narrowed.
+    ///
+    /// # Errors
+    /// If the types do not unify.
+    fn share(&mut self, _port: PortRef, _name: &str) -> Result<bool, RelationError> {
+        Ok(false)
+    }
+
+    /// Proposes a type for the port. If the port is an input of the model and nothing else determines its
+    /// type, it has the proposed one.
+    fn fall_back(&mut self, _port: PortRef, _node: NodeNo) {}
 
     /// Type node and shape of a tensor attribute, dense or sparse.
     fn attr_tensor(&self, _name: &str) -> Option<(NodeNo, KnownExtents)> {

@@ -65,10 +65,46 @@ fn receives_are_inserted_and_stamped() {
 }
 
 #[test]
-fn unconstrained_peers_are_an_error() {
-    let error = Compiler::new().compile(sends()).expect_err("one peer, or several?");
+fn an_undeclared_input_of_peers_is_a_list() {
+    let artifact = Compiler::new().compile(sends()).expect("a list serves every caller");
+    assert_eq!(artifact.type_of("workers"), Some("peer_id_vec"));
+}
+
+#[test]
+fn the_type_of_peers_follows_from_another_use_if_there_is_one() {
+    for (sends_first, ty) in [(true, "peer_id"), (false, "peer_id")] {
+        let module = Of("m", move |g: &mut Graph| {
+            let x = g.input("x").of("float[N]");
+            let peer = g.input("peer");
+            let average = g.aggregator("average");
+            let contribute = |g: &mut Graph| {
+                g.output("done", &average.contribute(&peer, &x, None));
+            };
+            if !sends_first {
+                contribute(g);
+            }
+            let (data, _) = g.send(&x, &peer);
+            g.output("there", &data.neg());
+            if sends_first {
+                contribute(g);
+            }
+        });
+        let artifact = Compiler::new().with_permissive_types().compile(module).expect("it compiles");
+        assert_eq!(artifact.type_of("peer"), Some(ty), "the send comes first: {sends_first}");
+    }
+}
+
+#[test]
+fn a_computed_value_is_no_list_of_peers_by_default() {
+    let module = Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("float[N]");
+        let bundle = g.input("bundle").of("composite");
+        let peers = g.unbundle(&bundle, &["peers"]);
+        let (data, _) = g.send(&x, &peers[0]);
+        g.output("there", &data.neg());
+    });
+    let error = Compiler::new().compile(module).expect_err("the bundle may contain one peer or several");
     assert!(matches!(error, BuildError::UnresolvedType(_)), "{error}");
-    assert!(error.to_string().contains("workers"), "{error}");
 }
 
 fn declared() -> Of<impl Fn(&mut Graph)> {

@@ -1,14 +1,23 @@
 //! Slots: aliases that bindings normalise, for every storage type.
 
+use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
+use typeloom_compiler::error::BuildError;
 use typeloom_compiler::unit::Coercion;
 use typeloom_contracts::protocol::Protocol;
+use typeloom_contracts::role::Role;
+use typeloom_module::bindings::{Binding, Bindings};
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
+use typeloom_module::graph::value::ValueRef;
+use typeloom_module::module::Module;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::NO_RELATIONS;
-use typeloom_types::tree::builtin::{TYPE_PEER_ID_VEC, TYPE_TENSOR_F32, TYPE_TENSOR_F64, TYPE_TRIGGER};
+use typeloom_types::storage::Storage;
+use typeloom_types::tree::builtin::{
+    TYPE_PEER_ID_VEC, TYPE_TENSOR_F32, TYPE_TENSOR_F64, TYPE_TENSOR_I64, TYPE_TENSOR_U8, TYPE_TRIGGER,
+};
 
 use super::components::{Any, F32, F64, Flat, Of, Posits, Quantizer};
 
@@ -226,4 +235,126 @@ fn a_registered_protocol_has_operators_types_and_a_binding() {
     assert_eq!(&*artifact.dispatch[0].method, "round");
     let error = compiler.compile(module("Rond")).expect_err("it has no such operator");
     assert!(error.to_string().contains("`Rond`") && error.to_string().contains("`Round`"), "{error}");
+}
+
+/// A component of a role that stores `AnyTensor` in every associated type.
+fn any_component(role: Role) -> Binding {
+    let storages = role.storages().iter().map(|assoc| (*assoc, <AnyTensor as Storage>::TYPE)).collect();
+    Binding { role, component: "Any", storages, opsets: &[], protocol: None }
+}
+
+fn compile_on_any(role: Role, module: impl Module) -> Result<Artifact, BuildError> {
+    let bindings = Bindings::new().bind("slot", any_component(role));
+    Compiler::new().with_bindings(bindings).compile(module)
+}
+
+#[test]
+fn all_ports_of_a_slot_have_one_storage_type_without_annotations() {
+    type Body = fn(&mut Graph, &ValueRef);
+    let cases: [(Role, Body); 5] = [
+        (Role::Model, |g, x| {
+            let net = g.model("slot");
+            g.output("y", &net.forward(x));
+            g.output("z", &net.params(None));
+        }),
+        (Role::Index, |g, x| {
+            let near = g.index("slot");
+            let y = g.input("y");
+            g.output("trained", &near.train(x));
+            g.output("ids", &near.search(&y, 3).0);
+            g.output("z", &y.identity());
+        }),
+        (Role::Aggregator, |g, x| {
+            let (average, source) = (g.aggregator("slot"), g.input("source"));
+            g.output("done", &average.contribute(&source, x, None));
+            g.output("y", &average.aggregate(None));
+            g.output("z", &average.aggregate(None));
+        }),
+        (Role::DataSource, |g, x| {
+            let source = g.data_source("slot");
+            g.output("seen", &source.on_data_loaded(x));
+            g.output("y", &source.next_batch(None));
+            g.output("z", &source.next_batch(None));
+        }),
+        (Role::Codec, |g, x| {
+            let codec = g.codec("slot");
+            let y = g.input("y");
+            g.output("trained", &codec.train(x));
+            g.output("code", &codec.encode(&y).of(&TYPE_TENSOR_U8));
+            g.output("z", &y.identity());
+        }),
+    ];
+    for (role, body) in cases {
+        for leaf in [&TYPE_TENSOR_F32, &TYPE_TENSOR_F64, &TYPE_TENSOR_I64] {
+            let module = Of("m", |g: &mut Graph| {
+                let x = g.input("x").of(leaf);
+                body(g, &x);
+            });
+            let artifact = compile_on_any(role, module).unwrap_or_else(|error| panic!("{role}: {error}"));
+            for value in ["y", "z"] {
+                assert_eq!(artifact.type_of(value), Some(leaf.id), "`{value}` of {role}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_type_of_a_slot_flows_back_to_its_first_node() {
+    let module = Of("m", |g: &mut Graph| {
+        let net = g.model("slot");
+        let (x, target) = (g.input("x"), g.input("target"));
+        let loss = net.compute_loss(&net.forward(&x), &target);
+        g.output("loss", &loss);
+        g.output("done", &net.apply_delta(&g.input("delta").of(&TYPE_TENSOR_F64)));
+    });
+    let artifact = compile_on_any(Role::Model, module).expect("the delta determines all types");
+    for value in ["x", "target", "loss"] {
+        assert_eq!(artifact.type_of(value), Some("tensor.f64"), "{value}");
+    }
+}
+
+#[test]
+fn two_types_on_one_slot_are_an_error_that_names_the_alias() {
+    let module = Of("m", |g: &mut Graph| {
+        let net = g.model("slot");
+        let (x, delta) = (g.input("x").of(&TYPE_TENSOR_F32), g.input("delta").of(&TYPE_TENSOR_F64));
+        g.output("y", &net.forward(&x));
+        g.output("done", &net.apply_delta(&delta));
+    });
+    let error = compile_on_any(Role::Model, module).expect_err("a slot has one type");
+    for part in ["<slot as Model>::Tensor", "tensor.f32", "tensor.f64"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+#[test]
+fn two_slots_of_one_component_have_types_of_their_own() {
+    let bindings =
+        Bindings::new().bind("a", any_component(Role::Model)).bind("b", any_component(Role::Model));
+    let module = Of("m", |g: &mut Graph| {
+        let (x, y) = (g.input("x").of(&TYPE_TENSOR_F32), g.input("y").of(&TYPE_TENSOR_F64));
+        g.output("fx", &g.model("a").forward(&x));
+        g.output("fy", &g.model("b").forward(&y));
+    });
+    let artifact = Compiler::new().with_bindings(bindings).compile(module).expect("it compiles");
+    assert_eq!(["fx", "fy"].map(|value| artifact.type_of(value)), [Some("tensor.f32"), Some("tensor.f64")]);
+}
+
+#[test]
+fn an_open_input_of_a_backend_of_any_tensor_has_the_type_of_its_other_data() {
+    let module = |mixed: bool| {
+        Of("m", move |g: &mut Graph| {
+            let compute = g.backend("slot");
+            let (x, open) = (g.input("x").of(&TYPE_TENSOR_F64), g.input("open"));
+            g.output("y", &compute.neg(&x));
+            g.output("z", &compute.neg(&open));
+            if mixed {
+                g.output("n", &compute.neg(&g.input("n_in").of(&TYPE_TENSOR_I64)));
+            }
+        })
+    };
+    let artifact = compile_on_any(Role::Backend, module(false)).expect("it compiles");
+    assert_eq!(artifact.type_of("open"), Some("tensor.f64"));
+    let error = compile_on_any(Role::Backend, module(true)).expect_err("f64 or i64?");
+    assert!(matches!(error, BuildError::UnresolvedType(_)), "{error}");
 }

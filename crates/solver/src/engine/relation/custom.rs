@@ -16,7 +16,7 @@ use crate::dim::DimId;
 use crate::dim::shape::DimVec;
 use crate::elem::Elem;
 use crate::program::Initializer;
-use crate::rule::tree::node_of;
+use crate::rule::tree::{node_of, tree_name};
 use crate::rule::{Port, RuleCx, RuleError};
 use crate::signature::AttributeKind;
 use crate::solve_error::SolveErrorKind;
@@ -192,6 +192,24 @@ impl PortAccess for Node<'_, '_, '_> {
 
     fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationError> {
         super::instantiate::instantiate(self.cx.get_mut(), &self.universe, params, results)
+    }
+
+    fn share(&mut self, port: PortRef, name: &str) -> Result<bool, RelationError> {
+        let cx = self.cx.get_mut();
+        let Some(at) = Port::of_ref(port) else { return Ok(false) };
+        let before = super::knowledge_at(cx, at);
+        cx.share(at, name).map_err(|shared| {
+            let expected = cx.core().type_of(Some(shared), None);
+            let expected = tree_name(&expected, &self.universe);
+            cx.not_under(at, &expected, format!("the type of {port}"))
+        })?;
+        Ok(super::knowledge_at(cx, at) != before)
+    }
+
+    fn fall_back(&mut self, port: PortRef, node: NodeNo) {
+        if let Some(at) = Port::of_ref(port) {
+            self.cx.get_mut().fall_back(at, node);
+        }
     }
 
     fn attr_tensor(&self, name: &str) -> Option<(NodeNo, KnownExtents)> {

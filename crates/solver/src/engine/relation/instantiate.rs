@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use typeloom_onnx::text::escape;
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
 use typeloom_types::relation::RelationError;
 
@@ -37,11 +38,33 @@ pub(super) fn instantiate(
             let message = format!("the function has {} {name}", types.len());
             return Err(RelationError::new(message, [], types.len().to_string(), given.to_string()));
         }
+        let names = names(cx, name);
         for (at, ty) in types.into_iter().enumerate() {
-            one(cx, universe, port(at), ty, &mut symbols)?;
+            one(cx, universe, port(at), ty, &mut symbols).map_err(|failure| {
+                let message = format!("{} of the imported signature", described(is_input, at, &names));
+                let message = if failure.message.is_empty() {
+                    message
+                } else {
+                    format!("{message}: {}", failure.message)
+                };
+                RelationError { message, ..failure }
+            })?;
         }
     }
     Ok(super::knowledge(cx) != before)
+}
+
+/// The names of the ports of one side; empty if the node does not name them.
+fn names(cx: &RuleCx<'_, '_>, side: &str) -> Vec<String> {
+    let names = cx.attr_strings(&format!("{side}_names")).ok().flatten().unwrap_or_default();
+    names.into_iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+}
+
+/// A port by position, counted from 1, and by name.
+fn described(is_input: bool, at: usize, names: &[String]) -> String {
+    let side = if is_input { "argument" } else { "result" };
+    let name = names.get(at).map_or_else(String::new, |name| format!(" (`{}`)", escape(name)));
+    format!("{side} {}{name}", at + 1)
 }
 
 /// Narrows one port.
@@ -73,7 +96,7 @@ fn one(
     if let Err(Clash) = cx.types().unify(known, wanted) {
         let expected = cx.core().type_of(Some(wanted), None);
         let expected = tree_name(&expected, universe);
-        return Err(cx.not_under(port, &expected, "the imported signature requires it".to_owned()));
+        return Err(cx.not_under(port, &expected, String::new()));
     }
     shape.map_or(Ok(()), |shape| extents(cx, port, shape, symbols))
 }
@@ -111,7 +134,7 @@ fn extents(
         let show = |dims: &[DimId]| crate::dim::shape::display(&cx.tables().dims, dims).to_string();
         let message = match failure {
             RuleError::Shapes { message, .. } | RuleError::Contradiction { message, .. } => message,
-            _ => "the imported signature requires it".to_owned(),
+            _ => String::new(),
         };
         let found = known.as_deref().map_or_else(String::new, show);
         RelationError::new(message, port.to_ref(), show(&dims), found)
