@@ -105,7 +105,7 @@ mod tests {
         // 25 cells for each comparison.
         assert_eq!(nearest("abce", names(1000)), ["abcd"]);
         assert_eq!(nearest("abce", names(MAX_CELLS / 25)), [""; 0]);
-        // Lengths alone rule these out, so that only their number counts.
+        // These are excluded by their lengths, without a comparison; only their number is limited.
         let long = vec!["a much longer name"; MAX_CANDIDATES];
         assert_eq!(nearest("abce", long[1..].iter().copied().chain(["abcd"])), ["abcd"]);
         assert_eq!(nearest("abce", long.iter().copied().chain(["abcd"])), [""; 0]);

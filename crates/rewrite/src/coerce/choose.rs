@@ -1,9 +1,9 @@
 //! Choice of an element type for every class, and of the conversions that follow.
 //!
-//! A value in a body with one call costs one conversion for each element type among its uses that is not its own. In a
-//! body with several calls, a conversion is one node for all of them. It converts into one element type, or, by
-//! `CastLike`, into the type of another value. Where no set of conversions suits all calls, each call is solved
-//! separately and [`write`](super::write) gives calls with different conversions different copies of the function.
+//! A value in a body with one call costs one conversion for each element type among its uses that differs from the type of
+//! the value. In a body with several calls, a conversion is one node for all calls. It converts into one element type, or, by
+//! `CastLike`, into the type of another value. If no set of conversions suits all calls, each call is solved
+//! separately, and [`write`](super::write) copies the function for calls with different conversions.
 //!
 //! [`assign`] states the costs as factors over variables, and [`eliminate`] minimises their sum exactly.
 

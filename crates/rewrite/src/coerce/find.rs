@@ -148,7 +148,7 @@ impl<'a> Finder<'_, 'a> {
         let owner = self.body(call);
         let is_interface = owner == BodyId::MAIN && site.node.is_none() && site.graph.index() == 0;
         let origin = body.value(read.value).origin;
-        // The name of an output has to go to the conversion, and an input cannot give up its own.
+        // The conversion takes the name of the output, but an input must keep its name.
         let converts = !(is_interface && matches!(origin, Origin::Input | Origin::InputWithDefault(_)));
         let graph = if site.node.is_none() { site.graph } else { value.graph };
         if let Some(node) = site.node().filter(|_| self.origins.0.is_some()) {

@@ -1,7 +1,7 @@
 //! Inlining of all calls of a model into one graph, with the origin of every node.
 //!
-//! Every call gets separate classes, so a conversion in a body can be judged in each of its calls. Unlike in `expand` of the
-//! compiler, a border node separates each value of a caller from the formal name for it in the callee, so both can be
+//! Every call has separate classes, so the cost of a conversion in a body is known for each call. In contrast to `expand` of
+//! the compiler, a border node separates each argument from the formal name in the callee, so both can be
 //! converted independently. The flattened model is only checked, never written.
 //!
 //! The names of a call's values start with a prefix that is unique to the call. Operators of another version than the

@@ -89,7 +89,7 @@ fn reads<'a>(node: NodeView<'a>) -> Result<Vec<&'a str>, DecodeError> {
     Ok(found)
 }
 
-/// The names that a graph reads and does not define. A check has limited the nesting, and so the recursion.
+/// The names that a graph reads and does not define. The recursion is bounded, because a check has limited the nesting.
 fn captures<'a>(graph: GraphView<'a>) -> Result<Vec<&'a str>, DecodeError> {
     let mut own: HashSet<&str> = HashSet::new();
     for input in graph.inputs() {

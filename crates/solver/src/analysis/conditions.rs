@@ -82,8 +82,7 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
         frame.equations.iter().filter(|equation| frame.runs_always(equation.step)).copied().collect();
     equations.sort_by_key(|equation| equation.step);
     let beyond = equations.split_off(equations.len().min(MAX_EQUATIONS));
-    // An equation of several nodes is decided once; a constant in it comes from the graph if it does for one
-    // of the nodes.
+    // An equation of several nodes is decided once. Its constants come from the graph if they do at one of the nodes.
     let mut unique: Vec<(Equation, bool)> = Vec::new();
     let mut at: BTreeMap<(DimId, DimId, Relation), usize> = BTreeMap::new();
     for equation in equations {

@@ -20,7 +20,7 @@ pub struct Explanation {
     pub location: Location,
     /// The type in ONNX's syntax.
     pub ty: String,
-    /// The reasons, each for the one before; empty if nothing was recorded.
+    /// The chain of reasons: each explains the previous one. Empty if nothing was recorded.
     pub reasons: Vec<Reason>,
     /// The number of reasons left out before the last.
     pub hidden: usize,

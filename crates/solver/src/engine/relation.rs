@@ -157,7 +157,8 @@ fn knowledge(cx: &mut RuleCx<'_, '_>) -> SmallVec<[Knowledge; 4]> {
 }
 
 fn knowledge_at(cx: &mut RuleCx<'_, '_>, port: Port) -> Knowledge {
-    (cx.ty(port).map(|ty| cx.types().knowledge(ty)), cx.shape(port))
+    // An unknown type stays without a variable, so that the outputs of a failed relation become errors.
+    (cx.known_ty(port).map(|ty| cx.types().knowledge(ty)), cx.shape(port))
 }
 
 /// Unifies types with elements, and the shapes.

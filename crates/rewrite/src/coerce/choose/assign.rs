@@ -1,9 +1,9 @@
 //! The costs of element types as factors over variables.
 //!
-//! Each class whose element type is open is a variable. A value is a factor over its maker and its readers. A value with
-//! more than two open readers gets another variable, the set of element types that it is converted into: each reader
-//! then depends on the set and not on the other readers. Values that share an open class form a component, and
-//! [`minimise`] solves each component.
+//! Each class whose element type is open is a variable. A value is a factor over the classes of its definition and its uses.
+//! A value with more than two open uses gets another variable, the set of element types that it is converted into: each use
+//! then depends on the set and not on the other uses. Values that share an open class form a component, and [`minimise`]
+//! solves each component.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -369,11 +369,11 @@ fn subsets(elems: &[Elem], largest: Cost) -> Vec<ElemSet> {
     sets
 }
 
-/// The element types to consider, best first: those of the fixed classes, and every other type that none of the result
+/// The element types to consider, best first: those of the fixed classes, and every type that no other type in the result
 /// dominates.
 ///
-/// A type dominates another if every class that can have the other can have it, and if every conversion from and to the
-/// other may be made from and to it. Replacing the other by it in a repair adds no conversion.
+/// A type `t` dominates a type `u` if every class that can have `u` can have `t`, and if conversions from and to `t` are
+/// allowed wherever those from and to `u` are. Replacing `u` by `t` in a repair adds no conversion.
 fn candidates(distinct: &[ElemSet], mut kept: BTreeSet<Elem>, policy: Policy, support: Support) -> Vec<Elem> {
     let is_no_dearer = |from: (Elem, Elem), than: (Elem, Elem)| {
         let level = |(from, to)| match from == to {
