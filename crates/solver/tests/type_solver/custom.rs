@@ -6,7 +6,7 @@ use super::*;
 fn pick(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     let Some(at) = cx.attr_int("pick").and_then(|at| usize::try_from(at).ok()) else {
         return RelationResult::Failed(RelationError {
-            message: "attribute `pick` is a position".into(),
+            message: "attribute `pick` must be a position".into(),
             ports: vec![PortRef::Output(0)],
             expected: "a position".into(),
             found: "none".into(),

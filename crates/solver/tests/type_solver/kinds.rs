@@ -42,7 +42,7 @@ fn types_without_elements_cannot_share_them() {
     solver.seed("y", &TYPE_PEER_ID);
     let failure = failed(solver.solve().unwrap_err());
     assert_eq!((failure.sides[0].value.as_str(), failure.sides[0].ty.as_str()), ("y", "peer_id"));
-    assert_eq!(failure.message, "input 1 is a type with elements");
+    assert_eq!(failure.message, "input 1 must be a type with elements");
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn the_error_of_a_custom_relation_keeps_its_message() {
     let seeds = [("a", tensor_type(1, &["2", "3"])), ("b", tensor_type(1, &["4", "4"]))];
     let failure = failed(solve(vec![node("m = MatMul a b")], &seeds).unwrap_err());
     assert_eq!(failure.relation, "matmul.contract");
-    assert_eq!(failure.message, "the inner dims of a matrix product are equal: expected 3, found 4");
+    assert_eq!(failure.message, "the inner dims of a matrix product must be equal: expected 3, found 4");
     assert_eq!(failure.sides.iter().map(|side| side.value.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     let indices = failed(solve(vec![node("g = Gather x i")], &[("i", tensor_type(1, &[]))]).unwrap_err());
     assert_eq!((indices.relation.as_str(), indices.sides[0].ty.as_str()), ("gather.indices", "tensor.f32"));
@@ -138,7 +138,10 @@ fn ports_keep_under_their_declared_bounds() {
     assert_eq!(solver.solve().unwrap().bound_of("y").unwrap().id, "tensor");
     solver.seed("x", &TYPE_SCALAR_F32);
     let failure = failed(solver.solve().unwrap_err());
-    assert_eq!((failure.relation.as_str(), failure.message.as_str()), ("port-bound", "input 0 is tensor"));
+    assert_eq!(
+        (failure.relation.as_str(), failure.message.as_str()),
+        ("port-bound", "input 0 must be tensor")
+    );
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn a_second_seed_that_contradicts_it_is_an_error_that_names_both() {
     );
     assert_eq!(
         failure.to_string(),
-        "node #0 `Add`: input 0 and input 1 have one element type [same-element-type], \
+        "node #0 `Add`: input 0 and input 1 must have one element type [same-element-type], \
          but input 0 `x` is tensor.f32 (from the seed of `x`, tensor.f32), \
          and input 1 `y` is tensor.f64 (from the seed of `y`, tensor.f64)"
     );

@@ -202,7 +202,7 @@ impl CustomRelationCtx<'_> {
 
     fn disagreement(&self, one: (PortRef, NodeNo), other: (PortRef, NodeNo)) -> RelationError {
         let id = |no| self.lattice().node(no).map_or_else(String::new, |node| node.id.to_owned());
-        let message = format!("{} and {} have one type", one.0, other.0);
+        let message = format!("{} and {} must have one type", one.0, other.0);
         RelationError::new(message, [one.0, other.0], id(one.1), id(other.1))
     }
 

@@ -21,7 +21,7 @@ pub(super) fn matmul_contract(cx: &mut CustomRelationCtx<'_>) -> Narrowed {
     let (left, right) = (cx.shape(LEFT), cx.shape(RIGHT));
     for (port, shape) in [(LEFT, &left), (RIGHT, &right)] {
         if shape.as_ref().is_some_and(Vec::is_empty) {
-            let message = "operands of a matrix product have at least one dim";
+            let message = "operands of a matrix product must have at least one dim";
             return Err(RelationError::new(message, [port], "rank 1 or more", "rank 0"));
         }
     }
@@ -34,7 +34,7 @@ pub(super) fn matmul_contract(cx: &mut CustomRelationCtx<'_>) -> Narrowed {
     let mut narrowed = false;
     match (left[left_at], right[right_at]) {
         (Some(a), Some(b)) if a != b => {
-            let message = "the inner dims of a matrix product are equal";
+            let message = "the inner dims of a matrix product must be equal";
             return Err(RelationError::new(message, [LEFT, RIGHT], a.to_string(), b.to_string()));
         }
         (Some(a), None) => {
@@ -92,7 +92,7 @@ pub(crate) fn cast_to(cx: &mut CustomRelationCtx<'_>) -> Narrowed {
     let dtype = to.and_then(|to| Dtype::from_onnx_number(i32::try_from(to).ok()?));
     let Some(dtype) = dtype else {
         let found = to.map_or_else(|| "no such attribute".into(), |to| to.to_string());
-        let message = "attribute `to` names an element type";
+        let message = "attribute `to` must name an element type";
         return Err(RelationError::new(message, [OUT], "the number of an element type", found));
     };
     let mut narrowed = cx.refine(OUT, dtype.type_node())?;
@@ -139,7 +139,7 @@ pub(crate) fn indices(cx: &CustomRelationCtx<'_>, ports: PortRef) -> Narrowed {
         let Some(node) = cx.bound_node(port) else { continue };
         let is_index = [Dtype::I32, Dtype::I64].iter().any(|dtype| dtype.type_node().id == node.id);
         if node.is_concrete() && !is_index {
-            let message = "indices are 32-bit or 64-bit signed integers";
+            let message = "indices must be 32-bit or 64-bit signed integers";
             return Err(RelationError::new(message, [port], "tensor.i32 or tensor.i64", node.id));
         }
         complete &= node.is_concrete();
@@ -152,7 +152,7 @@ fn broadcast<const N: usize>(shapes: [(PortRef, &[Option<u64>]); N]) -> Result<K
     broadcast_partly(&shapes.map(|(_, shape)| shape), Some(1), Some(None)).map_err(|mismatch| {
         let [(first, known), (second, found)] = mismatch.operands;
         let [known, found] = [known, found].map(Option::unwrap_or_default);
-        let message = format!("shapes broadcast at dim {} from the end", mismatch.from_end);
+        let message = format!("shapes must broadcast at dim {} from the end", mismatch.from_end);
         let ports = [first, second].map(|operand| shapes[operand].0);
         RelationError::new(message, ports, format!("{known} or 1"), found.to_string())
     })

@@ -67,7 +67,7 @@ fn matrix_products_have_the_shapes_of_numpy() {
 fn a_matrix_product_of_mismatched_operands_reports_both_dims() {
     let failure = matmul(&[2, 3], &[4, 5]).unwrap_err();
     assert_eq!(failure.ports, [Input(0), Input(1)]);
-    assert_eq!(failure.to_string(), "the inner dims of a matrix product are equal: expected 3, found 4");
+    assert_eq!(failure.to_string(), "the inner dims of a matrix product must be equal: expected 3, found 4");
     assert_eq!(matmul(&[2, 2, 3], &[5, 3, 4]).unwrap_err().expected, "2 or 1");
     assert_eq!(matmul(&[], &[3]).unwrap_err().ports, [Input(0)]);
     assert_eq!(matmul(&[3], &[]).unwrap_err().ports, [Input(1)]);
@@ -225,7 +225,7 @@ fn unifying_ports_narrows_all_of_them_to_their_meet() {
     assert_eq!(failure.ports, [Input(0), Output(0)]);
     assert_eq!(
         failure.to_string(),
-        "input 0 and output 0 have one type: expected tensor.f32, found tensor.f64"
+        "input 0 and output 0 must have one type: expected tensor.f32, found tensor.f64"
     );
 }
 

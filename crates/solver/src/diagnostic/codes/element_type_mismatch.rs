@@ -8,7 +8,7 @@ use crate::solution::Type;
 super::code!("element-type-mismatch", Error, "element types that must agree differ");
 
 impl Scope<'_, '_> {
-    /// Two ports must have one type, and do not.
+    /// Two ports must have one type, but do not.
     pub(crate) fn types_differ(
         &mut self,
         step: StepId,

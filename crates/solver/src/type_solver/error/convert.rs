@@ -90,17 +90,17 @@ impl<'a> Converter<'_, 'a> {
         let message = match failure {
             RuleError::Types { left, right } => {
                 let what = if rule == "same-type" { "type" } else { "element type" };
-                format!("{} and {} have one {what}", port_name(left), port_name(right))
+                format!("{} and {} must have one {what}", port_name(left), port_name(right))
             }
             RuleError::Element { port, allowed } => {
                 let universe = self.checked.universe();
                 let names: Vec<_> = allowed.iter().map(|elem| universe.elem_name(elem)).collect();
-                format!("the element type of {} is {}", port_name(port), names.join(" or "))
+                format!("the element type of {} must be {}", port_name(port), names.join(" or "))
             }
-            RuleError::Kind { port, expected } => format!("{} is {expected}", port_name(port)),
+            RuleError::Kind { port, expected } => format!("{} must be {expected}", port_name(port)),
             RuleError::Rank { port, found, least, most } => {
                 let most = most.map_or_else(|| "more".to_owned(), |most| most.to_string());
-                format!("{} has {least} to {most} axes, not {found}", port_name(port))
+                format!("{} must have {least} to {most} axes, but has {found}", port_name(port))
             }
             RuleError::Dims { left, right, relation } => {
                 format!("{} and {} {relation}", self.extent(left), self.extent(right))
