@@ -471,6 +471,9 @@ impl ApiComparison<'_> {
             match self.backward(item, new[*index]) {
                 Ok(()) => return Some(*index),
                 // A blanket impl does not count as the old impl with another condition.
+                Err(Mismatch::Unresolved) if item.path == new[*index].path => {
+                    similar = similar.or(Some(*index));
+                }
                 Err(Mismatch::Part(PartLabel::Assoc(_)) | Mismatch::Condition(_))
                     if is_for_every_type(item) || !is_for_every_type(new[*index]) =>
                 {
@@ -505,7 +508,7 @@ fn impl_trait(item: &Item) -> String {
 /// these are attributes.
 fn is_identical(old: &Item, new: &Item) -> bool {
     let of = |item: &Item| Item { required: false, closed: false, ..item.clone() };
-    old == new || of(old) == of(new)
+    (old == new || of(old) == of(new)) && !old.has_error()
 }
 
 /// The new item with defaults for the parameters that the old one does not have.
@@ -535,7 +538,7 @@ fn one_way_change(mismatch: &Mismatch, kind: Kind, direction: Direction) -> Chan
     // An impl for more types is usable for the old ones too.
     let either = if breaks_backward { ChangeKind::Incompatible } else { ChangeKind::Widened };
     match mismatch {
-        Mismatch::Kind => ChangeKind::Incompatible,
+        Mismatch::Kind | Mismatch::Unresolved => ChangeKind::Incompatible,
         Mismatch::Generics | Mismatch::Param(_) => either,
         Mismatch::Attribute(_) | Mismatch::Condition(_) => narrower,
         Mismatch::Promise(_) => wider,

@@ -10,6 +10,7 @@
 
 use typeloom_term::{Boxed, GenericArg, Name, Symbol, Ty, TyData, Variance};
 
+use crate::lower::Unresolved;
 use crate::terms::with_self;
 
 /// A term of the family that this crate uses.
@@ -393,6 +394,8 @@ pub struct Item {
     pub closed: bool,
     /// Whether an impl of the parent must provide the item.
     pub required: bool,
+    /// The names in the item that are not resolved. The terms in their positions are errors.
+    pub unresolved: Vec<Unresolved>,
     /// Whether the documentation omits the item, which an older version documents.
     pub hidden: bool,
 }
@@ -434,6 +437,7 @@ impl Item {
             implemented_by_others: false,
             closed: false,
             required: false,
+            unresolved: Vec::new(),
             hidden: false,
         }
     }

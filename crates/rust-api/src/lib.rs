@@ -61,7 +61,7 @@ mod terms;
 
 pub use compare::{ItemChange, diff, self_check};
 pub use edition::{Edition, Editions};
-pub use lower::{Api, Counts, LowerError, lower};
+pub use lower::{Api, Counts, LowerError, Unresolved, lower};
 pub use read::{ReadError, read};
 pub use signature::{BundleError, bundle, signature};
 

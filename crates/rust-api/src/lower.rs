@@ -13,6 +13,7 @@
 //! | `generics` | parameters; the scope for name resolution |
 //! | `items`, `traits` | items with their parts |
 //! | `objects` | default lifetimes of trait objects |
+//! | `unresolved` | names that cannot be resolved |
 //! | `regions` | the lifetimes in types, for elision |
 //!
 //! **Invariant:** recursion follows the nesting of the JSON, which its parser bounds, and chains of aliases,
@@ -26,6 +27,7 @@ pub(crate) mod paths;
 pub(crate) mod regions;
 mod traits;
 mod ty;
+pub(crate) mod unresolved;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -37,6 +39,7 @@ use crate::item::{Arg, Item, ParamKind, Type};
 use paths::Paths;
 
 use generics::Sig;
+pub use unresolved::Unresolved;
 
 /// Maximum length of a chain of aliases.
 pub(crate) const MAX_ALIASES: usize = 64;
@@ -125,6 +128,8 @@ pub struct Counts {
 struct Alias {
     params: Vec<Symbol>,
     body: Type,
+    /// The unresolved names in the body.
+    errors: Vec<Unresolved>,
 }
 
 /// The requirements of a trait of the crate, in terms of its parameters, `Self` first.
@@ -229,6 +234,8 @@ pub(crate) struct Lower<'a> {
     /// The paths of the items of the older version.
     earlier: Option<HashSet<&'a str>>,
     items: Vec<Item>,
+    /// The unresolved names so far.
+    errors: Vec<Unresolved>,
 }
 
 /// Lowers the public items of a crate and interns names into `symbols`. A definition that has a public path
@@ -267,6 +274,7 @@ pub fn lower(
         trait_symbols: HashMap::new(),
         earlier: like.map(|api| api.items.iter().map(|item| item.path.as_str()).collect()),
         items: Vec::new(),
+        errors: Vec::new(),
     };
     lower.all()?;
     let Lower { mut counts, distinct, by_edition, traits, adts, impls, mut items, .. } = lower;
@@ -334,9 +342,5 @@ impl<'a> Lower<'a> {
 
     fn note(&mut self, kind: &'static str) {
         *self.counts.types.entry(kind).or_default() += 1;
-    }
-
-    fn unknown(&mut self, written: &str) {
-        *self.counts.unknown.entry(written.to_owned()).or_default() += 1;
     }
 }

@@ -19,6 +19,7 @@ use typeloom_term::{
 };
 
 use crate::item::{Arg, Type};
+use crate::lower::unresolved::has_error;
 use crate::predicate::{self, Predicate};
 use crate::std_facts::{self, std_facts};
 use crate::terms::with_self;
@@ -77,6 +78,10 @@ impl<'w> Prover<'w> {
         let Some(left) = self.steps.get().checked_sub(1) else { return false };
         self.steps.set(left);
         let Ok(goal) = table.resolve(goal) else { return false };
+        // An error equals any type, so that it would be proven by anything.
+        if has_error(&goal) {
+            return false;
+        }
         let symbols = self.knowledge.symbols;
         let Some((arity, predicate)) = predicate::view(symbols, &goal) else { return false };
         match predicate {
@@ -126,7 +131,7 @@ impl<'w> Prover<'w> {
             Some((_, Predicate::Projection(item, args, _))) => Some((item, args.len())),
             Some((_, Predicate::Outlives(..))) | None => None,
         };
-        if names(fact) != names(goal) {
+        if names(fact) != names(goal) || has_error(fact) {
             return false;
         }
         if fact == goal {

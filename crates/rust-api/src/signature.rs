@@ -13,7 +13,7 @@ use typeloom_term::subst::replace_params;
 use typeloom_term::{Arity, Boxed, GenericArg, Name, Symbols, TermError, Ty, TyData};
 
 use crate::item::{Arg, Attribute, Item, Kind, PartLabel, Role, Type};
-use crate::lower::Api;
+use crate::lower::{Api, Unresolved};
 use crate::terms::{binder, find, param_arg};
 
 /// Error of creating a bundle.
@@ -26,6 +26,14 @@ pub enum BundleError {
         item: String,
         /// The reason.
         source: ConvertError,
+    },
+    /// A name in a signature is not resolved.
+    #[error("the signature of `{item}` is not resolved: {reason}")]
+    Unresolved {
+        /// Path of the item.
+        item: String,
+        /// The first unresolved name.
+        reason: Unresolved,
     },
     /// The bundle exceeds a limit.
     #[error(transparent)]
@@ -42,6 +50,9 @@ pub fn bundle(api: &Api, symbols: &mut Symbols) -> Result<Bundle, BundleError> {
     let mut roots = Vec::new();
     let mut labels: HashMap<String, usize> = HashMap::new();
     for item in &api.items {
+        if let Some(reason) = item.unresolved.first() {
+            return Err(BundleError::Unresolved { item: item.path.clone(), reason: reason.clone() });
+        }
         let failed = |source: ConvertError| BundleError::Convert { item: item.path.clone(), source };
         let Some(ty) = signature(item, symbols).map_err(|error| failed(error.into()))? else { continue };
         let id = pool.intern_term(&Boxed::new(), symbols, &ty).map_err(failed)?;

@@ -25,6 +25,16 @@ pub(super) fn item_change(
     let mut item = old.path.clone();
     let (steps, before, after) = match mismatch {
         Mismatch::Kind => (label("kind"), Some(old.kind.word().to_owned()), Some(new.kind.word().to_owned())),
+        Mismatch::Unresolved => {
+            let reasons = |item: &Item| {
+                let listed: Vec<String> = item.unresolved.iter().map(ToString::to_string).collect();
+                let text = || {
+                    if listed.is_empty() { "a type is not resolved".to_owned() } else { listed.join(", ") }
+                };
+                item.has_error().then(text)
+            };
+            (label("unresolved"), reasons(old), reasons(new))
+        }
         Mismatch::Generics => {
             (label("generics"), Some(print::item(old, symbols)), Some(print::item(new, symbols)))
         }

@@ -37,6 +37,8 @@ pub(crate) enum Mismatch {
     Condition(Type),
     /// A promise of the replaced item that the other one does not make.
     Promise(Type),
+    /// A part of one of the items is not resolved, so nothing can be proven.
+    Unresolved,
 }
 
 /// Relation that invariant parts have to satisfy.
@@ -128,6 +130,9 @@ impl SubstitutionCheck<'_> {
         if sub.kind != sup.kind {
             return Err(Mismatch::Kind);
         }
+        if sub.has_error() || sup.has_error() {
+            return Err(Mismatch::Unresolved);
+        }
         check_attributes(sub, sup)?;
         let cx = self.world.cx;
         let mut table = InferenceTable::new(cx);
@@ -149,6 +154,10 @@ impl SubstitutionCheck<'_> {
             known.push(table.resolve(&promise)?);
         }
         self.prove_goals(&mut table, &pair, open, &known, &implied)?;
+        // An error equals any type.
+        if table.tainted().is_some() {
+            return Err(Mismatch::Unresolved);
+        }
         if self.invariant_parts == InvariantParts::Equal
             && (is_less_general(&table, &pair) || is_undetermined(self.symbols, sub, sup))
         {
@@ -274,7 +283,7 @@ impl SubstitutionCheck<'_> {
         }
         let prover = Prover::new(self.world, self.symbols, &item.predicates, &types)?;
         let mut table = InferenceTable::new(cx);
-        let all = goals.iter().all(|goal| prover.holds(&mut table, goal));
+        let all = goals.iter().all(|goal| prover.holds(&mut table, goal)) && table.tainted().is_none();
         Ok(all && table.regions().check(&prover.outlives.regions).is_ok())
     }
 

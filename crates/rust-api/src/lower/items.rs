@@ -23,6 +23,7 @@ impl<'a> Lower<'a> {
         self.definitions()?;
         self.counts = super::Counts::default();
         self.distinct.clear();
+        self.errors.clear();
         let mut impls: BTreeSet<Id> = BTreeSet::new();
         let mut done: BTreeSet<(Namespace, Id)> = BTreeSet::new();
         let enums = self.enums_of_variants();
@@ -47,8 +48,9 @@ impl<'a> Lower<'a> {
             {
                 // The item may be lowered under its path in the older version, which is not public in this one.
                 let reachable = self.paths.public.get(&(*namespace, name.to_owned())) == Some(id);
-                let first = self.items.len();
+                let (first, errors) = (self.items.len(), self.errors.len());
                 self.item(item, name, &mut impls).map_err(|error| error.at(name))?;
+                self.attach_reasons(first, errors);
                 if let Some(item) = self.items.get_mut(first) {
                     item.attributes.push(Attribute::PublicPath(reachable));
                     item.hidden = self.paths.is_undocumented(&(*namespace, name.to_owned()));
@@ -63,7 +65,9 @@ impl<'a> Lower<'a> {
             let Some(item) = self.get(*id) else { continue };
             self.enter_module(item);
             if let ItemEnum::Impl(of) = &item.inner {
+                let (first, errors) = (self.items.len(), self.errors.len());
                 self.impl_item(item, of).map_err(|error| error.at("impl"))?;
+                self.attach_reasons(first, errors);
             }
         }
         Ok(())
@@ -101,8 +105,9 @@ impl<'a> Lower<'a> {
             for id in found {
                 let Some(item) = self.get(id) else { continue };
                 let name = self.name(id, item.name.as_deref().unwrap_or_default());
-                let first = self.items.len();
+                let (first, errors) = (self.items.len(), self.errors.len());
                 self.item(item, &name, &mut impls).map_err(|error| error.at(&name))?;
+                self.attach_reasons(first, errors);
                 let more = self.items.split_off(first);
                 self.items.extend(more.into_iter().filter(|item| {
                     item.kind == Kind::Field

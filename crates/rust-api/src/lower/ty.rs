@@ -13,7 +13,7 @@ use typeloom_term::{
 };
 
 use super::generics::{Elided, ImplTrait};
-use super::{Alias, ItemError, Lower, MAX_ALIASES, MAX_LEVEL, Sig};
+use super::{Alias, ItemError, Lower, MAX_ALIASES, MAX_LEVEL, Sig, Unresolved};
 use crate::item::{Arg, ParamKind, Role, Type};
 use crate::predicate::{self, Predicate};
 use crate::std_facts::std_facts;
@@ -106,8 +106,7 @@ impl Lower<'_> {
             },
             JsonType::Infer => {
                 self.note("inferred type");
-                self.unknown("_");
-                Ok(Ty::apply(&self.cx, Name::Adt(self.symbols.intern("_")), &[])?)
+                Ok(self.error_type(Unresolved::Inferred))
             }
             JsonType::RawPointer { is_mutable, type_ } => {
                 self.note("raw pointer");
@@ -141,8 +140,7 @@ impl Lower<'_> {
         if let Some(GenericArg::Ty(ty)) = sig.scope.get(name) {
             return Ok(ty.clone());
         }
-        self.unknown(name);
-        Ok(Ty::param(&self.cx, Name::Param(self.symbols.intern(name)))?)
+        Ok(self.error_type(Unresolved::Parameter(name.to_owned())))
     }
 
     fn primitive(&mut self, name: &str) -> Result<Type, ItemError> {
@@ -152,10 +150,7 @@ impl Lower<'_> {
             "unit" => Name::Tuple,
             other => match Name::primitive(other) {
                 Some(name) => name,
-                None => {
-                    self.unknown(other);
-                    Name::Adt(self.symbols.intern(other))
-                }
+                None => return Ok(self.error_type(Unresolved::Primitive(other.to_owned()))),
             },
         };
         Ok(Ty::apply(&self.cx, name, &[])?)
@@ -210,10 +205,7 @@ impl Lower<'_> {
         let scope = Scope::new().types(["T"]);
         match parse_ty(&self.cx, self.symbols, &scope, &std_facts().with_definitions(text)) {
             Ok(ty) => Ok(ty),
-            Err(_) => {
-                self.unknown(text);
-                Ok(Ty::apply(&self.cx, Name::Adt(self.symbols.intern(text)), &[])?)
-            }
+            Err(_) => Ok(self.error_type(Unresolved::Text(text.to_owned()))),
         }
     }
 
@@ -273,6 +265,7 @@ impl Lower<'_> {
 
     fn expand(&mut self, path: &Path, sig: &mut Sig) -> Result<Type, ItemError> {
         let alias = self.alias(path.id)?;
+        self.errors.extend(alias.errors.iter().cloned());
         let mut args = self.generic_args(path.args.as_deref(), sig)?.0;
         if let Some(generics) = self.get(path.id).and_then(|item| generics_of(&item.inner)) {
             self.fill(generics, &mut args, None)?;
@@ -306,10 +299,12 @@ impl Lower<'_> {
             sig.scope.insert(param.name.clone(), crate::terms::param_arg(&self.cx, symbol, &kind)?);
             params.push(symbol);
         }
+        let before = self.errors.len();
         let body = self.ty(&alias.type_, &mut sig)?;
         self.here = here;
         self.expanding.pop();
-        let alias = Alias { params, body };
+        let errors = self.errors.split_off(before);
+        let alias = Alias { params, body, errors };
         self.aliases.insert(id, alias.clone());
         Ok(alias)
     }
@@ -333,10 +328,7 @@ impl Lower<'_> {
             }),
             Some(name) => match sig.scope.get(name) {
                 Some(GenericArg::Region(region)) => Ok(*region),
-                _ => {
-                    self.unknown(name);
-                    Ok(Region::param(Name::Param(self.symbols.intern(name))))
-                }
+                _ => Ok(Region::Error(self.unresolved(Unresolved::Lifetime(name.to_owned())))),
             },
         }
     }
