@@ -319,7 +319,7 @@ fn the_order_of_operands_matches_no_variables() {
     for operation in [Tag::DimProduct, Tag::DimMin, Tag::DimMax, Tag::DimSum] {
         let old = generic(&mut pool, operation, None);
         let new = generic(&mut pool, operation, Some(4));
-        assert_eq!(verdict(&mut pool, old, new), FORWARD, "{operation}");
-        assert_eq!(verdict(&mut pool, new, old), BACKWARD, "{operation}");
+        assert_eq!(verdict(&pool, old, new), FORWARD, "{operation}");
+        assert_eq!(verdict(&pool, new, old), BACKWARD, "{operation}");
     }
 }

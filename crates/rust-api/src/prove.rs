@@ -206,8 +206,13 @@ impl<'w> Prover<'w> {
     /// A function pointer can be called with its parameters.
     fn is_function(&self, table: &mut Table, this: &Type, inputs: &Arg) -> bool {
         let TyData::Fn(function) = this.data() else { return false };
-        let (Name::FnPtr(..), true) = (function.name, function.arity.is_empty()) else { return false };
-        let Ok(tuple) = Ty::apply(table.cx(), Name::Tuple, function.inputs()) else { return false };
+        let Name::FnPtr(..) = function.name else { return false };
+        // A call chooses the lifetimes of the binder.
+        let regions = (0..function.arity.regions).map(|_| table.new_region_var());
+        let Ok(regions) = regions.collect::<Result<Vec<_>, _>>() else { return false };
+        let with = Instantiation { regions, ..Instantiation::default() };
+        let Ok(open) = instantiate_args(table.cx(), function.inputs(), &with) else { return false };
+        let Ok(tuple) = Ty::apply(table.cx(), Name::Tuple, &open) else { return false };
         let Some(inputs) = inputs.as_ty() else { return false };
         table.sub(&self.knowledge, inputs, &tuple).is_ok_and(|obligations| obligations.is_empty())
     }

@@ -3,7 +3,7 @@
 
 use typeloom_term::name::Mutability;
 use typeloom_term::ty::DynBoundKind;
-use typeloom_term::{AliasTy, ApplicationTy, Arity, FnTy, GenericArg, Name, Symbol, Ty, TyData};
+use typeloom_term::{AliasTy, ApplicationTy, FnTy, GenericArg, Name, Symbol, Ty, TyData};
 
 use crate::item::{Arg, Type};
 use crate::prove::world::Knowledge;
@@ -17,7 +17,7 @@ impl Knowledge<'_> {
     /// The value of an associated type by a rule of the compiler or a blanket impl.
     pub(crate) fn by_rule(&self, item: Symbol, args: &[Arg]) -> Option<Type> {
         let this = args.first()?.as_ty()?;
-        if let Some(value) = of_object(item, this, args) {
+        if let Some(value) = self.of_object(item, this, args) {
             return Some(value);
         }
         if let Some(value) = self.of_item(item, this) {
@@ -30,11 +30,40 @@ impl Knowledge<'_> {
             "core::iter::traits::collect::IntoIterator::Item" if self.is_iterator(this) => {
                 self.same_item(ITEM, this, &[])
             }
-            "core::ops::function::FnOnce::Output" => of_function(this),
+            "core::ops::function::FnOnce::Output" => self.of_function(this, args.get(1)),
             "alloc::borrow::ToOwned::Owned" => self.is_own_owner(this).then(|| this.clone()),
             "core::convert::TryFrom::Error" => self.conversion_error(this, args.get(1)?.as_ty()?),
             path => of_arithmetic(path, this, args.get(1)),
         }
+    }
+
+    /// The value of an associated type in the bounds of a trait object. A bound under a binder is a pattern.
+    fn of_object(&self, item: Symbol, this: &Type, args: &[Arg]) -> Option<Type> {
+        let TyData::Dyn(dynamic) = this.data() else { return None };
+        let rest = args.get(1..).unwrap_or_default();
+        dynamic.bounds.iter().find_map(|bound| {
+            let (value, args) = bound.args.split_last()?;
+            if bound.kind != DynBoundKind::Projection || bound.name != Name::Projection(item) {
+                return None;
+            }
+            if bound.arity.is_empty() {
+                return (args == rest).then(|| value.as_ty().cloned()).flatten();
+            }
+            self.world.matched_value(&self.world.pattern(bound.arity, &bound.args)?, rest)
+        })
+    }
+
+    /// The result of a function pointer that is called with a tuple of arguments.
+    fn of_function(&self, this: &Type, inputs: Option<&Arg>) -> Option<Type> {
+        let TyData::Fn(FnTy { name: Name::FnPtr(..), arity, signature }) = this.data() else { return None };
+        let result = signature.last()?.as_ty()?;
+        if arity.is_empty() || result.meta().outer == 0 {
+            return Some(result.clone());
+        }
+        let TyData::Apply(ApplicationTy { name: Name::Tuple, args }) = inputs?.as_ty()?.data() else {
+            return None;
+        };
+        self.world.matched_value(&self.world.pattern(arity, signature)?, args)
     }
 
     /// The value that a trait of the standard library declares for its associated types: `X::IntoIter` yields `X::Item`.
@@ -96,33 +125,6 @@ impl Knowledge<'_> {
         let error = if lossless { "core::convert::Infallible" } else { "core::num::error::TryFromIntError" };
         Ty::apply(&self.world.cx, Name::Adt(self.symbols.get(error)?), &[]).ok()
     }
-}
-
-/// The value of an associated type in the bounds of a trait object.
-fn of_object(item: Symbol, this: &Type, args: &[Arg]) -> Option<Type> {
-    let TyData::Dyn(dynamic) = this.data() else { return None };
-    let rest = args.get(1..).unwrap_or_default();
-    dynamic.bounds.iter().find_map(|bound| {
-        let (value, args) = bound.args.split_last()?;
-        let is_item = bound.kind == DynBoundKind::Projection && bound.name == Name::Projection(item);
-        let same = bound.arity != Arity::NONE || args == rest;
-        (is_item && same).then(|| closed(bound.arity, value.as_ty()?)).flatten()
-    })
-}
-
-/// The result of a function pointer.
-fn of_function(this: &Type) -> Option<Type> {
-    match this.data() {
-        TyData::Fn(FnTy { name: Name::FnPtr(..), arity, signature }) => {
-            closed(arity, signature.last()?.as_ty()?)
-        }
-        _ => None,
-    }
-}
-
-/// The body of a binder whose variables it does not mention.
-fn closed(arity: Arity, body: &Type) -> Option<Type> {
-    (arity.is_empty() || body.meta().outer == 0).then(|| body.clone())
 }
 
 /// The result of arithmetic: `u8 + u8` and `&u8 + &u8` are `u8`; a shift keeps the type of its left side.

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use typeloom_term::fold::{FoldState, super_fold_ty};
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::program::{ConstEquation, Normalized};
-use typeloom_term::subst::replace_params;
+use typeloom_term::subst::{Instantiation, instantiate_args, replace_params};
 use typeloom_term::{
     AliasTy, ApplicationTy, Arity, Boxed, Const, Flags, Fold, Folder, GenericArg, Meta, Name, Program,
     Region, Symbol, Symbols, TermError, Ty, TyData, Variance,
@@ -22,6 +22,9 @@ use crate::predicate::{self, Predicate};
 use crate::prove::variance::Variances;
 use crate::std_facts::{self, std_facts};
 use crate::terms::{applications, param, values, with_self};
+
+/// Maximum number of lifetimes of a binder under which an associated type is evaluated.
+const MAX_HIGHER: usize = 8;
 
 /// The generic arguments of one name.
 type Arguments<'t> = &'t [Arg];
@@ -65,6 +68,8 @@ pub(crate) struct World {
     pub(crate) traits: HashMap<Symbol, TraitDef>,
     pub(crate) adts: std::collections::BTreeMap<Symbol, AdtDef>,
     pub(crate) variances: Variances,
+    /// Pattern variables for the lifetimes of a binder.
+    pub(crate) higher: [Symbol; MAX_HIGHER],
 }
 
 impl World {
@@ -76,6 +81,7 @@ impl World {
             traits: api.traits.clone(),
             adts: api.adts.clone(),
             variances: Variances::of(&api.adts, symbols),
+            higher: std::array::from_fn(|index| symbols.intern(&format!("'higher#{index}"))),
         };
         for of in &api.impls {
             for (item, value) in &of.types {
@@ -170,6 +176,27 @@ impl World {
         }
         let bindings = matched(&rule.args, args, &rule.vars)?;
         rule.conditions.iter().map(|condition| self.substitute(condition, &bindings)).collect()
+    }
+
+    /// Terms under a binder as patterns, with [`Self::higher`] for its lifetimes. `None` for binders with more lifetimes or
+    /// with other variables.
+    pub(crate) fn pattern(&self, arity: Arity, args: &[Arg]) -> Option<Vec<Arg>> {
+        let names = self
+            .higher
+            .get(..usize::from(arity.regions))
+            .filter(|_| arity == Arity::regions(arity.regions))?;
+        let regions = names.iter().map(|name| Region::param(Name::Param(*name))).collect();
+        instantiate_args(&self.cx, args, &Instantiation { regions, ..Instantiation::default() }).ok()
+    }
+
+    /// The value of a pattern whose arguments match: the value comes last in `pattern`.
+    pub(crate) fn matched_value(&self, pattern: &[Arg], args: &[Arg]) -> Option<Type> {
+        let (value, patterns) = pattern.split_last()?;
+        if patterns.len() != args.len() {
+            return None;
+        }
+        let bindings = matched(patterns, args, &self.higher)?;
+        self.substitute(value.as_ty()?, &bindings)
     }
 
     /// The clauses that the definitions in a type require.
@@ -280,11 +307,14 @@ impl<'w> Knowledge<'w> {
                         clones.push(this.clone());
                     }
                 }
-                Some((Arity::NONE, Predicate::Projection(item, args, GenericArg::Ty(value))))
-                    if !is_itself(item, args, value) =>
+                Some((arity, Predicate::Projection(item, args, value @ GenericArg::Ty(ty))))
+                    if !is_itself(item, args, ty) =>
                 {
-                    let (args, value) = (args.to_vec(), value.clone());
-                    equations.push(Equation { vars: Vec::new(), item, args, value });
+                    let all: Vec<Arg> = args.iter().chain([value]).cloned().collect();
+                    let Some(mut args) = world.pattern(arity, &all) else { continue };
+                    let Some(GenericArg::Ty(value)) = args.pop() else { continue };
+                    let vars = world.higher[..usize::from(arity.regions)].to_vec();
+                    equations.push(Equation { vars, item, args, value });
                 }
                 Some(_) | None => {}
             }
@@ -310,7 +340,7 @@ impl<'w> Knowledge<'w> {
         }
         // A generic associated type: its value is under a binder.
         let TyData::Fn(function) = value.data() else { return None };
-        let with = typeloom_term::subst::Instantiation::from_args(own);
+        let with = Instantiation::from_args(own);
         let body = function.signature.last()?;
         typeloom_term::subst::instantiate(&self.world.cx, body.as_ty()?, &with).ok()
     }
