@@ -1,8 +1,8 @@
 //! Artifacts: compiled programs, in memory and in files.
 //!
 //! A file is an ONNX model: the typed IR, with the types of the program's exports as a bundle in its
-//! metadata. Loading does not trust the file: it checks the IR again, compares the exports with the bundle,
-//! and compares the components with the needs of the slots.
+//! metadata. Loading does not trust the file: it checks the IR again, compares the stamps with the results of the
+//! passes and the exports with the bundle, and compares the components with the needs of the slots.
 
 mod recorded;
 
@@ -24,12 +24,14 @@ use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
 use typeloom_solver::model::Mode;
 
 use crate::error::BuildError;
-use crate::passes::export_interface::{SLOTS, provided, public_module};
+use crate::passes::export_interface::{PARTS, SLOTS, interface_of_part, provided, public_module};
 use crate::passes::partition::PARTITION_DOMAIN;
 use crate::report::CompileReport;
-use crate::solve_program::solve;
+use crate::solve_program::{Solution, solve};
 use crate::stage::{Dispatch, Exported};
 use crate::unit::Unit;
+
+mod stamps;
 
 pub use recorded::{Recorded, RecordedError, RecordedSlot};
 
@@ -59,6 +61,13 @@ pub enum LoadError {
         /// The path to each difference.
         differences: String,
     },
+    /// A stamp differs from the result of the pass that writes it.
+    #[error("{location}: {message}")]
+    Stamp {
+        /// The node, value or part with the stamp.
+        location: String,
+        message: String,
+    },
     /// A component does not provide what its slot needs.
     #[error("slot `{slot}` needs {needs}, and what is bound to it is {found}{}", path(.differences))]
     Component {
@@ -82,7 +91,7 @@ impl LoadError {
         let code = match self {
             Self::IllTyped(error) => return error.diagnostics(),
             Self::NotAnArtifact { .. } => Code::MalformedFile,
-            Self::InterfaceDiffers { .. } => Code::ProgramInterface,
+            Self::InterfaceDiffers { .. } | Self::Stamp { .. } => Code::ProgramInterface,
             Self::Component { .. } => Code::SlotBinding,
         };
         vec![Diagnostic::new(code, self.to_string(), Location::default())]
@@ -222,10 +231,13 @@ fn check_interface(
     let Some(claimed) = recorded.get(name) else {
         return Err(not_an_artifact(format!("the interface has no export `{name}`")));
     };
-    let solution = solve(model, components, Mode::Permissive)?;
-    if !solution.is_ok() {
-        return Err(LoadError::IllTyped(BuildError::TypeConstraintFailed(solution.diagnostics)));
+    if let Some(model) = stamps::check_nodes(model, components)? {
+        typed(&model, components)?;
     }
+    let solution = typed(model, components)?;
+    stamps::check_types(model, &solution.types)?;
+    stamps::check_parts(model)?;
+    check_parts(pool, recorded, model, &solution.interface, name)?;
     let found = solution.interface.to_pool(pool).map_err(not_an_artifact)?;
     if found == *claimed {
         return Ok(());
@@ -239,6 +251,40 @@ fn check_interface(
         interface::PortIdentity::NameAndPosition,
     );
     let differences = comparison.to_string().lines().collect::<Vec<_>>().join("; ");
+    Err(LoadError::InterfaceDiffers { differences })
+}
+
+/// Solves the types of the IR.
+fn typed(model: &ModelProto, components: &Bindings) -> Result<Solution, LoadError> {
+    let solution = solve(model, components, Mode::Permissive)?;
+    if !solution.is_ok() {
+        return Err(LoadError::IllTyped(BuildError::TypeConstraintFailed(solution.diagnostics)));
+    }
+    Ok(solution)
+}
+
+/// Compares the exports other than the main function with the parts of the program.
+fn check_parts(
+    pool: &mut Pool,
+    recorded: &BTreeMap<String, Idx>,
+    model: &ModelProto,
+    whole: &Interface,
+    main: &str,
+) -> Result<(), LoadError> {
+    let mut parts = BTreeMap::new();
+    for part in model.functions.iter().filter(|function| function.domain() == PARTITION_DOMAIN) {
+        let ty = interface_of_part(whole, part).to_pool(pool).map_err(not_an_artifact)?;
+        parts.insert(format!("{PARTS}{}", part.name()), ty);
+    }
+    let is_other = |name: &&String| *name != main && !name.starts_with(SLOTS);
+    let exported: Vec<(&String, &Idx)> = recorded.iter().filter(|(name, _)| is_other(name)).collect();
+    let found: Vec<(&String, &Idx)> = parts.iter().collect();
+    if found == exported {
+        return Ok(());
+    }
+    let differs = |(name, ty): &&(&String, &Idx)| parts.get(*name) != Some(*ty);
+    let names: Vec<&str> = exported.iter().filter(differs).map(|(name, _)| name.as_str()).collect();
+    let differences = if names.is_empty() { "a part is not exported".to_owned() } else { names.join("; ") };
     Err(LoadError::InterfaceDiffers { differences })
 }
 

@@ -8,11 +8,13 @@
 //! | [`authoring`], [`location`] | errors of a recording, with source locations |
 //! | [`bindings`] | the Rust component of each slot |
 //! | [`program`] | programs that can be compiled |
+//! | [`dispatch`] | the component and the method that run a node |
 //! | [`operators`] | operator sets of contracts, the wire, types and bundles |
 //! | [`names`], [`ir`] | domains, metadata keys and helpers of the IR |
 
 pub mod authoring;
 pub mod bindings;
+pub mod dispatch;
 pub mod graph;
 pub mod ir;
 pub mod location;

@@ -4,8 +4,8 @@
 //! per slot with the contract that it implements, and derives the bindings of the slots, so that the two
 //! agree.
 //!
-//! A node of a contract is resolved once, when a module is prepared, to a method: a closure over the
-//! component that converts the inputs of the node, calls the component and converts the results. Calls look
+//! A node of a contract is resolved once, when a module is prepared, to the method that its stamp names, whatever
+//! its operator is: a closure over the component that converts the inputs of the node, calls the component and converts the results. Calls look
 //! up no names.
 //!
 //! | contract | concurrency | module |
@@ -101,8 +101,8 @@ pub(crate) type LinkedProgram =
 /// Results of a method; most methods have one.
 pub(crate) type Results = SmallVec<[Datum; 1]>;
 
-/// Resolves a node of a component's contract; `None` for an operator that the contract does not have.
-pub(crate) type Resolve = Arc<dyn Fn(&NodeProto) -> Option<Method> + Send + Sync>;
+/// Resolves a method by name, with the attributes of a node; `None` for a method that the contract does not have.
+pub(crate) type Resolve = Arc<dyn Fn(&str, &NodeProto) -> Option<Method> + Send + Sync>;
 
 fn method(
     run: impl Fn(&Args<'_>) -> Result<Results, ComponentError> + Send + Sync + 'static,
@@ -185,11 +185,11 @@ impl Components {
         slot: &str,
         bind: impl FnOnce(Bindings, &str) -> Bindings,
         component: C,
-        resolve: impl Fn(Arc<C>, &NodeProto) -> Option<Method> + Send + Sync + 'static,
+        resolve: impl Fn(Arc<C>, &str, &NodeProto) -> Option<Method> + Send + Sync + 'static,
     ) -> Self {
         self.bindings = bind(self.bindings, slot);
         let component = Arc::new(component);
-        let resolve = move |node: &NodeProto| resolve(Arc::clone(&component), node);
+        let resolve = move |name: &str, node: &NodeProto| resolve(Arc::clone(&component), name, node);
         self.by_slot.insert(slot.to_owned(), Arc::new(resolve));
         self
     }

@@ -9,6 +9,7 @@ use typeloom_contracts::peer_selector::PeerId;
 use typeloom_contracts::role::Role;
 use typeloom_cpu::decode::DecodeTensorError;
 use typeloom_cpu::error::{Fault, KernelError};
+use typeloom_module::dispatch::StampError;
 use typeloom_onnx::DecodeError;
 use typeloom_solver::diagnostic::{
     Code, Diagnostic, Location, Severity, diagnose_bytes, diagnose_external_data,
@@ -73,9 +74,16 @@ pub enum LinkError {
     /// The compiler did not resolve a node on a slot.
     #[error("{node} runs on slot `{slot}`, and compiling did not resolve what runs it")]
     Unresolved { node: String, slot: String },
-    /// The contract of a slot does not have the operator.
-    #[error("{node}: {role} has no operator `{op}`")]
-    NoMethod { node: String, role: Role, op: String },
+    /// The stamps of a node contradict each other.
+    #[error("{node}: {error}")]
+    Stamp {
+        node: String,
+        #[source]
+        error: StampError,
+    },
+    /// The contract of a slot does not have the method that a node was resolved to.
+    #[error("{node}: {role} has no method `{method}` for the node")]
+    NoMethod { node: String, role: Role, method: String },
     /// An operator has no implementation.
     #[error("{node}: operator `{op}` of domain `{domain}` is not supported")]
     UnknownOperator { node: String, domain: String, op: String },
@@ -161,6 +169,7 @@ impl LinkError {
                 diagnostic(Code::SlotBinding, self)
             }
             Self::Unresolved { .. }
+            | Self::Stamp { .. }
             | Self::NoMethod { .. }
             | Self::UnknownOperator { .. }
             | Self::NoFunction { .. }

@@ -61,11 +61,9 @@ pub(crate) trait Operands<T: ToOwned + ?Sized> {
     }
 }
 
-/// Decodes a node; `None` for other operators and for forms that the primitive does not support.
-pub(crate) fn decode<B: Backend<Tensor: ToOwned>>(node: &NodeProto) -> Option<Primitive<B>> {
-    if !matches!(node.domain(), "" | "ai.onnx") {
-        return None;
-    }
+/// Decodes the primitive `op` with the attributes of a node; `None` for other operators and for forms that the
+/// primitive does not support, see [`is_primitive_form`](typeloom_module::dispatch::is_primitive_form).
+pub(crate) fn decode<B: Backend<Tensor: ToOwned>>(op: &str, node: &NodeProto) -> Option<Primitive<B>> {
     let int = |name: &str, default: i64| node.find_attribute(name).map_or(default, AttributeProto::i);
     let list = |name: &str| node.find_attribute(name).map(|attribute| attribute.ints.clone());
     let axis = int("axis", 0);
@@ -79,7 +77,7 @@ pub(crate) fn decode<B: Backend<Tensor: ToOwned>>(node: &NodeProto) -> Option<Pr
     let unary = |op: Unary<B>| -> Primitive<B> {
         Box::new(move |backend, given| one(op(backend, &*given.tensor(0)?)))
     };
-    Some(match node.op_type() {
+    Some(match op {
         "Add" => binary(B::add)?,
         "Sub" => binary(B::sub)?,
         "Mul" => binary(B::mul)?,

@@ -1,5 +1,7 @@
 //! Runs of compiled modules, by contract.
 
+#[path = "modules/altered.rs"]
+mod altered;
 #[path = "modules/backends.rs"]
 mod backends;
 #[path = "modules/failures.rs"]

@@ -54,7 +54,7 @@ fn encode(interface: &Interface, pool: &mut Pool) -> Result<Idx, BuildError> {
 }
 
 /// Returns the interface of one part.
-fn interface_of_part(whole: &Interface, part: &FunctionProto) -> Interface {
+pub(crate) fn interface_of_part(whole: &Interface, part: &FunctionProto) -> Interface {
     let mut own = whole.clone();
     own.inputs.retain(|parameter| part.input.contains(&parameter.name));
     own.outputs.retain(|parameter| part.output.contains(&parameter.name));

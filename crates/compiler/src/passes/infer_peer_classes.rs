@@ -36,7 +36,16 @@ pub(crate) fn run(mut solved: Solved) -> Result<Solved, BuildError> {
     }
     let receives = make_receives(unit);
     let classes = Classes::of(unit.graph())?;
-    let graph = unit.graph_mut();
+    stamp_classes(unit.graph_mut(), &classes);
+    for (value, receive) in receives {
+        let peer_class = classes.values.get(&value).cloned().unwrap_or_default();
+        unit.report.receives.push(ReceiveReport { peer_class, value: receive.payload });
+    }
+    Ok(solved)
+}
+
+/// Stamps nodes and values with their classes.
+pub(crate) fn stamp_classes(graph: &mut GraphProto, classes: &Classes) {
     for (node, class) in graph.node.iter_mut().zip(&classes.nodes) {
         if is_wire(node, "Send") {
             let target = classes.targets.get(node.output.first().map_or("", String::as_str));
@@ -52,11 +61,6 @@ pub(crate) fn run(mut solved: Solved) -> Result<Solved, BuildError> {
             ir::set(&mut info.metadata_props, PEER_CLASS, class);
         }
     }
-    for (value, receive) in receives {
-        let peer_class = classes.values.get(&value).cloned().unwrap_or_default();
-        unit.report.receives.push(ReceiveReport { peer_class, value: receive.payload });
-    }
-    Ok(solved)
 }
 
 pub(crate) fn is_wire(node: &NodeProto, op: &str) -> bool {

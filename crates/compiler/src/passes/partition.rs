@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use typeloom_module::ir;
 use typeloom_module::names::PEER_CLASS;
 use typeloom_onnx::messages::IntoAttribute;
-use typeloom_onnx::messages::{FunctionProto, GraphProto, NodeProto, ValueInfoProto};
+use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto};
 
 use super::infer_peer_classes::{Classes, is_wire, reads};
 use crate::error::BuildError;
@@ -30,16 +30,14 @@ pub(crate) fn run(mut dispatched: Dispatched) -> Result<Dispatched, BuildError> 
         return Ok(dispatched);
     }
     let classes = Classes::of(unit.graph())?;
-    let imports = unit.model.opset_import.clone();
-    let mut parts = parts(unit.graph(), &classes);
-    for part in &mut parts {
-        part.opset_import.clone_from(&imports);
-    }
+    let parts = parts(&unit.model, &classes);
     unit.model.functions.extend(parts);
     Ok(dispatched)
 }
 
-fn parts(graph: &GraphProto, classes: &Classes) -> Vec<FunctionProto> {
+/// The parts of a program, its own side first.
+pub(crate) fn parts(model: &ModelProto, classes: &Classes) -> Vec<FunctionProto> {
+    let Some(graph) = &model.graph else { return Vec::new() };
     let mut names: Vec<String> = vec![String::new()];
     for class in classes.nodes.iter().flatten().chain(classes.targets.values()) {
         if !names.contains(class) {
@@ -54,7 +52,8 @@ fn parts(graph: &GraphProto, classes: &Classes) -> Vec<FunctionProto> {
         .chain(&graph.input)
         .map(|info| (info.name(), info))
         .collect();
-    names.iter().map(|class| part(graph, classes, class, &infos)).collect()
+    let import = |part: FunctionProto| FunctionProto { opset_import: model.opset_import.clone(), ..part };
+    names.iter().map(|class| import(part(graph, classes, class, &infos))).collect()
 }
 
 fn part(

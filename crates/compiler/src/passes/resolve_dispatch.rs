@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use typeloom_contracts::role::Role;
 use typeloom_module::bindings::{Binding, Bindings};
-use typeloom_module::graph::operators::method_name;
+use typeloom_module::dispatch::{is_primitive_form, method_of};
 use typeloom_module::ir::{self, Map};
-use typeloom_module::names::{self, snake_case};
+use typeloom_module::names;
 use typeloom_onnx::messages::{NodeProto, SharedText};
 use typeloom_onnx::nested;
-use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 
 use super::lower::{VisibleTypes, computes, is_primitive};
 use crate::error::BuildError;
@@ -50,12 +49,19 @@ struct ResolvedOperator {
     stamp: SharedText,
     /// Whether each node is checked, because the backend may compute the operator only for some types.
     depends_on_types: bool,
+    /// Whether the nodes have the form of a primitive, see [`is_primitive_form`].
+    is_primitive_form: bool,
 }
 
 impl ResolvedOperator {
     fn find<'k>(known: &'k Known, slot: &str, node: &NodeProto) -> Option<&'k Self> {
         let operators = known.get(slot)?.get(node.op_type())?;
-        operators.iter().find(|operator| operator.domain == node.domain())
+        let agrees = |known: &&Self| {
+            let depends_on_form = known.role == Role::Backend && !known.depends_on_types;
+            known.domain == node.domain()
+                && (!depends_on_form || known.is_primitive_form == is_primitive_form(node))
+        };
+        operators.iter().find(agrees)
     }
 
     fn assign(&self, node: &mut NodeProto, dispatch: &mut Vec<Dispatch>) {
@@ -89,7 +95,7 @@ impl Resolver<'_> {
             Err(error) => return self.errors.push(error),
         };
         if ResolvedOperator::find(&self.known, slot, node).is_none() {
-            let method = method(role, node);
+            let method = method_of(role, node);
             let resolved = ResolvedOperator {
                 domain: node.domain().to_owned(),
                 role,
@@ -98,6 +104,7 @@ impl Resolver<'_> {
                 stamp: format!("{slot}.{method}").as_str().into(),
                 method: method.into(),
                 depends_on_types: role == Role::Backend && !is_primitive(node),
+                is_primitive_form: is_primitive_form(node),
             };
             let operators = self.known.entry(slot.to_owned()).or_default();
             operators.entry(node.op_type().to_owned()).or_default().push(resolved);
@@ -145,13 +152,4 @@ fn no_form(node: &NodeProto, types: &VisibleTypes<'_>, why: Option<&String>) -> 
     let on = if found.is_empty() { String::new() } else { format!(" on {}", found.join(", ")) };
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     format!("{on}, which is no primitive and has no form in primitives here{why}")
-}
-
-/// Returns the method of a contract that runs a node.
-fn method(role: Role, node: &NodeProto) -> String {
-    let op = node.op_type();
-    if role != Role::Backend {
-        return snake_case(op);
-    }
-    if TENSOR_PRIMITIVES.op(op).is_some() { method_name(op) } else { "execute".to_owned() }
 }

@@ -11,6 +11,7 @@ use std::error::Error;
 use typeloom_contracts::backend::{Backend, Primitives};
 use typeloom_contracts::datum::Datum;
 use typeloom_contracts::primitives;
+use typeloom_module::dispatch::is_primitive_form;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
@@ -114,7 +115,8 @@ fn walk<P: Primitives<Tensor: FromDatum + IntoDatum + Clone>>(
         let node = with_attributes(node, &attributes);
         let value = || node.output.first().cloned().unwrap_or_default();
         let op = || node.op_type().to_owned();
-        let Some(primitive) = decode(&node) else {
+        let decoded = if is_primitive_form(&node) { decode(node.op_type(), &node) } else { None };
+        let Some(primitive) = decoded else {
             return Err(WalkError::NoPrimitive { op: op(), value: value() });
         };
         let given = node.input.iter().map(|name| match values.get(name) {

@@ -70,10 +70,10 @@ pub(super) struct AggregatorAdapter<A: Aggregator> {
 }
 
 impl<A: Aggregator<Element: FromDatum + IntoDatum>> AggregatorAdapter<A> {
-    pub(super) fn resolve(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
-        match node.op_type() {
-            "Contribute" => method(move |args| self.contribute(args)),
-            "Aggregate" => method(move |args| args.result(self.component.write().aggregate())),
+    pub(super) fn resolve(self: Arc<Self>, name: &str, _: &NodeProto) -> Option<Method> {
+        match name {
+            "contribute" => method(move |args| self.contribute(args)),
+            "aggregate" => method(move |args| args.result(self.component.write().aggregate())),
             _ => None,
         }
     }

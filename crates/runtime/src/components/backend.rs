@@ -1,4 +1,4 @@
-//! Backends. A primitive calls the corresponding method; every other node becomes a graph of one node.
+//! Backends. `execute` runs a node as a graph of one node; every other method is that of a primitive.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use typeloom_contracts::backend::Backend;
 use typeloom_contracts::backend::by_execution::{Operand, graph_of_node};
 use typeloom_contracts::datum::Datum;
+use typeloom_module::dispatch::{EXECUTE, primitive};
 use typeloom_onnx::messages::NodeProto;
 
 use super::{Args, ComponentError, Method, Results, method};
@@ -14,9 +15,11 @@ use crate::primitive::{Operands, decode};
 
 pub(super) fn resolve<B: Backend<Tensor: FromDatum + IntoDatum + Clone>>(
     backend: Arc<B>,
+    name: &str,
     node: &NodeProto,
 ) -> Option<Method> {
-    if let Some(primitive) = decode::<B>(node) {
+    if name != EXECUTE {
+        let primitive = decode::<B>(primitive(name)?.name, node)?;
         return method(move |args| {
             let results = primitive(&backend, args)?.into_iter().enumerate();
             Ok(results.map(|(at, result)| args.output_owned(at, result)).collect())

@@ -10,12 +10,13 @@ use crate::convert::{FromDatum, IntoDatum};
 
 pub(super) fn resolve<C: Codec<In: FromDatum + IntoDatum, Out: FromDatum + IntoDatum>>(
     codec: Arc<Locked<C>>,
-    node: &NodeProto,
+    name: &str,
+    _: &NodeProto,
 ) -> Option<Method> {
-    match node.op_type() {
-        "Train" => method(move |args| args.train::<C::In, _>(|samples| codec.write().train(samples))),
-        "Encode" => method(move |args| args.result(codec.read().encode(&*args.input::<C::In>(0)?))),
-        "Decode" => method(move |args| args.result(codec.read().decode(&*args.input::<C::Out>(0)?))),
+    match name {
+        "train" => method(move |args| args.train::<C::In, _>(|samples| codec.write().train(samples))),
+        "encode" => method(move |args| args.result(codec.read().encode(&*args.input::<C::In>(0)?))),
+        "decode" => method(move |args| args.result(codec.read().decode(&*args.input::<C::Out>(0)?))),
         _ => None,
     }
 }

@@ -11,16 +11,17 @@ use crate::convert::{FromDatum, IntoDatum};
 
 pub(super) fn resolve<D: DataSource<Sample: FromDatum + IntoDatum>>(
     source: Arc<Locked<D>>,
-    node: &NodeProto,
+    name: &str,
+    _: &NodeProto,
 ) -> Option<Method> {
-    match node.op_type() {
-        "NextBatch" => method(move |args| {
+    match name {
+        "next_batch" => method(move |args| {
             let batch = source.write().next_batch().map_err(ComponentError::failed)?;
             let batch = batch.ok_or(ComponentError::Exhausted)?;
             Ok(smallvec![args.output(0, &*batch)])
         }),
-        "Reset" => method(move |_| done(source.write().reset())),
-        "OnDataLoaded" => {
+        "reset" => method(move |_| done(source.write().reset())),
+        "on_data_loaded" => {
             method(move |args| done(source.write().on_data_loaded(&*args.input::<D::Sample>(0)?)))
         }
         _ => None,

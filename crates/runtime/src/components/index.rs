@@ -14,19 +14,20 @@ use crate::convert::FromDatum;
 
 pub(super) fn resolve<I: Index<Vector: FromDatum>>(
     index: Arc<Locked<I>>,
+    name: &str,
     node: &NodeProto,
 ) -> Option<Method> {
-    match node.op_type() {
-        "Add" => method(move |args| add(&index, args)),
-        "Search" => {
+    match name {
+        "add" => method(move |args| add(&index, args)),
+        "search" => {
             let k = int(node, "k").unwrap_or(1);
             method(move |args| search(&index, args, k))
         }
-        "Remove" => method(move |args| {
+        "remove" => method(move |args| {
             let mut index = index.write();
             done(args.ids(0)?.iter().try_for_each(|id| index.remove(*id).map(|_| ())))
         }),
-        "Train" => method(move |args| args.train::<I::Vector, _>(|vectors| index.write().train(vectors))),
+        "train" => method(move |args| args.train::<I::Vector, _>(|vectors| index.write().train(vectors))),
         _ => None,
     }
 }

@@ -11,20 +11,21 @@ use crate::convert::{FromDatum, IntoDatum};
 
 pub(super) fn resolve<M: Model<Tensor: FromDatum + IntoDatum>>(
     model: Arc<Locked<M>>,
-    node: &NodeProto,
+    name: &str,
+    _: &NodeProto,
 ) -> Option<Method> {
-    match node.op_type() {
-        "Forward" => method(move |args| args.result(model.read().forward(&*args.input::<M::Tensor>(0)?))),
-        "LoadParameters" => {
+    match name {
+        "forward" => method(move |args| args.result(model.read().forward(&*args.input::<M::Tensor>(0)?))),
+        "load_parameters" => {
             method(move |args| done(model.write().load_parameters(&*args.input::<M::Tensor>(0)?)))
         }
-        "Backward" => method(move |args| args.result(model.write().backward(&*args.input::<M::Tensor>(0)?))),
-        "ApplyDelta" => method(move |args| done(model.write().apply_delta(&*args.input::<M::Tensor>(0)?))),
-        "ComputeLoss" => method(move |args| {
+        "backward" => method(move |args| args.result(model.write().backward(&*args.input::<M::Tensor>(0)?))),
+        "apply_delta" => method(move |args| done(model.write().apply_delta(&*args.input::<M::Tensor>(0)?))),
+        "compute_loss" => method(move |args| {
             let (prediction, target) = (args.input::<M::Tensor>(0)?, args.input::<M::Tensor>(1)?);
             args.result(model.read().compute_loss(&prediction, &target))
         }),
-        "Params" => method(move |args| Ok(smallvec![args.output(0, model.read().params())])),
+        "params" => method(move |args| Ok(smallvec![args.output(0, model.read().params())])),
         _ => None,
     }
 }

@@ -9,12 +9,16 @@ use typeloom_onnx::messages::NodeProto;
 use super::{ComponentError, Locked, Method, Results, int, method};
 use typeloom_contracts::datum::Datum;
 
-pub(super) fn resolve<P: PeerSelector>(selector: Arc<Locked<P>>, node: &NodeProto) -> Option<Method> {
+pub(super) fn resolve<P: PeerSelector>(
+    selector: Arc<Locked<P>>,
+    name: &str,
+    node: &NodeProto,
+) -> Option<Method> {
     let count = int(node, "count").unwrap_or(1);
-    match node.op_type() {
-        "Select" => method(move |_| peers(selector.write().select(self::count(count)?))),
-        "Sample" => method(move |_| peers(selector.write().sample(self::count(count)?))),
-        "CurrentView" => method(move |_| peers(selector.read().current_view())),
+    match name {
+        "select" => method(move |_| peers(selector.write().select(self::count(count)?))),
+        "sample" => method(move |_| peers(selector.write().sample(self::count(count)?))),
+        "current_view" => method(move |_| peers(selector.read().current_view())),
         _ => None,
     }
 }

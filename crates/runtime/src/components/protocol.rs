@@ -4,6 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use typeloom_contracts::protocol::Protocol;
+use typeloom_module::dispatch::of_method;
 use typeloom_onnx::messages::{AttributeProto, NodeProto};
 
 use super::{ComponentError, Locked, Method, Results, method};
@@ -28,11 +29,14 @@ pub trait RunProtocol: Protocol {
     ) -> Result<Vec<Datum>, Self::Error>;
 }
 
-pub(super) fn resolve<P: RunProtocol>(protocol: Arc<Locked<P>>, node: &NodeProto) -> Option<Method> {
-    P::OPSET.op(node.op_type())?;
-    let (operator, attributes) = (node.op_type().to_owned(), node.attribute.clone());
+pub(super) fn resolve<P: RunProtocol>(
+    protocol: Arc<Locked<P>>,
+    name: &str,
+    node: &NodeProto,
+) -> Option<Method> {
+    let (operator, attributes) = (of_method(P::OPSET, name)?.name, node.attribute.clone());
     method(move |args| {
-        let results = protocol.write().call(&operator, args.inputs, &attributes);
+        let results = protocol.write().call(operator, args.inputs, &attributes);
         results.map(Results::from_vec).map_err(ComponentError::failed)
     })
 }

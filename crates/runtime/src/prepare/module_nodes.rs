@@ -1,12 +1,12 @@
 //! Nodes that occur in compiled modules only: components, messages and structural operators.
 //!
-//! The metadata of a node states its slot, the contract of the slot and the operator that the compiler
-//! resolved it to.
+//! The metadata of a node states its slot, the contract of the slot and the method that the compiler resolved it to,
+//! see [`typeloom_module::dispatch`].
 
-use typeloom_contracts::role::Role;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::ops;
-use typeloom_module::ir::{self, metadata};
+use typeloom_module::dispatch::Stamp;
+use typeloom_module::ir;
 use typeloom_module::names;
 use typeloom_onnx::messages::NodeProto;
 use typeloom_types::dtype::Dtype;
@@ -27,10 +27,11 @@ pub(super) fn resolve(
     node: &NodeProto,
     info: &NodeInfo,
 ) -> Result<Option<ModuleNode>, PrepareError> {
-    if let Some(slot) = &info.on_slot {
-        return Ok(Some(method(linked.components, node, info, slot)?));
-    }
     let label = || info.label.clone();
+    let stamp = Stamp::read(node).map_err(|error| LinkError::Stamp { node: label(), error })?;
+    if let Some(stamp) = stamp {
+        return Ok(Some(method(linked.components, node, info, stamp)?));
+    }
     let unknown = || {
         let (domain, op) = (info.domain.clone(), info.op.clone());
         LinkError::UnknownOperator { node: label(), domain, op }
@@ -67,27 +68,24 @@ pub(super) fn resolve(
     }))
 }
 
-/// Resolves a node on a slot to a method of the slot's component.
+/// Resolves a node on a slot to the method of the slot's component that its stamp names.
 fn method(
     components: &Components,
     node: &NodeProto,
     info: &NodeInfo,
-    slot: &str,
+    stamp: Stamp<'_>,
 ) -> Result<ModuleNode, LinkError> {
     let label = || info.label.clone();
-    let asks = metadata(node, names::REQUIRED_TRAIT).unwrap_or_default();
-    let unresolved = || LinkError::Unresolved { node: label(), slot: slot.to_owned() };
-    let role = Role::from_trait_name(asks).ok_or_else(unresolved)?;
+    let Stamp { slot, role, method } = stamp;
     let missing = || LinkError::NoComponent { node: label(), slot: slot.to_owned(), role };
     let found = components.bindings().get(slot).ok_or_else(missing)?.role;
     if found != role {
-        let (slot, asks) = (slot.to_owned(), asks.to_owned());
+        let (slot, asks) = (slot.to_owned(), role.trait_name().to_owned());
         return Err(LinkError::Role { node: label(), slot, asks, found });
     }
-    if metadata(node, names::DISPATCH).is_none() {
-        return Err(unresolved());
-    }
+    let unresolved = || LinkError::Unresolved { node: label(), slot: slot.to_owned() };
+    let method = method.ok_or_else(unresolved)?;
     let component = components.get(slot).ok_or_else(missing)?;
-    let no_method = || LinkError::NoMethod { node: label(), role, op: node.op_type().to_owned() };
-    component(node).map(ModuleNode::Method).ok_or_else(no_method)
+    let no_method = || LinkError::NoMethod { node: label(), role, method: method.to_owned() };
+    component(method, node).map(ModuleNode::Method).ok_or_else(no_method)
 }

@@ -41,16 +41,16 @@ impl Clock for Wall {
 const LONG: Duration = Duration::from_secs(20);
 const SOON: Duration = Duration::from_millis(50);
 
-fn peer(name: &str) -> PeerId {
+pub(crate) fn peer(name: &str) -> PeerId {
     PeerId(name.as_bytes().to_vec())
 }
 
-fn peers(names: &[&str]) -> Datum {
+pub(crate) fn peers(names: &[&str]) -> Datum {
     Datum::Peers(names.iter().map(|name| peer(name)).collect())
 }
 
 /// An endpoint of a peer that accepts the ports of a part.
-fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Endpoint {
+pub(crate) fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Endpoint {
     let parts = EndpointParts {
         transport: Arc::new(network.join(peer(name))),
         clock: Arc::new(Wall(Instant::now())),

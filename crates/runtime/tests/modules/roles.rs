@@ -22,7 +22,7 @@ use typeloom_types::tree::builtin::{TYPE_PEER_ID_VEC, TYPE_TRIGGER};
 use crate::support::{Outcome, Says, floats, linked, run};
 
 #[derive(Default)]
-struct Flat(BTreeMap<u64, Vec<f32>>);
+pub(crate) struct Flat(BTreeMap<u64, Vec<f32>>);
 
 impl Index for Flat {
     type Vector = [f32];
