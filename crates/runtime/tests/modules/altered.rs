@@ -349,7 +349,10 @@ fn indexed(index: &mut Flat, method: &str, given: &[Datum]) -> Option<Vec<Datum>
     match method {
         "train" => index.train(&slice(&given[0])?.chunks(2).collect::<Vec<_>>()).ok()?,
         "add" => {
-            for (id, vector) in ids()?.iter().zip(slice(&given[1])?.chunks(2)) {
+            let vectors = given[1].as_tensor()?;
+            // One vector per entry of the first axis.
+            let width = vectors.len() / vectors.shape().first()?;
+            for (id, vector) in ids()?.iter().zip(slice(&given[1])?.chunks(width)) {
                 index.add(*id, vector).ok()?;
             }
         }
