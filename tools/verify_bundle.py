@@ -531,7 +531,7 @@ class Bundle:
     def check_scopes(self):
         for _, root, _, start in self.roots:
             if self.free[root]:
-                raise Bad(start, "a root has variables that nothing binds")
+                raise Bad(start, "a root has unbound variables")
         for ty in self.items:
             if ty is None or ty.tag not in BINDERS:
                 continue

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-/// The backend that is built in.
+/// The built-in backend.
 pub(crate) const CPU: &str = "cpu";
 
 /// Proves the type of every value in a tensor program.
@@ -26,15 +26,15 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// List the operators, or show the signature and rules of one
     Ops(OpsArgs),
-    /// Run a model on inputs from files, or on random ones of the types that were solved
+    /// Run a model on inputs from files, or on random inputs of the solved types
     Run(RunArgs),
-    /// Insert the fewest casts that make a model type-check: exit 0 if it does then, 1 if casts cannot do it
+    /// Insert the fewest casts that make a model type-check: exit 0 on success, 1 if casts do not suffice
     Fix(FixArgs),
-    /// Write the types of all values into a model, or take them out again
+    /// Write the types of all values into a model, or remove them again
     Annotate(AnnotateArgs),
-    /// Show what callers of a model have to know, and write it into a bundle
+    /// Show the interface of a model, and write it into a bundle
     Describe(DescribeArgs),
-    /// Compile a model into one in which every value is stamped, or show it between two passes: exit 1 if it does not compile
+    /// Compile a model into a typed program, or show it after a pass: exit 1 if it does not compile
     Compile(CompileArgs),
     /// Generate a C header: the C interface, the type tree, and the ports of a program
     Header(HeaderArgs),
@@ -71,8 +71,8 @@ pub(crate) struct RustDescribeArgs {
     /// Write the signatures into a bundle
     #[arg(long, short, value_name = "BUNDLE")]
     pub(crate) output: Option<String>,
-    /// The edition that the crate is written in: before 2024, `impl Trait` in the result of a function that is not a
-    /// trait's borrows only from lifetimes that it mentions; the JSON does not contain the edition
+    /// The edition of the crate (default: that of the manifest, or 2024 for JSON, which does not contain it).
+    /// Before 2024, `impl Trait` in the result of a function outside of traits captures only the lifetimes that it names
     #[arg(long, value_enum, value_name = "YEAR")]
     pub(crate) edition: Option<RustEdition>,
 }
@@ -109,10 +109,10 @@ pub(crate) enum RustEdition {
 /// `typeloom rust diff`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RustDiffArgs {
-    /// The version before: a folder with a `Cargo.toml`, `name@version` of the registry, or rustdoc JSON
+    /// The old version: a folder with a `Cargo.toml`, `name@version` of the registry, or rustdoc JSON
     #[arg(value_name = "OLD")]
     pub(crate) old: String,
-    /// The version after, in the same notation
+    /// The new version, in the same notation
     #[arg(value_name = "NEW")]
     pub(crate) new: String,
     #[command(flatten)]
@@ -120,11 +120,11 @@ pub(crate) struct RustDiffArgs {
     /// How to show it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
-    /// The edition of both versions (default: that of the manifest, or 2024 for JSON): before 2024, `impl Trait` in the result of a
-    /// function that is not a trait's borrows only from lifetimes that it mentions; the JSON does not contain the edition
+    /// The edition of both versions (default: that of the manifest, or 2024 for JSON, which does not contain it). Before 2024,
+    /// `impl Trait` in the result of a function outside of traits captures only the lifetimes that it names
     #[arg(long, value_enum, value_name = "YEAR")]
     pub(crate) edition: Option<RustEdition>,
-    /// The edition of the version after, where it is another one
+    /// The edition of the new version, if it differs
     #[arg(long, value_enum, value_name = "YEAR", requires = "edition")]
     pub(crate) new_edition: Option<RustEdition>,
 }
@@ -149,15 +149,16 @@ pub(crate) struct FixArgs {
     pub(crate) file: String,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// Show what would be done, and write nothing
+    /// Show the casts, but write no file
     #[arg(long, group = "TargetArgs")]
     pub(crate) dry_run: bool,
-    /// The allowed casts: `minority` (as few as possible, to the types that most of the model uses), `widest` (lossless ones,
-    /// and where there is none, one to the widest type), `lossless` (lossless ones only), `fewest` (as few as possible,
-    /// lossy ones included), `to=TYPE` (to one type even if lossy, elsewhere lossless)
+    /// The allowed casts: `minority` (as few as possible, to the types that most of the model uses), `widest`
+    /// (lossless casts; if there is none, one to the widest type), `lossless` (lossless ones only), `fewest`
+    /// (as few as possible, lossy ones included), `to=TYPE` (casts to TYPE even if lossy, all others
+    /// lossless)
     #[arg(long, default_value = "minority", value_name = "POLICY")]
     pub(crate) policy: String,
-    /// Write what can be repaired also where other errors remain; the exit code is 1 then
+    /// Write the repaired model even if other errors remain; the exit code is then 1
     #[arg(long)]
     pub(crate) partial: bool,
     #[command(flatten)]
@@ -173,7 +174,7 @@ pub(crate) struct FixArgs {
 /// Conversion of an edge whose two ends are declared with different types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum CastPolicy {
-    /// Nothing: it is an error
+    /// None: such an edge is an error
     #[default]
     Never,
     /// A cast that keeps every value
@@ -191,7 +192,7 @@ pub(crate) struct CompileArgs {
     /// Write the compiled model
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<String>,
-    /// Show the model as it is after a pass, in ONNX's textual syntax
+    /// Show the model after a pass, in ONNX's textual syntax
     #[arg(long, value_name = "PASS")]
     pub(crate) after: Vec<String>,
     /// Leave a pass out
@@ -216,10 +217,10 @@ pub(crate) struct AnnotateArgs {
     pub(crate) file: String,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// Take out what was written before
+    /// Remove the types that were written before
     #[arg(long, conflicts_with = "no_marks")]
     pub(crate) strip: bool,
-    /// Leave out the marks by which `--strip` finds what was written
+    /// Leave out the marks by which `--strip` finds the written types
     #[arg(long)]
     pub(crate) no_marks: bool,
     #[command(flatten)]
@@ -229,7 +230,7 @@ pub(crate) struct AnnotateArgs {
     pub(crate) color: Color,
 }
 
-/// How to show interfaces and what differs.
+/// Format of interfaces and their differences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum TextFormat {
     /// For people
@@ -304,7 +305,7 @@ pub(crate) struct DiffArgs {
     /// Callers bind inputs and outputs by name alone, so that their order does not matter
     #[arg(long)]
     pub(crate) by_name: bool,
-    /// How to show what differs
+    /// How to show the differences
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
     #[command(flatten)]
@@ -320,7 +321,7 @@ pub(crate) struct SolveArgs {
     /// Replace a symbol of the model: by a number, another symbol, an expression (`seq=128`, `a=b`, `total=past + seq`)
     #[arg(long = "assume", value_name = "SYMBOL=DIM")]
     pub(crate) assume: Vec<String>,
-    /// Take symbols that the graph forces to be equal for one
+    /// Treat symbols that the graph forces to be equal as one
     #[arg(long)]
     pub(crate) merge_symbols: bool,
     /// Add the operators that FILE describes to ONNX's and ONNX Runtime's (see docs/operator-files.md)
@@ -349,9 +350,9 @@ pub(crate) enum CheckFormat {
     /// For people: the printed node with labels, notes and help
     #[default]
     Human,
-    /// One line for each
+    /// One line for each diagnostic diagnostic
     Concise,
-    /// One JSON object for each, a line each
+    /// One JSON object for each diagnostic, one per line
     Json,
     /// One SARIF 2.1.0 log
     Sarif,
@@ -367,7 +368,7 @@ pub(crate) struct CheckArgs {
     pub(crate) files: Vec<String>,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
-    /// Do not look for the files in which the model keeps tensors
+    /// Do not look for the files of external tensor data
     #[arg(long)]
     pub(crate) no_external_data: bool,
     /// How to show diagnostics
@@ -376,7 +377,7 @@ pub(crate) struct CheckArgs {
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: Color,
-    /// Say nothing about models without problems
+    /// Print nothing for models without problems
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// Show at most this many problems of each model; the summary counts all of them
@@ -390,7 +391,7 @@ pub(crate) enum InferFormat {
     /// A table for people
     #[default]
     Table,
-    /// One JSON object a file
+    /// One JSON object for each file
     Json,
 }
 
@@ -437,18 +438,20 @@ pub(crate) struct RunArgs {
     /// The seed of generated inputs; equal seeds give equal inputs
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     pub(crate) random_seed: u64,
-    /// Compare every value that a node makes with its solved type
+    /// Compare every computed value with its solved type
     #[arg(long)]
     pub(crate) verify: bool,
     /// The maximum number of iterations of all loops of the model together, on the embedded backend
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_iterations: Option<u64>,
-    /// The maximum number of steps that the run may take, on the embedded backend: each node counts as one each time it runs, and in loops
-    /// and functions so does each 4 KiB of tensors (default: 1,048,576 and one for each 16 bytes of the model)
+    /// The maximum number of steps that the run may take, on the embedded backend: each node counts as one
+    /// each time it runs, and in loops and functions so does each 4 KiB of tensors (default: 1,048,576 plus
+    /// one for each 16 bytes of the model)
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_steps: Option<u64>,
-    /// The maximum memory that tensors may take, in bytes or with a unit: `512M`, `4G` (default: 192 MiB and eight times the size
-    /// of the model, its external data and the given inputs); weights that are used where the file has them do not count
+    /// The maximum memory that tensors may take, in bytes or with a unit: `512M`, `4G` (default: 192 MiB plus
+    /// eight times the size of the model, its external data and the given inputs); weights that are used
+    /// directly from the mapped file do not count
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_memory: Option<u64>,
     /// Save the outputs in this folder: as `.npy`, or as `.pb` where NumPy has no such type
@@ -470,12 +473,12 @@ pub(crate) struct RunArgs {
 /// `typeloom ops`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct OpsArgs {
-    /// An operator; with its domain in front where that is not ai.onnx (`ai.onnx.ml::Scaler`)
+    /// An operator, with its domain unless that is ai.onnx (`ai.onnx.ml::Scaler`)
     pub(crate) name: Option<String>,
-    /// Show the form that this version of the domain has
+    /// Show the operator as of this version of its domain
     #[arg(long)]
     pub(crate) opset: Option<i64>,
-    /// Know the operators that FILE describes, too
+    /// Include the operators that FILE describes
     #[arg(long = "ops", value_name = "FILE")]
     pub(crate) ops: Vec<PathBuf>,
 }
@@ -490,10 +493,10 @@ fn size(text: &str) -> Result<u64, String> {
         "M" | "MB" | "MIB" => 20,
         "G" | "GB" | "GIB" => 30,
         "T" | "TB" | "TIB" => 40,
-        _ => return Err("a size is a number of bytes, or of K, M, G or T".to_owned()),
+        _ => return Err("a size is a number of bytes with an optional unit K, M, G or T".to_owned()),
     };
     let number: u64 = number.parse().map_err(|_| "a size begins with a number".to_owned())?;
-    number.checked_mul(1 << shift).ok_or_else(|| "it is too large".to_owned())
+    number.checked_mul(1 << shift).ok_or_else(|| "the size is too large".to_owned())
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::output;
 
 /// `typeloom run`, for one engine.
 #[derive(Debug, Parser)]
-#[command(version, about = "Runs a model, as `typeloom run --backend` asks for")]
+#[command(version, about = "Runs a model on behalf of `typeloom run --backend`")]
 struct Args {
     #[command(subcommand)]
     verb: Verb,

@@ -44,7 +44,7 @@ impl<'a> SideFiles<'a> {
             Some(text) => text
                 .parse::<usize>()
                 .map(Some)
-                .map_err(|_| format!("`{key}` = `{text}` is no number of bytes")),
+                .map_err(|_| format!("`{key}` = `{text}` is not a number of bytes")),
         };
         let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
         let (dtype, shape) = decode::header(tensor).map_err(|error| error.to_string())?;

@@ -1,5 +1,5 @@
-//! Hostile input at the command line: names that would drive a terminal or a workflow, recursive functions, files of special
-//! kinds, and runs that request more than their budget.
+//! Hostile input to the command: names with terminal sequences or workflow commands, recursive functions,
+//! files of special kinds, and runs that exceed their budget.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -11,10 +11,10 @@ use typeloom_onnx::messages::{
 };
 use typeloom_onnx::prost::Message as _;
 
-/// A terminal sequence, a line that GitHub takes for a command, and characters that turn or hide text.
+/// A terminal escape sequence, a workflow command of GitHub, and characters that reverse or hide text.
 const HOSTILE: &str = "a\u{1b}[31m\r\n::error file=x::owned\u{202e}\u{200b}\u{9b}b";
 
-/// A folder that is removed in the end.
+/// A folder that is removed when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -94,8 +94,8 @@ fn model(graph: GraphProto, functions: Vec<FunctionProto>) -> Vec<u8> {
     .encode_to_vec()
 }
 
-/// Models in which every name is hostile: a correct one, one with errors of several kinds, a recursive one, and one that fails
-/// when it runs.
+/// Models in which every name is hostile: a correct model, one with errors of several kinds, a recursive one,
+/// and one whose run fails.
 fn models() -> Vec<(&'static str, Vec<u8>)> {
     let [x, y, z, w] = [0, 1, 2, 3].map(name);
     let (n, m) = (name(10), name(11));
@@ -147,7 +147,7 @@ fn models() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Nothing that drives a terminal, and no line that a model begins.
+/// Asserts that the output contains no control characters, and no line that starts with text of a model.
 fn assert_safe(what: &str, output: &Output) {
     let shown = text(output);
     let unsafe_char = shown.chars().find(|c| *c != '\n' && typeloom_onnx::text::is_unsafe(*c));
@@ -272,7 +272,7 @@ fn a_function_that_calls_itself_is_reported_with_its_path() {
     assert!(output.status.success(), "{}", text(&output));
 }
 
-/// A model without inputs, whose one output is of unknown rank.
+/// A model without inputs and with one output of unknown rank.
 fn program(initializers: &str, nodes: &str) -> String {
     format!(r#"<ir_version: 10, opset_import: ["": 21]> g () => (y) <{initializers}> {{ {nodes} }}"#)
 }
@@ -325,7 +325,7 @@ fn a_run_that_exceeds_its_budget_ends_with_an_error() {
                 "o = Loop(m, go, p) <body = c (int64 j, bool k3, p2) => (k4, o2) { k4 = Identity(k3) o2 = Neg(p2) }>",
             ),
         ),
-        // Each turn reads more than the one before, and writes in place.
+        // Each iteration reads more than the one before, and writes in place.
         ("large", &forever.replace("float[1] x = {1}", "int64[1] s = {100000}"), &{
             let filled = format!("x = ConstantOfShape(s) {}", body("o = Relu(p)"));
             filled
@@ -362,7 +362,7 @@ fn inputs_that_are_made_up_are_within_the_budget() {
     let file = folder.model("input.onnx", model);
     let output = typeloom(&["run", "--max-memory", "64M", &file]);
     assert!(
-        !output.status.success() && text(&output).contains("too large to be made up"),
+        !output.status.success() && text(&output).contains("too large to be generated"),
         "{}",
         text(&output)
     );
@@ -373,7 +373,7 @@ fn inputs_that_are_made_up_are_within_the_budget() {
 fn special_files_are_refused_before_they_are_opened() {
     let folder = Folder::new("special");
     let pipe = folder.0.join("pipe.onnx");
-    // Opening a pipe that nothing writes to would wait without limit.
+    // Opening a pipe without a writer would block without limit.
     let made = Command::new("mkfifo").arg(&pipe).status();
     if !made.is_ok_and(|status| status.success()) {
         return;

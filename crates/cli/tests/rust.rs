@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// A crate with one function, and nothing that rustdoc adds.
+/// A crate with one function, without the items that rustdoc adds.
 fn json(signature: &str) -> String {
     let function = format!(
         r#"{{"id":1,"crate_id":0,"name":"f","span":null,"visibility":"public","docs":null,"links":{{}},"attrs":[],
@@ -49,7 +49,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Nothing is lost if it stays.
+        // A folder that cannot be removed does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -112,7 +112,7 @@ fn unusable_files_are_exit_code_2_with_the_reason() {
 }
 
 #[test]
-fn what_the_edition_decides_is_read_as_asked_and_said_where_nobody_asked() {
+fn the_edition_is_an_option_and_a_note_is_written_if_its_default_matters() {
     let folder = Folder::new("edition");
     let opaque = |bounds: &str| {
         let input =

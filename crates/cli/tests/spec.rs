@@ -1,6 +1,6 @@
-//! The reference manual holds: every fence of `spec/**/*.md` is a test. See `spec/README.md`.
+//! Runs every fence of `spec/**/*.md` as a test. See `spec/README.md`.
 //!
-//! `TYPELOOM_BLESS=1 cargo test -p typeloom-cli --test spec` writes what is true into the documents.
+//! `TYPELOOM_BLESS=1 cargo test -p typeloom-cli --test spec` writes the actual results into the documents.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -56,7 +56,7 @@ pub enum LoadError {
     #[error(transparent)]
     IllTyped(#[from] BuildError),
     /// The interface of the IR differs from the recorded one.
-    #[error("the program is not what its interface says: {differences}")]
+    #[error("the program differs from its recorded interface: {differences}")]
     InterfaceDiffers {
         /// The path to each difference.
         differences: String,
@@ -69,7 +69,7 @@ pub enum LoadError {
         message: String,
     },
     /// A component does not provide what its slot needs.
-    #[error("slot `{slot}` needs {needs}, and what is bound to it is {found}{}", path(.differences))]
+    # [error("slot `{slot}` needs {needs}, but {found} is bound to it{}", path(.differences))]
     Component {
         slot: String,
         /// The type that the program was compiled for.
@@ -124,7 +124,7 @@ impl Artifact {
         typeloom_types::lattice::lookup_denotation(ty.denotation.as_deref()?).map(|node| node.id)
     }
 
-    /// The parts of a program with sends: a typed function for each class of peers, the module's own side
+    /// The parts of a program with sends: a typed function for each class of peers, the module's own peer
     /// first.
     pub fn parts(&self) -> impl Iterator<Item = &FunctionProto> {
         self.model.functions.iter().filter(|function| function.domain() == PARTITION_DOMAIN)

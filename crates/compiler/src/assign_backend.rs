@@ -15,9 +15,9 @@ use crate::passes::lower::VisibleTypes;
 use crate::program_operators::data_ports;
 use crate::solve_program::solve;
 
-/// Operators that do not run on backends: they run graphs, read no elements, or their values are not tensors
-/// of numbers.
-const ELSEWHERE: [&str; 12] = [
+/// Operators that the session runs: their attributes are graphs, they read no elements, or their values are
+/// not tensors of numbers.
+const RUN_BY_SESSION: [&str; 12] = [
     "Shape",
     "Size",
     "If",
@@ -33,8 +33,8 @@ const ELSEWHERE: [&str; 12] = [
 ];
 
 /// Assigns every ONNX operator without a slot to the slot of a backend. If the backend stores a single
-/// element type, only nodes whose data has this type are assigned; the others, which compute indices and
-/// shapes, are run by the session.
+/// element type, only nodes whose data has this type are assigned; the session runs the nodes that compute
+/// indices and shapes.
 pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings) -> Result<(), BuildError> {
     let stored =
         bindings.get(slot).and_then(|bound| bound.stores("Tensor")).filter(|node| node.is_concrete());
@@ -45,7 +45,7 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
     };
     let Some(stored) = stored else {
         let assign = |node: &mut NodeProto| {
-            if !is_elsewhere(node) {
+            if !is_run_by_session(node) {
                 assign(node);
             }
         };
@@ -63,7 +63,7 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
     let graph = model.graph.get_or_insert_default();
     nested::each_numbered_graph_mut(graph, |graph, number| {
         let visible = VisibleTypes { types: &types, graph: number };
-        for node in graph.node.iter_mut().filter(|node| !is_elsewhere(node)) {
+        for node in graph.node.iter_mut().filter(|node| !is_run_by_session(node)) {
             let Lookup::Found(operator) = Standard.lookup("", node.op_type(), version) else { continue };
             let Some(is_data) = data_ports(operator.schema) else { continue };
             let inputs = node.input.iter().enumerate().filter(|(at, _)| is_data(operator.schema.input(*at)));
@@ -81,10 +81,10 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
     Ok(())
 }
 
-fn is_elsewhere(node: &NodeProto) -> bool {
+fn is_run_by_session(node: &NodeProto) -> bool {
     let op = node.op_type();
     !matches!(node.domain(), "" | "ai.onnx")
-        || ELSEWHERE.contains(&op)
+        || RUN_BY_SESSION.contains(&op)
         || op.starts_with("Sequence")
         || op.starts_with("Optional")
         || ir::metadata(node, names::SLOT_ID).is_some()

@@ -154,7 +154,7 @@ impl Compiler {
         self.bind_backend::<T>(slot)
     }
 
-    /// Sets the policy for edges whose two ends are declared and differ.
+    /// Sets the policy for edges whose two ends are declared with different types.
     #[must_use]
     pub fn with_coercion(mut self, coercion: Coercion) -> Self {
         self.coercion = coercion;
@@ -168,7 +168,8 @@ impl Compiler {
         self
     }
 
-    /// Leaves a pass out. Compiling reports a name that no pass has, and a pass that later ones rely on.
+    /// Leaves a pass out. The compilation fails if no pass has this name, or if later passes rely on the
+    /// pass.
     #[must_use]
     pub fn without_pass(mut self, name: &str) -> Self {
         self.without.push(name.to_owned());
@@ -205,13 +206,13 @@ impl Compiler {
     /// Compiles a module, a model or the bytes of a model.
     ///
     /// # Errors
-    /// All errors of the first pass that has any.
+    /// All errors of the first pass that fails.
     #[track_caller]
     pub fn compile(&self, program: impl Program) -> Result<Artifact, BuildError> {
         self.compile_ir(program.into_ir()?)
     }
 
-    /// Compiles a program that is recorded already.
+    /// Compiles a recorded program.
     ///
     /// # Errors
     /// As [`compile`](Self::compile).
@@ -222,7 +223,7 @@ impl Compiler {
         }
     }
 
-    /// Compiles up to and including a pass, and returns the program at the stage that it has then.
+    /// Compiles up to and including a pass, and returns the program at the stage that it has reached.
     ///
     /// # Errors
     /// As [`compile`](Self::compile).
@@ -237,7 +238,7 @@ impl Compiler {
         self.run(program.into_ir()?, &pipeline[..end])
     }
 
-    /// Runs a part of the pipeline from its start.
+    /// Runs the passes of `pipeline` in order.
     fn run(&self, ir: ProgramIr, pipeline: &[Scheduled]) -> Result<Stage, BuildError> {
         let ProgramIr { mut model, mut slots, locations } = ir;
         if let Some(slot) = &self.default_slot {

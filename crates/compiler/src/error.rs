@@ -26,7 +26,8 @@ pub enum BuildError {
     #[error("{message}")]
     InvalidProgram { message: String },
     /// A slot has no component.
-    #[error("nothing is bound to slot `{slot}`, which asks for {role}{}; bind one with `{}::<..>(\"{slot}\")`", at(location), role.bind_method())]
+    # [error("nothing is bound to slot `{slot}`, which requires {role}{}; bind one with
+    # `{}::<..>(\"{slot}\")`", at(location), role.bind_method())]
     UnboundSlot {
         slot: String,
         /// The contract that the slot requires.
@@ -35,10 +36,7 @@ pub enum BuildError {
         location: Option<SourceLocation>,
     },
     /// A component of another role is bound to a slot.
-    #[error(
-        "slot `{slot}` asks for {asks}{}, and what is bound to it is {bound} (`{component}`)",
-        at(location)
-    )]
+    #[error("slot `{slot}` requires {asks}{}, but {bound} (`{component}`) is bound to it", at(location))]
     SlotRole {
         slot: String,
         /// The contract that the slot requires.
@@ -64,8 +62,8 @@ pub enum BuildError {
         /// Its name in [`Compiler::pass_names`](crate::compiler::Compiler::pass_names).
         name: String,
     },
-    /// A pass ran at a stage that it does not take.
-    #[error("pass `{pass}` does not take a program that is {stage}")]
+    /// A pass ran at a stage that it does not accept.
+    #[error("pass `{pass}` cannot run on a program that is {stage}")]
     WrongStage { pass: String, stage: &'static str },
     /// Casts would lose values, and the policy does not allow it.
     #[error("{}", list(.0.iter().map(lossy)))]
@@ -193,12 +191,12 @@ fn near(known: &[String]) -> String {
 }
 
 fn class(name: &str) -> String {
-    if name.is_empty() { "the module's own side".to_owned() } else { format!("the peers of `{name}`") }
+    if name.is_empty() { "the module's own peer".to_owned() } else { format!("the peers of `{name}`") }
 }
 
 fn lossy(cast: &CastReport) -> String {
     format!(
-        "casting `{}` from {} to {} loses something: {}; convert it in the module, or ask for it with `Coercion::AsDeclared`",
+        "casting `{}` from {} to {} can lose values: {}; convert it in the module, or allow the cast with `Coercion::AsDeclared`",
         cast.value, cast.from, cast.to, cast.reason
     )
 }
@@ -209,7 +207,7 @@ fn recursion(path: &[String]) -> String {
     format!("function {first} calls itself: {}", arrow_list(&names, 0))
 }
 
-/// A diagnostic in full, without the graph.
+/// The complete text of a diagnostic, without the printed graph.
 fn in_full(diagnostic: &Diagnostic) -> String {
     let Diagnostic { location, snippets, notes, help, source, .. } = diagnostic;
     let source = source.as_ref().map_or_else(String::new, |source| format!(" ({source})"));
@@ -282,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_use_of_the_compiler_is_no_problem_of_the_program() {
+    fn a_wrong_use_of_the_compiler_has_no_diagnostic() {
         assert_eq!(codes(&BuildError::RequiredPass { name: "validate".to_owned() }), []);
     }
 }

@@ -27,7 +27,7 @@ use typeloom_types::lattice::lookup_by_id;
 /// The metadata key of a backend's storage type.
 const TENSOR_KEY: &str = "ai.bytesandbrains.binding.Tensor";
 
-/// An ONNX operator, extended for nodes on slots.
+/// An ONNX operator, extended for nodes on the slot of a backend.
 struct Prepared {
     schema: Schema,
     rules: Vec<Rule>,
@@ -88,7 +88,7 @@ fn prepare(operator: Operator<'_>, custom: ElemSet) -> Prepared {
     Prepared { schema, rules, control: operator.control.copied() }
 }
 
-/// Returns the test for ports of data; `None` for an operator without data.
+/// Returns a predicate for the ports of data; `None` for an operator without data.
 pub(crate) fn data_ports(schema: &Schema) -> Option<impl Fn(Option<&Formal>) -> bool + use<>> {
     let float = schema.type_vars.iter().position(|variable| variable.allowed.tensor.contains(Elem::FLOAT))?;
     let data = FormalType::Var(u8::try_from(float).ok()?);

@@ -35,7 +35,7 @@ pub(crate) fn cycle(model: &ModelProto) -> Option<Vec<String>> {
     };
     let mut states = vec![State::New; model.functions.len()];
     let mut path: Vec<usize> = Vec::new();
-    // Calls that remain to be followed, for the graph and for each function on the path.
+    // Calls not yet followed, for the graph and for each function on the path.
     let mut left = vec![calls(&model.graph.as_ref()?.node)];
     while let Some(callees) = left.last_mut() {
         match callees.pop() {

@@ -9,7 +9,7 @@ pub struct CompileReport {
     pub passes: Vec<String>,
     /// The casts that were inserted.
     pub casts: Vec<CastReport>,
-    /// The receives that were made.
+    /// The receives that were inserted.
     pub receives: Vec<ReceiveReport>,
     /// Number of operators that were lowered to primitives, by slot.
     pub lowered: Vec<(String, usize)>,

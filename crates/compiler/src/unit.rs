@@ -9,7 +9,7 @@ use typeloom_solver::model::Mode;
 
 use crate::report::CompileReport;
 
-/// Policy for edges whose two ends are declared and differ.
+/// Policy for edges whose two ends are declared with different types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Coercion {
     /// Such an edge is an error.
@@ -17,7 +17,7 @@ pub enum Coercion {
     Never,
     /// Casts that keep every value are inserted; other edges are errors.
     Lossless,
-    /// Casts are inserted, lossy ones too.
+    /// All casts are inserted, including lossy ones.
     AsDeclared,
 }
 
@@ -32,7 +32,7 @@ pub struct Unit {
     pub bindings: Bindings,
     /// Whether a value of an unresolved type is an error.
     pub mode: Mode,
-    /// Policy for edges whose ends differ.
+    /// Policy for edges whose two ends are declared with different types.
     pub coercion: Coercion,
     /// The effects of the passes so far.
     pub report: CompileReport,

@@ -102,22 +102,22 @@ impl FromMetadata for Contribution {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AggregateError {
     /// The contribution has another shape than the others.
-    #[error("`{source_name}` contributed {}, where the others are {}", shown(.found), shown(.expected))]
+    #[error("`{source_name}` contributed {}, but the others have shape {}", shown(.found), shown(.expected))]
     Shape { source_name: String, expected: Vec<usize>, found: Vec<usize> },
     /// The contribution has another element type than the others.
-    #[error("`{source_name}` contributed {found}, where the others are {expected}")]
+    #[error("`{source_name}` contributed {found}, but the others are {expected}")]
     ElementType { source_name: String, expected: Dtype, found: Dtype },
     /// The elements of the contribution are not floats.
     #[error("`{source_name}`: {error}")]
     NotFloats { source_name: String, error: NotFloats },
     /// The contribution contains an infinity or NaN.
-    #[error("element {at} of what `{source_name}` contributed is not finite")]
+    #[error("element {at} of the contribution of `{source_name}` is not finite")]
     NotFinite { source_name: String, at: usize },
     /// There are too few contributions; the round continues.
-    #[error("{needed} contributions are needed, and there are {found}")]
+    #[error("{needed} contributions are needed, but there are {found}")]
     TooFew { needed: usize, found: usize },
     /// All contributions have zero samples; the round continues.
-    #[error("no contribution comes from any sample")]
+    #[error("all contributions have zero samples")]
     NoSamples,
     /// The result is not representable in the element type.
     #[error(transparent)]

@@ -65,7 +65,7 @@ impl<T: Element> Dense for [T] {
 
 /// Error of an element type that is not a float type of 16 bits or more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("elements of type {found} are no floats that can be computed with")]
+#[error("elements of type {found} are not floats of at least 16 bits")]
 pub struct NotFloats {
     /// Element type of the tensor.
     pub found: Dtype,

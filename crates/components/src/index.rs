@@ -63,16 +63,16 @@ pub enum IndexError<E: Error + 'static> {
     #[error("the backend could not compare vectors: {0}")]
     Backend(#[source] E),
     /// The backend returned a result of another type or shape.
-    #[error("the backend gave {found}, where {expected} was asked for")]
+    #[error("the backend returned {found} instead of {expected}")]
     BackendResult { expected: String, found: String },
     /// The tensor does not have rank 1.
-    #[error("a vector has one axis, and this is of shape {}", shown(.shape))]
+    #[error("a vector has one axis, but this tensor has shape {}", shown(.shape))]
     NotAVector { shape: Vec<usize> },
     /// The vector has another length than the stored vectors.
-    #[error("the vectors of the index have {expected} elements, and this has {found}")]
+    #[error("the vectors of the index have {expected} elements, but this vector has {found}")]
     Length { expected: usize, found: usize },
     /// The vector has another element type than the stored vectors.
-    #[error("the vectors of the index are of {expected}, and this is of {found}")]
+    #[error("the vectors of the index are {expected}, but this vector is {found}")]
     ElementType { expected: Dtype, found: Dtype },
     /// The elements are not floats.
     #[error(transparent)]

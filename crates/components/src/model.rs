@@ -54,11 +54,11 @@ pub enum ModelError {
     Prepare(#[from] PrepareError),
     /// The model does not have exactly one input and one output.
     #[error(
-        "a network has one input and one output in addition to its parameters, and this has {inputs} and {outputs}"
+        "a network has one input and one output in addition to its parameters, but this model has {inputs} and {outputs}"
     )]
     Ports { inputs: usize, outputs: usize },
     /// The parameters have different element types.
-    #[error("parameter `{name}` is of {found}, and those before it are of {expected}")]
+    #[error("parameter `{name}` is {found}, but the parameters before it are {expected}")]
     MixedParameters {
         /// First parameter with another element type.
         name: String,
@@ -75,13 +75,13 @@ pub enum ModelError {
     #[error(transparent)]
     Run(#[from] RunError),
     /// The elements of a slice cannot be arranged in a shape that the model accepts.
-    #[error("{length} elements cannot be in the shape {wanted}")]
+    #[error("{length} elements do not fill the shape {wanted}")]
     Elements { length: usize, wanted: String },
     /// A parameter tensor or delta has the wrong length.
-    #[error("the model has {expected} parameters, and these are {found}")]
+    #[error("the model has {expected} parameters, but {found} were passed")]
     ParameterCount { expected: usize, found: usize },
     /// A parameter tensor or delta has the wrong element type.
-    #[error("the parameters are of {expected}, and these are of {found}")]
+    #[error("the parameters of the model are {expected}, but {found} was passed")]
     ParameterType { expected: Dtype, found: Dtype },
     /// An update would make a parameter infinite or NaN.
     #[error("parameter {at} would not be finite")]
@@ -90,10 +90,10 @@ pub enum ModelError {
         at: usize,
     },
     /// The type of the prediction is unknown, so the loss cannot be typed.
-    #[error("the type of the prediction `{prediction}` is not known, so that no loss can be computed")]
+    #[error("the type of the prediction `{prediction}` is not known, so no loss can be computed")]
     Loss { prediction: String },
     /// `backward` was called before `forward`.
-    #[error("nothing was predicted yet, so there is nothing to go back over")]
+    #[error("`backward` requires a prediction, but `forward` was not called")]
     NothingPredicted,
     #[error(transparent)]
     Gradient(#[from] GradientError),
@@ -107,7 +107,7 @@ pub enum ModelError {
     #[error(transparent)]
     Floats(#[from] FloatsError),
     /// A result is not a tensor.
-    #[error("`{name}` is no tensor")]
+    #[error("`{name}` is not a tensor")]
     NoTensor { name: String },
 }
 

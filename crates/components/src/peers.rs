@@ -51,7 +51,7 @@ pub enum Preference {
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum PeersError {
     /// More peers were requested than are known.
-    #[error("{wanted} peers are asked for, and {known} are known")]
+    #[error("{wanted} peers were requested, but {known} are known")]
     TooFew { wanted: usize, known: usize },
     /// The score is NaN and cannot be compared.
     #[error("a peer cannot have the score {score}")]

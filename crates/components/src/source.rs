@@ -50,7 +50,7 @@ pub enum SourceError {
     #[error("the file cannot be read: {0}")]
     Read(#[from] std::io::Error),
     /// The file is larger than the limit.
-    #[error("the file has more than the {limit} bytes that are read at most")]
+    #[error("the file is larger than the limit of {limit} bytes")]
     TooLarge {
         /// Limit in bytes.
         limit: u64,
@@ -65,7 +65,7 @@ pub enum SourceError {
     #[error(transparent)]
     Csv(#[from] csv::CsvError),
     /// The tensor has rank 0 and therefore no sample axis.
-    #[error("a number by itself is no list of samples")]
+    #[error("a tensor of rank 0 has no samples")]
     NoAxis,
     /// Elements of this type do not have a whole number of bytes, so samples cannot be sliced.
     #[error("samples of type {dtype} do not fill whole bytes")]
@@ -77,7 +77,7 @@ pub enum SourceError {
     #[error("a batch has at least one sample")]
     NoBatch,
     /// The acknowledged batch is not one that is in flight.
-    #[error("a batch of shape {} arrived, which is none of those that were given", shown(.shape))]
+    #[error("a batch of shape {} was acknowledged, but no such batch is in flight", shown(.shape))]
     UnknownBatch { shape: Vec<usize> },
     /// A batch cannot be converted to the storage of the source.
     #[error(transparent)]
@@ -134,7 +134,7 @@ pub struct Samples<S: ?Sized = AnyTensor> {
     /// Number of samples returned in the current epoch.
     at: usize,
     /// Number of resets.
-    turn: u64,
+    epoch: u64,
     /// Sizes of the batches that were returned and not yet acknowledged.
     under_way: Vec<usize>,
     arrived: u64,
@@ -152,7 +152,7 @@ impl<S: ?Sized> Samples<S> {
         if tensor.dtype().size_bytes().is_none() {
             return Err(SourceError::ElementType { dtype: tensor.dtype() });
         }
-        // A file of a few bytes could otherwise claim any number of empty samples.
+        // Without this check, a file of a few bytes could declare any number of empty samples.
         if count > 0 && tensor.is_empty() {
             return Err(SourceError::NoElements { shape: tensor.shape().to_vec() });
         }
@@ -160,8 +160,8 @@ impl<S: ?Sized> Samples<S> {
             return Err(SourceError::NoBatch);
         }
         let order = (0..count).collect();
-        let (at, turn, under_way, arrived) = (0, 0, Vec::new(), 0);
-        let mut samples = Self { tensor, batches, order, at, turn, under_way, arrived, sample: PhantomData };
+        let (at, epoch, under_way, arrived) = (0, 0, Vec::new(), 0);
+        let mut samples = Self { tensor, batches, order, at, epoch, under_way, arrived, sample: PhantomData };
         samples.put_in_order();
         Ok(samples)
     }
@@ -220,7 +220,7 @@ impl<S: ?Sized> Samples<S> {
             Order::Shuffled(seed) => {
                 // The multiplier spreads the epochs over the generator's sequence, so that their orders are
                 // unrelated.
-                let mixed = Seeded::new(seed).bits() ^ self.turn.wrapping_mul(0xd134_2543_de82_ef95);
+                let mixed = Seeded::new(seed).bits() ^ self.epoch.wrapping_mul(0xd134_2543_de82_ef95);
                 Seeded::new(mixed).shuffle(&mut self.order);
             }
         }
@@ -255,7 +255,7 @@ impl<S: ?Sized + Dense> DataSource for Samples<S> {
     /// Restarts, with a new order if samples are shuffled. The count of batches in flight is reset.
     fn reset(&mut self) -> Result<(), SourceError> {
         self.at = 0;
-        self.turn = self.turn.wrapping_add(1);
+        self.epoch = self.epoch.wrapping_add(1);
         self.under_way.clear();
         self.put_in_order();
         Ok(())

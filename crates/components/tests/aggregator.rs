@@ -124,11 +124,11 @@ fn contributions_that_do_not_fit_are_refused_with_their_source() {
     average.contribute("a", &AnyTensor::from([1.0_f32, 2.0]), one).expect("it fits");
     let mut refused = |tensor: AnyTensor| average.contribute("b", &tensor, one).expect_err("it does not fit");
     let shape = refused(AnyTensor::from([1.0_f32]));
-    assert_eq!(shape.to_string(), "`b` contributed [1], where the others are [2]");
+    assert_eq!(shape.to_string(), "`b` contributed [1], but the others have shape [2]");
     let ty = refused(AnyTensor::from([1.0_f64, 2.0]));
-    assert_eq!(ty.to_string(), "`b` contributed f64, where the others are f32");
+    assert_eq!(ty.to_string(), "`b` contributed f64, but the others are f32");
     let nan = refused(AnyTensor::from([1.0_f32, f32::NAN]));
-    assert_eq!(nan.to_string(), "element 1 of what `b` contributed is not finite");
+    assert_eq!(nan.to_string(), "element 1 of the contribution of `b` is not finite");
     assert!(matches!(refused(AnyTensor::from([1_i64, 2])), AggregateError::NotFloats { .. }));
     assert_eq!(*average.aggregate().expect("one fitted"), AnyTensor::from([1.0_f32, 2.0]));
     average.contribute("a", &AnyTensor::from([1.0_f32]), Contribution { samples: 0 }).expect("it fits");

@@ -1,4 +1,4 @@
-//! Every component bound to a slot of a module and executed.
+//! A module with a component of each contract, executed.
 
 use std::collections::HashMap;
 
@@ -99,7 +99,7 @@ fn a_module_runs_with_a_component_of_each_contract() -> Result<(), Box<dyn std::
     assert_eq!(of("middle")?, column(&[0.0, 1.0, 20.0])?);
     assert_eq!(of("best")?, Datum::Peers(vec![peer("quick")]));
     let rough = of("roughly")?;
-    let rough = rough.as_tensor().ok_or("a tensor comes out")?.to_vec::<f32>()?;
+    let rough = rough.as_tensor().ok_or("`rough` is not a tensor")?.to_vec::<f32>()?;
     let off = rough.iter().zip([0.0, 0.0, 1.0, 0.0, 0.0, 2.0]).map(|(a, b): (&f32, f32)| (a - b).abs());
     assert!(off.fold(0.0, f32::max) < 0.01, "{rough:?}");
     Ok(())

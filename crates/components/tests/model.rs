@@ -204,11 +204,8 @@ fn gradients_of_pooling_are_those_of_finite_differences() {
         holds_to_differences(&graph, Loss::MeanSquaredError, &random(&[2, 2, 7, 8], 37));
     }
     for (pool, reason) in [
-        ("p = AveragePool <kernel_shape = [2], ceil_mode = 1>", "its windows go beyond its pads"),
-        (
-            "p = MaxPool <kernel_shape = [2], storage_order = 1>",
-            "its positions are not in the order of the elements",
-        ),
+        ("p = AveragePool <kernel_shape = [2], ceil_mode = 1>", "its windows extend beyond its padding"),
+        ("p = MaxPool <kernel_shape = [2], storage_order = 1>", "its indices are not in row-major order"),
     ] {
         let graph = format!(
             "(double[N, 2, 5] x) => (y) <double[1] w = {{1}}> {{ s = Mul(x, w) {pool} (s)  y = Neg(p) }}"

@@ -131,7 +131,7 @@ fn errors_of_csv_files_name_the_line() {
     let ragged = error(b"x,y\n1,2\n3\n", &table);
     assert_eq!(ragged, CsvError::Ragged { line: 3, expected: 2, found: 1 });
     let no_number = error(b"x,y\n1,2\n3,four\n", &table);
-    assert_eq!(no_number.to_string(), "line 3, column 2: `four` is no number");
+    assert_eq!(no_number.to_string(), "line 3, column 2: `four` is not a number");
     assert_eq!(error(b"x\n\xff\n", &table), CsvError::NoText { line: 2 });
     let names = |names: &[&str]| Table {
         columns: Columns::Named(names.iter().map(|name| (*name).to_owned()).collect()),

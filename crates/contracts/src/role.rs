@@ -44,10 +44,10 @@ macro_rules! roles {
 roles! {
     Backend "" ["Tensor"] "Computes tensor operators.";
     Index "ai.bytesandbrains.index" ["Vector"] "Finds the nearest of stored vectors.";
-    Model "ai.bytesandbrains.model" ["Tensor"] "Holds parameters, predicts and learns.";
+    Model "ai.bytesandbrains.model" ["Tensor"] "Predicts and is trained through its parameters.";
     Aggregator "ai.bytesandbrains.aggregator" ["Element"] "Combines the contributions of several peers.";
-    Codec "ai.bytesandbrains.codec" ["In", "Out"] "Turns one representation into another and back.";
-    DataSource "ai.bytesandbrains.data_source" ["Sample"] "Gives batches of samples.";
+    Codec "ai.bytesandbrains.codec" ["In", "Out"] "Converts to another representation and back.";
+    DataSource "ai.bytesandbrains.data_source" ["Sample"] "Returns batches of samples.";
     PeerSelector "ai.bytesandbrains.peer_selector" [] "Chooses peers.";
     Protocol "" [] "Runs operators that other crates declare.";
 }

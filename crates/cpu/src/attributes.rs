@@ -7,7 +7,7 @@ use typeloom_onnx::messages::{AttributeProto, TypeProto};
 use typeloom_types::any_tensor::AnyTensor;
 
 use crate::decode::{self, DecodeTensorError};
-use crate::error::Fault;
+use crate::error::KernelErrorKind;
 
 /// The value of an attribute. Graph attributes are handled by the runtime.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub enum Attribute {
 #[derive(Clone, Debug, Default)]
 pub struct Attributes(Vec<(Box<str>, Attribute)>);
 
-/// A function that returns the value of one kind of attribute.
+/// Builds a function that returns the value of an attribute of one kind.
 macro_rules! value_if {
     ($kind:ident($value:ident) => $read:expr) => {
         |attribute| if let Attribute::$kind($value) = attribute { Some($read) } else { None }
@@ -65,50 +65,51 @@ impl Attributes {
         self.0.iter().find(|(own, _)| **own == *name).map(|(_, value)| value)
     }
 
-    /// The value that `read` finds in an attribute; an error names the kind `wanted` if it finds none.
+    /// Returns the value that `read` extracts from an attribute, or an error with the kind `wanted` if the
+    /// attribute has another kind.
     fn read<'a, T>(
         &'a self,
         name: &str,
         wanted: &'static str,
         read: impl FnOnce(&'a Attribute) -> Option<T>,
-    ) -> Result<Option<T>, Fault> {
-        let error = || Fault::AttributeKind { name: name.to_owned(), wanted };
+    ) -> Result<Option<T>, KernelErrorKind> {
+        let error = || KernelErrorKind::AttributeKind { name: name.to_owned(), wanted };
         self.get(name).map(|attribute| read(attribute).ok_or_else(error)).transpose()
     }
 
-    pub(crate) fn int(&self, name: &str) -> Result<Option<i64>, Fault> {
+    pub(crate) fn int(&self, name: &str) -> Result<Option<i64>, KernelErrorKind> {
         self.read(name, "an integer", value_if!(Int(value) => *value))
     }
 
-    pub(crate) fn float(&self, name: &str) -> Result<Option<f32>, Fault> {
+    pub(crate) fn float(&self, name: &str) -> Result<Option<f32>, KernelErrorKind> {
         self.read(name, "a float", value_if!(Float(value) => *value))
     }
 
-    pub(crate) fn text(&self, name: &str) -> Result<Option<&str>, Fault> {
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&str>, KernelErrorKind> {
         let bytes = self.read(name, "a string", value_if!(Bytes(value) => value))?;
         bytes.map(|bytes| utf8(name, bytes)).transpose()
     }
 
-    pub(crate) fn ints(&self, name: &str) -> Result<Option<&[i64]>, Fault> {
+    pub(crate) fn ints(&self, name: &str) -> Result<Option<&[i64]>, KernelErrorKind> {
         self.read(name, "a list of integers", value_if!(Ints(values) => &values[..]))
     }
 
-    pub(crate) fn floats(&self, name: &str) -> Result<Option<&[f32]>, Fault> {
+    pub(crate) fn floats(&self, name: &str) -> Result<Option<&[f32]>, KernelErrorKind> {
         self.read(name, "a list of floats", value_if!(Floats(values) => &values[..]))
     }
 
-    pub(crate) fn texts(&self, name: &str) -> Result<Option<Vec<&str>>, Fault> {
+    pub(crate) fn texts(&self, name: &str) -> Result<Option<Vec<&str>>, KernelErrorKind> {
         let list = self.read(name, "a list of strings", value_if!(Strings(list) => list))?;
         list.map(|list| list.iter().map(|bytes| utf8(name, bytes)).collect()).transpose()
     }
 
-    pub(crate) fn tensor(&self, name: &str) -> Result<Option<&AnyTensor>, Fault> {
+    pub(crate) fn tensor(&self, name: &str) -> Result<Option<&AnyTensor>, KernelErrorKind> {
         self.read(name, "a tensor", value_if!(Tensor(tensor) => tensor))
     }
 }
 
-fn utf8<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, Fault> {
-    let error = |_| Fault::AttributeKind { name: name.to_owned(), wanted: "valid UTF-8" };
+fn utf8<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, KernelErrorKind> {
+    let error = |_| KernelErrorKind::AttributeKind { name: name.to_owned(), wanted: "valid UTF-8" };
     std::str::from_utf8(bytes).map_err(error)
 }
 

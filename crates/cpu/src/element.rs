@@ -4,7 +4,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 
-use crate::error::Fault;
+use crate::error::KernelErrorKind;
 use crate::memory;
 
 /// Maximum size of one tensor in bytes. Bounds the shapes that a file can request.
@@ -15,7 +15,7 @@ macro_rules! dispatch {
     ($dtype:expr, $T:ident in [$($variant:ident $ty:ty),* $(,)?] => $body:expr) => {
         match $dtype {
             $(typeloom_types::dtype::Dtype::$variant => { type $T = $ty; $body })*
-            other => Err($crate::error::Fault::Dtype(other)),
+            other => Err($crate::error::KernelErrorKind::Dtype(other)),
         }
     };
 }
@@ -55,7 +55,7 @@ macro_rules! on_integers {
 pub(crate) use {dispatch, on_floats, on_integers, on_numbers};
 
 /// Rejects shapes above [`MAX_BYTES`], and shapes whose elements exceed the memory budget of the run.
-pub(crate) fn check_size(shape: &[usize], width: usize) -> Result<(), Fault> {
+pub(crate) fn check_size(shape: &[usize], width: usize) -> Result<(), KernelErrorKind> {
     // Extents next to a 0 also count, because kernels iterate over axes one by one.
     let mut extents = shape.iter().filter(|extent| **extent != 0);
     let bytes = extents.try_fold(width, |bytes, extent| bytes.checked_mul(*extent));
@@ -63,13 +63,16 @@ pub(crate) fn check_size(shape: &[usize], width: usize) -> Result<(), Fault> {
         // Nothing is allocated for a shape with an extent of 0.
         Some(bytes) if bytes <= MAX_BYTES && shape.contains(&0) => Ok(()),
         Some(bytes) if bytes <= MAX_BYTES => memory::admit(bytes),
-        Some(_) | None => Err(Fault::TooLarge { limit: MAX_BYTES }),
+        Some(_) | None => Err(KernelErrorKind::TooLarge { limit: MAX_BYTES }),
     }
 }
 
 /// Builds a tensor with `fill`, which receives zeroed memory.
-pub(crate) fn build<T: Element>(shape: &[usize], fill: impl FnOnce(&mut [T])) -> Result<AnyTensor, Fault> {
-    let mut tensor = blank::<T>(shape)?;
+pub(crate) fn build<T: Element>(
+    shape: &[usize],
+    fill: impl FnOnce(&mut [T]),
+) -> Result<AnyTensor, KernelErrorKind> {
+    let mut tensor = zeroed::<T>(shape)?;
     fill(tensor.as_mut_slice::<T>()?);
     Ok(tensor)
 }
@@ -78,16 +81,16 @@ pub(crate) fn build<T: Element>(shape: &[usize], fill: impl FnOnce(&mut [T])) ->
 pub(crate) fn build_over<T: Element>(
     shape: &[usize],
     fill: impl FnOnce(&mut [T]),
-) -> Result<AnyTensor, Fault> {
-    let mut tensor = room::<T>(shape)?;
+) -> Result<AnyTensor, KernelErrorKind> {
+    let mut tensor = unfilled::<T>(shape)?;
     fill(tensor.as_mut_slice::<T>()?);
     Ok(tensor)
 }
 
-// `blank` and `room` are not generic over `fill`, to avoid one copy for each of hundreds of closures.
+// `zeroed` and `unfilled` are not generic over `fill`, so that they are not compiled once for each closure.
 
 #[inline(never)]
-fn blank<T: Element>(shape: &[usize]) -> Result<AnyTensor, Fault> {
+fn zeroed<T: Element>(shape: &[usize]) -> Result<AnyTensor, KernelErrorKind> {
     check_size(shape, size_of::<T>())?;
     Ok(match memory::used(AnyTensor::byte_len(T::DTYPE, shape)?) {
         Some(memory) => AnyTensor::from_memory_with(T::DTYPE, shape, memory, |bytes| bytes.fill(0))?,
@@ -97,7 +100,7 @@ fn blank<T: Element>(shape: &[usize]) -> Result<AnyTensor, Fault> {
 
 /// A tensor with arbitrary contents.
 #[inline(never)]
-fn room<T: Element>(shape: &[usize]) -> Result<AnyTensor, Fault> {
+fn unfilled<T: Element>(shape: &[usize]) -> Result<AnyTensor, KernelErrorKind> {
     check_size(shape, size_of::<T>())?;
     Ok(match memory::used(AnyTensor::byte_len(T::DTYPE, shape)?) {
         Some(memory) => AnyTensor::from_elements_with::<T>(shape, memory, |_| {})?,
@@ -105,7 +108,7 @@ fn room<T: Element>(shape: &[usize]) -> Result<AnyTensor, Fault> {
     })
 }
 
-pub(crate) fn from_slice<T: Element>(shape: &[usize], elements: &[T]) -> Result<AnyTensor, Fault> {
+pub(crate) fn from_slice<T: Element>(shape: &[usize], elements: &[T]) -> Result<AnyTensor, KernelErrorKind> {
     Ok(AnyTensor::from_slice(shape, elements)?)
 }
 
@@ -232,7 +235,7 @@ pub(crate) fn is_half(dtype: Dtype) -> bool {
 }
 
 /// Widens the elements to `f64`, for kernels that are not dominated by arithmetic.
-pub(crate) fn to_f64s(tensor: &AnyTensor) -> Result<Vec<f64>, Fault> {
+pub(crate) fn to_f64s(tensor: &AnyTensor) -> Result<Vec<f64>, KernelErrorKind> {
     match tensor.dtype() {
         half if is_half(half) => on_halves!(half, T => {
             Ok(tensor.as_slice::<T>()?.iter().map(|it| it.to_f64()).collect())
@@ -245,7 +248,7 @@ pub(crate) fn to_f64s(tensor: &AnyTensor) -> Result<Vec<f64>, Fault> {
 }
 
 /// Converts `f64`s to a tensor of this element type. Integers are truncated and saturated.
-pub(crate) fn of_f64s(dtype: Dtype, shape: &[usize], values: &[f64]) -> Result<AnyTensor, Fault> {
+pub(crate) fn of_f64s(dtype: Dtype, shape: &[usize], values: &[f64]) -> Result<AnyTensor, KernelErrorKind> {
     match dtype {
         half if is_half(half) => on_halves!(half, T => of_each(shape, values, T::from_f64)),
         Dtype::Bool => of_each(shape, values, |it| it != 0.0),
@@ -253,13 +256,17 @@ pub(crate) fn of_f64s(dtype: Dtype, shape: &[usize], values: &[f64]) -> Result<A
     }
 }
 
-fn of_each<T: Element>(shape: &[usize], values: &[f64], each: impl Fn(f64) -> T) -> Result<AnyTensor, Fault> {
+fn of_each<T: Element>(
+    shape: &[usize],
+    values: &[f64],
+    each: impl Fn(f64) -> T,
+) -> Result<AnyTensor, KernelErrorKind> {
     let elements: Vec<T> = values.iter().map(|value| each(*value)).collect();
     from_slice(shape, &elements)
 }
 
 /// Widens 16-bit floats to `f32`; returns other tensors unchanged.
-pub(crate) fn widen(tensor: AnyTensor) -> Result<AnyTensor, Fault> {
+pub(crate) fn widen(tensor: AnyTensor) -> Result<AnyTensor, KernelErrorKind> {
     if !is_half(tensor.dtype()) {
         return Ok(tensor);
     }
@@ -272,7 +279,7 @@ pub(crate) fn widen(tensor: AnyTensor) -> Result<AnyTensor, Fault> {
 }
 
 /// Rounds `f32` to 16-bit floats; returns other tensors unchanged.
-pub(crate) fn narrow(tensor: AnyTensor, dtype: Dtype) -> Result<AnyTensor, Fault> {
+pub(crate) fn narrow(tensor: AnyTensor, dtype: Dtype) -> Result<AnyTensor, KernelErrorKind> {
     if tensor.dtype() != Dtype::F32 || !is_half(dtype) {
         return Ok(tensor);
     }

@@ -5,11 +5,11 @@ use typeloom_types::dtype::Dtype;
 
 /// Reason for the failure of an operator, without the operator's name.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Fault {
+pub enum KernelErrorKind {
     /// The operator does not support this element type.
     #[error("elements of type {0} are not supported")]
     Dtype(Dtype),
-    /// Two inputs that must share an element type differ.
+    /// Two inputs have different element types, but must have the same.
     #[error("the inputs are of types {0} and {1}")]
     DtypeMismatch(Dtype, Dtype),
     /// An unsupported form of the operator.
@@ -41,9 +41,9 @@ pub enum Fault {
     #[error("{0}")]
     Invalid(String),
     /// Integer division by zero.
-    #[error("a whole number is divided by zero")]
+    #[error("integer division by zero")]
     DivisionByZero,
-    /// The result exceeds the size limit of one tensor.
+    /// The result exceeds the maximum size of a tensor.
     #[error("the result would have more than {limit} bytes")]
     TooLarge {
         /// The limit in bytes.
@@ -56,16 +56,16 @@ pub enum Fault {
 
 /// Error returned by an operator.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("`{op}`: {fault}")]
+#[error("`{op}`: {kind}")]
 pub struct KernelError {
     /// Name of the operator.
     pub op: String,
     /// Reason for the failure.
     #[source]
-    pub fault: Fault,
+    pub kind: KernelErrorKind,
 }
 
 /// Returns an error with this message.
-pub(crate) fn invalid<T>(what: impl Into<String>) -> Result<T, Fault> {
-    Err(Fault::Invalid(what.into()))
+pub(crate) fn invalid<T>(what: impl Into<String>) -> Result<T, KernelErrorKind> {
+    Err(KernelErrorKind::Invalid(what.into()))
 }

@@ -4,7 +4,7 @@
 //! tensor, and clamping are applied to each sum in a register, so that no intermediate tensor is written. The
 //! order is fixed: scale, add, clamp.
 //!
-//! This module has no access to the graph. The caller offers a node, then the only consumer of its result,
+//! This module has no access to the graph. The caller passes a node, then the only consumer of its result,
 //! and so on, as long as nodes are [absorbed](Fused::absorb).
 
 use typeloom_types::any_tensor::AnyTensor;
@@ -13,7 +13,7 @@ use typeloom_types::dtype::Dtype;
 use crate::attributes::Attributes;
 use crate::call::Call;
 use crate::element::{of_f64s, on_floats, to_f64s};
-use crate::error::{Fault, KernelError, invalid};
+use crate::error::{KernelError, KernelErrorKind, invalid};
 use crate::memory;
 use crate::ops::filter::{Filter, Finishing};
 use crate::ops::{Operator, find};
@@ -60,7 +60,7 @@ pub struct Node<'a> {
     pub outputs: usize,
 }
 
-/// Result of offering a node to a kernel.
+/// Result of [`Fused::absorb`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Absorbed {
     /// Not absorbed; the node runs separately.
@@ -106,7 +106,7 @@ impl Fused {
         operator.name() == "Conv"
     }
 
-    /// Creates a kernel for a node with constant weights; `None` if that does not pay.
+    /// Creates a kernel for a node with constant weights; `None` if the fused kernel would not be faster.
     #[must_use]
     pub fn prepare(node: &Node<'_>) -> Option<Self> {
         if !Self::begins_with(node.operator) {
@@ -201,7 +201,7 @@ impl Fused {
         self.filter.shape()[0]
     }
 
-    /// The elements as one number per channel, if the tensor broadcasts that way.
+    /// The elements as one number per channel, if the tensor is constant along all other axes.
     fn per_channel(&self, tensor: &AnyTensor) -> Option<Vec<f64>> {
         let rank = self.filter.shape().len();
         let fits = tensor.dtype() == self.filter.dtype() && tensor.rank() <= rank;
@@ -275,7 +275,7 @@ impl Fused {
         let mut call = Call { version: self.version, attributes: &self.attributes, inputs, outputs: 1 };
         let at = |node: usize, op: &str| {
             let op = op.to_owned();
-            move |fault: Fault| FusedError { node, error: KernelError { op, fault } }
+            move |kind: KernelErrorKind| FusedError { node, error: KernelError { op, kind } }
         };
         let x = call.take(0).map_err(at(0, "Conv"))?;
         let addend = match self.adds {
@@ -311,7 +311,7 @@ impl Fused {
     }
 
     /// Clamps a sum that was computed outside the kernel.
-    fn bounded(&self, sum: Vec<Datum>) -> Result<Vec<Datum>, Fault> {
+    fn bounded(&self, sum: Vec<Datum>) -> Result<Vec<Datum>, KernelErrorKind> {
         let Some((low, high)) = self.bounds else { return Ok(sum) };
         let Some(Datum::Tensor(sum)) = sum.into_iter().next() else { return invalid("there is no sum") };
         let bounded = on_floats!(sum.dtype(), T => {
@@ -330,6 +330,6 @@ fn added(version: i64, a: AnyTensor, b: AnyTensor) -> Result<Vec<Datum>, KernelE
         Some(operator) => {
             operator.run(Call { version: version.max(14), attributes: &attributes, inputs, outputs: 1 })
         }
-        None => Err(KernelError { op: "Add".to_owned(), fault: Fault::MissingInput(0) }),
+        None => Err(KernelError { op: "Add".to_owned(), kind: KernelErrorKind::MissingInput(0) }),
     }
 }

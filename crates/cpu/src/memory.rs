@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use typeloom_types::any_tensor::{AnyTensor, Memory, budget};
 
-use crate::error::Fault;
+use crate::error::KernelErrorKind;
 use typeloom_contracts::datum::Datum;
 
 /// Minimum size in bytes of a tensor whose memory is kept. The allocator caches smaller blocks itself.
@@ -92,7 +92,7 @@ pub(crate) fn recycle_tensor(tensor: AnyTensor) {
 }
 
 /// Checks that tensors may hold this many bytes more, see [`budget`]. Frees the store first if necessary.
-pub(crate) fn admit(bytes: usize) -> Result<(), Fault> {
+pub(crate) fn admit(bytes: usize) -> Result<(), KernelErrorKind> {
     if budget::admit(bytes).is_ok() {
         return Ok(());
     }

@@ -114,7 +114,7 @@ impl Format {
         let greatest = f64::from(self.finite(last));
         // Values of at least half a step beyond the largest one overflow.
         let step = greatest - f64::from(self.finite(last - 1));
-        // A tie goes to the even code; whether the largest code is even depends on the format.
+        // A tie goes to the even code. It overflows if the largest finite code is odd.
         let tie_leaves = last % 2 == 1;
         let limit = greatest + step / 2.0;
         if magnitude > limit || (magnitude == limit && tie_leaves) || magnitude.is_infinite() {
@@ -131,7 +131,7 @@ impl Format {
         if code == 0 && self.specials == Specials::NanAtNegativeZero { 0 } else { code | sign }
     }
 
-    /// Code of the nearest value, up to the given last code.
+    /// Code of the nearest value among the codes up to `last`.
     fn nearest(self, magnitude: f64, last: u8) -> u8 {
         let (mut low, mut high) = (0, last);
         while low < high {
@@ -169,7 +169,7 @@ pub(crate) fn decode_power(code: u8) -> f32 {
 
 /// Encodes a value as `float8e8m0`. The sign is dropped.
 pub(crate) fn encode_power(value: f64, rounding: PowerRounding, overflow: Overflow) -> u8 {
-    // The format is defined on the bits of an `f32`: its exponent, rounded by its mantissa.
+    // The code is the exponent of the value as an `f32`; its mantissa determines the rounding.
     let value = value as f32;
     if value.is_nan() {
         return u8::MAX;

@@ -1,4 +1,4 @@
-//! Copying of elements independent of their type.
+//! Type-independent copying of elements.
 //!
 //! An operator that only moves elements (such as a transpose, slice or gather) lists the runs of input
 //! elements that make up the result. Runs are copied as bytes. Strings, and elements that share a byte, are
@@ -8,7 +8,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use crate::element::check_size;
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
 
 /// A run of consecutive elements of one input.
@@ -39,11 +39,11 @@ pub(crate) fn assemble(
     inputs: &[&AnyTensor],
     shape: &[usize],
     runs: impl Iterator<Item = Run>,
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     let Some(first) = inputs.first() else { return invalid("there is no input") };
     let dtype = first.dtype();
     if let Some(other) = inputs.iter().find(|input| input.dtype() != dtype) {
-        return Err(Fault::DtypeMismatch(dtype, other.dtype()));
+        return Err(KernelErrorKind::DtypeMismatch(dtype, other.dtype()));
     }
     check_size(shape, dtype.size_bytes().unwrap_or(8))?;
     match dtype.size_bytes() {
@@ -52,7 +52,7 @@ pub(crate) fn assemble(
         Some(4) => bytes::<4>(inputs, dtype, shape, runs),
         Some(8) => bytes::<8>(inputs, dtype, shape, runs),
         Some(16) => bytes::<16>(inputs, dtype, shape, runs),
-        Some(_) => Err(Fault::Dtype(dtype)),
+        Some(_) => Err(KernelErrorKind::Dtype(dtype)),
         None if dtype == Dtype::String => {
             let texts = inputs.iter().map(|input| input.strings().map(Iterator::collect));
             let texts: Vec<Vec<&str>> = texts.collect::<Result<_, _>>()?;
@@ -74,10 +74,10 @@ pub(crate) fn assemble(
     }
 }
 
-fn part<T>(elements: &[T], run: Run) -> Result<&[T], Fault> {
+fn part<T>(elements: &[T], run: Run) -> Result<&[T], KernelErrorKind> {
     match elements.get(run.start..).and_then(|rest| rest.get(..run.len)) {
         Some(part) => Ok(part),
-        None => invalid("an element outside its tensor is asked for"),
+        None => invalid("an element outside of its tensor is requested"),
     }
 }
 
@@ -86,7 +86,7 @@ fn bytes<const N: usize>(
     dtype: Dtype,
     shape: &[usize],
     runs: impl Iterator<Item = Run>,
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     let sources: Vec<&[[u8; N]]> = inputs.iter().map(|input| input.bytes().as_chunks::<N>().0).collect();
     let mut complete = Ok(());
     let memory = memory::used(AnyTensor::byte_len(dtype, shape)?);
@@ -99,8 +99,8 @@ fn bytes<const N: usize>(
                     complete = invalid("there are more elements than the shape has");
                     return;
                 }
-                Err(fault) => {
-                    complete = Err(fault);
+                Err(kind) => {
+                    complete = Err(kind);
                     return;
                 }
             };
@@ -123,18 +123,18 @@ fn bytes<const N: usize>(
     complete.map(|()| tensor)
 }
 
-/// Slices along the middle one of three axes, which have these extents together.
+/// Selects entries along the middle axis of a tensor that is viewed with three axes of these extents.
 pub(crate) fn slices(
     x: &AnyTensor,
     (outer, extent, inner): (usize, usize, usize),
     places: &[usize],
     shape: &[usize],
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     let block = |block| places.iter().map(move |at| Run::of((block * extent + at) * inner, inner));
     assemble(&[x], shape, (0..outer).flat_map(block))
 }
 
 /// Reinterprets the elements in another shape.
-pub(crate) fn reshape(tensor: AnyTensor, shape: &[usize]) -> Result<AnyTensor, Fault> {
+pub(crate) fn reshape(tensor: AnyTensor, shape: &[usize]) -> Result<AnyTensor, KernelErrorKind> {
     Ok(tensor.reshape(shape)?)
 }

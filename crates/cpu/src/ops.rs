@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use crate::call::Call;
 use crate::element::{Number, is_half, narrow, widen};
-use crate::error::{Fault, KernelError};
+use crate::error::{KernelError, KernelErrorKind};
 use crate::memory;
 use typeloom_contracts::datum::Datum;
 use typeloom_types::any_tensor::AnyTensor;
@@ -82,13 +82,13 @@ mod image;
 #[derive(Clone, Copy, Debug)]
 pub struct Operator {
     name: &'static str,
-    /// Inputs of 16-bit floats are widened to `f32`, and the outputs in this bit set are rounded back. Without
-    /// a set, the kernel handles or rejects them itself.
+    /// Bit set of the outputs that are rounded back if inputs of 16-bit floats are widened to `f32`. If
+    /// `None`, the kernel handles or rejects 16-bit floats itself.
     widened: Option<u32>,
     kernel: Kernel,
 }
 
-type Kernel = fn(&mut Call<'_>) -> Result<Vec<Datum>, Fault>;
+type Kernel = fn(&mut Call<'_>) -> Result<Vec<Datum>, KernelErrorKind>;
 
 /// Table entry of an operator whose kernel reads the inputs unchanged.
 const fn native(name: &'static str, kernel: Kernel) -> Operator {
@@ -106,7 +106,7 @@ const fn widened_to(name: &'static str, outputs: u32, kernel: Kernel) -> Operato
 }
 
 /// Clamps elements to bounds. NaN is preserved.
-pub(crate) fn clamp<T: Number>(tensor: AnyTensor, low: T, high: T) -> Result<AnyTensor, Fault> {
+pub(crate) fn clamp<T: Number>(tensor: AnyTensor, low: T, high: T) -> Result<AnyTensor, KernelErrorKind> {
     unary::map_into(tensor, |x: T| {
         let raised = if x < low { low } else { x };
         if raised > high { high } else { raised }
@@ -185,8 +185,8 @@ impl Operator {
         )
     }
 
-    /// Runs the operator. The result can have more outputs than requested, and fewer if the missing ones are
-    /// optional.
+    /// Runs the operator. The result can have more outputs than requested, or fewer if the missing outputs
+    /// are optional.
     ///
     /// # Errors
     /// [`KernelError`] if the operator does not support the call or the call is invalid.
@@ -205,10 +205,10 @@ impl Operator {
             Some(outputs) => self.run_widened(call, outputs),
         };
         memory::recycle_all(&mut call.inputs);
-        outcome.map_err(|fault| KernelError { op: self.name.to_owned(), fault })
+        outcome.map_err(|kind| KernelError { op: self.name.to_owned(), kind })
     }
 
-    fn run_widened(&self, call: &mut Call<'_>, outputs: u32) -> Result<Vec<Datum>, Fault> {
+    fn run_widened(&self, call: &mut Call<'_>, outputs: u32) -> Result<Vec<Datum>, KernelErrorKind> {
         let tensors = call.inputs.iter().flatten().filter_map(Datum::as_tensor);
         let Some(half) = tensors.map(AnyTensor::dtype).find(|it| is_half(*it)) else {
             return (self.kernel)(call);

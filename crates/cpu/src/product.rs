@@ -23,7 +23,7 @@ mod thin;
 
 mod tile;
 
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::threads;
 use lane::Lane;
 use operands::DEPTH;
@@ -119,7 +119,7 @@ pub(crate) fn multiply<T: Lane + Memory>(
     out: &mut [T],
     alpha: T,
     addend: Option<&[T]>,
-) -> Result<(), Fault> {
+) -> Result<(), KernelErrorKind> {
     if a.columns != b.rows {
         return invalid("the inner extents differ");
     }

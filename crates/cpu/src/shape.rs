@@ -2,7 +2,7 @@
 
 pub(crate) use typeloom_types::shape::{broadcast_strides, strides};
 
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 
 /// Number of elements of the shape of an existing tensor; it cannot overflow.
 pub(crate) fn count(shape: &[usize]) -> usize {
@@ -15,13 +15,13 @@ pub(crate) fn offset(index: &[usize], strides: &[usize]) -> usize {
 }
 
 /// Normalises a possibly negative axis.
-pub(crate) fn axis(axis: i64, rank: usize) -> Result<usize, Fault> {
+pub(crate) fn axis(axis: i64, rank: usize) -> Result<usize, KernelErrorKind> {
     typeloom_types::shape::position(axis, rank)
         .map_or_else(|| invalid(format!("axis {axis} is outside rank {rank}")), Ok)
 }
 
 /// Normalises possibly negative, distinct axes.
-pub(crate) fn axes(list: &[i64], rank: usize) -> Result<Vec<usize>, Fault> {
+pub(crate) fn axes(list: &[i64], rank: usize) -> Result<Vec<usize>, KernelErrorKind> {
     let mut axes = Vec::with_capacity(list.len());
     for entry in list {
         let entry = axis(*entry, rank)?;
@@ -34,12 +34,12 @@ pub(crate) fn axes(list: &[i64], rank: usize) -> Result<Vec<usize>, Fault> {
 }
 
 /// As [`axes`]; all axes without a list.
-pub(crate) fn axes_or_all(list: Option<&[i64]>, rank: usize) -> Result<Vec<usize>, Fault> {
+pub(crate) fn axes_or_all(list: Option<&[i64]>, rank: usize) -> Result<Vec<usize>, KernelErrorKind> {
     list.map_or_else(|| Ok((0..rank).collect()), |list| axes(list, rank))
 }
 
 /// Converts integers to a shape.
-pub(crate) fn extents(list: &[i64]) -> Result<Vec<usize>, Fault> {
+pub(crate) fn extents(list: &[i64]) -> Result<Vec<usize>, KernelErrorKind> {
     let extent = |extent: &i64| match usize::try_from(*extent) {
         Ok(extent) => Ok(extent),
         Err(_) => invalid(format!("the extent {extent} is negative")),
@@ -53,7 +53,7 @@ pub(crate) fn as_ints(shape: &[usize]) -> Vec<i64> {
 }
 
 /// Broadcast shape of several shapes.
-pub(crate) fn broadcast(shapes: &[&[usize]]) -> Result<Vec<usize>, Fault> {
+pub(crate) fn broadcast(shapes: &[&[usize]]) -> Result<Vec<usize>, KernelErrorKind> {
     typeloom_types::shape::broadcast(shapes)
         .map_or_else(|| invalid(format!("shapes {shapes:?} do not broadcast")), Ok)
 }
@@ -122,7 +122,7 @@ pub(crate) fn around(shape: &[usize], axis: usize) -> (usize, usize, usize) {
     (count(&shape[..axis]), shape[axis], count(&shape[axis + 1..]))
 }
 
-/// The elements along the middle of three axes, for one index of the others.
+/// The elements along the middle of three axes, for fixed indices of the outer and inner axis.
 #[derive(Clone, Copy)]
 pub(crate) struct Lane {
     start: usize,

@@ -217,7 +217,7 @@ fn calls_without_a_meaning_are_rejected() {
     let values = tensor(&[2], &[0.0_f32, 1.0]);
     let one_hot = |depth: AnyTensor| is_rejected("OneHot", &[indices.clone(), depth, values.clone()]);
     assert!(!one_hot(tensor(&[1], &[2_i64])));
-    assert!(one_hot(tensor(&[2], &[2_i64, 2])), "a depth of two numbers");
+    assert!(one_hot(tensor(&[2], &[2_i64, 2])), "the depth has two elements");
     for op in ["GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"] {
         assert!(!is_rejected(op, &[tensor(&[1, 2], &[1.0_f32, 2.0])]), "{op} of a batch and channels");
         assert!(is_rejected(op, &[tensor(&[2], &[1.0_f32, 2.0])]), "{op} without channels");

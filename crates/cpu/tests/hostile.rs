@@ -106,7 +106,7 @@ fn no_operator_panics_on_inputs_of_other_shapes_and_types() {
     assert!(panicked.is_empty(), "these panicked: {panicked:?}");
 }
 
-#[expect(clippy::print_stderr, reason = "the call that panicked is for people")]
+#[expect(clippy::print_stderr, reason = "prints the call that panicked")]
 fn show(shown: &str) {
     eprintln!("{}", shown.chars().take(600).collect::<String>());
 }

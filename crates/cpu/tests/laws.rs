@@ -28,7 +28,7 @@ const NUMBERS: &[Dtype] = &[
 /// A function of two elements.
 type Binary = fn(i64, i64) -> i64;
 
-/// A tensor as a function of indices.
+/// A tensor of integers that is read by index.
 #[derive(Clone, Debug, PartialEq)]
 struct Plain {
     shape: Vec<usize>,

@@ -232,7 +232,8 @@ fn pooling_takes_the_greatest_and_the_mean_of_what_windows_see() {
 #[test]
 fn products_larger_than_a_panel_are_those_of_the_definition() {
     let mut random = Random::new(Some(13.0));
-    // Exceeds the panel depth, the block width and the share of one thread; also covers thin products.
+    // Extents above the panel depth, the block width and the share of one thread, and products with few rows
+    // or columns.
     let extents = [
         [1, 300, 1100],
         [9, 257, 49],
@@ -253,7 +254,7 @@ fn products_larger_than_a_panel_are_those_of_the_definition() {
                 (0..k).fold(0.0, |sum, inner| sum + a[index[0] * k + inner] * b[inner * n + index[1]])
             })
             .collect();
-        let turned = |rows: usize, columns: usize, list: &[f64]| -> Vec<f64> {
+        let transposed = |rows: usize, columns: usize, list: &[f64]| -> Vec<f64> {
             indices(&[columns, rows]).iter().map(|index| list[index[1] * columns + index[0]]).collect()
         };
         for dtype in [Dtype::F32, Dtype::F64, Dtype::I32, Dtype::I64] {
@@ -263,8 +264,10 @@ fn products_larger_than_a_panel_are_those_of_the_definition() {
             assert_eq!(found, expected, "{m} {k} {n} {dtype}");
             let affine: Vec<f64> =
                 products.iter().enumerate().map(|(at, sum)| 2.0 * sum + 3.0 * c[at % n]).collect();
-            let flipped =
-                [tensor(dtype, &[k, m], &turned(m, k, &a)), tensor(dtype, &[n, k], &turned(k, n, &b))];
+            let flipped = [
+                tensor(dtype, &[k, m], &transposed(m, k, &a)),
+                tensor(dtype, &[n, k], &transposed(k, n, &b)),
+            ];
             let attributes = Attributes::default()
                 .with("alpha", Attribute::Float(2.0))
                 .with("beta", Attribute::Float(3.0))
@@ -272,7 +275,7 @@ fn products_larger_than_a_panel_are_those_of_the_definition() {
                 .with("transB", Attribute::Int(1));
             let [left, right] = flipped;
             let found = run("Gemm", attributes, &[left, right, tensor(dtype, &[n], &c)]);
-            assert_eq!(found, tensor(dtype, &[m, n], &affine), "{m} {k} {n} {dtype}, turned");
+            assert_eq!(found, tensor(dtype, &[m, n], &affine), "{m} {k} {n} {dtype}, transposed");
         }
     }
 }

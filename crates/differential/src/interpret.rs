@@ -175,7 +175,9 @@ impl<'p> Machine<'p> {
         let mut state: Vec<Datum> = inputs.into_iter().flatten().collect();
         let scanned = state.split_off(state.len().saturating_sub(count.unwrap_or(0)));
         let length = |value: &Datum| value.as_tensor().and_then(|it| it.shape().first().copied());
-        let Some(trips) = scanned.first().and_then(length) else { return unsupported("a scan of nothing") };
+        let Some(trips) = scanned.first().and_then(length) else {
+            return unsupported("a scan without inputs");
+        };
         if scanned.iter().any(|value| length(value) != Some(trips)) {
             return Err(Failure::Rejected("Scan: inputs of different lengths".to_owned()));
         }

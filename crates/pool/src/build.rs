@@ -159,7 +159,7 @@ impl Pool {
         Ok(Idx::from_raw(self.intern_short(tag, 2, words)?))
     }
 
-    /// Interns a type of one word, if there is a first one, and children after it.
+    /// Interns a type whose words are `first`, if given, and then children.
     #[inline(always)]
     fn with_children(&mut self, tag: Tag, first: Option<u32>, rest: &[Idx]) -> Result<Idx, PoolError> {
         Ok(Idx::from_raw(self.intern_children(tag, first, rest)?))
@@ -254,9 +254,9 @@ impl Pool {
         self.with_children(Tag::Instance, Some(declaration.number()), args)
     }
 
-    /// Interns a type that is generic over variables, in normal form: variables are renumbered by first use
-    /// and unused ones removed. Without used variables the result is the body; the depth of variables of
-    /// outer binders then decreases by one.
+    /// Interns a generic type in normal form: variables are renumbered by first use, and unused variables are
+    /// removed. If no variable is used, the result is the body, and the depth of variables of outer binders
+    /// decreases by one.
     ///
     /// # Errors
     /// If the body is not a type, or uses a variable out of range or at a different sort.
@@ -265,7 +265,7 @@ impl Pool {
         let vars = match vars {
             [] => {
                 check_uses(&used_variables(self, body, &mut { MAX_WORK })?, &[])?;
-                // An unused variable changes nothing.
+                // An unused variable does not change the type.
                 &[Sort::Type]
             }
             _ => vars,
@@ -314,7 +314,7 @@ impl Pool {
     }
 }
 
-/// Looks up names and children without adding any.
+/// Converts names and children to ids without adding any to the pool.
 struct Lookup<'p>(&'p Pool);
 
 impl ToWords<Idx> for Lookup<'_> {

@@ -41,8 +41,8 @@ impl Pool {
         }
     }
 
-    /// Checks layout, references, sorts, names and instances. `sort` returns the sort of a child, `node` its
-    /// tag and words. Returns the sort of the node itself.
+    /// Checks layout, references, sorts, names and instances, and returns the sort of the node. `sort`
+    /// returns the sort of a child, `node` the tag and words of a child.
     pub(crate) fn check_node<'a>(
         &self,
         tag: Tag,
@@ -76,8 +76,8 @@ impl Pool {
         is_closed_type(ids.into_iter().fold(0, |all, id| all | of(id)))
     }
 
-    /// Whether these words are a struct with named fields of closed types. May return `false` for some
-    /// of them, for which the complete check is needed.
+    /// Whether these words are a struct with named fields of closed types. May return `false` for such a
+    /// struct; the complete check then decides.
     #[inline]
     pub(crate) fn is_plain_struct(&self, words: &[u32]) -> bool {
         let [name, header, fields @ ..] = words else { return false };
@@ -87,7 +87,7 @@ impl Pool {
         let (mut names, mut plain, mut metas) = (0u64, known(*name), 0);
         for &[name, ty] in fields {
             let bit = 1 << (name % 64);
-            // Names with different bits are different.
+            // The bit of a name depends on its id: names with different bits are different.
             plain &= known(name) & (names & bit == 0);
             names |= bit;
             metas |= self.meta.get(ty as usize).copied().unwrap_or(meta::NO_TYPE);

@@ -1,8 +1,8 @@
 //! Description of types, and reconstruction from descriptions.
 //!
 //! A description refers to children by digest, so a list of descriptions is independent of the pool and of
-//! its order. The digest of a description is computed from the description, so no claimed digest has to be
-//! trusted.
+//! its order. The digest of a description is computed from its content, so digests from other sources need
+//! not be trusted.
 //!
 //! **Invariant:** after [`Pool::reconstruct`], describing the types again returns the same descriptions.
 //!
@@ -33,7 +33,7 @@ use crate::hashing::{
 use crate::layout;
 use crate::pool::{Idx, Pool};
 
-/// Error of reconstructing types. The pool is unchanged.
+/// Error of reconstructing types. The pool is then unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReconstructError {
     /// References to types that are neither described nor in the pool. The only recoverable error.
@@ -295,7 +295,8 @@ impl Pool {
                 parsed.len() - 1
             });
         }
-        // Outside children must be in the pool; the others are interned first (Kahn's algorithm).
+        // Children without a description must be in the pool; described children are interned before their
+        // parents (Kahn's algorithm).
         let mut missing = BTreeSet::new();
         let mut outside = false;
         let mut waits = vec![0usize; parsed.len()];

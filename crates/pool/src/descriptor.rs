@@ -196,7 +196,7 @@ pub enum ConstDescriptor<R> {
     Product(Vec<R>),
     /// A quotient rounded down: dividend and divisor.
     FloorDiv(R, R),
-    /// The remainder of that quotient: dividend and divisor.
+    /// The remainder of the quotient that is rounded down: dividend and divisor.
     Mod(R, R),
     /// The minimum of several constants.
     Min(Vec<R>),
@@ -228,7 +228,8 @@ pub(crate) trait ToWords<R> {
     fn name(&mut self, name: &str) -> Result<u32, PoolError>;
 }
 
-/// Converts the references of a graph: `T` converts those to outside types, [`LOCAL`] marks those to nodes.
+/// Converts the references of a graph: `T` converts references to outside types, and [`LOCAL`] marks
+/// references to nodes.
 struct GraphWords<T>(T);
 
 impl<R, T: ToWords<R>> ToWords<GraphRef<R>> for GraphWords<&mut T> {

@@ -100,7 +100,7 @@ pub enum ExportError {
     #[error(transparent)]
     NotPortable(#[from] NotPortable),
     /// A root with unbound variables.
-    #[error("root `{label}` has variables that nothing binds")]
+    #[error("root `{label}` has unbound variables")]
     OpenRoot {
         /// Label of the root.
         label: String,
@@ -134,8 +134,8 @@ impl Exporter<'_> {
     #[inline(never)]
     fn visit(&mut self, root: u32) {
         let pool = self.pool;
-        // Entered types with the number of visited words. For types that do not consist of children only, all
-        // words are visited at once.
+        // Types on the path with the number of words already visited. If a type has words other than
+        // children, all its words are visited at once.
         let mut stack = vec![(root, 0u32)];
         while let Some((id, at)) = stack.last_mut() {
             let (id, from) = (*id, *at as usize);

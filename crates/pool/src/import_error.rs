@@ -115,7 +115,7 @@ pub enum ImportErrorKind {
     #[error("an integer is not written in as few bytes as possible")]
     IntegerNotMinimal,
     /// A count that exceeds the number of bytes.
-    #[error("a count of {count} is more than the bundle can hold")]
+    #[error("a count of {count} exceeds the size of the bundle")]
     CountTooLarge {
         /// The decoded count.
         count: u32,
@@ -162,7 +162,7 @@ pub enum ImportErrorKind {
         number: u8,
     },
     /// A reference to a type that does not exist.
-    #[error("a reference to a type that is not there")]
+    #[error("a reference to a type that does not exist")]
     DanglingReference,
     /// A reference to a later type outside of groups.
     #[error("a reference to a type that comes later")]
@@ -174,7 +174,7 @@ pub enum ImportErrorKind {
     #[error(transparent)]
     Type(PoolError),
     /// An inference variable.
-    #[error("inference variables cannot travel")]
+    #[error("inference variables cannot be exported")]
     InferenceVariable,
     /// A type occurs twice.
     #[error("a type occurs twice")]
@@ -204,7 +204,7 @@ pub enum ImportErrorKind {
     #[error("the members of a recursive group are not in canonical order")]
     GroupOrder,
     /// A root with unbound variables.
-    #[error("a root has variables that nothing binds")]
+    #[error("a root has unbound variables")]
     OpenRoot,
     /// Labels of roots that are not in strictly ascending order.
     #[error("root labels are not in ascending order")]

@@ -16,8 +16,8 @@ use crate::tag::Tag;
 /// Words of a type that is being built.
 type Words = SmallVec<[u32; 14]>;
 
-/// Number of types or words by which a full vector grows: small ones double, large ones grow by half, so that
-/// at most a third of their memory is unused.
+/// Number of elements by which a full vector grows: small vectors double, large ones grow by half, so that at
+/// most a third of their memory is unused.
 fn growth(len: usize) -> usize {
     if len < 4096 { len.max(256) } else { len / 2 }
 }
@@ -55,7 +55,7 @@ impl Pool {
         self.push(hash, Node { tag, len: SPILLED, free, words }, meta)
     }
 
-    /// Interns a type of one word, if there is a first one, and children after it.
+    /// Interns a type whose words are `first`, if given, and then children.
     pub(crate) fn intern_children(
         &mut self,
         tag: Tag,

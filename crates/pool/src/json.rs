@@ -1,5 +1,4 @@
-//! JSON view of a bundle: the same content, item by item, for people and for tools without a reader of
-//! bundles.
+//! JSON view of a bundle: the same content, item by item, for users and for tools that cannot read bundles.
 //!
 //! The view is equivalent to the bytes: parsing a view returns the bytes it was created from.
 //! `docs/bundle-format.md` specifies it. Parsing checks only what is necessary to produce bytes; importing
@@ -43,7 +42,7 @@ pub enum JsonError {
         reason: String,
     },
     /// An object repeats a field.
-    #[error("line {line}, column {column}: the field {name:?} is there twice")]
+    #[error("line {line}, column {column}: the field {name:?} occurs twice")]
     DuplicateField {
         /// Line number, from 1.
         line: usize,

@@ -324,7 +324,8 @@ pub(crate) fn for_each_child(tag: Tag, words: &[u32], mut f: impl FnMut(u32)) {
     }
 }
 
-/// Calls a function with the position of each child, the child, and whether the type's binder is around it.
+/// Calls a function with the position of each child, the child, and whether the child is in the scope of the
+/// type's own binder.
 #[inline]
 pub(crate) fn for_each_scoped_child(tag: Tag, words: &[u32], mut f: impl FnMut(usize, u32, bool)) {
     let body = binder_body(tag);

@@ -1,7 +1,7 @@
 //! Names: strings with a dense id inside one pool.
 //!
 //! A name has at least one and at most [`MAX_NAME`] bytes of UTF-8 without control characters. There are no
-//! other rules, because names come from many languages; names are compared bytewise.
+//! other rules, because names come from many languages. Names are compared bytewise.
 //!
 //! **Invariant:** only the string of a name leaves the pool; its id is neither hashed into a digest nor
 //! written.
@@ -65,7 +65,7 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     text: String,
-    /// `ends[i]` is the end of name `i`; name 0 is the empty string, so that ids start at 1.
+    /// `ends[i]` is the end of the name with id `i`. Id 0 is the empty string, so ids of names start at 1.
     ends: Vec<u32>,
     index: HashTable<u32>,
 }

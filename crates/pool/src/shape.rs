@@ -41,7 +41,7 @@ impl Shapes {
 /// Error of computing a shape digest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
-    /// It contains inference variables.
+    /// The type contains inference variables.
     #[error(transparent)]
     NotPortable(#[from] NotPortable),
     /// The erased type cannot be interned, for example because its group takes too long to minimize.

@@ -47,8 +47,8 @@ impl SharedPool {
         SharedPool { lock: RwLock::new(pool) }
     }
 
-    // A pool is valid between any two of its operations, and those do not panic half-way; so the panic of a
-    // thread that held the lock leaves a valid pool, and poisoning is ignored.
+    // Operations of a pool do not panic half-way. A thread that panics while it holds the lock therefore
+    // leaves a valid pool, and poisoning is ignored.
     fn lock_read(&self) -> RwLockReadGuard<'_, Pool> {
         self.lock.read().unwrap_or_else(PoisonError::into_inner)
     }

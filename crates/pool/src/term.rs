@@ -42,13 +42,13 @@ use crate::tag::Tag;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConvertError {
     /// An inference variable, or a placeholder created by inference. Resolve the term first.
-    #[error("a type under inference cannot leave it: it contains a variable")]
+    #[error("a term with inference variables has no portable form")]
     Inference,
     /// An error term.
-    #[error("a type in error cannot be carried elsewhere")]
+    #[error("an error term has no portable form")]
     Error,
     /// A placeholder whose name is not that of a parameter.
-    #[error("a parameter has the name of something that is no parameter")]
+    #[error("a placeholder does not have the name of a parameter")]
     Parameter,
     /// The pool rejects a part of the type.
     #[error(transparent)]
@@ -60,7 +60,7 @@ pub enum ConvertError {
     #[error("a `{}` has no term: terms name definitions and do not contain them", .0.name())]
     NoTerm(Tag),
     /// A name in braces that encodes no term.
-    #[error("`{0}` is not how a term is written in a pool")]
+    #[error("`{0}` does not encode a term")]
     UnknownName(String),
 }
 

@@ -1,4 +1,4 @@
-//! Round trips of bundles: other pools, another process, JSON, thin bundles.
+//! Round trips of bundles: through other pools, another process, JSON and thin bundles.
 
 use std::collections::BTreeSet;
 use std::process::Command;

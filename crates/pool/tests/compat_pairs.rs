@@ -184,7 +184,7 @@ fn cases() -> Vec<Case> {
         (t.f(&[int, str], int), t.f(&[str, int], int))
     });
     case("a callback's parameter widened", Fits, |t| {
-        // Callers pass fewer variants than it must accept now.
+        // The function must now accept more variants than its callers pass.
         let (int, any) = (t.int(), t.any());
         let (old, new) = (t.f(&[int], int), t.f(&[any], int));
         (t.f(&[old], int), t.f(&[new], int))

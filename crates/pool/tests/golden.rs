@@ -1,4 +1,3 @@
-//! The golden vectors of the bundle format, and the independent verifier run on each.
 //! Golden vectors of the bundle format, and the independent verifier run on each.
 //!
 //! `TYPELOOM_BLESS=1 cargo test -p typeloom-pool golden` rewrites the vectors; a change of their bytes is a
@@ -225,7 +224,7 @@ fn python() -> Option<PathBuf> {
     None
 }
 
-#[expect(clippy::print_stdout, reason = "a test that did not run says so")]
+#[expect(clippy::print_stdout, reason = "a test that did not run reports it")]
 fn say_skipped(python: &Path) {
     println!("skipped: `{}` cannot import blake3", python.display());
 }

@@ -8,7 +8,7 @@ use typeloom_pool::{
     PoolError, Sort, Tag, VariantDescriptor,
 };
 
-/// A pool with some content, and a copy that imports nothing.
+/// A pool with some content, and an identical pool that imports nothing.
 struct Witness {
     pool: Pool,
     twin: Pool,

@@ -55,7 +55,7 @@ fn edits_by_hand_are_refused_with_their_place() {
         (&|v| v["types"][0] = json!({"kind": 6}), "types[0]: expected an object with a kind"),
         (
             &|v| v["types"][0] = json!({"kind": "infer", "number": 0, "sort": "type"}),
-            "types[0]: expected a kind that can travel",
+            "types[0]: expected a kind that can be exported",
         ),
         (&|v| v["types"][0]["of"] = json!(0), "types[0].of: there is no such field"),
         (&|v| v["types"][2]["dims"] = json!(null), "types[2].dims: expected an array"),
@@ -98,7 +98,7 @@ fn edits_by_hand_are_refused_with_their_place() {
         ),
         (
             &|v| v["roots"][0]["type"] = json!(9),
-            "import: a reference to a type that is not there (at byte 65)",
+            "import: a reference to a type that does not exist (at byte 65)",
         ),
         (
             &|v| v["roots"][0]["label"] = json!("a\u{7}"),
@@ -120,10 +120,10 @@ fn text_that_is_no_json_is_refused_with_line_and_column() {
     let refused = |text: &str| Bundle::from_json(text, &ImportLimits::default()).unwrap_err();
     let cases = [
         ("", "line 1, column 0: not JSON: EOF while parsing a value"),
-        ("{\n \"version\": 1,\n \"version\": 1}", "line 3, column 10: the field \"version\" is there twice"),
+        ("{\n \"version\": 1,\n \"version\": 1}", "line 3, column 10: the field \"version\" occurs twice"),
         (
             "{\"types\": [{\"kind\": \"int\", \"kind\": \"str\"}]}",
-            "line 1, column 33: the field \"kind\" is there twice",
+            "line 1, column 33: the field \"kind\" occurs twice",
         ),
         ("{\"a\": \"\\ud800\"}", "line 1, column 14: not JSON: unexpected end of hex escape"),
         ("{\"a\": \"\\x\"}", "line 1, column 9: not JSON: invalid escape"),

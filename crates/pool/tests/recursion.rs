@@ -1,4 +1,5 @@
-//! Recursive types: one id and one digest for every way of writing them, compared with coinductive equality.
+//! Recursive types: one id and one digest for all equivalent descriptions, compared with coinductive
+//! equality.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +8,7 @@ use typeloom_pool::{Descriptor, GraphRef, Idx, Pool, PoolError, Sort, Tag};
 
 type Node = Descriptor<GraphRef<Idx>>;
 
-/// One level of a node with holes for its children, and the children: the view of the slow reference.
+/// A node without its children, and its children: the representation of the slow reference.
 type Level = (Descriptor<()>, Vec<GraphRef<Idx>>);
 
 fn level_of(node: Node) -> Level {

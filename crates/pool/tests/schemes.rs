@@ -1,4 +1,4 @@
-//! The normal form of schemes: one type for all numberings of variables and all ways of writing a recursion.
+//! The normal form of schemes: one type for all numberings of variables and all descriptions of a recursion.
 
 use crate::support::{Rng, map_children};
 use typeloom_pool::{
@@ -14,7 +14,7 @@ fn travels(pool: &mut Pool, ty: Idx) {
     let bundle = pool.export(&[("t", ty)]).unwrap();
     for first in 0..3 {
         let mut other = Pool::new();
-        // Ids are assigned in another order here, which must not matter.
+        // Ids are assigned in another order here. The result must not depend on it.
         other.bound(0, first, Sort::Const).unwrap();
         other.bound(0, 0, Sort::Const).unwrap();
         let imported = other.import(bundle.as_bytes());
@@ -107,7 +107,7 @@ fn variables_of_nested_schemes_in_one_sum_have_one_order_or_are_refused() {
         vec![pool.dim_add(&[first, second, second]).unwrap()]
     };
     assert!(all(&weighted).is_ok());
-    // m0 and m1 differ only by the order of n0 and n1, which depends on theirs.
+    // m0 and m1 differ only by the order of n0 and n1, which in turn depends on the order of m0 and m1.
     let entangled = |pool: &mut Pool, [m0, m1, n0, n1]: [Idx; 4]| {
         let first = pool.dim_mul(&[m0, n0]).unwrap();
         let second = pool.dim_mul(&[m1, n1]).unwrap();
@@ -163,8 +163,8 @@ fn the_order_of_variables_does_not_depend_on_where_a_recursion_is_written_down()
     travels(&mut pool, built[0]);
 }
 
-/// Schemes over four types and three constants with random, mostly recursive bodies. The first node is one of
-/// them.
+/// Schemes over four types and three constants with random, mostly recursive bodies. The first node is a
+/// scheme.
 fn random_graph(rng: &mut Rng, outer: &[Idx]) -> Vec<Node> {
     const VARS: u32 = 7;
     let bodies = 2 + rng.below(6) as u32;

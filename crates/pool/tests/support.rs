@@ -170,7 +170,7 @@ pub(crate) fn copy_shuffled(rng: &mut Rng, from: &Pool, ty: Idx, to: &mut Pool) 
         }
         at += 1;
     }
-    // Shuffle and repeat some nodes, which must not matter.
+    // Shuffle and repeat some nodes. The result must not depend on it.
     for at in (1..order.len()).rev() {
         order.swap(at, rng.below(at + 1));
     }

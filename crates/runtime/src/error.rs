@@ -8,7 +8,7 @@ use typeloom_compiler::artifact::LoadError;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_contracts::role::Role;
 use typeloom_cpu::decode::DecodeTensorError;
-use typeloom_cpu::error::{Fault, KernelError};
+use typeloom_cpu::error::{KernelErrorKind, KernelError};
 use typeloom_module::dispatch::StampError;
 use typeloom_onnx::DecodeError;
 use typeloom_solver::diagnostic::{
@@ -63,13 +63,13 @@ pub enum LinkError {
     #[error(transparent)]
     Component(#[from] LoadError),
     /// A slot has no component.
-    #[error("{node} runs on slot `{slot}`, which asks for {role}, and there is no component for it")]
+    #[error("{node} runs on slot `{slot}`, which requires {role}, but no component is bound to it")]
     NoComponent { node: String, slot: String, role: Role },
     /// A slot has two components.
     #[error("there are two components for slot `{slot}`")]
     BoundTwice { slot: String },
     /// The component implements another contract than the node requires.
-    #[error("{node} asks for {asks} in slot `{slot}`, and what is there is {found}")]
+    #[error("{node} requires {asks} in slot `{slot}`, but {found} is bound to it")]
     Role { node: String, slot: String, asks: String, found: Role },
     /// The compiler did not resolve a node on a slot.
     #[error("{node} runs on slot `{slot}`, and compiling did not resolve what runs it")]
@@ -91,7 +91,7 @@ pub enum LinkError {
     #[error("{node} calls `{function}` of another module, and no program is linked for it")]
     NoFunction { node: String, function: String },
     /// The target type of a cast is not an element type of tensors.
-    #[error("{node} casts to `{to}`, which is no element type of tensors")]
+    #[error("{node} casts to `{to}`, which is not an element type of tensors")]
     NoCast { node: String, to: String },
     /// The program sends values to peers: only its parts can run.
     #[error("{node} is on the wire: no one process runs all of the program, but each of its parts")]
@@ -269,7 +269,7 @@ impl RunError {
             Some(
                 NodeError::TooManySteps { .. }
                     | NodeError::Kernel(KernelError {
-                        fault: Fault::Tensor(TensorError::OverBudget { .. }),
+                        kind: KernelErrorKind::Tensor(TensorError::OverBudget { .. }),
                         ..
                     })
             )
@@ -425,7 +425,7 @@ mod tests {
 
     #[test]
     fn errors_of_nodes_have_diagnostics_and_limits_have_none() {
-        let divided = KernelError { op: "Div".to_owned(), fault: Fault::DivisionByZero };
+        let divided = KernelError { op: "Div".to_owned(), kind: KernelErrorKind::DivisionByZero };
         assert_eq!(codes(divided.into()), [Code::NodeFailed]);
         let [domain, op] = ["own", "Twist"].map(str::to_owned);
         assert_eq!(codes(NodeError::UnknownOperator { domain, op }), [Code::UnsupportedNode]);

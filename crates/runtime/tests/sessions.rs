@@ -69,7 +69,7 @@ fn a_failing_node_is_named_and_the_session_stays_usable() {
     let session = session(&text);
     let (x, zero, one) = (AnyTensor::from([4_i32]), AnyTensor::from([0_i32]), AnyTensor::from([1_i32]));
     let error = run(&session, &[("x", x.clone()), ("y", zero)]).unwrap_err().to_string();
-    assert_eq!(error, "`Div`, which makes `z`: `Div`: a whole number is divided by zero");
+    assert_eq!(error, "`Div`, which makes `z`: `Div`: integer division by zero");
     assert!(run(&session, &[("x", x), ("y", one)]).is_ok());
 }
 

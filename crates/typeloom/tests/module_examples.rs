@@ -21,7 +21,7 @@ fn one_module_takes_the_type_of_three_backends() -> Outcome {
         "compute stores [f64]: query tensor.f64, weights tensor.f64, scores tensor.f64",
         "compute stores [Posit16]: query tensor.posit16, weights tensor.posit16, scores tensor.posit16",
         "on Posit16, 1/2 * 2 + 1 * 3 is Some([Posit16(32)]) eighths",
-        "nothing is bound to slot `compute`, which asks for Backend",
+        "nothing is bound to slot `compute`, which requires Backend",
     ];
     assert_eq!(backend_slots::walk()?, expected);
     Ok(())
@@ -60,7 +60,7 @@ fn a_received_value_is_cast_on_the_side_that_receives() -> Outcome {
 fn permissive_mode_leaves_open_what_strict_mode_refuses() -> Outcome {
     permissive_types::main()?;
     let expected = [
-        "strict: nothing is bound to slot `compute`, which asks for Backend",
+        "strict: nothing is bound to slot `compute`, which requires Backend",
         "permissive: x is open",
         "permissive: a is open",
         "permissive: y is tensor.f32",

@@ -49,7 +49,7 @@ pub struct RunId(pub u64);
 pub struct PortId {
     /// Name of the program's module.
     pub program: String,
-    /// Receiving peer class; empty for the module's own side.
+    /// Receiving peer class; empty for the module's own peer.
     pub peer_class: String,
     /// Wire name of the value.
     pub wire: String,

@@ -84,7 +84,7 @@ fn policy(text: &str) -> anyhow::Result<Policy> {
     };
     match Universe::standard().elem_named(name).and_then(Elem::dtype) {
         Some(dtype) => Ok(Policy::To(dtype)),
-        None => bail!("`{name}` is no element type"),
+        None => bail!("`{name}` is not an element type"),
     }
 }
 

@@ -72,10 +72,10 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
             port.ty = ty.clone();
         }
     }
-    let (inputs, made_up) = any_tensor::budget::within(limits.memory, || inputs(args, &ports))?;
+    let (inputs, generated) = any_tensor::budget::within(limits.memory, || inputs(args, &ports))?;
     let mut shown = String::new();
-    if !made_up.is_empty() {
-        shown += &format!("inputs, made up from seed {}\n{}", args.random_seed, summary::table(&made_up));
+    if !generated.is_empty() {
+        shown += &format!("inputs, generated from seed {}\n{}", args.random_seed, summary::table(&generated));
     }
     let progress = progress(None, "{spinner} running {wide_msg} {elapsed}");
     progress.set_message(source.name.clone());
@@ -171,17 +171,17 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
         }
     }
     let mut random = Random::new(Some(args.random_seed as f64));
-    let mut made_up = Vec::new();
+    let mut generated = Vec::new();
     for port in ports {
         if inputs.contains_key(&port.name) || port.has_default {
             continue;
         }
         let value = random::value(&port.ty, &mut symbols, &mut random)
             .with_context(|| format!("input `{}` has to be given", port.name))?;
-        made_up.push((port.name.clone(), value.clone()));
+        generated.push((port.name.clone(), value.clone()));
         inputs.insert(port.name.clone(), value);
     }
-    Ok((inputs, made_up))
+    Ok((inputs, generated))
 }
 
 /// Whether an extent of a type is this symbol, or an expression with it; `?` is an extent without a name.

@@ -92,7 +92,7 @@ fn diff(args: &RustDiffArgs) -> anyhow::Result<Outcome> {
     Ok(if changes.iter().any(|change| change.breaking) { Outcome::Problems } else { Outcome::Typed })
 }
 
-/// Writes a note with the items that are breaks in only one of the editions.
+/// Writes a note with the items that break in only one of the two editions.
 fn note_other_edition(changes: &[ItemChange], before_2024: &[ItemChange]) {
     let breaks = |changes: &[ItemChange]| -> BTreeSet<String> {
         changes.iter().filter(|change| change.breaking).map(|change| change.item.clone()).collect()

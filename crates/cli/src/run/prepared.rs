@@ -1,4 +1,4 @@
-//! A model that is ready to run, on the embedded backend or on an engine.
+//! A prepared model on the embedded backend or on an engine.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Prepared {
         verify: bool,
     ) -> Result<Self, RunFailure> {
         let session = Session::of_checked_file(checked, file, external, limits)?;
-        Ok(Self::Embedded(session, held(verify)))
+        Ok(Self::Embedded(session, verification(verify)))
     }
 
     pub(crate) fn hosted(
@@ -72,7 +72,7 @@ impl Prepared {
         external: &ExternalData<'_>,
         verify: bool,
     ) -> Result<Self, RunFailure> {
-        Ok(Self::Hosted(EngineSession::of_checked(engine, checked, external, held(verify))?))
+        Ok(Self::Hosted(EngineSession::of_checked(engine, checked, external, verification(verify))?))
     }
 
     /// The inputs, in the order of the model.
@@ -112,6 +112,6 @@ fn with_remedy(message: String, exceeds_budget: bool) -> String {
     if exceeds_budget { message + "; --max-memory and --max-steps allow more" } else { message }
 }
 
-fn held(verify: bool) -> Verify {
+fn verification(verify: bool) -> Verify {
     if verify { Verify::EveryValue } else { Verify::Inputs }
 }

@@ -12,7 +12,7 @@ use typeloom_wire::check::SymbolBindings;
 /// Maximum number of elements of a generated input.
 const MAX_ELEMENTS: usize = 1 << 28;
 
-/// Text of an extent without a name.
+/// Text of an anonymous extent.
 pub(crate) const UNNAMED: &str = "?";
 
 /// Default value of an unknown extent.
@@ -33,7 +33,7 @@ pub(crate) fn value(
             (0..2).map(|_| value(inner, &mut symbols.clone(), random)).collect::<anyhow::Result<_>>()?,
         )),
         (Element::Optional(inner), _) => Ok(Datum::Optional(Some(Box::new(value(inner, symbols, random)?)))),
-        _ => bail!("its type {ty} does not say enough to make one up"),
+        _ => bail!("no value of type {ty} can be generated: the type is not specific enough"),
     }
 }
 
@@ -55,12 +55,12 @@ fn extent(dim: &Dim, symbols: &mut SymbolBindings, random: &mut Random) -> anyho
 fn tensor(dtype: Dtype, shape: &[usize], random: &mut Random) -> anyhow::Result<AnyTensor> {
     let count = shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent));
     let Some(count) = count.filter(|count| *count <= MAX_ELEMENTS) else {
-        bail!("an input of shape {shape:?} is too large to be made up");
+        bail!("an input of shape {shape:?} is too large to be generated");
     };
     // Numbers are drawn as 32-bit floats and cast; strings are generated element by element.
     let width = if dtype == Dtype::String { 64 } else { 8 + dtype.size_bytes().unwrap_or(1) };
     budget::admit(count.saturating_mul(width)).with_context(|| {
-        format!("an input of shape {shape:?} is too large to be made up (see --max-memory)")
+        format!("an input of shape {shape:?} is too large to be generated (see --max-memory)")
     })?;
     if dtype == Dtype::String {
         let words: Vec<String> = (0..count).map(|_| format!("word{}", random.bits() % 10)).collect();

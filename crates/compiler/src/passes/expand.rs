@@ -1,12 +1,12 @@
-//! `expand`: replaces calls of functions by their nodes, and bundles that are unbundled by their children.
+//! `expand`: replaces calls of functions by their nodes, and unbundled bundles by their children.
 //!
 //! After this pass every value has one type, since the program is one graph with the nested graphs of
-//! branches and loops. A function that imports other versions of operators than the program is kept: its
+//! branches and loops. A function that imports other operator versions than the program is kept, because its
 //! nodes would change their meaning.
 //!
 //! Algorithm: a stack of nodes, see [`inline::expand`]; the nodes of a call are copied with the names
 //! substituted. The cost is linear in the result, which is bounded by [`MAX_NODES`], [`MAX_GROWTH`] and
-//! [`MAX_COPIED`], and by [`MAX_NESTING`] where functions call each other in branches. Functions that call
+//! [`MAX_COPIED`], and by [`MAX_NESTING`] if functions call each other in branches. Functions that call
 //! themselves are an error.
 
 use std::collections::{HashMap, HashSet};
@@ -28,10 +28,10 @@ use crate::solve_program::{failed, solve};
 use crate::stage::{Expanded, Parsed};
 use crate::unit::Unit;
 
-/// Maximum number of nodes of an expanded program that grows by more than [`MAX_GROWTH`].
+/// Maximum number of nodes of an expanded program that has grown by more than the factor [`MAX_GROWTH`].
 pub const MAX_NODES: usize = 1 << 16;
 
-/// Maximum growth of the number of nodes for larger programs.
+/// Maximum factor by which the number of nodes of a larger program grows.
 pub const MAX_GROWTH: usize = 64;
 
 /// Maximum encoded size of the nodes that are copied from functions, in bytes.
@@ -51,8 +51,8 @@ pub(crate) fn run(parsed: Parsed) -> Result<Expanded, BuildError> {
         nested::each_graph(graph, |graph, _| nodes += graph.node.len());
         let written = nodes + inlined.values().map(|function| function.node.len()).sum::<usize>();
         let limit = MAX_NODES.max(written.saturating_mul(MAX_GROWTH));
-        let heads = heads(graph);
-        let mut expansion = Expansion { functions: &inlined, heads, nodes, limit, copied: 0, calls: 0 };
+        let prefixes = prefixes(graph);
+        let mut expansion = Expansion { functions: &inlined, prefixes, nodes, limit, copied: 0, calls: 0 };
         nested::try_each_graph_mut(graph, |graph, depth| match depth > MAX_NESTING {
             true => Err(BuildError::NestingTooDeep { limit: MAX_NESTING }),
             false => expansion.graph(graph),
@@ -63,8 +63,7 @@ pub(crate) fn run(parsed: Parsed) -> Result<Expanded, BuildError> {
     Ok(Expanded { unit })
 }
 
-/// Returns the error of functions that call themselves: the solver's diagnostics, which show the nodes, if it
-/// reaches the call.
+/// Returns the error of a recursive function. If the solver reaches the call, its diagnostics show the nodes.
 fn recursive(unit: &Unit, path: Vec<String>) -> BuildError {
     let found = solve(&unit.model, &unit.bindings, unit.mode).map(|solution| solution.diagnostics);
     let mut diagnostics = found.unwrap_or_default();
@@ -75,7 +74,7 @@ fn recursive(unit: &Unit, path: Vec<String>) -> BuildError {
     failed(unit, diagnostics)
 }
 
-/// Separates the functions whose operators have the versions of the program from the others.
+/// Selects the functions that import the same operator versions as the program.
 fn inlinable(
     functions: Vec<FunctionProto>,
     model: &ModelProto,
@@ -98,7 +97,7 @@ fn inlinable(
 }
 
 /// Returns the prefixes of value names, up to the first slash.
-fn heads(graph: &GraphProto) -> HashSet<String> {
+fn prefixes(graph: &GraphProto) -> HashSet<String> {
     let names = nested::value_names(graph);
     names.iter().filter_map(|name| name.split_once('/')).map(|(head, _)| head.to_owned()).collect()
 }
@@ -106,7 +105,7 @@ fn heads(graph: &GraphProto) -> HashSet<String> {
 struct Expansion<'f> {
     functions: &'f HashMap<Key, FunctionProto>,
     /// Prefixes of value names up to the first slash, which no call may use.
-    heads: HashSet<String>,
+    prefixes: HashSet<String>,
     /// Number of nodes of the program so far.
     nodes: usize,
     limit: usize,
@@ -156,7 +155,7 @@ impl<'f> Expansion<'f> {
         let prefix = loop {
             self.calls += 1;
             let head = format!("{}.{}", function.name(), self.calls);
-            if !self.heads.contains(&head) {
+            if !self.prefixes.contains(&head) {
                 break format!("{head}/");
             }
         };
@@ -170,7 +169,7 @@ impl<'f> Expansion<'f> {
                 None => {
                     names.insert(formal.clone(), actual.clone());
                 }
-                // An input that is returned, or a value that is returned twice.
+                // The function returns an input, or one value twice.
                 Some(from) => {
                     nodes.push(ir::types_node("Identity", from, actual, node.metadata_props.clone()));
                 }

@@ -1,8 +1,8 @@
-//! `export_interface`: computes the types of the exports and of the needs of slots.
+//! `export_interface`: computes the types of the exports and of the requirements of slots.
 //!
 //! The main function is exported under the module's name, each part of a partitioned program under its class.
-//! The need of a slot is exported under [`SLOTS`] and the slot's name, as a structure with the name of the
-//! contract and a field for each associated type. One digest covers the requirements on callers and on
+//! The requirement of a slot is exported under [`SLOTS`] and the slot's name, as a structure with the name of
+//! the contract and a field for each associated type. One digest covers the requirements on callers and on
 //! components.
 
 use typeloom_interface::Interface;
@@ -61,7 +61,7 @@ pub(crate) fn interface_of_part(whole: &Interface, part: &FunctionProto) -> Inte
     own
 }
 
-/// Returns the type that the component of a slot has to have.
+/// Returns the type that a slot requires of its component.
 fn slot_type(pool: &mut Pool, bound: &Binding) -> Result<Idx, BuildError> {
     let mut fields = Vec::new();
     for (assoc, node) in &bound.storages {
@@ -79,7 +79,7 @@ fn slot_type(pool: &mut Pool, bound: &Binding) -> Result<Idx, BuildError> {
     pool.structure(role, &fields).map_err(BuildError::interface)
 }
 
-/// Returns the types of components by slot, in the form of exported needs.
+/// Returns the types of components by slot, in the form of exported requirements.
 pub(crate) fn provided(pool: &mut Pool, bindings: &Bindings) -> Result<Vec<(String, Idx)>, BuildError> {
     let slots = bindings.iter().map(|(slot, bound)| Ok((slot.to_owned(), slot_type(pool, bound)?)));
     slots.collect()

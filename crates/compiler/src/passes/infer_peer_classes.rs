@@ -8,7 +8,7 @@
 //! - the class of the sender, if a receive returns the value.
 //!
 //! Values computed from a received value are on the class of the receive. Values computed from the module's
-//! inputs are on the module's own side, whose name is empty. Constants are on every class that reads them.
+//! inputs are on the module's own peer, whose name is empty. Constants are on every class that reads them.
 //!
 //! **Invariant:** a value is on one class. A node that reads values of two classes is an error, since values
 //! change their class only by sends.
@@ -184,7 +184,7 @@ fn make_receives(unit: &mut Unit) -> IndexMap<String, Receive> {
     receives
 }
 
-/// Classes of nodes and values. An empty name is the module's own side.
+/// Classes of nodes and values. An empty name is the module's own peer.
 #[derive(Default)]
 pub(crate) struct Classes {
     /// Classes of values; constants have none.

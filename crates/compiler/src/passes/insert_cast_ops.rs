@@ -14,7 +14,7 @@ use crate::error::BuildError;
 use crate::planned_casts::{CastEnd, CastSite, PlannedCast};
 use crate::stage::Solved;
 
-/// Inserts the planned casts, with the types of the values that they make.
+/// Inserts the planned casts, with the types of their results.
 pub(crate) fn run(mut solved: Solved) -> Result<Solved, BuildError> {
     let planned = std::mem::take(&mut solved.casts);
     if planned.is_empty() {

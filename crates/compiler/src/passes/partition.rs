@@ -1,8 +1,8 @@
 //! `partition`: splits the program into one typed function for each class of peers.
 //!
-//! A part contains the nodes of its class, in order. Its inputs are the program's inputs that it reads.
-//! `Recv` nodes have no input, and are matched with `Send` nodes by the name of the value on the wire, which
-//! both have as the attribute `wire`. Constants are copied to every part that reads them.
+//! A part contains the nodes of its class, in order. Its inputs are the program inputs that its nodes read.
+//! `Recv` nodes have no input; they are matched with `Send` nodes by their attribute `wire`, the name of the
+//! value on the wire. Constants are copied to every part that reads them.
 //!
 //! **Invariant:** every node of the program that has a class is in exactly one part.
 
@@ -20,7 +20,7 @@ use crate::stage::Dispatched;
 /// The domain of the functions.
 pub const PARTITION_DOMAIN: &str = "ai.bytesandbrains.partition";
 
-/// The name of the part on the module's own side.
+/// The name of the part that runs on the module's own peer.
 pub const OWN: &str = "self";
 
 /// Adds a function for each class of peers, if the program has sends.

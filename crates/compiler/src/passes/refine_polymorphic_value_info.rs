@@ -13,7 +13,7 @@ use typeloom_onnx::messages::{GraphProto, NodeProto, ValueInfoProto, type_proto}
 use crate::error::BuildError;
 use crate::stage::Expanded;
 
-/// Operators that a list of peers can go through.
+/// Operators that are also defined on lists of peers.
 pub(crate) const STRUCTURAL: [&str; 6] = ["Identity", "Slice", "Gather", "Concat", "Squeeze", "Unsqueeze"];
 
 /// Moves structural operators between graph inputs and peer ports to the domain of lists of peers.

@@ -65,7 +65,7 @@ fn solved(unit: Unit, solution: Solution, casts: Vec<PlannedCast>) -> Solved {
 /// A cut edge.
 struct Cut {
     site: CastSite,
-    /// The values at the ends of the producer and of the consumer.
+    /// The value names on the side of the producer and of the consumer.
     ends: (String, String),
     reason: String,
 }

@@ -84,7 +84,7 @@ fn slot_of(node: &NodeProto) -> Result<Option<(&str, Role)>, String> {
     };
     let role = ir::metadata(node, names::REQUIRED_TRAIT).and_then(Role::from_trait_name);
     let Some(role) = role else {
-        return Err(format!("node `{op}` runs on slot `{slot}`, and does not say of which contract"));
+        return Err(format!("node `{op}` runs on slot `{slot}`, but declares no contract"));
     };
     if slot.is_empty() {
         return Err(format!("node `{op}` runs on a slot without a name"));
@@ -98,7 +98,7 @@ fn slot_of(node: &NodeProto) -> Result<Option<(&str, Role)>, String> {
     };
     if !fits {
         return Err(format!(
-            "`{op}` of domain `{domain}` is no operator of {role}, which slot `{slot}` is for"
+            "`{op}` of domain `{domain}` is not an operator of {role}, the contract of slot `{slot}`"
         ));
     }
     Ok(Some((slot, role)))

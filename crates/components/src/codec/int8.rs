@@ -51,10 +51,10 @@ pub enum Int8Error {
     #[error("a tensor of rank {rank} has no axis {axis}")]
     NoAxis { axis: usize, rank: usize },
     /// The ranges were learned from tensors with another extent along the axis.
-    #[error("ranges were learned for {learned} entries, and there are {found}")]
+    #[error("ranges were learned for {learned} entries, but the tensor has {found}")]
     Entries { learned: usize, found: usize },
     /// The samples contain no elements.
-    #[error("there is nothing to learn a range from")]
+    #[error("the samples contain no elements to learn a range from")]
     NoSamples,
     #[error(transparent)]
     Message(#[from] MessageError),

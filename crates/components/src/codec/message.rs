@@ -16,10 +16,10 @@ use typeloom_types::dtype::Dtype;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MessageError {
     /// The tag is not that of this codec.
-    #[error("the message does not begin as this codec's do")]
+    #[error("the message does not begin with the tag of this codec")]
     Tag,
     /// The message is truncated.
-    #[error("the message ends at byte {at}, where {needed} more are needed")]
+    #[error("the message ends at byte {at}, but at least {needed} more bytes are needed")]
     CutOff {
         /// Length of the message in bytes.
         at: usize,
@@ -27,28 +27,28 @@ pub enum MessageError {
         needed: usize,
     },
     /// Bytes follow the end of the message.
-    #[error("the message ends at byte {at}, and there are {more} more")]
+    #[error("the message ends at byte {at}, but {more} more bytes follow")]
     Trailing {
         at: usize,
         /// Number of bytes that follow.
         more: usize,
     },
     /// The number does not identify an element type.
-    #[error("{number} at byte {at} is no element type")]
+    #[error("{number} at byte {at} is not an element type")]
     ElementType {
         /// Offset in bytes.
         at: usize,
         number: u8,
     },
     /// A field has an invalid value.
-    #[error("the {what} at byte {at} is not usable")]
+    #[error("the {what} at byte {at} is invalid")]
     Number {
         what: &'static str,
         /// Offset in bytes.
         at: usize,
     },
     /// The tensor is larger than the limit.
-    #[error("the tensor takes {claimed} bytes, and {limit} are allowed")]
+    #[error("the tensor takes {claimed} bytes, but at most {limit} are allowed")]
     TooLarge {
         /// Size of the tensor according to the header.
         claimed: u64,

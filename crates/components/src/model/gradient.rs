@@ -51,7 +51,7 @@ pub enum GradientError {
     #[error("{node}: `{op}` cannot be differentiated here: {reason}")]
     Form { node: String, op: String, reason: &'static str },
     /// The operator set version is older than the rules support.
-    #[error("operators of version {found} cannot be differentiated; the first that can is 13")]
+    #[error("operators of version {found} cannot be differentiated; the first supported version is 13")]
     Version { found: i64 },
 }
 

@@ -50,7 +50,7 @@ pub enum Columns {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CsvError {
     /// A line has more or fewer fields than the first line.
-    #[error("line {line} has {found} fields, and those before it have {expected}")]
+    #[error("line {line} has {found} fields, but the lines before it have {expected}")]
     Ragged {
         /// One-based line number.
         line: u64,
@@ -58,13 +58,13 @@ pub enum CsvError {
         found: u64,
     },
     /// A line is not valid UTF-8.
-    #[error("line {line} is no UTF-8")]
+    #[error("line {line} is not valid UTF-8")]
     NoText {
         /// One-based line number.
         line: u64,
     },
     /// A field is not a number.
-    #[error("line {line}, column {column}: `{text}` is no number")]
+    #[error("line {line}, column {column}: `{text}` is not a number")]
     NoNumber {
         /// One-based line number.
         line: u64,

@@ -32,10 +32,10 @@ const TYPES: &[(Dtype, &str)] = &[
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NpyError {
     /// The magic number is missing.
-    #[error("this is no `.npy` file")]
+    #[error("this is not an `.npy` file")]
     Magic,
     /// The version of the format is not supported.
-    #[error("version {major} of the format is not known")]
+    #[error("version {major} of the format is not supported")]
     Version { major: u8 },
     /// The file ends within its header.
     #[error("the header is cut off at byte {at}")]
@@ -44,7 +44,7 @@ pub enum NpyError {
         at: usize,
     },
     /// The header is not valid text.
-    #[error("the header is no text")]
+    #[error("the header is not valid text")]
     NoText,
     /// A key is missing from the header.
     #[error("the header has no `{key}`")]
@@ -56,7 +56,7 @@ pub enum NpyError {
         descr: String,
     },
     /// The shape is not a tuple of numbers.
-    #[error("the shape is no tuple of numbers")]
+    #[error("the shape is not a tuple of numbers")]
     Shape,
     /// The data does not match the header.
     #[error("the data do not fit the header: {0}")]
@@ -72,9 +72,9 @@ impl From<TensorError> for NpyError {
 
 fn unsupported(descr: &str) -> String {
     match descr.trim_start_matches(['|', '<', '>', '=']).chars().next() {
-        Some('O') => "its elements are Python objects, which are not read".to_owned(),
-        Some('U' | 'S') => format!("its elements are text (`{descr}`), which is read from `.pb` files alone"),
-        Some('[') => "its elements have fields, and tensors have none".to_owned(),
+        Some('O') => "its elements are Python objects, which are not supported".to_owned(),
+        Some('U' | 'S') => format!("its elements are text (`{descr}`), which is read from `.pb` files only"),
+        Some('[') => "its elements have fields, which tensors do not support".to_owned(),
         Some(_) | None => format!("elements of type `{descr}` are not supported"),
     }
 }

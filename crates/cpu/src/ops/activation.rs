@@ -8,7 +8,7 @@ use super::unary::{erf, floats, map_into, reals};
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, Real, from_slice, narrow, on_floats, on_numbers, widen};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{around, axis, count, lanes};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -84,7 +84,7 @@ pub(crate) fn sigmoid<T: Real>(x: T) -> T {
 
 /// The bounds are inputs since version 11, and attributes before.
 fn clip(call: &mut Call<'_>) -> Outcome {
-    let bound = |call: &Call<'_>, index: usize, name| -> Result<Option<AnyTensor>, Fault> {
+    let bound = |call: &Call<'_>, index: usize, name| -> Result<Option<AnyTensor>, KernelErrorKind> {
         match (call.optional(index)?, call.attributes.float(name)?) {
             (Some(tensor), _) => Ok(Some(tensor.clone())),
             (None, Some(value)) => {
@@ -96,12 +96,12 @@ fn clip(call: &mut Call<'_>) -> Outcome {
     let (low, high) = (bound(call, 1, "min")?, bound(call, 2, "max")?);
     let x = call.take(0)?;
     one(on_numbers!(x.dtype(), T => {
-        let scalar = |tensor: Option<&AnyTensor>, default: T| -> Result<T, Fault> {
+        let scalar = |tensor: Option<&AnyTensor>, default: T| -> Result<T, KernelErrorKind> {
             match tensor {
                 None => Ok(default),
                 Some(tensor) => match tensor.as_slice::<T>()? {
                     [value] => Ok(*value),
-                    _ => invalid("a bound is not one number"),
+                    _ => invalid("a bound does not have exactly one element"),
                 },
             }
         };
@@ -152,7 +152,7 @@ fn along_axis(
     mut x: AnyTensor,
     single: impl Fn(&mut [f32]),
     double: impl Fn(&mut [f64]),
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     let given = call.attributes.int("axis")?;
     if x.is_empty() {
         return Ok(x);
@@ -169,7 +169,7 @@ fn along_axis(
     match x.dtype() {
         Dtype::F32 => rows(x.as_mut_slice()?, outer, extent, inner, single),
         Dtype::F64 => rows(x.as_mut_slice()?, outer, extent, inner, double),
-        other => return Err(Fault::Dtype(other)),
+        other => return Err(KernelErrorKind::Dtype(other)),
     }
     Ok(x)
 }

@@ -9,7 +9,7 @@ use super::slice::join;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, check_size, from_slice, of_f64s, on_floats, to_f64s};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::movement::reshape;
 use crate::product::{self, Matrix};
 use crate::shape::{broadcast, count};
@@ -21,8 +21,8 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// Validates that the number of heads divides a width.
-fn heads(call: &Call<'_>, name: &'static str, width: usize) -> Result<usize, Fault> {
-    let heads = call.attributes.int(name)?.ok_or(Fault::MissingAttribute(name))?;
+fn heads(call: &Call<'_>, name: &'static str, width: usize) -> Result<usize, KernelErrorKind> {
+    let heads = call.attributes.int(name)?.ok_or(KernelErrorKind::MissingAttribute(name))?;
     match usize::try_from(heads) {
         Ok(heads) if heads > 0 && width.is_multiple_of(heads) => Ok(heads),
         Ok(_) | Err(_) => invalid(format!("`{name}` = {heads} does not divide {width}")),
@@ -30,7 +30,7 @@ fn heads(call: &Call<'_>, name: &'static str, width: usize) -> Result<usize, Fau
 }
 
 /// A tensor with an axis of heads: `[batch, heads, sequence, size]`.
-fn with_heads(call: &Call<'_>, index: usize, name: &'static str) -> Result<AnyTensor, Fault> {
+fn with_heads(call: &Call<'_>, index: usize, name: &'static str) -> Result<AnyTensor, KernelErrorKind> {
     let x = call.tensor(index)?;
     match *x.shape() {
         [_, _, _, _] => Ok(x.clone()),
@@ -44,7 +44,7 @@ fn with_heads(call: &Call<'_>, index: usize, name: &'static str) -> Result<AnyTe
 }
 
 /// Additive attention bias: the mask of the keys each query may attend to.
-fn bias(call: &Call<'_>, shape: [usize; 4], past: usize) -> Result<Vec<f64>, Fault> {
+fn bias(call: &Call<'_>, shape: [usize; 4], past: usize) -> Result<Vec<f64>, KernelErrorKind> {
     let [batches, heads, queries, keys] = shape;
     let mut bias = vec![0.0; count(&shape)];
     if let Some(mask) = call.optional(3)? {
@@ -266,7 +266,7 @@ fn linear_attention(call: &mut Call<'_>) -> Outcome {
         Some(past) => to_f64s(past)?,
         None => vec![0.0; batches * heads * keys * values],
     };
-    let per_token = |index: usize| -> Result<Option<(Vec<f64>, usize)>, Fault> {
+    let per_token = |index: usize| -> Result<Option<(Vec<f64>, usize)>, KernelErrorKind> {
         let Some(tensor) = call.optional(index)? else { return Ok(None) };
         let width = tensor.shape().last().copied().unwrap_or(0);
         if tensor.len() != batches * length * width {
@@ -274,8 +274,8 @@ fn linear_attention(call: &mut Call<'_>) -> Outcome {
         }
         Ok(Some((to_f64s(tensor)?, width)))
     };
-    let decay = if gated { Some(per_token(4)?.ok_or(Fault::MissingInput(4))?) } else { None };
-    let beta = if delta { Some(per_token(5)?.ok_or(Fault::MissingInput(5))?) } else { None };
+    let decay = if gated { Some(per_token(4)?.ok_or(KernelErrorKind::MissingInput(4))?) } else { None };
+    let beta = if delta { Some(per_token(5)?.ok_or(KernelErrorKind::MissingInput(5))?) } else { None };
     let sized = state.len() == batches * heads * keys * values
         && k.len() == batches * length * k_width
         && v.len() == batches * length * v_width

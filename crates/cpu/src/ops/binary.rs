@@ -7,7 +7,7 @@ use typeloom_types::element::Element;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, Real, build_over, of_f64s, on_floats, on_numbers, to_f64s};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{Rows, broadcast, broadcast_strides};
 use crate::threads;
 
@@ -34,7 +34,7 @@ pub(crate) fn map2<A: Element, B: Element, C: Element>(
     a: &AnyTensor,
     b: &AnyTensor,
     each: impl Fn(A, B) -> C + Sync,
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     let (left, right) = (a.as_slice::<A>()?, b.as_slice::<B>()?);
     if a.shape() == b.shape() {
         return build_over::<C>(a.shape(), |out| {
@@ -79,7 +79,7 @@ fn map2_into<T: Element>(
     a: AnyTensor,
     b: &AnyTensor,
     each: impl Fn(T, T) -> T + Sync,
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     if a.shape() != b.shape() || a.is_shared() {
         return map2::<T, T, T>(&a, b, each);
     }
@@ -101,7 +101,7 @@ enum Arithmetic {
 }
 
 /// Reshapes the second operand according to the `broadcast` and `axis` attributes of versions before 7.
-pub(super) fn aligned(call: &mut Call<'_>) -> Result<AnyTensor, Fault> {
+pub(super) fn aligned(call: &mut Call<'_>) -> Result<AnyTensor, KernelErrorKind> {
     let b = call.take(1)?;
     if call.version >= 7 || !call.flag("broadcast", false)? {
         return Ok(b);
@@ -128,7 +128,7 @@ fn arithmetic(call: &mut Call<'_>, kind: Arithmetic) -> Outcome {
         Arithmetic::Mul => map2_into::<T>(a, &b, Number::times),
         Arithmetic::Div => {
             if !T::IS_FLOAT && !a.is_empty() && b.as_slice::<T>()?.contains(&T::ZERO) {
-                return Err(Fault::DivisionByZero);
+                return Err(KernelErrorKind::DivisionByZero);
             }
             map2_into::<T>(a, &b, |a: T, b: T| a.over(b).unwrap_or(T::ZERO))
         }
@@ -140,7 +140,7 @@ fn modulo(call: &mut Call<'_>) -> Outcome {
     let (a, b) = (call.take(0)?, call.take(1)?);
     one(on_numbers!(a.dtype(), T => {
         if !T::IS_FLOAT && !a.is_empty() && b.as_slice::<T>()?.contains(&T::ZERO) {
-            return Err(Fault::DivisionByZero);
+            return Err(KernelErrorKind::DivisionByZero);
         }
         map2_into::<T>(a, &b, |a: T, b: T| a.remainder(b, like_c).unwrap_or(T::ZERO))
     })?)

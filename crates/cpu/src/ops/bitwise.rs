@@ -8,7 +8,7 @@ use super::unary::map_into;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, on_integers};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 
 /// An operation on the bits of integers.
 macro_rules! bits {
@@ -51,7 +51,7 @@ fn shift(call: &mut Call<'_>) -> Outcome {
 }
 
 fn bit_cast(call: &mut Call<'_>) -> Outcome {
-    let Some(to) = call.dtype("to")? else { return Err(Fault::MissingAttribute("to")) };
+    let Some(to) = call.dtype("to")? else { return Err(KernelErrorKind::MissingAttribute("to")) };
     let x = call.tensor(0)?;
     if x.dtype() == Dtype::String || x.dtype().size_bits() != to.size_bits() {
         return invalid(format!("{} and {to} differ in width", x.dtype()));

@@ -12,7 +12,7 @@ use typeloom_types::element::Element;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{build, dispatch};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::minifloat::{self, Overflow, PowerRounding};
 
 pub(super) const OPERATORS: &[Operator] = &[native("Cast", cast), native("CastLike", cast_like)];
@@ -30,7 +30,7 @@ impl Default for Policy {
     }
 }
 
-fn policy(call: &Call<'_>) -> Result<Policy, Fault> {
+fn policy(call: &Call<'_>) -> Result<Policy, KernelErrorKind> {
     let overflow = if call.flag("saturate", true)? { Overflow::Saturate } else { Overflow::Special };
     let modes =
         [("up", PowerRounding::Up), ("down", PowerRounding::Down), ("nearest", PowerRounding::Nearest)];
@@ -47,7 +47,7 @@ fn cast(call: &mut Call<'_>) -> Outcome {
         }
         Some(_) | None => call.dtype("to")?,
     };
-    let Some(to) = to else { return Err(Fault::MissingAttribute("to")) };
+    let Some(to) = to else { return Err(KernelErrorKind::MissingAttribute("to")) };
     let policy = policy(call)?;
     let x = call.take(0)?;
     one(convert_with(&x, to, policy)?)
@@ -60,7 +60,7 @@ fn cast_like(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Converts to another element type with the default policy.
-pub(crate) fn convert(x: &AnyTensor, to: Dtype) -> Result<AnyTensor, Fault> {
+pub(crate) fn convert(x: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelErrorKind> {
     convert_with(x, to, Policy::default())
 }
 
@@ -139,7 +139,7 @@ macro_rules! on_elements {
 }
 
 /// Decoded elements of a tensor of small floats; `None` for other types.
-pub(crate) fn small_float_values(x: &AnyTensor) -> Result<Option<Vec<f64>>, Fault> {
+pub(crate) fn small_float_values(x: &AnyTensor) -> Result<Option<Vec<f64>>, KernelErrorKind> {
     if let Some(format) = minifloat::format(x.dtype()) {
         return Ok(Some(x.codes()?.map(|code| f64::from(format.decode(code))).collect()));
     }
@@ -154,7 +154,7 @@ pub(crate) fn is_small_int(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::Int4 | Dtype::Uint4 | Dtype::Int2 | Dtype::Uint2)
 }
 
-fn wide_values(x: &AnyTensor) -> Result<Vec<Wide>, Fault> {
+fn wide_values(x: &AnyTensor) -> Result<Vec<Wide>, KernelErrorKind> {
     if let Some(values) = small_float_values(x)? {
         return Ok(values.into_iter().map(Wide::Float).collect());
     }
@@ -169,19 +169,19 @@ fn wide_values(x: &AnyTensor) -> Result<Vec<Wide>, Fault> {
     on_elements!(dtype, T => Ok(x.as_slice::<T>()?.iter().map(|value| value.widen()).collect()))
 }
 
-fn parse(text: &str) -> Result<Wide, Fault> {
+fn parse(text: &str) -> Result<Wide, KernelErrorKind> {
     let text = text.trim();
     if let Ok(value) = text.parse::<i128>() {
         return Ok(Wide::Int(value));
     }
     match text.parse::<f64>() {
         Ok(value) => Ok(Wide::Float(value)),
-        Err(_) => invalid(format!("`{text}` is no number")),
+        Err(_) => invalid(format!("`{text}` is not a number")),
     }
 }
 
 /// Converts to another element type.
-pub(crate) fn convert_with(x: &AnyTensor, to: Dtype, policy: Policy) -> Result<AnyTensor, Fault> {
+pub(crate) fn convert_with(x: &AnyTensor, to: Dtype, policy: Policy) -> Result<AnyTensor, KernelErrorKind> {
     if x.dtype() == to {
         return Ok(x.clone());
     }
@@ -222,7 +222,7 @@ fn is_plain(dtype: Dtype) -> bool {
 }
 
 /// Direct conversion between native Rust types, without an intermediate list of wide numbers.
-fn plain(x: &AnyTensor, to: Dtype) -> Result<AnyTensor, Fault> {
+fn plain(x: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelErrorKind> {
     on_elements!(x.dtype(), S => {
         let from = x.as_slice::<S>()?;
         on_elements!(to, T => build::<T>(x.shape(), |out| {

@@ -7,7 +7,7 @@ use super::binary::{aligned, map2};
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, dispatch, on_numbers};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Run, assemble};
 use crate::shape::{broadcast, broadcast_strides, each_index, offset};
 
@@ -68,7 +68,7 @@ fn choose(call: &mut Call<'_>) -> Outcome {
     let strides = [condition, a, b].map(|tensor| broadcast_strides(tensor.shape(), &shape));
     check_size(&shape, size_of::<Run>())?;
     if a.dtype() != b.dtype() {
-        return Err(Fault::DtypeMismatch(a.dtype(), b.dtype()));
+        return Err(KernelErrorKind::DtypeMismatch(a.dtype(), b.dtype()));
     }
     let mut runs: Vec<Run> = Vec::with_capacity(crate::shape::count(&shape));
     let mut inside = true;

@@ -10,7 +10,7 @@ use super::sliding::{Windows, pads, per_axis};
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{build, check_size, dispatch, of_f64s, on_floats, to_f64s};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::product::{self, Matrix};
 use crate::shape::{count, each_index, extents, strides};
 
@@ -29,7 +29,7 @@ pub(super) fn convolve(
     x: &AnyTensor,
     w: &AnyTensor,
     bias: Option<&AnyTensor>,
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     let filter = Filter::of(call.attributes, w)?;
     if bias.is_some_and(|bias| bias.len() != w.shape()[0]) {
         return invalid(format!("the bias has not {} elements", w.shape()[0]));
@@ -40,7 +40,7 @@ pub(super) fn convolve(
 fn conv(call: &mut Call<'_>) -> Outcome {
     let (x, w) = (call.tensor(0)?, call.tensor(1)?);
     if !matches!(x.dtype(), Dtype::F32 | Dtype::F64) {
-        return Err(Fault::Dtype(x.dtype()));
+        return Err(KernelErrorKind::Dtype(x.dtype()));
     }
     one(convolve(call, x, w, call.optional(2)?)?)
 }
@@ -52,7 +52,7 @@ fn conv_integer(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Whether the output shape of a transposed convolution is unreasonably large.
-fn wanted_is_too_large(call: &Call<'_>) -> Result<bool, Fault> {
+fn wanted_is_too_large(call: &Call<'_>) -> Result<bool, KernelErrorKind> {
     let lists = [call.attributes.ints("output_shape")?, call.attributes.ints("output_padding")?];
     Ok(lists.into_iter().flatten().flatten().any(|extent| extent.unsigned_abs() > 1 << 31))
 }

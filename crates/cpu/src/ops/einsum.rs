@@ -11,7 +11,7 @@ use super::matmul::multiply;
 use super::reduce::{Reduction, reduce_axes};
 use super::{Operator, widened};
 use crate::call::{Call, Outcome, one};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::movement::reshape;
 use crate::shape::{count, strides};
 
@@ -67,7 +67,7 @@ fn einsum(call: &mut Call<'_>) -> Outcome {
         terms.push(diagonal(labels, tensor)?);
     }
     let mut terms = terms.into_iter();
-    let Some(mut result) = terms.next() else { return Err(Fault::MissingInput(0)) };
+    let Some(mut result) = terms.next() else { return Err(KernelErrorKind::MissingInput(0)) };
     let rest: Vec<Term> = terms.collect();
     for at in 0..=rest.len() {
         let later = |label: &Label| {
@@ -85,13 +85,17 @@ fn einsum(call: &mut Call<'_>) -> Outcome {
     for label in &wanted {
         match result.labels.iter().position(|have| have == label) {
             Some(at) => order.push(at),
-            None => return invalid(format!("the equation `{equation}` asks for a label that no input has")),
+            None => {
+                return invalid(format!(
+                    "the result of the equation `{equation}` has a label that no input has"
+                ));
+            }
         }
     }
     one(permute(&result.tensor, &order)?)
 }
 
-fn labels_of(term: &str, rank: Option<usize>) -> Result<Vec<Label>, Fault> {
+fn labels_of(term: &str, rank: Option<usize>) -> Result<Vec<Label>, KernelErrorKind> {
     let letters = term.chars().filter(|letter| letter.is_alphabetic()).count();
     let mut labels = Vec::new();
     let mut rest = term;
@@ -112,7 +116,7 @@ fn labels_of(term: &str, rank: Option<usize>) -> Result<Vec<Label>, Fault> {
             labels.push(Label::Letter(letter));
             rest = &rest[letter.len_utf8()..];
         } else {
-            return invalid(format!("`{letter}` is no label"));
+            return invalid(format!("`{letter}` is not a label"));
         }
     }
     match rank {
@@ -131,7 +135,7 @@ fn implicit(labels: &[Vec<Label>], dots: usize) -> Vec<Label> {
 }
 
 /// A label that is repeated within one term selects the diagonal.
-fn diagonal(labels: Vec<Label>, tensor: &AnyTensor) -> Result<Term, Fault> {
+fn diagonal(labels: Vec<Label>, tensor: &AnyTensor) -> Result<Term, KernelErrorKind> {
     let own = strides(tensor.shape());
     let (mut kept, mut shape, mut view): (Vec<Label>, Vec<usize>, Vec<usize>) = Default::default();
     for (axis, label) in labels.iter().enumerate() {
@@ -152,7 +156,7 @@ fn diagonal(labels: Vec<Label>, tensor: &AnyTensor) -> Result<Term, Fault> {
 }
 
 /// Sums over labels that are not used later.
-fn drop_labels(term: Term, needed: impl Fn(&Label) -> bool) -> Result<Term, Fault> {
+fn drop_labels(term: Term, needed: impl Fn(&Label) -> bool) -> Result<Term, KernelErrorKind> {
     let axes: Vec<usize> = (0..term.labels.len()).filter(|axis| !needed(&term.labels[*axis])).collect();
     if axes.is_empty() {
         return Ok(term);
@@ -162,7 +166,7 @@ fn drop_labels(term: Term, needed: impl Fn(&Label) -> bool) -> Result<Term, Faul
 }
 
 /// Product of two terms, summed over shared labels that are not used later.
-fn contract(a: Term, b: &Term, needed: impl Fn(&Label) -> bool) -> Result<Term, Fault> {
+fn contract(a: Term, b: &Term, needed: impl Fn(&Label) -> bool) -> Result<Term, KernelErrorKind> {
     let extent = |term: &Term, label: &Label| {
         term.labels.iter().position(|have| have == label).map(|axis| term.tensor.shape()[axis])
     };
@@ -171,7 +175,7 @@ fn contract(a: Term, b: &Term, needed: impl Fn(&Label) -> bool) -> Result<Term, 
     let summed: Vec<Label> = a.labels.iter().filter(shared).filter(|label| !needed(label)).copied().collect();
     let only_a: Vec<Label> = a.labels.iter().filter(|label| !b.labels.contains(label)).copied().collect();
     let only_b: Vec<Label> = b.labels.iter().filter(|label| !a.labels.contains(label)).copied().collect();
-    // The broadcast extent: one of the two may be 1.
+    // One of the two extents of a label may be 1 (broadcasting).
     let mut extents = std::collections::BTreeMap::new();
     for label in batch.iter().chain(&summed).chain(&only_a).chain(&only_b) {
         let (from_a, from_b) = (extent(&a, label), extent(b, label));
@@ -183,7 +187,7 @@ fn contract(a: Term, b: &Term, needed: impl Fn(&Label) -> bool) -> Result<Term, 
         extents.insert(*label, most);
     }
     let sizes = |labels: &[Label]| labels.iter().map(|label| extents[label]).collect::<Vec<usize>>();
-    let arranged = |term: &Term, groups: [&[Label]; 3]| -> Result<AnyTensor, Fault> {
+    let arranged = |term: &Term, groups: [&[Label]; 3]| -> Result<AnyTensor, KernelErrorKind> {
         let own = strides(term.tensor.shape());
         let order: Vec<Label> = groups.concat();
         let view: Vec<usize> = order

@@ -16,7 +16,7 @@ use super::sliding::Windows;
 use crate::attributes::Attributes;
 use crate::call::Call;
 use crate::element::{Number, build_over, check_size, dispatch};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
 use crate::product::in_place::{self, InPlace, SLACK, Sliding};
 use crate::product::lane::Lane;
@@ -67,7 +67,11 @@ impl Finishing<'_> {
 }
 
 /// Number of groups, validated against the channel counts.
-pub(super) fn groups(attributes: &Attributes, channels: usize, outputs: usize) -> Result<usize, Fault> {
+pub(super) fn groups(
+    attributes: &Attributes,
+    channels: usize,
+    outputs: usize,
+) -> Result<usize, KernelErrorKind> {
     let group = attributes.int("group")?.unwrap_or(1);
     match usize::try_from(group) {
         Ok(group) if group > 0 && channels.is_multiple_of(group) && outputs.is_multiple_of(group) => {
@@ -78,7 +82,10 @@ pub(super) fn groups(attributes: &Attributes, channels: usize, outputs: usize) -
 }
 
 /// Kernel shape: that of the weights, which the attribute must match.
-pub(super) fn kernel_shape(attributes: &Attributes, weights: &[usize]) -> Result<Vec<usize>, Fault> {
+pub(super) fn kernel_shape(
+    attributes: &Attributes,
+    weights: &[usize],
+) -> Result<Vec<usize>, KernelErrorKind> {
     let own = weights[2..].to_vec();
     match attributes.ints("kernel_shape")? {
         Some(given) if extents(given)? != own => {
@@ -88,7 +95,7 @@ pub(super) fn kernel_shape(attributes: &Attributes, weights: &[usize]) -> Result
     }
 }
 
-pub(super) fn check_rank(x: &[usize], w: &[usize]) -> Result<(), Fault> {
+pub(super) fn check_rank(x: &[usize], w: &[usize]) -> Result<(), KernelErrorKind> {
     if x.len() < 3 || w.len() != x.len() {
         return invalid(format!("the shapes {x:?} and {w:?} are not of one rank above 2"));
     }
@@ -97,7 +104,7 @@ pub(super) fn check_rank(x: &[usize], w: &[usize]) -> Result<(), Fault> {
 
 impl Filter {
     /// Packs weights.
-    pub(crate) fn of(attributes: &Attributes, w: &AnyTensor) -> Result<Self, Fault> {
+    pub(crate) fn of(attributes: &Attributes, w: &AnyTensor) -> Result<Self, KernelErrorKind> {
         let shape = w.shape().to_vec();
         if shape.len() < 3 {
             return invalid(format!("the weights {shape:?} are not of a rank above 2"));
@@ -112,7 +119,7 @@ impl Filter {
                 Dtype::F32 => Weights::F32(rows(w, groups, made, depth)?),
                 Dtype::F64 => Weights::F64(rows(w, groups, made, depth)?),
                 Dtype::I32 => Weights::I32(rows(w, groups, made, depth)?),
-                other => return Err(Fault::Dtype(other)),
+                other => return Err(KernelErrorKind::Dtype(other)),
             }
         };
         Ok(Self { dtype: w.dtype(), shape, groups, weights })
@@ -128,7 +135,7 @@ impl Filter {
     }
 
     /// Windows over an input, and the shape of the result.
-    fn geometry(&self, call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), Fault> {
+    fn geometry(&self, call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), KernelErrorKind> {
         let shape = &self.shape;
         check_rank(x.shape(), shape)?;
         let channels = x.shape()[1];
@@ -142,7 +149,7 @@ impl Filter {
     }
 
     /// Shape of the result for an input shape.
-    pub(crate) fn result_shape(&self, call: &Call<'_>, x: &AnyTensor) -> Result<Vec<usize>, Fault> {
+    pub(crate) fn result_shape(&self, call: &Call<'_>, x: &AnyTensor) -> Result<Vec<usize>, KernelErrorKind> {
         self.geometry(call, x).map(|(_, shape)| shape)
     }
 
@@ -152,10 +159,10 @@ impl Filter {
         call: &Call<'_>,
         x: &AnyTensor,
         finishing: &Finishing<'_>,
-    ) -> Result<AnyTensor, Fault> {
+    ) -> Result<AnyTensor, KernelErrorKind> {
         let (windows, shape) = self.geometry(call, x)?;
         if x.dtype() != self.dtype() {
-            return Err(Fault::DtypeMismatch(x.dtype(), self.dtype()));
+            return Err(KernelErrorKind::DtypeMismatch(x.dtype(), self.dtype()));
         }
         match &self.weights {
             Weights::F32(rows) => multiplied(self, rows, &windows, x, &shape, finishing),
@@ -168,7 +175,12 @@ impl Filter {
     }
 }
 
-fn rows<T: Lane>(w: &AnyTensor, groups: usize, made: usize, depth: usize) -> Result<Vec<Rows<T>>, Fault> {
+fn rows<T: Lane>(
+    w: &AnyTensor,
+    groups: usize,
+    made: usize,
+    depth: usize,
+) -> Result<Vec<Rows<T>>, KernelErrorKind> {
     let weights = w.as_slice::<T>()?;
     let of = |group: usize| product::rows(&weights[group * made * depth..], (made, depth), (depth, 1));
     Ok(if weights.is_empty() {
@@ -179,7 +191,7 @@ fn rows<T: Lane>(w: &AnyTensor, groups: usize, made: usize, depth: usize) -> Res
 }
 
 /// [`Finishing`] converted to one element type.
-fn finish<'a, T: Number>(finishing: &Finishing<'a>) -> Result<Finish<'a, T>, Fault> {
+fn finish<'a, T: Number>(finishing: &Finishing<'a>) -> Result<Finish<'a, T>, KernelErrorKind> {
     let list = |tensor: Option<&'a AnyTensor>| tensor.map(AnyTensor::as_slice::<T>).transpose();
     Ok(Finish {
         scale: list(finishing.scale)?,
@@ -201,8 +213,8 @@ fn framed<T: Number, R>(
     windows: &Windows,
     x: &AnyTensor,
     slack: usize,
-    run: impl FnOnce(Framed<'_, T>) -> Result<R, Fault>,
-) -> Result<R, Fault> {
+    run: impl FnOnce(Framed<'_, T>) -> Result<R, KernelErrorKind>,
+) -> Result<R, KernelErrorKind> {
     let data = x.as_slice::<T>()?;
     let reach = windows.reach();
     let inside = reach.iter().zip(&windows.input).all(|(reach, extent)| reach <= extent);
@@ -240,7 +252,7 @@ fn multiplied<T: Lane + Memory>(
     x: &AnyTensor,
     shape: &[usize],
     finishing: &Finishing<'_>,
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     let finish = finish::<T>(finishing)?;
     let (channels, own) = (x.shape()[1], filter.shape[1]);
     let made = filter.shape[0] / filter.groups;
@@ -307,7 +319,7 @@ fn by_planes<T: Lane>(
     x: &AnyTensor,
     shape: &[usize],
     finishing: &Finishing<'_>,
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     let weights = w.as_slice::<T>()?;
     let finish = finish::<T>(finishing)?;
     let outputs = filter.shape[0];

@@ -4,7 +4,7 @@ use typeloom_types::any_tensor::AnyTensor;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, integers, one};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Run, assemble, slices};
 use crate::shape::{around, axis, count, each_index, offset, strides};
 
@@ -12,22 +12,22 @@ pub(super) const OPERATORS: &[Operator] =
     &[native("Gather", gather), native("GatherElements", gather_elements), native("GatherND", gather_nd)];
 
 /// Normalises a possibly negative index.
-pub(super) fn place(index: i64, extent: usize) -> Result<usize, Fault> {
+pub(super) fn normalised_index(index: i64, extent: usize) -> Result<usize, KernelErrorKind> {
     typeloom_types::shape::position(index, extent)
         .map_or_else(|| invalid(format!("index {index} is outside extent {extent}")), Ok)
 }
 
 /// Normalises a tensor of indices.
-fn places(indices: &AnyTensor, extent: usize) -> Result<Vec<usize>, Fault> {
-    integers(indices)?.iter().map(|index| place(*index, extent)).collect()
+fn normalised_indices(indices: &AnyTensor, extent: usize) -> Result<Vec<usize>, KernelErrorKind> {
+    integers(indices)?.iter().map(|index| normalised_index(*index, extent)).collect()
 }
 
-/// Position of the element at a tuple of indices.
-pub(super) fn tuple_place(tuple: &[i64], shape: &[usize]) -> Result<usize, Fault> {
+/// Row-major offset of the element at a tuple of possibly negative indices.
+pub(super) fn tuple_offset(tuple: &[i64], shape: &[usize]) -> Result<usize, KernelErrorKind> {
     tuple
         .iter()
         .zip(shape)
-        .try_fold(0, |offset, (index, extent)| Ok(offset * extent + place(*index, *extent)?))
+        .try_fold(0, |offset, (index, extent)| Ok(offset * extent + normalised_index(*index, *extent)?))
 }
 
 fn gather(call: &mut Call<'_>) -> Outcome {
@@ -35,42 +35,42 @@ fn gather(call: &mut Call<'_>) -> Outcome {
     let axis = axis(call.int("axis", 0)?, data.rank())?;
     let (outer, extent, inner) = around(data.shape(), axis);
     let shape = [&data.shape()[..axis], indices.shape(), &data.shape()[axis + 1..]].concat();
-    one(slices(data, (outer, extent, inner), &places(indices, extent)?, &shape)?)
+    one(slices(data, (outer, extent, inner), &normalised_indices(indices, extent)?, &shape)?)
 }
 
 fn gather_elements(call: &mut Call<'_>) -> Outcome {
     let (data, indices) = (call.tensor(0)?, call.tensor(1)?);
     let axis = axis(call.int("axis", 0)?, data.rank())?;
-    let places = element_places(data, indices, axis)?;
-    one(assemble(&[data], indices.shape(), places.into_iter().map(Run::one))?)
+    let offsets = element_offsets(data, indices, axis)?;
+    one(assemble(&[data], indices.shape(), offsets.into_iter().map(Run::one))?)
 }
 
-/// For each index, the offset of the element with this index along the axis and the position of the index
-/// along the others.
-pub(super) fn element_places(
+/// For each element of `indices`, the offset of the element of `data` at the same position, but with this
+/// index along `axis`.
+pub(super) fn element_offsets(
     data: &AnyTensor,
     indices: &AnyTensor,
     axis: usize,
-) -> Result<Vec<usize>, Fault> {
+) -> Result<Vec<usize>, KernelErrorKind> {
     let fits = data.rank() == indices.rank()
         && (0..data.rank()).all(|at| at == axis || indices.shape()[at] <= data.shape()[at]);
     if !fits {
         return invalid(format!("indices {:?} are not within {:?}", indices.shape(), data.shape()));
     }
     let own = strides(data.shape());
-    let at = places(indices, data.shape()[axis])?;
-    let mut places = Vec::with_capacity(at.len());
+    let at = normalised_indices(indices, data.shape()[axis])?;
+    let mut offsets = Vec::with_capacity(at.len());
     each_index(indices.shape(), |flat, index| {
-        places.push(offset(index, &own) - index[axis] * own[axis] + at[flat] * own[axis]);
+        offsets.push(offset(index, &own) - index[axis] * own[axis] + at[flat] * own[axis]);
     });
-    Ok(places)
+    Ok(offsets)
 }
 
 fn gather_nd(call: &mut Call<'_>) -> Outcome {
     let (data, indices) = (call.tensor(0)?, call.tensor(1)?);
     let batch = usize::try_from(call.int("batch_dims", 0)?).unwrap_or(usize::MAX);
     let Some(depth) = indices.shape().last().copied() else {
-        return invalid("the indices are a single number");
+        return invalid("the indices have rank 0");
     };
     if batch >= indices.rank() || batch.saturating_add(depth) > data.rank() {
         return invalid(format!("indices {:?} do not fit {:?}", indices.shape(), data.shape()));
@@ -87,7 +87,7 @@ fn gather_nd(call: &mut Call<'_>) -> Outcome {
     let mut runs = Vec::with_capacity(outer * tuples);
     for which in 0..outer * tuples {
         let tuple = &values[which * depth..(which + 1) * depth];
-        let offset = tuple_place(tuple, middle)?;
+        let offset = tuple_offset(tuple, middle)?;
         runs.push(Run::of(which / tuples.max(1) * block + offset * inner, inner));
     }
     let shape = [&indices.shape()[..indices.rank() - 1], &data.shape()[batch + depth..]].concat();

@@ -7,7 +7,7 @@ use super::{Operator, native};
 use crate::attributes::Attribute;
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build, check_size, ints, of_f64s, on_numbers, to_f64s};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Run, assemble};
 use crate::shape::{count, extents};
 
@@ -32,7 +32,7 @@ fn constant(call: &mut Call<'_>) -> Outcome {
     const FORMS: &str =
         "value sparse_value value_float value_floats value_int value_ints value_string value_strings";
     let Some(value) = FORMS.split(' ').find_map(|name| call.attributes.get(name)) else {
-        return Err(Fault::MissingAttribute("value"));
+        return Err(KernelErrorKind::MissingAttribute("value"));
     };
     let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
     one(match value {
@@ -45,7 +45,7 @@ fn constant(call: &mut Call<'_>) -> Outcome {
         Attribute::Strings(list) => {
             AnyTensor::from_strings(&[list.len()], &list.iter().map(text).collect::<Vec<_>>())?
         }
-        Attribute::Type(_) => return Err(Fault::MissingAttribute("value")),
+        Attribute::Type(_) => return Err(KernelErrorKind::MissingAttribute("value")),
     })
 }
 
@@ -57,7 +57,7 @@ fn constant_of_shape(call: &mut Call<'_>) -> Outcome {
     let shape = extents(&shape)?;
     let fill = match call.attributes.tensor("value")? {
         Some(fill) if fill.len() == 1 => fill.clone(),
-        Some(_) => return invalid("`value` is not one element"),
+        Some(_) => return invalid("`value` does not have exactly one element"),
         None => AnyTensor::from_scalar(0.0_f32),
     };
     let width = fill.dtype().size_bytes().unwrap_or(8);
@@ -73,7 +73,7 @@ fn eye_like(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
     let dtype = call.dtype("dtype")?.unwrap_or(x.dtype());
     let k = call.int("k", 0)?;
-    let &[rows, columns] = x.shape() else { return invalid("the input is no matrix") };
+    let &[rows, columns] = x.shape() else { return invalid("the input is not a matrix") };
     check_size(&[rows, columns], size_of::<f64>())?;
     let mut values = vec![0.0; rows * columns];
     for row in 0..rows {
@@ -91,7 +91,7 @@ fn range(call: &mut Call<'_>) -> Outcome {
     let wide = |index: usize| crate::element::widen(call.tensor(index)?.clone());
     let (start, limit, step) = (wide(0)?, wide(1)?, wide(2)?);
     let made = on_numbers!(start.dtype(), T => {
-        let first = |tensor: &AnyTensor| -> Result<T, Fault> {
+        let first = |tensor: &AnyTensor| -> Result<T, KernelErrorKind> {
             tensor.as_slice::<T>()?.first().copied().map_or_else(|| invalid("a bound is empty"), Ok)
         };
         let (start, limit, step) = (first(&start)?, first(&limit)?, first(&step)?);
@@ -100,7 +100,7 @@ fn range(call: &mut Call<'_>) -> Outcome {
         }
         let length = ((limit.to_f64() - start.to_f64()) / step.to_f64()).ceil().max(0.0);
         if !length.is_finite() || length > crate::element::MAX_BYTES as f64 {
-            return Err(Fault::TooLarge { limit: crate::element::MAX_BYTES });
+            return Err(KernelErrorKind::TooLarge { limit: crate::element::MAX_BYTES });
         }
         build::<T>(&[length as usize], |out| {
             let mut value = start;
@@ -144,26 +144,26 @@ impl Random {
     }
 }
 
-fn seed(call: &Call<'_>) -> Result<Option<f64>, Fault> {
+fn seed(call: &Call<'_>) -> Result<Option<f64>, KernelErrorKind> {
     Ok(call.attributes.float("seed")?.map(f64::from))
 }
 
-fn uniform(call: &Call<'_>, random: &mut Random) -> Result<f64, Fault> {
+fn uniform(call: &Call<'_>, random: &mut Random) -> Result<f64, KernelErrorKind> {
     let (low, high) = (f64::from(call.float("low", 0.0)?), f64::from(call.float("high", 1.0)?));
     Ok(low + (high - low) * random.uniform())
 }
 
-fn normal(call: &Call<'_>, random: &mut Random) -> Result<f64, Fault> {
+fn normal(call: &Call<'_>, random: &mut Random) -> Result<f64, KernelErrorKind> {
     Ok(f64::from(call.float("mean", 0.0)?) + f64::from(call.float("scale", 1.0)?) * random.normal())
 }
 
-/// The shape is that of an input, if there is one, or else an attribute.
-fn random(call: &mut Call<'_>, draw: fn(&Call<'_>, &mut Random) -> Result<f64, Fault>) -> Outcome {
+/// The result has the shape of the input, if there is one, and otherwise the shape in the attribute.
+fn random(call: &mut Call<'_>, draw: fn(&Call<'_>, &mut Random) -> Result<f64, KernelErrorKind>) -> Outcome {
     let (default, shape) = if call.has(0) {
         let x = call.tensor(0)?;
         (x.dtype(), x.shape().to_vec())
     } else {
-        let shape = call.attributes.ints("shape")?.ok_or(Fault::MissingAttribute("shape"))?;
+        let shape = call.attributes.ints("shape")?.ok_or(KernelErrorKind::MissingAttribute("shape"))?;
         (Dtype::F32, extents(shape)?)
     };
     let dtype = call.dtype("dtype")?.unwrap_or(default);
@@ -184,7 +184,7 @@ fn bernoulli(call: &mut Call<'_>) -> Outcome {
 /// Samples classes from unnormalised log probabilities.
 fn multinomial(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
-    let &[batches, classes] = x.shape() else { return invalid("the input is no matrix") };
+    let &[batches, classes] = x.shape() else { return invalid("the input is not a matrix") };
     let samples = extents(&[call.int("sample_size", 1)?])?[0];
     let dtype = call.dtype("dtype")?.unwrap_or(Dtype::I32);
     check_size(&[batches, samples], size_of::<f64>())?;
@@ -212,7 +212,7 @@ fn multinomial(call: &mut Call<'_>) -> Outcome {
 
 /// Cosine-sum window.
 fn window(call: &mut Call<'_>, [constant, once, twice]: [f64; 3]) -> Outcome {
-    let Some(size) = call.integer(0)? else { return Err(Fault::MissingInput(0)) };
+    let Some(size) = call.integer(0)? else { return Err(KernelErrorKind::MissingInput(0)) };
     let size = extents(&[size])?[0];
     let dtype = call.dtype("output_datatype")?.unwrap_or(Dtype::F32);
     check_size(&[size], size_of::<f64>())?;
@@ -225,7 +225,7 @@ fn window(call: &mut Call<'_>, [constant, once, twice]: [f64; 3]) -> Outcome {
 }
 
 fn mel_weight_matrix(call: &mut Call<'_>) -> Outcome {
-    let number = |index: usize| -> Result<f64, Fault> {
+    let number = |index: usize| -> Result<f64, KernelErrorKind> {
         to_f64s(call.tensor(index)?)?.first().copied().map_or_else(|| invalid("an input is empty"), Ok)
     };
     let (bins, length, rate) = (number(0)?, number(1)?, number(2)?);

@@ -12,7 +12,7 @@ use typeloom_types::dtype::Dtype;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::MAX_BYTES;
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 
 pub(super) const OPERATORS: &[Operator] = &[native("ImageDecoder", decode)];
 
@@ -22,7 +22,7 @@ const JPEG_2000: [&[u8]; 2] = [b"\0\0\0\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51"]
 fn decode(call: &mut Call<'_>) -> Outcome {
     let stream = call.tensor(0)?;
     if stream.dtype() != Dtype::U8 {
-        return Err(Fault::Dtype(stream.dtype()));
+        return Err(KernelErrorKind::Dtype(stream.dtype()));
     }
     let bytes = stream.as_slice::<u8>()?;
     let format = call.text("pixel_format", "RGB")?;
@@ -44,21 +44,21 @@ fn decode(call: &mut Call<'_>) -> Outcome {
     one(AnyTensor::from_slice(&[height, width, channels], &pixels)?)
 }
 
-fn decoded(bytes: &[u8]) -> Result<DynamicImage, Fault> {
+fn decoded(bytes: &[u8]) -> Result<DynamicImage, KernelErrorKind> {
     if JPEG_2000.iter().any(|magic| bytes.starts_with(magic)) {
-        return Err(Fault::Unsupported("JPEG 2000".to_owned()));
+        return Err(KernelErrorKind::Unsupported("JPEG 2000".to_owned()));
     }
     let failed = |error: ImageError| match error {
-        ImageError::Limits(_) => Fault::TooLarge { limit: MAX_BYTES },
-        ImageError::Unsupported(error) => Fault::Unsupported(error.to_string()),
+        ImageError::Limits(_) => KernelErrorKind::TooLarge { limit: MAX_BYTES },
+        ImageError::Unsupported(error) => KernelErrorKind::Unsupported(error.to_string()),
         ImageError::Decoding(_)
         | ImageError::Encoding(_)
         | ImageError::Parameter(_)
-        | ImageError::IoError(_) => Fault::Invalid(format!("the image cannot be decoded: {error}")),
+        | ImageError::IoError(_) => KernelErrorKind::Invalid(format!("the image cannot be decoded: {error}")),
     };
     let format: ImageFormat = match image::guess_format(bytes) {
         Ok(format) => format,
-        Err(_) => return Err(Fault::Unsupported("an image of no known format".to_owned())),
+        Err(_) => return Err(KernelErrorKind::Unsupported("an image of no known format".to_owned())),
     };
     let mut limits = Limits::default();
     limits.max_alloc = Some(MAX_BYTES as u64);

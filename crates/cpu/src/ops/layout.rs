@@ -5,7 +5,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::check_size;
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Run, assemble, reshape};
 use crate::shape::{Rows, around, axes, axis, broadcast, broadcast_strides, count, extents, strides};
 
@@ -19,7 +19,7 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// Copies a strided view in row-major order.
-pub(crate) fn strided(x: &AnyTensor, shape: &[usize], view: &[usize]) -> Result<AnyTensor, Fault> {
+pub(crate) fn strided(x: &AnyTensor, shape: &[usize], view: &[usize]) -> Result<AnyTensor, KernelErrorKind> {
     check_size(shape, x.dtype().size_bytes().unwrap_or(8))?;
     let Some((width, step)) = shape.last().copied().zip(view.last().copied()) else {
         return assemble(&[x], shape, std::iter::once(Run::one(0)));
@@ -33,7 +33,7 @@ pub(crate) fn strided(x: &AnyTensor, shape: &[usize], view: &[usize]) -> Result<
 }
 
 /// Permutes the axes.
-pub(crate) fn permute(x: &AnyTensor, order: &[usize]) -> Result<AnyTensor, Fault> {
+pub(crate) fn permute(x: &AnyTensor, order: &[usize]) -> Result<AnyTensor, KernelErrorKind> {
     if order.len() != x.rank() || order.iter().any(|axis| *axis >= x.rank()) {
         return invalid(format!("the input has rank {}, not {}", x.rank(), order.len()));
     }
@@ -53,13 +53,13 @@ fn transpose(call: &mut Call<'_>) -> Outcome {
         None => (0..x.rank()).rev().collect(),
     };
     if order.len() != x.rank() {
-        return invalid(format!("{order:?} does not order {} axes", x.rank()));
+        return invalid(format!("{order:?} is not a permutation of {} axes", x.rank()));
     }
     one(permute(x, &order)?)
 }
 
 /// Broadcasts a tensor to a shape.
-pub(crate) fn broadcast_to(x: &AnyTensor, shape: &[usize]) -> Result<AnyTensor, Fault> {
+pub(crate) fn broadcast_to(x: &AnyTensor, shape: &[usize]) -> Result<AnyTensor, KernelErrorKind> {
     if x.shape() == shape {
         return Ok(x.clone());
     }
@@ -96,7 +96,7 @@ fn tile(call: &mut Call<'_>) -> Outcome {
 /// `Tile` 1: the repetition count and the axis are inputs.
 fn tile_along_one(call: &Call<'_>, x: &AnyTensor, repeats: &[i64]) -> Outcome {
     let (Some(repeat), Some(given)) = (repeats.first(), call.integer(2)?) else {
-        return Err(Fault::MissingInput(2));
+        return Err(KernelErrorKind::MissingInput(2));
     };
     let axis = axis(given, x.rank())?;
     let (outer, extent, inner) = around(x.shape(), axis);
@@ -116,15 +116,15 @@ fn rearrange(x: &AnyTensor, split: &[usize], order: &[usize], shape: &[usize]) -
     one(reshape(permute(&reshape(x.clone(), split)?, order)?, shape)?)
 }
 
-fn block(call: &Call<'_>) -> Result<([usize; 4], usize), Fault> {
+fn block(call: &Call<'_>) -> Result<([usize; 4], usize), KernelErrorKind> {
     let x = call.tensor(0)?;
     let Ok(shape) = <[usize; 4]>::try_from(x.shape()) else {
         return invalid(format!("the input has rank {}, not 4", x.rank()));
     };
-    let block = call.attributes.int("blocksize")?.ok_or(Fault::MissingAttribute("blocksize"))?;
+    let block = call.attributes.int("blocksize")?.ok_or(KernelErrorKind::MissingAttribute("blocksize"))?;
     match usize::try_from(block) {
         Ok(block) if block > 0 && block < 1 << 16 => Ok((shape, block)),
-        Ok(_) | Err(_) => invalid(format!("`blocksize` = {block} is not a size")),
+        Ok(_) | Err(_) => invalid(format!("`blocksize` = {block} is not a valid size")),
     }
 }
 

@@ -6,7 +6,7 @@ use super::activation::{log_softmax_row, rows};
 use super::{Operator, widened};
 use crate::call::{Call, integers, one};
 use crate::element::{of_f64s, to_f64s};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::shape::around;
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -17,7 +17,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("SoftmaxCrossEntropyLoss", |call| {
         let x = call.tensor(0)?;
         if x.rank() < 2 {
-            return invalid("the scores have no axis of classes");
+            return invalid("the scores have no class axis");
         }
         let (outer, classes, inner) = around(x.shape(), 1);
         let mut scores = to_f64s(x)?;
@@ -28,10 +28,10 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// Negative log likelihood: the negated scores of the target classes, weighted and reduced.
-fn likelihood(call: &Call<'_>, scores: &[f64]) -> Result<AnyTensor, Fault> {
+fn likelihood(call: &Call<'_>, scores: &[f64]) -> Result<AnyTensor, KernelErrorKind> {
     let (x, target) = (call.tensor(0)?, call.tensor(1)?);
     if x.rank() < 2 {
-        return invalid("the scores have no axis of classes");
+        return invalid("the scores have no class axis");
     }
     let (outer, classes, inner) = around(x.shape(), 1);
     let ignored = call.attributes.int("ignore_index")?;
@@ -47,7 +47,7 @@ fn likelihood(call: &Call<'_>, scores: &[f64]) -> Result<AnyTensor, Fault> {
             losses.push(0.0);
             continue;
         }
-        let class = super::gather::place(class, classes)?;
+        let class = super::gather::normalised_index(class, classes)?;
         let weight = weights.as_ref().map_or(1.0, |weights| weights[class]);
         losses.push(-scores[(at / inner * classes + class) * inner + at % inner] * weight);
         total += weight;

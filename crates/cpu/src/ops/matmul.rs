@@ -7,7 +7,7 @@ use super::layout::broadcast_to;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build_over, on_numbers};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
 use crate::product::{self, Matrix};
 use crate::shape::{broadcast, broadcast_strides, count, each_index, offset};
@@ -16,9 +16,9 @@ pub(super) const OPERATORS: &[Operator] =
     &[widened("MatMul", matmul), widened("Gemm", gemm), native("MatMulInteger", matmul_integer)];
 
 /// Batched matrix product with broadcast outer axes; a vector is a row or a column.
-pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, Fault> {
+pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, KernelErrorKind> {
     if a.rank() == 0 || b.rank() == 0 {
-        return invalid("a single number is no matrix");
+        return invalid("a tensor of rank 0 is not a matrix");
     }
     let full_a = if a.rank() == 1 { vec![1, a.shape()[0]] } else { a.shape().to_vec() };
     let full_b = if b.rank() == 1 { vec![b.shape()[0], 1] } else { b.shape().to_vec() };
@@ -88,7 +88,7 @@ fn gemm(call: &mut Call<'_>) -> Outcome {
     let c = c.transpose()?;
     on_numbers!(a.dtype(), T => {
         if !T::IS_FLOAT && (alpha.fract() != 0.0 || beta.fract() != 0.0) {
-            return Err(Fault::Unsupported("a fractional factor of whole numbers".to_owned()));
+            return Err(KernelErrorKind::Unsupported("a fractional factor of whole numbers".to_owned()));
         }
         let (alpha, beta) = (T::from_f64(f64::from(alpha)), T::from_f64(f64::from(beta)));
         let c = match c {
@@ -114,9 +114,13 @@ fn gemm(call: &mut Call<'_>) -> Outcome {
 
 /// Subtracts the zero point from a tensor of 8-bit integers, as `i32`. The zero point is a scalar, or one
 /// value per index of `axis`.
-pub(crate) fn centred(x: &AnyTensor, zero: Option<&AnyTensor>, axis: usize) -> Result<AnyTensor, Fault> {
+pub(crate) fn centred(
+    x: &AnyTensor,
+    zero: Option<&AnyTensor>,
+    axis: usize,
+) -> Result<AnyTensor, KernelErrorKind> {
     if !matches!(x.dtype(), Dtype::U8 | Dtype::I8) {
-        return Err(Fault::Dtype(x.dtype()));
+        return Err(KernelErrorKind::Dtype(x.dtype()));
     }
     let wide = super::cast::convert(x, Dtype::I32)?;
     let Some(zero) = zero else { return Ok(wide) };

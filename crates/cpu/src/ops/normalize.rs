@@ -9,7 +9,7 @@ use super::reduce::{Reduction, moments, reduce_axes};
 use super::{Operator, native, widened, widened_to};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build_over, narrow, of_f64s, on_floats, to_f64s, widen};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{around, axes, axis, broadcast, count};
 use crate::threads;
 
@@ -38,7 +38,7 @@ fn affine(
     lanes: usize,
     inner: usize,
     coefficients: &[(f64, f64)],
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     on_floats!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
         build_over::<T>(x.shape(), |out| {
@@ -64,7 +64,7 @@ fn batch_normalization(call: &mut Call<'_>) -> Outcome {
     // Up to version 8, additional outputs also select training mode.
     let training = training || (old && call.outputs > 1);
     if call.version < 9 && !call.flag("spatial", true)? {
-        return Err(Fault::Unsupported("statistics for each element".to_owned()));
+        return Err(KernelErrorKind::Unsupported("statistics for each element".to_owned()));
     }
     // Input, parameters, statistics and results may have different element types.
     let dtype = call.tensor(0)?.dtype();
@@ -92,7 +92,7 @@ fn batch_normalization(call: &mut Call<'_>) -> Outcome {
     let y = affine(x, channels, count(&x.shape()[2..]), &coefficients)?;
     let y = if dtype == y.dtype() { y } else { narrow(y, dtype)? };
     let Some(current) = current else { return one(y) };
-    let blend = |old: &[f64], new: &dyn Fn(usize) -> f64| -> Result<AnyTensor, Fault> {
+    let blend = |old: &[f64], new: &dyn Fn(usize) -> f64| -> Result<AnyTensor, KernelErrorKind> {
         let values: Vec<f64> =
             old.iter().enumerate().map(|(at, old)| old * momentum + new(at) * (1.0 - momentum)).collect();
         of_f64s(call.tensor(3)?.dtype(), &[channels], &values)
@@ -121,7 +121,7 @@ fn instance_normalization(call: &mut Call<'_>) -> Outcome {
 /// Scale and bias are per channel since version 21, and per group before.
 fn group_normalization(call: &mut Call<'_>) -> Outcome {
     let epsilon = f64::from(call.float("epsilon", 1e-5)?);
-    let groups = call.attributes.int("num_groups")?.ok_or(Fault::MissingAttribute("num_groups"))?;
+    let groups = call.attributes.int("num_groups")?.ok_or(KernelErrorKind::MissingAttribute("num_groups"))?;
     let (x, scale, bias) = (call.tensor(0)?, to_f64s(call.tensor(1)?)?, to_f64s(call.tensor(2)?)?);
     if x.rank() < 2 {
         return invalid(format!("the input has rank {}, not above 1", x.rank()));
@@ -154,7 +154,7 @@ fn layer_normalization(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
     let from = axis(call.int("axis", -1)?, x.rank())?;
     let width = count(&x.shape()[from..]);
-    let spread = |tensor: &AnyTensor| -> Result<Vec<f64>, Fault> {
+    let spread = |tensor: &AnyTensor| -> Result<Vec<f64>, KernelErrorKind> {
         let target = &x.shape()[from..];
         if broadcast(&[tensor.shape(), x.shape()])? != x.shape() {
             return invalid(format!("{:?} does not broadcast to {:?}", tensor.shape(), x.shape()));
@@ -215,7 +215,7 @@ fn mean_variance_normalization(call: &mut Call<'_>) -> Outcome {
 
 /// Local response normalisation: divides by a function of the squares of adjacent channels.
 fn lrn(call: &mut Call<'_>) -> Outcome {
-    let size = call.attributes.int("size")?.ok_or(Fault::MissingAttribute("size"))?;
+    let size = call.attributes.int("size")?.ok_or(KernelErrorKind::MissingAttribute("size"))?;
     let (alpha, beta) = (f64::from(call.float("alpha", 1e-4)?), f64::from(call.float("beta", 0.75)?));
     let bias = f64::from(call.float("bias", 1.0)?);
     let x = call.tensor(0)?;

@@ -5,7 +5,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, of_f64s};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Run, assemble};
 use crate::shape::{axes_or_all, count, each_index, strides};
 
@@ -30,7 +30,7 @@ fn pad(call: &mut Call<'_>) -> Outcome {
     ];
     let mode = call.choice("mode", &modes)?;
     let name = if call.version < 2 { "paddings" } else { "pads" };
-    let Some(pads) = call.integers_or(1, name)? else { return Err(Fault::MissingInput(1)) };
+    let Some(pads) = call.integers_or(1, name)? else { return Err(KernelErrorKind::MissingInput(1)) };
     let axes = axes_or_all(call.integers(3)?.as_deref(), x.rank())?;
     if pads.len() != 2 * axes.len() {
         return invalid(format!("{} pads for {} axes", pads.len(), axes.len()));
@@ -50,7 +50,7 @@ fn pad(call: &mut Call<'_>) -> Outcome {
         let total = before.checked_add(after).and_then(|both| both.checked_add(x.shape()[*axis] as i64));
         match total.and_then(|total| usize::try_from(total).ok()) {
             Some(extent) => shape[*axis] = extent,
-            None => return invalid(format!("pads {before} and {after} leave nothing of axis {axis}")),
+            None => return invalid(format!("pads {before} and {after} remove all of axis {axis}")),
         }
         shift[*axis] = -before;
     }
@@ -58,7 +58,7 @@ fn pad(call: &mut Call<'_>) -> Outcome {
         return one(shifted(x, &shape, &shift, fill)?);
     }
     if x.is_empty() && count(&shape) > 0 {
-        return invalid("nothing cannot be continued");
+        return invalid("an empty input cannot be padded with its own elements");
     }
     check_size(&shape, size_of::<Run>())?;
     let own = strides(x.shape());
@@ -94,7 +94,7 @@ pub(super) fn shifted(
     shape: &[usize],
     shift: &[i64],
     fill: Option<AnyTensor>,
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     let fill = match fill {
         Some(fill) => fill,
         None => AnyTensor::zeros(x.dtype(), &[1])?,

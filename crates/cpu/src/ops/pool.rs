@@ -10,7 +10,7 @@ use super::sliding::{Stretch, Windows, pads, per_axis};
 use super::{Operator, widened, widened_to};
 use crate::call::{Call, Outcome, integers, one};
 use crate::element::{Number, build, build_over, check_size, dispatch, on_floats};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{count, each_strided, extents, strides};
 use crate::threads;
 
@@ -24,11 +24,12 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("MaxUnpool", max_unpool),
 ];
 
-fn windows(call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), Fault> {
+fn windows(call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), KernelErrorKind> {
     if x.rank() < 3 {
         return invalid(format!("the input has rank {}, not above 2", x.rank()));
     }
-    let kernel = call.attributes.ints("kernel_shape")?.ok_or(Fault::MissingAttribute("kernel_shape"))?;
+    let kernel =
+        call.attributes.ints("kernel_shape")?.ok_or(KernelErrorKind::MissingAttribute("kernel_shape"))?;
     let windows = Windows::of(call, &x.shape()[2..], &extents(kernel)?)?;
     let shape = [&x.shape()[..2], &windows.output[..]].concat();
     // Some kernels store the elements of each window; this is the peak memory use of pooling.
@@ -168,7 +169,7 @@ fn summed(
     shape: &[usize],
     each: impl Fn(f64) -> f64 + Sync,
     finish: impl Fn(usize, f64) -> f64 + Sync,
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     let made = count(&windows.output);
     let step = windows.strides.last().copied().unwrap_or(1);
     on_floats!(x.dtype(), T => {
@@ -196,7 +197,7 @@ fn global(call: &mut Call<'_>, kind: Reduction) -> Outcome {
 }
 
 /// The spatial axes: those after batch and channels.
-fn spatial(x: &AnyTensor) -> Result<Vec<usize>, Fault> {
+fn spatial(x: &AnyTensor) -> Result<Vec<usize>, KernelErrorKind> {
     match x.rank() {
         0 | 1 => invalid("the input has no axis of channels"),
         rank => Ok((2..rank).collect()),
@@ -216,7 +217,8 @@ fn global_lp_pool(call: &mut Call<'_>) -> Outcome {
 fn max_unpool(call: &mut Call<'_>) -> Outcome {
     let (x, places) = (call.tensor(0)?, call.tensor(1)?);
     let rank = x.rank().saturating_sub(2);
-    let kernel = call.attributes.ints("kernel_shape")?.ok_or(Fault::MissingAttribute("kernel_shape"))?;
+    let kernel =
+        call.attributes.ints("kernel_shape")?.ok_or(KernelErrorKind::MissingAttribute("kernel_shape"))?;
     let kernel = extents(kernel)?;
     let (steps, (begin, end)) = (per_axis(call, "strides", rank)?, pads(call, rank)?);
     if kernel.len() != rank || x.shape() != places.shape() {
@@ -251,7 +253,7 @@ fn max_unpool(call: &mut Call<'_>) -> Outcome {
         targets.push(target);
     }
     if x.dtype() == Dtype::String {
-        return Err(Fault::Dtype(x.dtype()));
+        return Err(KernelErrorKind::Dtype(x.dtype()));
     }
     one(on_floats!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;

@@ -13,7 +13,7 @@ use super::normalize::rounded;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{of_f64s, to_f64s};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::minifloat::Overflow;
 use crate::shape::{axis, count, each_index, strides};
 
@@ -26,15 +26,15 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// Elements of any numeric type, widened.
-fn numbers(x: &AnyTensor) -> Result<Vec<f64>, Fault> {
+fn numbers(x: &AnyTensor) -> Result<Vec<f64>, KernelErrorKind> {
     if let Some(values) = small_float_values(x)? {
         return Ok(values);
     }
     if is_small_int(x.dtype()) { to_f64s(&convert(x, Dtype::I8)?) } else { to_f64s(x) }
 }
 
-/// The scales, and a zero point for each; 0 without the input.
-fn parameters(call: &Call<'_>) -> Result<(Vec<f64>, Vec<f64>), Fault> {
+/// The scales, and a zero point for each. Zero points are 0 if the input is omitted.
+fn parameters(call: &Call<'_>) -> Result<(Vec<f64>, Vec<f64>), KernelErrorKind> {
     let scales = to_f64s(call.tensor(1)?)?;
     let zeros = match call.optional(2)? {
         Some(zeros) => numbers(zeros)?,
@@ -47,7 +47,7 @@ fn parameters(call: &Call<'_>) -> Result<(Vec<f64>, Vec<f64>), Fault> {
 }
 
 /// Index of the scale for each element of `x`.
-fn scale_indices(call: &Call<'_>, x: &AnyTensor, scale: &AnyTensor) -> Result<Vec<usize>, Fault> {
+fn scale_indices(call: &Call<'_>, x: &AnyTensor, scale: &AnyTensor) -> Result<Vec<usize>, KernelErrorKind> {
     if scale.len() == 1 && scale.rank() <= 1 {
         return Ok(vec![0; x.len()]);
     }
@@ -90,7 +90,12 @@ fn limits(dtype: Dtype) -> Option<(f64, f64)> {
 }
 
 /// Converts numbers to units of a quantised type, rounded and saturated.
-fn quantised(dtype: Dtype, shape: &[usize], values: &[f64], overflow: Overflow) -> Result<AnyTensor, Fault> {
+fn quantised(
+    dtype: Dtype,
+    shape: &[usize],
+    values: &[f64],
+    overflow: Overflow,
+) -> Result<AnyTensor, KernelErrorKind> {
     let Some((low, high)) = limits(dtype) else {
         let wide = of_f64s(Dtype::F64, shape, values)?;
         return convert_with(&wide, dtype, Policy { overflow, ..Policy::default() });
@@ -158,7 +163,7 @@ fn requantised(
     lane_axis: usize,
     out_scale: f64,
     zero: &AnyTensor,
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     let values = to_f64s(product)?;
     let inner = count(product.shape().get(lane_axis + 1..).unwrap_or_default());
     let offset = numbers(zero)?.first().copied().unwrap_or(0.0);
@@ -173,15 +178,15 @@ fn requantised(
     quantised(zero.dtype(), product.shape(), &scaled, Overflow::Saturate)
 }
 
-fn single(call: &Call<'_>, index: usize) -> Result<f64, Fault> {
+fn single(call: &Call<'_>, index: usize) -> Result<f64, KernelErrorKind> {
     match &to_f64s(call.tensor(index)?)?[..] {
         [value] => Ok(*value),
-        _ => Err(Fault::Unsupported(format!("input {index} with more than one element"))),
+        _ => Err(KernelErrorKind::Unsupported(format!("input {index} with more than one element"))),
     }
 }
 
 /// Products of the input scales, which must be scalar or one per lane.
-fn scale_products(a: f64, b: &[f64], lanes: usize) -> Result<Vec<f64>, Fault> {
+fn scale_products(a: f64, b: &[f64], lanes: usize) -> Result<Vec<f64>, KernelErrorKind> {
     if b.len() != 1 && b.len() != lanes {
         return invalid(format!("{} scales for {lanes} lanes", b.len()));
     }

@@ -9,7 +9,7 @@ use super::layout::permute;
 use super::{Operator, widened};
 use crate::call::{Call, Outcome};
 use crate::element::{of_f64s, to_f64s};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::product::{self, Matrix};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -55,7 +55,7 @@ struct Activation {
 }
 
 impl Activation {
-    fn of(name: &str, alpha: Option<f32>, beta: Option<f32>) -> Result<Self, Fault> {
+    fn of(name: &str, alpha: Option<f32>, beta: Option<f32>) -> Result<Self, KernelErrorKind> {
         let (apply, defaults): (Function, (f64, f64)) = match name.to_lowercase().as_str() {
             "relu" => (|x, _, _| x.max(0.0), (0.0, 0.0)),
             "tanh" => (|x, _, _| x.tanh(), (0.0, 0.0)),
@@ -166,7 +166,7 @@ impl Net {
         h: &mut [f64],
         c: &mut [f64],
         mut write: impl FnMut(usize, usize, &[f64]),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), KernelErrorKind> {
         let rows = self.cell.gates() * self.hidden;
         let tokens = self.steps * self.batches;
         let mut gates = vec![0.0; tokens * rows];
@@ -196,16 +196,19 @@ impl Net {
     }
 }
 
-/// Elements of an optional input, whose count must match.
-fn sized(call: &Call<'_>, index: usize, length: usize) -> Result<Option<Vec<f64>>, Fault> {
+/// Elements of an optional input, which must have `length` elements.
+fn sized(call: &Call<'_>, index: usize, length: usize) -> Result<Option<Vec<f64>>, KernelErrorKind> {
     let Some(tensor) = call.optional(index)? else { return Ok(None) };
     if tensor.len() != length {
-        return invalid(format!("input {index} of shape {:?} has not {length} elements", tensor.shape()));
+        return invalid(format!(
+            "input {index} of shape {:?} does not have {length} elements",
+            tensor.shape()
+        ));
     }
     to_f64s(tensor).map(Some)
 }
 
-fn activations(call: &Call<'_>, cell: Cell, directions: usize) -> Result<Vec<Activation>, Fault> {
+fn activations(call: &Call<'_>, cell: Cell, directions: usize) -> Result<Vec<Activation>, KernelErrorKind> {
     let defaults = cell.activations();
     let names = match call.attributes.texts("activations")? {
         Some(names) => names,
@@ -254,7 +257,7 @@ fn recur(call: &mut Call<'_>, cell: Cell) -> Outcome {
     };
     let bias = sized(call, 3, directions * 2 * rows)?;
     let peepholes = if cell == Cell::Lstm { sized(call, 7, directions * 3 * hidden)? } else { None };
-    let state = |index: usize| -> Result<Vec<f64>, Fault> {
+    let state = |index: usize| -> Result<Vec<f64>, KernelErrorKind> {
         let length = directions * batches * hidden;
         let Some(values) = sized(call, index, length)? else { return Ok(vec![0.0; length]) };
         if !batch_first {
@@ -289,7 +292,7 @@ fn recur(call: &mut Call<'_>, cell: Cell) -> Outcome {
             y[at..at + hidden].copy_from_slice(state);
         })?;
     }
-    let last = |values: &[f64]| -> Result<AnyTensor, Fault> {
+    let last = |values: &[f64]| -> Result<AnyTensor, KernelErrorKind> {
         let made = of_f64s(dtype, &[directions, batches, hidden], values)?;
         if batch_first { permute(&made, &[1, 0, 2]) } else { Ok(made) }
     };

@@ -10,7 +10,7 @@ use super::layout::permute;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build, check_size, on_numbers};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{around, axes, axis, lanes};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -64,7 +64,7 @@ pub(crate) fn reduce_axes(
     axes: &[usize],
     keep: bool,
     kind: Reduction,
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     if x.dtype() == Dtype::Bool && matches!(kind, Reduction::Max | Reduction::Min) {
         let bytes = super::cast::convert(x, Dtype::U8)?;
         return super::cast::convert(&reduce_axes(&bytes, axes, keep, kind)?, Dtype::Bool);
@@ -130,7 +130,7 @@ fn arg(call: &mut Call<'_>, greatest: bool) -> Outcome {
     let axis = axis(call.int("axis", 0)?, x.rank())?;
     let (outer, extent, inner) = around(x.shape(), axis);
     if extent == 0 && outer * inner > 0 {
-        return invalid("there is no extreme of nothing");
+        return invalid("an empty axis has no minimum or maximum");
     }
     let mut shape = x.shape().to_vec();
     if keep {
@@ -158,7 +158,7 @@ fn arg(call: &mut Call<'_>, greatest: bool) -> Outcome {
 
 fn running(call: &mut Call<'_>, product: bool) -> Outcome {
     let (exclusive, reverse) = (call.flag("exclusive", false)?, call.flag("reverse", false)?);
-    let given = call.integer(1)?.ok_or(Fault::MissingInput(1))?;
+    let given = call.integer(1)?.ok_or(KernelErrorKind::MissingInput(1))?;
     let mut x = call.take(0)?;
     let axis = axis(given, x.rank())?;
     let (outer, extent, inner) = around(x.shape(), axis);
@@ -180,7 +180,7 @@ fn running(call: &mut Call<'_>, product: bool) -> Outcome {
 
 /// Mean and variance of each row; those of an empty row are not numbers. The number of empty rows has no bound in
 /// the data, so it is admitted like the elements of a tensor.
-pub(crate) fn moments(data: &[f64], rows: usize, width: usize) -> Result<Vec<(f64, f64)>, Fault> {
+pub(crate) fn moments(data: &[f64], rows: usize, width: usize) -> Result<Vec<(f64, f64)>, KernelErrorKind> {
     check_size(&[rows], size_of::<(f64, f64)>())?;
     let of = |row: usize| {
         let row = &data[row * width..(row + 1) * width];

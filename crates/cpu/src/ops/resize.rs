@@ -6,7 +6,7 @@ use typeloom_types::dtype::Dtype;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, of_f64s, to_f64s};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Run, assemble};
 use crate::shape::{around, axes_or_all, count, each_index, extents, strides};
 
@@ -56,8 +56,8 @@ struct Sampling<'a> {
 }
 
 impl<'a> Sampling<'a> {
-    /// Reads the other parameters, which have their defaults in versions without the attributes.
-    fn read(call: &Call<'_>, coordinates: &'a str, nearest: Nearest) -> Result<Self, Fault> {
+    /// Reads the other parameters. Versions without the attributes use the defaults.
+    fn read(call: &Call<'_>, coordinates: &'a str, nearest: Nearest) -> Result<Self, KernelErrorKind> {
         Ok(Self {
             mode: call.choice("mode", &MODES)?,
             coordinates,
@@ -70,7 +70,7 @@ impl<'a> Sampling<'a> {
     }
 
     /// Input coordinate of an output index.
-    fn original(&self, axis: &Axis, index: usize) -> Result<f64, Fault> {
+    fn original(&self, axis: &Axis, index: usize) -> Result<f64, KernelErrorKind> {
         let (x, input) = (index as f64, axis.input as f64);
         // Extent implied by the scale, before truncation to an integer.
         let exact = axis.scale * input;
@@ -159,13 +159,13 @@ fn upsample(call: &mut Call<'_>) -> Outcome {
     let scales = match (call.optional(1)?, call.attributes.floats("scales")?) {
         (Some(scales), _) => to_f64s(scales)?,
         (None, Some(scales)) => scales.iter().map(|scale| f64::from(*scale)).collect(),
-        (None, None) => return Err(Fault::MissingInput(1)),
+        (None, None) => return Err(KernelErrorKind::MissingInput(1)),
     };
     one(by_scales(call, &scales)?)
 }
 
 /// Versions without coordinate transformation modes: `Upsample`, and `Resize` 10.
-fn by_scales(call: &Call<'_>, scales: &[f64]) -> Result<AnyTensor, Fault> {
+fn by_scales(call: &Call<'_>, scales: &[f64]) -> Result<AnyTensor, KernelErrorKind> {
     let x = call.tensor(0)?;
     let sampling = Sampling::read(call, "asymmetric", Nearest::Unnamed)?;
     if scales.len() != x.rank() {
@@ -244,11 +244,11 @@ fn resize(call: &mut Call<'_>) -> Outcome {
     one(resample(x, &plan, &sampling)?)
 }
 
-fn resample(x: &AnyTensor, plan: &[Axis], sampling: &Sampling<'_>) -> Result<AnyTensor, Fault> {
+fn resample(x: &AnyTensor, plan: &[Axis], sampling: &Sampling<'_>) -> Result<AnyTensor, KernelErrorKind> {
     let shape: Vec<usize> = plan.iter().map(|axis| axis.output).collect();
     check_size(&shape, size_of::<f64>())?;
     if x.is_empty() && count(&shape) > 0 {
-        return invalid("nothing cannot be made larger");
+        return invalid("an empty input cannot be enlarged");
     }
     // Weighted elements for each axis and output index; `None` outside the crop.
     let mut taps = Vec::with_capacity(plan.len());

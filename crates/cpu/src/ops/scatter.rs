@@ -3,11 +3,11 @@
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::gather::{element_places, tuple_place};
+use super::gather::{element_offsets, tuple_offset};
 use super::{Operator, native};
 use crate::call::{Call, Outcome, integers, one};
 use crate::element::{Number, is_half, narrow, on_numbers, widen};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Run, assemble};
 use crate::shape::{axis, count};
 
@@ -18,9 +18,9 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("TensorScatter", tensor_scatter),
 ];
 
-/// Reduction of an update and the existing element.
+/// How an update is combined with the existing element.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Meeting {
+enum Combine {
     Replace,
     Add,
     Mul,
@@ -28,58 +28,58 @@ enum Meeting {
     Min,
 }
 
-const REDUCTIONS: [(&str, Meeting); 5] = [
-    ("none", Meeting::Replace),
-    ("add", Meeting::Add),
-    ("mul", Meeting::Mul),
-    ("max", Meeting::Max),
-    ("min", Meeting::Min),
+const REDUCTIONS: [(&str, Combine); 5] = [
+    ("none", Combine::Replace),
+    ("add", Combine::Add),
+    ("mul", Combine::Mul),
+    ("max", Combine::Max),
+    ("min", Combine::Min),
 ];
 
-/// Writes consecutive runs of `updates` at offsets of `data`.
+/// Writes runs of `inner` consecutive elements of `updates` at the given offsets of `data`.
 fn write(
     data: &AnyTensor,
     updates: &AnyTensor,
-    places: &[usize],
+    offsets: &[usize],
     inner: usize,
-    meeting: Meeting,
-) -> Result<AnyTensor, Fault> {
+    combine: Combine,
+) -> Result<AnyTensor, KernelErrorKind> {
     if data.dtype() != updates.dtype() {
-        return Err(Fault::DtypeMismatch(data.dtype(), updates.dtype()));
+        return Err(KernelErrorKind::DtypeMismatch(data.dtype(), updates.dtype()));
     }
-    if meeting == Meeting::Replace {
+    if combine == Combine::Replace {
         let mut sources: Vec<Run> = (0..data.len()).map(Run::one).collect();
-        for (which, place) in places.iter().enumerate() {
+        for (which, offset) in offsets.iter().enumerate() {
             for at in 0..inner {
-                sources[place + at] = Run { input: 1, start: which * inner + at, len: 1 };
+                sources[offset + at] = Run { input: 1, start: which * inner + at, len: 1 };
             }
         }
         return assemble(&[data, updates], data.shape(), sources.into_iter());
     }
     let half = data.dtype();
     if is_half(half) {
-        let wide = write(&widen(data.clone())?, &widen(updates.clone())?, places, inner, meeting)?;
+        let wide = write(&widen(data.clone())?, &widen(updates.clone())?, offsets, inner, combine)?;
         return narrow(wide, half);
     }
     if half == Dtype::Bool {
         let bytes = |tensor: &AnyTensor| super::cast::convert(tensor, Dtype::U8);
-        let written = write(&bytes(data)?, &bytes(updates)?, places, inner, meeting)?;
+        let written = write(&bytes(data)?, &bytes(updates)?, offsets, inner, combine)?;
         return super::cast::convert(&written, Dtype::Bool);
     }
     let mut result = data.clone();
     on_numbers!(data.dtype(), T => {
         let from = updates.as_slice::<T>()?;
         let to = result.as_mut_slice::<T>()?;
-        for (which, place) in places.iter().enumerate() {
+        for (which, offset) in offsets.iter().enumerate() {
             for at in 0..inner {
-                let slot = &mut to[place + at];
+                let slot = &mut to[offset + at];
                 let new = from[which * inner + at];
-                *slot = match meeting {
-                    Meeting::Replace => new,
-                    Meeting::Add => slot.plus(new),
-                    Meeting::Mul => slot.times(new),
-                    Meeting::Max => slot.max_of(new),
-                    Meeting::Min => slot.min_of(new),
+                *slot = match combine {
+                    Combine::Replace => new,
+                    Combine::Add => slot.plus(new),
+                    Combine::Mul => slot.times(new),
+                    Combine::Max => slot.max_of(new),
+                    Combine::Min => slot.min_of(new),
                 };
             }
         }
@@ -94,14 +94,14 @@ fn scatter_elements(call: &mut Call<'_>) -> Outcome {
     if indices.shape() != updates.shape() {
         return invalid(format!("updates {:?} do not fit indices {:?}", updates.shape(), indices.shape()));
     }
-    let places = element_places(data, indices, axis)?;
-    one(write(data, updates, &places, 1, call.choice("reduction", &REDUCTIONS)?)?)
+    let offsets = element_offsets(data, indices, axis)?;
+    one(write(data, updates, &offsets, 1, call.choice("reduction", &REDUCTIONS)?)?)
 }
 
 fn scatter_nd(call: &mut Call<'_>) -> Outcome {
     let (data, indices, updates) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
     let Some(depth) = indices.shape().last().copied() else {
-        return invalid("the indices are a single number");
+        return invalid("the indices have rank 0");
     };
     if depth > data.rank() {
         return invalid(format!("indices {:?} do not fit {:?}", indices.shape(), data.shape()));
@@ -113,12 +113,12 @@ fn scatter_nd(call: &mut Call<'_>) -> Outcome {
     if updates.shape() != [outer, &data.shape()[depth..]].concat() {
         return invalid(format!("updates {:?} do not fit indices {:?}", updates.shape(), indices.shape()));
     }
-    let mut places = Vec::with_capacity(tuples);
+    let mut offsets = Vec::with_capacity(tuples);
     for which in 0..tuples {
         let tuple = &values[which * depth..(which + 1) * depth];
-        places.push(tuple_place(tuple, data.shape())? * inner);
+        offsets.push(tuple_offset(tuple, data.shape())? * inner);
     }
-    one(write(data, updates, &places, inner, call.choice("reduction", &REDUCTIONS)?)?)
+    one(write(data, updates, &offsets, inner, call.choice("reduction", &REDUCTIONS)?)?)
 }
 
 /// Writes an update into a cache along one axis, at a separate start index per batch.
@@ -126,7 +126,7 @@ fn tensor_scatter(call: &mut Call<'_>) -> Outcome {
     let (cache, update) = (call.tensor(0)?, call.tensor(1)?);
     let axis = axis(call.int("axis", -2)?, cache.rank())?;
     if axis == 0 || cache.rank() != update.rank() {
-        return invalid("the sequence axis is not one behind the batch axis");
+        return invalid("the sequence axis is not after the batch axis");
     }
     let circular = call.choice("mode", &[("linear", false), ("circular", true)])?;
     let fits = (0..cache.rank()).all(|at| {
@@ -145,7 +145,7 @@ fn tensor_scatter(call: &mut Call<'_>) -> Outcome {
     let prefix = count(&cache.shape()[1..axis]);
     let (most, length) = (cache.shape()[axis], update.shape()[axis]);
     let inner = count(&cache.shape()[axis + 1..]);
-    let mut places = Vec::new();
+    let mut offsets = Vec::new();
     for (batch, start) in starts.iter().enumerate() {
         for lane in 0..prefix {
             for step in 0..length {
@@ -155,9 +155,9 @@ fn tensor_scatter(call: &mut Call<'_>) -> Outcome {
                     Ok(at) if at < most => at,
                     Ok(_) | Err(_) => return invalid(format!("index {at} is outside extent {most}")),
                 };
-                places.push((((batch * prefix) + lane) * most + at) * inner);
+                offsets.push((((batch * prefix) + lane) * most + at) * inner);
             }
         }
     }
-    one(write(cache, update, &places, inner, Meeting::Replace)?)
+    one(write(cache, update, &offsets, inner, Combine::Replace)?)
 }

@@ -9,7 +9,7 @@ use super::slice::axis_or_flat;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, ints, on_numbers, to_f64s, widen};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Run, assemble, slices};
 use crate::shape::{around, as_ints, axis, count, each_index, lanes};
 
@@ -29,7 +29,7 @@ fn top_k(call: &mut Call<'_>) -> Outcome {
     let k = match call.integer(1)? {
         Some(_) if call.tensor(1)?.rank() != 1 => return invalid("`k` must have one axis".to_owned()),
         Some(k) => k,
-        None => call.attributes.int("k")?.ok_or(Fault::MissingInput(1))?,
+        None => call.attributes.int("k")?.ok_or(KernelErrorKind::MissingInput(1))?,
     };
     let largest = call.flag("largest", true)?;
     let original = call.tensor(0)?;
@@ -67,7 +67,7 @@ fn top_k(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Flags the elements that are not zero, false or empty.
-fn is_set(x: &AnyTensor) -> Result<Vec<bool>, Fault> {
+fn is_set(x: &AnyTensor) -> Result<Vec<bool>, KernelErrorKind> {
     if x.dtype() == Dtype::String {
         return Ok(x.strings()?.map(|text| !text.is_empty()).collect());
     }
@@ -93,7 +93,7 @@ fn non_zero(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Maps elements to keys with the same order.
-fn sort_keys(x: &AnyTensor) -> Result<Vec<usize>, Fault> {
+fn sort_keys(x: &AnyTensor) -> Result<Vec<usize>, KernelErrorKind> {
     let mut order: Vec<usize> = (0..x.len()).collect();
     let mut ranks = vec![0; x.len()];
     let mut rank_by = |compare: &dyn Fn(usize, usize) -> Ordering| {
@@ -137,7 +137,7 @@ fn unique(call: &mut Call<'_>) -> Outcome {
     };
     let mut order: Vec<usize> = (0..extent).collect();
     order.sort_by(|a, b| word(*a).cmp(word(*b)));
-    // First index of each group of equal slices; relies on the stable sort.
+    // The stable sort puts the first slice of each group of equal slices first.
     let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
     for index in order {
         match groups.last_mut() {
@@ -161,16 +161,16 @@ fn unique(call: &mut Call<'_>) -> Outcome {
 
 fn one_hot(call: &mut Call<'_>) -> Outcome {
     let (indices, depth, values) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
-    let &[depth] = &to_f64s(depth)?[..] else { return invalid("`depth` is not one number") };
+    let &[depth] = &to_f64s(depth)?[..] else { return invalid("`depth` does not have exactly one element") };
     let depth = depth as i64;
     if depth <= 0 || depth > 1 << 31 {
-        return invalid(format!("`depth` = {depth} is not a size"));
+        return invalid(format!("`depth` = {depth} is not a valid size"));
     }
     if values.len() != 2 {
-        return invalid("`values` are not two");
+        return invalid("`values` does not have two elements");
     }
     if indices.rank() == 0 {
-        return invalid("the indices have no axis");
+        return invalid("the indices have rank 0");
     }
     let rank = indices.rank() + 1;
     let axis = axis(call.int("axis", -1)?, rank)?;

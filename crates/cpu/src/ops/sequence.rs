@@ -5,7 +5,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::slice::{join, parts};
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::movement::reshape;
 use crate::shape::{axis, extents};
 use typeloom_contracts::datum::Datum;
@@ -29,7 +29,7 @@ pub(super) const OPERATORS: &[Operator] = &[
         let at = if call.has(1) { position(call, 1, length)? } else { length.wrapping_sub(1) };
         let mut values = call.sequence(0)?.to_vec();
         if at >= values.len() {
-            return invalid("nothing can be taken out of an empty sequence");
+            return invalid("the sequence is empty");
         }
         values.remove(at);
         Ok(vec![Datum::Sequence(values)])
@@ -47,15 +47,15 @@ pub(super) const OPERATORS: &[Operator] = &[
     }),
     native("OptionalGetElement", |call| match call.take_value(0)? {
         Datum::Optional(Some(held)) => Ok(vec![*held]),
-        Datum::Optional(None) => invalid("the optional holds nothing"),
+        Datum::Optional(None) => invalid("the optional is empty"),
         value => Ok(vec![value]),
     }),
 ];
 
 /// Normalises a possibly negative position in a sequence.
-fn position(call: &Call<'_>, index: usize, length: usize) -> Result<usize, Fault> {
-    let Some(given) = call.integer(index)? else { return Err(Fault::MissingInput(index)) };
-    super::gather::place(given, length)
+fn position(call: &Call<'_>, index: usize, length: usize) -> Result<usize, KernelErrorKind> {
+    let Some(given) = call.integer(index)? else { return Err(KernelErrorKind::MissingInput(index)) };
+    super::gather::normalised_index(given, length)
 }
 
 fn sequence_insert(call: &mut Call<'_>) -> Outcome {
@@ -63,7 +63,7 @@ fn sequence_insert(call: &mut Call<'_>) -> Outcome {
     let at = match call.integer(2)? {
         None => length,
         Some(at) if at == length as i64 => length,
-        Some(at) => super::gather::place(at, length)?,
+        Some(at) => super::gather::normalised_index(at, length)?,
     };
     let mut values = call.sequence(0)?.to_vec();
     values.insert(at, call.take_value(1)?);
@@ -80,7 +80,7 @@ fn split_to_sequence(call: &mut Call<'_>) -> Outcome {
         Some(sizes) if call.tensor(1)?.rank() == 0 => {
             let size = extents(&sizes)?[0];
             if size == 0 {
-                return invalid("parts of extent 0 never end");
+                return invalid("the parts have extent 0");
             }
             ((0..extent.div_ceil(size)).map(|at| size.min(extent - at * size)).collect(), false)
         }
@@ -90,15 +90,15 @@ fn split_to_sequence(call: &mut Call<'_>) -> Outcome {
     shape.remove(axis);
     let values = parts(x, axis, &sizes)?.into_iter();
     let values = values.map(|part| Ok(Datum::from(if dropped { reshape(part, &shape)? } else { part })));
-    Ok(vec![Datum::Sequence(values.collect::<Result<_, Fault>>()?)])
+    Ok(vec![Datum::Sequence(values.collect::<Result<_, KernelErrorKind>>()?)])
 }
 
 fn concat_from_sequence(call: &mut Call<'_>) -> Outcome {
     let new_axis = call.flag("new_axis", false)?;
-    let given = call.attributes.int("axis")?.ok_or(Fault::MissingAttribute("axis"))?;
+    let given = call.attributes.int("axis")?.ok_or(KernelErrorKind::MissingAttribute("axis"))?;
     let parts: Option<Vec<&AnyTensor>> = call.sequence(0)?.iter().map(Datum::as_tensor).collect();
     let Some(parts) = parts else {
-        return Err(Fault::InputKind { index: 0, wanted: "a sequence of tensors" });
+        return Err(KernelErrorKind::InputKind { index: 0, wanted: "a sequence of tensors" });
     };
     if !new_axis {
         return one(join(&parts, given)?);

@@ -5,7 +5,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::ints;
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::movement::reshape as with_shape;
 use crate::shape::{as_ints, axes, axis, count};
 
@@ -31,7 +31,7 @@ fn shape(call: &mut Call<'_>) -> Outcome {
 }
 
 fn reshape(call: &mut Call<'_>) -> Outcome {
-    let Some(target) = call.integers_or(1, "shape")? else { return Err(Fault::MissingInput(1)) };
+    let Some(target) = call.integers_or(1, "shape")? else { return Err(KernelErrorKind::MissingInput(1)) };
     let allow_zero = call.flag("allowzero", false)?;
     let x = call.take(0)?;
     let shape = target_shape(x.shape(), &target, allow_zero)?;
@@ -39,14 +39,18 @@ fn reshape(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Resolves the target of a reshape: 0 copies an extent, -1 is inferred.
-fn target_shape(from: &[usize], target: &[i64], allow_zero: bool) -> Result<Vec<usize>, Fault> {
+fn target_shape(from: &[usize], target: &[i64], allow_zero: bool) -> Result<Vec<usize>, KernelErrorKind> {
     let mut shape = Vec::with_capacity(target.len());
     let mut open = None;
     for (at, extent) in target.iter().enumerate() {
         match extent {
             0 if !allow_zero => match from.get(at) {
                 Some(extent) => shape.push(*extent),
-                None => return invalid(format!("extent {at} of the shape copies one that is not there")),
+                None => {
+                    return invalid(format!(
+                        "extent {at} of the shape is 0, but the input has no extent {at}"
+                    ));
+                }
             },
             -1 if open.is_none() => {
                 open = Some(at);
@@ -54,7 +58,7 @@ fn target_shape(from: &[usize], target: &[i64], allow_zero: bool) -> Result<Vec<
             }
             other => match usize::try_from(*other) {
                 Ok(extent) => shape.push(extent),
-                Err(_) => return invalid(format!("the shape {target:?} is not one")),
+                Err(_) => return invalid(format!("the shape {target:?} is invalid")),
             },
         }
     }
@@ -100,7 +104,7 @@ fn unsqueeze(call: &mut Call<'_>) -> Outcome {
         Some(given) => Some(given),
         None => call.attributes.ints("axes")?.map(<[i64]>::to_vec),
     };
-    let Some(given) = given else { return Err(Fault::MissingInput(1)) };
+    let Some(given) = given else { return Err(KernelErrorKind::MissingInput(1)) };
     let x = call.take(0)?;
     let rank = x.rank() + given.len();
     let added = axes(&given, rank)?;

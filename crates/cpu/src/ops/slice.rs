@@ -4,7 +4,7 @@ use typeloom_types::any_tensor::AnyTensor;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Run, assemble, slices};
 use crate::shape::{around, axes, axes_or_all, axis, count, each_index, extents, strides};
 use typeloom_contracts::datum::Datum;
@@ -20,8 +20,8 @@ pub(super) const OPERATORS: &[Operator] = &[
 
 fn slice(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
-    let Some(starts) = call.integers_or(1, "starts")? else { return Err(Fault::MissingInput(1)) };
-    let Some(ends) = call.integers_or(2, "ends")? else { return Err(Fault::MissingInput(2)) };
+    let Some(starts) = call.integers_or(1, "starts")? else { return Err(KernelErrorKind::MissingInput(1)) };
+    let Some(ends) = call.integers_or(2, "ends")? else { return Err(KernelErrorKind::MissingInput(2)) };
     let given = call.integers_or(3, "axes")?;
     let steps = call.integers(4)?.unwrap_or_else(|| vec![1; starts.len()]);
     let axes = match given {
@@ -45,7 +45,7 @@ fn slice(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Start, step and length of a slice along one axis.
-fn cut(extent: usize, start: i64, end: i64, step: i64) -> Result<(i64, i64, usize), Fault> {
+fn cut(extent: usize, start: i64, end: i64, step: i64) -> Result<(i64, i64, usize), KernelErrorKind> {
     let extent = extent as i64;
     if step == 0 {
         return invalid("a step is zero");
@@ -67,7 +67,7 @@ fn cut(extent: usize, start: i64, end: i64, step: i64) -> Result<(i64, i64, usiz
 }
 
 /// Copies the elements that start at `start` and follow at `step` along each axis.
-fn take_strided(x: &AnyTensor, shape: &[usize], cuts: &[(i64, i64)]) -> Result<AnyTensor, Fault> {
+fn take_strided(x: &AnyTensor, shape: &[usize], cuts: &[(i64, i64)]) -> Result<AnyTensor, KernelErrorKind> {
     let own = strides(x.shape());
     // Trailing axes that are kept whole are copied as one run.
     let whole = (0..shape.len())
@@ -97,7 +97,7 @@ fn take_strided(x: &AnyTensor, shape: &[usize], cuts: &[(i64, i64)]) -> Result<A
 }
 
 /// Copies `length` elements along an axis, beginning at `start`.
-fn part(x: &AnyTensor, axis: usize, start: usize, length: usize) -> Result<AnyTensor, Fault> {
+fn part(x: &AnyTensor, axis: usize, start: usize, length: usize) -> Result<AnyTensor, KernelErrorKind> {
     let (outer, extent, inner) = around(x.shape(), axis);
     let mut shape = x.shape().to_vec();
     shape[axis] = length;
@@ -121,7 +121,7 @@ fn split(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Splits a tensor along an axis into parts of these extents.
-pub(super) fn parts(x: &AnyTensor, axis: usize, sizes: &[usize]) -> Result<Vec<AnyTensor>, Fault> {
+pub(super) fn parts(x: &AnyTensor, axis: usize, sizes: &[usize]) -> Result<Vec<AnyTensor>, KernelErrorKind> {
     let extent = x.shape()[axis];
     if sizes.iter().sum::<usize>() != extent {
         return invalid(format!("the parts {sizes:?} do not make up {extent}"));
@@ -144,7 +144,7 @@ enum Last {
 }
 
 /// Extents of the chunks of an even split.
-fn even_sizes(extent: usize, parts: usize, last: Last) -> Result<Vec<usize>, Fault> {
+fn even_sizes(extent: usize, parts: usize, last: Last) -> Result<Vec<usize>, KernelErrorKind> {
     if parts == 0 || parts > 1 << 20 {
         return invalid(format!("{parts} parts cannot be made"));
     }
@@ -152,7 +152,7 @@ fn even_sizes(extent: usize, parts: usize, last: Last) -> Result<Vec<usize>, Fau
     let rest = extent.checked_sub(size * (parts - 1));
     // ONNX Runtime also rejects an empty last chunk.
     let Some(rest) = rest.filter(|rest| *rest > 0 || last == Last::Equal) else {
-        return invalid(format!("parts of {size} leave nothing of {extent} for part {}", parts - 1));
+        return invalid(format!("parts of size {size} exceed the extent {extent} before part {}", parts - 1));
     };
     if last == Last::Equal && rest != size {
         return invalid(format!("{extent} is not a multiple of {parts}"));
@@ -166,14 +166,14 @@ fn concat(call: &mut Call<'_>) -> Outcome {
     let axis_given = match call.attributes.int("axis")? {
         Some(axis) => axis,
         None if call.version < 4 => 1,
-        None => return Err(Fault::MissingAttribute("axis")),
+        None => return Err(KernelErrorKind::MissingAttribute("axis")),
     };
     one(join(&call.tensors()?, axis_given)?)
 }
 
 /// Concatenates tensors along an axis.
-pub(crate) fn join(parts: &[&AnyTensor], axis_given: i64) -> Result<AnyTensor, Fault> {
-    let Some(first) = parts.first() else { return Err(Fault::MissingInput(0)) };
+pub(crate) fn join(parts: &[&AnyTensor], axis_given: i64) -> Result<AnyTensor, KernelErrorKind> {
+    let Some(first) = parts.first() else { return Err(KernelErrorKind::MissingInput(0)) };
     let axis = axis(axis_given, first.rank())?;
     let mut shape = first.shape().to_vec();
     shape[axis] = 0;
@@ -220,7 +220,7 @@ fn trilu(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
     let rank = x.rank();
     if rank < 2 {
-        return invalid("the input is no matrix");
+        return invalid("the input is not a matrix");
     }
     let zero = AnyTensor::zeros(x.dtype(), &[1])?;
     let (rows, columns) = (x.shape()[rank - 2], x.shape()[rank - 1]);
@@ -236,7 +236,10 @@ fn trilu(call: &mut Call<'_>) -> Outcome {
 }
 
 /// The shape of a tensor and one of its axes. Without an axis, the tensor is flattened.
-pub(super) fn axis_or_flat(x: &AnyTensor, given: Option<i64>) -> Result<(Vec<usize>, usize), Fault> {
+pub(super) fn axis_or_flat(
+    x: &AnyTensor,
+    given: Option<i64>,
+) -> Result<(Vec<usize>, usize), KernelErrorKind> {
     Ok(match given {
         Some(given) => (x.shape().to_vec(), axis(given, x.rank())?),
         None => (vec![x.len()], 0),

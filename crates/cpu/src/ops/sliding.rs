@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::element::Number;
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{count, each_index, extents, strides};
 
 /// Sliding windows over the spatial axes.
@@ -27,7 +27,7 @@ pub(super) struct Stretch {
 }
 
 /// An attribute with one number per axis; ones by default.
-pub(super) fn per_axis(call: &Call<'_>, name: &str, rank: usize) -> Result<Vec<usize>, Fault> {
+pub(super) fn per_axis(call: &Call<'_>, name: &str, rank: usize) -> Result<Vec<usize>, KernelErrorKind> {
     let Some(given) = call.attributes.ints(name)? else { return Ok(vec![1; rank]) };
     let values = extents(given)?;
     if values.len() != rank || values.iter().any(|value| !(1..1 << 31).contains(value)) {
@@ -37,7 +37,7 @@ pub(super) fn per_axis(call: &Call<'_>, name: &str, rank: usize) -> Result<Vec<u
 }
 
 /// The explicit pads: begin and end.
-pub(super) fn pads(call: &Call<'_>, rank: usize) -> Result<(Vec<i64>, Vec<i64>), Fault> {
+pub(super) fn pads(call: &Call<'_>, rank: usize) -> Result<(Vec<i64>, Vec<i64>), KernelErrorKind> {
     let Some(pads) = call.attributes.ints("pads")? else { return Ok((vec![0; rank], vec![0; rank])) };
     if pads.len() != 2 * rank || pads.iter().any(|pad| pad.unsigned_abs() > 1 << 31) {
         return invalid(format!("`pads` = {pads:?} are not two for each of {rank} axes"));
@@ -47,7 +47,7 @@ pub(super) fn pads(call: &Call<'_>, rank: usize) -> Result<(Vec<i64>, Vec<i64>),
 
 impl Windows {
     /// Reads the window attributes of a convolution or pooling node.
-    pub(super) fn of(call: &Call<'_>, input: &[usize], kernel: &[usize]) -> Result<Self, Fault> {
+    pub(super) fn of(call: &Call<'_>, input: &[usize], kernel: &[usize]) -> Result<Self, KernelErrorKind> {
         let rank = input.len();
         if kernel.len() != rank || kernel.iter().any(|extent| !(1..1 << 31).contains(extent)) {
             return invalid(format!("the window {kernel:?} does not fit {rank} axes"));

@@ -80,7 +80,7 @@ fn dft(call: &mut Call<'_>) -> Outcome {
         None => extent,
     };
     if length == 0 {
-        return invalid("a signal of no length is transformed");
+        return invalid("the length of the signal is zero");
     }
     let kept = if onesided && !inverse { length / 2 + 1 } else { length };
     let out_parts = if to_real { 1 } else { 2 };
@@ -132,7 +132,7 @@ fn stft(call: &mut Call<'_>) -> Outcome {
     let (batches, length, parts) = match *x.shape() {
         [batches, length, parts @ (1 | 2)] => (batches, length, parts),
         [batches, length] => (batches, length, 1),
-        _ => return invalid(format!("the shape {:?} is no batch of signals", x.shape())),
+        _ => return invalid(format!("the shape {:?} is not a batch of signals", x.shape())),
     };
     let window = call.optional(2)?.map(to_f64s).transpose()?;
     let frame = match (call.integer(3)?, &window) {

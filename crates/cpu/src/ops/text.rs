@@ -9,7 +9,7 @@ use super::layout::broadcast_to;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{build, check_size, to_f64s};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::shape::broadcast;
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -94,10 +94,10 @@ fn normalize(call: &mut Call<'_>) -> Outcome {
 }
 
 fn full_match(call: &mut Call<'_>) -> Outcome {
-    let pattern = call.attributes.text("pattern")?.ok_or(Fault::MissingAttribute("pattern"))?;
+    let pattern = call.attributes.text("pattern")?.ok_or(KernelErrorKind::MissingAttribute("pattern"))?;
     let regex = match regex::Regex::new(&format!("^(?:{pattern})$")) {
         Ok(regex) => regex,
-        Err(error) => return invalid(format!("the pattern `{pattern}` is not one: {error}")),
+        Err(error) => return invalid(format!("the pattern `{pattern}` is invalid: {error}")),
     };
     let x = call.tensor(0)?;
     let texts = x.strings()?;
@@ -108,13 +108,15 @@ fn full_match(call: &mut Call<'_>) -> Outcome {
 
 /// Counts the n-grams of a pool in each row.
 fn tf_idf(call: &mut Call<'_>) -> Outcome {
-    let need = |name: &'static str| call.attributes.int(name)?.ok_or(Fault::MissingAttribute(name));
+    let need = |name: &'static str| call.attributes.int(name)?.ok_or(KernelErrorKind::MissingAttribute(name));
     let (least, most) = (need("min_gram_length")?, need("max_gram_length")?);
     let skips = need("max_skip_count")?;
-    let starts = call.attributes.ints("ngram_counts")?.ok_or(Fault::MissingAttribute("ngram_counts"))?;
-    let targets = call.attributes.ints("ngram_indexes")?.ok_or(Fault::MissingAttribute("ngram_indexes"))?;
+    let starts =
+        call.attributes.ints("ngram_counts")?.ok_or(KernelErrorKind::MissingAttribute("ngram_counts"))?;
+    let targets =
+        call.attributes.ints("ngram_indexes")?.ok_or(KernelErrorKind::MissingAttribute("ngram_indexes"))?;
     let weights = call.attributes.floats("weights")?;
-    let mode = call.attributes.text("mode")?.ok_or(Fault::MissingAttribute("mode"))?;
+    let mode = call.attributes.text("mode")?.ok_or(KernelErrorKind::MissingAttribute("mode"))?;
     if !matches!(mode, "TF" | "IDF" | "TFIDF") {
         return invalid(format!("`mode` = `{mode}` is not known"));
     }
@@ -122,10 +124,11 @@ fn tf_idf(call: &mut Call<'_>) -> Outcome {
     let texts = call.attributes.texts("pool_strings")?;
     // Integer tokens are compared as text: only equality matters.
     let (pool, words): (Vec<String>, Vec<String>) = if x.dtype() == Dtype::String {
-        let pool = texts.ok_or(Fault::MissingAttribute("pool_strings"))?;
+        let pool = texts.ok_or(KernelErrorKind::MissingAttribute("pool_strings"))?;
         (pool.into_iter().map(str::to_owned).collect(), x.strings()?.map(str::to_owned).collect())
     } else {
-        let pool = call.attributes.ints("pool_int64s")?.ok_or(Fault::MissingAttribute("pool_int64s"))?;
+        let pool =
+            call.attributes.ints("pool_int64s")?.ok_or(KernelErrorKind::MissingAttribute("pool_int64s"))?;
         let words = to_f64s(x)?.into_iter().map(|word| (word as i64).to_string());
         (pool.iter().map(i64::to_string).collect(), words.collect())
     };
@@ -153,7 +156,7 @@ fn tf_idf(call: &mut Call<'_>) -> Outcome {
         }
     }
     if number > targets.len() || weights.is_some_and(|weights| weights.len() < number) {
-        return invalid("`ngram_indexes` or `weights` are fewer than the pool's n-grams");
+        return invalid("`ngram_indexes` or `weights` has fewer entries than the pool has n-grams");
     }
     for row in 0..rows.unwrap_or(1) {
         let words = &words[row * length..(row + 1) * length];

@@ -7,7 +7,7 @@ use typeloom_types::element::Element;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build, build_over, on_floats, on_numbers, to_f64s};
-use crate::error::Fault;
+use crate::error::KernelErrorKind;
 use crate::threads;
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -48,7 +48,7 @@ const MIN_PARALLEL: usize = 1 << 18;
 pub(crate) fn map_into<T: Element>(
     mut tensor: AnyTensor,
     each: impl Fn(T) -> T + Sync,
-) -> Result<AnyTensor, Fault> {
+) -> Result<AnyTensor, KernelErrorKind> {
     if tensor.is_shared() {
         let from = tensor.as_slice::<T>()?;
         return build_over::<T>(tensor.shape(), |to| {
@@ -74,7 +74,7 @@ pub(super) fn floats(
     match x.dtype() {
         Dtype::F32 => one(map_into(x, single)?),
         Dtype::F64 => one(map_into(x, double)?),
-        other => Err(Fault::Dtype(other)),
+        other => Err(KernelErrorKind::Dtype(other)),
     }
 }
 
@@ -114,7 +114,10 @@ fn numbers(call: &mut Call<'_>, kind: Numeric) -> Outcome {
     })?)
 }
 
-fn test<F: Fn(f64) -> bool>(call: &mut Call<'_>, make: impl Fn(&Call<'_>) -> Result<F, Fault>) -> Outcome {
+fn test<F: Fn(f64) -> bool>(
+    call: &mut Call<'_>,
+    make: impl Fn(&Call<'_>) -> Result<F, KernelErrorKind>,
+) -> Outcome {
     let holds = make(call)?;
     let x = call.tensor(0)?;
     let values = match super::cast::small_float_values(x)? {
@@ -155,7 +158,10 @@ pub(crate) fn erf(x: f64) -> f64 {
 }
 
 /// Applies a float function to every element; for other operator families.
-pub(crate) fn map_floats(tensor: AnyTensor, each: impl Fn(f64) -> f64 + Sync) -> Result<AnyTensor, Fault> {
+pub(crate) fn map_floats(
+    tensor: AnyTensor,
+    each: impl Fn(f64) -> f64 + Sync,
+) -> Result<AnyTensor, KernelErrorKind> {
     on_floats!(tensor.dtype(), T => map_into(tensor, |x: T| T::from_f64(each(Number::to_f64(x)))))
 }
 

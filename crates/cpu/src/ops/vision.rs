@@ -7,7 +7,7 @@ use super::resize::cubic;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, of_f64s, to_f64s};
-use crate::error::{Fault, invalid};
+use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{count, each_index, extents, strides};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -178,7 +178,7 @@ fn roi_align(call: &mut Call<'_>) -> Outcome {
     let shift = if half_pixel { 0.5 } else { 0.0 };
     let mut out = Vec::with_capacity(regions * channels * rows * columns);
     for (region, corners) in boxes.chunks_exact(4).enumerate() {
-        let batch = super::gather::place(owners[region], batches)?;
+        let batch = super::gather::normalised_index(owners[region], batches)?;
         let [x1, y1, x2, y2] = [0, 1, 2, 3].map(|at| corners[at] * scale - shift);
         let (mut wide, mut high) = (x2 - x1, y2 - y1);
         if !half_pixel {
@@ -236,7 +236,8 @@ fn bilinear(plane: &[f64], height: usize, width: usize, y: f64, x: f64) -> (f64,
 }
 
 fn max_roi_pool(call: &mut Call<'_>) -> Outcome {
-    let pooled = call.attributes.ints("pooled_shape")?.ok_or(Fault::MissingAttribute("pooled_shape"))?;
+    let pooled =
+        call.attributes.ints("pooled_shape")?.ok_or(KernelErrorKind::MissingAttribute("pooled_shape"))?;
     let scale = f64::from(call.float("spatial_scale", 1.0)?);
     let (x, rois) = (call.tensor(0)?, call.tensor(1)?);
     let (&[batches, channels, height, width], &[regions, 5]) = (x.shape(), rois.shape()) else {
@@ -247,7 +248,7 @@ fn max_roi_pool(call: &mut Call<'_>) -> Outcome {
     let (data, boxes) = (to_f64s(x)?, to_f64s(rois)?);
     let mut out = Vec::with_capacity(regions * channels * rows * columns);
     for region in boxes.chunks_exact(5) {
-        let batch = super::gather::place(region[0] as i64, batches)?;
+        let batch = super::gather::normalised_index(region[0] as i64, batches)?;
         let [x1, y1, x2, y2] = [1, 2, 3, 4].map(|at| (region[at] * scale).round());
         let (wide, high) = ((x2 - x1 + 1.0).max(1.0), (y2 - y1 + 1.0).max(1.0));
         let range = |at: usize, bins: usize, start: f64, size: f64, extent: usize| {
@@ -279,7 +280,7 @@ fn non_max_suppression(call: &mut Call<'_>) -> Outcome {
         return invalid(format!("boxes {:?} and scores {:?} do not fit", boxes.shape(), scores.shape()));
     }
     let most = usize::try_from(call.integer(2)?.unwrap_or(0)).unwrap_or(0);
-    let number = |index: usize| -> Result<Option<f64>, Fault> {
+    let number = |index: usize| -> Result<Option<f64>, KernelErrorKind> {
         Ok(call.optional(index)?.map(to_f64s).transpose()?.and_then(|values| values.first().copied()))
     };
     let (overlap, threshold) = (number(3)?.unwrap_or(0.0), number(4)?);
@@ -331,7 +332,7 @@ fn det(call: &mut Call<'_>) -> Outcome {
     let Some((&[rows, columns], outer)) =
         x.shape().split_last_chunk::<2>().map(|(outer, last)| (last, outer))
     else {
-        return invalid("the input is no matrix");
+        return invalid("the input is not a matrix");
     };
     if rows != columns {
         return invalid(format!("a matrix of {rows} by {columns} has no determinant"));

@@ -1,4 +1,4 @@
-//! Vectors of elements: the operations that the kernel needs, independent of the instruction set.
+//! Operations on vectors of elements, independent of the instruction set.
 
 use pulp::Simd;
 

@@ -64,7 +64,8 @@ impl<T: Lane> Rows<T> {
     }
 }
 
-/// The right side in memory: an element's offset is the sum of its step offset and its column offset.
+/// The right side as a view of memory: the offset of an element is the sum of its step offset and its column
+/// offset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Columns<'a, T> {
     pub(crate) data: &'a [T],

@@ -23,7 +23,7 @@ impl<T> Finish<'_, T> {
 }
 
 impl<T: Copy> Finish<'_, T> {
-    /// The epilogue of the rows from `row` on, whose results begin at `start`.
+    /// The epilogue for a part of the result that begins at row `row` and at element `start`.
     pub(crate) fn part(&self, row: usize, start: usize) -> Self {
         Self {
             scale: self.scale.map(|list| &list[row..]),
@@ -47,7 +47,7 @@ pub(super) struct TilePosition {
     pub(super) columns: usize,
 }
 
-/// Accumulates the products of `R` rows and `V` vectors of columns into the result, or overwrites it if
+/// Adds the products of `R` rows and `V` vectors of columns to the result, or overwrites the result if
 /// `begins`.
 ///
 /// For each step of the inner axis, `left` has `R` numbers and `right` has `V` vectors.

@@ -35,9 +35,9 @@ impl Pool {
     /// nothing was removed and that each new type is a subtype of the old one: a function may accept more and
     /// return something more specific.
     ///
-    /// For the types, that is the [reversed](Direction::reversed) direction, and [`ModuleCompat::changed`]
-    /// holds the results for it: a difference that breaks users of a module `Backward` has `breaks.forward`
-    /// there.
+    /// Types are therefore compared in the [reversed](Direction::reversed) direction, and
+    /// [`ModuleCompat::changed`] contains the results for that direction: a difference that breaks existing
+    /// users of a module has `breaks.forward` there.
     ///
     /// # Errors
     /// If a type contains inference variables.

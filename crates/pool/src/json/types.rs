@@ -147,7 +147,7 @@ impl TypeReader<'_> {
             return ty.expected("a known kind");
         };
         if tag == Tag::Infer {
-            return ty.expected("a kind that can travel");
+            return ty.expected("a kind that can be exported");
         }
         let form = form(tag);
         let names: Vec<&str> = form.iter().map(|(name, _)| *name).chain(["kind"]).collect();

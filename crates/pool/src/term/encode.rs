@@ -21,7 +21,8 @@ pub(super) struct Encoder<'p, F: TypeFamily<Name = Name>> {
     symbols: &'p Symbols,
     /// Binders around the current term; those without variables do not exist in the pool.
     levels: Vec<Arity>,
-    /// Number of the current innermost binder, 0 for none. Types with free variables are cached per binder.
+    /// Number of the innermost binder, 0 for none. Types with free variables are cached separately for each
+    /// binder.
     context: u32,
     contexts: u32,
     /// Encoded types by address and context. The handles keep the addresses valid.
@@ -159,8 +160,8 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
         }
     }
 
-    /// Encodes a constant without operands that the pool has too: an integer of 64 bits, a symbol, or a
-    /// variable.
+    /// Encodes a constant that has no operands and an equivalent in the pool: an integer of 64 bits, a
+    /// symbol, or a variable.
     fn simple_constant(&mut self, constant: &Const<F>) -> Result<Option<Idx>, ConvertError> {
         Ok(match constant.data() {
             ConstData::Value(ConstValue::Int(value)) => match i64::try_from(value) {
@@ -192,7 +193,7 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
         }
     }
 
-    /// Encodes a list of dims, if it consists of such.
+    /// Encodes a list of dims; `None` if an argument is not such a dim.
     fn dims(&mut self, list: &[GenericArg<F>]) -> Result<Option<Vec<Idx>>, ConvertError> {
         list.iter().map(|dim| dim.as_const().map_or(Ok(None), |dim| self.dim(dim))).collect()
     }

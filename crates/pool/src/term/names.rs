@@ -194,7 +194,7 @@ impl<'a> PoolOnly<'a> {
     }
 }
 
-/// Returns the primitive with the name of a term.
+/// Returns the primitive that is equivalent to a named term.
 pub(super) fn primitive(name: Name) -> Option<Tag> {
     match name {
         Name::Never => Some(Tag::Never),
@@ -202,7 +202,7 @@ pub(super) fn primitive(name: Name) -> Option<Tag> {
     }
 }
 
-/// Returns the name of a primitive, if terms have it.
+/// Returns the name of the term that is equivalent to a primitive.
 pub(super) fn of_primitive(tag: Tag) -> Option<Name> {
     if tag == Tag::Never { Some(Name::Never) } else { Name::primitive(tag.name()) }
 }
@@ -225,7 +225,7 @@ const PLAIN_NAMES: [(&str, Name); 9] = [
     ("forall", Name::Forall),
 ];
 
-/// Keyword of a function item; `fn` is that of a function pointer.
+/// Keyword of a function item; function pointers have the keyword `fn`.
 const FN_DEF: &str = "fn-def";
 
 /// Encodes a name as a keyword and a path.

@@ -35,8 +35,8 @@ pub enum WalkError<E: Error + 'static> {
     #[error(transparent)]
     Primitive(E),
     /// A primitive of a graph failed or rejected an operand.
-    #[error("`{op}`, which makes `{value}`: {fault}")]
-    Node { op: String, value: String, fault: ComponentError },
+    #[error("`{op}`, which makes `{value}`: {source}")]
+    Node { op: String, value: String, source: ComponentError },
     /// An operator that is not a primitive.
     #[error("`{op}`, which makes `{value}`, is no primitive")]
     NoPrimitive { op: String, value: String },
@@ -125,7 +125,7 @@ fn walk<P: Primitives<Tensor: FromDatum + IntoDatum + Clone>>(
             some => Ok(some),
         });
         let given = Given(given.collect::<Result<_, _>>()?);
-        let failed = |fault| WalkError::Node { op: op(), value: value(), fault };
+        let failed = |source| WalkError::Node { op: op(), value: value(), source };
         let results = primitive(backend, &given).map_err(failed)?;
         values.extend(node.output.iter().cloned().zip(results));
     }

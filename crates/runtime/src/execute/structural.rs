@@ -25,7 +25,7 @@ fn invalid(message: impl Into<String>) -> NodeError {
 /// Converts a value to another leaf, element by element.
 pub(super) fn cast(value: Datum, to: &'static TypeNode) -> Result<Datum, NodeError> {
     let dtype = Dtype::from_node_id(to.id);
-    let dtype = dtype.ok_or_else(|| invalid(format!("{} is no element type of tensors", to.id)))?;
+    let dtype = dtype.ok_or_else(|| invalid(format!("{} is not an element type of tensors", to.id)))?;
     let result = operator::cast(operand(value, 0)?, dtype)?;
     Ok(to_declared_form(result, &ValueType::of_node(to)))
 }

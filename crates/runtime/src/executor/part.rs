@@ -1,7 +1,7 @@
 //! Parts of programs that run on several classes of peers.
 //!
 //! A program with sends is compiled into a function per class of peers. A [`Part`] is one of them, linked
-//! with its components. It runs at an [`Endpoint`]: the module's own side is [started](Part::run), the others
+//! with its components. It runs at an [`Endpoint`]: the module's own peer is [started](Part::run), the others
 //! [answer](Part::serve) messages.
 //!
 //! # Semantics
@@ -123,7 +123,7 @@ impl PartOutcome {
 }
 
 impl Part {
-    /// Links the part of a class of peers with its components; `self` is the module's own side.
+    /// Links the part of a class of peers with its components; `self` is the module's own peer.
     ///
     /// Only the slots that the part uses need a component.
     ///

@@ -39,7 +39,7 @@ fn labels(term: &str, rank: usize) -> OrRefusal<Vec<char>> {
             labels.push(first);
             rest = &rest[first.len_utf8()..];
         } else {
-            return refuse(format!("`{first}` is no label"));
+            return refuse(format!("`{first}` is not a label"));
         }
     }
     if labels.len() != rank {

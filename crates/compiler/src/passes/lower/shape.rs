@@ -211,7 +211,7 @@ fn trilu(f: Form<'_>) -> Lowered<'_> {
     let x = f.input(0)?;
     let rank = x.rank()?;
     if rank < 2 {
-        return refuse("its input is no matrix");
+        return refuse("its input is not a matrix");
     }
     let (rows, columns) = (x.extent(rank - 2)?, x.extent(rank - 1)?);
     bounded(rows * columns)?;

@@ -34,7 +34,7 @@ pub(super) struct Never;
 
 impl std::fmt::Display for Never {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("nothing is computed here")
+        f.write_str("this backend computes nothing")
     }
 }
 

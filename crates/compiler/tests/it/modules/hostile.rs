@@ -1,4 +1,4 @@
-//! Hostile programs: none makes the compiler panic or hang, and every artifact is sound.
+//! Hostile programs: the compiler neither panics nor hangs, and every artifact is sound.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -15,7 +15,7 @@ use typeloom_onnx::prost::Message as _;
 
 use super::components::{Any, F32, F64, Flat, Of, Quantizer};
 
-/// A fixed seed gives the same programs in each run.
+/// Returns a test runner with a fixed seed, so that each run tests the same programs.
 fn runner(cases: u32) -> TestRunner {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]))
@@ -96,7 +96,7 @@ fn program(steps: Vec<(u8, u8, u8)>) -> Of<impl Fn(&mut Graph)> {
     })
 }
 
-/// Every result of every node has a type.
+/// Checks that every result of every node has a type.
 fn is_stamped(graph: &GraphProto) -> Result<(), String> {
     let mut open = vec![graph];
     while let Some(graph) = open.pop() {
@@ -192,7 +192,7 @@ fn functions_that_call_each_other_are_an_error() {
         <domain: "f", opset_import: ["f" : 1]> a (x) => (y) { y = f.b(x) }
         <domain: "f", opset_import: ["f" : 1]> b (x) => (y) { y = f.a(x) }"#;
     let model = typeloom_onnx::text::parse_model(text).expect("the text is a model");
-    let error = Compiler::new().compile(model).expect_err("it has no end");
+    let error = Compiler::new().compile(model).expect_err("the functions are recursive");
     assert!(error.to_string().contains("calls itself"), "{error}");
 }
 
@@ -205,7 +205,7 @@ fn a_chain_of_a_hundred_thousand_nodes_compiles() {
         }
         g.output("y", &value);
     });
-    let artifact = Compiler::new().compile(module).expect("depth is nothing");
+    let artifact = Compiler::new().compile(module).expect("the depth of a graph is not limited");
     assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
 }
 

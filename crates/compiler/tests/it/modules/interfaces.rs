@@ -1,4 +1,4 @@
-//! Artifacts in files, and the components that they are loaded with.
+//! Artifacts in files, loaded with matching and other components.
 
 use typeloom_compiler::artifact::{Artifact, LoadError};
 use typeloom_compiler::compiler::Compiler;
@@ -186,7 +186,7 @@ fn real_models_compile_and_load() {
             continue;
         }
         let bytes = std::fs::read(&path).expect("the model can be read");
-        // One of them is wrong on purpose.
+        // One of the models is ill-typed on purpose.
         let Ok(artifact) = Compiler::new().compile(&bytes[..]) else { continue };
         let file = artifact.to_bytes().expect("it can be written");
         let loaded = Artifact::load(&file, &Bindings::new());
@@ -239,7 +239,7 @@ fn caller_of_sequence(argument: &str, param: &str, result: &str) -> ModelProto {
 #[test]
 fn an_imported_call_types_containers() {
     let model = caller_of_sequence("float[n]", "seq(float)", "seq(map(int64, float))");
-    let artifact = Compiler::new().compile(model).expect("the sequence is what the function takes");
+    let artifact = Compiler::new().compile(model).expect("the function takes a sequence");
     let output = artifact.model.graph.as_ref().and_then(|graph| graph.output[0].r#type.clone());
     let shown = output.map(|ty| typeloom_onnx::text::print_type(&ty)).unwrap_or_default();
     assert!(shown.starts_with("seq(map(int64, "), "{shown}");

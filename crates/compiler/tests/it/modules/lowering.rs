@@ -1,4 +1,4 @@
-//! Operators that backends do not compute, lowered to primitives or rejected.
+//! Operators that a backend does not compute: lowered to primitives or rejected.
 
 use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
@@ -94,7 +94,7 @@ fn a_declared_operator_is_used_within_the_bounds_of_its_ports() {
 }
 
 #[test]
-fn a_node_without_a_form_is_an_error_with_operator_type_and_reason() {
+fn a_node_that_cannot_be_lowered_is_an_error_with_operator_type_and_reason() {
     let compiler = Compiler::new().run_on_backend::<ByExecution<F32>>("compute");
     let refused = compiler.compile(model("m (float[n] x, int64[k] s) => (y) { y = Expand(x, s) }")).err();
     let Some(BuildError::NotDispatchable { message, .. }) = refused else { panic!("{refused:?}") };

@@ -128,10 +128,14 @@ fn a_program_is_split_at_its_sends_into_typed_functions() {
     assert_eq!(names, ["self", "workers"]);
     let ops = |at: usize| parts[at].node.iter().map(NodeProto::op_type).collect::<Vec<_>>();
     assert_eq!(ops(0), ["Constant", "Cast", "Mul", "Send"]);
-    assert_eq!(ops(1), ["Constant", "Cast", "Recv", "Neg", "Mul"], "a constant is wherever it is read");
+    assert_eq!(
+        ops(1),
+        ["Constant", "Cast", "Recv", "Neg", "Mul"],
+        "each part that reads a constant has a copy"
+    );
     assert_eq!(parts[0].output, ["sent", "here"]);
     assert_eq!(parts[1].output, ["there"]);
-    assert!(parts[1].input.is_empty(), "what a part receives comes out of its receives");
+    assert!(parts[1].input.is_empty(), "received values are no inputs of a part");
     for part in parts {
         for node in &part.node {
             for output in &node.output {
@@ -158,7 +162,7 @@ fn a_value_that_crosses_without_a_send_is_an_error_that_names_both_classes() {
     let error = Compiler::new().compile(module).expect_err("it crosses");
     assert!(matches!(error, BuildError::CrossesWithoutSend { .. }), "{error}");
     let text = error.to_string();
-    assert!(text.contains("the peers of `workers`") && text.contains("the module's own side"), "{text}");
+    assert!(text.contains("the peers of `workers`") && text.contains("the module's own peer"), "{text}");
     assert!(text.contains("peers.rs:"), "{text}");
 }
 
@@ -172,10 +176,10 @@ fn an_answer_goes_to_the_class_of_the_sender() {
         let (back, _) = g.send(&payload.neg(), &sender);
         g.output("y", &(&back + &x));
     });
-    let artifact = Compiler::new().compile(module).expect("the answer is back on the module's own side");
+    let artifact = Compiler::new().compile(module).expect("the answer returns to the module's own peer");
     let graph = artifact.model.graph.as_ref().expect("it has a graph");
     let receives = graph.node.iter().filter(|node| node.op_type() == "Recv").count();
-    assert_eq!(receives, 2, "one by hand, one made");
+    assert_eq!(receives, 2, "one is recorded, one is inserted");
     assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
 }
 
@@ -191,13 +195,13 @@ fn received() -> Of<impl Fn(&mut Graph)> {
 
 #[test]
 fn a_received_value_is_cast_to_another_declared_type() {
-    let error = Compiler::new().compile(received()).expect_err("nothing is cast unless asked for");
+    let error = Compiler::new().compile(received()).expect_err("no cast is inserted by default");
     assert!(error.to_string().contains("double"), "{error}");
     let artifact =
         Compiler::new().with_coercion(Coercion::Lossless).compile(received()).expect("it is lossless");
     let graph = artifact.model.graph.as_ref().expect("it has a graph");
     let ops: Vec<_> = graph.node.iter().map(NodeProto::op_type).collect();
-    assert_eq!(ops, ["Send", "Recv", "Cast", "Neg"], "what arrives is cast, not what is sent");
+    assert_eq!(ops, ["Send", "Recv", "Cast", "Neg"], "the received value is cast, not the sent one");
     assert_eq!(class(&graph.node[2]), Some("workers"));
     assert_eq!(artifact.type_of("there"), Some("tensor.f64"));
     assert_eq!(artifact.report.casts[0].from, "tensor.f32");

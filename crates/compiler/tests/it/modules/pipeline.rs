@@ -102,7 +102,7 @@ fn the_ir_is_printed_after_a_pass() {
     let artifact =
         Compiler::new().print_after("expand").print_after("stamp").compile(relu()).expect("it compiles");
     let [(expand, untyped), (stamp, typed)] = &artifact.report.printed[..] else {
-        panic!("two were asked for")
+        panic!("two prints were requested")
     };
     assert_eq!((expand.as_str(), stamp.as_str()), ("expand", "stamp"));
     assert!(
@@ -201,7 +201,7 @@ fn permissive_mode_keeps_unresolved_types() {
     };
     let artifact = Compiler::new().with_permissive_types().compile(module()).expect("it compiles");
     assert_eq!(artifact.type_of("y"), None);
-    assert_eq!(artifact.type_of("z"), Some("tensor.f32"), "what is settled is stamped");
+    assert_eq!(artifact.type_of("z"), Some("tensor.f32"), "resolved types are stamped");
 }
 
 #[test]

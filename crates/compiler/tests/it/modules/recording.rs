@@ -151,7 +151,7 @@ fn a_module_that_calls_itself_is_an_error() {
             g.output("y", y.first().unwrap_or(&x));
         }
     }
-    let errors = record(&Endless).expect_err("it has no end");
+    let errors = record(&Endless).expect_err("the module calls itself");
     assert!(
         errors.iter().any(|error| matches!(&error.kind, AuthoringErrorKind::RecursiveModule { .. })),
         "{errors:?}"

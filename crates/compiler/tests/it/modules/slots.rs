@@ -1,4 +1,4 @@
-//! Slots: aliases that bindings normalise, for every storage type.
+//! Slots: types of the bound components, for every storage type.
 
 use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
@@ -21,7 +21,7 @@ use typeloom_types::tree::builtin::{
 
 use super::components::{Any, F32, F64, Flat, Of, Posits, Quantizer};
 
-/// A module without declared types: all follow from the component of `compute`.
+/// A module without declared types: the component of `compute` determines them.
 fn scores() -> Of<impl Fn(&mut Graph)> {
     Of("scores", |g: &mut Graph| {
         let (query, weights) = (g.input("query"), g.input("weights"));
@@ -44,7 +44,7 @@ fn a_backend_slot_has_the_storage_type_of_its_component() {
         assert_eq!(
             artifact.type_of("larger"),
             Some("tensor.bool"),
-            "a condition is not what a backend stores"
+            "conditions do not have the storage type of the backend"
         );
     }
 }
@@ -154,7 +154,7 @@ fn mixed() -> Of<impl Fn(&mut Graph)> {
 #[test]
 fn an_edge_between_slots_that_store_different_types_is_cast_once_and_reported() {
     let compiler = Compiler::new().bind_backend::<F32>("fast").bind_backend::<F64>("exact");
-    let error = compiler.compile(mixed()).expect_err("nothing is cast unless asked for");
+    let error = compiler.compile(mixed()).expect_err("no cast is inserted by default");
     assert!(error.to_string().contains("<exact as Backend>::Tensor"), "{error}");
 
     let artifact = compiler.with_coercion(Coercion::Lossless).compile(mixed()).expect("it compiles");
@@ -187,7 +187,10 @@ fn a_lossy_cast_is_rejected_by_default() {
         compiler.clone().with_coercion(Coercion::Lossless).compile(module()).expect_err("it is lossy");
     let text = error.to_string();
     assert!(text.contains("tensor.f64 to tensor.f32") && text.contains("AsDeclared"), "{text}");
-    let artifact = compiler.with_coercion(Coercion::AsDeclared).compile(module()).expect("it was asked for");
+    let artifact = compiler
+        .with_coercion(Coercion::AsDeclared)
+        .compile(module())
+        .expect("the policy allows lossy casts");
     assert!(!artifact.report.casts[0].lossless);
     assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
 }

@@ -50,7 +50,7 @@ impl Sweep<'_> {
         d: &str,
     ) -> Result<Vec<(usize, String)>, GradientError> {
         let node = site.node;
-        let [x, w, ..] = &node.input[..] else { return Err(site.form("it has not two operands")) };
+        let [x, w, ..] = &node.input[..] else { return Err(site.form("it does not have two operands")) };
         let weights = self.dims(site, w)?;
         let kernel: Option<Vec<i64>> = weights.iter().skip(2).map(known).collect();
         let kernel = kernel.ok_or_else(|| site.form("the extents of its weights are not known"))?;

@@ -26,10 +26,10 @@ impl Sweep<'_> {
     ) -> Result<Gradients, GradientError> {
         let node = site.node;
         let [x, scale, _, mean, variance] = &node.input[..] else {
-            return Err(site.form("it has not five inputs"));
+            return Err(site.form("it does not have five inputs"));
         };
         if int_of(node, "training_mode", 0) != 0 {
-            return Err(site.form("its means are those of each batch"));
+            return Err(site.form("it is in training mode"));
         }
         let rank = i64::try_from(self.dims(site, x)?.len()).unwrap_or(0);
         let rest: Vec<i64> = (1..rank - 1).collect();
@@ -79,7 +79,7 @@ impl Sweep<'_> {
         d: &str,
     ) -> Result<Gradients, GradientError> {
         let node = site.node;
-        let [x, scale, ..] = &node.input[..] else { return Err(site.form("it has not two inputs")) };
+        let [x, scale, ..] = &node.input[..] else { return Err(site.form("it does not have two inputs")) };
         let wide = self.dims(site, x)?;
         let first = position(int_of(node, "axis", -1), wide.len()).unwrap_or(0);
         let axes: Vec<i64> = (first..wide.len()).map(|axis| axis as i64).collect();

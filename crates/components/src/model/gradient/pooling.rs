@@ -14,10 +14,10 @@ impl Sweep<'_> {
     pub(super) fn max_pool(&mut self, site: &NodeSite<'_>, d: &str) -> Result<String, GradientError> {
         let (node, x) = (site.node, site.node.input[0].as_str());
         if self.tape.version < 16 {
-            return Err(site.form("before version 16 nothing adds what falls on one element"));
+            return Err(site.form("before version 16 no operator adds the gradients of one element"));
         }
         if int_of(node, "storage_order", 0) != 0 {
-            return Err(site.form("its positions are not in the order of the elements"));
+            return Err(site.form("its indices are not in row-major order"));
         }
         // Indices into the flattened `x`, recomputed because the model may not have this output.
         let [_, positions] = self.tape.ops_with("MaxPool", &[x], node.attribute.clone());
@@ -34,7 +34,7 @@ impl Sweep<'_> {
     pub(super) fn average_pool(&mut self, site: &NodeSite<'_>, d: &str) -> Result<String, GradientError> {
         let (node, x) = (site.node, site.node.input[0].as_str());
         if int_of(node, "ceil_mode", 0) != 0 {
-            return Err(site.form("its windows go beyond its pads"));
+            return Err(site.form("its windows extend beyond its padding"));
         }
         let kernel =
             node.find_attribute("kernel_shape").map(|kernel| kernel.ints.clone()).unwrap_or_default();
@@ -67,7 +67,7 @@ impl Sweep<'_> {
         let dtype = self.dtype(site, x)?;
         let shape: Vec<usize> = [1, 1].into_iter().chain(extents).collect();
         let weights = crate::dense::tensor_of(dtype, &shape, &vec![1.0; size]);
-        let weights = weights.map_err(|_| site.form("its elements are no floats"))?;
+        let weights = weights.map_err(|_| site.form("its elements are not floats"))?;
         let weights = self.tape.constant(&weights);
         let attributes = vec![
             steps.strides[..].into_attribute("strides"),

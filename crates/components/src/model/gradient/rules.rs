@@ -55,8 +55,7 @@ pub const OPERATORS: &[&str] = &[
     "Where",
 ];
 
-/// The gradient of the first input of operators of one variable. The derivative of `Relu` at 0 is that from
-/// below.
+/// Gradients of unary operators. The derivative of `Relu` at 0 is that from below.
 const DERIVATIVES: &[(&str, &str)] = &[
     ("Abs", "Mul(d, Sign(x))"),
     // 2 / sqrt(pi) exp(-x^2)
@@ -113,7 +112,7 @@ impl Sweep<'_> {
             "Cast" => {
                 let (from, into) = (self.dtype(site, x)?, self.dtype(site, y)?);
                 if [from, into].iter().any(|dtype| dtype.class() != DtypeClass::Float) {
-                    return Err(site.form("between numbers that are no floats there are steps"));
+                    return Err(site.form("only numbers of float types are differentiable"));
                 }
                 one(self.tape.op_with("Cast", &[d], vec![from.into_attribute("to")]))
             }
@@ -162,7 +161,7 @@ impl Sweep<'_> {
         let (mut from, mut gradients) = (0_i64, Vec::new());
         for (position, operand) in node.input.iter().enumerate() {
             let Some(extent) = self.dims(site, operand)?.get(at).and_then(known) else {
-                return Err(site.form("how long its operands are is not known"));
+                return Err(site.form("the extents of its operands are not known"));
             };
             let (starts, ends) = (self.tape.list(&[from]), self.tape.list(&[from.saturating_add(extent)]));
             from = from.saturating_add(extent);
@@ -184,7 +183,7 @@ impl Sweep<'_> {
                 let mut inverse = vec![0; perm.ints.len()];
                 for (to, from) in perm.ints.iter().enumerate() {
                     let from = usize::try_from(*from).ok().and_then(|from| inverse.get_mut(from));
-                    let from = from.ok_or_else(|| site.form("its axes are no permutation"))?;
+                    let from = from.ok_or_else(|| site.form("its axes are not a permutation"))?;
                     *from = i64::try_from(to).unwrap_or(i64::MAX);
                 }
                 vec![inverse.into_attribute("perm")]
@@ -205,7 +204,7 @@ impl Sweep<'_> {
         let names_axes =
             node.find_attribute("axes").is_some() || node.input.get(1).is_some_and(|it| !it.is_empty());
         if is_noop && (!names_axes || axes.len() == rank) {
-            return Err(site.form("whether it reduces at all is not known"));
+            return Err(site.form("it may reduce no axes at all"));
         }
         let mut spread = d.to_owned();
         if int_of(node, "keepdims", 1) == 0 && !axes.is_empty() {
@@ -251,10 +250,10 @@ impl Sweep<'_> {
                 ("Div", 0) => "Div(d, other)",
                 ("Div", _) => "Neg(Mul(d, Div(y, own)))",
                 ("Pow", 0) if self.dtype(site, other)? != self.dtype(site, operand)? => {
-                    return Err(site.form("its exponent is of another type than its base"));
+                    return Err(site.form("its exponent has another type than its base"));
                 }
                 ("Pow", 0) => "Mul(d, Mul(other, Pow(own, Sub(other, 1))))",
-                ("Pow", _) => return Err(site.form("its exponent is what is differentiated")),
+                ("Pow", _) => return Err(site.form("the gradient of its exponent is needed")),
                 ("Where", 1) => "Where(condition, d, 0)",
                 ("Where", 2) => "Where(condition, 0, d)",
                 (_, _) => return Err(site.operator()),
@@ -271,7 +270,7 @@ impl Sweep<'_> {
     /// Gradients of a matrix product: `d b^T` and `a^T d`.
     fn matmul(&mut self, site: &NodeSite<'_>, d: &str) -> Result<Gradients, GradientError> {
         let node = site.node;
-        let [a, b] = &node.input[..] else { return Err(site.form("it has not two operands")) };
+        let [a, b] = &node.input[..] else { return Err(site.form("it does not have two operands")) };
         let wide = self.dims(site, output(node))?;
         let stack: &[Dim] = &wide[..wide.len().saturating_sub(2)];
         let mut gradients = Vec::new();
@@ -294,7 +293,9 @@ impl Sweep<'_> {
     /// Like [`matmul`](Self::matmul), with optional transposition and scaling.
     fn gemm(&mut self, site: &NodeSite<'_>, d: &str) -> Result<Gradients, GradientError> {
         let node = site.node;
-        let [a, b, rest @ ..] = &node.input[..] else { return Err(site.form("it has not two operands")) };
+        let [a, b, rest @ ..] = &node.input[..] else {
+            return Err(site.form("it does not have two operands"));
+        };
         let (alpha, beta) = (float_of(node, "alpha", 1.0), float_of(node, "beta", 1.0));
         let (trans_a, trans_b) = (int_of(node, "transA", 0), int_of(node, "transB", 0));
         let mut product = |left: &str, right: &str, trans_left: i64, trans_right: i64| {

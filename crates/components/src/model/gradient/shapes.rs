@@ -46,14 +46,14 @@ pub(super) fn constants(graph: &GraphProto) -> HashMap<String, Vec<i64>> {
 impl Sweep<'_> {
     pub(super) fn dtype(&self, site: &NodeSite<'_>, value: &str) -> Result<Dtype, GradientError> {
         let dtype = self.solved.type_of(value).and_then(ValueType::dtype);
-        dtype.ok_or_else(|| site.form("a value that it uses is no tensor"))
+        dtype.ok_or_else(|| site.form("one of its operands is not a tensor"))
     }
 
     /// Returns the extents of a value as far as they are known.
     pub(super) fn dims(&self, site: &NodeSite<'_>, value: &str) -> Result<Vec<Dim>, GradientError> {
         self.dtype(site, value)?;
         let shape = self.solved.type_of(value).and_then(|ty| ty.shape.as_deref().map(<[Dim]>::to_vec));
-        shape.ok_or_else(|| site.form("the rank of a value that it uses is not known"))
+        shape.ok_or_else(|| site.form("the rank of one of its operands is not known"))
     }
 
     /// Adds a zero of the element type of a value.
@@ -108,7 +108,9 @@ impl Sweep<'_> {
                 (Dim::Fixed(_), _) => {}
                 (Dim::Symbol(_) | Dim::Expression(_), _) if own == wide => {}
                 (Dim::Symbol(_) | Dim::Expression(_) | Dim::Unknown, _) => {
-                    return Err(site.form("its types leave open along which axes an operand is repeated"));
+                    return Err(
+                        site.form("its types do not determine the axes along which an operand is broadcast")
+                    );
                 }
             }
         }
@@ -178,7 +180,7 @@ impl Sweep<'_> {
             (Some(attribute), _) => attribute.ints.clone(),
             (None, Some(constant)) => constant,
             (None, None) if site.node.input.get(1).is_some_and(|axes| !axes.is_empty()) => {
-                return Err(site.form("its axes are no constant"));
+                return Err(site.form("its axes are not constant"));
             }
             (None, None) => Vec::new(),
         };
