@@ -219,10 +219,10 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_the_file_is_refused() -> std::io::Result<()> {
+    fn a_range_outside_of_the_file_is_refused() -> std::io::Result<()> {
         let folder = Folder::new("outside")?;
         for (offset, reason) in
-            [("49", "from byte 49 on"), ("18446744073709551615", "64 bytes"), ("-1", "no number")]
+            [("49", "from byte 49 on"), ("18446744073709551615", "64 bytes"), ("-1", "not a number")]
         {
             let read = folder.read(&[("location", "weights.bin"), ("offset", offset)]);
             assert!(read.clone().is_err_and(|error| error.contains(reason)), "{offset}: {read:?}");

@@ -69,7 +69,7 @@ pub enum LoadError {
         message: String,
     },
     /// A component does not provide what its slot needs.
-    # [error("slot `{slot}` needs {needs}, but {found} is bound to it{}", path(.differences))]
+    #[error("slot `{slot}` needs {needs}, but {found} is bound to it{}", path(.differences))]
     Component {
         slot: String,
         /// The type that the program was compiled for.

@@ -26,8 +26,7 @@ pub enum BuildError {
     #[error("{message}")]
     InvalidProgram { message: String },
     /// A slot has no component.
-    # [error("nothing is bound to slot `{slot}`, which requires {role}{}; bind one with
-    # `{}::<..>(\"{slot}\")`", at(location), role.bind_method())]
+    #[error("nothing is bound to slot `{slot}`, which requires {role}{}; bind one with `{}::<..>(\"{slot}\")`", at(location), role.bind_method())]
     UnboundSlot {
         slot: String,
         /// The contract that the slot requires.

@@ -25,7 +25,7 @@ pub enum NotAnInterface {
     #[error("the type is not a function from inputs to outputs")]
     NotAFunction,
     /// The type of a parameter is not a type of models.
-    #[error("`{parameter}` has a type that no value of a program has")]
+    #[error("the type of `{parameter}` is not a type of values in models")]
     Parameter {
         /// The name of the parameter.
         parameter: String,
@@ -34,7 +34,7 @@ pub enum NotAnInterface {
     #[error("a condition is not a known relation between two extents")]
     Condition,
     /// The type of a parameter exceeds the limits of models.
-    #[error("`{parameter}` has a type that is too large")]
+    #[error("the type of `{parameter}` is too large")]
     TooLarge {
         /// The name of the parameter.
         parameter: String,

@@ -64,7 +64,8 @@ impl Interface {
     /// Encodes the interface as a closed type of a pool.
     ///
     /// # Errors
-    /// [`EncodeError`] for a name that pools reject, for two parameters of one name, and for extents beyond the limits of pools.
+    /// [`EncodeError`] for a name that pools reject, for two parameters with one name, and for extents beyond
+    /// the limits of pools.
     pub fn to_pool(&self, pool: &mut Pool) -> Result<Idx, EncodeError> {
         let mut encoder = Encoder::new(self, pool);
         let inputs = encoder.list(INPUTS, &self.inputs)?;

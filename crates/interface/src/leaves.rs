@@ -9,9 +9,9 @@ use crate::{Interface, Parameter, extents};
 /// The symbols and variables of an interface.
 #[derive(Debug, Default)]
 pub(crate) struct Leaves {
-    /// The ones in inputs and conditions; the caller chooses them.
+    /// Those in inputs and conditions; the caller chooses their values.
     pub(crate) of_caller: HashSet<DimId>,
-    /// The occurrences in outputs of the others; the program chooses them.
+    /// Those that occur in outputs only, with their occurrences; the program chooses their values.
     of_program: HashMap<DimId, Occurrence>,
 }
 

@@ -49,7 +49,7 @@ use crate::session::Session;
 /// Version of the operator set of the primitives.
 const VERSION: i64 = 18;
 
-/// Version of the operator set of a graph without a model, which is the version of modules.
+/// Operator set version of graphs outside of a model: the version that modules use.
 pub(crate) const NEWEST: i64 = 28;
 
 /// The embedded backend: ONNX's operators on the processor.
@@ -75,7 +75,7 @@ pub enum CpuError {
     #[error("the graph has {expected} inputs, not {given}")]
     InputCount { expected: usize, given: usize },
     /// A result is not a tensor.
-    #[error("output `{0}` is no tensor")]
+    #[error("output `{0}` is not a tensor")]
     NoTensor(String),
 }
 
@@ -126,8 +126,8 @@ pub(crate) fn model_of(mut graph: GraphProto, attrs: &[AttributeProto]) -> Model
     }
 }
 
-/// Runs a graph of one node without preparing it; `None` if it is more than a kernel between inputs and
-/// outputs.
+/// Runs a graph of one node without preparation; `None` if the graph is more than one kernel call on its
+/// inputs.
 fn single(
     graph: &GraphProto,
     node: &NodeProto,

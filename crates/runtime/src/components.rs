@@ -1,8 +1,8 @@
 //! Components of slots.
 //!
-//! Compiling binds Rust *types* to slots, and running needs *values* of them. [`Components`] contains a value
-//! per slot with the contract that it implements, and derives the bindings of the slots, so that the two
-//! agree.
+//! A compilation binds Rust *types* to slots; a run needs *values* of these types. [`Components`] contains a
+//! value per slot with the contract that it implements, and derives the bindings of the slots, so that the
+//! two agree.
 //!
 //! A node of a contract is resolved once, when a module is prepared, to the method that its stamp names, whatever
 //! its operator is: a closure over the component that converts the inputs of the node, calls the component and converts the results. Calls look
@@ -12,10 +12,10 @@
 //! |---|---|---|
 //! | backend | concurrent calls | `backend` |
 //! | index, model, codec | concurrent reads, exclusive writes | `index`, `model`, `codec` |
-//! | peer selector | as above; its view is read | `peer_selector` |
+//! | peer selector | concurrent reads of its view, exclusive selection | `peer_selector` |
 //! | aggregator, data source, protocol | one call at a time | a module each |
 //!
-//! A component that panicked is called again in the state that the panic left.
+//! A component that has panicked can be called again, in the state in which the panic left it.
 //!
 //! Example of [`Components`]:
 //!
@@ -155,7 +155,7 @@ impl fmt::Debug for Components {
 }
 
 impl Components {
-    /// No components.
+    /// Creates an empty set of components.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

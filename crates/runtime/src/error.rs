@@ -36,7 +36,7 @@ pub enum PrepareError {
     #[error("the data of `{name}` cannot be read: {reason}")]
     ExternalData { name: String, reason: String },
     /// A node reads a value that is not defined before it.
-    #[error("{node} reads `{value}`, which nothing makes before it")]
+    #[error("{node} reads `{value}`, which no earlier node makes")]
     UnknownValue { node: String, value: String },
     /// A control flow operator lacks a nested graph.
     #[error("{node} has no graph `{attribute}`")]
@@ -72,7 +72,7 @@ pub enum LinkError {
     #[error("{node} requires {asks} in slot `{slot}`, but {found} is bound to it")]
     Role { node: String, slot: String, asks: String, found: Role },
     /// The compiler did not resolve a node on a slot.
-    #[error("{node} runs on slot `{slot}`, and compiling did not resolve what runs it")]
+    #[error("{node} runs on slot `{slot}`, but the compiler did not resolve its operator")]
     Unresolved { node: String, slot: String },
     /// The stamps of a node contradict each other.
     #[error("{node}: {error}")]
@@ -88,13 +88,13 @@ pub enum LinkError {
     #[error("{node}: operator `{op}` of domain `{domain}` is not supported")]
     UnknownOperator { node: String, domain: String, op: String },
     /// A function of another module is called, but no program is linked for it.
-    #[error("{node} calls `{function}` of another module, and no program is linked for it")]
+    #[error("{node} calls `{function}` of another module, but no program is linked for it")]
     NoFunction { node: String, function: String },
     /// The target type of a cast is not an element type of tensors.
     #[error("{node} casts to `{to}`, which is not an element type of tensors")]
     NoCast { node: String, to: String },
     /// The program sends values to peers: only its parts can run.
-    #[error("{node} is on the wire: no one process runs all of the program, but each of its parts")]
+    #[error("{node} sends or receives: the program runs only as parts, not as a whole")]
     InParts { node: String },
     /// The type of a value on the wire cannot be sent.
     #[error("`{wire}` cannot be sent: {error}")]
@@ -128,7 +128,7 @@ pub enum RunError {
     #[error("the model runs only where {condition}, but {}", bound(symbols))]
     Precondition { condition: String, symbols: Vec<(String, usize)> },
     /// The part contains no receive, so no message can start it.
-    #[error("the part receives nothing, so that no message starts it")]
+    #[error("the part contains no receive, so no message can start it")]
     NeverStarts,
     /// Messages could not be committed.
     #[error(transparent)]
@@ -299,7 +299,7 @@ pub enum NodeError {
     #[error("`{0}` has no value")]
     NoValue(String),
     /// An operator on tensors received another value.
-    #[error("input {index} is {found}, and the operator takes tensors")]
+    #[error("input {index} is {found}, but the operator takes tensors")]
     NotTensors { index: usize, found: String },
     /// The loops exceed the limit on iterations.
     #[error("the loops of the model took more iterations than the limit of {limit}")]
@@ -356,14 +356,14 @@ pub enum ComponentError {
     #[error("input {0} is missing")]
     Missing(usize),
     /// An input is not of the component's storage type.
-    #[error("input {index} is {found}, and the component stores {stores}")]
+    #[error("input {index} is {found}, but the component stores {stores}")]
     Storage {
         index: usize,
         found: String,
         /// Storage type of the component, as a node of the type tree.
         stores: &'static str,
     },
-    /// The operator does not accept an input.
+    /// The operator does not accept a value of this kind as input.
     #[error("input {index} is {found}, not {wanted}")]
     Argument { index: usize, found: String, wanted: &'static str },
     /// Inputs contradict each other.
@@ -373,7 +373,7 @@ pub enum ComponentError {
     #[error("the data source has no more batches")]
     Exhausted,
     /// The component returned more or fewer values than the node has outputs.
-    #[error("the component gave {found} values for {expected} outputs")]
+    #[error("the component returned {found} values for {expected} outputs")]
     Count { expected: usize, found: usize },
 }
 
@@ -400,7 +400,7 @@ pub enum WireError {
         peers: Vec<PeerId>,
     },
     /// Answers are journaled but not acknowledged in time. A later run sends them.
-    #[error("{pending} messages are not acknowledged in time; they are sent with the next ones")]
+    #[error("{pending} messages were not acknowledged in time; the next run sends them")]
     Unsent { pending: usize },
     /// A node depends on messages of several peers of two classes.
     #[error("it depends on messages of several peers of `{left}` and of several of `{right}`")]

@@ -100,8 +100,8 @@ impl<'p> Frame<'p> {
 /// Number of elements of a sequence that count as one step.
 const STEP_ELEMENTS: u64 = 16;
 
-/// The operands of a step in steps. Their size bounds the time of the operator from below, also if it writes
-/// in place.
+/// Number of steps for the operands of a node. An operator takes at least time proportional to their size,
+/// even if it writes in place.
 fn operand_steps(frame: &Frame<'_>, step: &PlanStep) -> u64 {
     let bytes = |value: &Datum| value.as_tensor().map_or(0, |tensor| tensor.bytes().len() as u64);
     let of = |value: &Datum| match value.as_sequence() {
@@ -222,7 +222,7 @@ impl<'r> Run<'r> {
         self.spend(1 + bytes / STEP_BYTES)
     }
 
-    /// Begins a loop: tensors that exist already are not part of an iteration.
+    /// Begins a loop: tensors that exist before it do not count for its first iteration.
     fn begin_loop(&self) {
         self.created.set(budget::created());
     }
@@ -269,7 +269,8 @@ impl<'r> Run<'r> {
         inputs: Inputs,
         captured: Vec<Datum>,
     ) -> Result<Vec<Datum>, RunError> {
-        // The optimized schedule can contain the results of a default that is replaced.
+        // The optimized schedule contains results computed from defaults, so it is wrong if an input replaces
+        // a default.
         let is_replaced = |at: &usize| inputs.get(*at).is_some_and(Option::is_some);
         let is_observed = self.verify == Verify::EveryValue || self.observer.is_some();
         if is_observed || plan.defaults.iter().any(is_replaced) {

@@ -1,9 +1,9 @@
 //! Executors: compiled programs linked with their components.
 //!
 //! An [`Executor`] is created once, from an artifact and the [`Components`] of its slots, and runs many
-//! times, on several threads at a time. Its creation checks that the components are those that the program
-//! was compiled for, and resolves every node: a node on a slot to a method of the slot's component, other
-//! nodes to operators of the embedded backend.
+//! times, on several threads at a time. Its creation checks that the components have the types that the
+//! program was compiled for, and resolves every node: a node on a slot to a method of the slot's component,
+//! any other node to an operator of the embedded backend.
 //!
 //! Inputs and results of components are checked against their types, also without [`Verify::EveryValue`].
 //!
@@ -26,7 +26,7 @@ use crate::session::{Port, RunOutcome, Session, check_input, reject_unknown};
 
 pub mod part;
 
-/// A compiled program with its components, ready to run. Clones share everything, including the state of
+/// A compiled program, linked with its components. Clones share everything, including the state of
 /// components.
 #[derive(Clone)]
 pub struct Executor {

@@ -17,7 +17,7 @@ pub(crate) fn run(name: &str, attributes: &Attributes, inputs: Vec<Datum>) -> Re
     let operator = ops::find("", name).ok_or_else(unknown)?;
     let inputs = inputs.into_iter().map(Some).collect();
     let results = operator.run(Call { version: VERSION, attributes, inputs, outputs: 1 })?;
-    results.into_iter().next().ok_or_else(|| NodeError::ControlFlow(format!("`{name}` gave nothing")))
+    results.into_iter().next().ok_or_else(|| NodeError::ControlFlow(format!("`{name}` returned no result")))
 }
 
 /// Runs `Cast`.

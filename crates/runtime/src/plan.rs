@@ -1,4 +1,4 @@
-//! Plans: graphs that are ready to run.
+//! Plans: executable forms of graphs.
 //!
 //! A plan is a graph whose names are resolved to slots, whose nodes are resolved to actions, and whose
 //! lifetimes are known. Models and compiled modules have the same plans; only modules contain
@@ -138,7 +138,7 @@ impl Optimized {
 #[derive(Clone, Debug)]
 pub(crate) enum Constant {
     Ready(Datum),
-    /// Elements as the file stores them. Large weights are decoded only where they are needed as tensors.
+    /// Elements as stored in the file. Large weights are decoded only if they are needed as tensors.
     Stored {
         dtype: Dtype,
         shape: Vec<usize>,

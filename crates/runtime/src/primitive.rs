@@ -193,7 +193,9 @@ fn reduction<B: Backend<Tensor: ToOwned>>(op: Reduction<B>, node: &NodeProto) ->
 }
 
 fn unknown(what: &str) -> ComponentError {
-    ComponentError::Inconsistent(format!("{what} of input 0 is not known to what the component stores"))
+    ComponentError::Inconsistent(format!(
+        "the storage type of the component does not determine {what} of input 0"
+    ))
 }
 
 /// The value of a `Constant` node, from any of its attributes.

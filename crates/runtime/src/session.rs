@@ -1,4 +1,4 @@
-//! Sessions: models that are ready to run.
+//! Sessions: models that are prepared for execution.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ pub struct Port {
     pub has_default: bool,
 }
 
-/// A model that is ready to run. Clones share everything; runs share no mutable state, so a session can run
-/// on several threads at a time.
+/// A prepared model. Clones share everything; runs share no mutable state, so a session can run on several
+/// threads at a time.
 #[derive(Clone, Debug)]
 pub struct Session {
     plan: Arc<Plan>,
@@ -44,7 +44,7 @@ pub struct Session {
     /// Conditions of operators on the extents of inputs.
     preconditions: Arc<Preconditions>,
     limits: RunLimits,
-    /// Whether a run had work for several threads; then the next run uses the thread pool.
+    /// Whether a run has had work for several threads; later runs then use the thread pool.
     splits: Arc<AtomicBool>,
 }
 
@@ -192,7 +192,7 @@ impl Session {
         }
         let memory = self.limits.memory;
         let (values, symbols) = match observer {
-            // The observer may be bound to this thread.
+            // The observer need not be `Send`, so this run stays on this thread.
             Some(observer) => {
                 budget::within(memory, || self.run_plan(values, verify, symbols, Some(observer)))?
             }

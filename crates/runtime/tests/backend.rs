@@ -5,7 +5,7 @@
 //! every failing case; `TYPELOOM_OPS=Relu,Conv` restricts a run to cases that use these operators. Every run
 //! is verified: a value that contradicts its solved type fails the test.
 
-#![expect(clippy::print_stdout, reason = "the table is for people")]
+#![expect(clippy::print_stdout, reason = "the test prints a table")]
 
 #[path = "backend/cases.rs"]
 mod cases;

@@ -4,7 +4,7 @@
 //! The cases are read from a directory next to the repository or from `TYPELOOM_CONFORMANCE`. If they are
 //! absent, the test prints a note and passes, except under `CI=true`.
 
-#![expect(clippy::print_stdout, reason = "skipping is for people to see")]
+#![expect(clippy::print_stdout, reason = "a skipped test is reported")]
 
 #[path = "backend/cases.rs"]
 #[expect(dead_code, reason = "outputs are compared with the session's, not with the recorded ones")]

@@ -1,4 +1,4 @@
-//! The embedded backend against the contract: the method of every primitive and its expected results.
+//! The method of every primitive on the embedded backend, compared with expected results.
 
 use typeloom_contracts::backend::Backend;
 use typeloom_contracts::backend::by_execution::ByExecution;

@@ -29,10 +29,10 @@ enum Trick {
     None,
     /// Reports `h` as 64-bit floats.
     Promotes,
-    /// Returns another element type than expected.
-    GivesIntegers,
+    /// Returns tensors of another element type.
+    ReturnsIntegers,
     /// Returns too few outputs.
-    GivesLess,
+    ReturnsTooFew,
     /// Panics during a run.
     Panics,
     /// Panics during loading with a message that names a node.
@@ -92,15 +92,15 @@ impl Engine for Mirror {
 
 impl Program for Mirrored {
     fn run(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, String> {
-        assert!(self.trick != Trick::Panics, "out of paper");
+        assert!(self.trick != Trick::Panics, "out of order");
         let names = self.session.inputs().iter().filter(|port| !port.has_default).map(|it| it.name.clone());
         let given = names.zip(inputs.into_iter().map(Datum::Tensor)).collect();
         let outcome = self.session.run(given, Verify::Inputs).map_err(|error| error.to_string())?;
         let mut outputs: Vec<AnyTensor> =
             outcome.outputs.into_iter().filter_map(|(_, value)| value.as_tensor().cloned()).collect();
         match self.trick {
-            Trick::GivesLess => drop(outputs.pop()),
-            Trick::GivesIntegers => {
+            Trick::ReturnsTooFew => drop(outputs.pop()),
+            Trick::ReturnsIntegers => {
                 let shape = outputs[0].shape().to_vec();
                 outputs[0] = AnyTensor::zeros(Dtype::I64, &shape).map_err(|error| error.to_string())?;
             }
@@ -183,24 +183,25 @@ fn a_value_whose_type_the_engine_does_not_keep_is_named_before_anything_runs() {
 
 #[test]
 fn a_result_of_another_type_is_an_error_and_the_session_stays_usable() {
-    let session = session_of(MODEL, Mirror::new(Trick::GivesIntegers), Verify::Inputs).expect("it is taken");
+    let session =
+        session_of(MODEL, Mirror::new(Trick::ReturnsIntegers), Verify::Inputs).expect("it is taken");
     for _ in 0..2 {
         let error = run(&session, 1).expect_err("the result is refused");
         assert!(error.is_contradiction(), "{error}");
         assert_eq!(
             error.to_string(),
-            "mirror gave `y` another type: int64[1, 2] is not float[N, 2], where N = 1"
+            "mirror returned `y` with another type: int64[1, 2] is not float[N, 2], where N = 1"
         );
     }
-    let session = session_of(MODEL, Mirror::new(Trick::GivesLess), Verify::Inputs).expect("it is taken");
-    assert_eq!(run(&session, 1).expect_err("one is missing").to_string(), "mirror gave 0 results, not 1");
+    let session = session_of(MODEL, Mirror::new(Trick::ReturnsTooFew), Verify::Inputs).expect("it is taken");
+    assert_eq!(run(&session, 1).expect_err("one is missing").to_string(), "mirror returned 0 results, not 1");
 }
 
 #[test]
 fn a_panic_of_an_engine_is_an_error_with_its_message() {
     let session = session_of(MODEL, Mirror::new(Trick::Panics), Verify::Inputs).expect("it is taken");
     let error = run(&session, 1).expect_err("it panics");
-    assert_eq!(error.to_string(), "mirror failed: it panicked: out of paper");
+    assert_eq!(error.to_string(), "mirror failed: it panicked: out of order");
     let engine = Mirror { loads: Loads::ForAllExtents, ..Mirror::new(Trick::PanicsWhileLoading) };
     let error = session_of(MODEL, engine, Verify::Inputs).expect_err("it panics");
     assert_eq!(

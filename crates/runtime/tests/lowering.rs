@@ -5,7 +5,7 @@
 //! run. No case may be wrong or contain another operator after the lowering. The test `backend` describes the
 //! location of the cases.
 
-#![expect(clippy::print_stdout, reason = "the table is for people")]
+#![expect(clippy::print_stdout, reason = "the test prints a table")]
 
 #[path = "backend/cases.rs"]
 mod cases;
@@ -151,13 +151,14 @@ fn models_compute_the_same_in_primitives() {
     for whole in &whole::list() {
         let model = if whole.is_light { whole.small() } else { Some(whole.model()) };
         let Some(model) = model else { continue };
-        // Positions counted at run time cannot be lowered; with fixed input extents they are constants.
-        let told = in_primitives(whole, model, &compiler).map(|()| "").or_else(|why| {
+        // Nodes whose shapes are computed at run time cannot be lowered; with fixed input extents, these are
+        // constants.
+        let outcome = in_primitives(whole, model, &compiler).map(|()| "").or_else(|why| {
             println!("{:<28} refused with symbols: {}", whole.name, why.lines().next().unwrap_or_default());
             in_primitives(whole, whole.fixed(), &compiler).map(|()| ", with numbers for its symbols")
         });
-        let how = told.unwrap_or_else(|why| panic!("{}: {why}", whole.name));
-        println!("{:<28} gives the same{how}", whole.name);
+        let how = outcome.unwrap_or_else(|why| panic!("{}: {why}", whole.name));
+        println!("{:<28} computes the same{how}", whole.name);
     }
 }
 
@@ -166,12 +167,12 @@ fn models_compute_the_same_in_primitives() {
 #[cfg_attr(debug_assertions, ignore = "without optimisation each network takes minutes")]
 fn light_networks_compute_the_same_in_primitives() {
     if cases::folder().is_none() {
-        println!("skipped: there are no light networks beside the repository");
+        println!("skipped: there are no light networks next to the repository");
     }
     let compiler = Compiler::new().run_on_backend::<ByExecution<OfFloats>>("compute");
     for whole in whole::list().iter().filter(|whole| whole.is_light) {
         in_primitives(whole, whole.model(), &compiler).expect("every network has a form in primitives");
-        println!("{:<28} gives the same", whole.name);
+        println!("{:<28} computes the same", whole.name);
     }
 }
 
@@ -278,7 +279,7 @@ fn a_constant_of_a_shape_has_its_value_in_every_element_type() {
 }
 
 #[test]
-fn sines_of_numbers_that_are_turns_apart_are_no_number() {
+fn sines_of_numbers_far_beyond_one_period_are_nan() {
     for function in ["Sin", "Cos", "Tan"] {
         let session = lowered(&format!("m (double[2] x) => (double[2] y) {{ y = {function}(x) }}"));
         let x = Datum::Tensor(AnyTensor::from_slice(&[2], &[1e30, -1e30]).unwrap());

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p typeloom-rust-api --example round_trip target/doc/*.json`
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::collections::HashSet;
 
@@ -24,7 +24,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (mut same, mut different) = (0, Vec::new());
         for item in &api.items {
             let Some(ty) = signature(item, &mut symbols)? else { continue };
-            // The pool has never seen this term, only the bundle: it must be one of its roots, and give the term again.
+            // The pool contains only the types of the bundle: the term must be one of its roots, and must be
+            // returned unchanged.
             let id = pool.intern_term(&cx, &symbols, &ty)?;
             let back = pool.term(&cx, &mut symbols, id)?;
             if roots.contains(&id) && back == normal_form(&cx, &ty)? {
@@ -34,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
         failed += different.len();
-        println!("{file}: {same} signatures came back, {} did not", different.len());
+        println!("{file}: {same} signatures are unchanged, {} differ", different.len());
         let Counts { occurrences, distinct, unknown, .. } = &api.counts;
         println!(
             "  {} items, {occurrences} occurrences of {distinct} types, {} unknown; the bundle: {} types, {} bytes",
@@ -47,5 +48,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!("  {path}");
         }
     }
-    if failed > 0 { Err("not everything came back".into()) } else { Ok(()) }
+    if failed > 0 { Err("some signatures differ after the round trip".into()) } else { Ok(()) }
 }

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p typeloom-rust-api --example self_check target/doc/*.json`
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use typeloom_rust_api::{Edition, describe, self_check};
 use typeloom_term::Symbols;

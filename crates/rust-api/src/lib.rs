@@ -28,8 +28,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Terms of two crates are comparable if both crates were lowered with one table of names, the second one *like* the
-//! first, which is the third argument of [`lower()`].
+//! Terms of two crates are comparable if both crates were lowered with one table of names and the first crate
+//! was passed as the argument `like` of [`lower()`] for the second.
 //!
 //! # Code map
 //!
@@ -77,7 +77,7 @@ pub enum Error {
     #[error(transparent)]
     Lower(#[from] LowerError),
     /// An evaluated type exceeds the limits of terms.
-    #[error("a type is too large once its aliases are evaluated: {0}")]
+    #[error("a type is too large after its aliases are evaluated: {0}")]
     Term(#[from] TermError),
 }
 
@@ -126,9 +126,9 @@ pub fn compare(old: &[u8], new: &[u8], editions: Editions) -> Result<ApiDiff, Co
 /// One of two compared versions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Version {
-    /// The version before the change.
+    /// The old version.
     Old,
-    /// The version after the change.
+    /// The new version.
     New,
 }
 

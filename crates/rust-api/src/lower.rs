@@ -63,14 +63,14 @@ pub enum LowerError {
         source: TermError,
     },
     /// Aliases that form a cycle, or a chain that is too long.
-    #[error("the alias `{name}` stands for itself, or for a chain of more than {MAX_ALIASES} aliases")]
+    #[error("the alias `{name}` is recursive, or begins a chain of more than {MAX_ALIASES} aliases")]
     Aliases {
         /// Path of one of the aliases.
         name: String,
     },
-    /// The types of the crate are too large once aliases and defaults are filled in.
+    /// The types of the crate are too large after aliases and default arguments are expanded.
     #[error(
-        "the types of the crate are too large once aliases and default arguments are filled in, at `{name}`"
+        "the types of the crate are too large after aliases and default arguments are expanded, at `{name}`"
     )]
     TooLarge {
         /// Path of the item at which the limit was exceeded.
@@ -238,9 +238,9 @@ pub(crate) struct Lower<'a> {
     errors: Vec<Unresolved>,
 }
 
-/// Lowers the public items of a crate and interns names into `symbols`. A definition that has a public path
-/// in common with a definition of `like` gets the name that it has there. Items with `#[doc(hidden)]` are not public,
-/// except those that `like` documents, which have [`Item::hidden`].
+/// Lowers the public items of a crate and interns names into `symbols`. A definition with a public path that
+/// `like` also contains gets the name of that definition in `like`. Items with `#[doc(hidden)]` are not
+/// public, except those that `like` documents, which have [`Item::hidden`].
 ///
 /// # Errors
 /// [`LowerError`] if a type is too large or aliases form a cycle.

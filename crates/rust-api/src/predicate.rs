@@ -16,7 +16,7 @@ use crate::item::{Arg, Type};
 /// Path of the trait of types with a known size.
 pub const SIZED: &str = "core::marker::Sized";
 
-/// Whether a predicate requires that a size is known; signatures omit such predicates.
+/// Whether a predicate is `T: Sized`; printed signatures omit such predicates.
 pub(crate) fn is_sized(predicate: &Type, symbols: &Symbols) -> bool {
     match view(symbols, predicate) {
         Some((_, Predicate::Trait(of, _))) => symbols.resolve(of) == SIZED,
@@ -34,11 +34,11 @@ pub(crate) const CAPTURED: &str = "'_captured";
 /// Whether a predicate states a capture of an `impl Trait` in a result.
 pub(crate) fn is_capture(symbols: &Symbols, predicate: &Type) -> bool {
     let Some((_, Predicate::Outlives(_, shorter))) = view(symbols, predicate) else { return false };
-    crate::terms::param(&shorter.into()).is_some_and(|symbol| stands_for_captures(symbols, symbol))
+    crate::terms::param(&shorter.into()).is_some_and(|symbol| is_capture_param(symbols, symbol))
 }
 
 /// Whether a lifetime parameter represents the captures of an `impl Trait` in a result.
-pub(crate) fn stands_for_captures(symbols: &Symbols, param: Symbol) -> bool {
+pub(crate) fn is_capture_param(symbols: &Symbols, param: Symbol) -> bool {
     symbols.resolve(param).starts_with(CAPTURED)
 }
 

@@ -111,7 +111,7 @@ pub(crate) fn captures(item: &Item, symbols: &Symbols) -> String {
         let names: Vec<String> = outlives.iter().filter_map(of_choice).collect();
         format!("use<{}>", names.join(", "))
     };
-    let choices = item.params.iter().filter(|param| predicate::stands_for_captures(symbols, param.symbol));
+    let choices = item.params.iter().filter(|param| predicate::is_capture_param(symbols, param.symbol));
     choices.map(of).collect::<Vec<_>>().join(" ")
 }
 

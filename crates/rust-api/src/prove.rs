@@ -191,7 +191,7 @@ impl<'w> Prover<'w> {
         is_function_trait && args.get(1).is_some_and(|inputs| self.is_function(table, this, inputs))
     }
 
-    /// A trait object implements its traits and everything that they imply.
+    /// Proves that a trait object implements a trait: one of its own, or one that follows from them.
     fn object(&self, table: &mut Table, this: &Type, goal: &Type) -> bool {
         let TyData::Dyn(dynamic) = this.data() else { return false };
         let bounds = dynamic.bounds.iter().filter_map(|bound| {
@@ -203,7 +203,7 @@ impl<'w> Prover<'w> {
         facts.is_ok_and(|facts| facts.iter().any(|fact| self.follows(table, fact, goal)))
     }
 
-    /// A function pointer can be called with its parameters.
+    /// Proves that a function pointer can be called with arguments of these types.
     fn is_function(&self, table: &mut Table, this: &Type, inputs: &Arg) -> bool {
         let TyData::Fn(function) = this.data() else { return false };
         let Name::FnPtr(..) = function.name else { return false };

@@ -2,8 +2,8 @@
 //!
 //! Every public item with a type is a root of the bundle, labelled with its path. Its type is closed:
 //! parameters are bound, conditions precede the signature (`{forall for<T> fn({trait Clone<T>}) -> fn(T)}`),
-//! and an existential type is an opaque type with the name of the item. So equal digests of roots mean equal
-//! signatures, up to the names of parameters.
+//! and an existential type is an opaque type with the name of the item. Equal digests of roots therefore mean
+//! equal signatures, up to the names of parameters.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use crate::terms::{binder, find, param_arg};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BundleError {
     /// A signature is not a pool type.
-    #[error("the signature of `{item}` cannot be carried elsewhere: {source}")]
+    #[error("the signature of `{item}` has no portable form: {source}")]
     Convert {
         /// Path of the item.
         item: String,
@@ -69,8 +69,8 @@ pub fn bundle(api: &Api, symbols: &mut Symbols) -> Result<Bundle, BundleError> {
 ///
 /// Parameters of the item are bound and its conditions precede the signature: `fn find<T: Clone>(key: T)`
 /// becomes `{forall for<T> fn({trait Clone<T>}, {trait Sized<T>}) -> fn(T)}`, and a function without
-/// parameters and conditions becomes its function pointer. So two signatures that differ only in names of
-/// parameters have one normal form. [`Item::parts`] contains the parts of a signature, in which the
+/// parameters and conditions becomes its function pointer. Two signatures that differ only in the names of
+/// parameters therefore have one normal form. [`Item::parts`] contains the parts of a signature, in which the
 /// parameters are free.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use typeloom_rust_api::{Edition, Error, LowerError, ReadError, bundle, describe,
 use typeloom_term::normal::normal_form;
 use typeloom_term::{Boxed, Symbols};
 
-/// One of everything that a crate can offer.
+/// A crate with an item of every kind.
 const EVERYTHING: &str = r#"
 pub type Alias<'a, T, const N: usize = 2> = &'a [T; N];
 pub struct Unit;
@@ -102,7 +102,7 @@ fn a_bundle_of_a_crate_brings_every_signature_back() {
                 let term = pool.term(&Boxed::new(), &mut symbols, *id).expect("it was a term");
                 (term == normal).then_some(())
             });
-            assert!(back.is_some(), "{} did not come back", item.path);
+            assert!(back.is_some(), "{} is not in the bundle", item.path);
             compared += 1;
         }
         assert_eq!(compared, roots.len());

@@ -65,7 +65,7 @@ fn every_break_is_found_and_nothing_else_is_reported_as_one() {
     for case in cases(HARMLESS) {
         let found = within("harmless", &case);
         if found.is_empty() {
-            wrong.push(format!("not seen at all: {}", case.name));
+            wrong.push(format!("no change reported: {}", case.name));
         }
         for change in found.iter().filter(|change| change.breaking) {
             wrong.push(format!("harmless, but: {change:?}"));
@@ -116,10 +116,13 @@ fn captures_of_impl_trait_depend_on_the_edition() {
         format!("#![allow(warnings)]\n{}", cases(EDITION).into_iter().map(module).collect::<String>())
     };
     let (old, new) = (source(|case| case.old), source(|case| case.new));
-    // The JSON does not contain the edition; otherwise no option would be needed.
+    // The option for the edition is necessary because the JSON does not depend on it.
     let [old_2021, new_2021] = [&old, &new].map(|text| json::in_edition("2021", "sample", text, &[]));
     let [old, new] = [old, new].map(|text| json::in_edition("2024", "sample", &text, &[]));
-    assert!(old_2021 == old && new_2021 == new, "the JSON depends on the edition: read that from it");
+    assert!(
+        old_2021 == old && new_2021 == new,
+        "the JSON depends on the edition, so the edition could be read from it"
+    );
 
     let mut wrong = Vec::new();
     for (column, edition) in [(1, Edition::E2015), (1, Edition::E2021), (2, Edition::E2024)] {

@@ -135,7 +135,7 @@ impl ConstOp {
         Self::Not,
     ];
 
-    /// Returns the operator in Rust, a word for it, its binding strength and its number of operands.
+    /// Returns the spelling in Rust, the name, the binding strength and the number of operands.
     const fn properties(self) -> (&'static str, &'static str, u8, usize) {
         match self {
             Self::Add => ("+", "add", 5, 2),

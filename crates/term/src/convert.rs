@@ -1,7 +1,7 @@
 //! Conversion of terms between families.
 //!
-//! Each node is converted once, so shared nodes stay shared. A function translates names; between families
-//! over [`Name`](crate::name::Name) it is the identity.
+//! Each node is converted once, so shared nodes stay shared. A function translates names. Between families
+//! over [`Name`](crate::name::Name), it is the identity.
 
 use crate::arg::GenericArg;
 use crate::constant::{Const, ConstData};

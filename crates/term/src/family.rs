@@ -59,7 +59,7 @@
 //!
 //!     fn intern_ty(&self, data: TyData<'_, Self>) -> Result<LeakedTy, TermError> {
 //!         let meta = data.meta()?;
-//!         // A view borrows its lists from whoever builds the term; a family keeps them.
+//!         // A view borrows its lists from the caller; a family stores them.
 //!         let data = match data {
 //!             TyData::Apply(ApplicationTy { name, args }) => {
 //!                 TyData::Apply(ApplicationTy { name, args: keep(args) })

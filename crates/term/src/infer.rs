@@ -8,9 +8,9 @@
 //! | [`InferenceTable::canonicalize`] | returns the form of a term that does not depend on the numbers of variables |
 //! | [`InferenceTable::snapshot`] | creates a point to roll back to |
 //!
-//! The relations are Rust's: variance of names; subtyping of higher-ranked binders by instantiating the
-//! greater side with placeholders of a new universe and the lesser side with variables; equality of binders
-//! in both directions invariantly, which is *not* mutual subtyping; the leak check.
+//! The relations are those of Rust. Names have variances. Subtyping of higher-ranked binders instantiates the
+//! supertype with placeholders of a new universe and the subtype with variables. Equality of binders checks
+//! both directions with equality of the bodies, which is *not* mutual subtyping. The leak check follows.
 //!
 //! **Invariant:** a relation that fails leaves the table unchanged.
 //!
@@ -81,8 +81,8 @@ pub enum RelationError<F: TypeFamily> {
         /// The term that contains the variable.
         term: GenericArg<F>,
     },
-    /// The variable cannot be equal to a term that exists only under a binder.
-    #[error("a type from under a binder would have to be known outside of it")]
+    /// The variable cannot be equal to a term with placeholders of a binder that the variable is not under.
+    #[error("a type with variables of a binder would have to be known outside of the binder")]
     Universe {
         /// The variable.
         var: GenericArg<F>,
@@ -110,14 +110,14 @@ pub enum Obligation<F: TypeFamily> {
         /// The right side.
         b: Ty<F>,
     },
-    /// Two constants must be equal; an expression in them is not known yet.
+    /// Two constants must be equal, but one contains an expression whose value is not known yet.
     EquateConsts {
         /// The left side.
         a: Const<F>,
         /// The right side.
         b: Const<F>,
     },
-    /// A type with an argument that is irrelevant for subtyping must be well formed.
+    /// A type must be well formed. It has an argument that subtyping does not constrain.
     WellFormed(Ty<F>),
 }
 

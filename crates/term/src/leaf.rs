@@ -8,7 +8,7 @@ use crate::meta::{Flags, Meta, MetaBuilder, TermError};
 use crate::region::Region;
 use crate::ty::{ErrorProof, InferVar, Placeholder, PlaceholderId, Ty, TyData};
 
-/// A leaf of any kind, for names `N`.
+/// A type, region or constant without parts, for names `N`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Leaf<N> {
     /// A variable of an enclosing binder.

@@ -3,7 +3,7 @@
 //! Recursive descent over tokens. A [`Scope`] resolves names: `T` is a parameter if the scope declares it and
 //! a nominal type otherwise; an identifier in argument position is a constant if the scope declares one.
 //!
-//! **Invariant:** every text gives a type or a [`ParseError`] with a byte offset; nesting is bounded by
+//! **Invariant:** every text parses to a type or a [`ParseError`] with a byte offset. Nesting is bounded by
 //! [`MAX_DEPTH`], so that no text overflows the stack.
 
 mod constant;
@@ -230,7 +230,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         self.bound_const(name).is_some() || self.scope.consts.contains(name)
     }
 
-    /// The leaf in sigil notation. The depth of a bound variable counts from outside the text.
+    /// The leaf in sigil notation. The depth of a bound variable is relative to the whole text.
     fn leaf(&self, sigil: Sigil) -> Leaf<Name> {
         let Sigil { kind, sort: _, first, second } = sigil;
         match kind {

@@ -1,9 +1,9 @@
 //! Shifting, instantiation of binders, and replacement of parameters.
 //!
-//! Each of them is a `LeafMap`, which maps variables and placeholders; one folder rebuilds the terms around
+//! Each operation is a `LeafMap`, which maps variables and placeholders; one folder rebuilds the terms around
 //! them.
 //!
-//! **Invariant:** all three return a closed term unchanged, in constant time.
+//! **Invariant:** shifting and instantiation return a closed term unchanged, in constant time.
 //!
 //! Laws, checked by property tests: shifting in and out again is the identity; shifts add up; instantiating a
 //! shifted term returns the term; instantiation commutes with shifting.

@@ -43,7 +43,7 @@ pub enum Reason<F: TypeFamily = Boxed> {
     /// The types agree except for a lifetime that is too short.
     #[error(transparent)]
     Regions(RegionError<F>),
-    /// A part of the question depends on declarations that are not known.
+    /// A part of the relation depends on declarations that are not known.
     #[error("the relation depends on declarations that are not known")]
     Undecided(Obligation<F>),
 }

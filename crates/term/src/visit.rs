@@ -47,7 +47,7 @@ pub trait Visitor<F: TypeFamily>: Sized {
         region.leaf().map_or(ControlFlow::Continue(()), |leaf| self.visit_leaf(VarKind::Region, leaf))
     }
 
-    /// Visits a leaf that a type, region or constant is.
+    /// Visits a variable, placeholder or error, which is a type, region or constant as `kind` states.
     fn visit_leaf(&mut self, kind: VarKind, leaf: Leaf<F::Name>) -> ControlFlow<Self::Break> {
         let _ = (kind, leaf);
         ControlFlow::Continue(())

@@ -2,7 +2,7 @@
 //!
 //! Every law is written as a statement about all types; the types are random, from a fixed sequence.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where something is not as expected")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 #[path = "support/ast.rs"]
 #[expect(dead_code, reason = "the laws need the declarations, not the recorded syntax trees")]
@@ -25,7 +25,7 @@ use typeloom_term::{
 
 const CASES: u32 = 160;
 
-/// The three-element world `'static: 'b: 'a` and an unrelated `'c`.
+/// The facts `'static: 'b: 'a`; `'c` is unrelated.
 fn facts<F: TypeFamily<Name = Name>>(program: &mut Declarations) -> RegionFacts<F> {
     let [a, b] = ["'a", "'b"].map(|name| Region::param(Name::Param(program.symbols.intern(name))));
     let mut facts = RegionFacts::new();
@@ -78,8 +78,8 @@ fn equivalence_and_preorder<F: TypeFamily<Name = Name>>(cx: &F) {
         let mut program = Declarations::new();
         let facts = facts(&mut program);
         let a = build(cx, &mut program, &s, Style::Plain);
-        // Types that differ only in lifetimes are related often enough.
-        let mut turn = |ty: &Ty<F>, by: u8| {
+        // Random types are rarely related, but types that differ only in lifetimes often are.
+        let mut rotate_lifetimes = |ty: &Ty<F>, by: u8| {
             let names = ["'a", "'b", "'c"].map(|name| Name::Param(program.symbols.intern(name)));
             let to = [Region::param(names[0]), Region::param(names[1]), Region::Static];
             let lookup = |name| {
@@ -88,8 +88,8 @@ fn equivalence_and_preorder<F: TypeFamily<Name = Name>>(cx: &F) {
             };
             replace_params(cx, ty, lookup).unwrap()
         };
-        let b = turn(&a, turns[0]);
-        let c = turn(&b, turns[1]);
+        let b = rotate_lifetimes(&a, turns[0]);
+        let c = rotate_lifetimes(&b, turns[1]);
         for variance in [Variance::Invariant, Variance::Covariant] {
             let related = |x: &Ty<F>, y: &Ty<F>| holds(cx, &program, &facts, variance, x, y);
             prop_assert!(related(&a, &a));
@@ -139,7 +139,7 @@ fn output<F: TypeFamily<Name = Name>>(function: &Ty<F>) -> Ty<F> {
     }
 }
 
-/// Arguments for a binder as [`opened`] removes.
+/// Arguments for the binder that [`opened`] removes.
 fn arguments<F: TypeFamily<Name = Name>>(
     cx: &F,
     program: &mut Declarations,
@@ -418,7 +418,7 @@ fn errors_absorb<F: TypeFamily<Name = Name>>(cx: &F) {
     });
 }
 
-/// Converting into another family and back gives the term
+/// Converting to another family and back returns the term
 fn conversion<F: TypeFamily<Name = Name>>(cx: &F) {
     check(CASES, &shapes(), |s| {
         let mut program = Declarations::new();

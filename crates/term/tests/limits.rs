@@ -1,6 +1,6 @@
 //! No term makes an algorithm overflow the stack, hang, or use unbounded memory.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where something is not as expected")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::time::{Duration, Instant};
 use typeloom_term::meta::{Flags, MAX_DEPTH};
@@ -15,7 +15,7 @@ use typeloom_term::{
     Symbols, TermError, Ty, TyData, TypeFamily, Variance, convert,
 };
 
-/// Far below what a hang would take, far above what the work takes.
+/// Time limit: far below the time of an exponential algorithm, far above that of a linear one.
 const SOON: Duration = Duration::from_secs(5);
 
 fn leaf<F: TypeFamily<Name = Name>>(cx: &F) -> Ty<F> {

@@ -32,7 +32,7 @@ fn every_sentence<F: TypeFamily<Name = Name>>(cx: &F) {
         ("Vec<u8>", "Vec<T>", "`u8` is not `T`"),
         ("[u8; 3]", "[u8; 4]", "`3` is not `4`"),
         ("[u8; 2 * N]", "[u8; N]", "`2 * N` is not `N`"),
-        ("Wrapper<'a>", "Wrapper<u8>", "the lifetime `'a` stands where the other side has the type `u8`"),
+        ("Wrapper<'a>", "Wrapper<u8>", "the lifetime `'a` does not match the type `u8`"),
         ("?0", "Vec<?0>", "`?0` would have to contain itself, as `Vec<?0>`"),
         ("?0", "?1", "`?0` is a subtype of `?1`"),
         ("&'a u8", "&'b u8", "`'a` is not known to outlive `'b`"),

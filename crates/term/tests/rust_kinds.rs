@@ -1,6 +1,6 @@
 //! Every kind of Rust type has a term.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where something is not as expected")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use typeloom_term::infer::RegionFacts;
 use typeloom_term::parse::{Scope, parse_ty};

@@ -5,11 +5,7 @@
 //! which prevents coercions. Pairs with a type that does not convert to itself are not well formed and are
 //! skipped.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test stops where something is not as expected"
-)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics")]
 
 #[path = "support/ast.rs"]
 #[expect(dead_code, reason = "the recorded cases are built from syntax trees, these from text")]
@@ -161,8 +157,8 @@ impl Generator {
         }
     }
 
-    /// A reference. The pointee of one with a bound lifetime contains only types that live long enough: under
-    /// a binder rustc does not check that, and then rejects what it must.
+    /// A reference. If its lifetime is bound, the pointee contains only types that live long enough, because
+    /// rustc does not check this under a binder and then rejects related types.
     fn reference(&mut self, region: &str, mutability: &str, depth: usize) -> String {
         let bound = self.scope.iter().any(|bound| bound == region);
         let inner = if bound {
@@ -280,7 +276,7 @@ impl Generator {
         format!("dyn {binder}{principal}{auto} + {free}")
     }
 
-    /// The same type with one or two lifetimes exchanged, since related types are the interesting cases.
+    /// The same type with one or two lifetimes exchanged, because related types are the interesting cases.
     fn vary(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for _ in 0..=self.random.below(2) {
@@ -290,7 +286,7 @@ impl Generator {
             }
             let at = *self.random.pick(&places);
             let end = text[at + 1..].find(|c: char| !c.is_alphanumeric()).map_or(text.len(), |n| at + 1 + n);
-            // Not in the list of a binder.
+            // Lifetimes in the list of a binder stay.
             let in_list = text[..at].rfind("for<").is_some_and(|from| !text[from..at].contains('>'));
             if !in_list && !within(&text[..at], "Biv<") {
                 let new = *self.random.pick(&["'a", "'b", "'c", "'static"]);
@@ -316,8 +312,8 @@ impl Generator {
     }
 }
 
-/// Whether a text ends inside the brackets after `open`. Under a binder rustc does not check that the two
-/// arguments of `Biv` are consistent, and then rejects statements that need it.
+/// Whether a text ends inside the brackets after `open`. Under a binder, rustc does not check that the two
+/// arguments of `Biv` are consistent, and then rejects statements that require this.
 fn within(text: &str, open: &str) -> bool {
     text.match_indices(open).any(|(from, _)| {
         let mut depth = 0;
@@ -403,8 +399,8 @@ fn ask_rustc(name: &str, pairs: &[Pair]) -> Option<Vec<BTreeSet<&'static str>>> 
         }
     }
     let mut no = vec![BTreeSet::new(); pairs.len()];
-    for complaint in compiler::complaints(name, &source)? {
-        for line in &complaint.lines {
+    for error in compiler::compile_errors(name, &source)? {
+        for line in &error.lines {
             if let Some((pair, question)) = lines.get(line) {
                 no[*pair].insert(*question);
             }
@@ -486,7 +482,10 @@ fn random_pairs_of_types_relate_as_the_compiler_says() {
             asked >= 200,
             "only {asked} questions are left: the generator makes too many ill-formed types"
         );
-        assert!(yes * 10 > asked && yes < asked, "{yes} of {asked}: the questions are too one-sided to tell");
+        assert!(
+            yes * 10 > asked && yes < asked,
+            "{yes} of {asked} questions have the answer yes: the generator is too one-sided"
+        );
         assert!(wrong.is_empty(), "seed {seed}: {} pairs differ\n{}", wrong.len(), wrong.join("\n"));
     }
 }

@@ -1,10 +1,6 @@
 //! The verdicts of the recorded cases are those of rustc, on both families.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test stops where something is not as expected"
-)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics")]
 
 #[path = "support/ast.rs"]
 mod ast;
@@ -165,13 +161,13 @@ fn unification<F: TypeFamily<Name = Name>>(cx: &F, title: &str) {
             let ours = solving::verdict(cx, &program, count as usize, &l, &r);
             let problem = format!("case {}: {} == {}", case["id"], case["l"], case["r"]);
             if ours != verdict || solved != case["unifiable"].as_bool().unwrap() {
-                return Some(format!("  {problem}: rustc says {verdict}, we say {ours} ({result:?})"));
+                return Some(format!("  {problem}: rustc: {verdict}, typeloom: {ours} ({result:?})"));
             }
             let mgu = case["mgu"].as_object()?;
             let expected: Vec<String> =
                 (0..count).map(|i| mgu[&format!("?{i}")].as_str().unwrap().to_owned()).collect();
             (canonical_text(&expected) != canonical_text(&texts))
-                .then(|| format!("  {problem}: the unifier is {expected:?}, we have {texts:?}"))
+                .then(|| format!("  {problem}: the unifier is {expected:?}, not {texts:?}"))
         });
     }
     tally.finish(title);

@@ -4,11 +4,7 @@
 //! locals, and an equation is a call that takes two values of one type, behind an invariant wrapper. The
 //! solution found here, with fresh types for the remaining variables, must also compile.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test stops where something is not as expected"
-)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics")]
 
 #[path = "support/ast.rs"]
 #[expect(dead_code, reason = "the recorded cases are built from syntax trees, these from text")]
@@ -211,7 +207,7 @@ fn ask_ourselves<F: TypeFamily<Name = Name>>(
     let texts: Vec<String> =
         vars.iter().map(|var| print::rust(&table.resolve(var).unwrap(), &program.symbols)).collect();
     let verdict = solving::verdict(cx, program, problem.vars, &left, &right);
-    // A relation that fails has no solution, and one that holds cannot be a failure.
+    // A problem with a solution must not fail, and a problem without one must not succeed.
     let fits = result.is_ok() && table.regions().check(&RegionFacts::new()).is_ok();
     assert!(!fits || verdict != "fail", "{} has a solution", problem.left.text(&|index| format!("?{index}")));
     assert!(fits || verdict != "ok", "{} has no solution", problem.left.text(&|index| format!("?{index}")));
@@ -276,15 +272,15 @@ fn random_unification_problems_are_solved_as_the_compiler_solves_them() {
             }
             ours.push(answer);
         }
-        let Some(complaints) = compiler::complaints(&format!("unification_{seed}"), &source) else {
+        let Some(errors) = compiler::compile_errors(&format!("unification_{seed}"), &source) else {
             println!("skipped: there is no rustc on the path");
             return;
         };
         let mut codes: BTreeMap<(usize, &str), BTreeSet<String>> = BTreeMap::new();
-        for complaint in &complaints {
-            for line in &complaint.lines {
+        for error in &errors {
+            for line in &error.lines {
                 if let Some(key) = lines.get(line) {
-                    let code = complaint.code.clone().unwrap_or_else(|| "region".to_owned());
+                    let code = error.code.clone().unwrap_or_else(|| "region".to_owned());
                     codes.entry(*key).or_default().insert(code);
                 }
             }

@@ -1,6 +1,6 @@
 //! Textual form of types, and parsing it back.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where something is not as expected")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 #[path = "support/shape.rs"]
 mod shape;

@@ -151,5 +151,5 @@ fn no_form(node: &NodeProto, types: &VisibleTypes<'_>, why: Option<&String>) -> 
     found.dedup();
     let on = if found.is_empty() { String::new() } else { format!(" on {}", found.join(", ")) };
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
-    format!("{on}, which is no primitive and has no form in primitives here{why}")
+    format!("{on}, which is not a primitive and cannot be lowered to primitives here{why}")
 }

@@ -1,4 +1,4 @@
-//! Interfaces: digests that only callers' knowledge changes, and verdicts about pairs of models.
+//! Interfaces: digests depend only on properties that callers can observe; verdicts about pairs of models.
 
 use typeloom_interface::{Interface, InterfaceComparison, InterfaceDifference, PortIdentity, compare};
 use typeloom_pool::compat::Direction;
@@ -75,7 +75,7 @@ fn names_of_symbols_and_of_values_inside_are_no_part_of_the_type() {
     let other = of("other (float[rows, cols] x) => (y) { k1 = Relu(x) k2 = Abs(k1) y = Neg(k2) }");
     assert_eq!(digest(&one), digest(&other));
     let unnamed = of("g (float[?, ?] x) => (y) { y = Neg(x) }");
-    assert_eq!(digest(&one), digest(&unnamed), "an extent that nobody named is the caller's choice too");
+    assert_eq!(digest(&one), digest(&unnamed), "the caller also chooses anonymous extents");
     let tied = of("g (float[N, N] x) => (y) { y = Neg(x) }");
     assert_ne!(digest(&one), digest(&tied));
 }
@@ -168,8 +168,8 @@ fn expressions_are_solved_for_symbols() {
     let even = "g (float[2*n] x) => (y) { y = Relu(x) }";
     let any = "g (float[n] x) => (y) { y = Relu(x) }";
     let eight = "g (float[8] x) => (y) { y = Relu(x) }";
-    assert!(verdict(even, any).0, "any extent is taken where even ones were");
-    assert!(!verdict(any, even).0, "odd extents are not taken any more");
+    assert!(verdict(even, any).0, "the new model accepts all extents, not only even ones");
+    assert!(!verdict(any, even).0, "the new model rejects odd extents");
     assert!(verdict(eight, even).0, "8 is even");
     let area = "g (float[a*b, b + 1] x) => (y) { y = Relu(x) }";
     assert_eq!(verdict(area, area), (true, true, vec![]));

@@ -38,10 +38,10 @@ pub enum WalkError<E: Error + 'static> {
     #[error("`{op}`, which makes `{value}`: {source}")]
     Node { op: String, value: String, source: ComponentError },
     /// An operator that is not a primitive.
-    #[error("`{op}`, which makes `{value}`, is no primitive")]
+    #[error("`{op}`, which makes `{value}`, is not a primitive")]
     NoPrimitive { op: String, value: String },
     /// A value without a definition.
-    #[error("nothing makes `{0}`")]
+    #[error("no node makes `{0}`")]
     NoValue(String),
     /// The number of tensors differs from the number of inputs.
     #[error("the graph has {expected} inputs, not {given}")]

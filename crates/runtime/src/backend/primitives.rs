@@ -35,7 +35,7 @@ trait AsAttribute {
     fn attributes(&self, name: &str) -> Cow<'static, Attributes>;
 }
 
-/// The only truth value is `keepdims`.
+/// `keepdims` is the only boolean attribute.
 impl AsAttribute for bool {
     fn attributes(&self, _name: &str) -> Cow<'static, Attributes> {
         Cow::Borrowed(if *self { &KEEP } else { &DROP })
@@ -69,7 +69,7 @@ fn value(operand: Operand<'_, AnyTensor>) -> Option<Datum> {
 
 thread_local! {
     /// Buffer for the inputs of the next kernel on this thread.
-    static ROOM: Cell<Vec<Option<Datum>>> = const { Cell::new(Vec::new()) };
+    static BUFFER: Cell<Vec<Option<Datum>>> = const { Cell::new(Vec::new()) };
 }
 
 fn run<'a>(
@@ -78,12 +78,12 @@ fn run<'a>(
     operands: impl IntoIterator<Item = Operand<'a, AnyTensor>>,
     outputs: usize,
 ) -> Result<Vec<Datum>, CpuError> {
-    let mut inputs = ROOM.take();
+    let mut inputs = BUFFER.take();
     inputs.extend(operands.into_iter().map(value));
     let mut call = Call { version: VERSION, attributes, inputs, outputs };
     let results = kernel.run_in(&mut call);
     // A panicking kernel drops the buffer; the next call allocates a new one.
-    ROOM.set(call.inputs);
+    BUFFER.set(call.inputs);
     Ok(results?)
 }
 

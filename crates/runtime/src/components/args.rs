@@ -44,7 +44,7 @@ impl Args<'_> {
         convert.to_datum(extents.as_deref())
     }
 
-    /// As [`Args::output`], but can reuse the memory of the result.
+    /// Like [`Args::output`], but can reuse the memory of the result.
     pub(crate) fn output_owned<T: IntoDatum>(&self, output: usize, convert: T) -> Datum {
         if T::KNOWS_SHAPE { convert.into_datum(None) } else { self.output(output, &convert) }
     }

@@ -65,7 +65,8 @@ fn search<I: Index<Vector: FromDatum>>(
     for row in &rows {
         let near = index.search(&*convert::<I::Vector>(row, 0)?, k).map_err(ComponentError::failed)?;
         if near.len() > k || found.is_some_and(|found| found != near.len()) {
-            let message = format!("the index gave {} vectors for one of {} queries", near.len(), rows.len());
+            let message =
+                format!("the index returned {} vectors for one of {} queries", near.len(), rows.len());
             return Err(ComponentError::Inconsistent(message));
         }
         found = Some(near.len());

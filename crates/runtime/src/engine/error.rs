@@ -9,7 +9,7 @@ use typeloom_wire::check::Mismatch;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EngineError {
     /// The solved types could not be written into the model.
-    #[error("the types cannot be read off the model: {0}")]
+    #[error("the solved types cannot be written into the model: {0}")]
     Types(#[from] AnnotateError),
     /// The bytes are not a model.
     #[error(transparent)]
@@ -40,13 +40,13 @@ pub enum EngineError {
         reason: String,
     },
     /// An input or output is not a tensor.
-    #[error("{engine} takes and gives tensors only: `{name}` is {found}")]
+    #[error("{engine} supports tensors only: `{name}` is {found}")]
     NoTensor { engine: String, name: String, found: String },
     /// The engine reports another type for a value than the solved one.
     #[error("{engine} does not keep the type of `{value}`, which `{operator}` makes: {mismatch}")]
     NotKept { engine: String, value: String, operator: String, mismatch: Mismatch },
     /// The engine rejects the model without naming a node.
-    #[error("{engine} does not take the model: {reason}")]
+    #[error("{engine} rejects the model: {reason}")]
     Load { engine: String, reason: String },
     /// An input without a default is missing.
     #[error("input `{name}` is missing")]
@@ -58,7 +58,7 @@ pub enum EngineError {
     #[error("the graph has {expected} inputs, not {given}")]
     InputCount { expected: usize, given: usize },
     /// The default of an input cannot be replaced.
-    #[error("{engine} cannot be given another value for `{name}`, which has a default")]
+    #[error("{engine} cannot replace the default value of `{name}`")]
     Default { engine: String, name: String },
     /// An input is not of its solved type.
     #[error("input `{name}`: {mismatch}")]
@@ -72,10 +72,10 @@ pub enum EngineError {
         reason: String,
     },
     /// A result is not of its solved type.
-    #[error("{engine} gave `{name}` another type: {mismatch}")]
+    #[error("{engine} returned `{name}` with another type: {mismatch}")]
     Output { engine: String, name: String, mismatch: Mismatch },
     /// The number of results differs from the number of outputs.
-    #[error("{engine} gave {given} results, not {expected}")]
+    #[error("{engine} returned {given} results, not {expected}")]
     OutputCount { engine: String, expected: usize, given: usize },
 }
 

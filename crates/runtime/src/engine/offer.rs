@@ -1,5 +1,5 @@
-//! Nodes of a model for an engine: each gets a unique name, is compared with the limits of the engine, and is
-//! found by its name in the messages of the engine.
+//! Prepares the nodes of a model for an engine: gives each a unique name, compares it with the limits of the
+//! engine, and finds it by name in messages of the engine.
 
 use std::collections::{HashMap, HashSet};
 
@@ -60,7 +60,7 @@ impl Nodes {
     /// The error for a message of an engine that rejects a model.
     pub(super) fn refused(&self, engine: &str, text: &str) -> EngineError {
         let (node, reason) = self.find(text);
-        // The message is about the only node of a model.
+        // A message without a name concerns the only node, if the model has one node.
         let node = node.or_else(|| if let [one] = &self.list[..] { Some(one) } else { None });
         let engine = engine.to_owned();
         match node.cloned() {
@@ -190,7 +190,7 @@ impl Walk<'_> {
         let description = describe(&offer, at);
         let is_call = self.functions.contains(&(domain.to_owned(), node.op_type().to_owned()));
         let objection = if is_call {
-            (!self.engine.calls_functions()).then(|| "it does not know functions of a model".to_owned())
+            (!self.engine.calls_functions()).then(|| "it does not support model-local functions".to_owned())
         } else {
             self.missing_element_type(&offer).or_else(|| self.engine.objection(&offer))
         };

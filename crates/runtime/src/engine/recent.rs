@@ -1,11 +1,11 @@
-//! Bounded cache of what an engine loaded last.
+//! Bounded cache of the most recently loaded programs.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Maximum number of values that a cache keeps.
 const MAX_LOADED: usize = 16;
 
-/// The last values that were loaded, in order.
+/// The most recently loaded values, in order.
 pub(super) struct Recent<T>(RwLock<Vec<Arc<T>>>);
 
 impl<T> Default for Recent<T> {
@@ -15,7 +15,7 @@ impl<T> Default for Recent<T> {
 }
 
 impl<T> Recent<T> {
-    /// The last value that fits. Loads one if there is none.
+    /// Returns the most recent value that fits, or loads one.
     pub(super) fn get_or_load<E>(
         &self,
         fits: impl Fn(&T) -> bool,

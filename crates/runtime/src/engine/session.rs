@@ -1,4 +1,4 @@
-//! Models in engines, ready to run.
+//! Models that are loaded into engines.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +22,7 @@ use crate::session::{Port, RunOutcome};
 use typeloom_solver::value_type::ValueType;
 use typeloom_wire::check::{Mismatch, SymbolBindings};
 
-/// A model in an engine, prepared once and run many times, from several threads at once.
+/// A model that is loaded into an engine once and run many times, from several threads at a time.
 pub struct EngineSession {
     engine: Arc<dyn Engine>,
     inputs: Vec<Port>,

@@ -20,7 +20,7 @@ fn condition(value: Option<&Datum>) -> Result<Option<bool>, NodeError> {
     let Some(value) = value else { return Ok(None) };
     match value.as_tensor().and_then(|tensor| tensor.as_slice::<bool>().ok()) {
         Some([flag]) => Ok(Some(*flag)),
-        Some(_) | None => Err(invalid("the condition is not one truth value")),
+        Some(_) | None => Err(invalid("the condition is not a single bool")),
     }
 }
 
@@ -62,17 +62,17 @@ pub(super) fn run_loop(
         None => i64::MAX,
         Some(count) => match count.as_tensor().and_then(|tensor| tensor.as_slice::<i64>().ok()) {
             Some([count]) => *count,
-            Some(_) | None => return Err(invalid("the number of iterations is not one 64-bit integer")),
+            Some(_) | None => return Err(invalid("the number of iterations is not a single 64-bit integer")),
         },
     };
     let mut continues = condition(inputs.get(1).and_then(Option::as_ref))?.unwrap_or(true);
     let mut carried = Vec::new();
     for value in inputs.into_iter().skip(2) {
-        carried.push(value.ok_or_else(|| invalid("a carried value is left out"))?);
+        carried.push(value.ok_or_else(|| invalid("the initial value of a state is missing"))?);
     }
     let count = carried.len();
     let Some(collected) = body.outputs.len().checked_sub(1 + count) else {
-        return Err(invalid("the body gives fewer values than are carried"));
+        return Err(invalid("the body returns fewer values than the loop has states"));
     };
     let mut slices: Vec<Vec<Datum>> = vec![Vec::new(); collected];
     let mut iteration = 0;
@@ -106,7 +106,7 @@ pub(super) fn sequence_map(
     body: &Plan,
 ) -> Result<Vec<Datum>, NodeError> {
     let first = inputs.first().and_then(Option::as_ref).and_then(Datum::as_sequence);
-    let first = first.ok_or_else(|| invalid("the first input is no sequence"))?;
+    let first = first.ok_or_else(|| invalid("the first input is not a sequence"))?;
     let mut results: Vec<Vec<Datum>> = vec![Vec::new(); body.outputs.len()];
     run.begin_loop();
     for at in 0..first.len() {

@@ -14,7 +14,7 @@ use crate::plan::Plan;
 /// Repeats each head of keys or values for the query heads that share it.
 fn repeat_heads(value: Datum, heads: usize) -> Result<Datum, NodeError> {
     let shape = value.as_tensor().map(|tensor| tensor.shape().to_vec()).unwrap_or_default();
-    let &[_, own, ..] = &shape[..] else { return Err(invalid("an input has no axis of heads")) };
+    let &[_, own, ..] = &shape[..] else { return Err(invalid("an input has no head axis")) };
     if own == heads {
         return Ok(value);
     }
@@ -65,7 +65,7 @@ pub(super) fn run(
         None => Ok(weights),
         Some(body) => {
             let mut results = run.body(frame, body, vec![weights])?;
-            operand(results.pop().ok_or_else(|| invalid("a modifier gives nothing"))?, 0)
+            operand(results.pop().ok_or_else(|| invalid("a modifier returns no value"))?, 0)
         }
     };
     weights = modified(weights, scores)?;

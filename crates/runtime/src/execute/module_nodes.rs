@@ -10,7 +10,7 @@ use crate::components::Args;
 use crate::error::{ComponentError, NodeError};
 use crate::plan::{ModuleNode, Plan, PlanStep};
 
-/// Runs a node, which can take its inputs.
+/// Runs a node. It can take its inputs.
 pub(super) fn run(
     run: &Run<'_>,
     plan: &Plan,
@@ -50,7 +50,7 @@ pub(super) fn run(
             Ok(smallvec![catch_panic(NodeError::ComponentPanicked, run)?])
         }
         ModuleNode::Send(_) | ModuleNode::Receive(_) => {
-            Err(NodeError::Structure("values are sent and received by parts alone".to_owned()))
+            Err(NodeError::Structure("only parts send and receive values".to_owned()))
         }
         ModuleNode::Call(program) => program(take(inputs), run.verify).map(Results::from_vec).map_err(nested),
     }

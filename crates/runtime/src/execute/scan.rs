@@ -59,13 +59,13 @@ pub(super) fn run(
         return Err(invalid("sequence lengths of a scan are not supported"));
     }
     let inputs: Option<Vec<Datum>> = inputs.into_iter().collect();
-    let inputs = inputs.ok_or_else(|| invalid("an input of a scan is left out"))?;
+    let inputs = inputs.ok_or_else(|| invalid("an input of the scan is missing"))?;
     let scanned = match attributes.get("num_scan_inputs") {
         Some(Attribute::Int(count)) => usize::try_from(*count).unwrap_or(0),
         Some(_) | None => 0,
     };
     let Some(states) = inputs.len().checked_sub(scanned) else {
-        return Err(invalid("there are fewer inputs than are scanned"));
+        return Err(invalid("the scan has too few inputs"));
     };
     let scan = Scan {
         run,
@@ -102,7 +102,7 @@ impl Scan<'_, '_> {
         let scanned = states.split_off(self.states);
         let length = self.length(&scanned)?;
         let Some(collected) = self.output_types.len().checked_sub(self.states) else {
-            return Err(invalid("the body gives fewer values than there are states"));
+            return Err(invalid("the body returns fewer values than the scan has states"));
         };
         let mut slices: Vec<Vec<Datum>> = vec![Vec::new(); collected];
         for iteration in 0..length {
@@ -132,7 +132,7 @@ impl Scan<'_, '_> {
     fn length(&self, scanned: &[Datum]) -> Result<usize, NodeError> {
         let mut length = None;
         for (at, value) in scanned.iter().enumerate() {
-            let tensor = value.as_tensor().ok_or_else(|| invalid("a scanned input is no tensor"))?;
+            let tensor = value.as_tensor().ok_or_else(|| invalid("a scanned input is not a tensor"))?;
             let axis = element(self.input_axes, at);
             let extent = position(axis, tensor.rank()).map(|axis| tensor.shape()[axis]);
             let extent = extent.ok_or_else(|| invalid(format!("axis {axis} is outside a scanned input")))?;

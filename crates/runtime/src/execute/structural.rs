@@ -43,7 +43,7 @@ pub(super) fn bundle(keys: &[String], inputs: Vec<Option<Datum>>) -> Result<Datu
 pub(super) fn unbundle(keys: &[String], inputs: Vec<Option<Datum>>) -> Result<Vec<Datum>, NodeError> {
     let children = match inputs.into_iter().next().flatten() {
         Some(Datum::Composite(children)) => children,
-        Some(other) => return Err(invalid(format!("{} is no bundle", other.describe()))),
+        Some(other) => return Err(invalid(format!("{} is not a bundle", other.describe()))),
         None => return Err(invalid("the bundle is missing")),
     };
     let names: Vec<String> = children.iter().map(|(name, _)| name.clone()).collect();

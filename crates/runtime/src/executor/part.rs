@@ -11,19 +11,19 @@
 //!   nothing to that class, it waits for one peer, as for the message that started it. Steps that depend on
 //!   the message run once per peer, in the order in which the run sent to the peers, regardless of the order
 //!   of arrival.
-//! - *Triggers join.* A step that depends on messages through triggers only runs once, after all of them:
+//! - *Triggers join.* A step that depends on messages only through triggers runs once, after all of them:
 //!   `contribute` runs per peer, and `aggregate` after the last contribution.
 //! - Nodes on one slot run in the order in which they were recorded.
 //! - A step that depends on messages of several peers of two classes is an error of the run.
 //!
-//! Steps are ordered by the number of receives before them (`schedule`): everything that needs no message
-//! runs, and is sent, before the first receive, and so on. So no part waits for a value that another part
-//! sends only later.
+//! Steps are ordered by the number of receives before them (`schedule`): all steps that need no message run
+//! before the first receive, including sends; the steps that need one receive run before the second, and so
+//! on. No part therefore waits for a value that another part sends only later.
 //!
 //! # Restarts
 //!
-//! A part that serves commits a message together with its answers: after a restart, either both happened or
-//! the message is delivered again. The state of components is not journaled.
+//! A part that serves commits a message together with its answers: after a restart, either both are committed
+//! or the message is delivered again. The state of components is not journaled.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -66,7 +66,7 @@ impl ClassId {
     }
 }
 
-/// A part of a program with its components, ready to run. Clones share everything.
+/// A part of a program, linked with its components. Clones share everything.
 #[derive(Clone)]
 pub struct Part {
     program: String,

@@ -5,8 +5,8 @@
 //! register for the next one.
 //!
 //! Within a step the order is that of [`Run::step`](crate::execute::Run::step): inputs that die are taken,
-//! results are stored, then [dead](crate::plan::PlanStep::dead) slots are cleared. So a result can take the
-//! register of an input, but not of a value that a nested graph of the step reads.
+//! results are stored, then [dead](crate::plan::PlanStep::dead) slots are cleared. A result can therefore
+//! take the register of an input, but not that of a value that a nested graph of the step reads.
 //!
 //! **Invariant:** a register is empty when a value is stored in it.
 

@@ -9,16 +9,16 @@ use typeloom_onnx::prost::Message as _;
 
 use super::Imports;
 
-/// Number of nodes that the plans of any model may have.
+/// Number of nodes that the plans of a model may have, even if the model is small.
 const MAX_NODES: usize = 1 << 16;
 
-/// Largest ratio of nodes in the plans of a large model to nodes in the file.
+/// Maximum ratio of nodes in the plans of a large model to nodes in its file.
 const MAX_GROWTH: usize = 64;
 
 /// The domain, the name and the overload of a function.
 type Name<'m> = (&'m str, &'m str, &'m str);
 
-/// Largest number of nodes that the plans of a model may have together.
+/// Maximum number of nodes of all plans of a model together.
 pub(crate) fn max_nodes(model: &ModelProto) -> usize {
     let mut written = 0_usize;
     let main = model.graph.iter().flat_map(|graph| &graph.node);
@@ -84,7 +84,7 @@ pub(crate) fn imports(list: &[OperatorSetIdProto]) -> Imports {
     list.iter().map(|import| (domain(import.domain()), import.version())).collect()
 }
 
-/// A node with the attributes that it and its nested graphs refer to.
+/// A node in which references to attributes of the function, also in nested graphs, are replaced.
 pub(crate) fn with_attributes(node: &NodeProto, given: &HashMap<&str, &AttributeProto>) -> NodeProto {
     let mut node = node.clone();
     let replace = |node: &mut NodeProto| replace_references(node, |name| given.get(name).copied());

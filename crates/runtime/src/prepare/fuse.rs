@@ -1,8 +1,8 @@
 //! Optimized schedules: constant folding and operator fusion.
 //!
 //! Folding computes nodes whose operands are constant, as long as the results are small. Fusion merges a
-//! convolution with the nodes after it, if each is the only reader of the result before it: that result is
-//! never stored.
+//! convolution with the nodes after it, as long as each is the only reader of the preceding result, which is
+//! then never stored.
 //!
 //! **Invariant:** the optimized schedule uses the slots of its plan; none of its steps reads a slot that it
 //! does not fill.
@@ -217,7 +217,7 @@ fn readers(plan: &Plan, steps: &[Option<PlanStep>]) -> HashMap<SlotId, Reader> {
     readers
 }
 
-/// The step that contains the only read of the only result of another.
+/// The position of the step that contains the only read of the only result of `step`.
 fn only_reader(step: &PlanStep, readers: &HashMap<SlotId, Reader>) -> Option<usize> {
     let [Some(result)] = step.outputs[..] else { return None };
     match readers.get(&result) {
@@ -226,7 +226,7 @@ fn only_reader(step: &PlanStep, readers: &HashMap<SlotId, Reader>) -> Option<usi
     }
 }
 
-/// Offers a step to a fused kernel, with the operands that are known before the run.
+/// Passes a step to `to` as a node for fusion, with the operands that are known before the run.
 fn offer<R>(
     known: &Known<'_>,
     step: &PlanStep,

@@ -13,7 +13,7 @@ pub(crate) fn types(found: &Datum, expected: &Datum) -> Option<String> {
     (found != expected).then(|| format!("{found} instead of {expected}"))
 }
 
-/// Difference of two values beyond a relative and an absolute tolerance.
+/// Difference of two values that exceeds a relative and an absolute tolerance.
 pub(crate) fn values(found: &Datum, expected: &Datum, tolerance: (f64, f64)) -> Option<String> {
     match (found, expected) {
         (Datum::Tensor(found), Datum::Tensor(expected)) => tensors(found, expected, tolerance),

@@ -196,7 +196,7 @@ pub(crate) fn difference(found: &[(String, Datum)], expected: &[(String, Datum)]
     found.iter().zip(expected).find_map(|((name, found), (_, expected))| {
         let greatest = greatest(expected);
         if !greatest.is_finite() {
-            return Some(format!("`{name}` is not finite, which shows nothing"));
+            return Some(format!("`{name}` is not finite, so it cannot be compared"));
         }
         let difference = compare::values(found, expected, (1e-3, 1e-5 * greatest))?;
         Some(format!("`{name}`: {difference}"))

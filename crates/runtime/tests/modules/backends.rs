@@ -14,7 +14,7 @@ use typeloom_runtime::components::Components;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use crate::support::{Outcome, Says, floats, linked, run};
+use crate::support::{Outcome, TestError, floats, linked, run};
 
 /// The primitives of the embedded backend only.
 struct Thirty;
@@ -156,7 +156,7 @@ fn a_graph_of_primitives_is_executed() -> Outcome {
     let mut odd = graph;
     odd.node[1].op_type = Some("Softmax".into());
     let text = ByPrimitives(Thirty).execute(&odd, vec![x], &[]).unwrap_err().to_string();
-    assert_eq!(text, "`Softmax`, which makes `y`, is no primitive");
+    assert_eq!(text, "`Softmax`, which makes `y`, is not a primitive");
     Ok(())
 }
 
@@ -165,18 +165,18 @@ struct Doubles;
 
 impl GraphExecutor for Doubles {
     type Tensor = Vec<f64>;
-    type Error = Says;
+    type Error = TestError;
 
     fn execute(
         &self,
         graph: &GraphProto,
         inputs: Vec<Vec<f64>>,
         _: &[AttributeProto],
-    ) -> Result<Vec<Vec<f64>>, Says> {
+    ) -> Result<Vec<Vec<f64>>, TestError> {
         match (graph.node[0].op_type(), &inputs[..]) {
             ("Add", [a, b]) => Ok(vec![a.iter().zip(b).map(|(a, b)| a + b).collect()]),
             ("Reshape", [a]) if graph.initializer.len() == 1 => Ok(vec![a.clone()]),
-            (op, _) => Err(Says(format!("{op} is not computed here"))),
+            (op, _) => Err(TestError(format!("{op} is not supported"))),
         }
     }
 }

@@ -11,38 +11,38 @@ use typeloom_runtime::components::Components;
 use typeloom_runtime::error::{ComponentError, NodeError, RunError};
 use typeloom_types::any_tensor::AnyTensor;
 
-use crate::support::{Outcome, Says, floats, linked, run};
+use crate::support::{Outcome, TestError, floats, linked, run};
 
-/// The first number of the input selects the behaviour.
-struct Moody(Vec<f32>);
+/// A model that succeeds, fails or panics, depending on the first number of its input.
+struct Misbehaving(Vec<f32>);
 
-impl Model for Moody {
+impl Model for Misbehaving {
     type Tensor = AnyTensor;
-    type Error = Says;
+    type Error = TestError;
 
-    fn forward(&self, input: &AnyTensor) -> Result<Box<AnyTensor>, Says> {
+    fn forward(&self, input: &AnyTensor) -> Result<Box<AnyTensor>, TestError> {
         match input.as_slice::<f32>() {
             Ok([0.0, ..]) => panic!("not today"),
-            Ok([1.0, ..]) => Err(Says("no".into())),
+            Ok([1.0, ..]) => Err(TestError("no".into())),
             Ok([2.0, ..]) => Ok(Box::new(AnyTensor::from([1_i64]))),
             Ok(_) | Err(_) => Ok(Box::new(input.clone())),
         }
     }
 
-    fn load_parameters(&mut self, _: &AnyTensor) -> Result<(), Says> {
+    fn load_parameters(&mut self, _: &AnyTensor) -> Result<(), TestError> {
         self.0.push(1.0);
         panic!("while it is written to")
     }
 
-    fn backward(&mut self, gradient: &AnyTensor) -> Result<Box<AnyTensor>, Says> {
+    fn backward(&mut self, gradient: &AnyTensor) -> Result<Box<AnyTensor>, TestError> {
         Ok(Box::new(gradient.clone()))
     }
 
-    fn apply_delta(&mut self, _: &AnyTensor) -> Result<(), Says> {
+    fn apply_delta(&mut self, _: &AnyTensor) -> Result<(), TestError> {
         Ok(())
     }
 
-    fn compute_loss(&self, prediction: &AnyTensor, _: &AnyTensor) -> Result<Box<AnyTensor>, Says> {
+    fn compute_loss(&self, prediction: &AnyTensor, _: &AnyTensor) -> Result<Box<AnyTensor>, TestError> {
         Ok(Box::new(prediction.clone()))
     }
 
@@ -60,7 +60,7 @@ fn node_error(error: RunError) -> (String, Option<String>, NodeError) {
 
 #[test]
 fn errors_of_components_name_the_node_and_the_executor_stays_usable() -> Outcome {
-    let components = Components::new().model("net", Moody(Vec::new()));
+    let components = Components::new().model("net", Misbehaving(Vec::new()));
     let executor = linked(&components, |g| {
         let x = g.input("x").of("float[2]");
         g.output("y", &g.model("net").forward(&x).of("float[2]"));
@@ -87,7 +87,7 @@ fn errors_of_components_name_the_node_and_the_executor_stays_usable() -> Outcome
 
 #[test]
 fn a_component_that_panicked_while_it_was_written_to_is_called_again() -> Outcome {
-    let components = Components::new().model("net", Moody(Vec::new()));
+    let components = Components::new().model("net", Misbehaving(Vec::new()));
     let load = linked(&components, |g| {
         g.output("done", &g.model("net").load_parameters(&g.input("x").of("float[2]")));
     })?;
@@ -106,14 +106,14 @@ struct Short;
 
 impl GraphExecutor for Short {
     type Tensor = AnyTensor;
-    type Error = Says;
+    type Error = TestError;
 
     fn execute(
         &self,
         graph: &GraphProto,
         inputs: Vec<AnyTensor>,
         _: &[AttributeProto],
-    ) -> Result<Vec<AnyTensor>, Says> {
+    ) -> Result<Vec<AnyTensor>, TestError> {
         match graph.node[0].op_type() {
             "Split" => Ok(Vec::new()),
             _ => Ok(vec![AnyTensor::from_slice(&[1, 1], &[0.0_f32]).unwrap_or_else(|_| inputs[0].clone())]),
@@ -153,21 +153,21 @@ struct Uneven;
 
 impl Index for Uneven {
     type Vector = [f32];
-    type Error = Says;
+    type Error = TestError;
 
-    fn add(&mut self, _: u64, _: &[f32]) -> Result<(), Says> {
+    fn add(&mut self, _: u64, _: &[f32]) -> Result<(), TestError> {
         Ok(())
     }
 
-    fn search(&self, query: &[f32], _: usize) -> Result<Vec<(u64, f32)>, Says> {
+    fn search(&self, query: &[f32], _: usize) -> Result<Vec<(u64, f32)>, TestError> {
         Ok(if query.contains(&0.0) { Vec::new() } else { vec![(1, 0.0)] })
     }
 
-    fn remove(&mut self, _: u64) -> Result<bool, Says> {
+    fn remove(&mut self, _: u64) -> Result<bool, TestError> {
         Ok(false)
     }
 
-    fn train(&mut self, _: &[&[f32]]) -> Result<(), Says> {
+    fn train(&mut self, _: &[&[f32]]) -> Result<(), TestError> {
         Ok(())
     }
 }

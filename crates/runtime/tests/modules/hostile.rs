@@ -116,7 +116,7 @@ fn a_program_that_was_tampered_with_is_an_error_or_runs_and_never_panics() -> Ou
             tamper(&mut part.node[random.below(count)], random);
         }
         for name in ["self", "workers"] {
-            // The part has no peers to run with, so the test only requires that linking returns.
+            // The part has no peers to run with, so the test only requires that linking terminates.
             drop(Part::new(&artifact, name, &components));
         }
     }

@@ -16,7 +16,7 @@ use typeloom_runtime::error::{LinkError, PrepareError};
 use typeloom_runtime::executor::Executor;
 use typeloom_types::any_tensor::AnyTensor;
 
-use crate::support::{Body, Outcome, Says, compile, floats, run};
+use crate::support::{Body, Outcome, TestError, compile, floats, run};
 
 struct Engine<T>(std::marker::PhantomData<fn() -> T>);
 
@@ -25,14 +25,14 @@ where
     Vec<T>: typeloom_types::storage::Storage,
 {
     type Tensor = Vec<T>;
-    type Error = Says;
+    type Error = TestError;
 
     fn execute(
         &self,
         _: &GraphProto,
         inputs: Vec<Vec<T>>,
         _: &[AttributeProto],
-    ) -> Result<Vec<Vec<T>>, Says> {
+    ) -> Result<Vec<Vec<T>>, TestError> {
         Ok(inputs)
     }
 }

@@ -24,7 +24,7 @@ use typeloom_wire::envelope::RunId;
 use typeloom_wire::journal::NoJournal;
 use typeloom_wire::memory::LocalNetwork;
 
-use crate::support::{Body, Outcome, Says, floats};
+use crate::support::{Body, Outcome, TestError, floats};
 
 struct Wall(Instant);
 
@@ -66,26 +66,26 @@ struct Times(f32);
 
 impl Model for Times {
     type Tensor = [f32];
-    type Error = Says;
+    type Error = TestError;
 
-    fn forward(&self, input: &[f32]) -> Result<Box<[f32]>, Says> {
+    fn forward(&self, input: &[f32]) -> Result<Box<[f32]>, TestError> {
         assert!(self.0 != 0.0, "times nothing");
         Ok(input.iter().map(|x| x * self.0).collect())
     }
 
-    fn load_parameters(&mut self, _: &[f32]) -> Result<(), Says> {
+    fn load_parameters(&mut self, _: &[f32]) -> Result<(), TestError> {
         Ok(())
     }
 
-    fn backward(&mut self, gradient: &[f32]) -> Result<Box<[f32]>, Says> {
+    fn backward(&mut self, gradient: &[f32]) -> Result<Box<[f32]>, TestError> {
         Ok(gradient.into())
     }
 
-    fn apply_delta(&mut self, _: &[f32]) -> Result<(), Says> {
+    fn apply_delta(&mut self, _: &[f32]) -> Result<(), TestError> {
         Ok(())
     }
 
-    fn compute_loss(&self, prediction: &[f32], _: &[f32]) -> Result<Box<[f32]>, Says> {
+    fn compute_loss(&self, prediction: &[f32], _: &[f32]) -> Result<Box<[f32]>, TestError> {
         Ok(prediction.into())
     }
 
@@ -101,16 +101,16 @@ struct Mean(Vec<(String, Vec<f32>)>);
 impl Aggregator for Mean {
     type Element = [f32];
     type Metadata = ();
-    type Error = Says;
+    type Error = TestError;
 
-    fn contribute(&mut self, source: &str, element: &[f32], (): ()) -> Result<(), Says> {
+    fn contribute(&mut self, source: &str, element: &[f32], (): ()) -> Result<(), TestError> {
         self.0.push((source.to_owned(), element.to_vec()));
         Ok(())
     }
 
-    fn aggregate(&mut self) -> Result<Box<[f32]>, Says> {
+    fn aggregate(&mut self) -> Result<Box<[f32]>, TestError> {
         let came = std::mem::take(&mut self.0);
-        let [(_, first), ..] = &came[..] else { return Err(Says("nothing came".into())) };
+        let [(_, first), ..] = &came[..] else { return Err(TestError("nothing came".into())) };
         let sum = |at: usize| came.iter().map(|(_, it)| it[at]).sum::<f32>();
         #[expect(clippy::cast_precision_loss, reason = "a handful")]
         Ok((0..first.len()).map(|at| sum(at) / came.len() as f32).collect())
@@ -269,7 +269,7 @@ fn a_program_with_sends_is_run_by_its_parts() -> Outcome {
     let artifact = compiled()?;
     let components = Components::new().model("net", Times(1.0)).aggregator("mean", Mean::default());
     let whole = Executor::new(&artifact, &components).expect_err("it sends");
-    assert!(whole.to_string().contains("each of its parts"), "{whole}");
+    assert!(whole.to_string().contains("only as parts"), "{whole}");
     let nobody = Part::new(&artifact, "nobody", &components).expect_err("there is no such part");
     assert_eq!(nobody.to_string(), "the program has no part `nobody`; it has self, workers");
     // Only the slots that a part uses need a component.

@@ -19,21 +19,21 @@ use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::NO_RELATIONS;
 use typeloom_types::tree::builtin::{TYPE_PEER_ID_VEC, TYPE_TRIGGER};
 
-use crate::support::{Outcome, Says, floats, linked, run};
+use crate::support::{Outcome, TestError, floats, linked, run};
 
 #[derive(Default)]
 pub(crate) struct Flat(BTreeMap<u64, Vec<f32>>);
 
 impl Index for Flat {
     type Vector = [f32];
-    type Error = Says;
+    type Error = TestError;
 
-    fn add(&mut self, id: u64, vector: &[f32]) -> Result<(), Says> {
+    fn add(&mut self, id: u64, vector: &[f32]) -> Result<(), TestError> {
         self.0.insert(id, vector.to_vec());
         Ok(())
     }
 
-    fn search(&self, query: &[f32], k: usize) -> Result<Vec<(u64, f32)>, Says> {
+    fn search(&self, query: &[f32], k: usize) -> Result<Vec<(u64, f32)>, TestError> {
         let distance =
             |vector: &Vec<f32>| query.iter().zip(vector).map(|(a, b)| (a - b) * (a - b)).sum::<f32>().sqrt();
         let mut found: Vec<(u64, f32)> = self.0.iter().map(|(id, it)| (*id, distance(it))).collect();
@@ -42,12 +42,16 @@ impl Index for Flat {
         Ok(found)
     }
 
-    fn remove(&mut self, id: u64) -> Result<bool, Says> {
+    fn remove(&mut self, id: u64) -> Result<bool, TestError> {
         Ok(self.0.remove(&id).is_some())
     }
 
-    fn train(&mut self, vectors: &[&[f32]]) -> Result<(), Says> {
-        if vectors.iter().any(|vector| vector.len() != 2) { Err(Says("two by two".into())) } else { Ok(()) }
+    fn train(&mut self, vectors: &[&[f32]]) -> Result<(), TestError> {
+        if vectors.iter().any(|vector| vector.len() != 2) {
+            Err(TestError("two by two".into()))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -93,30 +97,30 @@ struct Linear(Vec<f64>);
 
 impl Model for Linear {
     type Tensor = [f64];
-    type Error = Says;
+    type Error = TestError;
 
-    fn forward(&self, input: &[f64]) -> Result<Box<[f64]>, Says> {
+    fn forward(&self, input: &[f64]) -> Result<Box<[f64]>, TestError> {
         Ok(input.iter().zip(&self.0).map(|(x, w)| x * w).collect())
     }
 
-    fn load_parameters(&mut self, parameters: &[f64]) -> Result<(), Says> {
+    fn load_parameters(&mut self, parameters: &[f64]) -> Result<(), TestError> {
         if parameters.len() != self.0.len() {
-            return Err(Says(format!("{} parameters", parameters.len())));
+            return Err(TestError(format!("{} parameters", parameters.len())));
         }
         self.0 = parameters.to_vec();
         Ok(())
     }
 
-    fn backward(&mut self, gradient: &[f64]) -> Result<Box<[f64]>, Says> {
+    fn backward(&mut self, gradient: &[f64]) -> Result<Box<[f64]>, TestError> {
         Ok(gradient.iter().map(|g| -g).collect())
     }
 
-    fn apply_delta(&mut self, delta: &[f64]) -> Result<(), Says> {
+    fn apply_delta(&mut self, delta: &[f64]) -> Result<(), TestError> {
         self.0.iter_mut().zip(delta).for_each(|(w, d)| *w += d);
         Ok(())
     }
 
-    fn compute_loss(&self, prediction: &[f64], target: &[f64]) -> Result<Box<[f64]>, Says> {
+    fn compute_loss(&self, prediction: &[f64], target: &[f64]) -> Result<Box<[f64]>, TestError> {
         Ok(Box::new([prediction.iter().zip(target).map(|(p, t)| (p - t).abs()).sum()]))
     }
 
@@ -163,20 +167,20 @@ struct Mean(Vec<(f32, Vec<f32>)>);
 impl Aggregator for Mean {
     type Element = [f32];
     type Metadata = Option<f32>;
-    type Error = Says;
+    type Error = TestError;
 
-    fn contribute(&mut self, source: &str, element: &[f32], weight: Option<f32>) -> Result<(), Says> {
+    fn contribute(&mut self, source: &str, element: &[f32], weight: Option<f32>) -> Result<(), TestError> {
         if source == "outsider" {
-            return Err(Says(format!("{source} is not one of us")));
+            return Err(TestError(format!("{source} is not one of us")));
         }
         self.0.push((weight.unwrap_or(1.0), element.to_vec()));
         Ok(())
     }
 
-    fn aggregate(&mut self) -> Result<Box<[f32]>, Says> {
+    fn aggregate(&mut self) -> Result<Box<[f32]>, TestError> {
         let contributions = std::mem::take(&mut self.0);
         let total: f32 = contributions.iter().map(|(weight, _)| weight).sum();
-        let width = contributions.first().ok_or_else(|| Says("nothing came".into()))?.1.len();
+        let width = contributions.first().ok_or_else(|| TestError("nothing came".into()))?.1.len();
         let mean = |at: usize| contributions.iter().map(|(w, it)| w * it[at]).sum::<f32>() / total;
         Ok((0..width).map(mean).collect())
     }
@@ -213,19 +217,19 @@ struct Scaled(f32);
 impl Codec for Scaled {
     type In = [f32];
     type Out = [u8];
-    type Error = Says;
+    type Error = TestError;
 
-    fn train(&mut self, samples: &[&[f32]]) -> Result<(), Says> {
+    fn train(&mut self, samples: &[&[f32]]) -> Result<(), TestError> {
         self.0 = samples.iter().flat_map(|sample| sample.iter()).fold(0.0, |most, it| most.max(*it));
         Ok(())
     }
 
-    fn encode(&self, value: &[f32]) -> Result<Box<[u8]>, Says> {
+    fn encode(&self, value: &[f32]) -> Result<Box<[u8]>, TestError> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 255")]
         Ok(value.iter().map(|it| (it / self.0 * 255.0).clamp(0.0, 255.0) as u8).collect())
     }
 
-    fn decode(&self, value: &[u8]) -> Result<Box<[f32]>, Says> {
+    fn decode(&self, value: &[u8]) -> Result<Box<[f32]>, TestError> {
         Ok(value.iter().map(|it| f32::from(*it) / 255.0 * self.0).collect())
     }
 }
@@ -252,21 +256,21 @@ struct Counting(i32, Vec<i32>);
 
 impl DataSource for Counting {
     type Sample = [i32];
-    type Error = Says;
+    type Error = TestError;
 
-    fn next_batch(&mut self) -> Result<Option<Box<[i32]>>, Says> {
+    fn next_batch(&mut self) -> Result<Option<Box<[i32]>>, TestError> {
         self.0 += 1;
         Ok((self.0 < 3).then(|| Box::from([self.0, self.0 * 10])))
     }
 
-    fn reset(&mut self) -> Result<(), Says> {
+    fn reset(&mut self) -> Result<(), TestError> {
         self.0 = 0;
         Ok(())
     }
 
-    fn on_data_loaded(&mut self, batch: &[i32]) -> Result<(), Says> {
+    fn on_data_loaded(&mut self, batch: &[i32]) -> Result<(), TestError> {
         self.1.extend_from_slice(batch);
-        if self.1.len() > 100 { Err(Says("too much".into())) } else { Ok(()) }
+        if self.1.len() > 100 { Err(TestError("too much".into())) } else { Ok(()) }
     }
 }
 
@@ -292,17 +296,17 @@ fn a_data_source_ends_and_restarts() -> Outcome {
 struct Known(Vec<PeerId>);
 
 impl PeerSelector for Known {
-    type Error = Says;
+    type Error = TestError;
 
-    fn select(&mut self, count: usize) -> Result<Vec<PeerId>, Says> {
-        self.0.get(..count).map(<[PeerId]>::to_vec).ok_or_else(|| Says("too few peers".into()))
+    fn select(&mut self, count: usize) -> Result<Vec<PeerId>, TestError> {
+        self.0.get(..count).map(<[PeerId]>::to_vec).ok_or_else(|| TestError("too few peers".into()))
     }
 
-    fn sample(&mut self, count: usize) -> Result<Vec<PeerId>, Says> {
+    fn sample(&mut self, count: usize) -> Result<Vec<PeerId>, TestError> {
         Ok(self.0.iter().rev().take(count).cloned().collect())
     }
 
-    fn current_view(&self) -> Result<Vec<PeerId>, Says> {
+    fn current_view(&self) -> Result<Vec<PeerId>, TestError> {
         Ok(self.0.clone())
     }
 }
@@ -358,14 +362,14 @@ impl Protocol for Gossip {
 typeloom_contracts::register_protocol!(Gossip);
 
 impl RunProtocol for Gossip {
-    type Error = Says;
+    type Error = TestError;
 
     fn call(
         &mut self,
         operator: &str,
         inputs: &[Option<Datum>],
         _: &[AttributeProto],
-    ) -> Result<Vec<Datum>, Says> {
+    ) -> Result<Vec<Datum>, TestError> {
         self.0 += 1;
         match (operator, inputs, self.0) {
             ("Round", [Some(Datum::Trigger)], 1) => Ok(vec![Datum::Peers(peers(&["near"]))]),

@@ -20,15 +20,15 @@ pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 /// An error of a test component with a fixed message.
 #[derive(Debug)]
-pub(crate) struct Says(pub(crate) String);
+pub(crate) struct TestError(pub(crate) String);
 
-impl fmt::Display for Says {
+impl fmt::Display for TestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Says {}
+impl std::error::Error for TestError {}
 
 /// A module whose body is a function.
 pub(crate) struct Body(pub(crate) &'static str, pub(crate) fn(&mut Graph));

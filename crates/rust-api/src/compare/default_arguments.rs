@@ -1,7 +1,8 @@
-//! Default arguments of the standard library's types that only one of two items writes.
+//! Default arguments of standard library types that only one of two items contains.
 //!
-//! Terms omit default arguments of the standard library: `HashMap<K, V>`. If the other item has `HashMap<K, V, S>`, both
-//! are compared with all arguments, so that an item that became generic over the hasher still accepts the default one.
+//! Terms omit default arguments of the standard library: `HashMap<K, V>`. If the other item has `HashMap<K,
+//! V, S>`, both are compared with all arguments, so that an item that has become generic over the hasher is
+//! still compatible.
 
 use std::collections::HashMap;
 
@@ -13,14 +14,14 @@ use crate::item::{Arg, Item, Type};
 use crate::std_facts::std_facts;
 use crate::terms::subterms;
 
-/// The default arguments that some item of two versions writes: the number of arguments before it, lifetimes not
-/// counted, and the default.
+/// Default arguments that occur in an item of either version: the number of preceding arguments, lifetimes
+/// not counted, and the default.
 pub(crate) struct DefaultArguments {
     defaults: HashMap<Symbol, (usize, Type)>,
 }
 
 impl DefaultArguments {
-    /// Collects the defaults that the items write.
+    /// Collects the default arguments that occur in the items.
     pub(crate) fn new(items: &[&[Item]], symbols: &mut Symbols) -> Self {
         let cx = Boxed::new();
         let mut defaults = HashMap::new();
@@ -38,7 +39,8 @@ impl DefaultArguments {
         all
     }
 
-    /// Both items with all arguments of the types of which one item writes all; `None` without such a type.
+    /// Both items, with all arguments of every type that occurs with all arguments in one of the items;
+    /// `None` if no type does.
     pub(crate) fn in_both(&self, old: &Item, new: &Item) -> Result<Option<(Item, Item)>, TermError> {
         if self.defaults.is_empty() {
             return Ok(None);
@@ -51,7 +53,7 @@ impl DefaultArguments {
         Ok(Some((self.with_defaults(old, &names)?, self.with_defaults(new, &names)?)))
     }
 
-    /// The types of which an item writes all arguments.
+    /// The types that occur with all arguments in an item.
     fn written_in(&self, item: &Item) -> Vec<Symbol> {
         let mut found = Vec::new();
         for arg in subterms(item.types()) {

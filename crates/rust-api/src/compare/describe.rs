@@ -108,7 +108,7 @@ fn signature_part(old: &Item, new: &Item, label: &PartLabel, symbols: &mut Symbo
     steps.extend(found.steps);
     let mut shown = (print::arg(&found.old, symbols), print::arg(&found.new, symbols));
     if shown.0 == shown.1 {
-        // The difference is how a lifetime is used in the rest of the signature.
+        // The lifetimes are used differently in the rest of the signature, so show the whole item.
         shown = (print::item(old, symbols), print::item(new, symbols));
     }
     (steps, Some(shown.0), Some(shown.1))

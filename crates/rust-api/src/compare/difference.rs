@@ -21,7 +21,7 @@ pub(crate) fn param_numbers(item: &Item) -> HashMap<Symbol, usize> {
     numbers
 }
 
-/// Two items by the numbers of their parameters.
+/// The numbers of the parameters of two items.
 pub(crate) struct ParamNumbers<'s> {
     pub(crate) old: HashMap<Symbol, usize>,
     pub(crate) new: HashMap<Symbol, usize>,
@@ -49,7 +49,8 @@ impl ParamNumbers<'_> {
         found
     }
 
-    /// The labelled pairs of children of two terms that agree without them, if there are as many on both sides.
+    /// The labelled pairs of children of two terms with the same head; `None` if the heads or the numbers of
+    /// children differ.
     fn children(&self, old: &Arg, new: &Arg) -> Option<impl Iterator<Item = (String, Arg, Arg)> + use<>> {
         if !self.is_same_head(old, new) {
             return None;
@@ -67,7 +68,7 @@ impl ParamNumbers<'_> {
         true
     }
 
-    /// Whether two terms agree without their children.
+    /// Whether two terms are equal up to their children.
     fn is_same_head(&self, old: &Arg, new: &Arg) -> bool {
         if let (Some(x), Some(y)) = (param(old), param(new)) {
             return match (self.old.get(&x), self.new.get(&y)) {

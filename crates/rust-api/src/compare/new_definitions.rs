@@ -1,11 +1,11 @@
 //! Old items in terms of the new definitions.
 //!
-//! Users of a type or trait that gained parameters with defaults still write it with fewer arguments. The old items are
-//! therefore compared with the defaults filled in.
+//! If a type or trait gains parameters with defaults, existing code still names it with fewer arguments. The
+//! old items are therefore compared with the defaults filled in.
 //!
-//! Users write a type without a public path by a public alias of it. If an argument in the alias changed, and the old or
-//! the new argument has no public path either, users see only the alias. The old items are then compared with the new
-//! target of the alias.
+//! A type without a public path is used through a public alias. If an argument in the alias changed, and the
+//! old or the new argument has no public path either, only the alias is visible to users. The old items are
+//! then compared with the new target of the alias.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,11 +17,11 @@ use crate::item::{Arg, Item, Kind, Param, ParamKind, PartLabel, Type};
 use crate::prove::world::{Bindings, bound, matches_arg};
 use crate::terms::{param_arg, values};
 
-/// Definitions and aliases that changed in a way that users do not have to follow.
+/// Changed definitions and aliases that require no change of the code that uses them.
 pub(crate) struct NewDefinitions {
     /// Definitions with additional parameters: the old number of parameters, and all new ones.
     extended: HashMap<Symbol, (usize, Vec<Param>)>,
-    /// Changed aliases, by the definition without a public path that they apply.
+    /// Changed aliases, by the definition without a public path that is their target.
     aliases: HashMap<Symbol, Vec<ChangedAlias>>,
     cx: Boxed,
 }
@@ -34,8 +34,8 @@ struct ChangedAlias {
 }
 
 impl NewDefinitions {
-    /// Finds the definitions whose additional parameters all have defaults, and the aliases of the crate `root` with other
-    /// arguments for a definition without a public path.
+    /// Finds the definitions whose additional parameters all have defaults, and the aliases of the crate
+    /// `root` whose target is a definition without a public path with changed arguments.
     pub(crate) fn new(old: &[Item], new: &[Item], root: &str, symbols: &Symbols) -> Result<Self, TermError> {
         let is_definition = |item: &&Item| item.kind.is_adt() || item.kind == Kind::Trait;
         let before: HashMap<&str, usize> =
@@ -63,7 +63,7 @@ impl NewDefinitions {
         map_types(item, &self.cx, |ty| self.replacement(ty, symbols))
     }
 
-    /// A type in terms of the new definitions, if they change it.
+    /// The type in terms of the new definitions, or `None` if they do not affect it.
     fn replacement(&self, ty: &Type, symbols: &Symbols) -> Result<Option<Type>, TermError> {
         match ty.data() {
             TyData::Apply(ApplicationTy { name: name @ (Name::Adt(symbol) | Name::Trait(symbol)), args }) => {
@@ -113,7 +113,7 @@ impl NewDefinitions {
     }
 }
 
-/// The definition that a type applies, and its arguments.
+/// The definition at the head of a type, and its arguments.
 fn application(ty: &Type) -> Option<(Symbol, &[Arg])> {
     match ty.data() {
         TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args }) => Some((symbol, args)),
@@ -121,7 +121,8 @@ fn application(ty: &Type) -> Option<(Symbol, &[Arg])> {
     }
 }
 
-/// The public aliases of definitions without a public path where such an argument changed.
+/// The public aliases of a definition without a public path, in which an argument without a public path
+/// changed.
 fn changed_aliases(
     cx: &Boxed,
     old: &[Item],

@@ -259,7 +259,7 @@ impl Lower<'_> {
         sig: &mut Sig,
     ) -> Result<Type, ItemError> {
         let DynTrait { traits, lifetime } = dynamic;
-        // The hidden type; it is not part of the bounds.
+        // The hidden type as self type; the bounds of the trait object omit it.
         let this = Ty::param(&self.cx, Name::Param(self.symbols.intern("dyn Self")))?;
         let mut bounds = Vec::new();
         let mut of_traits = None;
@@ -415,7 +415,7 @@ impl Lower<'_> {
                 return Ok(Captures::All);
             }
             let mut mentioned: HashSet<_> = regions::all(found).into_iter().collect();
-            // A nested `impl Trait` in the bounds is a parameter by now.
+            // A nested `impl Trait` in the bounds has already become a parameter.
             for within in sig.opaque.get(own + 1..).unwrap_or_default() {
                 match &within.captures {
                     Captures::All => {}
@@ -436,9 +436,9 @@ impl Lower<'_> {
     }
 
     /// The captures of the existential types of a function, as predicates. An existential type outlives a
-    /// lifetime if everything that it captures does. For each existential type there is a lifetime parameter:
-    /// each captured lifetime outlives it where the function is used, and the function promises that the
-    /// existential type outlives it.
+    /// lifetime if all its captures do. Each existential type therefore has a lifetime parameter: callers
+    /// must prove that each captured lifetime outlives the parameter, and the function guarantees that the
+    /// existential type does.
     ///
     /// Without `use<..>`, the edition determines the captures.
     pub(super) fn captures(&mut self, sig: &mut Sig) -> Result<(), ItemError> {
@@ -453,11 +453,11 @@ impl Lower<'_> {
                 let captured = match (&param.kind, &captures) {
                     (ParamKind::Type, _) => param.role != Role::Existential,
                     (ParamKind::Region, Captures::All) => {
-                        !predicate::stands_for_captures(self.symbols, param.symbol)
+                        !predicate::is_capture_param(self.symbols, param.symbol)
                     }
                     (ParamKind::Region, Captures::Mentioned(mentioned)) => {
                         let known = mentioned.contains(&Region::param(Name::Param(param.symbol)));
-                        let in_scope = !predicate::stands_for_captures(self.symbols, param.symbol);
+                        let in_scope = !predicate::is_capture_param(self.symbols, param.symbol);
                         left_out |= in_scope && !known;
                         in_scope && (known || self.edition.captures_all())
                     }

@@ -18,7 +18,7 @@ pub(crate) enum Elided {
     Fresh,
     /// A variable of the innermost binder: in the parameters of a function pointer or of `Fn(..)`.
     Bound,
-    /// This lifetime: in the result of a function, in a constant.
+    /// A given lifetime: in the result of a function, in a constant.
     Is(Region<Boxed>),
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum ImplTrait {
 }
 
 /// Names that a binder shadows, with their previous meaning.
-pub(crate) type HiddenFields = Vec<(String, Option<Arg>)>;
+pub(crate) type Shadowed = Vec<(String, Option<Arg>)>;
 
 /// A signature during lowering: the scope and the results.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub(crate) struct Sig {
     pub(crate) object: Region<Boxed>,
     /// Types with `?Sized`.
     pub(crate) unsized_types: Vec<Type>,
-    /// The last number of each name that several parameters share.
+    /// The last suffix used for each name that several parameters share.
     numbers: HashMap<Symbol, usize>,
     /// Whether the function belongs to a trait: its `impl Trait` captures everything in every edition.
     pub(crate) of_trait: bool,
@@ -266,7 +266,7 @@ impl Lower<'_> {
     }
 
     /// Brings the lifetimes of a binder into scope under new names. Returns the names and the shadowed ones.
-    pub(super) fn enter(&mut self, params: &[GenericParamDef], sig: &mut Sig) -> (Vec<Symbol>, HiddenFields) {
+    pub(super) fn enter(&mut self, params: &[GenericParamDef], sig: &mut Sig) -> (Vec<Symbol>, Shadowed) {
         let mut names = Vec::new();
         let mut hidden = Vec::new();
         for GenericParamDef { name, kind } in params {
@@ -280,8 +280,8 @@ impl Lower<'_> {
         (names, hidden)
     }
 
-    pub(super) fn leave(&mut self, hidden: HiddenFields, sig: &mut Sig) {
-        for (name, before) in hidden {
+    pub(super) fn leave(&mut self, shadowed: Shadowed, sig: &mut Sig) {
+        for (name, before) in shadowed {
             match before {
                 Some(arg) => sig.scope.insert(name, arg),
                 None => sig.scope.remove(&name),

@@ -1,8 +1,8 @@
 //! Default lifetimes of trait objects.
 //!
-//! As in the compiler, the lifetime is the bound of the trait (`'static` first), or the bound of the
-//! parameter of the enclosing type that the object is an argument for (`&'a dyn Tr`, `Ref<'a, dyn Tr>`), or
-//! `'static`.
+//! As in the compiler, the lifetime is the first of these that exists: the lifetime bound of the trait
+//! (`'static` before others); the bound of the enclosing type's parameter for which the object is the
+//! argument (`&'a dyn Tr`, `Ref<'a, dyn Tr>`); `'static`.
 
 use rustdoc_types::{
     GenericBound, GenericParamDef, GenericParamDefKind, Generics, Id, ItemEnum, Path, Type as JsonType,
@@ -41,8 +41,8 @@ fn is_lifetime(param: &&GenericParamDef) -> bool {
 }
 
 impl Lower<'_> {
-    /// The index of the lifetime argument that parameter `index` of a type, lifetimes not counted, has to
-    /// outlive.
+    /// The index of the lifetime argument that bounds type parameter `index` of a type. Lifetimes are not
+    /// counted in `index`.
     pub(super) fn object_in(&self, container: &Path, index: usize) -> Option<usize> {
         let Some(generics) = self.get(container.id).and_then(|item| generics_of(&item.inner)) else {
             let name = self.name(container.id, &container.path);

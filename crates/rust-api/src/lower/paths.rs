@@ -1,10 +1,10 @@
 //! Public paths of items, and the name of each definition.
 //!
-//! An item is reachable by its own path, re-exports and globs. Paths with a hidden part (`#[doc(hidden)]`) do not
-//! count, unless an older version documents them. Its name is the shortest path, then the first
-//! one in order. The name of a definition of another crate is the path of its definition.
+//! An item is reachable by its own path, re-exports and globs. Paths with a hidden part (`#[doc(hidden)]`) do
+//! not count, unless an older version documents them. Its name is the shortest path; ties go to the
+//! lexicographically first. The name of a definition of another crate is the path of its definition.
 //!
-//! **Invariant:** all paths of the crate start with one crate name, that of the older version, so that
+//! **Invariant:** all paths of the crate start with one crate name, the name of the older version, so that
 //! versions of a renamed crate can be compared.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -100,8 +100,8 @@ pub(crate) fn crate_name(krate: &Crate) -> String {
 }
 
 impl Paths {
-    /// Finds the paths of a crate. A definition with a path that `like` has too gets its name from `like`, so
-    /// that a type has one name in both versions.
+    /// Finds the paths of a crate. A definition with a path that `like` also contains gets its name from
+    /// `like`, so that a type has one name in both versions.
     pub(crate) fn of(krate: &Crate, like: Option<&Self>) -> Result<Self, LowerError> {
         let root = like.map_or_else(|| crate_name(krate), |like| like.root.clone());
         let mut walk = Walk { krate, found: BTreeMap::new(), visits: 0 };
@@ -137,11 +137,11 @@ impl Paths {
             for (key, id) in &public {
                 let Some(name) = like.public.get(key).and_then(|old| like.names.get(old)) else { continue };
                 let keeps_name = if own(id) {
-                    // The name may belong to another definition now.
+                    // In this version, the name may belong to another definition.
                     public.get(&(key.0, name.clone())).is_none_or(|holder| holder == id)
                 } else {
-                    // A definition that moved to another crate keeps its name. Those that moved to the standard
-                    // library do not, because the table of facts has their names.
+                    // A definition that moved to another crate keeps its name, unless it moved to the
+                    // standard library, because the table of facts contains the names there.
                     let root = krate.paths.get(id).and_then(|found| found.path.first());
                     *name == key.1 && root.is_some_and(|root| !STD.contains(&root.as_str()))
                 };
@@ -163,8 +163,8 @@ impl Paths {
         Ok(found)
     }
 
-    /// Finds the private definitions. One that was private before keeps its name: by the same path or, if it
-    /// moved, by the nearest path with the same last segment.
+    /// Finds the private definitions. A definition that was private in `like` keeps its name. It is
+    /// recognized by the same path or, if it moved, by the nearest path with the same last segment.
     fn hide(&mut self, krate: &Crate, like: Option<&Self>) {
         let is_type = |kind: ItemKind| {
             matches!(kind, ItemKind::Struct | ItemKind::Enum | ItemKind::Union | ItemKind::Trait)
@@ -257,7 +257,7 @@ impl Paths {
     }
 }
 
-/// The generics of a type of the crate, and whether its name is a constructor too.
+/// The generics of a type of the crate, and whether its name is also a constructor.
 fn definition(krate: &Crate, id: Id) -> Option<(&Generics, bool)> {
     match &krate.index.get(&id)?.inner {
         ItemEnum::Struct(of) => Some((&of.generics, !matches!(of.kind, StructKind::Plain { .. }))),
@@ -267,8 +267,8 @@ fn definition(krate: &Crate, id: Id) -> Option<(&Generics, bool)> {
     }
 }
 
-/// Redirects paths that led to a type and now lead to an alias of a renamed type. Users of the path notice no
-/// difference, unless the name is a constructor too.
+/// Redirects paths that led to a type and now lead to an alias of a renamed type. Users of the path are not
+/// affected, unless the name is also a constructor.
 fn follow_renames(krate: &Crate, public: &mut IndexMap<(Namespace, String), Id>, like: &Paths) {
     let before = |id: Id, public: &IndexMap<(Namespace, String), Id>| {
         public.iter().any(|(key, found)| *found == id && like.public.contains_key(key))

@@ -46,7 +46,7 @@ impl Lower<'_> {
         let lowered = self.ty_inner(ty, sig);
         self.level -= 1;
         let lowered = lowered?;
-        // Later passes may visit a type as a tree.
+        // Later passes may visit every node of a type as a tree, so its weight is bounded.
         if lowered.meta().weight == u16::MAX {
             return Err(too_large());
         }
@@ -187,7 +187,7 @@ impl Lower<'_> {
 
     /// An alias of another crate: expanded if the table of facts has it.
     fn known_alias(&mut self, name: &str, args: &[Arg]) -> Result<Type, ItemError> {
-        // Two paths of the standard library for platform-dependent types.
+        // The standard library has two paths for the types of C.
         let name = &name.replace("std::os::raw::", "core::ffi::primitives::");
         let Some(text) = std_facts().alias(name, args.len()) else {
             let name = Name::Free(self.symbols.intern(name));
@@ -465,7 +465,8 @@ impl Lower<'_> {
         Ok(Ty::alias(&self.cx, Name::Projection(item), &all)?)
     }
 
-    /// `F::Output` omits the arguments of the trait, which a bound of `F` contains.
+    /// The arguments of the trait for a projection such as `F::Output`, which omits them, from a bound of
+    /// `F`.
     fn args_of_bound(&self, of: Symbol, item: Symbol, this: &Type, sig: &Sig) -> Option<Vec<Arg>> {
         let is_this = |args: &[Arg]| args.first().and_then(GenericArg::as_ty) == Some(this);
         sig.predicates.iter().find_map(|bound| match predicate::view(self.symbols, bound)? {
@@ -537,7 +538,8 @@ impl Lower<'_> {
         }
         let mut values = self.krate.index.keys().filter_map(found);
         let value = values.next()?;
-        // Several constants have the name, and only the compiler resolves it.
+        // If several constants have the name, only the compiler could resolve it, unless their values are
+        // equal.
         values.all(|other| other == value).then_some(value)
     }
 }

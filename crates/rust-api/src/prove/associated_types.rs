@@ -73,8 +73,8 @@ impl Knowledge<'_> {
         Ty::alias(&self.world.cx, Name::Projection(self.symbols.get(&value)?), args).ok()
     }
 
-    /// Whether the `ToOwned` of a type is that of `Clone`. The exceptions are unsized types and types of
-    /// other crates.
+    /// Whether a type implements `ToOwned` through its `Clone`, so that its owned type is itself. Unsized
+    /// types and types of other crates may not.
     fn is_own_owner(&self, this: &Type) -> bool {
         match this.data() {
             TyData::Apply(app) => match app.name {

@@ -1,4 +1,4 @@
-//! Assumptions: known predicates with everything that supertraits imply.
+//! Assumptions: known predicates, and the predicates that follow from them by supertraits.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::terms::{applications, values};
 /// Maximum number of elaborated predicates.
 const MAX_FACTS: usize = 512;
 
-/// Returns the predicates with everything that supertraits imply.
+/// Returns the predicates, and those that follow from them by supertraits.
 pub(crate) fn elaborate(
     traits: &HashMap<Symbol, TraitDef>,
     symbols: &Symbols,

@@ -1,16 +1,16 @@
 //! Variances of the types of a crate: the greatest fixpoint over their fields.
 //!
-//! Every parameter starts as bivariant. Each occurrence in a field meets it with the variance of its
-//! position; the types of the crate count with their current variances. Variances only decrease, so the
-//! iteration terminates.
+//! Every parameter starts as bivariant. Each occurrence in a field meets this variance with the variance of
+//! its position; types of the crate have their current variances. Variances only decrease, so the iteration
+//! terminates.
 //!
 //! The JSON omits private fields, unless rustdoc documents private items. Such a field can use a parameter in
-//! any way, but auto traits restrict it. A type that is `UnwindSafe`, `RefUnwindSafe` and `Freeze` by its
-//! fields contains no `&mut`, no cell and no trait object, and a type that is `Sync` too contains no pointer.
-//! Invariance is due to these, and rarely to locks and function pointers, which auto traits do not reveal.
-//! Without `&mut`, cells and trait objects, lifetimes count as covariant. Other parameters do if the type is
-//! `Sync`, because pointers to them are common. Otherwise parameters count as invariant, which can report a
-//! harmless change and hides no break.
+//! any way, but the auto traits of the type restrict it. A type whose fields are `UnwindSafe`,
+//! `RefUnwindSafe` and `Freeze` contains no `&mut`, no cell and no trait object; if it is also `Sync`, it
+//! contains no pointer. Most invariance is due to these, and rarely to locks and function pointers, which
+//! auto traits do not reveal. Without `&mut`, cells and trait objects, lifetimes count as covariant. Other
+//! parameters count as covariant only if the type is `Sync`, because pointers to them are common. All
+//! remaining parameters count as invariant. This can report a harmless change but hides no break.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,7 +23,7 @@ use crate::lower::{AdtDef, HiddenFields};
 use crate::std_facts::std_facts;
 use crate::terms::param;
 
-/// The variances before known fields are visited. Constants are invariant.
+/// The initial variances, before the known fields are visited. Constants are invariant.
 fn starting(adt: &AdtDef) -> Vec<Variance> {
     let of = |kind: &ParamKind| match (kind, adt.hidden) {
         (ParamKind::Const(_), _) | (_, Some(HiddenFields::Unknown)) => Variance::Invariant,

@@ -1,4 +1,4 @@
-//! The two versions of the crate that is compared: a module for each kind of change.
+//! The two versions of the compared crate, with a module for each kind of change.
 
 macro_rules! version {
     ($folder:literal) => {
@@ -14,8 +14,8 @@ macro_rules! version {
     };
 }
 
-/// The version before.
+/// The old version.
 pub(crate) const OLD: &str = version!("old");
 
-/// The version after.
+/// The new version.
 pub(crate) const NEW: &str = version!("new");

@@ -1,8 +1,9 @@
-//! Compares the facts about the standard library with the answers of rustc, where there is one.
+//! Compares the facts about the standard library with the answers of rustc, if it is installed.
 //!
-//! - Every impl and every associated type of the table, as a generic function under its own conditions and no others.
+//! - Every impl and every associated type of the table, as a generic function with exactly its conditions.
 //! - Aliases, default arguments, supertraits, and every variance that is not invariant.
-//! - The proofs: what is proven for many pairs of a type and a trait holds, and most of what holds is proven.
+//! - The proofs, for many pairs of a type and a trait: every proven predicate is true, and most true
+//!   predicates are proven.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -40,12 +41,12 @@ static PUBLIC_PATHS: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::n
     definitions.filter(|(public, _)| public.contains("::")).map(|(public, path)| (*path, *public)).collect()
 });
 
-/// A text with paths that a program can use.
+/// A text in which every path is a public one.
 fn nameable(text: &str) -> String {
     replace_words(text, |word| PUBLIC_PATHS.get(word).map(|path| (*path).to_owned()))
 }
 
-/// The types of the table by public path: parameters without signs, and clauses.
+/// The types of the table by public path: parameters without variance signs, and clauses.
 static DECLARED_TYPES: LazyLock<BTreeMap<&'static str, (Vec<&'static str>, &'static str)>> =
     LazyLock::new(|| {
         let lines = TABLE.lines().filter_map(|line| line.strip_prefix("type "));
@@ -61,7 +62,7 @@ static DECLARED_TYPES: LazyLock<BTreeMap<&'static str, (Vec<&'static str>, &'sta
             .collect()
     });
 
-/// The conditions under which a type of the table can be written.
+/// The conditions under which a type of the table is well formed.
 fn well_formed(this: &'static str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, _) in
@@ -125,7 +126,7 @@ fn head() -> String {
     head
 }
 
-/// Compiles functions; each has to be right, and is named after the fact it states.
+/// Compiles functions, each of which states one fact. All of them must compile.
 fn all_hold(name: &str, functions: &[String]) {
     assert!(!functions.is_empty());
     let folder = Folder::new(name);
@@ -139,7 +140,7 @@ fn all_hold(name: &str, functions: &[String]) {
 const GENERICS: &str =
     "'a, 'b, 'c, T: 'a + 'b, U: 'a + 'b, V: 'a + 'b, W: 'a + 'b, X: 'a + 'b, const N: usize, const M: usize";
 
-/// The conditions of a line, with those under which its type can be written.
+/// The conditions of a line, with the conditions under which its type is well formed.
 fn clause(of: &str, this: &'static str, own: &'static str) -> String {
     let mut list: Vec<String> = conditions(own).map(|(this, bound)| format!("{this}: {bound}")).collect();
     list.extend(well_formed(this));
@@ -435,7 +436,7 @@ fn what_proofs_say_of_types_of_the_standard_library_holds() {
             goals.push((of.clone(), parsed(&mut symbols, &this)));
         }
     }
-    // The world holds what the table states about the names of the questions.
+    // The world contains the facts of the table about the names in the questions.
     let world = world(&mut symbols);
     let mut proven = Vec::new();
     let mut source =
@@ -487,7 +488,7 @@ fn what_proofs_say_of_types_of_the_standard_library_holds() {
     for one in &unproven {
         println!("  not proven: {one}");
     }
-    assert!(untrue.is_empty(), "proven, but not so:\n{untrue:#?}");
+    assert!(untrue.is_empty(), "proven, but not true:\n{untrue:#?}");
     // A comparison reports a change where a proof is missing.
     let hold = answers.iter().filter(|is| **is).count();
     assert!(unproven.len() * 8 < hold, "{} of {hold} are true and not proven", unproven.len());
@@ -498,7 +499,7 @@ fn variances_of_the_standard_library_hold() {
     let mut functions = Vec::new();
     let definitions: HashMap<_, _> = PUBLIC_PATHS.iter().map(|(path, public)| (*public, *path)).collect();
     for (path, (params, clauses)) in &*DECLARED_TYPES {
-        // The bounds of the others would have to hold for references with any lifetime.
+        // Other bounds would have to hold for references with any lifetime.
         if conditions(clauses).any(|(_, bound)| !bound.starts_with('\'')) {
             continue;
         }

@@ -6,9 +6,9 @@
 //! **Invariant:** no weak references exist, so `triomphe::Arc` suffices, which has one counter instead of
 //! two.
 //!
-//! Equality is structural, with a shortcut for shared nodes. A term that is large when written out as a tree
-//! may be small as a graph; from weight [`LARGE`] on, pairs of nodes found equal are cached, so that the cost
-//! is bounded by the size of the graphs.
+//! Equality is structural, with a shortcut for shared nodes. A term that is large as a tree may be small as a
+//! graph. From weight [`LARGE`] on, pairs of equal nodes are cached, so that the cost is bounded by the size
+//! of the graphs.
 
 use super::{Node, TypeFamily};
 use crate::arg::GenericArg;
@@ -293,7 +293,7 @@ fn large_eq(key: (usize, usize), compare: impl FnOnce() -> bool) -> bool {
 }
 
 impl<N: BoxedName> PartialEq for BoxedTy<N> {
-    /// Inlined part without a call: most pairs of subterms are the same node.
+    /// Inlined fast path: most pairs of subterms are the same node.
     #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.0.is_like(&other.0)
@@ -301,8 +301,8 @@ impl<N: BoxedName> PartialEq for BoxedTy<N> {
 }
 impl<N: BoxedName> Eq for BoxedTy<N> {}
 
-/// Hashes the surface of a large node. Hashing must not cost more than the graph, so large terms that differ
-/// only at greater depth may collide.
+/// Hashes only the upper levels of a large node, because hashing its tree could take exponential time. Large
+/// terms that differ only at greater depth may collide.
 fn hash_surface<N: BoxedName, H: Hasher>(name: N, args: &[GenericArg<Boxed<N>>], state: &mut H) {
     name.hash(state);
     for arg in args {

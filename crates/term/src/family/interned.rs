@@ -34,7 +34,7 @@ impl Arena {
         Self::default()
     }
 
-    /// Bytes of the chunks that the arena holds.
+    /// Bytes of the chunks that the arena has allocated.
     #[must_use]
     pub fn allocated_bytes(&self) -> usize {
         self.0.allocated_bytes()

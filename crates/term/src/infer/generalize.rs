@@ -95,7 +95,8 @@ impl<F: TypeFamily> Visitor<F> for Reach<'_, F> {
 }
 
 impl<F: TypeFamily> InferenceTable<F> {
-    /// Returns everything reachable from `start`. Iterative, since chains of bindings have no length limit.
+    /// Returns everything reachable from `start`. Not recursive, because chains of bindings have no length
+    /// limit.
     fn reach(&self, start: GenericArg<F>) -> Reached {
         let (state, seen) = (VisitState::default(), HashSet::default());
         let mut reach = Reach { table: self, state, reached: Reached::default(), seen, stack: vec![start] };
@@ -118,7 +119,7 @@ impl<F: TypeFamily> InferenceTable<F> {
 }
 
 impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
-    /// Binds the unbound variable `var`, which is `a`, so that `a` relates to `b` at `variance`.
+    /// Binds the unbound variable `var`, whose type is `a`, so that `a` relates to `b` at `variance`.
     pub(super) fn bind(
         &mut self,
         var: u32,
@@ -222,7 +223,7 @@ struct Generalize<'t, F: TypeFamily, P> {
     escapes: bool,
     /// The copied node. If it is an alias, it is rigid, because relations evaluate aliases first.
     top: usize,
-    /// Whether an argument was replaced that only well-formedness determines.
+    /// Whether the copy has a new variable that only well-formedness can determine.
     well_formed: bool,
     normalizations: usize,
     seen: HashMap<(usize, Variance), Ty<F>, FixedState>,

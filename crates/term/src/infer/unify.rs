@@ -33,8 +33,8 @@ pub const MAX_NORMALIZATIONS: usize = 10_000;
 /// Number of steps after which a relation caches its pairs.
 const UNCACHED_STEPS: usize = 64;
 
-/// Minimum weight of cached pairs. Pairs with a lighter side without variables are related again, which takes
-/// no more steps than its weight and so keeps the bound. Most nodes of a tree are light.
+/// Minimum weight of both sides of a cached pair. A pair with a lighter side that has no variables is related
+/// again, which takes at most as many steps as the weight of that side. Most nodes of a tree are light.
 const MIN_CACHED_WEIGHT: u16 = 32;
 
 /// Whether relating a type to any other type is cheap.
@@ -211,7 +211,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
     }
 
     fn already_related(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> bool {
-        // An alias may evaluate to itself; visiting it again proves nothing.
+        // An alias may evaluate to itself, so a repeated pair of aliases is not evidence of equality.
         if [a, b].iter().any(|ty| matches!(ty.data(), TyData::Alias(_))) {
             return false;
         }
@@ -449,7 +449,7 @@ impl<F: TypeFamily, P: Program<F>> Relation<F> for Relating<'_, F, P> {
         let flipped = Variance::Contravariant.compose(variance);
         match variance {
             Variance::Covariant => self.exists_for_all(variance, kind, a, b),
-            // `b` is the lesser side.
+            // `b` is the subtype.
             Variance::Contravariant => self.exists_for_all(flipped, kind, b, a),
             // Not mutual subtyping: both directions, each with equality inside.
             Variance::Invariant => {

@@ -3,7 +3,8 @@
 //! Union by rank without path compression: finding a root takes at most log₂ n steps, and lookups never
 //! write, so the log contains only unions and bindings.
 //!
-//! **Invariant:** a snapshot is two lengths. A rollback restores every entry written since.
+//! **Invariant:** a snapshot is two lengths. A rollback restores every entry that was written after the
+//! snapshot.
 
 use crate::binder::Universe;
 

@@ -9,8 +9,8 @@ use crate::family::TypeFamily;
 use crate::name::Name;
 
 impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
-    /// Whether a constant starts here, where a type or lifetime is possible too: a literal, a block, or a
-    /// declared name.
+    /// Whether the next argument is a constant (a literal, a block or a declared name) and not a type or
+    /// lifetime.
     pub(super) fn at_const(&self) -> bool {
         match self.token() {
             Token::Int(_) | Token::Char(_) | Token::Punct("-" | "{") => !self.at_braced_type(),

@@ -95,7 +95,7 @@ fn is_start(c: char) -> bool {
     c.is_alphabetic() || c == '_'
 }
 
-/// Length of an identifier. A dot inside is part of it: `tensor.f32`.
+/// Length of an identifier, which may contain dots: `tensor.f32`.
 fn ident_len(text: &str) -> usize {
     let mut end = 0;
     let mut chars = text.char_indices().peekable();

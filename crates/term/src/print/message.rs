@@ -36,13 +36,9 @@ pub fn type_error<F: TypeFamily<Name = Name>>(error: &RelationError<F>, symbols:
         RelationError::ConstMismatch { a, b } => {
             format!("`{}` is not `{}`", constant(a, symbols), constant(b, symbols))
         }
-        RelationError::KindMismatch { a, b } => format!(
-            "{} `{}` stands where the other side has {} `{}`",
-            kind(a),
-            arg(a, symbols),
-            kind(b),
-            arg(b, symbols)
-        ),
+        RelationError::KindMismatch { a, b } => {
+            format!("{} `{}` does not match {} `{}`", kind(a), arg(a, symbols), kind(b), arg(b, symbols))
+        }
         RelationError::Occurs { var, term } => {
             format!("`{}` would have to contain itself, as `{}`", arg(var, symbols), arg(term, symbols))
         }
@@ -74,7 +70,7 @@ pub fn obligation<F: TypeFamily<Name = Name>>(obligation: &Obligation<F>, symbol
                 Variance::Covariant => "is a subtype of",
                 Variance::Contravariant => "is a supertype of",
                 Variance::Invariant => "is",
-                Variance::Bivariant => "is anything beside",
+                Variance::Bivariant => "has no relation to",
             };
             format!("`{}` {relation} `{}`", rust(a, symbols), rust(b, symbols))
         }

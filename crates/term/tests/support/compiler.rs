@@ -3,14 +3,14 @@
 use std::process::Command;
 
 /// An error: the lines that it refers to, and its code if it has one.
-pub(crate) struct Complaint {
+pub(crate) struct CompilerError {
     pub(crate) lines: Vec<u64>,
-    #[allow(dead_code, reason = "one of the tests only asks where")]
+    #[allow(dead_code, reason = "one of the tests uses only the lines")]
     pub(crate) code: Option<String>,
 }
 
 /// Errors of compiling a source. `None` without a compiler.
-pub(crate) fn complaints(name: &str, source: &str) -> Option<Vec<Complaint>> {
+pub(crate) fn compile_errors(name: &str, source: &str) -> Option<Vec<CompilerError>> {
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.rs"));
     std::fs::write(&path, source).unwrap();
     let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
@@ -25,7 +25,7 @@ pub(crate) fn complaints(name: &str, source: &str) -> Option<Vec<Complaint>> {
         let message: serde_json::Value = serde_json::from_str(line).unwrap();
         if message["level"] == "error" {
             let spans = message["spans"].as_array().unwrap();
-            found.push(Complaint {
+            found.push(CompilerError {
                 lines: spans.iter().map(|span| span["line_start"].as_u64().unwrap()).collect(),
                 code: message["code"]["code"].as_str().map(str::to_owned),
             });

@@ -1,4 +1,4 @@
-//! Random types, described without a family and built in any.
+//! Random types, described independently of a family.
 //!
 //! A shape can be built in two styles that mean the same type: with variables of binders in another order,
 //! unused variables, repeated auto traits in another order, and constants as expressions.

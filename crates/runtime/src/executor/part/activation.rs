@@ -58,7 +58,7 @@ pub(super) struct Activation<'a> {
     /// Whether a message started the run. Then answers are committed together with the messages.
     serves: bool,
     /// Messages to commit together with `posts`.
-    held: Vec<Delivery>,
+    uncommitted: Vec<Delivery>,
     posts: Vec<Post<'a>>,
     sent: u64,
 }
@@ -84,7 +84,7 @@ impl<'a> Activation<'a> {
             reached: BTreeMap::new(),
             started: None,
             serves: false,
-            held: Vec::new(),
+            uncommitted: Vec::new(),
             posts: Vec::new(),
             sent: 0,
         }
@@ -128,7 +128,7 @@ impl<'a> Activation<'a> {
         let result = self.steps().and_then(|()| self.commit());
         if result.is_err() {
             // The part would fail again on the same messages.
-            for delivery in self.started.take().into_iter().chain(self.held.drain(..)) {
+            for delivery in self.started.take().into_iter().chain(self.uncommitted.drain(..)) {
                 drop(delivery.accept());
             }
         }
@@ -189,7 +189,7 @@ impl<'a> Activation<'a> {
     fn load(&mut self, step: &PlanStep, context: &Context) {
         for slot in step.reads() {
             let Some(values) = self.values.get(&slot) else {
-                // All of no messages have arrived.
+                // The part received no message, so the join is complete.
                 if self.plan.joined.contains(&slot) {
                     self.frame.set(slot, Some(Datum::Trigger));
                 }
@@ -291,7 +291,7 @@ impl<'a> Activation<'a> {
         let known = self.reached.get(&wire.from).cloned();
         let mut waited: Vec<PeerId> = known.clone().unwrap_or_default();
         let mut accepts_any = known.is_none();
-        // Messages of other peers are returned to the mailbox when this receive is done.
+        // Messages of other peers are returned to the mailbox after this receive.
         let mut set_aside = Vec::new();
         let mut arrived: Vec<(PeerId, Datum)> = Vec::new();
         while accepts_any || !waited.is_empty() {
@@ -317,7 +317,7 @@ impl<'a> Activation<'a> {
             }
             let value = if self.serves {
                 let value = delivery.value().clone();
-                self.held.push(delivery);
+                self.uncommitted.push(delivery);
                 value
             } else {
                 delivery.accept().map_err(|error| node_failed(&step.info, WireError::Send(error)))?
@@ -346,7 +346,7 @@ impl<'a> Activation<'a> {
 
     /// Commits the received messages and the answers at once, then sends the answers.
     fn commit(&mut self) -> Result<(), RunError> {
-        if self.posts.is_empty() && self.held.is_empty() {
+        if self.posts.is_empty() && self.uncommitted.is_empty() {
             return Ok(());
         }
         let posts = std::mem::take(&mut self.posts);
@@ -363,8 +363,8 @@ impl<'a> Activation<'a> {
             None => RunError::Mailbox(error),
         };
         let effects = Effects { memory: None, posts: &outgoing };
-        let held = std::mem::take(&mut self.held);
-        let sent = self.endpoint.commit_and_send(held, &effects, self.time_left());
+        let uncommitted = std::mem::take(&mut self.uncommitted);
+        let sent = self.endpoint.commit_and_send(uncommitted, &effects, self.time_left());
         let PostsSent { refused, pending } =
             sent.map_err(|error| failed(posts.first(), WireError::Send(error)))?;
         match refused {

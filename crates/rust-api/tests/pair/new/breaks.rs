@@ -509,6 +509,6 @@ pub mod returned_closure {
     }
 }
 pub mod lifetime_fixed_early {
-    // `f` is no `for<'a, 'b> fn(&'a &'b u8)` any more.
+    // `f` no longer has the type `for<'a, 'b> fn(&'a &'b u8)`.
     pub fn f<'a, 'b: 'a>(_x: &'a &'b u8) {}
 }

@@ -34,7 +34,7 @@ enum Node {
         y: String,
     },
     /// Swaps the halves of a value. The first half has an additional unread name or none.
-    Turned {
+    Swapped {
         x: String,
         halves: [String; 2],
         reads_first: bool,
@@ -69,14 +69,14 @@ struct Block {
 }
 
 /// Generator of a graph.
-struct Maker {
+struct Generator {
     random: Random,
     names: usize,
     conditions: usize,
     functions: Vec<Block>,
 }
 
-impl Maker {
+impl Generator {
     fn below(&mut self, limit: usize) -> usize {
         usize::try_from(self.random.bits() % limit as u64).expect("the limit is small")
     }
@@ -132,7 +132,7 @@ impl Maker {
                 let first = if self.below(2) == 0 { self.name() } else { String::new() };
                 let reads_first = !first.is_empty() && self.below(2) == 0;
                 let halves = [first, self.name()];
-                Node::Turned { x: self.pick(visible), halves, reads_first, y: self.name() }
+                Node::Swapped { x: self.pick(visible), halves, reads_first, y: self.name() }
             }
             8 | 9 => {
                 let (condition, count) = (self.below(self.conditions), 1 + self.below(2));
@@ -162,7 +162,7 @@ impl Node {
     /// Values that other nodes may read.
     fn results(&self) -> Vec<String> {
         match self {
-            Self::One { y, .. } | Self::Many { y, .. } | Self::Turned { y, .. } => vec![y.clone()],
+            Self::One { y, .. } | Self::Many { y, .. } | Self::Swapped { y, .. } => vec![y.clone()],
             Self::If { ys, .. } | Self::Call { ys, .. } => ys.clone(),
             Self::Loop { ys, most, .. } => ys.iter().chain([most]).cloned().collect(),
         }
@@ -215,7 +215,7 @@ impl Interpreter<'_> {
                 };
                 values.insert(y.clone(), result);
             }
-            Node::Turned { x, reads_first, y, .. } => {
+            Node::Swapped { x, reads_first, y, .. } => {
                 let [a, b, c, d] = values[x];
                 values.insert(y.clone(), if *reads_first { [c, d, a, b] } else { [c, d, c, d] });
             }
@@ -280,7 +280,7 @@ fn messages(made: &Node) -> Vec<NodeProto> {
     match made {
         Node::One { op, x, y } => vec![node(op, vec![x.clone()], vec![y.clone()], Vec::new())],
         Node::Many { op, xs, y } => vec![node(op, xs.clone(), vec![y.clone()], Vec::new())],
-        Node::Turned { x, halves: [first, second], reads_first, y } => {
+        Node::Swapped { x, halves: [first, second], reads_first, y } => {
             let split = node(
                 "Split",
                 vec![x.clone()],
@@ -337,21 +337,21 @@ struct Case {
     conditions: usize,
 }
 
-fn case(maker: &mut Maker) -> Case {
-    maker.functions.clear();
-    for _ in 0..maker.below(3) {
-        let (inputs, outputs) = (1 + maker.below(2), 1 + maker.below(2));
+fn case(generator: &mut Generator) -> Case {
+    generator.functions.clear();
+    for _ in 0..generator.below(3) {
+        let (inputs, outputs) = (1 + generator.below(2), 1 + generator.below(2));
         // A function whose body calls the previous functions. It sees no outer values, so it contains no
         // loop, which would need the constants of the main graph.
-        let function = maker.block(&[], inputs, outputs, 0);
-        maker.functions.push(function);
+        let function = generator.block(&[], inputs, outputs, 0);
+        generator.functions.push(function);
     }
-    let constants: Vec<String> = maker.names(2);
-    let mut main = maker.block(&constants, 2, 1, 3);
+    let constants: Vec<String> = generator.names(2);
+    let mut main = generator.block(&constants, 2, 1, 3);
     // The outputs include an early value, an intermediate value, an input and a constant.
     let made: Vec<String> = main.nodes.iter().flat_map(Node::results).collect();
-    for _ in 0..maker.below(4) {
-        let output = made[maker.below(made.len())].clone();
+    for _ in 0..generator.below(4) {
+        let output = made[generator.below(made.len())].clone();
         if !main.outputs.contains(&output) {
             main.outputs.push(output);
         }
@@ -360,14 +360,14 @@ fn case(maker: &mut Maker) -> Case {
     main.outputs.extend(constants.first().cloned());
     let constants: Values = constants
         .into_iter()
-        .map(|name| (name, [(); WIDTH].map(|()| maker.below(64) as f32 / 4.0 - 8.0)))
+        .map(|name| (name, [(); WIDTH].map(|()| generator.below(64) as f32 / 4.0 - 8.0)))
         .collect();
     let integer =
         |name: &str, value: i64, dims: Vec<i64>| stored(name, 7, dims, value.to_le_bytes().to_vec());
     let initializers =
         constants.iter().map(|(name, values)| stored(name, 1, vec![WIDTH as i64], floats(values)));
     let counts = (1..=3).map(|turns| integer(&format!("n{turns}"), turns, Vec::new()));
-    let conditions: Vec<String> = (0..maker.conditions).map(|at| format!("c{at}")).collect();
+    let conditions: Vec<String> = (0..generator.conditions).map(|at| format!("c{at}")).collect();
     let graph = GraphProto {
         node: nodes(&main),
         input: main.inputs.iter().chain(&conditions).map(info).collect(),
@@ -392,16 +392,16 @@ fn case(maker: &mut Maker) -> Case {
     let model = ModelProto {
         graph: Some(graph),
         opset_import: vec![opset("", 21), opset("own", 1)],
-        functions: maker.functions.iter().enumerate().map(function).collect(),
+        functions: generator.functions.iter().enumerate().map(function).collect(),
         ..ModelProto::default()
     };
-    let functions = std::mem::take(&mut maker.functions);
-    Case { model, main, constants, functions, conditions: maker.conditions }
+    let functions = std::mem::take(&mut generator.functions);
+    Case { model, main, constants, functions, conditions: generator.conditions }
 }
 
 impl Case {
     /// Random inputs and the results of the interpreter.
-    fn question(&self, random: &mut Random) -> (HashMap<String, Datum>, Vec<Elements>) {
+    fn inputs_and_results(&self, random: &mut Random) -> (HashMap<String, Datum>, Vec<Elements>) {
         let given: Vec<Elements> = self
             .main
             .inputs
@@ -431,20 +431,20 @@ fn answer(outcome: &RunOutcome) -> Vec<Vec<f32>> {
     outcome.outputs.iter().map(values).collect::<Option<_>>().expect("outputs are tensors of floats")
 }
 
-fn maker(seed: f64) -> Maker {
-    Maker { random: Random::new(Some(seed)), names: 0, conditions: 2, functions: Vec::new() }
+fn generator(seed: f64) -> Generator {
+    Generator { random: Random::new(Some(seed)), names: 0, conditions: 2, functions: Vec::new() }
 }
 
 #[test]
 fn sharing_registers_does_not_change_values() {
-    let mut maker = maker(31.0);
+    let mut generator = generator(31.0);
     let mut nested = 0;
     for round in 0..300 {
-        let case = case(&mut maker);
+        let case = case(&mut generator);
         let session = case.session();
         nested += usize::from(case.main.nodes.iter().any(|node| matches!(node, Node::Loop { .. })));
         for _ in 0..3 {
-            let (inputs, expected) = case.question(&mut maker.random);
+            let (inputs, expected) = case.inputs_and_results(&mut generator.random);
             for verify in [Verify::Inputs, Verify::EveryValue] {
                 let outcome = session.run(inputs.clone(), verify);
                 let found = answer(&outcome.expect("the model runs"));
@@ -457,11 +457,11 @@ fn sharing_registers_does_not_change_values() {
 
 #[test]
 fn concurrent_runs_have_their_own_registers() {
-    let mut maker = maker(32.0);
+    let mut generator = generator(32.0);
     for _ in 0..10 {
-        let case = case(&mut maker);
+        let case = case(&mut generator);
         let session = case.session();
-        let questions: Vec<_> = (0..4).map(|_| case.question(&mut maker.random)).collect();
+        let questions: Vec<_> = (0..4).map(|_| case.inputs_and_results(&mut generator.random)).collect();
         std::thread::scope(|scope| {
             for (inputs, expected) in &questions {
                 let session = &session;
@@ -478,11 +478,11 @@ fn concurrent_runs_have_their_own_registers() {
 
 #[test]
 fn a_failed_run_does_not_affect_the_next() {
-    let mut maker = maker(33.0);
+    let mut generator = generator(33.0);
     for _ in 0..30 {
-        let case = case(&mut maker);
+        let case = case(&mut generator);
         let session = case.session();
-        let (inputs, expected) = case.question(&mut maker.random);
+        let (inputs, expected) = case.inputs_and_results(&mut generator.random);
         let mut wrong = inputs.clone();
         // A shape that does not broadcast to the others. The run succeeds if no node combines the input with
         // another one.
