@@ -8,7 +8,7 @@ use typeloom_compiler::artifact::LoadError;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_contracts::role::Role;
 use typeloom_cpu::decode::DecodeTensorError;
-use typeloom_cpu::error::{KernelErrorKind, KernelError};
+use typeloom_cpu::error::{KernelError, KernelErrorKind};
 use typeloom_module::dispatch::StampError;
 use typeloom_onnx::DecodeError;
 use typeloom_solver::diagnostic::{
