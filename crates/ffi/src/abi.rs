@@ -1,6 +1,6 @@
 //! The exported functions, and all unsafe code of the crate.
 //!
-//! Each function checks its arguments, calls safe code of the other modules under [`guard`], and writes its result
+//! Each function checks its arguments, calls safe code of the other modules under `guard`, and writes its result
 //! through a pointer. An error leaves the target of the pointer unchanged.
 //!
 //! # Safety

@@ -108,3 +108,46 @@ fn remove(handle: u64, asked: &str) -> Result<()> {
 pub(crate) fn live() -> usize {
     registry().entries.len()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loaded() -> u64 {
+        let text = r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Relu(x) }"#;
+        let model = typeloom::onnx::model_from_text(text).expect("the text is a model");
+        insert_program(Program::load(&model).expect("the model is well typed"))
+    }
+
+    #[test]
+    fn of_several_threads_one_frees_a_program() {
+        for _ in 0..20 {
+            let handle = loaded();
+            let freed = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| free_program(handle))).collect();
+                threads.into_iter().filter_map(|thread| thread.join().ok()?.ok()).count()
+            });
+            assert_eq!(freed, 1);
+            let error = free_program(handle).expect_err("the program is freed");
+            assert_eq!(error.text, format!("the program of handle {handle} was freed"));
+        }
+    }
+
+    #[test]
+    fn a_program_in_use_outlives_its_handle() {
+        let handle = loaded();
+        let program = program(handle).expect("the program is loaded");
+        assert_eq!(free_program(handle), Ok(()));
+        assert_eq!(program.inputs.len(), 1);
+    }
+
+    #[test]
+    fn a_number_is_not_used_again() {
+        let first = loaded();
+        assert_eq!(free_program(first), Ok(()));
+        let second = loaded();
+        assert!(second > first);
+        assert!(program(first).is_err() && results(second).is_err());
+        assert_eq!(free_program(second), Ok(()));
+    }
+}

@@ -4,15 +4,15 @@
 //!
 //! 1. the types and functions of `typeloom-ffi`, whose text `abi.h` is generated from the sources of that crate;
 //! 2. the element types and the leaves of a lattice: for each leaf the C type with the name `ffi_name`, its id, wire hash
-//!    and denotation ([`leaves`]);
-//! 3. the functions of a program: the index of each input and output, with its type in a comment ([`ports`]).
+//!    and denotation;
+//! 3. the functions of a program: the index of each input and output, with its type in a comment.
 //!
 //! The first two parts have an include guard of their own, so that the headers of several programs can be included
 //! together.
 //!
 //! **Invariant:** no two identifiers of a header are equal. The names of leaves are published and are never changed: a
 //! name that C does not accept, or that occurs twice, is a [`HeaderError`]. The names of programs and ports are
-//! converted to identifiers, and equal ones are numbered in order ([`names`]).
+//! converted to identifiers, and equal ones are numbered in order.
 //!
 //! **Invariant:** text of a program occurs in comments and string constants only, escaped; it cannot end them.
 
