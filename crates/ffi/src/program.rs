@@ -164,7 +164,9 @@ fn digest(interface: &Interface) -> std::result::Result<String, Box<dyn std::err
 fn load_error(error: LoadError) -> Error {
     let status = match &error {
         LoadError::NotAnArtifact { .. } => Status::Malformed,
-        LoadError::IllTyped(_) | LoadError::InterfaceDiffers { .. } => Status::IllTyped,
+        LoadError::IllTyped(_) | LoadError::InterfaceDiffers { .. } | LoadError::Stamp { .. } => {
+            Status::IllTyped
+        }
         LoadError::Component { .. } => Status::Component,
     };
     Error::new(status, error)

@@ -26,7 +26,7 @@ pub enum Status {
     File = 7,
     /// The bytes are not a model or an artifact.
     Malformed = 8,
-    /// The program has type errors, or its interface is not the recorded one.
+    /// The program has type errors, or its interface or a stamp of a node is not the recorded one.
     IllTyped = 9,
     /// A slot of the program needs a component that the C interface does not provide.
     Component = 10,

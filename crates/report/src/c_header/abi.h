@@ -44,7 +44,7 @@ typedef enum {
    */
   TYPELOOM_STATUS_MALFORMED = 8,
   /*
-   The program has type errors, or its interface is not the recorded one.
+   The program has type errors, or its interface or a stamp of a node is not the recorded one.
    */
   TYPELOOM_STATUS_ILL_TYPED = 9,
   /*
