@@ -43,7 +43,7 @@ fn an_unresolved_name_is_an_error_with_a_reason_and_never_a_name() {
         let unresolved: Vec<_> = api.items.iter().filter(|item| !item.unresolved.is_empty()).collect();
         assert!(!unresolved.is_empty());
         for item in &unresolved {
-            assert_eq!(item.unresolved, [reason.clone()], "{}", item.path);
+            assert_eq!(item.unresolved, std::slice::from_ref(&reason), "{}", item.path);
             assert!(item.has_error() && print::item(item, &mut symbols).contains("{error}"));
         }
         let Err(BundleError::Unresolved { item: _, reason: found }) = bundle(&api, &mut symbols) else {

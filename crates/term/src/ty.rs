@@ -7,7 +7,7 @@
 //! | variant | equal to another type if |
 //! |---|---|
 //! | `Apply` | names and arguments are equal |
-//! | `Placeholder` | it is the same placeholder |
+//! | `Placeholder` | it is the same placeholder; in a negative goal, for some value of it ([`crate::infer::Negation`]) |
 //! | `InferenceVar` | the inference table binds it to an equal type |
 //! | `Dyn` | the sets of bounds are equal, each under its own binder; a frontend adds what a supertrait determines |
 //! | `Fn` | the signatures are equal under their binders; the only variant with contravariant parts |
