@@ -320,7 +320,7 @@ fn texts_that_the_reference_rejects_are_rejected() {
 
 /// The reference accepts each of these texts with an unintended meaning.
 #[test]
-fn mistakes_that_the_reference_accepts_are_rejected() {
+fn invalid_texts_that_the_reference_accepts_are_rejected() {
     for text in [
         "x = (y)",
         "x = .Op(y)",

@@ -139,7 +139,7 @@ fn the_rules_of_an_operator_of_onnx_can_be_borrowed() {
 }
 
 #[test]
-fn the_newest_form_that_is_not_too_new_is_meant() {
+fn the_newest_version_up_to_the_requested_one_is_used() {
     let two = described("op A 1\n  in x tensor(float)\nop A 3\n  in x tensor(double)").unwrap();
     let since = |version| match two.lookup("own", "A", version) {
         Lookup::Found(operator) => operator.schema.since_version,
@@ -179,7 +179,7 @@ fn operators_that_are_declared_in_rust_are_known_in_whole_models() {
 }
 
 #[test]
-fn mistakes_are_named_with_their_line() {
+fn errors_have_the_line() {
     for (text, message) in [
         ("  in x tensor(float)", "line 4: `in` occurs before any operator"),
         (

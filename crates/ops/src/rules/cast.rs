@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_a_type_does_not_hold_is_not_followed() {
+    fn a_number_outside_the_range_of_a_type_is_not_tracked() {
         let y = infer_y(
             13,
             "g () => (y) <int64[2] sizes = {300, 3}> {

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn pads_come_in_pairs_and_leave_something() {
+    fn pads_come_in_pairs_and_do_not_remove_all_elements() {
         assert_eq!(error(13, &padded("1, 0, 1")), "pad.pads: input 1 has 3 items, and 2 axes need two each");
         assert_eq!(error(13, &padded("0, -2, 0, -3")), "pad.pads: input 1 leaves -1 elements of axis 1");
         let graph = "g (float[4] x) => (y) <int64[2] p = {1, 1}> { y = Pad <mode = \"wrap\"> (x, p) }";

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_do_not_appear_or_vanish() {
+    fn the_number_of_elements_is_unchanged() {
         assert_eq!(
             error(13, &reshaped("2, 3", "5, 5")),
             "reshape.target: input 1 is [5, 5] with 25 elements, but the input has 6"
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn an_extent_that_only_the_run_knows_follows_from_the_number_of_elements() {
+    fn an_unknown_extent_follows_from_the_number_of_elements() {
         let y = infer_y(
             13,
             "g (float[B, S, 64] x, int64[1] runtime) => (y) <int64[1] zero = {0}, int64[1] eight = {8}, int64[1] one = {1}> {

@@ -168,7 +168,7 @@ mod embedded {
     }
 
     #[test]
-    fn every_type_variable_allows_something_and_every_port_names_one_that_exists() {
+    fn every_type_variable_allows_types_and_every_port_has_a_declared_one() {
         for schema in Table::get().schemas() {
             for var in &schema.type_vars {
                 assert_ne!(var.allowed, AllowedTypes::default(), "{schema:?}");
@@ -245,7 +245,7 @@ mod facts {
     }
 
     #[test]
-    fn loop_may_lack_trip_count_condition_and_carried_values() {
+    fn loop_may_lack_trip_count_condition_and_state_variables() {
         let looping = schema("", "Loop", 13);
         let arities: Vec<_> = looping.inputs.iter().map(|formal| formal.arity).collect();
         let carried = Arity::Variadic { min: 0, homogeneous: false };

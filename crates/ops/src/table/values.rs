@@ -83,7 +83,7 @@ mod tests {
     use typeloom_solver::signature::{AttributeDefault, AttributeKind};
 
     #[test]
-    fn every_line_is_about_string_attributes_of_operators_that_exist() {
+    fn every_line_lists_string_attributes_of_existing_operators() {
         let lines = read(TEXT).unwrap_or_else(|line| panic!("`{line}` is not understood"));
         let operators = Operators::standard();
         for ((domain, operator, attribute), lines) in &lines {

@@ -118,7 +118,7 @@ fn a_cast_is_inserted_before_its_first_reader() {
 }
 
 #[test]
-fn converting_where_paths_meet_is_better_than_on_each_path() {
+fn one_cast_after_a_join_is_better_than_one_on_each_path() {
     // The nodes that combine three float16 inputs meet a float input: their result is cast, not the three inputs.
     let text = "g (float16[N] a, float16[N] b, float16[N] c, float[N] x) => (float[N] z) {
         ab = Add(a, b)
@@ -138,7 +138,7 @@ fn an_output_of_the_model_keeps_its_name_and_type() {
 }
 
 #[test]
-fn an_initializer_that_is_an_output_gives_its_name_to_the_cast() {
+fn a_cast_of_an_initializer_that_is_an_output_takes_its_name() {
     let text = "g (float[1] x) => (double[1] w, float[1] z) <float[1] w = {1}> { z = Add(x, w) }";
     let bytes = graph(text);
     let lines = nodes_of(&bytes, Policy::Lossless);
@@ -163,7 +163,7 @@ fn branches_are_repaired_inside() {
 }
 
 #[test]
-fn a_value_that_a_branch_captures_and_gives_is_converted_inside() {
+fn a_captured_value_that_a_branch_returns_is_converted_inside() {
     let text = "g (bool c, float[N] x, float16[N] h) => (float[N] z) {
         z = If (c) <
             then_branch = t () => (float[N] a) { a = Relu(x) },
@@ -198,14 +198,14 @@ fn stale_declarations_of_values_inside_are_corrected_without_a_cast() {
 }
 
 #[test]
-fn new_names_collide_with_none() {
+fn new_names_are_unique() {
     let text = "g (float16[N] m, float[N] m_as_float) => (float[N] z) { z = Add(m_as_float, m) }";
     let lines = nodes(text, Policy::Lossless);
     assert_eq!(lines, ["m_as_float_2 = Cast <to = 1> (m)", "z = Add(m_as_float, m_as_float_2)"]);
 }
 
 #[test]
-fn the_oldest_cast_takes_a_word() {
+fn the_oldest_cast_has_a_string_attribute() {
     let bytes = model(
         "<ir_version: 3, opset_import: [\"\" : 5]>
          g (float16[N] m, float[N] x) => (float[N] z) { z = Sum(x, m) }",

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_stand_under_the_parts_they_mark_in_the_order_of_the_text() {
+    fn labels_are_under_the_marked_parts_in_the_order_of_the_text() {
         let node = parse_node("y = Gemm <alpha = 2.0> (a, b, c)").unwrap();
         let marks = [
             Mark::primary(Part::Input(2), "third"),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_node_does_not_have_is_marked_at_its_operator() {
+    fn a_mark_at_a_missing_part_is_shown_at_the_operator() {
         let node = parse_node("y = Add(\"\", x)").unwrap();
         let marks = [
             Mark::primary(Part::Input(7), "no such input"),

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_trace_gives_nothing() {
+    fn a_malformed_trace_is_ignored() {
         for text in
             ["", "nothing here", "File \"a.py\", line x, in f", "File \"torch/fx/passes/p.py\", line 1, in g"]
         {

@@ -96,7 +96,7 @@ fn the_last_listed_diagnostic_counts_the_others() {
 }
 
 #[test]
-fn every_code_has_a_name_of_its_own() {
+fn every_code_has_a_distinct_name() {
     for code in Code::ALL.iter().copied() {
         assert_eq!(Code::from_name(code.name()), Some(code));
         assert!(code.name().chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{code}");

@@ -220,7 +220,7 @@ fn predicates_hold_for_all_extents() {
 }
 
 #[test]
-fn equations_force_symbols() {
+fn equations_determine_symbols() {
     for (a, b, expected) in [
         ("2*N + 1", "9", "N = 4"),
         ("2*N", "9", "Contradiction"),

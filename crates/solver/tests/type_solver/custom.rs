@@ -77,7 +77,7 @@ fn its_failure_names_node_port_and_value() {
 }
 
 #[test]
-fn a_relation_that_never_rests_ends_the_solve_all_the_same() {
+fn a_relation_that_always_reports_progress_does_not_prevent_the_end() {
     let mut solver = TypeSolver::from_graph(&graph(&["y = Restless x", "z = Relu y"]), ours);
     solver.seed("z", &TYPE_TENSOR_F32);
     assert_eq!(id(&solver.solve().unwrap(), "y"), Some("tensor.f32"));

@@ -20,7 +20,7 @@ fn a_value_that_only_meets_scalars_is_a_scalar() {
 }
 
 #[test]
-fn a_tensor_anywhere_wins_over_scalars() {
+fn one_tensor_makes_related_values_tensors() {
     let mut solver = TypeSolver::from_graph(&graph(&["z = Add x y", "w = Mul z v"]), table);
     solver.seed("x", &TYPE_SCALAR_F32).seed("v", &TYPE_TENSOR_F32);
     let solution = solver.solve_strict().unwrap();
@@ -46,7 +46,7 @@ fn types_without_elements_cannot_share_them() {
 }
 
 #[test]
-fn it_is_also_found_when_the_type_is_known_later() {
+fn the_error_is_also_found_when_the_type_is_known_later() {
     let nodes = ["z = Relu x", "y = Identity z"];
     let mut solver = TypeSolver::from_graph(&graph(&nodes), table);
     solver.seed("y", &TYPE_PEER_ID);

@@ -13,7 +13,7 @@ static TYPE_TENSOR_POSIT: TypeNode = TypeNode {
 typeloom_types::register_type_node!(TYPE_TENSOR_POSIT);
 
 #[test]
-fn a_registered_leaf_flows_and_is_stamped() {
+fn a_registered_leaf_is_propagated_and_stamped() {
     let mut graph = graph(&["z = Add x y"]);
     let mut solver = TypeSolver::from_graph(&graph, table);
     solver.seed("x", &TYPE_TENSOR_POSIT);
@@ -35,7 +35,7 @@ fn lattice(extra: impl IntoIterator<Item = NodeSpec>) -> Arc<Lattice> {
 }
 
 #[test]
-fn a_lattice_built_by_hand_has_leaves_and_bounds_of_its_own() {
+fn a_lattice_without_registration_has_separate_leaves_and_bounds() {
     let specs = [
         NodeSpec::bound("tensor.fixed", "tensor"),
         NodeSpec::concrete("tensor.fixed.q8", "tensor.fixed"),

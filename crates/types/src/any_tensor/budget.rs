@@ -90,7 +90,7 @@ mod tests {
     use crate::dtype::Dtype;
 
     #[test]
-    fn what_exceeds_the_limit_is_refused_before_it_is_allocated() {
+    fn a_request_above_the_limit_is_refused_before_allocation() {
         let limit = held() + (1 << 30);
         within(limit, || {
             // The allocation would abort the process: no machine has this much memory.

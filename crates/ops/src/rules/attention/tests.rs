@@ -26,7 +26,7 @@ fn flex(attributes: &str) -> String {
 }
 
 #[test]
-fn flexible_attention_has_heads_of_its_own() {
+fn flex_attention_derives_its_extents() {
     assert_eq!(preview(&flex("")), ("float16[b, 8, l, 10]".to_owned(), None));
     let (_, error) = preview(&flex("").replace("b, 8,", "b, 7,"));
     assert!(error.unwrap().contains("flexattention.heads"));
@@ -45,7 +45,7 @@ fn a_modifier_keeps_the_scores_in_the_precision_of_the_softmax() {
 }
 
 #[test]
-fn heads_of_their_own_give_an_output_with_heads() {
+fn a_separate_axis_for_heads_gives_an_output_with_heads() {
     let graph = "g (float[b, 8, l, 16] q, float[b, 2, s, 16] k, float[b, 2, s, 10] v) => (y) { y = Attention (q, k, v) }";
     assert_eq!(infer_y(23, graph), "float[b, 8, l, 10]");
     assert_eq!(

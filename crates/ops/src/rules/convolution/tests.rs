@@ -9,7 +9,7 @@ fn a_convolution_counts_the_positions_of_its_windows() {
 }
 
 #[test]
-fn symbolic_extents_come_out_as_formulas() {
+fn symbolic_extents_give_expressions() {
     let graph = "g (float[N, 3, h, w] x, float[8, 3, 3, 3] k) => (y) { y = Conv <strides = [2, 1], pads = [1, 1, 1, 1]> (x, k) }";
     assert_eq!(infer_y(11, graph), "float[N, 8, (h - 1)//2 + 1, w]");
     let graph = "g (float[N, 3, h] x, float[m, 3, k] w) => (y) { y = Conv (x, w) }";

@@ -65,7 +65,7 @@ fn rounding_up_of_a_symbol_agrees_with_rounding_up_of_numbers() {
 }
 
 #[test]
-fn a_count_on_which_implementations_disagree_is_unknown() {
+fn a_count_is_unknown_if_implementations_disagree() {
     assert_eq!(
         max_pool(12, "2", "kernel_shape = [1], strides = [4], pads = [0, 1], ceil_mode = 1"),
         "float[1, 1, ?]"
@@ -77,7 +77,7 @@ fn a_count_on_which_implementations_disagree_is_unknown() {
 }
 
 #[test]
-fn bad_windows_are_found() {
+fn invalid_windows_are_rejected() {
     let strides = "g (float[1, 1, 6] x) => (y) { y = AveragePool <kernel_shape = [2], strides = [0]> (x) }";
     assert_eq!(error(19, strides), "pool.windows: strides must be at least 1, but holds 0");
     let count = "g (float[1, 1, 6, 6] x) => (y) { y = AveragePool <kernel_shape = [2]> (x) }";

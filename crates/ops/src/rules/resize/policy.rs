@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_half_is_rounded_up_where_every_precision_sees_it() {
+    fn a_half_is_rounded_up_if_it_is_exact_in_every_precision() {
         assert_eq!(rounded(3, (2, 1)), Some(2));
         assert_eq!(rounded(9, (6, 1)), None);
     }

@@ -45,7 +45,7 @@ fn scales_and_sizes_must_fit() {
 }
 
 #[test]
-fn upsampling_takes_scales_from_where_its_version_has_them() {
+fn upsampling_reads_scales_from_the_attribute_or_input_of_its_version() {
     let graph = "g (float[1, c, h, 3] x) => (y) { y = Upsample <height_scale = 2.0, width_scale = 3.0> (x) }";
     assert_eq!(infer_y(6, graph), "float[1, c, 2*h, 9]");
     let graph = "g (float[1, c, h, 3] x) => (y) { y = Upsample <scales = [1.0, 1.0, 2.0, 1.5]> (x) }";

@@ -42,7 +42,7 @@ fn body(function: &FunctionProto) -> Vec<String> {
 }
 
 #[test]
-fn a_fault_in_a_body_is_repaired_there_once_for_all_calls() {
+fn an_error_in_a_body_is_repaired_there_once_for_all_calls() {
     let bytes = with(
         "g (float[N] x, float[N] y) => (float[N] z) { h = local.f(x, y) z = local.f(h, x) }",
         "FUNCTION f (a, b) => (c) { t = Cast <to = 10> (a) c = Add(t, b) }",
@@ -58,7 +58,7 @@ fn a_fault_in_a_body_is_repaired_there_once_for_all_calls() {
 }
 
 #[test]
-fn a_type_that_depends_on_the_call_is_that_of_another_operand() {
+fn a_type_that_depends_on_the_call_is_taken_from_another_operand() {
     let bytes = with(
         "g (float[N] x, double[N] y) => (float[N] z, double[N] w) { z = local.f(x, x) w = local.f(y, y) }",
         "FUNCTION f (a, b) => (c) { t = Cast <to = 10> (a) c = Add(t, b) }",
@@ -73,7 +73,7 @@ fn a_type_that_depends_on_the_call_is_that_of_another_operand() {
 }
 
 #[test]
-fn a_function_that_no_casts_suit_is_copied_for_some_calls() {
+fn a_function_without_casts_for_all_calls_is_copied() {
     // There is no `CastLike` in this version.
     let bytes = of_version(
         "g (float[N] x, double[N] y) => (float[N] z, double[N] w) { z = local.f(x) w = local.f(y) }",

@@ -40,7 +40,7 @@ mod tests {
     use crate::diagnostic::tests::reports;
 
     #[test]
-    fn a_node_follows_those_that_it_reads() {
+    fn a_node_comes_after_the_nodes_that_it_reads() {
         let model = "g (float x) => (y) { y = Add(a, b)  a = Neg(x)  b = Abs(x) }";
         let expected = ["error[node-order]: `Add` reads `a` before `Neg` (#1) makes it"];
         assert_eq!(reports(model), expected);

@@ -35,7 +35,7 @@ mod tests {
     use crate::diagnostic::tests::reports;
 
     #[test]
-    fn a_convolution_takes_axes_for_space() {
+    fn a_convolution_needs_spatial_axes() {
         let model = "g (float[3] x, float[1, 1, 3] w) => (y) { y = Conv(x, w) }";
         let expected = ["error[wrong-rank]: `Conv` needs at least 3 axes, but `x` has 1: float[3]"];
         assert_eq!(reports(model), expected);
