@@ -58,9 +58,11 @@ pub struct ItemChange {
 /// If a type grows too large when aliases in it are evaluated.
 pub fn diff(old: &Api, new: &Api, symbols: &mut Symbols) -> Result<Vec<ItemChange>, TermError> {
     let worlds = (World::new(old, symbols)?, World::new(new, symbols)?);
-    let mut old_items = prepared(&old.items, &worlds.0, symbols)?;
+    let old_items = prepared(&old.items, &worlds.0, symbols)?;
     let new_items = prepared(&new.items, &worlds.1, symbols)?;
     let definitions = NewDefinitions::new(&old_items, &new_items, &old.paths.root, symbols)?;
+    let instances = old_items.into_iter().map(|item| definitions.instances(item));
+    let mut old_items = instances.collect::<Result<Vec<_>, _>>()?.concat();
     for item in &mut old_items {
         definitions.apply(item, symbols)?;
     }
@@ -426,7 +428,11 @@ impl ApiComparison<'_> {
                     let before = self.changes.len();
                     self.pair(item, new_impls[index]);
                     let covers_more = open_traits.covers_foreign_types(new_impls[index], self.symbols)
-                        && !open_traits.covers_foreign_types(item, self.symbols);
+                        && !old_impls.iter().any(|other| {
+                            impl_trait(other) == impl_trait(item)
+                                && open_traits.covers_foreign_types(other, self.symbols)
+                                && self.backward(other, new_impls[index]).is_ok()
+                        });
                     for change in self.changes.iter_mut().skip(before) {
                         change.breaking |= covers_more;
                     }

@@ -217,6 +217,8 @@ pub enum Attribute {
     AllVariantsPublic(bool),
     /// Syntax of a struct or variant that users can build.
     Form(FieldForm),
+    /// Value of a variant of an enum without fields, which `as` yields.
+    Discriminant(i128),
     /// Whether a function is `const`.
     Const(bool),
     /// Whether a function, trait or static is used without `unsafe`.
@@ -262,6 +264,7 @@ impl Attribute {
             Self::AllFieldsPublic(_) => "all fields public",
             Self::AllVariantsPublic(_) => "all variants public",
             Self::Form(_) => "form",
+            Self::Discriminant(_) => "discriminant",
             Self::Const(_) => "const",
             Self::Safe(_) => "safe",
             Self::Extern(_) => "extern",
@@ -292,6 +295,7 @@ impl Attribute {
             Self::PublicPath(true) | Self::CVariadic(false) | Self::Auto(false) | Self::Mutable(false) => "",
             Self::Default { provided: true, open: _ } => "provided",
             Self::Default { provided: false, open: _ } => "required",
+            Self::Discriminant(value) => return value.to_string(),
             Self::Variance { param, variance } => {
                 return format!("{variance} in parameter {param}");
             }
@@ -333,6 +337,7 @@ impl Attribute {
             Self::Default { .. }
             | Self::Target(_)
             | Self::Form(_)
+            | Self::Discriminant(_)
             | Self::Extern(_)
             | Self::CVariadic(_)
             | Self::Auto(_)
@@ -361,7 +366,8 @@ impl Attribute {
     /// Whether an item without the property can replace one with it.
     #[must_use]
     pub fn may_be_lost(&self) -> bool {
-        matches!(self, Self::Variance { .. } | Self::Form(_)) || self.gain() == Some(false)
+        matches!(self, Self::Variance { .. } | Self::Form(_) | Self::Discriminant(_))
+            || self.gain() == Some(false)
     }
 }
 

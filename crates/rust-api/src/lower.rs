@@ -224,6 +224,8 @@ pub(crate) struct Lower<'a> {
     /// Number of types that may still be lowered.
     budget: usize,
     fresh: usize,
+    /// Whether an associated type was lowered without the arguments of its trait, which no bound so far contains.
+    has_later_bound: bool,
     traits: HashMap<Symbol, TraitDef>,
     adts: BTreeMap<Symbol, AdtDef>,
     impls: Vec<ImplDef>,
@@ -267,6 +269,7 @@ pub fn lower(
         level: 0,
         budget: MAX_PER_ITEM.saturating_mul(krate.index.len() + 100),
         fresh: 0,
+        has_later_bound: false,
         traits: HashMap::new(),
         adts: BTreeMap::new(),
         impls: Vec::new(),

@@ -178,3 +178,34 @@ fn without_the_option_hidden_items_are_missing() {
     let found = typeloom_rust_api::compare(&old, &new, Editions::default()).expect("the crates are small");
     assert_eq!(summary(&found.changes), ["sample::f!"]);
 }
+
+#[test]
+fn impls_of_a_private_type_are_compared_for_its_aliases() {
+    let private = |source: &str| json::with("sample", source, &["--document-private-items"]);
+    let old = "mod p {
+pub struct By<I, T> { iter: I, last: Option<T> }
+impl<I: Iterator<Item = T>, T> Iterator for By<I, T> { type Item = T; fn next(&mut self) -> Option<T> { None } }
+impl<I: Clone, T: Clone> Clone for By<I, T> { fn clone(&self) -> Self { loop {} } }
+}
+pub type Merged<I> = p::By<I, <I as Iterator>::Item>;";
+    let new = |item: &str| {
+        format!(
+            "mod p {{
+pub struct By<I: Iterator, C: Count<I::Item>> {{ iter: I, last: Option<C::Out> }}
+pub trait Count<T> {{ type Out; }}
+pub struct Plain;
+impl<T> Count<T> for Plain {{ type Out = {item}; }}
+impl<I: Iterator, C: Count<I::Item>> Iterator for By<I, C> {{ type Item = C::Out; fn next(&mut self) -> Option<C::Out> {{ None }} }}
+impl<I: Iterator + Clone, C: Count<I::Item>> Clone for By<I, C> where C::Out: Clone {{ fn clone(&self) -> Self {{ loop {{}} }} }}
+}}
+pub type Merged<I> = p::By<I, p::Plain>;"
+        )
+    };
+    let changes = |new: &str| {
+        let found = typeloom_rust_api::compare(&private(old), &private(new), Editions::default());
+        found.expect("the crates are small").changes
+    };
+    let same = changes(&new("T"));
+    assert!(same.iter().all(|change| !change.breaking), "{same:?}");
+    assert!(changes(&new("(usize, T)")).iter().any(|change| change.breaking));
+}

@@ -5,7 +5,8 @@
 //!
 //! A type without a public path is used through a public alias. If an argument in the alias changed, and the
 //! old or the new argument has no public path either, only the alias is visible to users. The old items are
-//! then compared with the new target of the alias.
+//! then compared with the new target of the alias, and the impls and methods of the type are compared for each
+//! of its aliases.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +14,7 @@ use typeloom_term::subst::replace_params;
 use typeloom_term::{AliasTy, ApplicationTy, Boxed, Name, Symbol, Symbols, TermError, Ty, TyData};
 
 use super::map_types::map_types;
-use crate::item::{Arg, Item, Kind, Param, ParamKind, PartLabel, Type};
+use crate::item::{Arg, Item, Kind, Param, ParamKind, PartLabel, Role, Type};
 use crate::prove::world::{Bindings, bound, matches_arg};
 use crate::terms::{param_arg, values};
 
@@ -28,6 +29,7 @@ pub(crate) struct NewDefinitions {
 
 /// The old and the new target of an alias, over its parameters.
 struct ChangedAlias {
+    params: Vec<Param>,
     vars: Vec<Symbol>,
     old: Type,
     new: Type,
@@ -61,6 +63,41 @@ impl NewDefinitions {
             return Ok(());
         }
         map_types(item, &self.cx, |ty| self.replacement(ty, symbols))
+    }
+
+    /// An impl or method of a type that users see through changed aliases, for each of these aliases. Any other item is
+    /// returned as it is.
+    pub(crate) fn instances(&self, item: Item) -> Result<Vec<Item>, TermError> {
+        let this = item.part(&PartLabel::SelfType).map(|part| part.ty.clone());
+        let aliases = this.as_ref().and_then(application).and_then(|(symbol, _)| self.aliases.get(&symbol));
+        let (Some(this), Some(aliases)) = (this, aliases) else { return Ok(vec![item]) };
+        let mut instances = Vec::new();
+        for alias in aliases {
+            instances.extend(self.instance(&item, &this, alias)?);
+        }
+        Ok(if instances.is_empty() { vec![item] } else { instances })
+    }
+
+    /// The item for the old target of an alias; `None` if it does not apply to that.
+    fn instance(&self, item: &Item, this: &Type, alias: &ChangedAlias) -> Result<Option<Item>, TermError> {
+        let own: Vec<Symbol> = item.params.iter().map(|param| param.symbol).collect();
+        let mut bindings = Bindings::new();
+        if !matches_arg(&this.clone().into(), &alias.old.clone().into(), &own, &mut bindings) {
+            return Ok(None);
+        }
+        let mut instance = item.clone();
+        instance.params.retain(|param| !bindings.contains_key(&param.symbol));
+        // The remaining parameters need names that differ from those of the alias.
+        if instance.params.iter().any(|param| alias.vars.contains(&param.symbol)) {
+            return Ok(None);
+        }
+        let of_alias = alias.params.iter().cloned();
+        let of_alias = of_alias.map(|param| Param { role: Role::Inferred, default: None, ..param });
+        instance.params.splice(0..0, of_alias);
+        for ty in instance.types_mut() {
+            *ty = replace_params(&self.cx, ty, bound(&bindings))?;
+        }
+        Ok(Some(instance))
     }
 
     /// The type in terms of the new definitions, or `None` if they do not affect it.
@@ -167,7 +204,8 @@ fn changed_aliases(
             && was.params.iter().all(|param| !matches!(param.kind, ParamKind::Const(_)))
         {
             let vars = was.params.iter().map(|param| param.symbol).collect();
-            found.entry(name).or_default().push(ChangedAlias { vars, old: from.ty.clone(), new: to });
+            let params = was.params.clone();
+            found.entry(name).or_default().push(ChangedAlias { params, vars, old: from.ty.clone(), new: to });
         }
     }
     Ok(found)

@@ -44,6 +44,8 @@ pub(crate) struct Sig {
     pub(crate) within: Option<(Id, Vec<Arg>)>,
     pub(crate) params: Vec<Param>,
     pub(crate) predicates: Vec<Type>,
+    /// The predicates of all bounds, if an associated type precedes the bound that it refers to.
+    pub(crate) later: Vec<Type>,
     pub(crate) promises: Vec<Type>,
     pub(crate) elided: Elided,
     pub(crate) impl_trait: ImplTrait,
@@ -90,6 +92,7 @@ impl Sig {
             within: None,
             params: Vec::new(),
             predicates: Vec::new(),
+            later: Vec::new(),
             promises: Vec::new(),
             elided: Elided::Is(Region::Static),
             impl_trait: ImplTrait::Parameter,
@@ -177,6 +180,19 @@ impl Lower<'_> {
     }
 
     fn conditions(&mut self, generics: &Generics, sig: &mut Sig) -> Result<(), ItemError> {
+        let mut first = sig.clone();
+        self.has_later_bound = false;
+        self.conditions_in_order(generics, &mut first)?;
+        if !self.has_later_bound {
+            *sig = first;
+            return Ok(());
+        }
+        // An associated type takes the arguments of its trait from a bound, which may follow.
+        sig.later = first.predicates;
+        self.conditions_in_order(generics, sig)
+    }
+
+    fn conditions_in_order(&mut self, generics: &Generics, sig: &mut Sig) -> Result<(), ItemError> {
         let before = sig.unsized_types.len();
         let mut sized = Vec::new();
         for GenericParamDef { name, kind } in &generics.params {

@@ -167,9 +167,14 @@ impl<'a> Lower<'a> {
                 main.closed = !is_non_exhaustive(item) && all_public;
                 main.attributes.push(Attribute::Exhaustive(main.closed));
                 main.attributes.push(Attribute::AllVariantsPublic(all_public));
+                let values = if main.closed { self.discriminants(&of.variants) } else { Vec::new() };
                 self.items.push(main);
-                for id in &of.variants {
+                for (index, id) in of.variants.iter().enumerate() {
+                    let first = self.items.len();
                     self.variant(path, *id, &sig)?;
+                    if let (Some(variant), Some(value)) = (self.items.get_mut(first), values.get(index)) {
+                        variant.attributes.push(Attribute::Discriminant(*value));
+                    }
                 }
                 Ok(())
             }
@@ -288,6 +293,23 @@ impl<'a> Lower<'a> {
         let Sig { params, predicates, .. } = sig;
         let parts = vec![SignaturePart { label: PartLabel::Type, ty }];
         Ok(Item { params, predicates, parts, ..Item::new(path, kind) })
+    }
+
+    /// The values of the variants of an enum without fields; empty for other enums.
+    fn discriminants(&self, variants: &[Id]) -> Vec<i128> {
+        let mut values: Vec<i128> = Vec::new();
+        for id in variants {
+            let Some(ItemEnum::Variant(variant)) = self.get(*id).map(|item| &item.inner) else {
+                return Vec::new();
+            };
+            let explicit = variant.discriminant.as_ref().map(|discriminant| discriminant.value.parse().ok());
+            let next = || values.last().map_or(Some(0), |last| last.checked_add(1));
+            match explicit.unwrap_or_else(next) {
+                Some(value) if matches!(variant.kind, VariantKind::Plain) => values.push(value),
+                Some(_) | None => return Vec::new(),
+            }
+        }
+        values
     }
 
     fn variant(&mut self, path: &str, id: Id, sig: &Sig) -> Result<(), ItemError> {

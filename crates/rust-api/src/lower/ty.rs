@@ -456,27 +456,39 @@ impl Lower<'_> {
         };
         let (symbol, mut all) = self.trait_ref(of, this, sig)?;
         let item = self.item_symbol(symbol, name);
-        if of.args.is_none()
-            && let Some(args) = self.args_of_bound(symbol, item, this, sig)
-        {
-            all = args;
+        if of.args.is_none() {
+            match self.args_of_bound(symbol, item, this, sig) {
+                Some(args) => all = args,
+                None => self.has_later_bound |= self.has_parameters(of),
+            }
         }
         all.extend(own);
         Ok(Ty::alias(&self.cx, Name::Projection(item), &all)?)
+    }
+
+    /// Whether a trait can have parameters: a trait of the crate, or an operator of the standard library.
+    fn has_parameters(&self, of: &Path) -> bool {
+        match self.get(of.id).map(|item| &item.inner) {
+            Some(ItemEnum::Trait(definition)) => !definition.generics.params.is_empty(),
+            Some(_) => false,
+            None => self.name(of.id, &of.path).starts_with("core::ops::"),
+        }
     }
 
     /// The arguments of the trait for a projection such as `F::Output`, which omits them, from a bound of
     /// `F`.
     fn args_of_bound(&self, of: Symbol, item: Symbol, this: &Type, sig: &Sig) -> Option<Vec<Arg>> {
         let is_this = |args: &[Arg]| args.first().and_then(GenericArg::as_ty) == Some(this);
-        sig.predicates.iter().find_map(|bound| match predicate::view(self.symbols, bound)? {
-            (Arity::NONE, Predicate::Trait(other, args)) if other == of && is_this(args) => {
-                Some(args.to_vec())
+        sig.predicates.iter().chain(&sig.later).find_map(|bound| {
+            match predicate::view(self.symbols, bound)? {
+                (Arity::NONE, Predicate::Trait(other, args)) if other == of && is_this(args) => {
+                    Some(args.to_vec())
+                }
+                (Arity::NONE, Predicate::Projection(other, args, _)) if other == item && is_this(args) => {
+                    Some(args.to_vec())
+                }
+                _ => None,
             }
-            (Arity::NONE, Predicate::Projection(other, args, _)) if other == item && is_this(args) => {
-                Some(args.to_vec())
-            }
-            _ => None,
         })
     }
 

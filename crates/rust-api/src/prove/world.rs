@@ -21,7 +21,7 @@ use crate::lower::{AdtDef, Api, TraitDef};
 use crate::predicate::{self, Predicate};
 use crate::prove::variance::Variances;
 use crate::std_facts::{self, std_facts};
-use crate::terms::{applications, param, values, with_self};
+use crate::terms::{applications, param, subterms, type_param, values, with_self};
 
 /// Maximum number of lifetimes of a binder under which an associated type is evaluated.
 const MAX_HIGHER: usize = 8;
@@ -98,6 +98,17 @@ impl World {
     }
 
     fn add_equation(&mut self, item: Symbol, vars: &[Symbol], args: Vec<Arg>, value: Type) {
+        // A parameter that only a condition determines, such as `A` of `impl<A, P: Deref<Target = A>> Tr for P`, would remain
+        // in the value.
+        let bound: Vec<Symbol> = args
+            .iter()
+            .chain(&subterms(args.iter().filter_map(GenericArg::as_ty)))
+            .filter_map(param)
+            .collect();
+        let is_open = |symbol: Symbol| vars.contains(&symbol) && !bound.contains(&symbol);
+        if subterms([&value]).iter().filter_map(type_param).any(is_open) {
+            return;
+        }
         self.equations.entry(item).or_default().push(Equation { vars: vars.to_vec(), item, args, value });
     }
 
