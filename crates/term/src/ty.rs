@@ -34,6 +34,26 @@ macro_rules! term_handle {
 
         impl<F: TypeFamily> Copy for $name<F> where F::$interned: Copy {}
 
+        /// Where the handles of the family have an order. Those of the families of this crate have none: the order of
+        /// addresses differs from run to run, and [`normal`](crate::normal) orders by names.
+        impl<F: TypeFamily> PartialOrd for $name<F>
+        where
+            F::$interned: Ord,
+        {
+            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        impl<F: TypeFamily> Ord for $name<F>
+        where
+            F::$interned: Ord,
+        {
+            fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+                self.0.cmp(&other.0)
+            }
+        }
+
         impl<F: TypeFamily> $name<F> {
             /// Stores a term with this content.
             #[inline]
