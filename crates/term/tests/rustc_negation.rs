@@ -144,14 +144,14 @@ fn impls_overlap_exactly_if_no_negative_goal_holds() {
             lines.push(line);
             pairs.push((a, b));
         }
-        let Some(complaints) = compiler::complaints(&format!("negation_{seed}"), &source) else {
+        let Some(errors) = compiler::compile_errors(&format!("negation_{seed}"), &source) else {
             println!("skipped: there is no rustc on the path");
             return;
         };
         let at = |is_wanted: fn(&str) -> bool| -> BTreeSet<u64> {
-            let code = |complaint: &compiler::Complaint| complaint.code.clone().unwrap_or_default();
-            let found = complaints.iter().filter(|complaint| is_wanted(&code(complaint)));
-            found.flat_map(|complaint| complaint.lines.iter().copied()).collect()
+            let code = |error: &compiler::CompilerError| error.code.clone().unwrap_or_default();
+            let found = errors.iter().filter(|error| is_wanted(&code(error)));
+            found.flat_map(|error| error.lines.iter().copied()).collect()
         };
         let (conflicts, ill_formed) = (at(|code| code == "E0119"), at(|code| code != "E0119"));
         let mut program = Declarations::new();
