@@ -48,7 +48,7 @@ pub enum AuthoringErrorKind {
     #[error("nothing reads input `{name}` of module `{module}`")]
     UnwiredInput { module: String, name: String },
     /// A call with a number of values that differs from the number of inputs.
-    #[error("module `{module}` has {inputs} inputs ({names}), and the call gives {given}")]
+    #[error("module `{module}` has {inputs} inputs ({names}), but the call passes {given}")]
     CallArity { module: String, inputs: usize, names: String, given: usize },
     /// Calls of two different modules with the same name.
     #[error("two modules are called `{module}` and have different bodies; the first call is at {first}")]
@@ -66,7 +66,7 @@ pub enum AuthoringErrorKind {
     #[error("`{value}` is declared as {second} here and as {first} before")]
     DeclaredTwice { value: String, first: String, second: String },
     /// Nested graphs with different or wrong numbers of outputs.
-    #[error("{what} gives {found} values, and {expected} are needed")]
+    #[error("{what} returns {found} values, but {expected} are needed")]
     BodyArity { what: &'static str, found: usize, expected: usize },
     /// An imported module has no such export.
     #[error("the imported module exports no `{name}`; it exports {known}")]
@@ -75,6 +75,6 @@ pub enum AuthoringErrorKind {
     #[error("`{name}` of the imported module cannot be called: {message}")]
     NotCallable { name: String, message: String },
     /// A bundle without children, or with two children of one name.
-    #[error("a bundle needs children with different names, and {message}")]
+    #[error("a bundle needs children with different names, but {message}")]
     BadBundle { message: String },
 }

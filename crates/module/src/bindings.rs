@@ -123,12 +123,12 @@ impl Binding {
 #[derive(Clone, Debug, Default)]
 pub struct Bindings {
     bound: IndexMap<String, Binding>,
-    /// Slots that were bound more than once; compiling reports them.
+    /// Slots that were bound more than once; the compiler reports them.
     twice: Vec<String>,
 }
 
 impl Bindings {
-    /// Bindings of no slot.
+    /// Creates bindings without components.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -1,6 +1,6 @@
 //! Graphs as authors write them: ports by name, operators as methods, no types.
 //!
-//! | file | what it adds |
+//! | file | contents |
 //! |---|---|
 //! | `value` | handles of values, and Rust's operators on them |
 //! | `operators` | every ONNX operator as a method, generated from the operator table |
@@ -35,7 +35,7 @@ use recorded::{Recorded, model_of};
 use recorder::Recorder;
 use value::ValueRef;
 
-/// The graph that a module's body records itself into.
+/// The graph into which the body of a module is recorded.
 pub struct Graph {
     pub(crate) recorder: Rc<RefCell<Recorder>>,
 }
@@ -116,7 +116,7 @@ impl Graph {
         self.constant(&AnyTensor::from(values))
     }
 
-    /// Records a node of any operator, also of one that has no method or belongs to a custom domain.
+    /// Records a node of any operator, including operators without a method and those of custom domains.
     #[track_caller]
     pub fn node(
         &self,

@@ -79,7 +79,7 @@ pub fn domains(model: &ModelProto) -> Set<String> {
     used
 }
 
-/// Prints a declared type: in ONNX's syntax, or as the id of its node where ONNX has no structure for it.
+/// Prints a declared type in ONNX's syntax, or as the id of its type node if ONNX has no syntax for it.
 pub fn show_type(ty: &TypeProto) -> String {
     match (&ty.value, &ty.denotation) {
         (None, Some(denotation)) => typeloom_types::lattice::Lattice::try_get()

@@ -1,6 +1,6 @@
 //! Names in the IR: domains of operators, metadata keys, attributes.
 
-/// Operators that turn one type into another.
+/// Operators that convert values between types.
 pub const TYPES_DOMAIN: &str = "ai.bytesandbrains.types";
 /// Operators that send values to peers and receive them.
 pub const WIRE_DOMAIN: &str = "ai.bytesandbrains.wire";

@@ -7,8 +7,8 @@ use typeloom_module::graph::operators::method_name;
 use typeloom_ops::table::Table;
 use typeloom_solver::signature::{Arity, AttributeDecl, AttributeDefault, AttributeKind, Formal, Schema};
 
-/// Operators that are not methods: those with nested graphs have methods of their own, a constant is made
-/// out of a tensor.
+/// Operators without a generated method: operators with nested graphs have handwritten methods, and constants
+/// are created from tensors.
 const BY_HAND: [&str; 5] = ["If", "Loop", "Scan", "SequenceMap", "Constant"];
 
 fn newest() -> impl Iterator<Item = &'static Schema> {

@@ -30,12 +30,12 @@ pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
     )
 }
 
-/// The part of a command behind the second pair of colons.
+/// Escapes the message of a command, which follows the second pair of colons.
 fn data(text: &str) -> String {
     escape_lines(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// The value of a property of a command.
+/// Escapes the value of a property of a command.
 fn property(text: &str) -> String {
     data(&escape(text)).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,4 +1,4 @@
-//! For people: each problem with the printed node and labels under it.
+//! Reports for users: each problem with the printed node and labels under it.
 //!
 //! ```text
 //! error[element-type-mismatch]: `Add` needs one element type, but `x` is float and `mask` is int64
@@ -12,7 +12,7 @@
 //!    = help: insert Cast(mask, to=float) before this node
 //! ```
 //!
-//! **Invariant:** nothing is wrapped or cut to a width; a terminal wraps, a log keeps whole lines.
+//! **Invariant:** lines are neither wrapped nor cut to a width.
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Message, Origin, Renderer, Snippet};
@@ -21,7 +21,7 @@ use typeloom_solver::diagnostic::{
     Diagnostic, Explanation, Label, Location, Reason, Severity, Snippet as Printed, SourceLine,
 };
 
-/// Wider than any line: nothing is cut.
+/// A width that no line exceeds, so that no line is cut.
 const WIDTH: usize = 1 << 24;
 
 /// Follows a location; the line and column that are printed after it are removed.

@@ -1,4 +1,4 @@
-//! One JSON object a problem, for programs.
+//! One JSON object for each problem.
 //!
 //! ```json
 //! {"file":"model.onnx","code":"element-type-mismatch","severity":"error","message":"..",
@@ -9,7 +9,7 @@
 //!  "source":{"file":"model.py","line":91,"function":"forward","text":".."}}
 //! ```
 //!
-//! Parts that are not there are left out. Spans count bytes of the snippet's text in UTF-8.
+//! Missing parts are omitted. Spans count bytes of the snippet's text in UTF-8.
 
 use serde_json::{Map, Value, json};
 use typeloom_onnx::text::is_unsafe;

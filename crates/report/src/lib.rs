@@ -3,22 +3,22 @@
 //! | module | for |
 //! |---|---|
 //! | [`human`] | people: the printed node, labels under it, notes, help |
-//! | [`concise`] | people with many files, and editors: one line a problem |
-//! | [`json`] | programs: one JSON object a problem |
-//! | [`sarif`] | code scanning: one SARIF 2.1.0 document a run |
-//! | [`github`] | GitHub's log: one workflow command a problem |
+//! | [`concise`] | users with many files, and editors: one line for each problem |
+//! | [`json`] | programs: one JSON object for each problem |
+//! | [`sarif`] | code scanning: one SARIF 2.1.0 document for each run |
+//! | [`github`] | GitHub's log: one workflow command for each problem |
 //! | [`table`] | people: all values with their types |
 //! | [`c_header`](mod@c_header) | C and C++ programs: the type tree and the ports of a program as a header |
 //! | [`infer`] | programs: the types of all values as JSON |
-//! | [`interface`] | people and programs: interfaces, and the differences of two |
+//! | [`interface`] | people and programs: interfaces and their differences |
 //! | [`repair`] | people and programs: the changes of a repair |
 //! | `rust` | people and programs: the API of Rust crates and its changes; needs the feature `rust` |
 //!
-//! **Invariant:** every renderer returns a `String` or a JSON value. Nothing here prints, reads a terminal or
-//! reads the clock; colour is a parameter, and lines are not cut to a width.
+//! **Invariant:** every renderer returns a `String` or a JSON value. The crate does not print, read a
+//! terminal or read a clock; colour is a parameter.
 //!
-//! **Invariant:** text of the model reaches no output unescaped: not as a line break in a line format,
-//! not as a command, not as an escape sequence.
+//! **Invariant:** text of the model is escaped in every output: it cannot become a line break of a line
+//! format, a command or an escape sequence.
 
 pub mod c_header;
 pub mod concise;

@@ -1,8 +1,8 @@
 //! A SARIF 2.1.0 document for code scanning.
 //!
 //! Source: OASIS "Static Analysis Results Interchange Format (SARIF) Version 2.1.0". A model is a binary
-//! file, so a result's place is a *logical* location: the node or value, with the graph and function it
-//! is in. A line of the author's program is a related, physical location.
+//! file, so the location of a result is *logical*: the node or value, with its graph and function. A line of
+//! the program that exported the model is a related, physical location.
 
 use serde_json::{Value, json};
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location};

@@ -123,7 +123,7 @@ impl SymbolBindings {
             (Element::Sparse(_) | Element::Map(..), _) => true,
             (Element::Tensor(dtype), Datum::Tensor(tensor)) => self.fits_tensor(tensor, *dtype, ty),
             (Element::Sequence(inner), Datum::Sequence(values)) => {
-                // A symbol in the type of an element is an extent of that element alone.
+                // Each element of a sequence binds the symbols of its type independently.
                 return values.iter().try_for_each(|value| Self::default().check(value, inner));
             }
             (Element::Optional(_), Datum::Optional(None)) => true,

@@ -1,8 +1,8 @@
 //! Encoding of messages, receipts and records. The formats are specified in `docs/wire-format.md`.
 //!
-//! A type lists its fields or variants once, with [`fields!`] or [`variants!`]; the writer and the reader follow
-//! from the list. Both check the same limits, so that a value that the receiver would refuse is rejected by the
-//! sender.
+//! A type lists its fields or variants once, with [`fields!`] or [`variants!`]; the writer and the reader
+//! follow from the list. Both check the same limits, so that the sender rejects a value that the receiver
+//! would refuse.
 //!
 //! **Invariant:** every value has exactly one encoding, and the reader rejects all others.
 
@@ -16,7 +16,8 @@ use crate::limits::{MAX_DEPTH, MessageLimits};
 
 /// A type with an encoding.
 pub(crate) trait Encoded: Sized {
-    /// Whether an element of a list counts as a value of the message. Values count themselves.
+    /// Whether each element of a list counts towards the limit on values. Values do not, because they are
+    /// counted when they are read or written.
     const COUNTS: bool = true;
 
     /// Appends the encoding.
@@ -145,7 +146,7 @@ impl<'l> Writer<'l> {
         self.within(Limited::Rank, rank, self.limits.rank)
     }
 
-    /// Appends a value, whose own values are nested in it.
+    /// Appends a value one nesting level deeper.
     pub(crate) fn value(&mut self, put: impl FnOnce(&mut Self)) {
         if self.exceeded.is_some() || !self.within(Limited::Depth, self.depth, MAX_DEPTH) || !self.count(1) {
             return;
@@ -251,7 +252,7 @@ impl<'b> Reader<'b> {
         Ok(rank)
     }
 
-    /// Reads a value, whose own values are nested in it.
+    /// Reads a value one nesting level deeper.
     pub(crate) fn value<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, Malformed>,
@@ -264,8 +265,8 @@ impl<'b> Reader<'b> {
         Ok(value)
     }
 
-    /// Reads a number of elements. The number is not trusted: no memory is reserved for it, the list grows with
-    /// the elements.
+    /// Reads a list with a count. The count is not trusted: no memory is reserved for it, and the list grows
+    /// with its elements.
     pub(crate) fn repeat<T>(
         &mut self,
         count: usize,

@@ -125,8 +125,8 @@ impl std::fmt::Debug for Delivery {
 }
 
 impl Endpoint {
-    /// Commits several values together with effects, atomically: after a restart either all of it is applied,
-    /// or all of the values are handed out again.
+    /// Commits several values together with effects, atomically: after a restart either everything is
+    /// applied, or all values are handed out again.
     ///
     /// # Errors
     /// As [`Delivery::commit`], and if a delivery belongs to another endpoint.

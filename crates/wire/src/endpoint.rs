@@ -206,7 +206,8 @@ impl std::fmt::Debug for Endpoint {
 }
 
 impl Shared {
-    /// Ignores poisoning: a panic cannot leave a partial change, since changes consist of precomputed values.
+    /// Ignores poisoning: a panic cannot leave a partial change, because all values are computed before the
+    /// state is changed.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -16,22 +16,22 @@ pub struct Malformed {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
     /// The magic bytes do not match.
-    #[error("this is no message of typeloom")]
+    #[error("this is not a message of typeloom")]
     Magic,
     /// The format version is not supported.
-    #[error("the format version is {found}, and {supported} is supported")]
+    #[error("the format version is {found}, but {supported} is supported")]
     Version { found: u8, supported: u8 },
     /// Unknown discriminant.
     #[error("there is no {what} of kind {found}")]
     Kind { what: &'static str, found: u8 },
     /// The input ends before the message does.
-    #[error("the message ends in the middle")]
+    #[error("the message is truncated")]
     Truncated,
     /// There are bytes after the end of the message.
-    #[error("there are bytes behind the end of the message")]
+    #[error("there are bytes after the end of the message")]
     Trailing,
     /// The digest does not match the content.
-    #[error("the message was damaged on the way")]
+    #[error("the digest does not match the content of the message")]
     Checksum,
     /// An integer has more than 64 bits or is not in its shortest encoding.
     #[error("an integer is not in its shortest form of at most 64 bits")]
@@ -46,7 +46,7 @@ pub enum Flaw {
     #[error("bits that belong to no element are not zero")]
     Padding,
     /// The leaf type is not registered in this program, or has a dedicated encoding.
-    #[error("`{id}` is no leaf that this program registered")]
+    #[error("`{id}` is not a leaf that this program registered")]
     UnknownLeaf { id: String },
     /// The wire tag does not match the value.
     #[error("the value is not of the type that the message is tagged with")]
@@ -58,7 +58,7 @@ pub enum Flaw {
 
 /// A quantity that exceeds its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {found}, and at most {limit} are accepted")]
+#[error("{what}: {found}, but at most {limit} are accepted")]
 pub struct Exceeded {
     /// Limited quantity.
     pub what: Limited,
@@ -93,7 +93,7 @@ impl std::fmt::Display for Limited {
             Self::Peer => "bytes of a peer id or address",
             Self::Values => "values of a message",
             Self::Rank => "extents of a tensor",
-            Self::Depth => "levels of values in one another",
+            Self::Depth => "levels of nested values",
         })
     }
 }

@@ -28,7 +28,7 @@
 //!
 //! *Program.* A value stays in the mailbox until it is committed
 //! ([`Delivery::commit`](delivery::Delivery::commit)). One record contains the commit, the new program state
-//! and the messages that result from it: after a restart either all of it happened or none.
+//! and the messages that result from it: after a restart, either all of them are applied or none.
 //!
 //! *Sender.* A message is numbered and written to the journal before the first attempt, and keeps its number
 //! in all attempts, including those after a restart. A sender without a journal starts with a new, greater

@@ -3,8 +3,8 @@
 /// Maximum nesting depth of values: sequences, optionals, composites.
 pub const MAX_DEPTH: usize = 16;
 
-/// Size limits of messages. They apply to sent and to received messages, so that a value that the receiver
-/// would refuse is rejected by the sender.
+/// Size limits of messages. They apply to sent and to received messages, so that the sender rejects a value
+/// that the receiver would refuse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MessageLimits {
     /// Bytes of a message.

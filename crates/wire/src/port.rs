@@ -37,7 +37,7 @@ pub struct PortType {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PortTypeError {
     /// The type is not known down to a leaf.
-    #[error("a value on the wire needs a concrete type, and this one is {found}")]
+    #[error("a value on the wire needs a concrete type, but this type is {found}")]
     NotConcrete {
         /// The known part of the type.
         found: String,
@@ -49,7 +49,7 @@ pub enum PortTypeError {
     #[error("a value on the wire has at most {MAX_DEPTH} levels")]
     TooDeep,
     /// No registered type has the denotation.
-    #[error("`{denotation}` is the denotation of no type that this program registered")]
+    #[error("no type that this program registered has the denotation `{denotation}`")]
     UnknownDenotation {
         /// Denotation of the message.
         denotation: String,

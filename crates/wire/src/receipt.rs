@@ -46,19 +46,19 @@ pub enum Refusal {
     #[error("it has no port `{port}`")]
     UnknownPort { port: String },
     /// The declared type of the value is not admitted by the port.
-    #[error("`{port}` expects {expected} (type {digest}), and {found} was sent, declared as another type")]
+    #[error("`{port}` expects {expected} (type {digest}), but {found} was sent, declared as another type")]
     OtherType { port: String, expected: String, digest: Digest, found: String },
     /// The value is not of its declared type.
-    #[error("`{port}` expects {expected}, and {found} was sent")]
+    #[error("`{port}` expects {expected}, but {found} was sent")]
     OtherValue { port: String, expected: String, found: String },
     /// The mailbox of the receiver is full. A later attempt may succeed.
-    #[error("it holds as many messages as it may")]
+    #[error("its mailbox is full")]
     Busy,
     /// The journal of the receiver failed. A later attempt may succeed.
-    #[error("it could not write down that it has the message")]
+    #[error("it could not write the message to its journal")]
     NotKept,
     /// The message is from an earlier incarnation of the sender, or the sender has abandoned it.
-    #[error("the message is one that the sender gave up")]
+    #[error("the sender has abandoned the message")]
     Stale,
 }
 

@@ -42,10 +42,10 @@ pub struct Ticket {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SendError {
     /// The value is not of its declared type.
-    #[error("`{port}` is declared as {expected}, and {found} was to be sent")]
+    #[error("`{port}` is declared as {expected}, but the value is {found}")]
     OtherValue { port: PortId, expected: String, found: String },
     /// The message exceeds the limits.
-    #[error("what was to be sent is too large: {0}")]
+    #[error("the message is too large: {0}")]
     TooLarge(#[from] Exceeded),
     /// The message cannot be written to the journal.
     #[error(transparent)]

@@ -23,8 +23,8 @@ use crate::send::{SendError, Ticket};
 /// [`Refusal::Busy`].
 const WINDOW: u64 = 1 << 12;
 
-/// Size in bytes at which a journal is compacted for the first time; later at twice its size after the last
-/// compaction.
+/// Size in bytes at which a journal is first compacted. Later compactions happen at twice the size after the
+/// previous one.
 const COMPACT: usize = 1 << 20;
 
 pub(crate) struct State {
@@ -162,7 +162,8 @@ impl State {
                 message.map_err(|exceeded| JournalError::Failed { reason: exceeded.to_string() })?;
             records.push(Record::Taken { message: message.into() });
         }
-        // After the messages: their records create windows too, which this one overwrites.
+        // The windows follow the messages, because the records of messages also create windows, which these
+        // overwrite.
         for (peer, link) in &self.links {
             if let Some(Window { incarnation, floor, seen }) = &link.window {
                 let seen = seen.iter().copied().collect();
@@ -208,7 +209,7 @@ impl State {
     fn tidy(&mut self) {
         if self.broken.is_none() && self.written > self.compact_at {
             let compacted = self.compact();
-            // The change is applied and durable. The next call reports that the journal is broken.
+            // The change is already applied and durable. The next call reports the error of the journal.
             let _ = self.keep(compacted);
         }
     }

@@ -73,7 +73,7 @@ pub trait Inbound: Send + Sync {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TransportError {
     /// The transport has no address of the peer. Nothing was sent.
-    #[error("no way to the peer is known")]
+    #[error("no address of the peer is known")]
     UnknownPeer,
     /// The request exceeds the size limit of the transport. Nothing was sent.
     #[error("a request has at most {limit} bytes")]
@@ -85,7 +85,7 @@ pub enum TransportError {
     #[error("the peer cannot be reached: {reason}")]
     Unreachable { reason: String },
     /// The answer did not arrive before the timeout.
-    #[error("no answer came in time")]
+    #[error("no answer arrived in time")]
     Timeout,
     /// The local transport is closed.
     #[error("the transport is closed")]

@@ -37,7 +37,7 @@ variants! { Datum, "value":
     18 => (Self::Leaf(leaf)) [leaf],
 }
 
-/// Nesting ends at [`MAX_DEPTH`](crate::limits::MAX_DEPTH).
+/// The recursion is bounded by [`MAX_DEPTH`](crate::limits::MAX_DEPTH).
 impl Encoded for Datum {
     const COUNTS: bool = false;
 

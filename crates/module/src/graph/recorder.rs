@@ -43,7 +43,7 @@ pub struct SlotUse {
     pub location: SourceLocation,
 }
 
-/// The list of a graph that contains a declaration, and the position in it.
+/// The list of a graph that contains a declaration, and the position in this list.
 #[derive(Clone, Copy)]
 enum Listed {
     Input(usize),

@@ -1,4 +1,4 @@
-//! Names of a model can be any text: nothing panics, and no line format is broken.
+//! Models with arbitrary text as names: no renderer panics, and every line format stays valid.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -121,7 +121,7 @@ fn resealed_messages_with_flipped_bits_are_other_messages_or_errors() {
             flipped[bit / 8] ^= 1 << (bit % 8);
             let flipped = resealed(flipped);
             if let Ok(read) = Envelope::from_bytes(&flipped, &limits) {
-                assert_eq!(read.to_bytes(&limits), Ok(flipped), "bit {bit}: a message has one form");
+                assert_eq!(read.to_bytes(&limits), Ok(flipped), "bit {bit}: a message has one encoding");
             }
         }
     }
@@ -134,7 +134,7 @@ fn a_message_of_another_version_is_reported() {
     bytes[4] = 2;
     let found = Envelope::from_bytes(&bytes, &limits).expect_err("it is of another version");
     assert_eq!(found, Malformed { at: 4, flaw: Flaw::Version { found: 2, supported: 1 } });
-    assert_eq!(found.to_string(), "byte 4: the format version is 2, and 1 is supported");
+    assert_eq!(found.to_string(), "byte 4: the format version is 2, but 1 is supported");
 }
 
 #[test]

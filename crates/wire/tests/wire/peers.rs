@@ -143,12 +143,12 @@ fn another_type_is_refused_with_a_message() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "peer `b` refused: `m::workers::data` expects float[n] (type {digest}), and int64[2] was sent, \
+            "peer `b` refused: `m::workers::data` expects float[n] (type {digest}), but int64[2] was sent, \
              declared as another type"
         )
     );
     let wrong = pair.send("b", "data", &floats(), &two).expect_err("it is not what it is declared as");
-    assert_eq!(wrong.to_string(), "`m::workers::data` is declared as float[n], and int64[2] was to be sent");
+    assert_eq!(wrong.to_string(), "`m::workers::data` is declared as float[n], but the value is int64[2]");
     assert_eq!((pair.a.pending(), pair.b.held()), (0, 0));
 }
 
@@ -179,7 +179,10 @@ fn uncommitted_values_are_handed_out_again() {
     let pair = pair();
     pair.send("b", "data", &floats(), &value(&[1.0])).expect("it is taken");
     let delivery = pair.b.receive(&wanted("data"), Duration::ZERO).expect("it is there");
-    assert!(pair.b.receive(&wanted("data"), Duration::ZERO).is_err(), "somebody has it at hand");
+    assert!(
+        pair.b.receive(&wanted("data"), Duration::ZERO).is_err(),
+        "the value is handed out to another delivery"
+    );
     drop(delivery);
     let again = pair.b.receive(&wanted("data"), Duration::ZERO).expect("it is there again");
     assert_eq!(again.accept(), Ok(value(&[1.0])));
@@ -203,14 +206,11 @@ fn senders_to_a_full_mailbox_wait_until_their_deadline() {
     let full = pair.send_within(SOON, "b", "data", &floats(), &value(&[2.0]));
     let full = full.expect_err("there is no room");
     assert!(started.elapsed() >= SOON);
-    assert_eq!(
-        full.to_string(),
-        "peer `b` has not acknowledged in time: it holds as many messages as it may"
-    );
+    assert_eq!(full.to_string(), "peer `b` has not acknowledged in time: its mailbox is full");
     pair.b.receive(&wanted("data"), Duration::ZERO).expect("it is there").accept().expect("it is taken");
     pair.send("b", "data", &floats(), &value(&[3.0])).expect("there is room again");
     let last = pair.b.receive(&wanted("data"), Duration::ZERO).expect("it is there");
-    assert_eq!(last.value(), &value(&[3.0]), "what was given up does not come later");
+    assert_eq!(last.value(), &value(&[3.0]), "abandoned messages do not arrive later");
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn a_refusal_reaches_the_sending_thread_while_others_flush() {
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
                 let flushed = a.flush(SOON).expect("there is no journal that could fail");
-                assert_eq!(flushed, Flushed::default(), "a message that somebody sends is theirs");
+                assert_eq!(flushed, Flushed::default(), "a message that another call is sending is skipped");
             }
         });
         // Also a failed assertion ends the other thread.

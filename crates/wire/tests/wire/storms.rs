@@ -186,7 +186,7 @@ impl Transport for Wind {
     }
 }
 
-/// Durable content of a journal, and the number of writes before its peer dies.
+/// Durable content of a journal, and the number of writes before its peer is killed.
 #[derive(Default)]
 struct Disk {
     records: Vec<Vec<u8>>,
@@ -400,7 +400,7 @@ fn relay(seed: u64, count: u32, size: usize) -> BTreeMap<&'static str, usize> {
         weather.deliver(&from, &to, &request);
     }
     for peer in [&a, &b, &c] {
-        assert_eq!(peer.endpoint.held(), 0, "seed {seed}: something came again");
+        assert_eq!(peer.endpoint.held(), 0, "seed {seed}: a message was delivered twice");
         let mut memory = peer.memory();
         memory.sort_unstable();
         assert_eq!(memory, (0..count).collect::<Vec<_>>(), "seed {seed}: {:?}", peer.name);
@@ -428,7 +428,7 @@ fn killed_peers_in_a_storm_lose_nothing_and_repeat_nothing() {
         "was not answered",
     ];
     assert_eq!(happened.keys().copied().collect::<Vec<_>>(), all);
-    assert!(happened.values().all(|often| *often > 100), "the weather was not bad enough");
+    assert!(happened.values().all(|often| *often > 100), "the simulation had too few failures");
 }
 
 #[test]
@@ -483,8 +483,8 @@ fn senders_without_state_repeat_nothing_and_get_correct_outcomes() {
             take_all(&mut arrived);
         }
         let distinct: BTreeSet<u32> = arrived.iter().copied().collect();
-        assert_eq!(distinct.len(), arrived.len(), "seed {seed}: something came twice");
-        assert!(acknowledged.is_subset(&distinct), "seed {seed}: something acknowledged was lost");
+        assert_eq!(distinct.len(), arrived.len(), "seed {seed}: a message was delivered twice");
+        assert!(acknowledged.is_subset(&distinct), "seed {seed}: an acknowledged message was lost");
         assert!(!acknowledged.is_empty());
     }
 }
