@@ -74,7 +74,7 @@ pub(crate) fn answer(engine: &Arc<dyn Engine>, name: &str) -> Verdict {
     match judge(case, engine, Verify::Inputs).unwrap_or_else(Verdict::Refused) {
         // Verifying every value disables operator fusion in the engine; the results must not change.
         Verdict::Same => match judge(case, engine, Verify::EveryValue) {
-            Ok(Verdict::Wrong(why)) => Verdict::Wrong(format!("{why}, when every value is held")),
+            Ok(Verdict::Wrong(why)) => Verdict::Wrong(format!("{why}, if every value is verified")),
             Ok(_) | Err(_) => Verdict::Same,
         },
         other => other,

@@ -67,7 +67,7 @@ fn outlive(engine: Arc<dyn Engine>) -> Result<(), String> {
         for (tensor, expected) in [(y, number * 2.0), (z, number)] {
             let elements = tensor.as_slice::<f32>().map_err(|error| error.to_string())?;
             if elements.len() != 12_000 || elements.iter().any(|element| *element != expected) {
-                return Err(format!("a result is not {expected} any more"));
+                return Err(format!("a result is no longer {expected}"));
             }
         }
     }
@@ -80,6 +80,6 @@ fn answer(engine: &Arc<dyn Engine>, job: &str) -> Verdict {
         Some((conformance::JOB, rest)) => conformance::answer(engine, rest),
         Some((differential::JOB, rest)) => differential::answer(engine, rest),
         Some((models::JOB, rest)) => models::answer(engine, rest),
-        _ => Verdict::Wrong(format!("`{job}` is no job")),
+        _ => Verdict::Wrong(format!("`{job}` is not a job")),
     }
 }

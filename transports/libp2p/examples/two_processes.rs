@@ -1,5 +1,5 @@
 //! A module whose parts run in separate processes: workers fit a line to their private data, and the module's
-//! own side averages the results.
+//! own peer averages the results.
 //!
 //! ```text
 //! cargo run --manifest-path transports/libp2p/Cargo.toml --example two_processes

@@ -14,12 +14,12 @@ pub struct Identity {
 
 /// The bytes are not a valid secret.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("this is no secret of an Ed25519 key")]
+#[error("this is not a secret of an Ed25519 key")]
 pub struct IdentityError;
 
 /// The text is not a valid address.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{text}` is no multiaddress: {reason}")]
+#[error("`{text}` is not a multiaddress: {reason}")]
 pub struct AddressError {
     /// Rejected text.
     pub text: String,

@@ -58,7 +58,7 @@ pub struct Libp2p {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A peer id or an address is not valid in libp2p.
-    #[error("this is no multiaddress: {reason}")]
+    #[error("this is not a multiaddress: {reason}")]
     Address {
         /// Error of the parser.
         reason: String,
