@@ -236,7 +236,7 @@ fn check_interface(
     }
     let solution = typed(model, components)?;
     stamps::check_types(model, &solution.types)?;
-    stamps::check_parts(model)?;
+    stamps::check_parts(model, components)?;
     check_parts(pool, recorded, model, &solution.interface, name)?;
     let found = solution.interface.to_pool(pool).map_err(not_an_artifact)?;
     if found == *claimed {

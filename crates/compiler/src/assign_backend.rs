@@ -9,6 +9,7 @@ use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::model::Mode;
+use typeloom_types::op::AtomicOpsetDecl;
 
 use crate::error::BuildError;
 use crate::passes::lower::VisibleTypes;
@@ -32,12 +33,13 @@ const RUN_BY_SESSION: [&str; 12] = [
     "TfIdfVectorizer",
 ];
 
-/// Assigns every ONNX operator without a slot to the slot of a backend. If the backend stores a single
-/// element type, only nodes whose data has this type are assigned; the session runs the nodes that compute
-/// indices and shapes.
+/// Assigns every ONNX operator without a slot, and every extension operator of the backend, to the slot of a backend. If
+/// the backend stores a single element type, only ONNX nodes whose data has this type are assigned; the session runs the
+/// nodes that compute indices and shapes.
 pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings) -> Result<(), BuildError> {
-    let stored =
-        bindings.get(slot).and_then(|bound| bound.stores("Tensor")).filter(|node| node.is_concrete());
+    let bound = bindings.get(slot);
+    let stored = bound.and_then(|bound| bound.stores("Tensor")).filter(|node| node.is_concrete());
+    let opsets = bound.map_or(&[][..], |bound| bound.opsets);
     let (role, slot) = (SharedText::from(Role::Backend.trait_name()), SharedText::from(slot));
     let assign = |node: &mut NodeProto| {
         ir::set(&mut node.metadata_props, &*keys::REQUIRED_TRAIT, &role);
@@ -45,7 +47,7 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
     };
     let Some(stored) = stored else {
         let assign = |node: &mut NodeProto| {
-            if !is_run_by_session(node) {
+            if !is_run_by_session(node, opsets) {
                 assign(node);
             }
         };
@@ -63,7 +65,11 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
     let graph = model.graph.get_or_insert_default();
     nested::each_numbered_graph_mut(graph, |graph, number| {
         let visible = VisibleTypes { types: &types, graph: number };
-        for node in graph.node.iter_mut().filter(|node| !is_run_by_session(node)) {
+        for node in graph.node.iter_mut().filter(|node| !is_run_by_session(node, opsets)) {
+            if !is_onnx(node) {
+                assign(node);
+                continue;
+            }
             let Lookup::Found(operator) = Standard.lookup("", node.op_type(), version) else { continue };
             let Some(is_data) = data_ports(operator.schema) else { continue };
             let inputs = node.input.iter().enumerate().filter(|(at, _)| is_data(operator.schema.input(*at)));
@@ -81,9 +87,14 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
     Ok(())
 }
 
-fn is_run_by_session(node: &NodeProto) -> bool {
+fn is_onnx(node: &NodeProto) -> bool {
+    matches!(node.domain(), "" | "ai.onnx")
+}
+
+fn is_run_by_session(node: &NodeProto, opsets: &[AtomicOpsetDecl]) -> bool {
     let op = node.op_type();
-    !matches!(node.domain(), "" | "ai.onnx")
+    let is_extension = || opsets.iter().any(|opset| opset.domain == node.domain() && opset.op(op).is_some());
+    (!is_onnx(node) && !is_extension())
         || RUN_BY_SESSION.contains(&op)
         || op.starts_with("Sequence")
         || op.starts_with("Optional")

@@ -29,6 +29,7 @@
 
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use typeloom_contracts::aggregator::Aggregator;
 use typeloom_contracts::backend::Backend;
@@ -41,7 +42,9 @@ use typeloom_contracts::protocol::Protocol;
 use typeloom_contracts::role::Role;
 use typeloom_module::bindings::Bindings;
 use typeloom_module::program::{Program, ProgramIr, SlotInfo};
+use typeloom_module::registry::Registry;
 use typeloom_onnx::text::{PrintOptions, print_model};
+use typeloom_ops::described::Operators;
 use typeloom_solver::model::Mode;
 
 use crate::artifact::Artifact;
@@ -64,11 +67,12 @@ pub struct Compiler {
     printed: Vec<String>,
     /// The slot of ONNX operators that have none.
     default_slot: Option<String>,
+    operators: Option<Arc<Operators>>,
 }
 
 impl fmt::Debug for Compiler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { bindings, mode, coercion, without, inserted, printed, default_slot } = self;
+        let Self { bindings, mode, coercion, without, inserted, printed, default_slot, operators } = self;
         let inserted: Vec<_> = inserted.iter().map(|(side, at, pass)| (side, at, pass.name())).collect();
         f.debug_struct("Compiler")
             .field("bindings", bindings)
@@ -78,6 +82,7 @@ impl fmt::Debug for Compiler {
             .field("inserted", &inserted)
             .field("printed", printed)
             .field("default_slot", default_slot)
+            .field("operators", operators)
             .finish()
     }
 }
@@ -99,6 +104,30 @@ impl Scheduled {
         match self {
             Self::Standard(pass) => pass.name(),
             Self::User(pass) => pass.name(),
+        }
+    }
+}
+
+impl Scheduled {
+    /// Whether the pass is checked to keep all nodes with side effects in order. Debug builds check standard passes too,
+    /// except those that copy functions into the graph and insert receives.
+    fn keeps_effects(&self) -> bool {
+        match self {
+            Self::Standard(StandardPass::Expand | StandardPass::InferPeerClasses) => false,
+            Self::Standard(_) => cfg!(debug_assertions),
+            Self::User(_) => true,
+        }
+    }
+}
+
+/// Checks that a pass kept all nodes with side effects in order; it can add some.
+fn check_effects(pass: &str, before: &[String], after: &[String]) -> Result<(), BuildError> {
+    let mut rest = after.iter();
+    match before.iter().find(|node| !rest.any(|kept| kept == *node)) {
+        None => Ok(()),
+        Some(node) => {
+            let message = format!("it removes or moves {node}, which has side effects");
+            Err(BuildError::Pass { pass: pass.to_owned(), message })
         }
     }
 }
@@ -158,6 +187,14 @@ impl Compiler {
     #[must_use]
     pub fn with_coercion(mut self, coercion: Coercion) -> Self {
         self.coercion = coercion;
+        self
+    }
+
+    /// Adds declared and described operators to the registered ones: [`Operators`] contains operator sets and operator
+    /// files, as for a check.
+    #[must_use]
+    pub fn with_operators(mut self, operators: Operators) -> Self {
+        self.operators = Some(Arc::new(operators));
         self
     }
 
@@ -241,9 +278,15 @@ impl Compiler {
     /// Runs the passes of `pipeline` in order.
     fn run(&self, ir: ProgramIr, pipeline: &[Scheduled]) -> Result<Stage, BuildError> {
         let ProgramIr { mut model, mut slots, locations } = ir;
+        let mut bindings = self.bindings.clone();
+        if let Some(operators) = &self.operators {
+            bindings = bindings.with_operators(Arc::clone(operators));
+        }
+        let registry = Registry::of(&bindings)?;
+        registry.import(&mut model);
         if let Some(slot) = &self.default_slot {
             slots.entry(slot.clone()).or_insert(SlotInfo { role: Role::Backend, location: None });
-            assign_backend::to_backend(&mut model, slot, &self.bindings)?;
+            assign_backend::to_backend(&mut model, slot, &bindings)?;
         }
         // Casts resolve a conflict only if the pass that inserts them runs.
         let is_skipped = |pass: StandardPass| self.without.iter().any(|name| name == pass.name());
@@ -253,7 +296,7 @@ impl Compiler {
                 model,
                 slots,
                 locations,
-                bindings: self.bindings.clone(),
+                bindings,
                 mode: self.mode,
                 coercion,
                 report: CompileReport::default(),
@@ -267,11 +310,16 @@ impl Compiler {
                 }
                 continue;
             }
+            let keeps_effects = scheduled.keeps_effects();
+            let before = keeps_effects.then(|| registry.effect_order(&stage.unit().model));
             match scheduled {
                 Scheduled::Standard(pass) => stage = pass.run(stage)?,
                 Scheduled::User(pass) => pass.run(stage.unit_mut())?,
             }
             let unit = stage.unit_mut();
+            if let Some(before) = before {
+                check_effects(name, &before, &registry.effect_order(&unit.model))?;
+            }
             unit.report.passes.push(name.to_owned());
             if self.printed.iter().any(|printed| printed == name) {
                 let text = print_model(&unit.model, &PrintOptions::display()).text;

@@ -4,6 +4,7 @@ use typeloom_contracts::role::Role;
 use typeloom_module::authoring::AuthoringError;
 use typeloom_module::location::SourceLocation;
 use typeloom_module::program::ProgramError;
+use typeloom_module::registry::RegistryError;
 use typeloom_onnx::text::escape;
 use typeloom_solver::diagnostic::text::arrow_list;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
@@ -25,6 +26,9 @@ pub enum BuildError {
     /// The bytes or messages are not a program.
     #[error("{message}")]
     InvalidProgram { message: String },
+    /// Registered operators are malformed or contradict each other.
+    #[error("{}", list(.0))]
+    Operators(Vec<RegistryError>),
     /// A slot has no component.
     #[error("nothing is bound to slot `{slot}`, which requires {role}{}; bind one with `{}::<..>(\"{slot}\")`", at(location), role.bind_method())]
     UnboundSlot {
@@ -146,6 +150,7 @@ impl BuildError {
                 return vec![Diagnostic::new(Code::RecursiveFunction, message, Location::default())];
             }
             Self::InvalidProgram { .. } => Code::MalformedFile,
+            Self::Operators(_) => Code::InvalidModule,
             Self::UnboundSlot { .. }
             | Self::SlotRole { .. }
             | Self::BoundTwice { .. }
@@ -170,6 +175,12 @@ impl From<ProgramError> for BuildError {
             ProgramError::Authoring(errors) => Self::Authoring(errors),
             ProgramError::Decode(error) => Self::InvalidProgram { message: error.to_string() },
         }
+    }
+}
+
+impl From<Vec<RegistryError>> for BuildError {
+    fn from(errors: Vec<RegistryError>) -> Self {
+        Self::Operators(errors)
     }
 }
 

@@ -1,5 +1,4 @@
-//! The operators of one program: those of ONNX, of contracts, of the wire and of protocols, extended by the
-//! program's bindings.
+//! The operators of one program: those of ONNX, extended by the program's bindings, and those of its [`Registry`].
 //!
 //! ONNX operators on the slot of a backend are extended in two ways. The rule `slot.storage` narrows their
 //! data to the storage type of the backend. If a backend stores a leaf that ONNX does not define, operators
@@ -14,6 +13,7 @@ use typeloom_module::bindings::Bindings;
 use typeloom_module::ir;
 use typeloom_module::names;
 use typeloom_module::operators::{self, SLOT_STORAGE};
+use typeloom_module::registry::{Registry, RegistryError};
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
@@ -37,15 +37,24 @@ struct Prepared {
 /// The operators of one program.
 pub(crate) struct Operators {
     prepared: BTreeMap<String, Prepared>,
+    registry: Registry,
 }
 
 impl Operators {
     /// Returns the operators of a program with these bindings.
-    pub(crate) fn of(model: &ModelProto, bindings: &Bindings, universe: &Universe) -> Self {
+    ///
+    /// # Errors
+    /// Those of [`Registry::of`].
+    pub(crate) fn of(
+        model: &ModelProto,
+        bindings: &Bindings,
+        universe: &Universe,
+    ) -> Result<Self, Vec<RegistryError>> {
+        let registry = Registry::of(bindings)?;
         let custom = custom_leaves(bindings, universe);
         let version = ir::imported(model, "").unwrap_or(i64::MAX);
         let mut prepared = BTreeMap::new();
-        let Some(graph) = &model.graph else { return Self { prepared } };
+        let Some(graph) = &model.graph else { return Ok(Self { prepared, registry }) };
         nested::each_node(graph, |node| {
             let standard = matches!(node.domain(), "" | "ai.onnx");
             if !standard || ir::metadata(node, TENSOR_KEY).is_none() || prepared.contains_key(node.op_type())
@@ -56,7 +65,7 @@ impl Operators {
                 prepared.insert(node.op_type().to_owned(), prepare(operator, custom));
             }
         });
-        Self { prepared }
+        Ok(Self { prepared, registry })
     }
 }
 
@@ -134,20 +143,14 @@ impl Catalogue for Operators {
                 None => Standard.lookup(domain, name, version),
             };
         }
-        match operators::opset(domain) {
-            Some(opset) => opset.op(name).map_or(Lookup::UnknownOperator, Lookup::Declared),
-            None => Standard.lookup(domain, name, version),
-        }
+        self.registry.lookup(domain, name, version)
     }
 
     fn names(&self, domain: &str) -> Vec<&str> {
-        match operators::opset(domain) {
-            Some(opset) => opset.ops.iter().map(|op| op.name).collect(),
-            None => Standard.names(domain),
-        }
+        self.registry.names(domain)
     }
 
     fn newest(&self, domain: &str) -> Option<i64> {
-        Standard.newest(domain)
+        self.registry.newest(domain)
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn solve(model: &ModelProto, bindings: &Bindings, mode: Mode) -> Resu
     let universe = Universe::try_standard()
         .map_err(|error| BuildError::InvalidProgram { message: error.to_string() })?;
     let bytes = model.encode_to_vec();
-    let operators = Operators::of(model, bindings, universe);
+    let operators = Operators::of(model, bindings, universe)?;
     let options = Options { mode, ..Options::default() };
     let mut checked = model::check(&bytes, &operators, universe, &options)
         .map_err(|error| BuildError::InvalidProgram { message: error.to_string() })?;

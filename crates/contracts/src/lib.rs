@@ -41,6 +41,8 @@ pub mod peer_selector;
 
 pub mod protocol;
 
+pub mod opset;
+
 /// Dependencies of the macro expansions; not part of the API.
 #[doc(hidden)]
 pub mod private {

@@ -57,6 +57,7 @@
 //! ```
 
 use std::fmt;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use typeloom_contracts::aggregator::Aggregator;
@@ -68,6 +69,7 @@ use typeloom_contracts::model::Model;
 use typeloom_contracts::peer_selector::PeerSelector;
 use typeloom_contracts::protocol::Protocol;
 use typeloom_contracts::role::Role;
+use typeloom_ops::described::Operators;
 use typeloom_types::op::AtomicOpsetDecl;
 use typeloom_types::storage::Storage;
 use typeloom_types::tree::TypeNode;
@@ -125,6 +127,8 @@ pub struct Bindings {
     bound: IndexMap<String, Binding>,
     /// Slots that were bound more than once; the compiler reports them.
     twice: Vec<String>,
+    /// Declared and described operators.
+    operators: Option<Arc<Operators>>,
 }
 
 impl Bindings {
@@ -149,6 +153,19 @@ impl Bindings {
     #[must_use]
     pub fn bound_twice(&self) -> &[String] {
         &self.twice
+    }
+
+    /// The declared and described operators that a program can use, in addition to registered ones.
+    #[must_use]
+    pub fn operators(&self) -> Option<&Arc<Operators>> {
+        self.operators.as_ref()
+    }
+
+    /// Replaces the declared and described operators. Loading an artifact needs those that it was compiled with.
+    #[must_use]
+    pub fn with_operators(mut self, operators: Arc<Operators>) -> Self {
+        self.operators = Some(operators);
+        self
     }
 
     /// Binds a described component to a slot. Binding a Rust type is checked; use this for tools that have no

@@ -9,6 +9,7 @@
 //! | [`bindings`] | the Rust component of each slot |
 //! | [`program`] | programs that can be compiled |
 //! | [`dispatch`] | the component and the method that run a node |
+//! | [`registry`] | all operators of a program |
 //! | [`operators`] | operator sets of contracts, the wire, types and bundles |
 //! | [`names`], [`ir`] | domains, metadata keys and helpers of the IR |
 
@@ -22,3 +23,4 @@ pub mod module;
 pub mod names;
 pub mod operators;
 pub mod program;
+pub mod registry;

@@ -173,6 +173,11 @@ impl Operators {
         self
     }
 
+    /// The declared operator sets in the order of their addition.
+    pub fn opsets(&self) -> impl Iterator<Item = &'static AtomicOpsetDecl> {
+        self.declared.iter().copied()
+    }
+
     /// The descriptions in order of precedence.
     pub fn descriptions(&self) -> impl Iterator<Item = &Described> {
         self.described.iter().rev().chain([Described::microsoft()])

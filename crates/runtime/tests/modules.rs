@@ -10,6 +10,8 @@ mod failures;
 mod hostile;
 #[path = "modules/linking.rs"]
 mod linking;
+#[path = "modules/operators.rs"]
+mod operators;
 #[path = "modules/peers.rs"]
 mod peers;
 #[path = "modules/roles.rs"]

@@ -163,6 +163,58 @@ pub use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
 /// ```
 #[doc(inline)]
 pub use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
+/// Registers an operator set with the compiler, for the whole program. [`Compiler::with_operators`] adds operators to one
+/// compilation.
+///
+/// ```standalone_crate
+/// use typeloom::check::{Described, Operators};
+/// use typeloom::module::{Compiler, Graph, Module, register_opset};
+/// use typeloom::types::builtins::TYPE_TENSOR;
+/// use typeloom::types::operators::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, ELEMENTWISE, PortDecl};
+///
+/// static OPS: AtomicOpsetDecl = AtomicOpsetDecl {
+///     domain: "org.example",
+///     version: 1,
+///     ops: &[AtomicOpDecl {
+///         name: "Twist",
+///         inputs: &[PortDecl::required("x", &TYPE_TENSOR)],
+///         outputs: &[PortDecl::required("y", &TYPE_TENSOR)],
+///         kind: AtomicOpKind::Pure,
+///         type_relations: ELEMENTWISE,
+///     }],
+/// };
+/// register_opset!(OPS);
+///
+/// struct Twisted;
+///
+/// impl Module for Twisted {
+///     fn name(&self) -> &str {
+///         "twisted"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let x = g.input("x").of("float[N, 8]");
+///         let twisted = g.node("org.example", "Twist", &[&x], Vec::new(), 1);
+///         g.output("y", &g.node("com.example", "Halve", &[&twisted[0]], Vec::new(), 1)[0]);
+///     }
+/// }
+///
+/// let halve = "typeloom-operators 1
+/// domain com.example 1
+/// op Halve 1
+///   type T tensor(float+double)
+///   in x T
+///   out y T
+///   shape x [batch, length]
+///   shape y [batch, length // 2]
+/// ";
+/// let operators = Operators::standard().with(Described::parse(halve)?);
+/// let artifact = Compiler::new().with_operators(operators).compile(Twisted)?;
+/// assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_contracts::register_opset;
 /// Contracts of components; each associated type is a storage type.
 ///
 /// ```

@@ -15,6 +15,7 @@
 use typeloom_module::bindings::Bindings;
 use typeloom_module::dispatch::{Stamp, operator_of};
 use typeloom_module::names::{self, PEER_CLASS};
+use typeloom_module::registry::Registry;
 use typeloom_module::{ir, operators};
 use typeloom_onnx::messages::{
     FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto, type_proto,
@@ -23,6 +24,7 @@ use typeloom_onnx::nested;
 use typeloom_solver::value_type::{ValueType, ValueTypes};
 
 use super::LoadError;
+use crate::error::BuildError;
 use crate::passes::infer_peer_classes::{Classes, is_wire, stamp_classes};
 use crate::passes::partition::{PARTITION_DOMAIN, parts};
 
@@ -148,14 +150,15 @@ fn infos(graph: &GraphProto) -> impl Iterator<Item = &ValueInfoProto> {
 }
 
 /// Compares the peer classes and the parts of a program with sends with those of its main graph.
-pub(super) fn check_parts(model: &ModelProto) -> Result<(), LoadError> {
+pub(super) fn check_parts(model: &ModelProto, components: &Bindings) -> Result<(), LoadError> {
     let Some(graph) = &model.graph else { return Ok(()) };
     let recorded: Vec<&FunctionProto> =
         model.functions.iter().filter(|function| function.domain() == PARTITION_DOMAIN).collect();
     if recorded.is_empty() && !graph.node.iter().any(|node| is_wire(node, "Send")) {
         return Ok(());
     }
-    let classes = Classes::of(graph)?;
+    let registry = Registry::of(components).map_err(BuildError::from)?;
+    let classes = Classes::of(graph, &registry)?;
     let mut stamped = graph.clone();
     stamp_classes(&mut stamped, &classes);
     for (node, stamped) in graph.node.iter().zip(&stamped.node) {

@@ -18,6 +18,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use typeloom_module::ir;
 use typeloom_module::names::{self, PEER_CLASS, WIRE_DOMAIN};
+use typeloom_module::registry::Registry;
 use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto};
 use typeloom_onnx::nested;
 
@@ -35,7 +36,7 @@ pub(crate) fn run(mut solved: Solved) -> Result<Solved, BuildError> {
         return Ok(solved);
     }
     let receives = make_receives(unit);
-    let classes = Classes::of(unit.graph())?;
+    let classes = Classes::of(unit.graph(), &Registry::of(&unit.bindings)?)?;
     stamp_classes(unit.graph_mut(), &classes);
     for (value, receive) in receives {
         let peer_class = classes.values.get(&value).cloned().unwrap_or_default();
@@ -120,7 +121,7 @@ fn instead(op: &str) -> String {
     )
 }
 
-/// A receive that is inserted after a send.
+/// The receive of a sent value.
 struct Receive {
     /// The sent value.
     payload: String,
@@ -129,14 +130,22 @@ struct Receive {
     sender: String,
 }
 
-/// Inserts a receive after every send. Returns the receives, by the received value. A receive in the module becomes
-/// an alias of the inserted one.
+/// Inserts a receive for every send, before the first node that reads the sent value: earlier nodes run while the value is
+/// on its way. A receive in the module marks this position, and becomes an alias. Returns the receives, by the received
+/// value.
 fn make_receives(unit: &mut Unit) -> IndexMap<String, Receive> {
     let graph = unit.model.graph.get_or_insert_default();
     let mut taken = nested::value_names(graph);
     let mut receives: IndexMap<String, Receive> = IndexMap::new();
     let mut nodes = Vec::with_capacity(graph.node.len());
+    let mut pending: IndexMap<String, NodeProto> = IndexMap::new();
     for mut node in std::mem::take(&mut graph.node) {
+        let is_receive = is_wire(&node, "Recv");
+        let read: Vec<NodeProto> = reads(&node).filter_map(|value| pending.shift_remove(value)).collect();
+        nodes.extend(read.into_iter().map(|receive| match is_receive {
+            true => NodeProto { metadata_props: node.metadata_props.clone(), ..receive },
+            false => receive,
+        }));
         let first = node.input.first().filter(|_| is_wire(&node, "Recv"));
         if let Some((data, receive)) = first.and_then(|data| receives.get_key_value(data)) {
             let aliases =
@@ -163,9 +172,11 @@ fn make_receives(unit: &mut Unit) -> IndexMap<String, Receive> {
             ..NodeProto::default()
         };
         let payload = node.input.first().cloned().unwrap_or_default();
-        receives.insert(data, Receive { payload, sent, sender });
-        nodes.extend([node, receive]);
+        receives.insert(data.clone(), Receive { payload, sent, sender });
+        nodes.push(node);
+        pending.insert(data, receive);
     }
+    nodes.extend(pending.into_values());
     graph.node = nodes;
     let typed = graph
         .value_info
@@ -198,7 +209,7 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    pub(crate) fn of(graph: &GraphProto) -> Result<Self, BuildError> {
+    pub(crate) fn of(graph: &GraphProto, registry: &Registry) -> Result<Self, BuildError> {
         let mut classes = Self { nodes: Vec::with_capacity(graph.node.len()), ..Self::default() };
         let constants: HashSet<&str> = graph.initializer.iter().map(TensorProto::name).collect();
         for input in graph.input.iter().filter(|info| !constants.contains(info.name())) {
@@ -211,8 +222,9 @@ impl Classes {
         let inputs: HashSet<&str> = graph.input.iter().map(ValueInfoProto::name).collect();
         for node in &graph.node {
             let class = classes.class_of(node)?;
-            let stateful = ir::metadata(node, names::SLOT_ID).is_some();
-            let class = class.or_else(|| stateful.then(String::new));
+            // Nodes that are copied to the parts that read them have no class.
+            let is_kept = ir::metadata(node, names::SLOT_ID).is_some() || registry.has_effects(node);
+            let class = class.or_else(|| is_kept.then(String::new));
             if is_wire(node, "Send") {
                 let target = classes.target(node, &producers, &inputs);
                 if let Some(sent) = node.output.first() {

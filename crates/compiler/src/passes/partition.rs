@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use typeloom_module::ir;
 use typeloom_module::names::PEER_CLASS;
+use typeloom_module::registry::Registry;
 use typeloom_onnx::messages::IntoAttribute;
 use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto};
 
@@ -29,7 +30,7 @@ pub(crate) fn run(mut dispatched: Dispatched) -> Result<Dispatched, BuildError> 
     if !unit.graph().node.iter().any(|node| is_wire(node, "Send")) {
         return Ok(dispatched);
     }
-    let classes = Classes::of(unit.graph())?;
+    let classes = Classes::of(unit.graph(), &Registry::of(&unit.bindings)?)?;
     let parts = parts(&unit.model, &classes);
     unit.model.functions.extend(parts);
     Ok(dispatched)

@@ -90,7 +90,7 @@ fn slot_of(node: &NodeProto) -> Result<Option<(&str, Role)>, String> {
         return Err(format!("node `{op}` runs on a slot without a name"));
     }
     let fits = if role == Role::Backend {
-        operators::opset(domain).is_none()
+        operators::OPSETS.iter().all(|opset| opset.domain != domain)
     } else if role == Role::Protocol {
         of_contract.is_none()
     } else {

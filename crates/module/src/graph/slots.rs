@@ -117,6 +117,23 @@ impl OperatorMethods for BackendSlot {
     }
 }
 
+impl BackendSlot {
+    /// Records an operator of any domain, such as an extension operator of the backend.
+    #[track_caller]
+    #[must_use]
+    pub fn node(
+        &self,
+        domain: &str,
+        op: &str,
+        inputs: &[&ValueRef],
+        attributes: Vec<AttributeProto>,
+        outputs: usize,
+    ) -> Vec<ValueRef> {
+        let slot = Slot { domain: domain.into(), ..self.0.clone() };
+        slot.record(op, &[inputs.into()], attributes, outputs, SourceLocation::here())
+    }
+}
+
 impl ProtocolSlot {
     /// An operator of the protocol.
     #[track_caller]

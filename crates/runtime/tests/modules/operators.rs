@@ -1,0 +1,310 @@
+//! Operators that users register, and nodes with side effects.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use typeloom_compiler::artifact::Artifact;
+use typeloom_compiler::compiler::Compiler;
+use typeloom_compiler::error::BuildError;
+use typeloom_compiler::pass::Pass;
+use typeloom_compiler::unit::Unit;
+use typeloom_contracts::backend::GraphExecutor;
+use typeloom_contracts::backend::by_execution::ByExecution;
+use typeloom_contracts::datum::Datum;
+use typeloom_contracts::protocol::Protocol;
+use typeloom_module::bindings::Bindings;
+use typeloom_module::graph::Graph;
+use typeloom_module::graph::operators::OperatorMethods;
+use typeloom_module::registry::RegistryError;
+use typeloom_onnx::messages::{AttributeProto, GraphProto};
+use typeloom_ops::described::{Described, Operators};
+use typeloom_runtime::components::{Components, RunProtocol};
+use typeloom_runtime::error::{LinkError, PrepareError};
+use typeloom_runtime::executor::Executor;
+use typeloom_runtime::options::Verify;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
+use typeloom_types::relation::{ELEMENTWISE, NO_RELATIONS};
+use typeloom_types::tree::builtin::{TYPE_TENSOR, TYPE_TENSOR_F32, TYPE_TRIGGER};
+
+use crate::support::{Body, Outcome, Says, floats};
+
+const X: PortDecl = PortDecl::required("x", &TYPE_TENSOR);
+const Y: PortDecl = PortDecl::required("y", &TYPE_TENSOR);
+
+const fn elementwise(name: &'static str, kind: AtomicOpKind) -> AtomicOpDecl {
+    AtomicOpDecl { name, inputs: &[X], outputs: &[Y], kind, type_relations: ELEMENTWISE }
+}
+
+/// Operators of the backend [`Doubling`].
+static EXTENSIONS: [AtomicOpsetDecl; 1] = [AtomicOpsetDecl {
+    domain: "org.example.backend",
+    version: 2,
+    ops: &[elementwise("Twice", AtomicOpKind::Pure)],
+}];
+
+/// Operators of one compilation.
+static OWN: AtomicOpsetDecl = AtomicOpsetDecl {
+    domain: "org.example.own",
+    version: 1,
+    ops: &[elementwise("Twist", AtomicOpKind::Pure)],
+};
+
+/// Operators that this crate registers.
+static REGISTERED: AtomicOpsetDecl = AtomicOpsetDecl {
+    domain: "org.example.registered",
+    version: 1,
+    ops: &[elementwise("Turn", AtomicOpKind::Pure), elementwise("Count", AtomicOpKind::Stateful)],
+};
+typeloom_contracts::register_opset!(REGISTERED);
+
+/// A backend that executes graphs of its own operator only.
+struct Doubling;
+
+impl GraphExecutor for Doubling {
+    type Tensor = AnyTensor;
+    type Error = Says;
+
+    fn execute(
+        &self,
+        graph: &GraphProto,
+        inputs: Vec<AnyTensor>,
+        _: &[AttributeProto],
+    ) -> Result<Vec<AnyTensor>, Says> {
+        match (graph.node.first().map(|node| (node.domain(), node.op_type())), inputs.first()) {
+            (Some(("org.example.backend", "Twice")), Some(x)) => {
+                let twice: Vec<f32> =
+                    x.as_slice::<f32>().unwrap_or_default().iter().map(|x| x * 2.0).collect();
+                AnyTensor::from_slice(x.shape(), &twice)
+                    .map(|y| vec![y])
+                    .map_err(|error| Says(error.to_string()))
+            }
+            (found, _) => Err(Says(format!("{found:?}"))),
+        }
+    }
+
+    fn extension_opsets() -> &'static [AtomicOpsetDecl] {
+        &EXTENSIONS
+    }
+}
+
+type Backend = ByExecution<Doubling>;
+
+#[test]
+fn the_extension_operators_of_a_backend_are_typed_and_run() -> Outcome {
+    let components = Components::new().backend("compute", ByExecution(Doubling));
+    let body = |g: &mut Graph| {
+        let x = g.input("x").of("float[N, 3]");
+        let twice = g.backend("compute").node("org.example.backend", "Twice", &[&x], Vec::new(), 1);
+        g.output("y", &twice[0]);
+    };
+    let compiler = Compiler::new().with_bindings(components.bindings().clone());
+    let artifact = compiler.compile(Body("extension", body))?;
+    assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
+    assert_eq!(&*artifact.dispatch[0].method, "execute");
+    let loaded = Artifact::load(&artifact.to_bytes()?, components.bindings())?;
+    let executor = Executor::new(&loaded, &components)?;
+    let inputs = [("x".to_owned(), floats(&[1, 3], &[1.0, 2.0, 3.0]))].into();
+    let outcome = executor.run(inputs, Verify::EveryValue)?;
+    assert_eq!(outcome.get("y"), Some(&floats(&[1, 3], &[2.0, 4.0, 6.0])));
+
+    // A whole model: the nodes are assigned to the backend.
+    let assigned = Compiler::new().run_on_backend::<Backend>("compute").compile(Body("model", |g| {
+        let x = g.input("x").of("float[3]");
+        g.output("y", &g.node("org.example.backend", "Twice", &[&x], Vec::new(), 1)[0]);
+    }))?;
+    assert_eq!(&*assigned.dispatch[0].slot, "compute");
+
+    let wrong = compiler.compile(Body("wrong", |g| {
+        let x = g.input("x").of("float[3]");
+        let twice = g.backend("compute").node("org.example.backend", "Twice", &[&x], Vec::new(), 1);
+        g.output("y", &twice[0].clone().of("double[3]"));
+    }));
+    assert!(matches!(wrong, Err(BuildError::TypeConstraintFailed(_))));
+    let unknown = compiler.compile(Body("unknown", |g| {
+        let x = g.input("x").of("float[3]");
+        g.output("y", &g.backend("compute").node("org.example.backend", "Thrice", &[&x], Vec::new(), 1)[0]);
+    }));
+    assert!(unknown.is_err_and(|error| error.to_string().contains("Thrice")));
+    Ok(())
+}
+
+#[test]
+fn declared_and_described_operators_are_typed_and_need_an_implementation_to_run() -> Outcome {
+    let text = "typeloom-operators 1\ndomain com.example 3\nop Fold 1\n  type T tensor(float+double)\n  in data T\n  \
+                out folded T\n  shape data [batch, length]\n  shape folded [batch, length // 2, 2]\n";
+    let operators = || Ok::<_, Says>(Operators::standard().with_opset(&OWN).with(parsed(text)?));
+    let body = |g: &mut Graph| {
+        let x = g.input("x").of("float[N, 8]");
+        let twisted = g.node("org.example.own", "Twist", &[&x], Vec::new(), 1).remove(0);
+        let turned = g.node("org.example.registered", "Turn", &[&twisted], Vec::new(), 1).remove(0);
+        g.output("y", &g.node("com.example", "Fold", &[&turned], Vec::new(), 1)[0]);
+    };
+    let artifact = Compiler::new().with_operators(operators()?).compile(Body("own", body))?;
+    assert!(artifact.to_text().contains("(float[N, 4, 2]"), "{}", artifact.to_text());
+
+    // Loading needs the operators too.
+    let file = artifact.to_bytes()?;
+    assert!(Artifact::load(&file, &Bindings::new()).is_err());
+    let loaded = Artifact::load(&file, &Bindings::new().with_operators(operators()?.into()))?;
+    let unsupported = Executor::new(&loaded, &Components::new()).unwrap_err();
+    assert!(matches!(unsupported, PrepareError::Link(LinkError::UnknownOperator { .. })), "{unsupported}");
+
+    static OTHER: AtomicOpsetDecl = AtomicOpsetDecl {
+        domain: "org.example.own",
+        version: 1,
+        ops: &[AtomicOpDecl {
+            name: "Twist",
+            inputs: &[X],
+            outputs: &[PortDecl::required("y", &TYPE_TENSOR_F32)],
+            kind: AtomicOpKind::Pure,
+            type_relations: NO_RELATIONS,
+        }],
+    };
+    let both = Operators::standard().with_opset(&OWN).with_opset(&OTHER);
+    let error = Compiler::new().with_operators(both).compile(Body("twice", body)).unwrap_err();
+    assert!(
+        matches!(&error, BuildError::Operators(all) if matches!(all[..], [RegistryError::Conflict { .. }]))
+    );
+    assert_eq!(error.diagnostics().len(), 1);
+    Ok(())
+}
+
+fn parsed(text: &str) -> Result<Described, Says> {
+    Described::parse(text).map_err(|error| Says(error.to_string()))
+}
+
+static COUNTER_OPS: AtomicOpsetDecl = AtomicOpsetDecl {
+    domain: "org.example.counter",
+    version: 1,
+    ops: &[
+        AtomicOpDecl {
+            name: "Next",
+            inputs: &[],
+            outputs: &[PortDecl::required("count", &TYPE_TENSOR_F32)],
+            kind: AtomicOpKind::Stateful,
+            type_relations: NO_RELATIONS,
+        },
+        AtomicOpDecl {
+            name: "Skip",
+            inputs: &[],
+            outputs: &[PortDecl::required("done", &TYPE_TRIGGER)],
+            kind: AtomicOpKind::Stateful,
+            type_relations: NO_RELATIONS,
+        },
+    ],
+};
+
+/// Counts calls.
+struct Counter(AtomicUsize);
+
+impl Protocol for Counter {
+    const OPSET: &'static AtomicOpsetDecl = &COUNTER_OPS;
+}
+
+impl RunProtocol for Counter {
+    type Error = Says;
+
+    fn call(
+        &mut self,
+        operator: &str,
+        _: &[Option<Datum>],
+        _: &[AttributeProto],
+    ) -> Result<Vec<Datum>, Says> {
+        let count = self.0.fetch_add(1, Ordering::SeqCst);
+        let count = f32::from(u8::try_from(count).map_err(|error| Says(error.to_string()))?);
+        Ok(vec![if operator == "Next" { floats(&[1], &[count]) } else { Datum::Trigger }])
+    }
+}
+
+/// Equal nodes without inputs, with unread results, in branches, and between nodes that are folded.
+fn counting(g: &mut Graph) {
+    let counter = g.protocol("counter", "org.example.counter");
+    let next = |g: &Graph| {
+        g.protocol("counter", "org.example.counter").call("Next", &[], 1).remove(0).of("float[1]")
+    };
+    let (first, second) = (next(g), next(g));
+    // Nothing reads these.
+    counter.call("Skip", &[], 1);
+    counter.call("Next", &[], 1);
+    let constant = g.constant(&AnyTensor::from([10.0_f32]));
+    let folded = g.add(&constant, &constant);
+    let yes = g.constant(&AnyTensor::from_scalar(true));
+    let chosen = g.if_(&yes, |g| vec![next(g)], |g| vec![g.constant(&AnyTensor::from([0.0_f32]))]);
+    g.output("first", &first);
+    g.output("second", &g.add(&second, &folded));
+    g.output("chosen", &chosen[0]);
+    g.output("last", &next(g));
+}
+
+#[test]
+fn stateful_nodes_are_not_removed_merged_or_moved() -> Outcome {
+    for verify in [Verify::Inputs, Verify::EveryValue] {
+        let components = Components::new().protocol("counter", Counter(AtomicUsize::new(0)));
+        let compiler = Compiler::new().with_bindings(components.bindings().clone());
+        let artifact = compiler.compile(Body("counting", counting))?;
+        let executor = Executor::new(&artifact, &components)?;
+        for offset in [0.0, 6.0] {
+            let outcome = executor.run([].into(), verify)?;
+            let number = |name: &str| outcome.get(name).cloned();
+            assert_eq!(number("first"), Some(floats(&[1], &[offset])));
+            assert_eq!(number("second"), Some(floats(&[1], &[offset + 21.0])));
+            assert_eq!(number("chosen"), Some(floats(&[1], &[offset + 4.0])));
+            assert_eq!(number("last"), Some(floats(&[1], &[offset + 5.0])));
+        }
+    }
+    Ok(())
+}
+
+/// A pass that changes the nodes of the graph.
+struct Change(fn(&mut GraphProto));
+
+impl Pass for Change {
+    fn name(&self) -> &str {
+        "change"
+    }
+
+    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+        (self.0)(unit.graph_mut());
+        Ok(())
+    }
+}
+
+#[test]
+fn a_pass_that_removes_or_moves_a_node_with_side_effects_is_an_error() {
+    let compile = |change: fn(&mut GraphProto)| {
+        let compiler = Compiler::new().bind_protocol::<Counter>("counter");
+        compiler.with_pass_after("bind_slots", Change(change)).compile(Body("counting", counting))
+    };
+    assert!(compile(|_| {}).is_ok());
+    // A node without side effects can move.
+    assert!(
+        compile(|graph| {
+            let at = graph.node.iter().position(|node| node.op_type() == "Add").unwrap_or(0);
+            let add = graph.node.remove(at);
+            graph.node.insert(0, add);
+        })
+        .is_ok()
+    );
+    let is_refused = |change| match compile(change) {
+        Err(BuildError::Pass { message, .. }) => message.contains("which has side effects"),
+        _ => false,
+    };
+    assert!(is_refused(|graph| graph.node.retain(|node| node.op_type() != "Skip")));
+    assert!(is_refused(|graph| graph.node.swap(1, 2)));
+}
+
+#[test]
+fn a_node_with_side_effects_on_constants_runs_once_at_the_own_side() -> Outcome {
+    let artifact = Compiler::new().compile(Body("sends", |g| {
+        g.node("org.example.registered", "Count", &[&g.constant(&AnyTensor::from([1.0_f32]))], Vec::new(), 1);
+        let x = g.input("x").of("float[2]");
+        let (there, _) = g.send(&x, &g.input("workers").of("peer_id_vec"));
+        g.output("y", &g.abs(&there));
+    }))?;
+    let counts = |name: &str| {
+        let part = artifact.parts().find(|part| part.name() == name);
+        part.map(|part| part.node.iter().filter(|node| node.op_type() == "Count").count())
+    };
+    assert_eq!((counts("self"), counts("workers")), (Some(1), Some(0)));
+    Ok(())
+}
