@@ -4,8 +4,8 @@
 //! value per slot with the contract that it implements, and derives the bindings of the slots, so that the
 //! two agree.
 //!
-//! A node of a contract is resolved once, when a module is prepared, to the method that its stamp names, whatever
-//! its operator is: a closure over the component that converts the inputs of the node, calls the component and converts the results. Calls look
+//! A node of a contract is resolved once, when a module is prepared, to the method that its stamp
+//! names: a closure over the component that converts the inputs of the node, calls the component and converts the results. Calls look
 //! up no names.
 //!
 //! | contract | concurrency | module |

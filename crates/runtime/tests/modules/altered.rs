@@ -34,7 +34,7 @@ use typeloom_wire::memory::LocalNetwork;
 
 use crate::peers::{endpoint, peers};
 use crate::roles::Flat;
-use crate::support::{Body, Outcome, Says, floats};
+use crate::support::{Body, Outcome, TestError, floats};
 
 /// Alterations of each artifact.
 const EACH: usize = 2_100;
@@ -79,28 +79,28 @@ struct Net(Vec<f32>);
 
 impl Model for Net {
     type Tensor = [f32];
-    type Error = Says;
+    type Error = TestError;
 
-    fn forward(&self, input: &[f32]) -> Result<Box<[f32]>, Says> {
+    fn forward(&self, input: &[f32]) -> Result<Box<[f32]>, TestError> {
         Ok(input.iter().zip(&self.0).map(|(x, weight)| x * weight).collect())
     }
 
-    fn load_parameters(&mut self, parameters: &[f32]) -> Result<(), Says> {
+    fn load_parameters(&mut self, parameters: &[f32]) -> Result<(), TestError> {
         self.0 = parameters.to_vec();
         Ok(())
     }
 
-    fn backward(&mut self, gradient: &[f32]) -> Result<Box<[f32]>, Says> {
+    fn backward(&mut self, gradient: &[f32]) -> Result<Box<[f32]>, TestError> {
         self.0.iter_mut().for_each(|weight| *weight += 0.5);
         Ok(gradient.iter().map(|x| x - 1.0).collect())
     }
 
-    fn apply_delta(&mut self, delta: &[f32]) -> Result<(), Says> {
+    fn apply_delta(&mut self, delta: &[f32]) -> Result<(), TestError> {
         self.0.iter_mut().zip(delta).for_each(|(weight, delta)| *weight += delta);
         Ok(())
     }
 
-    fn compute_loss(&self, prediction: &[f32], target: &[f32]) -> Result<Box<[f32]>, Says> {
+    fn compute_loss(&self, prediction: &[f32], target: &[f32]) -> Result<Box<[f32]>, TestError> {
         Ok(prediction.iter().zip(target).map(|(a, b)| a - b).collect())
     }
 

@@ -26,7 +26,7 @@ use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::{ELEMENTWISE, NO_RELATIONS};
 use typeloom_types::tree::builtin::{TYPE_TENSOR, TYPE_TENSOR_F32, TYPE_TRIGGER};
 
-use crate::support::{Body, Outcome, Says, floats};
+use crate::support::{Body, Outcome, TestError, floats};
 
 const X: PortDecl = PortDecl::required("x", &TYPE_TENSOR);
 const Y: PortDecl = PortDecl::required("y", &TYPE_TENSOR);
@@ -62,23 +62,23 @@ struct Doubling;
 
 impl GraphExecutor for Doubling {
     type Tensor = AnyTensor;
-    type Error = Says;
+    type Error = TestError;
 
     fn execute(
         &self,
         graph: &GraphProto,
         inputs: Vec<AnyTensor>,
         _: &[AttributeProto],
-    ) -> Result<Vec<AnyTensor>, Says> {
+    ) -> Result<Vec<AnyTensor>, TestError> {
         match (graph.node.first().map(|node| (node.domain(), node.op_type())), inputs.first()) {
             (Some(("org.example.backend", "Twice")), Some(x)) => {
                 let twice: Vec<f32> =
                     x.as_slice::<f32>().unwrap_or_default().iter().map(|x| x * 2.0).collect();
                 AnyTensor::from_slice(x.shape(), &twice)
                     .map(|y| vec![y])
-                    .map_err(|error| Says(error.to_string()))
+                    .map_err(|error| TestError(error.to_string()))
             }
-            (found, _) => Err(Says(format!("{found:?}"))),
+            (found, _) => Err(TestError(format!("{found:?}"))),
         }
     }
 
@@ -132,7 +132,7 @@ fn the_extension_operators_of_a_backend_are_typed_and_run() -> Outcome {
 fn declared_and_described_operators_are_typed_and_need_an_implementation_to_run() -> Outcome {
     let text = "typeloom-operators 1\ndomain com.example 3\nop Fold 1\n  type T tensor(float+double)\n  in data T\n  \
                 out folded T\n  shape data [batch, length]\n  shape folded [batch, length // 2, 2]\n";
-    let operators = || Ok::<_, Says>(Operators::standard().with_opset(&OWN).with(parsed(text)?));
+    let operators = || Ok::<_, TestError>(Operators::standard().with_opset(&OWN).with(parsed(text)?));
     let body = |g: &mut Graph| {
         let x = g.input("x").of("float[N, 8]");
         let twisted = g.node("org.example.own", "Twist", &[&x], Vec::new(), 1).remove(0);
@@ -169,8 +169,8 @@ fn declared_and_described_operators_are_typed_and_need_an_implementation_to_run(
     Ok(())
 }
 
-fn parsed(text: &str) -> Result<Described, Says> {
-    Described::parse(text).map_err(|error| Says(error.to_string()))
+fn parsed(text: &str) -> Result<Described, TestError> {
+    Described::parse(text).map_err(|error| TestError(error.to_string()))
 }
 
 static COUNTER_OPS: AtomicOpsetDecl = AtomicOpsetDecl {
@@ -202,16 +202,16 @@ impl Protocol for Counter {
 }
 
 impl RunProtocol for Counter {
-    type Error = Says;
+    type Error = TestError;
 
     fn call(
         &mut self,
         operator: &str,
         _: &[Option<Datum>],
         _: &[AttributeProto],
-    ) -> Result<Vec<Datum>, Says> {
+    ) -> Result<Vec<Datum>, TestError> {
         let count = self.0.fetch_add(1, Ordering::SeqCst);
-        let count = f32::from(u8::try_from(count).map_err(|error| Says(error.to_string()))?);
+        let count = f32::from(u8::try_from(count).map_err(|error| TestError(error.to_string()))?);
         Ok(vec![if operator == "Next" { floats(&[1], &[count]) } else { Datum::Trigger }])
     }
 }
@@ -224,8 +224,8 @@ fn counting(g: &mut Graph) {
     };
     let (first, second) = (next(g), next(g));
     // Nothing reads these.
-    counter.call("Skip", &[], 1);
-    counter.call("Next", &[], 1);
+    let _ = counter.call("Skip", &[], 1);
+    let _ = counter.call("Next", &[], 1);
     let constant = g.constant(&AnyTensor::from([10.0_f32]));
     let folded = g.add(&constant, &constant);
     let yes = g.constant(&AnyTensor::from_scalar(true));
