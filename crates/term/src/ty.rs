@@ -11,7 +11,7 @@
 //! | `InferenceVar` | the inference table binds it to an equal type |
 //! | `Dyn` | the sets of bounds are equal, each under its own binder; a frontend adds what a supertrait determines |
 //! | `Fn` | the signatures are equal under their binders; the only variant with contravariant parts |
-//! | `GeneratorWitness` | the types are equal under the witness's own binder |
+//! | `GeneratorWitness` | the types are equal under the witness's own binder, which is existential |
 //! | `Alias` | it evaluates to an equal type, or both are rigid with equal arguments |
 //! | `BoundVariable` | never compared: relations instantiate binders first |
 //! | `Error` | always |
@@ -155,6 +155,39 @@ impl<F: TypeFamily> Ty<F> {
         signature: &[GenericArg<F>],
     ) -> Result<Self, TermError> {
         Self::new(cx, TyData::Fn(FnTy { name, arity, signature }))
+    }
+
+    /// Builds the witness of a coroutine: the types that it holds while it is suspended. The lifetimes `inside` exist only
+    /// inside the coroutine; the witness binds them existentially.
+    ///
+    /// Laws: the names of `inside` and those that no type mentions do not matter; a witness with other lifetimes in their
+    /// positions is a subtype, because it holds the types for some lifetimes.
+    ///
+    /// ```
+    /// use typeloom_term::parse::{Scope, parse_ty};
+    /// use typeloom_term::{Boxed, Name, Symbols, Ty, is_subtype};
+    ///
+    /// let cx = Boxed::new();
+    /// let mut symbols = Symbols::new();
+    /// let held = parse_ty(&cx, &mut symbols, &Scope::new(), "&'a str")?;
+    /// let (future, a) = (Name::Adt(symbols.intern("work")), Name::Param(symbols.intern("'a")));
+    /// let some_lifetime = Ty::witness(&cx, future, &[a], &[held.clone()])?;
+    /// let one_lifetime = Ty::witness(&cx, future, &[], &[held])?;
+    /// assert!(is_subtype(&one_lifetime, &some_lifetime).is_ok());
+    /// assert!(is_subtype(&some_lifetime, &one_lifetime).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn witness(cx: &F, name: F::Name, inside: &[F::Name], types: &[Self]) -> Result<Self, TermError> {
+        let regions = u16::try_from(inside.len()).map_err(|_| TermError::TooMany)?;
+        let bound = |name| {
+            let index = inside.iter().position(|own| *own == name)?;
+            Some(Region::Bound(BoundVar::innermost(u32::try_from(index).ok()?)).into())
+        };
+        let types: Vec<GenericArg<F>> = types.iter().cloned().map(GenericArg::Ty).collect();
+        let types = crate::subst::replace_params(cx, &types, bound)?;
+        let witness =
+            TyData::GeneratorWitness(WitnessTy { name, arity: Arity::regions(regions), types: &types });
+        crate::normal::normal_form(cx, &Self::new(cx, witness)?)
     }
 
     /// Builds `<args[0] as name><args[1..]>`.
