@@ -37,11 +37,12 @@ use std::fmt;
 
 use typeloom_pool::Pool;
 use typeloom_pool::compat::{Breaks, Difference, Direction, PathStep, TypePath};
+use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::ElemSet;
-use typeloom_solver::solution::{TensorType, Type};
+use typeloom_solver::solution::{CompositeType, TensorType, Type};
 
 use crate::matching::Matching;
-use crate::{Interface, Parameter, extents};
+use crate::{Interface, Parameter};
 
 /// Identity of inputs and outputs for callers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -229,13 +230,30 @@ fn pairs<'i>(
     expected.iter().filter_map(move |parameter| Some((*by_name.get(parameter.name.as_str())?, parameter)))
 }
 
+/// The shapes of one rank at the same position of two types.
+fn shape_pairs<'t>(a: &'t Type, b: &'t Type) -> Vec<(&'t [DimId], &'t [DimId])> {
+    let (mut open, mut found) = (vec![(a, b)], Vec::new());
+    while let Some((a, b)) = open.pop() {
+        if let (Type::Composite(a), Type::Composite(b)) = (a.split().1, b.split().1) {
+            let other = |name| b.children.iter().find(|(own, _)| own == name);
+            open.extend(a.children.iter().rev().filter_map(|(name, child)| Some((child, &other(name)?.1))));
+        } else if let Some((a, b)) = a.tensor().zip(b.tensor())
+            && let (Some(a), Some(b)) = (&a.shape, &b.shape)
+            && a.len() == b.len()
+        {
+            found.push((&**a, &**b));
+        }
+    }
+    found
+}
+
 /// The reasons why a given program cannot replace an expected one, as differences from the expected to the given one.
 fn mismatches(given: &Interface, expected: &Interface, identity: PortIdentity) -> Vec<InterfaceDifference> {
     let mut matching = Matching::new(given, expected);
     for [given, expected] in [[&given.inputs, &expected.inputs], [&given.outputs, &expected.outputs]] {
         let extents: Vec<_> = pairs(given, expected)
-            .filter(|(a, b)| extents(&a.ty).len() == extents(&b.ty).len())
-            .flat_map(|(a, b)| extents(&a.ty).iter().copied().zip(extents(&b.ty).iter().copied()))
+            .flat_map(|(a, b)| shape_pairs(&a.ty, &b.ty))
+            .flat_map(|(a, b)| a.iter().copied().zip(b.iter().copied()))
             .collect();
         matching.match_all(&extents);
     }
@@ -332,15 +350,38 @@ impl<'i> Comparer<'i> {
 
     /// Compares the types of one parameter, from the outside in.
     fn types(&mut self, side: Side, given: &Parameter, expected: &Parameter) {
-        let (mut a, mut b) = (&given.ty, &expected.ty);
+        self.types_at(&side.path(given), side, (&given.ty, &given.ty), (&expected.ty, &expected.ty));
+    }
+
+    /// Compares the types of one parameter, or of one child of composites, at a path. The second type of each side is
+    /// the one to report.
+    fn types_at(
+        &mut self,
+        path: &[PathStep],
+        side: Side,
+        (mut a, given): (&Type, &Type),
+        (mut b, expected): (&Type, &Type),
+    ) {
         let change = loop {
             match (a, b) {
                 (Type::Container(outer, x), Type::Container(other, y)) if outer == other => (a, b) = (x, y),
                 (Type::Tensor(x), Type::Tensor(y)) | (Type::Sparse(x), Type::Sparse(y)) => {
                     if !side.contains(x.elem, y.elem) {
-                        self.report_types(side, given, expected, InterfaceChange::Element);
+                        self.report_types(path, given, expected, InterfaceChange::Element);
                     }
-                    return self.shapes(side, (given, x), (expected, y));
+                    return self.shapes(path, side, (given, x), (expected, y));
+                }
+                (Type::Composite(x), Type::Composite(y)) => {
+                    if !side.admits(x, y) {
+                        break InterfaceChange::Kind;
+                    }
+                    for (name, child) in &x.children {
+                        if let Some((_, other)) = y.children.iter().find(|(own, _)| own == name) {
+                            let path = [path, &[PathStep::Field(name.to_string())]].concat();
+                            self.types_at(&path, side, (child, child), (other, other));
+                        }
+                    }
+                    return;
                 }
                 (Type::Scalar(x), Type::Scalar(y)) if side.contains(*x, *y) => return,
                 (Type::Scalar(_), Type::Scalar(_)) => break InterfaceChange::Element,
@@ -348,32 +389,32 @@ impl<'i> Comparer<'i> {
                 _ => break InterfaceChange::Kind,
             }
         };
-        self.report_types(side, given, expected, change);
+        self.report_types(path, given, expected, change);
     }
 
-    fn report_types(&mut self, side: Side, given: &Parameter, expected: &Parameter, change: InterfaceChange) {
-        let path = side.path(given);
-        let (given, expected) = (self.given.show(&given.ty), self.expected.show(&expected.ty));
-        self.report(path, change, given, expected);
+    fn report_types(&mut self, path: &[PathStep], given: &Type, expected: &Type, change: InterfaceChange) {
+        let (given, expected) = (self.given.show(given), self.expected.show(expected));
+        self.report(path.iter().cloned(), change, given, expected);
     }
 
     fn shapes(
         &mut self,
+        path: &[PathStep],
         side: Side,
-        (given, a): (&Parameter, &TensorType),
-        (expected, b): (&Parameter, &TensorType),
+        (given, a): (&Type, &TensorType),
+        (expected, b): (&Type, &TensorType),
     ) {
         let (a, b) = match (&a.shape, &b.shape, side) {
             (None, _, Side::Input) | (_, None, Side::Output) => return,
             (Some(a), Some(b), _) if a.len() == b.len() => (a, b),
             (Some(_), _, Side::Input | Side::Output) | (None, Some(_), Side::Output) => {
-                return self.report_types(side, given, expected, InterfaceChange::Rank);
+                return self.report_types(path, given, expected, InterfaceChange::Rank);
             }
         };
         for (axis, (x, y)) in a.iter().zip(b).enumerate() {
             if !self.matching.fits(*x, *y) {
-                let path =
-                    side.path(given).into_iter().chain([PathStep::Part("shape"), PathStep::Element(axis)]);
+                let axis = [PathStep::Part("shape"), PathStep::Element(axis)];
+                let path = path.iter().cloned().chain(axis);
                 let given = self.given.dims.display(*x).to_string();
                 let expected = self.expected.dims.display(*y).to_string();
                 self.report(path, InterfaceChange::Extent, given, expected);
@@ -417,6 +458,14 @@ impl Side {
             Self::Input => (given, expected),
             Self::Output => (expected, given),
         }
+    }
+
+    /// Whether the children of the wider side are among those of the narrower one, and an unknown child is admitted.
+    fn admits(self, given: &CompositeType, expected: &CompositeType) -> bool {
+        let (wide, narrow) = self.wide_and_narrow(given, expected);
+        let has = |of: &CompositeType, name: &str| of.children.iter().any(|(own, _)| **own == *name);
+        wide.children.iter().all(|(name, _)| has(narrow, name))
+            && (wide.is_open || !narrow.is_open && narrow.children.iter().all(|(name, _)| has(wide, name)))
     }
 
     /// Whether the element types of the wider side contain those of the narrower one.

@@ -1,15 +1,16 @@
 //! Decoding of interfaces from types of a pool.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use typeloom_pool::{ConstDescriptor, Descriptor, Idx, Pool, Tag, Variable};
 use typeloom_solver::dim::{Condition, DimId, Dims, Relation};
 use typeloom_solver::elem::ElemSet;
-use typeloom_solver::solution::{TensorType, Type};
+use typeloom_solver::solution::{CompositeType, TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 
-use crate::encode::{CONDITIONS, DEFAULT, ELEMENTS, INPUTS, OUTPUTS, SPARSE};
+use crate::encode::{COMPOSITE, CONDITIONS, DEFAULT, ELEMENTS, INPUTS, OPEN_COMPOSITE, OUTPUTS, SPARSE};
 use crate::{Interface, Parameter, extents};
 
 /// The maximum nesting of constructors and expressions.
@@ -125,7 +126,8 @@ impl Decoder<'_> {
             let relation = Relation::ALL.into_iter().find(|relation| relation.name() == name);
             let [sides] = args[..] else { return Err(NotAnInterface::Condition) };
             let sides = self.ty(sides).map_err(|_| NotAnInterface::Condition)?;
-            let (Some(relation), &[left, right]) = (relation, extents(&sides)) else {
+            let sides: Vec<DimId> = extents(&sides).copied().collect();
+            let (Some(relation), &[left, right]) = (relation, &sides[..]) else {
                 return Err(NotAnInterface::Condition);
             };
             conditions.push(Condition { relation, left, right });
@@ -134,10 +136,15 @@ impl Decoder<'_> {
     }
 
     fn ty(&mut self, ty: Idx) -> Result<Type, DecodeError> {
+        self.ty_at(ty, 0)
+    }
+
+    /// `depth` is the number of levels around the type.
+    fn ty_at(&mut self, ty: Idx, depth: usize) -> Result<Type, DecodeError> {
         let mut constructors: Vec<Constructor> = Vec::new();
         let mut at = ty;
         let decoded = loop {
-            if constructors.len() > MAX_DEPTH {
+            if constructors.len() + depth > MAX_DEPTH {
                 return Err(DecodeError::Size);
             }
             match self.pool.get(at) {
@@ -163,6 +170,26 @@ impl Decoder<'_> {
                 }
                 Descriptor::Primitive(Tag::Any) => break Type::Unknown(None),
                 Descriptor::Primitive(_) => break Type::Scalar(self.element(at).ok_or(DecodeError::Kind)?),
+                Descriptor::Struct { name, field_names, field_types } => {
+                    let is_open = name == OPEN_COMPOSITE;
+                    if !is_open && name != COMPOSITE {
+                        return Err(DecodeError::Kind);
+                    }
+                    let mut children = BTreeMap::new();
+                    for (name, ty) in field_names.into_iter().zip(field_types) {
+                        // A shared part of a type can unfold to more than fits in memory.
+                        self.parts = self.parts.checked_sub(1).ok_or(DecodeError::Size)?;
+                        let child = self.ty_at(ty, depth + constructors.len() + 1)?;
+                        children.insert(Arc::<str>::from(name), child);
+                    }
+                    break Type::Composite(CompositeType {
+                        children: children.into_iter().collect(),
+                        is_open,
+                    });
+                }
+                Descriptor::Opaque { name } if name == COMPOSITE => {
+                    break Type::Composite(CompositeType { is_open: true, ..CompositeType::default() });
+                }
                 Descriptor::Opaque { name } => {
                     let node = self.universe.lattice().lookup(&name).map(|node| node.no);
                     break Type::Leaf(node.ok_or(DecodeError::Kind)?);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use typeloom_pool::{Idx, Pool, PoolError, Sort, Tag};
 use typeloom_solver::dim::{Condition, DimId, DimView, Dims};
 use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::solution::{TensorType, Type};
+use typeloom_solver::solution::{CompositeType, TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 
@@ -21,6 +21,10 @@ pub(crate) const OUTPUTS: &str = "outputs";
 pub(crate) const CONDITIONS: &str = "conditions";
 /// The constructor around the type of an optional input.
 pub(crate) const DEFAULT: &str = "default";
+/// The name of the struct of a composite, and of the leaf of a composite of unknown children.
+pub(crate) const COMPOSITE: &str = "composite";
+/// The name of the struct of a composite that can have further children.
+pub(crate) const OPEN_COMPOSITE: &str = "open composite";
 /// The constructor around a sparse tensor.
 pub(crate) const SPARSE: &str = "sparse";
 
@@ -162,6 +166,7 @@ impl<'i, 'p> Encoder<'i, 'p> {
                 let name = self.pool.name(id)?;
                 self.pool.opaque(name)?
             }
+            Type::Composite(composite) => self.composite(composite)?,
             Type::Unknown(_) | Type::Error | Type::Container(..) => self.pool.primitive(Tag::Any)?,
         };
         for constructor in constructors.into_iter().rev() {
@@ -175,6 +180,23 @@ impl<'i, 'p> Encoder<'i, 'p> {
             };
         }
         Ok(encoded)
+    }
+
+    /// A composite is a struct of its children; one of unknown children is a leaf. Types nest by a bounded number of
+    /// levels.
+    fn composite(&mut self, composite: &CompositeType) -> Result<Idx, PoolError> {
+        let CompositeType { children, is_open } = composite;
+        if children.is_empty() && *is_open {
+            let name = self.pool.name(COMPOSITE)?;
+            return self.pool.opaque(name);
+        }
+        let mut fields = Vec::with_capacity(children.len());
+        for (name, child) in children {
+            let child = self.ty(child)?;
+            fields.push((self.pool.name(name)?, child));
+        }
+        let name = self.pool.name(if *is_open { OPEN_COMPOSITE } else { COMPOSITE })?;
+        self.pool.structure(name, &fields)
     }
 
     fn element(&mut self, set: ElemSet) -> Result<Idx, PoolError> {

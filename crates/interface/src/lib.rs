@@ -186,7 +186,7 @@ impl fmt::Debug for Interface {
     }
 }
 
-/// The extents of the tensor in a type.
-pub(crate) fn extents(ty: &Type) -> &[DimId] {
-    ty.tensor().and_then(|tensor| tensor.shape.as_deref()).unwrap_or_default()
+/// The extents of the tensors in a type.
+pub(crate) fn extents(ty: &Type) -> impl Iterator<Item = &DimId> {
+    ty.tensors().flat_map(|tensor| tensor.shape.as_deref().unwrap_or_default())
 }

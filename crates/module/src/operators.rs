@@ -157,6 +157,52 @@ fn signature(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
 
 const SIGNATURE: TypeRelation = TypeRelation::Custom { name: "import.signature", run: signature };
 
+/// The named ports of one side of a bundle.
+fn children(
+    cx: &CustomRelationCtx<'_>,
+    ports: impl Iterator<Item = PortRef>,
+) -> Result<Vec<(String, PortRef)>, RelationError> {
+    let names = cx.attr_strs("keys").unwrap_or_default();
+    let ports: Vec<PortRef> = ports.collect();
+    if names.len() != ports.len() {
+        let message = format!("it has {} names for {} children", names.len(), ports.len());
+        return Err(RelationError::new(message, [], "", ""));
+    }
+    let mut seen = std::collections::HashSet::new();
+    if let Some(name) = names.iter().find(|name| !seen.insert(**name)) {
+        return Err(RelationError::new(format!("`{name}` occurs in it twice"), [], "", ""));
+    }
+    Ok(names.into_iter().map(str::to_owned).zip(ports).collect())
+}
+
+/// A bundle is the composite of the types of its children.
+fn bundles(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+    related(children(cx, (0..cx.input_count()).map(PortRef::Input)).and_then(|children| {
+        let children: Vec<(&str, PortRef)> =
+            children.iter().map(|(name, port)| (name.as_str(), *port)).collect();
+        cx.bundle(PortRef::Output(0), &children)
+    }))
+}
+
+/// An unbundled value is of the type of the child.
+fn unbundles(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+    related(children(cx, (0..cx.output_count()).map(PortRef::Output)).and_then(|children| {
+        let children: Vec<(&str, PortRef)> =
+            children.iter().map(|(name, port)| (name.as_str(), *port)).collect();
+        cx.unbundle(PortRef::Input(0), &children)
+    }))
+}
+
+fn related(result: Result<bool, RelationError>) -> RelationResult {
+    match result {
+        Ok(_) => RelationResult::Satisfied,
+        Err(failure) => RelationResult::Failed(failure),
+    }
+}
+
+const BUNDLES: TypeRelation = TypeRelation::Custom { name: "composite.children", run: bundles };
+const UNBUNDLES: TypeRelation = TypeRelation::Custom { name: "composite.children", run: unbundles };
+
 /// Every list of peers has the type of the result.
 const SAME_LIST: TypeRelation = TypeRelation::SameType(&[PortRef::InputsFrom(0), PortRef::Output(0)]);
 
@@ -227,8 +273,8 @@ opsets! {
         "Edge" [any("from")] -> [any("to")] [SAME_SHAPE];
     }
     COMPOSITE names::COMPOSITE_DOMAIN, Pure {
-        "Bundle" [several("children")] -> [BUNDLE] [];
-        "Unbundle" [BUNDLE] -> [several("children")] [];
+        "Bundle" [several("children")] -> [BUNDLE] [BUNDLES];
+        "Unbundle" [BUNDLE] -> [several("children")] [UNBUNDLES];
     }
     IMPORT names::IMPORT_DOMAIN, Stateful {
         "Call" [several("arguments")] -> [several("results")] [SIGNATURE];

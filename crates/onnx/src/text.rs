@@ -31,6 +31,7 @@
 //! |---|---|
 //! | `float[batch*seq, seq + 1]` | an expression as a dim; stored as text with one spelling |
 //! | `?`, `undefined[N]` | an unknown type, a tensor type with an unknown element type |
+//! | `composite{a: float[N], b: peer_id}` | a composite type; see [`CompositeText`] |
 //! | `float[N]@"D"`, `float[N@"D"]` | the denotation of a type or a dim |
 //! | `@{doc_string: "d", metadata_props: ["k": "v"]}` | after the name of a graph, value, constant or attribute, or after a node; that of a graph may also contain `quantization_annotation` |
 //! | `hex"00ff"` | bytes: a string that is not UTF-8, or the `raw_data` of a constant |
@@ -44,6 +45,7 @@
 //! entity, a node without an operator (`x = (y)`) or with a dot before it, negative numbers for unsigned
 //! elements, `=` without data, and a reference inside a list.
 
+mod composite;
 mod error;
 mod escape;
 mod lexer;
@@ -52,6 +54,7 @@ mod parse;
 mod print;
 pub mod span;
 
+pub use composite::{COMPOSITE_DOMAIN, CompositeText, child_name};
 pub use error::{Expected, Found, KeyContext, NameOf, NumberTarget, ParseError, ParseErrorKind};
 pub use escape::{escape, escape_lines, is_unsafe};
 pub use lexer::Punct;

@@ -11,12 +11,13 @@
 //! type tree that ONNX does not know, or `{"k":"none"}` if nothing is known.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use typeloom_solver::dim::Dims;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{GraphId, ValueId};
-use typeloom_solver::solution::{Equation, EquationSource, TensorType, Type};
+use typeloom_solver::solution::{CompositeType, Equation, EquationSource, TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 
@@ -121,6 +122,11 @@ pub fn type_value(universe: &Universe, dims: &Dims, ty: &Type) -> Value {
             Some(elem) => json!({"k": "scalar", "e": universe.elem_name(elem)}),
             None => json!({"k": "scalar"}),
         },
+        Type::Composite(CompositeType { children, is_open }) => {
+            let child = |(name, ty): &(Arc<str>, Type)| json!({"name": **name, "type": type_value(universe, dims, ty)});
+            let children: Vec<Value> = children.iter().map(child).collect();
+            json!({"k": "composite", "children": children, "open": is_open})
+        }
         Type::Unknown(None) | Type::Error | Type::Container(..) => json!({"k": "none"}),
     };
     for constructor in constructors.into_iter().rev() {

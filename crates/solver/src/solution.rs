@@ -3,6 +3,9 @@
 //! These types refer to the dim arena and the type tree of their solve.
 //! [`ValueType`](crate::value_type::ValueType) is the form that is independent of it.
 
+use std::sync::Arc;
+
+use typeloom_onnx::text::child_name;
 use typeloom_types::lattice::NodeNo;
 
 use crate::dim::{Condition, DimId, Dims, Relation};
@@ -25,10 +28,21 @@ pub enum Type {
     Scalar(ElemSet),
     /// A container of the inner type.
     Container(Constructor, Box<Type>),
+    /// Named values.
+    Composite(CompositeType),
     /// A concrete leaf of the tree that is neither a tensor nor a scalar.
     Leaf(NodeNo),
     /// A type error, which a diagnostic reports.
     Error,
+}
+
+/// The children of a composite.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CompositeType {
+    /// The names and types of the children, sorted by name.
+    pub children: Box<[(Arc<str>, Type)]>,
+    /// Whether the value can have further children: it comes from outside, and these are the ones that are read.
+    pub is_open: bool,
 }
 
 /// A tensor's element type and shape.
@@ -120,8 +134,29 @@ impl Type {
             Self::Tensor(tensor) | Self::Sparse(tensor) => tensor.elem.len() == 1,
             Self::Scalar(elem) => elem.len() == 1,
             Self::Leaf(_) => true,
+            Self::Composite(composite) => composite.children.iter().all(|(_, child)| child.is_concrete()),
             Self::Unknown(_) | Self::Error | Self::Container(..) => false,
         }
+    }
+
+    /// All tensors in the type: at most one outside of composites.
+    pub fn tensors(&self) -> impl Iterator<Item = &TensorType> {
+        let mut open = vec![self];
+        std::iter::from_fn(move || {
+            loop {
+                match open.pop()?.innermost() {
+                    Self::Tensor(tensor) | Self::Sparse(tensor) => return Some(tensor),
+                    Self::Composite(composite) => {
+                        open.extend(composite.children.iter().rev().map(|(_, child)| child));
+                    }
+                    Self::Scalar(_)
+                    | Self::Leaf(_)
+                    | Self::Unknown(_)
+                    | Self::Error
+                    | Self::Container(..) => {}
+                }
+            }
+        })
     }
 
     /// Returns the tensor inside all constructors.
@@ -129,7 +164,12 @@ impl Type {
     pub fn tensor(&self) -> Option<&TensorType> {
         match self.innermost() {
             Self::Tensor(tensor) | Self::Sparse(tensor) => Some(tensor),
-            Self::Scalar(_) | Self::Leaf(_) | Self::Unknown(_) | Self::Error | Self::Container(..) => None,
+            Self::Scalar(_)
+            | Self::Composite(_)
+            | Self::Leaf(_)
+            | Self::Unknown(_)
+            | Self::Error
+            | Self::Container(..) => None,
         }
     }
 
@@ -200,6 +240,18 @@ impl std::fmt::Display for DisplayType<'_> {
                 self.elems(f, *set)?;
             }
             Type::Leaf(leaf) => f.write_str(node(*leaf))?,
+            Type::Composite(CompositeType { children, is_open }) => {
+                f.write_str("composite{")?;
+                for (at, (name, child)) in children.iter().enumerate() {
+                    let comma = if at == 0 { "" } else { ", " };
+                    write!(f, "{comma}{}: {}", child_name(name), child.display(self.universe, self.dims))?;
+                }
+                f.write_str(match (is_open, children.is_empty()) {
+                    (false, _) => "}",
+                    (true, true) => "..}",
+                    (true, false) => ", ..}",
+                })?;
+            }
             Type::Error => f.write_str("error")?,
         }
         constructors.iter().try_for_each(|_| f.write_str(")"))

@@ -10,6 +10,7 @@ pub(crate) mod frame;
 pub(crate) mod limit;
 pub(crate) mod loops;
 pub(crate) mod memo;
+pub(crate) mod parts;
 pub(crate) mod recovery;
 pub(crate) mod trace;
 

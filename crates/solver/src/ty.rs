@@ -6,18 +6,20 @@
 //!
 //! Algorithm: first-order unification by union-find with path compression (Huet, 1976), near-linear in the
 //! number of equations. An element class has the set of possible element types, which only shrinks; a class
-//! with one member is replaced by that constant. Every constructor has one child, so a term is a chain and is
-//! visited by a loop.
+//! with one member is replaced by that constant. Every constructor but [`Head::Composite`] has one child, so a
+//! term without composites is a chain and is visited by a loop. [`composite`] visits the others.
 //!
 //! **Invariant:** a handle below [`Elem::LIMIT`] is the tensor of a known element type, so reading the type
 //! of most values is a comparison with a constant.
 //!
 //! **Invariant:** a failed unification changes nothing.
 
+mod composite;
 mod copy;
 mod unify;
 mod watch;
 
+pub(crate) use composite::Children;
 pub(crate) use copy::{Copier, Numbering};
 pub use unify::Narrowed;
 pub use watch::Waiter;
@@ -46,6 +48,8 @@ enum Cell {
     /// A dense or sparse tensor, or a scalar.
     Elems(Holder, ElemRef),
     Container(Constructor, Ty),
+    /// Named children, by position in [`Types::composites`].
+    Composite(u32),
     Leaf(NodeNo),
     Var {
         bound: Option<NodeNo>,
@@ -102,6 +106,8 @@ pub enum Head {
     Scalar,
     /// A container of the inner type.
     Container(Constructor, Ty),
+    /// Named children.
+    Composite,
     /// A concrete leaf of the tree that is neither a tensor nor a scalar.
     Leaf(NodeNo),
     /// Already in error; unifies with every type.
@@ -121,6 +127,11 @@ pub struct Types {
     cells: Vec<Cell>,
     elems: Vec<ElemCell>,
     watchers: Watchers,
+    composites: Vec<Children>,
+    /// The changes of a running unification of composites, which a clash takes back.
+    trail: Option<Vec<composite::Change>>,
+    /// The remaining work of a running unification of composites.
+    pending: Vec<composite::Task>,
     universe: Arc<Universe>,
 }
 
@@ -134,7 +145,15 @@ impl Types {
         let constants =
             (0..u32::from(Elem::LIMIT)).map(|number| Cell::Elems(Holder::Tensor, ElemRef(number)));
         let cells = constants.chain([Cell::Error]).collect();
-        Self { cells, elems: Vec::new(), watchers: Watchers::default(), universe }
+        Self {
+            cells,
+            elems: Vec::new(),
+            watchers: Watchers::default(),
+            composites: Vec::new(),
+            trail: None,
+            pending: Vec::new(),
+            universe,
+        }
     }
 
     /// The element types and the tree of the table.
@@ -201,6 +220,8 @@ impl Types {
             self.tensor_of(set)
         } else if let Some(set) = universe.scalar_elems(node).filter(inhabited) {
             self.scalar_of(set)
+        } else if universe.composite_node() == Some(node) {
+            self.composite(Vec::new(), true)
         } else if self.lattice().node(node).is_some_and(|node| node.is_concrete()) {
             self.push(Cell::Leaf(node))
         } else if node == self.lattice().root() {
@@ -244,7 +265,7 @@ impl Types {
         }
         let mut at = ty;
         while let Cell::Link(next) = self.cells[at.index()] {
-            self.cells[at.index()] = Cell::Link(end);
+            self.write(at, Cell::Link(end));
             at = next;
         }
         end
@@ -257,7 +278,7 @@ impl Types {
         }
         let mut at = elem;
         while let Some(ElemCell::Link(next)) = self.elem_cell(at) {
-            self.elems[(at.0 - u32::from(Elem::LIMIT)) as usize] = ElemCell::Link(end);
+            self.set_elem_cell(at, ElemCell::Link(end));
             at = next;
         }
         end
@@ -284,6 +305,7 @@ impl Types {
             Cell::Elems(Holder::Sparse, _) => Head::Sparse,
             Cell::Elems(Holder::Scalar, _) => Head::Scalar,
             Cell::Container(constructor, inner) => Head::Container(constructor, inner),
+            Cell::Composite(_) => Head::Composite,
             Cell::Leaf(node) => Head::Leaf(node),
             Cell::Var { bound, .. } => Head::Unknown(bound),
             Cell::Link(_) => Head::Unknown(None),
@@ -298,7 +320,12 @@ impl Types {
         }
         match self.cells[ty.index()] {
             Cell::Elems(_, elem) => Some(self.elem_set(elem)),
-            Cell::Error | Cell::Container(..) | Cell::Leaf(_) | Cell::Var { .. } | Cell::Link(_) => None,
+            Cell::Error
+            | Cell::Container(..)
+            | Cell::Composite(_)
+            | Cell::Leaf(_)
+            | Cell::Var { .. }
+            | Cell::Link(_) => None,
         }
     }
 
@@ -323,6 +350,7 @@ impl Types {
             Cell::Elems(Holder::Sparse | Holder::Scalar, _)
             | Cell::Error
             | Cell::Container(..)
+            | Cell::Composite(_)
             | Cell::Leaf(_)
             | Cell::Var { .. }
             | Cell::Link(_) => None,
@@ -338,6 +366,7 @@ impl Types {
         match self.cells[inner.index()] {
             Cell::Elems(_, elem) => self.elem_set(elem).len() == 1,
             Cell::Leaf(_) => true,
+            Cell::Composite(_) => self.is_concrete_composite(inner),
             Cell::Error | Cell::Var { .. } | Cell::Container(..) | Cell::Link(_) => false,
         }
     }
@@ -347,9 +376,12 @@ impl Types {
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
             Cell::Elems(_, elem) => (0, self.resolve_elem(elem).0),
-            Cell::Error | Cell::Container(..) | Cell::Leaf(_) | Cell::Var { .. } | Cell::Link(_) => {
-                (1, ty.0.get())
-            }
+            Cell::Error
+            | Cell::Container(..)
+            | Cell::Composite(_)
+            | Cell::Leaf(_)
+            | Cell::Var { .. }
+            | Cell::Link(_) => (1, ty.0.get()),
         }
     }
 
@@ -374,7 +406,7 @@ impl Types {
                     self.set_elem_cell(elem, ElemCell::Root { set, watch });
                 }
             }
-            Cell::Error | Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_) => {}
+            Cell::Error | Cell::Container(..) | Cell::Composite(_) | Cell::Leaf(_) | Cell::Link(_) => {}
         }
     }
 
@@ -394,8 +426,20 @@ impl Types {
         self.watchers.has_woken()
     }
 
+    /// Writes a cell that can be restored after a clash.
+    #[inline]
+    fn write(&mut self, ty: Ty, cell: Cell) {
+        let old = std::mem::replace(&mut self.cells[ty.index()], cell);
+        if let Some(trail) = &mut self.trail {
+            trail.push(composite::Change::Cell(ty, old));
+        }
+    }
+
     fn set_elem_cell(&mut self, elem: ElemRef, cell: ElemCell) {
-        self.elems[(elem.0 - u32::from(Elem::LIMIT)) as usize] = cell;
+        let old = std::mem::replace(&mut self.elems[(elem.0 - u32::from(Elem::LIMIT)) as usize], cell);
+        if let Some(trail) = &mut self.trail {
+            trail.push(composite::Change::Elem(elem, old));
+        }
     }
 }
 

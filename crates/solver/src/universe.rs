@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::error::LatticeError;
 use typeloom_types::lattice::{Lattice, NodeNo};
+use typeloom_types::tree::builtin::TYPE_COMPOSITE;
 
 use crate::elem::{Elem, ElemSet};
 
@@ -19,6 +20,7 @@ pub struct Universe {
     lattice: Tree,
     tensor: Option<NodeNo>,
     scalar: Option<NodeNo>,
+    composite: Option<NodeNo>,
     elem_of_node: Vec<Option<Elem>>,
     leaves: Vec<Leaves>,
 }
@@ -84,6 +86,7 @@ impl Universe {
         };
         let find = |id| lattice.lookup(id).map(|node| node.no);
         let (tensor, scalar) = (find("tensor"), find("scalar"));
+        let composite = find(TYPE_COMPOSITE.id);
         let mut elem_of_node = vec![None; lattice.len()];
         let mut leaves = vec![Leaves::default(); usize::from(Elem::FIRST_CUSTOM)];
         for (root, is_tensor) in [(tensor, true), (scalar, false)] {
@@ -97,7 +100,7 @@ impl Universe {
                 elem_of_node[leaf.index()] = Some(elem);
             }
         }
-        Ok(Arc::new(Self { lattice: tree, tensor, scalar, elem_of_node, leaves }))
+        Ok(Arc::new(Self { lattice: tree, tensor, scalar, composite, elem_of_node, leaves }))
     }
 
     /// The underlying lattice.
@@ -119,6 +122,12 @@ impl Universe {
     #[must_use]
     pub fn scalar_node(&self) -> Option<NodeNo> {
         self.scalar
+    }
+
+    /// The leaf of values with named children, if it exists.
+    #[must_use]
+    pub fn composite_node(&self) -> Option<NodeNo> {
+        self.composite
     }
 
     /// The leaf for tensors of `elem`, if it exists.

@@ -11,6 +11,8 @@
 //! | a tensor of a registered leaf without a `Dtype` | that leaf | `Tensor(None)` | its shape |
 //! | `sparse_tensor(float[9])` | none | `Sparse(Some(F32))` | `[Fixed(9)]` |
 //! | a scalar | `scalar.f32` | `Scalar(Some(F32))` | none |
+//! | `composite{a: T, b: U}` | `composite` | `Composite(a: T, b: U)` | none |
+//! | a composite of unknown children | `composite` | `Opaque` | none |
 //! | any other leaf, such as `peer_id` | the leaf | `Opaque` | none |
 //! | `seq(T)`, `optional(T)`, `map(int64, T)` | none | `Sequence(T)`, `Optional(T)`, `Map(I64, T)` | none |
 //! | a value below an abstract node | that node | as the node implies | none |
@@ -41,11 +43,13 @@
 //! assert_eq!(ValueType::from_message(&ty.to_message()), ty);
 //! ```
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use typeloom_onnx::text::child_name;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
-use typeloom_types::tree::builtin::{TYPE_SCALAR, TYPE_TENSOR};
+use typeloom_types::tree::builtin::{TYPE_COMPOSITE, TYPE_SCALAR, TYPE_TENSOR};
 
 use crate::dim::DimExpression;
 
@@ -88,6 +92,26 @@ pub enum Element {
     Optional(Arc<ValueType>),
     /// A map from keys to values of one type.
     Map(Dtype, Arc<ValueType>),
+    /// Named values.
+    Composite(Arc<Composite>),
+}
+
+/// The children of a composite.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Composite {
+    /// The names and types of the children, sorted by name.
+    pub children: Box<[(Arc<str>, ValueType)]>,
+    /// Whether the value can have further children.
+    pub is_open: bool,
+}
+
+impl Composite {
+    /// The type of a child.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Option<&ValueType> {
+        let at = self.children.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
+        Some(&self.children[at].1)
+    }
 }
 
 /// The size of one axis, as far as it is known.
@@ -169,6 +193,34 @@ impl ValueType {
         Self { node: Some(node), element, shape: None }
     }
 
+    /// A composite of these children; an open one can have further children. The later one of two children of one name
+    /// counts.
+    ///
+    /// ```
+    /// use typeloom_solver::value_type::ValueType;
+    /// use typeloom_types::dtype::Dtype;
+    /// use typeloom_types::tree::builtin::TYPE_SCALAR_I32;
+    ///
+    /// let children = [("b", ValueType::of_node(&TYPE_SCALAR_I32)), ("a", ValueType::tensor(Dtype::F32, []))];
+    /// let ty = ValueType::composite(children, false);
+    /// assert_eq!(ty.to_string(), "composite{a: float, b: scalar.i32}");
+    /// assert_eq!(ValueType::from_message(&ty.to_message()), ty);
+    /// ```
+    #[must_use]
+    pub fn composite<N: Into<Arc<str>>>(
+        children: impl IntoIterator<Item = (N, Self)>,
+        is_open: bool,
+    ) -> Self {
+        let children: BTreeMap<Arc<str>, Self> =
+            children.into_iter().map(|(name, child)| (name.into(), child)).collect();
+        if children.is_empty() && is_open {
+            return Self::of_node(&TYPE_COMPOSITE);
+        }
+        let element =
+            Element::Composite(Arc::new(Composite { children: children.into_iter().collect(), is_open }));
+        Self { node: Some(&TYPE_COMPOSITE), element, shape: None }
+    }
+
     /// The leaf of the type tree, if the type is known down to one.
     #[must_use]
     pub fn leaf(&self) -> Option<&'static TypeNode> {
@@ -183,6 +235,10 @@ impl ValueType {
             match &ty.element {
                 Element::Sequence(inner) | Element::Optional(inner) | Element::Map(_, inner) => ty = inner,
                 Element::Sparse(dtype) => return dtype.is_some(),
+                // Types are nested by a bounded number of levels.
+                Element::Composite(composite) => {
+                    return composite.children.iter().all(|(_, child)| child.is_concrete());
+                }
                 Element::Opaque | Element::Tensor(_) | Element::Scalar(_) => return ty.leaf().is_some(),
             }
         }
@@ -216,7 +272,16 @@ impl ValueType {
     #[must_use]
     pub fn without_symbols(&self) -> Self {
         let fixed = |dim: &Dim| dim.fixed().map_or(Dim::Unknown, Dim::Fixed);
-        Self { shape: self.shape.as_ref().map(|shape| shape.iter().map(fixed).collect()), ..self.clone() }
+        let element = match &self.element {
+            Element::Composite(composite) => {
+                let child = |(name, ty): &(Arc<str>, Self)| (Arc::clone(name), ty.without_symbols());
+                let children = composite.children.iter().map(child).collect();
+                Element::Composite(Arc::new(Composite { children, is_open: composite.is_open }))
+            }
+            other => other.clone(),
+        };
+        let shape = self.shape.as_ref().map(|shape| shape.iter().map(fixed).collect());
+        Self { node: self.node, element, shape }
     }
 }
 
@@ -250,6 +315,11 @@ impl std::fmt::Display for ValueType {
                     open -= 1;
                     break;
                 }
+                Element::Composite(composite) => {
+                    composite.fmt(f)?;
+                    open -= 1;
+                    break;
+                }
                 Element::Scalar(_) | Element::Opaque => {
                     f.write_str(ty.node.map_or("?", |node| node.id))?;
                     open -= 1;
@@ -258,6 +328,20 @@ impl std::fmt::Display for ValueType {
             };
         }
         (0..open).try_for_each(|_| f.write_str(")"))
+    }
+}
+
+impl std::fmt::Display for Composite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("composite{")?;
+        for (at, (name, child)) in self.children.iter().enumerate() {
+            write!(f, "{}{}: {child}", if at == 0 { "" } else { ", " }, child_name(name))?;
+        }
+        f.write_str(match (self.is_open, self.children.is_empty()) {
+            (false, _) => "}",
+            (true, true) => "..}",
+            (true, false) => ", ..}",
+        })
     }
 }
 

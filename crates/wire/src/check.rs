@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use typeloom_contracts::datum::{Datum, Scalar};
-use typeloom_solver::value_type::{Dim, Element, ValueType};
+use typeloom_solver::value_type::{Composite, Dim, Element, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
@@ -129,6 +129,10 @@ impl SymbolBindings {
             (Element::Optional(_), Datum::Optional(None)) => true,
             (Element::Optional(inner), Datum::Optional(Some(held))) => return self.check(held, inner),
             (Element::Optional(inner), _) => return self.check(value, inner),
+            (Element::Composite(composite), Datum::Composite(children)) => {
+                return self.check_children(children, composite, ty, value);
+            }
+            (Element::Composite(_), _) => false,
             (Element::Scalar(_), Datum::Tensor(_)) => {
                 ty.node.is_some_and(|node| scalar_of(value, node).is_some())
             }
@@ -142,6 +146,32 @@ impl SymbolBindings {
             (Element::Tensor(Some(_)) | Element::Sequence(_), _) => false,
         };
         if fits { Ok(()) } else { Err(Mismatch { found: value.describe(), expected: self.describe(ty) }) }
+    }
+
+    /// Checks the children of a composite, which may be in any order, and binds their symbols.
+    fn check_children(
+        &mut self,
+        children: &[(String, Datum)],
+        composite: &Composite,
+        ty: &ValueType,
+        value: &Datum,
+    ) -> Result<(), Mismatch> {
+        let mismatch =
+            |bindings: &Self| Mismatch { found: value.describe(), expected: bindings.describe(ty) };
+        // Names of a value are distinct if all declared ones occur and there are no others.
+        if !composite.is_open && children.len() != composite.children.len() {
+            return Err(mismatch(self));
+        }
+        for (name, child) in &composite.children {
+            let Some((_, found)) = children.iter().find(|(own, _)| **own == **name) else {
+                return Err(mismatch(self));
+            };
+            self.check(found, child).map_err(|inner| Mismatch {
+                found: format!("child `{name}`, {},", inner.found),
+                expected: inner.expected,
+            })?;
+        }
+        Ok(())
     }
 
     fn fits_tensor(&mut self, tensor: &AnyTensor, dtype: Option<Dtype>, ty: &ValueType) -> bool {
@@ -190,12 +220,30 @@ impl SymbolBindings {
     }
 }
 
-/// Converts a tensor of rank 0 to a scalar if the type is a scalar type. Returns other values unchanged.
+/// Converts a tensor of rank 0 to a scalar if the type is a scalar type, also in composites. Returns other values unchanged.
 #[must_use]
 pub fn to_declared_form(value: Datum, ty: &ValueType) -> Datum {
-    match (&ty.element, ty.node) {
-        (Element::Scalar(_), Some(node)) => scalar_of(&value, node).map_or(value, Datum::Scalar),
-        _ => value,
+    match (&ty.element, ty.node, value) {
+        (Element::Scalar(_), Some(node), value) => scalar_of(&value, node).map_or(value, Datum::Scalar),
+        (Element::Composite(composite), _, Datum::Composite(children)) => {
+            let child = |(name, value): (String, Datum)| match composite.child(&name) {
+                Some(ty) => (name, to_declared_form(value, ty)),
+                None => (name, value),
+            };
+            Datum::Composite(children.into_iter().map(child).collect())
+        }
+        (_, _, value) => value,
+    }
+}
+
+/// Whether [`to_declared_form`] leaves a value of a type unchanged.
+pub(crate) fn is_in_declared_form(value: &Datum, ty: &ValueType) -> bool {
+    match (&ty.element, value) {
+        (Element::Scalar(_), Datum::Tensor(_)) => false,
+        (Element::Composite(composite), Datum::Composite(children)) => children
+            .iter()
+            .all(|(name, value)| composite.child(name).is_none_or(|ty| is_in_declared_form(value, ty))),
+        _ => true,
     }
 }
 

@@ -9,14 +9,14 @@ use typeloom_onnx::messages::TypeProto;
 use typeloom_pool::{Digest, NotPortable, Pool};
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::solution::{TensorType, Type};
+use typeloom_solver::solution::{CompositeType, TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::{Universe, UniverseError};
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::lattice::{NodeNo, lookup_denotation};
 use typeloom_types::tree::TypeNode;
 
-use crate::check::SymbolBindings;
+use crate::check::{SymbolBindings, is_in_declared_form};
 use crate::envelope::TypeTag;
 use crate::limits::MAX_DEPTH;
 use crate::value::tag_of;
@@ -135,9 +135,7 @@ impl PortType {
     /// Whether a value is of the type. A scalar is sent as such, not as a tensor of rank 0.
     #[must_use]
     pub fn fits(&self, value: &Datum) -> bool {
-        let is_scalar = matches!(self.ty.element, Element::Scalar(_));
-        (!is_scalar || value.as_tensor().is_none())
-            && SymbolBindings::default().check(value, &self.ty).is_ok()
+        is_in_declared_form(value, &self.ty) && SymbolBindings::default().check(value, &self.ty).is_ok()
     }
 }
 
@@ -168,6 +166,16 @@ fn to_solved(
             }
         }
         Element::Scalar(_) => scalar(universe, node),
+        Element::Composite(composite) => {
+            let mut children = Vec::with_capacity(composite.children.len());
+            for (name, child) in &composite.children {
+                children.push((Arc::clone(name), to_solved(child, universe, dims, depth + 1)?));
+            }
+            Type::Composite(CompositeType { children: children.into(), is_open: composite.is_open })
+        }
+        Element::Opaque if node.is_some() && node == universe.composite_node() => {
+            Type::Composite(CompositeType { is_open: true, ..CompositeType::default() })
+        }
         Element::Opaque if ty.leaf().is_some() => node.map_or(Type::Unknown(None), Type::Leaf),
         Element::Opaque => Type::Unknown(node),
         Element::Sequence(inner) => {

@@ -72,7 +72,8 @@ fn filled(mut declared: TypeProto, found: &TypeProto) -> TypeProto {
                 (Some(_), Some(_) | None) => {}
             }
         }
-        (value @ None, Some(_)) => value.clone_from(&found.value),
+        // The solved composite has the declared children with all that is known about them.
+        (value @ (None | Some(type_proto::Value::OpaqueType(_))), Some(_)) => value.clone_from(&found.value),
         (Some(_) | None, Some(_) | None) => {}
     }
     declared

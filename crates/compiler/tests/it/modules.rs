@@ -1,6 +1,7 @@
 //! Modules from their recording to the artifact.
 
 mod components;
+mod composites;
 mod hostile;
 mod interfaces;
 mod lowering;

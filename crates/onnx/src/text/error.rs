@@ -170,6 +170,8 @@ displayed! {
         Attribute "the name of an attribute",
         AttributeType "the type of an attribute",
         OpaqueType "the name of an opaque type",
+        /// A child of a composite type.
+        Child "the name of another child",
         /// A key of a header or an annotation.
         Key "a key",
     }

@@ -107,6 +107,11 @@ impl<'a> Lexer<'a> {
         Self { text, at: 0 }
     }
 
+    /// A part of the text, by its positions in bytes.
+    pub(super) fn slice(&self, start: usize, end: usize) -> &'a str {
+        &self.text[start..end]
+    }
+
     /// Returns the next token.
     pub(super) fn next(&mut self) -> Result<Lexeme<'a>> {
         self.skip_blanks();

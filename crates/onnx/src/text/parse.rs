@@ -27,6 +27,7 @@ use crate::messages::{
     FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TypeProto, ValueInfoProto,
 };
 
+use super::composite::CompositeText;
 use super::error::{
     Expected, Found, KeyContext, NameOf, NumberTarget, ParseError, ParseErrorKind, Result, UnlocatedError,
     clip,
@@ -83,6 +84,17 @@ pub fn parse_node(text: &str) -> std::result::Result<NodeProto, ParseError> {
 /// As in ONNX's syntax, `float` is a scalar and `float[]` a tensor of unknown rank.
 pub fn parse_type(text: &str) -> std::result::Result<TypeProto, ParseError> {
     whole(text, Parser::ty)
+}
+
+/// Parses the text of a composite type that is nested `depth` levels deep.
+pub(super) fn parse_composite(text: &str, depth: u32) -> Result<CompositeText> {
+    let mut parser = Parser::new(text)?;
+    parser.depth = depth;
+    let composite = parser.composite()?;
+    match parser.token() {
+        Token::End => Ok(composite),
+        _ => Err(parser.unexpected(Expected::End)),
+    }
 }
 
 /// Parses a value with an optional type: `float[N] x` or `x`.

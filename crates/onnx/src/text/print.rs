@@ -25,6 +25,7 @@ use crate::messages::{
 
 pub use options::{Annotations, Focus, Labels, Loss, PrintLimits, PrintOptions, RawData, Subgraphs, Syntax};
 
+use super::composite::CompositeText;
 use super::escape::is_unsafe;
 use super::lexer::is_identifier;
 use super::names::is_plain;
@@ -65,6 +66,11 @@ pub fn print_node(node: &NodeProto, options: &PrintOptions) -> Printed<NodeSpans
 pub fn print_type(ty: &TypeProto) -> String {
     print(&PrintOptions { syntax: Syntax::Readable, ..PrintOptions::round_trip() }, |printer| printer.ty(ty))
         .text
+}
+
+/// Prints the children of a composite type exactly.
+pub(super) fn composite_text(composite: &CompositeText) -> String {
+    print(&PrintOptions::round_trip(), |printer| printer.composite(composite)).text
 }
 
 fn print<S>(options: &PrintOptions, rule: impl FnOnce(&mut Printer<'_>) -> S) -> Printed<S> {

@@ -115,6 +115,11 @@ impl Verifier<'_, '_> {
     }
 
     fn value(&mut self, value: ValueId, declared: &Declared, declared_in: DeclarationKind) {
+        if let (Some(claimed), Some(derived)) = (&declared.parts, self.frame.parts.get(&value))
+            && self.core.parts_differ(claimed, &derived.clone())
+        {
+            return self.refute(value, declared, declared_in, None);
+        }
         let Some(claimed) = declared.shape else { return };
         let slot = self.frame.slots[value.index()];
         if slot.ty.is_some_and(|ty| self.core.types.innermost(ty) == Types::ERROR) {

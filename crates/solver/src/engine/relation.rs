@@ -12,6 +12,7 @@
 //!
 //! **Invariant:** a node never wakes itself: one run reaches the fixed point of the node.
 
+mod composite;
 mod custom;
 pub(crate) mod element;
 mod instantiate;
@@ -34,6 +35,7 @@ use crate::state::Core;
 use crate::state::frame::Frame;
 use crate::ty::{Clash, TypeKnowledge};
 
+pub(crate) use composite::MAX_CHILDREN;
 pub(crate) use element::assume_kinds;
 
 /// The name of the rule that checks the declared bound of a port.
@@ -123,6 +125,7 @@ fn run_to_fixed_point<'a>(
         let related = match *relation {
             TypeRelation::SameType(ports) => {
                 let ports = expand(cx, ports);
+                composite::pass(cx, &ports);
                 unify(cx, &ports).and_then(|()| shapes::same(cx, &ports))
             }
             TypeRelation::SameElementType(ports) => element::same_element(cx, &expand(cx, ports)),

@@ -203,7 +203,7 @@ fn kind_of(types: &mut Types, ty: &Type) -> Option<Ty> {
         Type::Tensor(_) | Type::Error => types.tensor_of(ElemSet::ALL),
         Type::Sparse(_) => types.sparse_of(ElemSet::ALL),
         Type::Scalar(_) => types.scalar_of(ElemSet::ALL),
-        Type::Unknown(_) | Type::Leaf(_) | Type::Container(..) => return None,
+        Type::Unknown(_) | Type::Composite(_) | Type::Leaf(_) | Type::Container(..) => return None,
     };
     Some(constructors.into_iter().rev().fold(inner, |ty, constructor| types.container(constructor, ty)))
 }

@@ -33,6 +33,7 @@ use crate::state::Core;
 use crate::state::constants::{Data, MAX_ELEMENTS, MAX_PASSED_ELEMENTS, is_followed};
 use crate::state::frame::{Frame, Slot};
 use crate::state::limit::Limit;
+use crate::state::parts::Parts;
 use crate::state::recovery::Purpose;
 use crate::ty::{Ty, Types, Waiter};
 
@@ -326,6 +327,21 @@ impl RuleCx<'_, '_> {
     pub(crate) fn write_shape(&mut self, port: Port, shape: ShapeId) {
         if let Some(value) = self.value(port) {
             self.frame.set_shape(value, shape, self.step);
+        }
+    }
+
+    /// The known shapes of the children of the composite at a port.
+    pub(crate) fn parts(&self, port: Port) -> Option<Parts> {
+        if self.frame.parts.is_empty() {
+            return None;
+        }
+        self.frame.parts.get(&self.value(port)?).cloned()
+    }
+
+    /// Sets the shapes of the children of the composite at a port.
+    pub(crate) fn write_parts(&mut self, port: Port, parts: Parts) {
+        if let Some(value) = self.value(port) {
+            self.frame.set_parts(value, parts, self.step);
         }
     }
 

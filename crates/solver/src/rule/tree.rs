@@ -1,9 +1,12 @@
 //! Conversion of ports and types to those of relations and the type tree.
 
+use std::sync::Arc;
+
+use typeloom_onnx::text::child_name;
 use typeloom_types::lattice::NodeNo;
 
 use crate::elem::{Elem, ElemSet};
-use crate::solution::Type;
+use crate::solution::{CompositeType, Type};
 use crate::ty::{Head, Ty, Types};
 use crate::universe::Universe;
 
@@ -13,7 +16,7 @@ const MIN_LEAVES: u32 = 7;
 /// The most specific node of the tree above a type; the root for unknown types and for constructors outside
 /// the tree.
 pub(crate) fn node_of(types: &mut Types, ty: Ty) -> NodeNo {
-    let universe = std::sync::Arc::clone(types.universe());
+    let universe = Arc::clone(types.universe());
     let lattice = universe.lattice();
     match types.head(ty) {
         Head::Unknown(bound) => bound.unwrap_or_else(|| lattice.root()),
@@ -24,6 +27,7 @@ pub(crate) fn node_of(types: &mut Types, ty: Ty) -> NodeNo {
         Head::Scalar => {
             universe.scalar_bound(types.elems(ty).unwrap_or_default()).unwrap_or_else(|| lattice.root())
         }
+        Head::Composite => universe.composite_node().unwrap_or_else(|| lattice.root()),
         Head::Sparse | Head::Container(..) | Head::Error => lattice.root(),
     }
 }
@@ -51,6 +55,16 @@ pub(crate) fn tree_name(ty: &Type, universe: &Universe) -> String {
             format!("sparse({elems})")
         }
         Type::Scalar(set) => leaves(*set, &|elem| universe.scalar_leaf(elem), universe.scalar_node()),
+        Type::Composite(composite) if composite.children.is_empty() && composite.is_open => {
+            universe.composite_node().map_or_else(|| "?".to_owned(), node)
+        }
+        Type::Composite(CompositeType { children, is_open }) => {
+            let child =
+                |(name, ty): &(Arc<str>, Type)| format!("{}: {}", child_name(name), tree_name(ty, universe));
+            let mut children: Vec<String> = children.iter().map(child).collect();
+            children.extend(is_open.then(|| "..".to_owned()));
+            format!("composite{{{}}}", children.join(", "))
+        }
         Type::Error | Type::Container(..) => "error".to_owned(),
     };
     name.extend(constructors.iter().map(|_| ')'));

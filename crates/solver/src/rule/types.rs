@@ -40,6 +40,7 @@ impl RuleCx<'_, '_> {
             | Head::Tensor
             | Head::Sparse
             | Head::Scalar
+            | Head::Composite
             | Head::Leaf(_) => Kind::Other,
             Head::Error => Kind::Error,
         }
@@ -145,7 +146,7 @@ impl RuleCx<'_, '_> {
         let fits = match self.types().head(a) {
             Head::Container(known, _) => known == constructor,
             Head::Unknown(_) | Head::Error => true,
-            Head::Tensor | Head::Sparse | Head::Scalar | Head::Leaf(_) => false,
+            Head::Tensor | Head::Sparse | Head::Scalar | Head::Composite | Head::Leaf(_) => false,
         };
         if !fits {
             return Err(RuleError::Kind { port: outer, expected });

@@ -2,28 +2,43 @@
 
 use std::sync::Arc;
 
+use typeloom_onnx::prost::Message as _;
+use typeloom_onnx::text::CompositeText;
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
 use typeloom_onnx::{DecodeError, ErrorKind};
 
 use crate::dim::shape::{DimVec, ShapeId, paired};
 use crate::dim::{Decision, DimId, is_placeholder};
 use crate::elem::{Elem, ElemSet};
+use crate::engine::relation::MAX_CHILDREN;
 use crate::program::{Body, DeclarationKind, Origin, ValueId};
-use crate::solution::{TensorType, Type};
+use crate::solution::{CompositeType, TensorType, Type};
 use crate::solve_error::SolveErrorKind;
 use crate::state::Core;
 use crate::state::claim::Trust;
 use crate::state::frame::Frame;
-use crate::ty::{Clash, Constructor, Head, Ty, Types};
+use crate::state::parts::{Part, Parts};
+use crate::ty::{Children, Clash, Constructor, Head, Ty, Types};
 
 /// Maximum nesting of type constructors.
 const MAX_TYPE_DEPTH: usize = 32;
 
+/// The remaining size of a type that is converted to plain data.
+struct Budget {
+    /// The number of composites around.
+    depth: usize,
+    /// The number of children that may follow.
+    left: usize,
+}
+
 /// A decoded declared type.
+#[derive(Default)]
 pub(crate) struct Declared {
     /// The type; `None` if the declaration gives none.
     pub(crate) ty: Option<Ty>,
     pub(crate) shape: Option<ShapeId>,
+    /// The shapes of the children of a composite.
+    pub(crate) parts: Option<Parts>,
     /// The axis and value of a negative extent.
     pub(crate) negative: Option<(usize, i64)>,
 }
@@ -37,14 +52,14 @@ impl<'a> Core<'a> {
         kind: DeclarationKind,
     ) -> Result<Declared, DecodeError> {
         if let Some((ty, shape)) = self.declared.get(view.bytes()).copied() {
-            return Ok(Declared { ty: Some(ty), shape, negative: None });
+            return Ok(Declared { ty: Some(ty), shape, ..Declared::default() });
         }
         let before = self.dims.variable_count();
         if kind == DeclarationKind::Input && self.assumptions.unnamed.is_some() {
-            return self.read_type_with(view, self.assumptions.unnamed);
+            return self.read_type_with(view, self.assumptions.unnamed, 0);
         }
         let read = self.read_type(view)?;
-        if let Declared { ty: Some(ty), shape, negative: None } = read
+        if let Declared { ty: Some(ty), shape, negative: None, parts: None } = read
             && ty.constant_elem().is_some()
             && self.dims.variable_count() == before
         {
@@ -55,26 +70,32 @@ impl<'a> Core<'a> {
 
     /// Decodes a type.
     pub(crate) fn read_type(&mut self, view: TypeView<'_>) -> Result<Declared, DecodeError> {
-        self.read_type_with(view, None)
+        self.read_type_with(view, None, 0)
     }
 
-    /// Decodes a type with an assumed extent for axes without a name.
+    /// Decodes a type with an assumed extent for axes without a name. `depth` is the number of composites around it.
     fn read_type_with(
         &mut self,
         view: TypeView<'_>,
         unnamed: Option<DimId>,
+        depth: usize,
     ) -> Result<Declared, DecodeError> {
         let mut constructors = Vec::new();
-        let mut declared = Declared { ty: None, shape: None, negative: None };
+        let mut declared = Declared::default();
         let mut next = Some(view);
         while let Some(view) = next.take() {
-            if constructors.len() > MAX_TYPE_DEPTH {
+            if constructors.len() + depth > MAX_TYPE_DEPTH {
                 let kind = ErrorKind::NestingTooDeep { limit: MAX_TYPE_DEPTH };
                 return Err(DecodeError { offset: view.offset(), kind });
             }
             let ty = view.parse()?;
             match ty.kind {
-                TypeKindView::None | TypeKindView::Opaque { .. } => {}
+                TypeKindView::None => {}
+                TypeKindView::Opaque { domain, name } => {
+                    if let Some(composite) = CompositeText::of_opaque(domain, name) {
+                        self.read_composite(composite, unnamed, depth, &mut declared)?;
+                    }
+                }
                 TypeKindView::Tensor { elem, shape } => {
                     declared.ty = Some(self.types.tensor_of(elem_set(elem)));
                     self.read_shape(shape, unnamed, &mut declared)?;
@@ -113,6 +134,28 @@ impl<'a> Core<'a> {
             declared.ty = Some(self.types.container(constructor, inner));
         }
         Ok(declared)
+    }
+
+    /// Decodes the children of a composite.
+    fn read_composite(
+        &mut self,
+        composite: CompositeText,
+        unnamed: Option<DimId>,
+        depth: usize,
+        declared: &mut Declared,
+    ) -> Result<(), DecodeError> {
+        let (mut list, mut parts) = (Vec::new(), Vec::new());
+        for (name, ty) in composite.children {
+            let bytes = ty.encode_to_vec();
+            let child = self.read_type_with(TypeView::from_body(&bytes, 0), unnamed, depth + 1)?;
+            let name: Arc<str> = name.into();
+            declared.negative = declared.negative.or(child.negative);
+            list.push((Arc::clone(&name), child.ty.unwrap_or_else(|| self.types.fresh())));
+            parts.push((name, Part { shape: child.shape, parts: child.parts }));
+        }
+        declared.ty = Some(self.types.composite(list, composite.is_open));
+        declared.parts = Parts::of(parts);
+        Ok(())
     }
 
     fn node_of_denotation(&self, denotation: &str) -> Option<typeloom_types::lattice::NodeNo> {
@@ -159,7 +202,9 @@ impl<'a> Core<'a> {
         for declaration in body.declarations(value) {
             let declared = match self.read_declared(declaration.ty, declaration.kind) {
                 // A false `shape {}` gives no information.
-                Ok(declared) if frame.is_shapeless(value) => Declared { shape: None, ..declared },
+                Ok(declared) if frame.is_shapeless(value) => {
+                    Declared { shape: None, parts: None, ..declared }
+                }
                 Ok(declared) => declared,
                 Err(error) => {
                     frame.report_value(value, SolveErrorKind::Malformed(error));
@@ -221,6 +266,9 @@ impl<'a> Core<'a> {
         declared: &Declared,
         declared_in: DeclarationKind,
     ) -> Result<(), SolveErrorKind<'a>> {
+        if let Some(parts) = &declared.parts {
+            frame.parts.insert(value, parts.clone());
+        }
         let Some(shape) = declared.shape else { return Ok(()) };
         let met = match frame.slots[value.index()].shape {
             None => Ok(shape),
@@ -241,8 +289,8 @@ impl<'a> Core<'a> {
         axis: Option<usize>,
     ) -> SolveErrorKind<'a> {
         let slot = frame.slots[value.index()];
-        let inferred = self.type_of(slot.ty, slot.shape);
-        let declared = self.type_of(declared.ty, declared.shape);
+        let inferred = self.type_with(slot.ty, slot.shape, frame.parts.get(&value));
+        let declared = self.type_with(declared.ty, declared.shape, declared.parts.as_ref());
         SolveErrorKind::Contradiction { declared_in, declared, inferred, axis }
     }
 
@@ -252,16 +300,61 @@ impl<'a> Core<'a> {
             Some(declared) => declared.map(|shape| self.declared_input(shape)),
             None => frame.shape_read(value),
         };
-        self.type_of(frame.slots[value.index()].ty, shape)
+        self.type_with(frame.slots[value.index()].ty, shape, frame.parts.get(&value))
     }
 
     /// A type of the tables, as plain data.
     pub(crate) fn type_of(&mut self, ty: Option<Ty>, shape: Option<ShapeId>) -> Type {
+        self.type_with(ty, shape, None)
+    }
+
+    /// A type with the shapes of the children of composites, as plain data.
+    pub(crate) fn type_with(
+        &mut self,
+        ty: Option<Ty>,
+        shape: Option<ShapeId>,
+        parts: Option<&Parts>,
+    ) -> Type {
+        self.type_within(ty, shape, parts, &mut Budget { depth: 0, left: MAX_CHILDREN })
+    }
+
+    /// The number of children of a composite, with those of nested composites; more than [`MAX_CHILDREN`] for a
+    /// composite that is too large or nested too deeply.
+    pub(crate) fn composite_size(&mut self, ty: Ty) -> usize {
+        let mut budget = Budget { depth: 0, left: MAX_CHILDREN };
+        match self.count_children(ty, &mut budget) {
+            Some(()) => MAX_CHILDREN - budget.left,
+            None => MAX_CHILDREN + 1,
+        }
+    }
+
+    fn count_children(&mut self, ty: Ty, budget: &mut Budget) -> Option<()> {
+        let inner = self.types.innermost(ty);
+        let Some(Children { list, .. }) = self.types.children(inner) else { return Some(()) };
+        budget.left = budget.left.checked_sub(list.len())?;
+        if budget.depth >= MAX_TYPE_DEPTH {
+            return None;
+        }
+        budget.depth += 1;
+        for (_, child) in list.iter() {
+            self.count_children(*child, budget)?;
+        }
+        budget.depth -= 1;
+        Some(())
+    }
+
+    fn type_within(
+        &mut self,
+        ty: Option<Ty>,
+        shape: Option<ShapeId>,
+        parts: Option<&Parts>,
+        budget: &mut Budget,
+    ) -> Type {
         let Some(mut ty) = ty else { return Type::Unknown(None) };
         let mut constructors = Vec::new();
         let inner = loop {
             // Nodes can nest containers without limit; types that deep are not reported.
-            if constructors.len() > MAX_TYPE_DEPTH {
+            if constructors.len() + budget.depth > MAX_TYPE_DEPTH {
                 return Type::Unknown(None);
             }
             match self.types.head(ty) {
@@ -270,6 +363,7 @@ impl<'a> Core<'a> {
                 Head::Sparse => break Type::Sparse(self.tensor_type(ty, shape)),
                 Head::Scalar => break Type::Scalar(self.types.elems(ty).unwrap_or(ElemSet::ALL)),
                 Head::Leaf(node) => break Type::Leaf(node),
+                Head::Composite => break self.composite_type(ty, parts, budget),
                 Head::Error => break Type::Error,
                 Head::Container(constructor, element) => {
                     constructors.push(constructor);
@@ -278,6 +372,21 @@ impl<'a> Core<'a> {
             }
         };
         Type::within(constructors, inner)
+    }
+
+    fn composite_type(&mut self, ty: Ty, parts: Option<&Parts>, budget: &mut Budget) -> Type {
+        let Some(Children { list, is_open }) = self.types.children(ty) else { return Type::Unknown(None) };
+        let Some(left) = budget.left.checked_sub(list.len()) else { return Type::Unknown(None) };
+        budget.left = left;
+        budget.depth += 1;
+        let child = |(name, ty): &(Arc<str>, Ty)| {
+            let part = parts.and_then(|parts| parts.get(name));
+            let (shape, parts) = part.map_or((None, None), |part| (part.shape, part.parts.as_ref()));
+            (Arc::clone(name), self.type_within(Some(*ty), shape, parts, budget))
+        };
+        let children = list.iter().map(child).collect();
+        budget.depth -= 1;
+        Type::Composite(CompositeType { children, is_open })
     }
 
     fn tensor_type(&mut self, ty: Ty, shape: Option<ShapeId>) -> TensorType {
@@ -290,6 +399,16 @@ impl<'a> Core<'a> {
     pub(crate) fn shapes_differ(&mut self, a: ShapeId, b: ShapeId) -> bool {
         let differs = |(a, b): (_, _)| self.dims.compare(a, b) == Decision::Different;
         paired(&self.shapes, a, b).is_none_or(|axes| axes.into_iter().any(differs))
+    }
+
+    /// Whether the shapes in two composites certainly differ.
+    pub(crate) fn parts_differ(&mut self, a: &Parts, b: &Parts) -> bool {
+        a.iter().any(|(name, part)| {
+            let Some(other) = b.get(name) else { return false };
+            let nested = part.parts.as_ref().zip(other.parts.as_ref());
+            part.shape.zip(other.shape).is_some_and(|(a, b)| self.shapes_differ(a, b))
+                || nested.is_some_and(|(a, b)| self.parts_differ(a, b))
+        })
     }
 
     /// The meet of two shapes.

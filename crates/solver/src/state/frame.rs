@@ -21,6 +21,7 @@ use crate::state::constants::DataId;
 use crate::state::fallback::{Fallbacks, SharedTypes};
 use crate::state::limit::Limit;
 use crate::state::loops::{Loops, Unrolled};
+use crate::state::parts::Parts;
 use crate::ty::{Ty, Waiter};
 
 /// Identity of an equation. The last item is whether one side is a declaration.
@@ -93,6 +94,8 @@ pub(crate) struct Frame<'a> {
     /// Shapes that readers see instead of the derived ones, see
     /// [`Trust::Assumed`](crate::state::claim::Trust::Assumed).
     pub(crate) assumed_shapes: Map<ValueId, ShapeId>,
+    /// The shapes of the children of composites.
+    pub(crate) parts: Map<ValueId, Parts>,
     /// Declared shapes of graph inputs with unknown extents, which nothing narrows.
     pub(crate) open_inputs: Map<ValueId, Option<ShapeId>>,
     /// Values with a type from the caller.
@@ -198,6 +201,13 @@ impl<'a> Frame<'a> {
     pub(crate) fn set_shape(&mut self, value: ValueId, shape: ShapeId, by: StepId) {
         self.slots[value.index()].shape = Some(shape);
         self.touch(value, by);
+    }
+
+    pub(crate) fn set_parts(&mut self, value: ValueId, parts: Parts, by: StepId) {
+        if self.parts.get(&value) != Some(&parts) {
+            self.parts.insert(value, parts);
+            self.touch(value, by);
+        }
     }
 
     /// Whether a step is at the front of the first pass, so that only later steps can use its results.
@@ -354,6 +364,7 @@ impl<'a> Frame<'a> {
             for value in body.outputs(step).iter().flatten() {
                 self.slots[value.index()].shape = None;
                 self.slots[value.index()].data = None;
+                self.parts.remove(value);
             }
             self.errors.remove(&body.first_step(step));
             self.second_errors.remove(&body.first_step(step));

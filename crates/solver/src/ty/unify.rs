@@ -38,10 +38,17 @@ impl Types {
                 (Cell::Container(outer, x), Cell::Container(other, y)) if outer == other => {
                     (a, b) = (self.resolve(x), self.resolve(y));
                 }
+                (Cell::Composite(_), Cell::Composite(_)) => return self.unify_composites(a, b),
                 (Cell::Leaf(x), Cell::Leaf(y)) => return if x == y { Ok(()) } else { Err(Clash) },
-                (Cell::Error | Cell::Elems(..) | Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_), _) => {
-                    return Err(Clash);
-                }
+                (
+                    Cell::Error
+                    | Cell::Elems(..)
+                    | Cell::Container(..)
+                    | Cell::Composite(_)
+                    | Cell::Leaf(_)
+                    | Cell::Link(_),
+                    _,
+                ) => return Err(Clash),
             }
         }
     }
@@ -52,9 +59,9 @@ impl Types {
             return;
         }
         if b.constant_elem().is_none() {
-            self.cells[b.index()] = Cell::Link(a);
+            self.write(b, Cell::Link(a));
         } else if a.constant_elem().is_none() {
-            self.cells[a.index()] = Cell::Link(b);
+            self.write(a, Cell::Link(b));
         }
     }
 
@@ -72,18 +79,18 @@ impl Types {
             if met != other_bound {
                 self.watchers.wake(other_watch);
             }
-            let watch = self.watchers.join(watch, other_watch);
-            self.cells[value.index()] = Cell::Var { bound: met, watch };
-            self.cells[var.index()] = Cell::Link(value);
+            let watch = self.join_watches(watch, other_watch);
+            self.write(value, Cell::Var { bound: met, watch });
+            self.write(var, Cell::Link(value));
             return Ok(());
         }
-        if self.innermost(value) == var {
+        if self.occurs(var, value) {
             return Err(Clash);
         }
         if let Some(bound) = bound {
             self.narrow_to_node(value, bound)?;
         }
-        self.cells[var.index()] = Cell::Link(value);
+        self.write(var, Cell::Link(value));
         self.watchers.wake(watch);
         Ok(())
     }
@@ -108,7 +115,7 @@ impl Types {
                 if met != other {
                     self.watchers.wake(other_watch);
                 }
-                let watch = self.watchers.join(watch, other_watch);
+                let watch = self.join_watches(watch, other_watch);
                 self.set_elem_cell(y, ElemCell::Link(x));
                 self.set_elem_root(x, met, watch);
                 Ok(())
@@ -156,7 +163,7 @@ impl Types {
                 let tensor = self.tensor_of(set);
                 self.bind(ty, tensor)
             }
-            Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_) => Err(Clash),
+            Cell::Container(..) | Cell::Composite(_) | Cell::Leaf(_) | Cell::Link(_) => Err(Clash),
         }
     }
 
@@ -195,12 +202,13 @@ impl Types {
                     | Cell::Error
                     | Cell::Elems(..)
                     | Cell::Container(..)
+                    | Cell::Composite(_)
                     | Cell::Leaf(_)
                     | Cell::Link(_) => self.narrow_inner(inner, allowed.opt_tensor),
                 }
             }
             Cell::Container(Constructor::Map(_), _) => self.narrow_map(ty, &allowed.map),
-            Cell::Leaf(_) | Cell::Link(_) => Err(Clash),
+            Cell::Composite(_) | Cell::Leaf(_) | Cell::Link(_) => Err(Clash),
             Cell::Var { .. } => self.narrow_var(ty, allowed),
         }
     }
@@ -246,7 +254,9 @@ impl Types {
                 let set = values.collect::<ElemSet>();
                 self.narrow_inner(value, set)
             }
-            Cell::Elems(..) | Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_) => Err(Clash),
+            Cell::Elems(..) | Cell::Container(..) | Cell::Composite(_) | Cell::Leaf(_) | Cell::Link(_) => {
+                Err(Clash)
+            }
         }
     }
 
@@ -273,14 +283,17 @@ impl Types {
                 self.narrow_elems(elem, universe.scalar_elems(node).ok_or(Clash)?)
             }
             Cell::Leaf(leaf) if under(Some(leaf)) => Ok(()),
+            Cell::Composite(_) if under(universe.composite_node()) => Ok(()),
             Cell::Var { bound, .. } if under(bound) => Ok(()),
             Cell::Var { .. } => {
                 let below = self.at_node(node);
                 self.bind(ty, below)
             }
-            Cell::Elems(Holder::Sparse, _) | Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_) => {
-                Err(Clash)
-            }
+            Cell::Elems(Holder::Sparse, _)
+            | Cell::Container(..)
+            | Cell::Composite(_)
+            | Cell::Leaf(_)
+            | Cell::Link(_) => Err(Clash),
         }
     }
 
@@ -306,7 +319,9 @@ impl Types {
         match self.cells[ty.index()] {
             Cell::Elems(_, elem) => Ok(Some(elem)),
             Cell::Var { .. } => Ok(None),
-            Cell::Error | Cell::Container(..) | Cell::Leaf(_) | Cell::Link(_) => Err(Clash),
+            Cell::Error | Cell::Container(..) | Cell::Composite(_) | Cell::Leaf(_) | Cell::Link(_) => {
+                Err(Clash)
+            }
         }
     }
 }

@@ -17,6 +17,7 @@ pub struct Waiter {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WatchList {
     first: u32,
+    /// Nothing follows the last entry until the list is joined.
     last: u32,
 }
 
@@ -51,6 +52,16 @@ impl Watchers {
         }
         self.entries[left.last as usize - 1].1 = right.first;
         WatchList { first: left.first, last: right.last }
+    }
+
+    /// The last entry of the list that a join continues; `None` if one of the lists is empty.
+    pub(super) fn continued(left: WatchList, right: WatchList) -> Option<u32> {
+        (left.first != 0 && right.first != 0).then_some(left.last)
+    }
+
+    /// Takes back a join.
+    pub(super) fn end_at(&mut self, last: u32) {
+        self.entries[last as usize - 1].1 = 0;
     }
 
     pub(super) fn wake(&mut self, list: WatchList) {

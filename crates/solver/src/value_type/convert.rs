@@ -10,7 +10,7 @@ use typeloom_types::tree::TypeNode;
 use super::{Dim, Element, ValueType};
 use crate::dim::{DimId, Dims};
 use crate::elem::{Elem, ElemSet};
-use crate::solution::Type;
+use crate::solution::{CompositeType, Type};
 use crate::ty::Constructor;
 use crate::universe::Universe;
 
@@ -47,6 +47,12 @@ impl Converter {
             Type::Sparse(tensor) => {
                 let shape = tensor.shape.as_deref().map(|shape| self.shape(shape, dims));
                 ValueType { node: None, element: Element::Sparse(dtype(tensor.elem)), shape }
+            }
+            Type::Composite(CompositeType { children, is_open }) => {
+                let child =
+                    |(name, ty): &(Arc<str>, Type)| (Arc::clone(name), self.convert(ty, universe, dims));
+                let children: Vec<_> = children.iter().map(child).collect();
+                ValueType::composite(children, *is_open)
             }
             Type::Container(..) => unreachable!("the constructors are split off"),
         };

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{TensorShapeProto, TypeProto, type_proto};
+use typeloom_onnx::text::CompositeText;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::lookup_denotation;
 
-use super::{Dim, Element, ValueType};
+use super::{Composite, Dim, Element, ValueType};
 
 /// Maximum nesting of containers; deeper types are unknown.
 const MAX_NESTING: usize = 32;
@@ -61,6 +62,15 @@ impl ValueType {
                 Some(key) => container(Element::Map(key, inner(&map.value_type))),
                 None => Self::default(),
             },
+            Some(type_proto::Value::OpaqueType(opaque)) if depth < MAX_NESTING => {
+                match CompositeText::of_opaque(opaque.domain(), opaque.name()) {
+                    Some(CompositeText { children, is_open }) => {
+                        let child = |(name, ty): (String, TypeProto)| (name, Self::read(&ty, depth + 1));
+                        Self::composite(children.into_iter().map(child), is_open)
+                    }
+                    None => node.map(Self::of_node).unwrap_or_default(),
+                }
+            }
             Some(type_proto::Value::OpaqueType(_)) | None => node.map(Self::of_node).unwrap_or_default(),
         }
     }
@@ -80,13 +90,23 @@ impl ValueType {
         message
     }
 
+    /// The message of a child of a composite. The denotation of a tensor of ONNX follows from its element type.
+    fn to_child(&self) -> TypeProto {
+        let mut message = self.to_message();
+        if self.dtype().is_some_and(|dtype| self.node.is_none_or(|node| node.id == dtype.type_node().id)) {
+            message.denotation = None;
+        }
+        message
+    }
+
     /// The type in ONNX's own terms, without a denotation; `None` if ONNX cannot express it or it is not
     /// concrete.
     #[must_use]
     pub fn to_onnx(&self) -> Option<TypeProto> {
         let mut message = TypeProto::default();
         self.fill(&mut message.value);
-        (self.is_concrete() && message.value.is_some()).then_some(message)
+        let is_of_onnx = !matches!(message.value, Some(type_proto::Value::OpaqueType(_)) | None);
+        (self.is_concrete() && is_of_onnx).then_some(message)
     }
 
     /// Adds undeclared facts to a message, from the outermost container inwards.
@@ -104,6 +124,10 @@ impl ValueType {
                     fill_dtype(&mut message.elem_type, *dtype);
                     return fill_shape(&mut message.shape, ty.shape.as_deref());
                 }
+                Element::Composite(composite) => {
+                    value.get_or_insert_with(|| type_proto::Value::OpaqueType(composite.to_opaque()));
+                    return;
+                }
                 // ONNX has no structure for these.
                 Element::Tensor(None) | Element::Sparse(None) | Element::Scalar(_) | Element::Opaque => {
                     return;
@@ -119,6 +143,14 @@ impl ValueType {
             value = &mut message.get_or_insert_default().value;
             ty = inner;
         }
+    }
+}
+
+impl Composite {
+    fn to_opaque(&self) -> type_proto::Opaque {
+        let child = |(name, ty): &(Arc<str>, ValueType)| (name.to_string(), ty.to_child());
+        let children = self.children.iter().map(child).collect();
+        CompositeText { children, is_open: self.is_open }.to_opaque()
     }
 }
 

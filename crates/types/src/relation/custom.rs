@@ -119,6 +119,32 @@ pub trait PortAccess {
     /// type, it has the proposed one.
     fn fall_back(&mut self, _port: PortRef, _node: NodeNo) {}
 
+    /// Makes the type at `composite` the composite of the named values at these ports, and of no others. Returns whether
+    /// a port changed.
+    ///
+    /// # Errors
+    /// If a type cannot be the one that the relation needs.
+    fn bundle(
+        &mut self,
+        _composite: PortRef,
+        _children: &[(&str, PortRef)],
+    ) -> Result<bool, RelationError> {
+        Ok(false)
+    }
+
+    /// Relates the values at these ports to the children of these names of the composite at `composite`, which can have
+    /// further children. Returns whether a port changed.
+    ///
+    /// # Errors
+    /// If the composite has no child of a name, or one of another type.
+    fn unbundle(
+        &mut self,
+        _composite: PortRef,
+        _children: &[(&str, PortRef)],
+    ) -> Result<bool, RelationError> {
+        Ok(false)
+    }
+
     /// Type node and shape of a tensor attribute, dense or sparse.
     fn attr_tensor(&self, _name: &str) -> Option<(NodeNo, KnownExtents)> {
         None

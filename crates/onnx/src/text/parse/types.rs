@@ -1,9 +1,13 @@
 //! Types and typed names.
 
+use std::collections::HashSet;
+
 use typeloom_types::dtype::Dtype;
+use typeloom_types::lattice::lookup_by_id;
 
 use crate::messages::type_proto::{self, Value};
 use crate::messages::{SharedText, TensorShapeProto, TypeProto, ValueInfoProto};
+use crate::text::composite::{COMPOSITE, CompositeText, opaque};
 use crate::text::error::{Expected, KeyContext, NameOf, ParseErrorKind, Result, clip};
 use crate::text::lexer::{Punct, Token};
 use crate::text::names::{begins_type, element_type};
@@ -24,7 +28,7 @@ impl Parser<'_> {
                     )
                 )
             }
-            Token::Identifier(word) => begins_type(word),
+            Token::Identifier(word) => begins_type(word) || self.at_composite(),
             Token::Punct(Punct::Question) => true,
             Token::String(_) | Token::Number(_) | Token::Punct(_) | Token::End => false,
         }
@@ -57,6 +61,11 @@ impl Parser<'_> {
                 return Err(self.unexpected(Expected::Type));
             }
         };
+        if self.at_composite() {
+            let start = self.lexeme.start;
+            let end = self.composite_end()?;
+            return Ok(Some(Value::OpaqueType(opaque(self.lexer.slice(start, end).to_owned()))));
+        }
         if let Some(element) = element_type(word) {
             self.advance()?;
             let shape = self.shape()?;
@@ -96,6 +105,68 @@ impl Parser<'_> {
         };
         self.expect(Punct::RightParen)?;
         Ok(Some(value))
+    }
+
+    /// Whether `composite{` starts here. The word alone is a name.
+    fn at_composite(&self) -> bool {
+        self.token() == Token::Identifier(COMPOSITE) && self.peek_is(Punct::LeftBrace)
+    }
+
+    /// The children of a composite type.
+    pub(super) fn composite(&mut self) -> Result<CompositeText> {
+        let mut composite = CompositeText::default();
+        self.children(&mut composite)?;
+        self.expect(Punct::RightBrace)?;
+        Ok(composite)
+    }
+
+    /// Parses a composite type and returns the position of its end.
+    fn composite_end(&mut self) -> Result<usize> {
+        self.children(&mut CompositeText::default())?;
+        let end = self.lexeme.end;
+        self.expect(Punct::RightBrace)?;
+        Ok(end)
+    }
+
+    /// `composite{a: float, ..` up to the closing brace.
+    fn children(&mut self, composite: &mut CompositeText) -> Result<()> {
+        if !self.at_composite() {
+            return Err(self.unexpected(Expected::Type));
+        }
+        self.advance()?;
+        self.expect(Punct::LeftBrace)?;
+        let mut names = HashSet::new();
+        while !self.at(Punct::RightBrace) {
+            if self.eat(Punct::Dot)? {
+                self.expect(Punct::Dot)?;
+                composite.is_open = true;
+                return Ok(());
+            }
+            let known = self.unexpected(Expected::Name(NameOf::Child));
+            let name = self.name(NameOf::Child)?;
+            if !names.insert(name.clone()) {
+                return Err(known);
+            }
+            self.expect(Punct::Colon)?;
+            let ty = self.nested(Self::child_type)?;
+            composite.children.push((name, ty));
+            if !self.at(Punct::RightBrace) {
+                self.expect(Punct::Comma)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A type, or the id of a registered type node.
+    fn child_type(&mut self) -> Result<TypeProto> {
+        if self.at_type() {
+            return self.ty();
+        }
+        let unknown = self.unexpected(Expected::Type);
+        let id = self.qualified_name()?;
+        let denotation = lookup_by_id(&id).map(|node| node.denotation).filter(|it| !it.is_empty());
+        let denotation = denotation.ok_or(unknown)?;
+        Ok(TypeProto { denotation: Some(denotation.into()), ..TypeProto::default() })
     }
 
     /// The optional type in `seq()` or `optional()`.

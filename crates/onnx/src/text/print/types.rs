@@ -5,9 +5,11 @@ use typeloom_types::dtype::Dtype;
 use crate::messages::tensor_shape_proto::{Dimension, dimension};
 use crate::messages::type_proto::{self, Value};
 use crate::messages::{SharedText, TensorShapeProto, TypeProto, ValueInfoProto};
+use crate::text::composite::{COMPOSITE, COMPOSITE_DOMAIN, CompositeText};
+use crate::text::escape::is_unsafe;
 use crate::text::lexer::is_identifier;
 use crate::text::names::UNDEFINED;
-use crate::text::parse::is_canonical_dim;
+use crate::text::parse::{is_canonical_dim, parse_composite};
 use crate::text::span::ValueSpans;
 
 use super::{Loss, Printer, Syntax};
@@ -67,6 +69,9 @@ impl Printer<'_> {
     }
 
     fn opaque(&mut self, domain: &str, name: &str) {
+        if self.is_composite(domain, name) {
+            return self.push(name);
+        }
         self.push("opaque(");
         if !domain.is_empty() {
             self.qualified(domain);
@@ -76,6 +81,36 @@ impl Printer<'_> {
             self.qualified(name);
         }
         self.push(")");
+    }
+
+    /// Whether an opaque type is printed as a composite: its name parses and can be shown as it is.
+    fn is_composite(&self, domain: &str, name: &str) -> bool {
+        domain == COMPOSITE_DOMAIN
+            && name.starts_with(COMPOSITE)
+            && !name.contains(is_unsafe)
+            && parse_composite(name, self.depth).is_ok()
+    }
+
+    /// `composite{name: type, ...}`
+    pub(super) fn composite(&mut self, composite: &CompositeText) {
+        let CompositeText { children, is_open } = composite;
+        self.push(COMPOSITE);
+        self.push("{");
+        for (at, (name, ty)) in children.iter().enumerate() {
+            self.push(if at == 0 { "" } else { ", " });
+            self.name(name);
+            self.push(": ");
+            if self.at_deepest() {
+                self.push("?");
+            } else {
+                self.nested(|printer| printer.ty(ty));
+            }
+        }
+        self.push(match (is_open, children.is_empty()) {
+            (false, _) => "}",
+            (true, true) => "..}",
+            (true, false) => ", ..}",
+        });
     }
 
     fn denotation(&mut self, denotation: &Option<SharedText>) {

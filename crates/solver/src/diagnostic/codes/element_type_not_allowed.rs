@@ -34,6 +34,7 @@ impl Scope<'_, '_> {
             | Type::Sparse(_)
             | Type::Scalar(_)
             | Type::Container(Constructor::Map(_), _)
+            | Type::Composite(_)
             | Type::Leaf(_)
             | Type::Error => false,
         };

@@ -25,7 +25,12 @@ impl Scope<'_, '_> {
         match known {
             Type::Unknown(None) | Type::Error => {}
             Type::Unknown(Some(_)) => notes.push(format!("it is known to be some {}", self.show(known))),
-            Type::Tensor(_) | Type::Sparse(_) | Type::Scalar(_) | Type::Container(..) | Type::Leaf(_) => {
+            Type::Tensor(_)
+            | Type::Sparse(_)
+            | Type::Scalar(_)
+            | Type::Container(..)
+            | Type::Composite(_)
+            | Type::Leaf(_) => {
                 if let Some(possible) = possible {
                     notes.push(format!("it could still be {}", element_types(universe, possible)));
                 }

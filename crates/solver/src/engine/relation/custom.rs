@@ -212,6 +212,16 @@ impl PortAccess for Node<'_, '_, '_> {
         }
     }
 
+    fn bundle(&mut self, composite: PortRef, children: &[(&str, PortRef)]) -> Result<bool, RelationError> {
+        let Some(composite) = Port::of_ref(composite) else { return Ok(false) };
+        super::composite::bundle(self.cx.get_mut(), composite, &ports_of(children))
+    }
+
+    fn unbundle(&mut self, composite: PortRef, children: &[(&str, PortRef)]) -> Result<bool, RelationError> {
+        let Some(composite) = Port::of_ref(composite) else { return Ok(false) };
+        super::composite::unbundle(self.cx.get_mut(), composite, &ports_of(children))
+    }
+
     fn attr_tensor(&self, name: &str) -> Option<(NodeNo, KnownExtents)> {
         let (elem, dims) = self.attribute(|cx| {
             let constant = match cx.attr_tensor(name)? {
@@ -223,6 +233,10 @@ impl PortAccess for Node<'_, '_, '_> {
         let leaf = self.universe.tensor_leaf(Elem::from_onnx(elem)?)?;
         Some((leaf, dims.into_iter().map(|dim| u64::try_from(dim).ok()).collect()))
     }
+}
+
+fn ports_of<'c>(children: &[(&'c str, PortRef)]) -> Vec<(&'c str, Port)> {
+    children.iter().filter_map(|(name, port)| Some((*name, Port::of_ref(*port)?))).collect()
 }
 
 fn show(dims: &[Option<u64>]) -> String {

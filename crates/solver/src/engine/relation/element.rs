@@ -43,7 +43,7 @@ impl Kinds {
             Head::Tensor => self.tensor = true,
             Head::Scalar => self.scalar = true,
             Head::Unknown(_) => self.unknown = true,
-            Head::Sparse | Head::Container(..) | Head::Leaf(_) | Head::Error => {}
+            Head::Sparse | Head::Container(..) | Head::Composite | Head::Leaf(_) | Head::Error => {}
         }
     }
 
@@ -112,7 +112,9 @@ pub(super) fn require(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<Ty>,
             cx.wait_for(ty);
             Ok(Some(ty))
         }
-        Head::Container(..) | Head::Leaf(_) => Err(RuleError::Kind { port, expected: ELEMENTS }),
+        Head::Container(..) | Head::Composite | Head::Leaf(_) => {
+            Err(RuleError::Kind { port, expected: ELEMENTS })
+        }
     }
 }
 

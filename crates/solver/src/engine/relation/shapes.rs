@@ -17,7 +17,9 @@ fn set_scalar_shape(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), RuleError
             cx.wait_for(ty);
             Ok(())
         }
-        Head::Tensor | Head::Sparse | Head::Container(..) | Head::Leaf(_) | Head::Error => Ok(()),
+        Head::Tensor | Head::Sparse | Head::Container(..) | Head::Composite | Head::Leaf(_) | Head::Error => {
+            Ok(())
+        }
     }
 }
 

@@ -1,0 +1,136 @@
+//! Types of bundles: from the children, through sends, to the values that are unbundled.
+
+use typeloom_compiler::artifact::{Artifact, interfaces};
+use typeloom_compiler::compiler::Compiler;
+use typeloom_module::graph::Graph;
+use typeloom_onnx::messages::TypeProto;
+use typeloom_solver::value_type::ValueType;
+
+use super::components::Of;
+
+fn compiled(body: impl Fn(&mut Graph)) -> Artifact {
+    match Compiler::new().compile(Of("m", body)) {
+        Ok(artifact) => artifact,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn error(body: impl Fn(&mut Graph)) -> String {
+    Compiler::new().compile(Of("m", body)).expect_err("it has a type error").to_string()
+}
+
+/// The stamp of a port.
+fn port(artifact: &Artifact, name: &str) -> String {
+    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let infos = graph.input.iter().chain(&graph.output).chain(&graph.value_info);
+    let mut types = infos.filter(|info| info.name() == name).filter_map(|info| info.r#type.as_ref());
+    types.next().map_or_else(String::new, |ty: &TypeProto| ValueType::from_message(ty).to_string())
+}
+
+/// Sends a nested bundle and unbundles it at the other side.
+fn sent(g: &mut Graph, of: &'static str) {
+    let (x, n) = (g.input("x").of("float[N]"), g.input("n").of("scalar.i32"));
+    let peers = g.input("peers").of("peer_id_vec");
+    let inner = g.bundle(&[("b", &n), ("a", &x)]);
+    let both = g.bundle(&[("who", &peers), ("inner", &inner)]);
+    let (there, _) = g.send(&both, &peers);
+    let inner = g.unbundle(&there, &["inner"]).remove(0);
+    let parts = g.unbundle(&inner, &["b", "a"]);
+    g.output("y", &parts[1].clone().of(of));
+    g.output("n2", &parts[0]);
+    g.output("both", &both);
+    g.output("there", &there);
+}
+
+#[test]
+fn the_type_of_a_bundle_flows_through_a_send() {
+    let artifact = compiled(|g| sent(g, "float[]"));
+    let both = "composite{inner: composite{a: float[N], b: scalar.i32}, who: peer_id_vec}";
+    for (name, ty) in [("both", both), ("there", both), ("n2", "scalar.i32")] {
+        assert_eq!(port(&artifact, name), ty, "{name}");
+    }
+    let undeclared = compiled(|g| {
+        let x = g.input("x").of("float[N]");
+        let (there, _) = g.send(&g.bundle(&[("x", &x)]), &g.input("peers").of("peer_id_vec"));
+        g.output("y", &g.unbundle(&there, &["x"])[0]);
+    });
+    assert_eq!(port(&undeclared, "y"), "float[N]");
+}
+
+#[test]
+fn a_child_that_is_declared_as_another_type_is_an_error_with_its_name_and_both_types() {
+    let text = error(|g| sent(g, "int64[]"));
+    for part in ["child `a`", "float", "int64"] {
+        assert!(text.contains(part), "{part} is missing: {text}");
+    }
+    let whole = error(|g| {
+        let x = g.input("x").of("float[N]");
+        g.output("y", &g.bundle(&[("x", &x)]).of("composite{x: int64[N]}"));
+    });
+    for part in ["`x`", "float[N]", "int64"] {
+        assert!(whole.contains(part), "{part} is missing: {whole}");
+    }
+}
+
+#[test]
+fn a_child_that_the_bundle_does_not_have_is_an_error_with_the_known_names() {
+    let text = error(|g| {
+        let x = g.input("x").of("float[N]");
+        let (there, _) = g.send(&g.bundle(&[("x", &x), ("y", &x)]), &g.input("peers").of("peer_id_vec"));
+        g.output("z", &g.unbundle(&there, &["z"])[0]);
+    });
+    assert!(text.contains("the bundle has no child `z`; it has x, y"), "{text}");
+}
+
+#[test]
+fn a_bundle_from_outside_has_the_declared_children_or_those_that_are_read() {
+    let declared = compiled(|g| {
+        let both = g.input("both").of("composite{a: float[N], \"b c\": peer_id}");
+        let parts = g.unbundle(&both, &["a"]);
+        g.output("y", &parts[0]);
+    });
+    assert_eq!(port(&declared, "both"), "composite{a: float[N], \"b c\": peer_id}");
+    assert_eq!(port(&declared, "y"), "float[N]");
+    let read = compiled(|g| {
+        let both = g.input("both").of("composite");
+        let parts = g.unbundle(&both, &["a", "b"]);
+        g.output("y", &parts[0].clone().of("float[2]"));
+        g.output("z", &parts[1].clone().of("peer_id"));
+    });
+    assert_eq!(port(&read, "both"), "composite{a: float[], b: peer_id, ..}");
+    let unknown = error(|g| {
+        let both = g.input("both").of("composite");
+        g.output("y", &g.unbundle(&both, &["a"])[0]);
+    });
+    assert!(unknown.contains("nothing determines the type"), "{unknown}");
+}
+
+#[test]
+fn children_are_a_part_of_the_digest_of_an_artifact() {
+    let of = |ty: &'static str| {
+        let artifact = compiled(move |g| {
+            let both = g.input("both").of(ty);
+            g.output("y", &g.unbundle(&both, &["a"])[0].clone().of("float[N]"));
+        });
+        let file = artifact.to_bytes().expect("it has bytes");
+        let exported = interfaces(&file).expect("the bundle is valid").expect("it has an interface");
+        exported[0].digest
+    };
+    let types =
+        ["composite{a: float[N], b: int64}", "composite{a: float[N], b: int32}", "composite{a: float[N]}"];
+    let digests = types.map(of);
+    assert!(digests[0] != digests[1] && digests[1] != digests[2] && digests[0] != digests[2]);
+    assert_eq!(digests[0], of("composite{b: int64, a: float[M]}"));
+}
+
+#[test]
+fn bundles_of_bundles_are_bounded() {
+    let text = error(|g| {
+        let mut value = g.input("x").of("float");
+        for _ in 0..20 {
+            value = g.bundle(&[("a", &value), ("b", &value)]);
+        }
+        g.output("y", &value);
+    });
+    assert!(text.contains("a bundle holds at most 4096 values"), "{text}");
+}
