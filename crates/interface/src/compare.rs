@@ -34,6 +34,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use typeloom_pool::Pool;
 use typeloom_pool::compat::{Breaks, Difference, Direction, PathStep, TypePath};
@@ -235,8 +236,8 @@ fn shape_pairs<'t>(a: &'t Type, b: &'t Type) -> Vec<(&'t [DimId], &'t [DimId])> 
     let (mut open, mut found) = (vec![(a, b)], Vec::new());
     while let Some((a, b)) = open.pop() {
         if let (Type::Composite(a), Type::Composite(b)) = (a.split().1, b.split().1) {
-            let other = |name| b.children.iter().find(|(own, _)| own == name);
-            open.extend(a.children.iter().rev().filter_map(|(name, child)| Some((child, &other(name)?.1))));
+            let pair = |(name, child): &'t (Arc<str>, Type)| Some((child, b.child(name)?));
+            open.extend(a.children.iter().rev().filter_map(pair));
         } else if let Some((a, b)) = a.tensor().zip(b.tensor())
             && let (Some(a), Some(b)) = (&a.shape, &b.shape)
             && a.len() == b.len()
@@ -376,7 +377,7 @@ impl<'i> Comparer<'i> {
                         break InterfaceChange::Kind;
                     }
                     for (name, child) in &x.children {
-                        if let Some((_, other)) = y.children.iter().find(|(own, _)| own == name) {
+                        if let Some(other) = y.child(name) {
                             let path = [path, &[PathStep::Field(name.to_string())]].concat();
                             self.types_at(&path, side, (child, child), (other, other));
                         }
@@ -463,7 +464,7 @@ impl Side {
     /// Whether the children of the wider side are among those of the narrower one, and an unknown child is admitted.
     fn admits(self, given: &CompositeType, expected: &CompositeType) -> bool {
         let (wide, narrow) = self.wide_and_narrow(given, expected);
-        let has = |of: &CompositeType, name: &str| of.children.iter().any(|(own, _)| **own == *name);
+        let has = |of: &CompositeType, name: &str| of.child(name).is_some();
         wide.children.iter().all(|(name, _)| has(narrow, name))
             && (wide.is_open || !narrow.is_open && narrow.children.iter().all(|(name, _)| has(wide, name)))
     }

@@ -3,6 +3,10 @@
 //! These types refer to the dim arena and the type tree of their solve.
 //! [`ValueType`](crate::value_type::ValueType) is the form that is independent of it.
 
+mod difference;
+
+pub(crate) use difference::Difference;
+
 use std::sync::Arc;
 
 use typeloom_onnx::text::child_name;
@@ -43,6 +47,15 @@ pub struct CompositeType {
     pub children: Box<[(Arc<str>, Type)]>,
     /// Whether the value can have further children: it comes from outside, and these are the ones that are read.
     pub is_open: bool,
+}
+
+impl CompositeType {
+    /// The type of a child.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Option<&Type> {
+        let at = self.children.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
+        Some(&self.children[at].1)
+    }
 }
 
 /// A tensor's element type and shape.

@@ -345,6 +345,13 @@ impl RuleCx<'_, '_> {
         }
     }
 
+    /// Records that the value at a port is the child of a composite, for messages.
+    pub(crate) fn name_child(&mut self, port: Port, name: &str) {
+        if let Some(value) = self.value(port) {
+            self.frame.children.entry(value).or_insert_with(|| name.into());
+        }
+    }
+
     /// Wakes the readers of the node's inputs, after a dim was bound.
     pub(crate) fn touch_inputs(&mut self) {
         let body = Arc::clone(&self.frame.body);

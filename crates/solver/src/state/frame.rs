@@ -96,6 +96,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) assumed_shapes: Map<ValueId, ShapeId>,
     /// The shapes of the children of composites.
     pub(crate) parts: Map<ValueId, Parts>,
+    /// The names of the children that values are unbundled as, for messages.
+    pub(crate) children: Map<ValueId, Arc<str>>,
     /// Declared shapes of graph inputs with unknown extents, which nothing narrows.
     pub(crate) open_inputs: Map<ValueId, Option<ShapeId>>,
     /// Values with a type from the caller.

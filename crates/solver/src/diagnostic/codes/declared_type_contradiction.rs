@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Code, Diagnostic, Doubt, Location, Scope, declaration, quote};
 use crate::program::{DeclarationKind, Origin, ValueId};
-use crate::solution::Type;
+use crate::solution::{Difference, Type};
 use crate::solve_error::{ErrorSite, RefutedClaim};
 
 super::code!("declared-type-contradiction", Error, "a declared type contradicts the inferred one");
@@ -63,7 +63,21 @@ impl Scope<'_, '_> {
         Diagnostic::new(Code::DeclaredTypeContradiction, message, at)
             .with_snippets(inferred_snippet)
             .with_snippets([self.declaration_in(kind, value, &expected)])
+            .with_notes(self.child_note(value, declared, inferred))
             .with_notes(self.two_shapes(("declared", declared), ("inferred", inferred)))
+    }
+
+    /// The child of a composite that a contradiction is about.
+    fn child_note(&self, value: ValueId, declared: &Type, inferred: &Type) -> Option<String> {
+        let name = self.name(value);
+        let difference = Difference::between(inferred, declared);
+        if difference.is_inside() {
+            let (is, declared) = difference.sides;
+            let message = difference.message(&format!("the declaration of {name}"));
+            return Some(format!("{message}: {}, not {}", self.show(declared), self.show(is)));
+        }
+        let child = self.frame.children.get(&value)?;
+        Some(format!("{name} is child `{child}` of a bundle, which is {}", self.show(inferred)))
     }
 
     /// The other list that declares an input. Other values have a type that does not come from declarations.

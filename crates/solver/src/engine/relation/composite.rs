@@ -9,7 +9,7 @@ use typeloom_types::relation::RelationError;
 
 use crate::dim::shape::DimVec;
 use crate::rule::{Port, RuleCx, RuleError};
-use crate::solution::{CompositeType, Type};
+use crate::solution::{Difference, Type};
 use crate::state::parts::{Part, Parts};
 use crate::ty::{Clash, Head, Ty};
 
@@ -40,7 +40,7 @@ pub(super) fn bundle(
     let Some(known) = cx.ty(composite) else { return Ok(false) };
     if cx.types().unify(known, wanted).is_err() {
         let (wanted, found) = (cx.core().type_of(Some(wanted), None), cx.snapshot(composite));
-        let (message, expected, found) = difference(cx, &wanted, &found);
+        let (message, expected, found) = explained(cx, "the bundle", &wanted, &found);
         return Err(RelationError::new(message, composite.to_ref(), expected, found));
     }
     if cx.core().composite_size(wanted) > MAX_CHILDREN {
@@ -69,6 +69,7 @@ pub(super) fn unbundle(
     for (name, port) in children {
         let Some(ty) = cx.ty(*port) else { continue };
         cx.trace_equal(composite, *port);
+        cx.name_child(*port, name);
         child(cx, composite, (name, *port))?;
         list.push(((*name).into(), ty));
     }
@@ -101,7 +102,8 @@ fn child(cx: &mut RuleCx<'_, '_>, composite: Port, (name, port): (&str, Port)) -
     let part = cx.parts(composite).and_then(|parts| parts.get(name).cloned()).unwrap_or_default();
     let expected = cx.core().type_with(Some(own), part.shape, part.parts.as_ref());
     let found = cx.snapshot(port);
-    let (message, expected, found) = difference_of(cx, &format!("child `{name}`"), &expected, &found);
+    let (message, expected, found) =
+        explained(cx, &format!("child `{name}` of the bundle"), &expected, &found);
     Err(RelationError::new(message, port.to_ref(), expected, found))
 }
 
@@ -139,58 +141,10 @@ pub(super) fn pass(cx: &mut RuleCx<'_, '_>, ports: &[Port]) {
     }
 }
 
-/// The message, and the two sides, of two types that do not unify.
-fn difference(cx: &RuleCx<'_, '_>, expected: &Type, found: &Type) -> (String, String, String) {
-    difference_of(cx, "the bundle", expected, found)
-}
-
-/// Descends to the first child that differs.
-fn difference_of(cx: &RuleCx<'_, '_>, what: &str, expected: &Type, found: &Type) -> (String, String, String) {
-    let mut path = what.to_owned();
-    let (mut expected, mut found) = (expected, found);
-    while let (Type::Composite(a), Type::Composite(b)) = (expected, found) {
-        let names = |composite: &CompositeType| {
-            composite.children.iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>().join(", ")
-        };
-        let in_b = |name: &str| b.children.iter().find(|(own, _)| **own == *name);
-        let in_a = |name: &str| a.children.iter().any(|(own, _)| **own == *name);
-        let missing = a.children.iter().find(|(name, _)| in_b(name).is_none()).filter(|_| !b.is_open);
-        let further = b.children.iter().find(|(name, _)| !in_a(name)).filter(|_| !a.is_open);
-        if let Some((name, _)) = missing {
-            return (format!("{path} has no child `{name}`"), names(a), names(b));
-        }
-        if let Some((name, _)) = further {
-            return (format!("{path} has a further child `{name}`"), names(a), names(b));
-        }
-        let mut pairs = a.children.iter().filter_map(|(name, x)| Some((name, x, &in_b(name)?.1)));
-        let Some((name, x, y)) = pairs.find(|(_, x, y)| !can_agree(x, y)) else { break };
-        path = format!("child `{name}` of {path}");
-        (expected, found) = (x, y);
-    }
+/// The message and the two sides of types that do not unify.
+fn explained(cx: &RuleCx<'_, '_>, whole: &str, expected: &Type, found: &Type) -> (String, String, String) {
     let core = cx.tables();
     let show = |ty: &Type| ty.display(core.types.universe(), &core.dims).to_string();
-    (format!("{path} is of another type"), show(expected), show(found))
-}
-
-/// Whether two types could be one, as far as their outermost structure and element types show.
-fn can_agree(a: &Type, b: &Type) -> bool {
-    match (a, b) {
-        (Type::Unknown(_) | Type::Error, _) | (_, Type::Unknown(_) | Type::Error) => true,
-        (Type::Tensor(a), Type::Tensor(b)) | (Type::Sparse(a), Type::Sparse(b)) => {
-            !a.elem.intersect(b.elem).is_empty()
-        }
-        (Type::Scalar(a), Type::Scalar(b)) => !a.intersect(*b).is_empty(),
-        (Type::Container(outer, a), Type::Container(other, b)) => outer == other && can_agree(a, b),
-        (Type::Leaf(a), Type::Leaf(b)) => a == b,
-        (Type::Composite(a), Type::Composite(b)) => {
-            let fits = |own: &CompositeType, other: &CompositeType| {
-                own.children.iter().all(|(name, x)| match other.children.iter().find(|(it, _)| it == name) {
-                    Some((_, y)) => can_agree(x, y),
-                    None => other.is_open,
-                })
-            };
-            fits(a, b) && fits(b, a)
-        }
-        _ => false,
-    }
+    let difference = Difference::between(expected, found);
+    (difference.message(whole), show(difference.sides.0), show(difference.sides.1))
 }
