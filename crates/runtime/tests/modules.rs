@@ -4,6 +4,8 @@
 mod altered;
 #[path = "modules/backends.rs"]
 mod backends;
+#[path = "modules/composites.rs"]
+mod composites;
 #[path = "modules/failures.rs"]
 mod failures;
 #[path = "modules/hostile.rs"]

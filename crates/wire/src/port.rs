@@ -126,6 +126,12 @@ impl PortType {
         declared == self.digest || self.admitted.contains(&declared)
     }
 
+    /// Whether values are composites of known children. Such a port compares the children of a value whose declared
+    /// type has another digest.
+    pub(crate) fn is_composite(&self) -> bool {
+        matches!(self.ty.element, Element::Composite(_))
+    }
+
     /// The tag of a value that is declared as this type.
     #[must_use]
     pub fn tag(&self, value: &Datum) -> TypeTag {

@@ -262,7 +262,8 @@ impl State {
         let Some(ty) = self.ports.get(&envelope.port) else {
             return Some(Verdict::Refused(Refusal::UnknownPort { port }));
         };
-        if !ty.admits(envelope.ty.digest) {
+        // The children of a composite that is declared otherwise decide.
+        if !ty.admits(envelope.ty.digest) && !ty.is_composite() {
             let (expected, found) = (ty.to_string(), envelope.value.describe());
             return Some(Verdict::Refused(Refusal::OtherType { port, expected, digest: ty.digest(), found }));
         }

@@ -220,3 +220,115 @@ impl Types {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elem::{Elem, ElemSet};
+    use crate::ty::{Copier, Numbering};
+    use crate::universe::Universe;
+
+    fn types() -> Types {
+        Types::new(Arc::clone(Universe::standard()))
+    }
+
+    fn of<const N: usize>(types: &mut Types, children: [(&str, Ty); N], is_open: bool) -> Ty {
+        types.composite(children.map(|(name, ty)| (Arc::from(name), ty)).to_vec(), is_open)
+    }
+
+    fn float() -> Ty {
+        Types::tensor(Elem::FLOAT)
+    }
+
+    fn int() -> Ty {
+        Types::tensor(Elem::INT64)
+    }
+
+    #[test]
+    fn composites_are_unified_child_by_child_at_any_depth() {
+        let mut types = types();
+        let (x, y) = (types.fresh(), types.fresh());
+        let (inner, other) = (of(&mut types, [("a", x)], false), of(&mut types, [("a", float())], false));
+        let left = of(&mut types, [("b", inner), ("c", int())], false);
+        let right = of(&mut types, [("c", y), ("b", other)], false);
+        assert!(!types.is_concrete(left));
+        assert_eq!(types.unify(left, right), Ok(()));
+        assert_eq!((types.resolve(x), types.resolve(y)), (float(), int()));
+        assert!(types.is_concrete(left) && types.is_concrete(right));
+        assert_eq!(types.resolve(left), types.resolve(right));
+    }
+
+    #[test]
+    fn an_open_composite_gets_the_children_of_the_other_one() {
+        let mut types = types();
+        let (a, b) = (of(&mut types, [("a", float())], true), of(&mut types, [("b", int())], true));
+        assert_eq!(types.unify(a, b), Ok(()));
+        let closed = of(&mut types, [("a", float()), ("b", int()), ("c", int())], false);
+        assert_eq!(types.unify(b, closed), Ok(()));
+        let children = types.children(a).unwrap();
+        let names: Vec<&str> = children.list.iter().map(|(name, _)| &**name).collect();
+        assert_eq!((names, children.is_open), (vec!["a", "b", "c"], false));
+        let more = of(&mut types, [("d", int())], true);
+        assert_eq!(types.unify(a, more), Err(Clash));
+        let less = of(&mut types, [("a", float())], false);
+        assert_eq!(types.unify(a, less), Err(Clash));
+    }
+
+    #[test]
+    fn a_clash_takes_back_all_changes() {
+        let mut types = types();
+        let (x, y, z) = (types.fresh(), types.tensor_of(ElemSet::ALL), types.fresh());
+        let inner = of(&mut types, [("i", z)], true);
+        let left = of(&mut types, [("a", x), ("b", y), ("c", inner), ("d", float())], false);
+        let filled = of(&mut types, [("i", int()), ("j", int())], true);
+        for wrong in ["a", "d"] {
+            let first = if wrong == "a" { x } else { float() };
+            let right = [("a", first), ("b", int()), ("c", filled), ("d", int())];
+            let right = of(&mut types, right, false);
+            assert_eq!(types.unify(left, right), Err(Clash));
+            assert_eq!((types.resolve(x), types.resolve(z)), (x, z));
+            assert_eq!(types.elems(y), Some(ElemSet::ALL));
+            assert_eq!(types.children(inner).unwrap().list.len(), 1);
+            assert_ne!(types.resolve(left), types.resolve(right));
+        }
+        // The types still unify with others.
+        let right = of(&mut types, [("a", int()), ("b", float()), ("c", filled), ("d", float())], false);
+        assert_eq!(types.unify(left, right), Ok(()));
+        assert_eq!(types.resolve(z), int());
+    }
+
+    #[test]
+    fn no_composite_contains_itself() {
+        let mut types = types();
+        let x = types.fresh();
+        let inner = of(&mut types, [("a", x)], false);
+        let outer = of(&mut types, [("b", inner)], false);
+        assert_eq!(types.unify(x, outer), Err(Clash));
+        assert_eq!(types.unify(outer, x), Err(Clash));
+        let open = of(&mut types, [], true);
+        let around = of(&mut types, [("a", open)], true);
+        assert_eq!(types.unify(open, around), Err(Clash));
+        let twice = of(&mut types, [("a", inner)], false);
+        assert_eq!(types.unify(inner, twice), Err(Clash));
+    }
+
+    #[test]
+    fn deep_and_shared_composites_cost_their_size() {
+        let mut types = types();
+        let chain = |types: &mut Types, end: Ty| {
+            (0..100_000).fold(end, |inner, _| of(types, [("a", inner), ("b", inner)], false))
+        };
+        let x = types.fresh();
+        let (left, right) = (chain(&mut types, x), chain(&mut types, float()));
+        assert_eq!(types.unify(left, right), Ok(()));
+        assert_eq!(types.resolve(x), float());
+        assert!(types.is_concrete(left));
+        let copy = types.copy(left, &mut Copier::default());
+        let encode = |types: &mut Types, ty| {
+            let mut words = Vec::new();
+            types.encode(ty, &mut Numbering::default(), &mut words);
+            words
+        };
+        assert_eq!(encode(&mut types, copy), encode(&mut types, right));
+    }
+}

@@ -176,6 +176,7 @@ fn facts(types: &mut Types, handles: &[Ty]) -> Vec<Fact> {
                 Head::Container(Constructor::Optional, inner) => ("optional", inner),
                 Head::Container(Constructor::Map(_), inner) => ("map", inner),
                 Head::Leaf(node) => break Innermost::Leaf(node),
+                Head::Composite => unreachable!("these types have no composites"),
                 Head::Error => break Innermost::Error,
                 Head::Unknown(bound) => {
                     let class = number(types.class(at));

@@ -104,3 +104,30 @@ fn a_port_admits_types_that_were_declared_compatible() {
     assert!(open.admits(closed.digest()) && open.admits(open.digest()));
     assert!(!open.admits(PortType::of_node(&TYPE_PEER_ID).expect("a leaf").digest()));
 }
+
+#[test]
+fn the_children_of_a_composite_are_a_part_of_its_type_and_checked() {
+    let ty = |text: &str| port(&typeloom_onnx::text::parse_type(text).expect("a type"));
+    let both = ty("composite{a: float[n], b: composite{c: scalar.f32, d: float[n]}}");
+    assert_eq!(both.to_string(), "composite{a: float[n], b: composite{c: scalar.f32, d: float[n]}}");
+    let other = ty("composite{b: composite{d: float[m], c: scalar.f32}, a: float[m]}");
+    assert_eq!(both.digest(), other.digest());
+    for text in ["composite{a: float[n], b: composite{c: scalar.f32, d: float[m]}}", "composite{a: float[n]}"]
+    {
+        assert_ne!(both.digest(), ty(text).digest(), "{text}");
+    }
+    let value = |scalar: Datum, extent: usize| {
+        let inner = Datum::Composite(vec![("d".into(), zeros(&[extent])), ("c".into(), scalar)]);
+        Datum::Composite(vec![("a".into(), zeros(&[2])), ("b".into(), inner)])
+    };
+    let scalar = || Datum::Scalar(Scalar::F32(1.0));
+    assert!(both.fits(&value(scalar(), 2)));
+    assert!(!both.fits(&value(scalar(), 3)), "one symbol is one extent");
+    assert!(!both.fits(&value(zeros(&[]), 2)), "a scalar is sent as such");
+    let pair = |names: [&str; 2]| Datum::Composite(names.map(|name| (name.into(), zeros(&[2]))).to_vec());
+    let (closed, open) = (ty("composite{a: float[n]}"), ty("composite{a: float[n], ..}"));
+    assert_ne!(closed.digest(), open.digest());
+    assert!(open.fits(&pair(["b", "a"])) && !closed.fits(&pair(["b", "a"])));
+    assert!(!open.fits(&pair(["b", "c"])) && !closed.fits(&Datum::Composite(Vec::new())));
+    assert!(ty("composite").fits(&pair(["b", "c"])));
+}

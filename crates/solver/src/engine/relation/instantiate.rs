@@ -15,7 +15,7 @@ use crate::dim::shape::DimVec;
 use crate::elem::{Elem, ElemSet};
 use crate::rule::tree::tree_name;
 use crate::rule::{Port, RuleCx, RuleError};
-use crate::ty::Clash;
+use crate::ty::{Clash, Head};
 use crate::universe::Universe;
 
 /// Narrows the ports of a node to a signature; returns whether a port was narrowed.
@@ -85,11 +85,16 @@ fn one(
         TypeKindView::Sparse { .. }
         | TypeKindView::Sequence(_)
         | TypeKindView::Optional(_)
-        | TypeKindView::Map { .. } => (cx.core().read_type(view).ok().and_then(|declared| declared.ty), None),
-        TypeKindView::None | TypeKindView::Opaque { .. } => (None, None),
+        | TypeKindView::Map { .. }
+        | TypeKindView::Opaque { .. } => {
+            (cx.core().read_type(view).ok().and_then(|declared| declared.ty), None)
+        }
+        TypeKindView::None => (None, None),
     };
+    let is_composite = wanted.is_some_and(|ty| cx.types().head(ty) == Head::Composite);
     let by_denotation =
         universe.lattice().lookup_denotation(ty.denotation).map(|node| cx.types().at_node(node.no));
+    let by_denotation = by_denotation.filter(|_| !is_composite);
     let Some(wanted) = by_denotation.or(wanted) else { return Ok(()) };
     let Some(known) = cx.ty(port) else { return Ok(()) };
     cx.trace_fixed(port);
