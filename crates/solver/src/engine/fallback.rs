@@ -75,9 +75,13 @@ fn is_open(core: &mut Core<'_>, ty: Ty, node: NodeNo) -> bool {
     match core.types.head(ty) {
         Head::Unknown(None) => true,
         Head::Unknown(Some(bound)) => core.types.universe().lattice().is_subtype(node, bound),
-        Head::Tensor | Head::Sparse | Head::Scalar | Head::Container(..) | Head::Leaf(_) | Head::Error => {
-            false
-        }
+        Head::Tensor
+        | Head::Sparse
+        | Head::Scalar
+        | Head::Container(..)
+        | Head::Composite
+        | Head::Leaf(_)
+        | Head::Error => false,
     }
 }
 

@@ -124,11 +124,7 @@ pub trait PortAccess {
     ///
     /// # Errors
     /// If a type cannot be the one that the relation needs.
-    fn bundle(
-        &mut self,
-        _composite: PortRef,
-        _children: &[(&str, PortRef)],
-    ) -> Result<bool, RelationError> {
+    fn bundle(&mut self, _composite: PortRef, _children: &[(&str, PortRef)]) -> Result<bool, RelationError> {
         Ok(false)
     }
 
