@@ -18,7 +18,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("TensorScatter", tensor_scatter),
 ];
 
-/// How an update is combined with the existing element.
+/// Combination of an update with the existing element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Combine {
     Replace,
