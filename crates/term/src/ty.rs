@@ -34,7 +34,7 @@ macro_rules! term_handle {
 
         impl<F: TypeFamily> Copy for $name<F> where F::$interned: Copy {}
 
-        /// Where the handles of the family have an order. Those of the families of this crate have none: the order of
+        /// Requires an order of the handles of the family. Those of the families of this crate have none: the order of
         /// addresses differs from run to run, and [`normal`](crate::normal) orders by names.
         impl<F: TypeFamily> PartialOrd for $name<F>
         where
