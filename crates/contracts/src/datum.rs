@@ -19,6 +19,7 @@ use typeloom_types::tree::builtin::{
     TYPE_WIRE_REQ_ID,
 };
 
+use crate::address::Multiaddress;
 use crate::peer_selector::PeerId;
 
 /// A value of any type of the type tree. Clones of tensors and bytes share their memory.
@@ -58,10 +59,6 @@ pub enum Scalar {
 /// Handle of a request; the second output of a send operator.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct WireReqId(pub u64);
-
-/// A network address in the transport's byte format.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Multiaddress(pub Vec<u8>);
 
 /// A value of a user-registered leaf type.
 #[derive(Clone, Debug, PartialEq, Eq)]

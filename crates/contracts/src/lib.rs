@@ -21,6 +21,8 @@
 //! **Invariant:** this crate contains no computation. The adapter in [`backend::by_execution`] only forwards
 //! calls.
 
+pub mod address;
+
 pub mod datum;
 
 pub mod role;

@@ -297,14 +297,19 @@ unsafe fn datum(value: &Value, depth: usize) -> Result<Datum> {
             ("trigger", _) => Datum::Trigger,
             ("bytes", _) => Datum::Bytes(bytes(value.cast())?.into()),
             ("peer_id", _) => Datum::Peer(PeerId(bytes(value.cast())?)),
-            ("peer_id_vec", _) => Datum::Peers(list(value.cast(), PeerId)?),
+            ("peer_id_vec", _) => Datum::Peers(list(value.cast(), |peer| Ok(PeerId(peer)))?),
             ("wire_req_id", _) => Datum::Request(WireReqId(read(value.cast(), "value")?)),
-            ("multiaddress", _) => Datum::Address(Multiaddress(bytes(value.cast())?)),
-            ("address_vec", _) => Datum::Addresses(list(value.cast(), Multiaddress)?),
+            ("multiaddress", _) => Datum::Address(address(bytes(value.cast())?)?),
+            ("address_vec", _) => Datum::Addresses(list(value.cast(), address)?),
             ("composite", _) => Datum::Composite(fields(value.cast(), depth)?),
             _ => Datum::Leaf(LeafDatum { node: leaf, bytes: bytes(value.cast())?.into() }),
         })
     }
+}
+
+/// An address in its binary form.
+fn address(bytes: Vec<u8>) -> Result<Multiaddress> {
+    Multiaddress::from_bytes(&bytes).map_err(|error| Error::new(Status::BadValue, error.to_string()))
 }
 
 /// A tensor. Its fields are checked before its memory is read.
@@ -341,11 +346,11 @@ unsafe fn bytes(pointer: *const Bytes) -> Result<Vec<u8>> {
 ///
 /// # Safety
 /// The pointer refers to a structure whose pointer refers to `count` valid items.
-unsafe fn list<T>(pointer: *const List, item: impl Fn(Vec<u8>) -> T) -> Result<Vec<T>> {
+unsafe fn list<T>(pointer: *const List, item: impl Fn(Vec<u8>) -> Result<T>) -> Result<Vec<T>> {
     // SAFETY: the caller's promise.
     unsafe {
         let list = read(pointer, "value")?;
-        slice(list.items, list.count, "items")?.iter().map(|it| Ok(item(bytes(it)?))).collect()
+        slice(list.items, list.count, "items")?.iter().map(|it| item(bytes(it)?)).collect()
     }
 }
 

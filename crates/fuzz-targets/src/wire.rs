@@ -100,6 +100,7 @@ pub fn wire_message(value: &Datum) -> Vec<u8> {
         floor: 4,
         run: RunId(1),
         sender: sender(),
+        addresses: Vec::new(),
         port: port(),
         ty: port_type().tag(value),
         value: value.clone(),

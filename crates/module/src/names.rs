@@ -23,7 +23,7 @@ pub const DISPATCH: &str = "ai.bytesandbrains.dispatch";
 pub const BINDING: &str = "ai.bytesandbrains.binding";
 /// Key: the peer class of a node or value, or the target of a send.
 pub const PEER_CLASS: &str = "ai.bytesandbrains.peer_class";
-/// Key: set on outputs that go to the network.
+/// Key: set on outputs that go to the network; on their sends, the name of the output.
 pub const NET_OUT: &str = "ai.bytesandbrains.net_out";
 /// Attribute: the parameter types of an imported function.
 pub const PARAMS: &str = "params";

@@ -407,7 +407,7 @@ pub enum WireError {
     TwoClasses { left: String, right: String },
 }
 
-fn from_peers(peers: &[PeerId]) -> String {
+pub(crate) fn from_peers(peers: &[PeerId]) -> String {
     let peers: Vec<String> = peers.iter().map(|peer| DisplayPeer(peer).to_string()).collect();
     if peers.is_empty() { String::new() } else { format!(", from {}", peers.join(", ")) }
 }

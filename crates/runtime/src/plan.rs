@@ -288,4 +288,6 @@ pub(crate) struct WireValue {
     pub(crate) ty: PortType,
     /// The peer class of the sender.
     pub(crate) from: String,
+    /// The name of the network output that the value is.
+    pub(crate) net_out: Option<String>,
 }

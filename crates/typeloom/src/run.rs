@@ -27,6 +27,19 @@ pub mod engine;
 pub mod host;
 pub mod wire;
 
+/// Addresses of peers: sequences of protocol segments.
+///
+/// ```
+/// use typeloom::run::Multiaddress;
+///
+/// let address: Multiaddress = "/ip4/127.0.0.1/tcp/4001".parse()?;
+/// assert_eq!(Multiaddress::from_bytes(address.as_bytes())?.to_string(), "/ip4/127.0.0.1/tcp/4001");
+/// assert_eq!(address.segments().count(), 2);
+/// assert!("/tcp/port".parse::<Multiaddress>().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_contracts::address::Multiaddress;
 /// Adapters that complete one half of a backend.
 ///
 /// ```
@@ -58,15 +71,15 @@ pub use typeloom_contracts::datum::Datum;
 /// Values of leaves of the type tree that are not tensors.
 ///
 /// ```
-/// use typeloom::run::{Datum, LeafDatum, Multiaddress, Scalar, WireReqId};
+/// use typeloom::run::{Datum, LeafDatum, Scalar, WireReqId};
 ///
 /// let type_of = |datum: Datum| datum.type_node().map(|node| node.id);
 /// assert_eq!(type_of(Datum::Scalar(Scalar::F32(0.5))), Some("scalar.f32"));
 /// assert_eq!(type_of(Datum::Request(WireReqId(7))), Some("wire_req_id"));
-/// fn others(_: LeafDatum, _: Multiaddress) {}
+/// fn others(_: LeafDatum) {}
 /// ```
 #[doc(inline)]
-pub use typeloom_contracts::datum::{LeafDatum, Multiaddress, Scalar, WireReqId};
+pub use typeloom_contracts::datum::{LeafDatum, Scalar, WireReqId};
 /// The embedded backend.
 ///
 /// ```

@@ -7,7 +7,8 @@
 //! **Invariant:** every value has exactly one encoding, and the reader rejects all others.
 
 use bytes::Bytes;
-use typeloom_contracts::datum::{Multiaddress, WireReqId};
+use typeloom_contracts::address::Multiaddress;
+use typeloom_contracts::datum::WireReqId;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_pool::Digest;
 
@@ -319,8 +320,11 @@ encoded! {
     String: |text, out| out.text(text), |reader| reader.text()?.to_owned();
     PeerId: |peer, out| out.limited(&peer.0, Limited::Peer, out.limits.peer_bytes),
         |reader| Self(reader.limited(Limited::Peer, reader.limits.peer_bytes)?.to_vec());
-    Multiaddress: |address, out| out.limited(&address.0, Limited::Peer, out.limits.peer_bytes),
-        |reader| Self(reader.limited(Limited::Peer, reader.limits.peer_bytes)?.to_vec());
+    Multiaddress: |address, out| out.limited(address.as_bytes(), Limited::Peer, out.limits.peer_bytes),
+        |reader| {
+            let bytes = reader.limited(Limited::Peer, reader.limits.peer_bytes)?;
+            Self::from_bytes(bytes).or_else(|error| reader.fail(error))?
+        };
 }
 
 fields! {

@@ -240,7 +240,12 @@ impl Shared {
         if envelope.sender != *from {
             return refused(id, Refusal::WrongSender);
         }
+        let addresses = envelope.addresses.clone();
         let verdict = self.lock().take(envelope, request, &self.config.mailbox);
+        // Only a message that is accepted reports addresses: its sender is known and authenticated.
+        if matches!(verdict, Verdict::Taken | Verdict::TakenBefore) && !addresses.is_empty() {
+            self.transport.learn(from, &addresses);
+        }
         if verdict == Verdict::Taken {
             self.notify();
         }

@@ -1,18 +1,25 @@
 //! Messages: a value with its identity, destination and type.
 
+use typeloom_contracts::address::Multiaddress;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_pool::Digest;
 
 use crate::codec::{Encoded, Reader, Writer, fields};
 use crate::error::{Exceeded, Flaw, Limited, Malformed, within};
-use crate::limits::MessageLimits;
+use crate::limits::{MAX_ADDRESSES, MessageLimits};
 use crate::value::tag_of;
 use typeloom_contracts::datum::Datum;
 
 /// Magic bytes at the beginning of every message and receipt.
 pub const MAGIC: [u8; 4] = *b"TLWE";
-/// Version of the format.
-pub const FORMAT_VERSION: u8 = 1;
+/// Newest version of the format.
+///
+/// A frame has the lowest version that can express it, so that earlier readers accept it: receipts and messages
+/// without addresses have version 1, messages with addresses of the sender version 2.
+pub const FORMAT_VERSION: u8 = 2;
+
+/// Version of frames that the first readers accept.
+const FIRST_VERSION: u8 = 1;
 
 /// Frame kind of messages.
 pub(crate) const MESSAGE: u8 = 1;
@@ -84,6 +91,8 @@ pub struct Envelope {
     /// Run that the value belongs to.
     pub run: RunId,
     pub sender: PeerId,
+    /// Addresses at which other peers reach the sender; at most [`MAX_ADDRESSES`].
+    pub addresses: Vec<Multiaddress>,
     pub port: PortId,
     /// Type of the value.
     pub ty: TypeTag,
@@ -97,12 +106,17 @@ impl Envelope {
     /// # Errors
     /// [`Exceeded`] if a receiver with these limits would refuse the message.
     pub fn to_bytes(&self, limits: &MessageLimits) -> Result<Vec<u8>, Exceeded> {
-        let Self { id, floor, run, sender, port, ty, value } = self;
-        let mut out = Writer::new(begin(MESSAGE), limits);
+        let Self { id, floor, run, sender, addresses, port, ty, value } = self;
+        within(Limited::Addresses, addresses.len(), MAX_ADDRESSES)?;
+        let version = if addresses.is_empty() { FIRST_VERSION } else { FORMAT_VERSION };
+        let mut out = Writer::new(begin_version(MESSAGE, version), limits);
         id.put(&mut out);
         floor.put(&mut out);
         run.put(&mut out);
         sender.put(&mut out);
+        if !addresses.is_empty() {
+            addresses.put(&mut out);
+        }
         port.put(&mut out);
         ty.put(&mut out);
         value.put(&mut out);
@@ -118,19 +132,31 @@ impl Envelope {
     pub fn from_bytes(bytes: &[u8], limits: &MessageLimits) -> Result<Self, Malformed> {
         within(Limited::Envelope, bytes.len(), limits.envelope_bytes)
             .map_err(|exceeded| Malformed { at: 0, flaw: exceeded.into() })?;
-        let mut reader = open(bytes, MESSAGE, limits)?;
+        let (version, mut reader) = open_version(bytes, MESSAGE, FORMAT_VERSION, limits)?;
         let (id, floor, run) = <(MessageId, u64, RunId)>::read(&mut reader)?;
         if floor > id.number {
             return reader.fail(Flaw::Integer);
         }
-        let (sender, port) = Encoded::read(&mut reader)?;
+        let sender = Encoded::read(&mut reader)?;
+        let addresses = if version == FIRST_VERSION { Vec::new() } else { addresses(&mut reader)? };
+        let port = Encoded::read(&mut reader)?;
         let (ty, value) = <(TypeTag, Datum)>::read(&mut reader)?;
         reader.end()?;
         if ty.node != tag_of(&value) {
             return reader.fail(Flaw::Tag);
         }
-        Ok(Self { id, floor, run, sender, port, ty, value })
+        Ok(Self { id, floor, run, sender, addresses, port, ty, value })
     }
+}
+
+/// Reads the addresses of a sender.
+fn addresses(reader: &mut Reader<'_>) -> Result<Vec<Multiaddress>, Malformed> {
+    let addresses: Vec<Multiaddress> = Encoded::read(reader)?;
+    if addresses.is_empty() {
+        return reader.fail(Flaw::NoAddresses);
+    }
+    within(Limited::Addresses, addresses.len(), MAX_ADDRESSES).or_else(|exceeded| reader.fail(exceeded))?;
+    Ok(addresses)
 }
 
 fields! {
@@ -153,10 +179,14 @@ impl Encoded for TypeTag {
 /// Size of the frame header: magic bytes, version and kind.
 const HEADER: usize = MAGIC.len() + 2;
 
-/// Returns a frame that consists of the header.
+/// Returns a frame of the first version that consists of the header.
 pub(crate) fn begin(kind: u8) -> Vec<u8> {
+    begin_version(kind, FIRST_VERSION)
+}
+
+fn begin_version(kind: u8, version: u8) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
-    out.extend([FORMAT_VERSION, kind]);
+    out.extend([version, kind]);
     out
 }
 
@@ -167,21 +197,31 @@ pub(crate) fn seal(mut out: Vec<u8>) -> Vec<u8> {
     out
 }
 
-/// Validates header and digest of a frame and returns a reader of its content. The version is checked first,
-/// since the rest of the layout depends on it.
+/// Validates header and digest of a frame of the first version and returns a reader of its content.
 pub(crate) fn open<'b>(
     bytes: &'b [u8],
     kind: u8,
     limits: &'b MessageLimits,
 ) -> Result<Reader<'b>, Malformed> {
+    open_version(bytes, kind, FIRST_VERSION, limits).map(|(_, reader)| reader)
+}
+
+/// Validates header and digest of a frame and returns its version and a reader of its content. The version is
+/// checked first, since the rest of the layout depends on it.
+fn open_version<'b>(
+    bytes: &'b [u8],
+    kind: u8,
+    newest: u8,
+    limits: &'b MessageLimits,
+) -> Result<(u8, Reader<'b>), Malformed> {
     let mut reader = Reader::new(bytes, limits);
     let wrong = |at, flaw| Err(Malformed { at, flaw });
     if reader.array()? != MAGIC {
         return wrong(0, Flaw::Magic);
     }
-    let found = reader.byte()?;
-    if found != FORMAT_VERSION {
-        return wrong(MAGIC.len(), Flaw::Version { found, supported: FORMAT_VERSION });
+    let version = reader.byte()?;
+    if !(FIRST_VERSION..=newest).contains(&version) {
+        return wrong(MAGIC.len(), Flaw::Version { found: version, supported: newest });
     }
     let found = reader.byte()?;
     if found != kind {
@@ -196,5 +236,5 @@ pub(crate) fn open<'b>(
     }
     let mut reader = Reader::new(body, limits);
     reader.take(HEADER)?;
-    Ok(reader)
+    Ok((version, reader))
 }

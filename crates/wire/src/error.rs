@@ -1,5 +1,6 @@
 //! Errors of decoding, and of values that exceed the limits.
 
+use typeloom_contracts::address::AddressError;
 use typeloom_types::any_tensor::error::TensorError;
 
 /// Decoding error with its position.
@@ -48,6 +49,12 @@ pub enum Flaw {
     /// The leaf type is not registered in this program, or has a dedicated encoding.
     #[error("`{id}` is not a leaf that this program registered")]
     UnknownLeaf { id: String },
+    /// The bytes of an address are malformed.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// A message of version 2 has no addresses, so its version is 1.
+    #[error("a message without addresses has version 1")]
+    NoAddresses,
     /// The wire tag does not match the value.
     #[error("the value is not of the type that the message is tagged with")]
     Tag,
@@ -77,6 +84,8 @@ pub enum Limited {
     Name,
     /// Bytes of a peer id or address.
     Peer,
+    /// Number of addresses of a sender.
+    Addresses,
     /// Number of values in a message.
     Values,
     /// Rank of a tensor.
@@ -91,6 +100,7 @@ impl std::fmt::Display for Limited {
             Self::Envelope => "bytes of a message",
             Self::Name => "bytes of a name",
             Self::Peer => "bytes of a peer id or address",
+            Self::Addresses => "addresses of a sender",
             Self::Values => "values of a message",
             Self::Rank => "extents of a tensor",
             Self::Depth => "levels of nested values",

@@ -11,6 +11,7 @@
 //! | [`envelope`], [`receipt`] | encoding of messages and receipts; specified in `docs/wire-format.md` |
 //! | [`port`], [`check`] | port types and checks of values against them |
 //! | [`transport`], [`memory`] | the transport interface and the in-process transport |
+//! | [`address_book`] | addresses of peers, for transports |
 //! | [`endpoint`], [`send`], [`delivery`] | outbox and mailbox |
 //! | [`journal`], [`clock`] | interfaces that the embedder implements: durable storage and time |
 //! | [`limits`], [`error`] | size limits and decoding errors |
@@ -40,6 +41,7 @@
 //! **Invariant:** this crate performs no I/O and reads no clock. Transport, journal and clock are supplied by
 //! the embedder.
 
+pub mod address_book;
 pub mod check;
 pub mod clock;
 pub mod delivery;

@@ -3,6 +3,9 @@
 /// Maximum nesting depth of values: sequences, optionals, composites.
 pub const MAX_DEPTH: usize = 16;
 
+/// Maximum number of addresses of a sender in a message.
+pub const MAX_ADDRESSES: usize = 16;
+
 /// Size limits of messages. They apply to sent and to received messages, so that the sender rejects a value
 /// that the receiver would refuse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

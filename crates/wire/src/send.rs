@@ -11,6 +11,7 @@ use crate::endpoint::{Endpoint, Shared};
 use crate::envelope::{Envelope, MessageId, PortId, RunId};
 use crate::error::Exceeded;
 use crate::journal::JournalError;
+use crate::limits::MAX_ADDRESSES;
 use crate::port::PortType;
 use crate::receipt::{Receipt, Refusal, Verdict};
 use crate::record::Commit;
@@ -386,6 +387,8 @@ impl Shared {
                 return Err(SendError::OtherValue { port: post.port.clone(), expected, found });
             }
         }
+        let mut addresses = self.transport.addresses();
+        addresses.truncate(MAX_ADDRESSES);
         let mut state = self.lock();
         state.check()?;
         let mut ahead: BTreeMap<&PeerId, u64> = BTreeMap::new();
@@ -402,6 +405,7 @@ impl Shared {
                 floor,
                 run: post.run,
                 sender: self.local.clone(),
+                addresses: addresses.clone(),
                 port: post.port.clone(),
                 ty: post.ty.tag(post.value),
                 value: post.value.clone(),

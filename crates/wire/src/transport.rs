@@ -33,6 +33,7 @@
 use std::sync::Weak;
 
 use core::time::Duration;
+use typeloom_contracts::address::Multiaddress;
 use typeloom_contracts::peer_selector::PeerId;
 
 /// Sends requests to peers and returns their answers.
@@ -54,6 +55,15 @@ pub trait Transport: Send + Sync {
 
     /// Sets the handler of incoming requests. Requests that arrive earlier fail at their senders.
     fn serve(&self, inbound: Weak<dyn Inbound>);
+
+    /// Addresses at which other peers reach the local peer. They travel in its messages.
+    fn addresses(&self) -> Vec<Multiaddress> {
+        Vec::new()
+    }
+
+    /// Passes on the addresses that a peer reported in a message of its own. They replace no addresses that the
+    /// program has set.
+    fn learn(&self, _peer: &PeerId, _addresses: &[Multiaddress]) {}
 
     /// Sends a request to a peer and waits for the answer until the timeout.
     ///

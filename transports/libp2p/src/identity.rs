@@ -1,9 +1,8 @@
 //! Key pairs of peers, and the text form of peer ids and addresses.
 
-use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use typeloom::PeerId;
-use typeloom_contracts::datum::Multiaddress;
+use typeloom_contracts::address::{AddressError, Multiaddress};
 
 /// Key pair of a peer. The secret must be stored as securely as the journal: any process that has it can act
 /// as the peer.
@@ -16,16 +15,6 @@ pub struct Identity {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("this is not a secret of an Ed25519 key")]
 pub struct IdentityError;
-
-/// The text is not a valid address.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{text}` is not a multiaddress: {reason}")]
-pub struct AddressError {
-    /// Rejected text.
-    pub text: String,
-    /// Error of the parser.
-    pub reason: String,
-}
 
 impl Identity {
     /// Generates a new key pair.
@@ -73,16 +62,13 @@ impl std::fmt::Debug for Identity {
 /// # Errors
 /// [`AddressError`].
 pub fn address(text: &str) -> Result<Multiaddress, AddressError> {
-    let parsed = text.parse::<Multiaddr>();
-    parsed
-        .map(|address| Multiaddress(address.to_vec()))
-        .map_err(|error| AddressError { text: text.to_owned(), reason: error.to_string() })
+    text.parse()
 }
 
-/// Formats an address in libp2p's notation, or in hexadecimal if it is invalid.
+/// Formats an address in libp2p's notation.
 #[must_use]
 pub fn show_address(address: &Multiaddress) -> String {
-    Multiaddr::try_from(address.0.clone()).map_or_else(|_| hex(&address.0), |address| address.to_string())
+    address.to_string()
 }
 
 /// Formats a peer id in libp2p's notation, or in hexadecimal if it is invalid.

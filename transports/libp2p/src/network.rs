@@ -15,6 +15,8 @@ use libp2p::request_response::{
 use libp2p::swarm::{NetworkBehaviour, SwarmEvent};
 use libp2p::{Multiaddr, PeerId, Swarm, SwarmBuilder, noise, tcp, yamux};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use typeloom_contracts::address::Multiaddress;
+use typeloom_wire::address_book::AddressBook;
 use typeloom_wire::transport::TransportError;
 
 use crate::codec::{Codec, PROTOCOL};
@@ -33,7 +35,9 @@ pub(crate) enum Command {
     /// Sends a request to a peer.
     Exchange { peer: PeerId, request: Vec<u8>, reply: SyncSender<Answer> },
     /// Sets the addresses of a peer.
-    Find { peer: PeerId, addresses: Vec<Multiaddr> },
+    Find { peer: typeloom::PeerId, addresses: Vec<Multiaddress> },
+    /// Adds addresses that a peer reported, for a time.
+    Learn { peer: typeloom::PeerId, addresses: Vec<Multiaddress>, lifetime: Duration },
     /// Reports that an exchange with a peer timed out.
     Doubt { peer: PeerId },
     /// Stops the network.
@@ -52,7 +56,9 @@ type Ready = (ResponseChannel<Vec<u8>>, Vec<u8>);
 pub(crate) struct Network {
     swarm: Swarm<Behaviour>,
     answering: Answering,
-    addresses: HashMap<PeerId, Vec<Multiaddr>>,
+    book: AddressBook,
+    /// The origin of the book's times.
+    started: Instant,
     waiting: HashMap<OutboundRequestId, SyncSender<Answer>>,
     /// Time of the last message from each connected peer.
     heard: HashMap<PeerId, Instant>,
@@ -99,7 +105,8 @@ impl Network {
         let network = Self {
             swarm,
             answering,
-            addresses: HashMap::new(),
+            book: AddressBook::new(options.book),
+            started: Instant::now(),
             waiting: HashMap::new(),
             heard: HashMap::new(),
             ready,
@@ -136,7 +143,8 @@ impl Network {
     fn order(&mut self, order: Command) {
         match order {
             Command::Exchange { peer, request, reply } => {
-                let addresses = self.addresses.get(&peer).cloned().unwrap_or_default();
+                let known = self.book.look_up(&typeloom::PeerId(peer.to_bytes()), self.started.elapsed());
+                let addresses: Vec<Multiaddr> = known.into_iter().map(Multiaddr::from).collect();
                 if peer == *self.swarm.local_peer_id()
                     || (addresses.is_empty() && !self.swarm.is_connected(&peer))
                 {
@@ -148,7 +156,11 @@ impl Network {
                 self.waiting.insert(request, reply);
             }
             Command::Find { peer, addresses } => {
-                self.addresses.insert(peer, addresses);
+                self.book.remove(&peer);
+                self.book.install(&peer, addresses, None, self.started.elapsed());
+            }
+            Command::Learn { peer, addresses, lifetime } => {
+                self.book.install(&peer, addresses, Some(lifetime), self.started.elapsed());
             }
             Command::Doubt { peer } => {
                 // The timeout of a call can be shorter than a regular response time, so only a silent peer is

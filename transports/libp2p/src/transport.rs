@@ -8,7 +8,8 @@ use std::time::Duration;
 use libp2p::Multiaddr;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use typeloom::PeerId;
-use typeloom_contracts::datum::Multiaddress;
+use typeloom_contracts::address::Multiaddress;
+use typeloom_wire::address_book::BookLimits;
 use typeloom_wire::transport::{Inbound, Transport, TransportError};
 
 use crate::identity::Identity;
@@ -30,6 +31,11 @@ pub struct Options {
     pub connections_of_peer: u32,
     /// Timeout of requests in the network thread, and of idle connections.
     pub patience: Duration,
+    /// Limits of the address book.
+    pub book: BookLimits,
+    /// Time for which an address that a peer reported in a message is kept. Addresses of [`Libp2p::find`] are
+    /// kept without an end.
+    pub learned: Duration,
 }
 
 impl Default for Options {
@@ -40,6 +46,8 @@ impl Default for Options {
             connections: 128,
             connections_of_peer: 4,
             patience: Duration::from_secs(30),
+            book: BookLimits::default(),
+            learned: Duration::from_secs(60 * 60),
         }
     }
 }
@@ -90,11 +98,7 @@ impl Libp2p {
         listen: &[Multiaddress],
         options: &Options,
     ) -> Result<Self, StartError> {
-        let listen = listen.iter().map(|Multiaddress(bytes)| {
-            Multiaddr::try_from(bytes.clone())
-                .map_err(|error| StartError::Address { reason: error.to_string() })
-        });
-        let listen = listen.collect::<Result<Vec<_>, _>>()?;
+        let listen: Vec<Multiaddr> = listen.iter().cloned().map(Multiaddr::from).collect();
         let answering = Answering::default();
         let (commands, orders) = unbounded_channel();
         let (started, start) = sync_channel(1);
@@ -123,7 +127,9 @@ impl Libp2p {
         let listening = start
             .recv()
             .map_err(|_| StartError::Start { reason: "the network's thread panicked".to_owned() })??;
-        let listening = listening.iter().map(|address| Multiaddress(address.to_vec())).collect();
+        let listening = listening.into_iter().map(Multiaddress::try_from);
+        let listening = listening.collect::<Result<_, _>>();
+        let listening = listening.map_err(|error| StartError::Address { reason: error.to_string() })?;
         let thread = Some(thread);
         Ok(Self { peer: identity.peer(), listening, options, answering, commands, thread })
     }
@@ -137,15 +143,11 @@ impl Libp2p {
     /// Sets the addresses of a peer and replaces earlier ones.
     ///
     /// # Errors
-    /// [`StartError::Address`] if the peer id or an address is not valid in libp2p.
+    /// [`StartError::Address`] if the peer id is not valid in libp2p.
     pub fn find(&self, peer: &PeerId, addresses: &[Multiaddress]) -> Result<(), StartError> {
         let bad = |reason: String| StartError::Address { reason };
-        let peer = libp2p::PeerId::from_bytes(&peer.0).map_err(|error| bad(error.to_string()))?;
-        let addresses = addresses
-            .iter()
-            .map(|Multiaddress(bytes)| Multiaddr::try_from(bytes.clone()))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| bad(error.to_string()))?;
+        libp2p::PeerId::from_bytes(&peer.0).map_err(|error| bad(error.to_string()))?;
+        let (peer, addresses) = (peer.clone(), addresses.to_vec());
         // If the network has stopped, the next exchange returns the error.
         let _ = self.commands.send(Command::Find { peer, addresses });
         Ok(())
@@ -159,6 +161,16 @@ impl Transport for Libp2p {
 
     fn serve(&self, inbound: Weak<dyn Inbound>) {
         *self.answering.lock().unwrap_or_else(PoisonError::into_inner) = Some(inbound);
+    }
+
+    fn addresses(&self) -> Vec<Multiaddress> {
+        self.listening.clone()
+    }
+
+    fn learn(&self, peer: &PeerId, addresses: &[Multiaddress]) {
+        let (peer, addresses, lifetime) = (peer.clone(), addresses.to_vec(), self.options.learned);
+        // If the network has stopped, the next exchange returns the error.
+        let _ = self.commands.send(Command::Learn { peer, addresses, lifetime });
     }
 
     fn exchange(&self, to: &PeerId, request: &[u8], timeout: Duration) -> Result<Vec<u8>, TransportError> {

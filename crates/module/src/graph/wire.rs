@@ -5,8 +5,8 @@ use super::operators::{FromOutputs, record};
 use super::value::ValueRef;
 use crate::authoring::AuthoringErrorKind;
 use crate::location::SourceLocation;
-use crate::names::{COMPOSITE_DOMAIN, WIRE_DOMAIN};
-use typeloom_onnx::messages::IntoAttribute;
+use crate::names::{COMPOSITE_DOMAIN, NET_OUT, WIRE_DOMAIN};
+use typeloom_onnx::messages::{IntoAttribute, metadata_entry};
 
 impl Graph {
     /// Sends a value to peers. The first result is the value at the receiving peers: computations on it run
@@ -32,10 +32,24 @@ impl Graph {
         (payload, sender)
     }
 
-    /// Adds an output of the module that goes to the network instead of the caller.
+    /// Adds an output of the module that goes to peers instead of the caller, and returns the id of the request, of
+    /// type `wire_req_id`. The value is an output of the part that runs at the peers.
+    ///
+    /// The program that runs the module can wait for the answers of the peers.
     #[track_caller]
-    pub fn net_out(&self, name: &str, value: &ValueRef) {
-        self.add_output(name, value, SourceLocation::here(), true);
+    pub fn net_out(&self, name: &str, value: &ValueRef, peers: &ValueRef) -> ValueRef {
+        let location = SourceLocation::here();
+        let inputs = [value.into(), peers.into()];
+        let sent = record(self, None, (WIRE_DOMAIN, "Send"), &inputs, Vec::new(), 2, location);
+        let [data, request] = FromOutputs::from_outputs(sent);
+        if data.name().is_some() {
+            let mut recorder = self.recorder.borrow_mut();
+            if let Some(send) = recorder.graph().node.last_mut() {
+                send.metadata_props.push(metadata_entry(NET_OUT, name));
+            }
+        }
+        self.add_output(name, &data, location, true);
+        request
     }
 
     /// Bundles named values into one.

@@ -25,7 +25,7 @@
 //! A part that serves commits a message together with its answers: after a restart, either both are committed
 //! or the message is delivered again. The state of components is not journaled.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
@@ -50,10 +50,13 @@ use crate::plan::{Plan, SlotId, WireValue};
 use crate::prepare::{Linked, Preparation, WireValues, string};
 use crate::session::{Port, ports, reject_unknown, take_input};
 
+pub mod answers;
+
 mod activation;
 mod schedule;
 
 use activation::{Activation, Output};
+use answers::Request;
 use schedule::received;
 
 /// A class of peers that sends values to a part.
@@ -74,6 +77,8 @@ pub struct Part {
     plan: Arc<PartPlan>,
     memory: Arc<MemoryPool>,
     limits: RunLimits,
+    /// Types of answers, by network output.
+    answers: BTreeMap<String, PortType>,
 }
 
 struct PartPlan {
@@ -110,8 +115,12 @@ pub struct PartOutcome {
     pub outputs: Vec<(String, Datum)>,
     /// The outputs with a value per peer.
     pub each: Vec<(String, Vec<(PeerId, Datum)>)>,
+    /// The network outputs that the run sent, in order.
+    pub requests: Vec<Request>,
     /// Values of the program's symbols.
     pub symbols: SymbolBindings,
+    /// The peers of each class that the run sent to or received from.
+    reached: BTreeMap<String, Vec<PeerId>>,
 }
 
 impl PartOutcome {
@@ -141,7 +150,7 @@ impl Part {
         let (inputs, _) = ports(&body, std::iter::empty());
         let plan = Arc::new(schedule::schedule(body, &wires, inputs, part.output.clone()));
         let (name, memory, limits) = (name.to_owned(), Arc::default(), RunLimits::default());
-        Ok(Self { program, name, plan, memory, limits })
+        Ok(Self { program, name, plan, memory, limits, answers: BTreeMap::new() })
     }
 
     /// The same part with other limits.
@@ -166,7 +175,8 @@ impl Part {
     #[must_use]
     pub fn ports(&self) -> Vec<(PortId, PortType)> {
         let receives = self.plan.body.written.steps.iter().filter_map(received);
-        receives.map(|wire| (wire.port.clone(), wire.ty.clone())).collect()
+        let values = receives.map(|wire| (wire.port.clone(), wire.ty.clone()));
+        values.chain(self.answer_ports()).collect()
     }
 
     /// Runs the part on inputs by name. `run` identifies the run among those of the program, and is the same
@@ -223,7 +233,9 @@ impl Part {
                 Output::Each(values) => each.push((name.clone(), values)),
             }
         }
-        Ok(PartOutcome { run, from, outputs, each, symbols: activation.symbols().clone() })
+        let symbols = activation.symbols().clone();
+        let Activation { requests, reached, .. } = activation;
+        Ok(PartOutcome { run, from, outputs, each, requests, symbols, reached })
     }
 }
 
@@ -242,7 +254,8 @@ fn wire_values(artifact: &Artifact, program: &str) -> Result<WireValues, LinkErr
                 .map_err(|error| LinkError::Wire { wire: name.to_owned(), error })?;
             let peer_class = metadata(send, names::PEER_CLASS).unwrap_or_default().to_owned();
             let port = PortId { program: program.to_owned(), peer_class, wire: name.to_owned() };
-            wires.insert(name.to_owned(), WireValue { port, ty, from: from.to_owned() });
+            let net_out = metadata(send, names::NET_OUT).map(str::to_owned);
+            wires.insert(name.to_owned(), WireValue { port, ty, from: from.to_owned(), net_out });
         }
     }
     Ok(wires)

@@ -15,14 +15,17 @@ use typeloom_module::graph::Graph;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::error::{LinkError, NodeError, PrepareError, RunError, WireError};
 use typeloom_runtime::executor::Executor;
+use typeloom_runtime::executor::part::answers::AnswerError;
 use typeloom_runtime::executor::part::{Part, PartOutcome};
 use typeloom_runtime::options::Verify;
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::tree::builtin::TYPE_TRIGGER;
 use typeloom_wire::clock::Clock;
 use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
 use typeloom_wire::envelope::RunId;
 use typeloom_wire::journal::NoJournal;
 use typeloom_wire::memory::LocalNetwork;
+use typeloom_wire::port::PortType;
 
 use crate::support::{Body, Outcome, TestError, floats};
 
@@ -331,5 +334,75 @@ fn a_part_answers_several_times_in_one_run() -> Outcome {
     let expected = [(peer("a"), floats(&[2], &[3.0, 12.0])), (peer("b"), floats(&[2], &[5.0, 20.0]))];
     assert_eq!(outcome.each, [("y".to_owned(), expected.to_vec())]);
     assert_eq!(outcome.get("early"), Some(&Datum::Trigger));
+    Ok(())
+}
+
+/// Sends its input to undeclared peers as a network output.
+fn publishing(g: &mut Graph) {
+    let x = g.input("x").of("float[N]");
+    let request = g.net_out("update", &x.neg(), &g.input("workers"));
+    g.output("request", &request);
+}
+
+#[test]
+fn a_network_output_arrives_at_its_peers_and_their_answers_can_be_awaited() -> Outcome {
+    let artifact = Compiler::new().compile(Body("publishing", publishing))?;
+    assert_eq!(artifact.type_of("request"), Some("wire_req_id"));
+    assert_eq!(artifact.type_of("workers"), Some("peer_id_vec"));
+    let trigger = || PortType::of_node(&TYPE_TRIGGER);
+    let part = |name| Part::new(&artifact, name, &Components::new());
+    let (home, worker) = (part("self")?.with_answer("update", trigger()?)?, part("workers")?);
+    let worker = worker.with_answer("update", trigger()?)?;
+    let network = LocalNetwork::new();
+    let at_home = endpoint(&network, "home", &home);
+    let (a, b) = (endpoint(&network, "a", &worker), endpoint(&network, "b", &worker));
+    let inputs = || {
+        let x = floats(&[2], &[1.0, -2.0]);
+        HashMap::from([("x".to_owned(), x), ("workers".to_owned(), peers(&["b", "a"]))])
+    };
+    let outcome = home.run(&at_home, RunId(1), inputs(), LONG, Verify::EveryValue)?;
+    let [request] = &outcome.requests[..] else { panic!("it has one network output") };
+    assert_eq!((request.output.as_str(), &request.peers[..]), ("update", &[peer("b"), peer("a")][..]));
+    assert_eq!(outcome.get("request"), Some(&Datum::Request(request.id)));
+    for (endpoint, answers) in [(&a, true), (&b, false)] {
+        let served = worker.serve(endpoint, LONG, Verify::EveryValue)?.ok_or("nothing came")?;
+        assert_eq!(served.get("update"), Some(&floats(&[2], &[-1.0, 2.0])));
+        let wrong = worker.answer(endpoint, &served, "update", &floats(&[1], &[0.0]), LONG);
+        assert!(matches!(wrong, Err(AnswerError::Send(_))), "{wrong:?}");
+        if answers {
+            worker.answer(endpoint, &served, "update", &Datum::Trigger, LONG)?;
+        } else {
+            let missing = home.await_answers(&at_home, request, SOON).expect_err("one peer is silent");
+            assert!(
+                matches!(&missing, AnswerError::Missing { peers, .. } if *peers == [peer("b")]),
+                "{missing}"
+            );
+            worker.answer(endpoint, &served, "update", &Datum::Trigger, LONG)?;
+        }
+    }
+    let answers = home.await_answers(&at_home, request, LONG)?;
+    assert_eq!(answers, [(peer("b"), Datum::Trigger), (peer("a"), Datum::Trigger)]);
+    // An answer belongs to its run.
+    let next = home.run(&at_home, RunId(2), inputs(), LONG, Verify::Inputs)?;
+    let none = home.await_answers(&at_home, &next.requests[0], SOON).expect_err("there is no answer yet");
+    assert!(matches!(none, AnswerError::Missing { .. }), "{none}");
+    Ok(())
+}
+
+#[test]
+fn answers_need_an_output_and_a_type() -> Outcome {
+    let artifact = Compiler::new().compile(Body("publishing", publishing))?;
+    let home = Part::new(&artifact, "self", &Components::new())?;
+    let error =
+        home.clone().with_answer("nothing", PortType::of_node(&TYPE_TRIGGER)?).expect_err("no output");
+    assert_eq!(error.to_string(), "part `self` has no network output `nothing`");
+    let network = LocalNetwork::new();
+    let at_home = endpoint(&network, "home", &home);
+    let inputs = HashMap::from([("x".to_owned(), floats(&[1], &[1.0])), ("workers".to_owned(), peers(&[]))]);
+    let outcome = home.run(&at_home, RunId(1), inputs, LONG, Verify::Inputs)?;
+    let error = home.await_answers(&at_home, &outcome.requests[0], SOON).expect_err("no type");
+    assert!(matches!(error, AnswerError::NoType { .. }), "{error}");
+    let error = home.answer(&at_home, &outcome, "update", &Datum::Trigger, SOON).expect_err("it is sent");
+    assert!(matches!(error, AnswerError::NoOutput { .. }), "{error}");
     Ok(())
 }

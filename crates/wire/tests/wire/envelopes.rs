@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use half::f16;
-use typeloom_contracts::datum::{Datum, LeafDatum, Multiaddress, Scalar, WireReqId};
+use typeloom_contracts::address::Multiaddress;
+use typeloom_contracts::datum::{Datum, LeafDatum, Scalar, WireReqId};
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_pool::Digest;
 use typeloom_types::any_tensor::AnyTensor;
@@ -27,12 +28,17 @@ fn peer(name: &str) -> PeerId {
     PeerId(name.as_bytes().to_vec())
 }
 
+fn address(text: &str) -> Multiaddress {
+    text.parse().expect("it is an address")
+}
+
 fn envelope(value: Datum) -> Envelope {
     Envelope {
         id: MessageId { incarnation: 1_700_000_000_000_000_000, number: 300 },
         floor: 17,
         run: RunId(4),
         sender: peer("here"),
+        addresses: Vec::new(),
         port: PortId { program: "m".to_owned(), peer_class: "workers".to_owned(), wire: "data".to_owned() },
         ty: TypeTag { digest: Digest([7; 32]), node: value.type_node().map_or(0, TypeNode::wire_tag) },
         value,
@@ -62,8 +68,8 @@ fn values() -> Vec<Datum> {
         Datum::Peers(vec![]),
         Datum::Peers(vec![peer("p"), peer("")]),
         Datum::Request(WireReqId(u64::MAX)),
-        Datum::Address(Multiaddress(vec![4, 127, 0, 0, 1])),
-        Datum::Addresses(vec![Multiaddress(vec![1]), Multiaddress(vec![2, 3])]),
+        Datum::Address(address("/ip4/127.0.0.1")),
+        Datum::Addresses(vec![address("/ip6/::1/tcp/1"), address("/dns4/example.org/udp/2/quic-v1")]),
         Datum::Leaf(LeafDatum { node: &TYPE_SKETCH, bytes: Bytes::from_static(b"s") }),
         Datum::Optional(None),
     ]);
@@ -131,10 +137,45 @@ fn resealed_messages_with_flipped_bits_are_other_messages_or_errors() {
 fn a_message_of_another_version_is_reported() {
     let limits = MessageLimits::default();
     let mut bytes = envelope(Datum::Trigger).to_bytes(&limits).expect("a small message");
-    bytes[4] = 2;
+    bytes[4] = 3;
     let found = Envelope::from_bytes(&bytes, &limits).expect_err("it is of another version");
-    assert_eq!(found, Malformed { at: 4, flaw: Flaw::Version { found: 2, supported: 1 } });
-    assert_eq!(found.to_string(), "byte 4: the format version is 2, but 1 is supported");
+    assert_eq!(found, Malformed { at: 4, flaw: Flaw::Version { found: 3, supported: 2 } });
+    assert_eq!(found.to_string(), "byte 4: the format version is 3, but 2 is supported");
+}
+
+#[test]
+fn addresses_of_the_sender_travel_in_version_2_and_other_messages_have_version_1() {
+    let limits = MessageLimits::default();
+    let without = envelope(Datum::Trigger);
+    let addresses = vec![address("/ip4/10.0.0.1/tcp/4001"), address("/dns/example.org/tcp/443/wss")];
+    let with = Envelope { addresses: addresses.clone(), ..without.clone() };
+    let bytes = [&without, &with].map(|message| message.to_bytes(&limits).expect("a small message"));
+    assert_eq!([bytes[0][4], bytes[1][4]], [1, 2]);
+    let read = bytes.each_ref().map(|bytes| Envelope::from_bytes(bytes, &limits).expect("a message"));
+    assert_eq!((&read[0], &read[1].addresses), (&without, &addresses));
+    assert_eq!(read[1], with);
+    // A message of version 2 has addresses, so every message has one form.
+    let mut none = bytes[0].clone();
+    none[4] = 2;
+    let sender = none.windows(4).position(|window| window == b"here").expect("it names the sender") + 4;
+    none.insert(sender, 0);
+    let error = Envelope::from_bytes(&resealed(none), &limits).expect_err("it has no addresses");
+    assert_eq!(error.flaw, Flaw::NoAddresses);
+}
+
+#[test]
+fn malformed_and_too_many_addresses_are_refused() {
+    let limits = MessageLimits::default();
+    let one = Envelope { addresses: vec![address("/ip4/1.2.3.4/tcp/5")], ..envelope(Datum::Trigger) };
+    let mut bytes = one.to_bytes(&limits).expect("a small message");
+    let at = bytes.windows(5).position(|window| window == [4, 1, 2, 3, 4]).expect("the address is in it");
+    bytes[at] = 5;
+    let error = Envelope::from_bytes(&resealed(bytes), &limits).expect_err("there is no protocol 5");
+    assert!(matches!(error.flaw, Flaw::Address(_)), "{error}");
+    let addresses = (0..=16).map(|port| address(&format!("/ip4/1.2.3.4/tcp/{port}"))).collect();
+    let many = Envelope { addresses, ..one };
+    let refused = many.to_bytes(&limits).expect_err("a sender has 16 addresses");
+    assert_eq!(refused.what, Limited::Addresses);
 }
 
 #[test]

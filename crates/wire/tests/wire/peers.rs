@@ -1,22 +1,24 @@
 //! Tests of endpoints on the in-process transport.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
+use typeloom_contracts::address::Multiaddress;
 use typeloom_contracts::datum::Datum;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_wire::address_book::{AddressBook, BookLimits};
 use typeloom_wire::clock::Clock;
 use typeloom_wire::delivery::{Effects, ReceiveError, Wanted};
 use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts, Mailbox};
 use typeloom_wire::envelope::{PortId, RunId};
 use typeloom_wire::journal::NoJournal;
-use typeloom_wire::memory::LocalNetwork;
+use typeloom_wire::memory::{LocalNetwork, LocalTransport};
 use typeloom_wire::port::PortType;
 use typeloom_wire::receipt::Refusal;
 use typeloom_wire::send::{Flushed, Outgoing, SendError};
-use typeloom_wire::transport::TransportError;
+use typeloom_wire::transport::{Inbound, Transport, TransportError};
 
 use crate::ports::tensor;
 
@@ -339,4 +341,69 @@ fn values_are_committed_together_at_their_own_endpoint_only() {
     assert_eq!(pair.b.held(), 2, "they are handed out again");
     assert_eq!(pair.b.commit(both(), &Effects::default()), Ok(vec![]));
     assert_eq!(pair.b.held(), 0);
+}
+
+/// A local transport with an address, which records reported addresses.
+struct Addressed {
+    transport: LocalTransport,
+    own: Multiaddress,
+    book: Mutex<AddressBook>,
+}
+
+impl Transport for Addressed {
+    fn local_peer(&self) -> PeerId {
+        self.transport.local_peer()
+    }
+
+    fn serve(&self, inbound: Weak<dyn Inbound>) {
+        self.transport.serve(inbound);
+    }
+
+    fn addresses(&self) -> Vec<Multiaddress> {
+        vec![self.own.clone()]
+    }
+
+    fn learn(&self, peer: &PeerId, addresses: &[Multiaddress]) {
+        let mut book = self.book.lock().expect("no holder panics");
+        book.install(peer, addresses.iter().cloned(), Some(LONG), Duration::ZERO);
+    }
+
+    fn exchange(&self, to: &PeerId, request: &[u8], timeout: Duration) -> Result<Vec<u8>, TransportError> {
+        self.transport.exchange(to, request, timeout)
+    }
+}
+
+#[test]
+fn a_receiver_learns_the_addresses_of_known_senders_only() {
+    let network = LocalNetwork::new();
+    let opened = |name: &str, own: &str| {
+        let transport = Arc::new(Addressed {
+            transport: network.join(peer(name)),
+            own: own.parse().expect("an address"),
+            book: Mutex::new(AddressBook::new(BookLimits::default())),
+        });
+        let parts = EndpointParts {
+            transport: Arc::<Addressed>::clone(&transport),
+            clock: Arc::new(Wall(Instant::now())),
+            journal: Box::new(NoJournal),
+            ports: vec![(port("data"), floats())],
+            peers: vec![peer("a"), peer("b")],
+        };
+        let endpoint = Endpoint::open(parts, EndpointConfig::new(1)).expect("no journal fails");
+        (endpoint, transport)
+    };
+    let (a, _) = opened("a", "/ip4/10.0.0.1/tcp/1");
+    let (_b, learned) = opened("b", "/ip4/10.0.0.2/tcp/2");
+    let (stranger, _) = opened("stranger", "/ip4/10.0.0.3/tcp/3");
+    let (to, port, ty, value) = (peer("b"), port("data"), floats(), value(&[1.0]));
+    let outgoing = Outgoing { to: &to, port: &port, run: RunId(1), ty: &ty, value: &value };
+    a.send(&outgoing, LONG).expect("the peers know each other");
+    stranger.send(&outgoing, LONG).expect_err("the sender is unknown");
+    let book = learned.book.lock().expect("no holder panics");
+    let texts = |name| {
+        let found = book.look_up(&peer(name), Duration::ZERO);
+        found.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(texts("a"), ["/ip4/10.0.0.1/tcp/1"]);
+    assert!(texts("stranger").is_empty());
 }

@@ -14,6 +14,7 @@ use typeloom_wire::endpoint::Endpoint;
 use typeloom_wire::envelope::RunId;
 use typeloom_wire::send::{Outgoing, PostsSent};
 
+use super::answers::Request;
 use super::schedule::{received, sent};
 use super::{ClassId, PartPlan};
 use crate::error::{ComponentError, NodeError, RunError, WireError};
@@ -52,7 +53,7 @@ pub(super) struct Activation<'a> {
     values: HashMap<SlotId, Vec<(Context, Datum)>>,
     symbols: HashMap<Context, SymbolBindings>,
     /// The peers of each class, by name, that this run sent to or received from.
-    reached: BTreeMap<String, Vec<PeerId>>,
+    pub(super) reached: BTreeMap<String, Vec<PeerId>>,
     /// The message that started the run, until a receive takes it.
     started: Option<Delivery>,
     /// Whether a message started the run. Then answers are committed together with the messages.
@@ -61,6 +62,8 @@ pub(super) struct Activation<'a> {
     uncommitted: Vec<Delivery>,
     posts: Vec<Post<'a>>,
     sent: u64,
+    /// The network outputs that were sent.
+    pub(super) requests: Vec<Request>,
 }
 
 impl<'a> Activation<'a> {
@@ -87,6 +90,7 @@ impl<'a> Activation<'a> {
             uncommitted: Vec::new(),
             posts: Vec::new(),
             sent: 0,
+            requests: Vec::new(),
         }
     }
 
@@ -267,12 +271,16 @@ impl<'a> Activation<'a> {
             }
         }
         let reached = self.reached.entry(wire.port.peer_class.clone()).or_default();
-        for peer in peers {
-            if !reached.contains(&peer) {
-                reached.push(peer);
+        for peer in &peers {
+            if !reached.contains(peer) {
+                reached.push(peer.clone());
             }
         }
         self.sent += 1;
+        if let Some(output) = &wire.net_out {
+            let (id, output) = (WireReqId(self.sent), output.clone());
+            self.requests.push(Request { id, output, peers, run: self.run });
+        }
         // The first output is the value at the receiver, the second the handle of the request.
         if let Some(Some(handle)) = step.outputs.get(1) {
             let value = Datum::Request(WireReqId(self.sent));
