@@ -132,8 +132,10 @@ impl Memory {
             Datum::Peer(peer) => self.bytes_value(peer.0),
             Datum::Peers(peers) => self.list(peers.into_iter().map(|peer| peer.0)),
             Datum::Request(request) => self.erased(request.0),
-            Datum::Address(address) => self.bytes_value(address.0),
-            Datum::Addresses(addresses) => self.list(addresses.into_iter().map(|address| address.0)),
+            Datum::Address(address) => self.bytes_value(address.as_bytes().to_vec()),
+            Datum::Addresses(addresses) => {
+                self.list(addresses.iter().map(|address| address.as_bytes().to_vec()))
+            }
             Datum::Composite(parts) => self.fields(parts, depth)?,
             Datum::Leaf(leaf) => self.bytes_value(leaf.bytes),
             Datum::Sequence(_) | Datum::Optional(_) => return Err(unsupported()),
