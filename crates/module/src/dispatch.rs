@@ -8,7 +8,7 @@
 //! **Invariant:** `operator_of` inverts `method_of`.
 
 use typeloom_contracts::role::Role;
-use typeloom_onnx::messages::{AttributeProto, NodeProto};
+use typeloom_onnx::messages::{AttributeProto, NodeProto, StringStringEntryProto};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpsetDecl};
@@ -57,7 +57,7 @@ impl<'n> Stamp<'n> {
             let needs_slot = |key: &&str| {
                 [names::REQUIRED_TRAIT, names::DISPATCH].contains(key) || key.starts_with(names::BINDING)
             };
-            let mut keys = node.metadata_props.iter().map(|entry| entry.key());
+            let mut keys = node.metadata_props.iter().map(StringStringEntryProto::key);
             return match keys.find(needs_slot) {
                 Some(key) => Err(StampError::NoSlot { key: key.to_owned() }),
                 None => Ok(None),

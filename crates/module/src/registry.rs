@@ -25,7 +25,7 @@ use typeloom_contracts::opset::registered;
 use typeloom_contracts::protocol::Protocols;
 use typeloom_onnx::messages::{ModelProto, NodeProto, opset_import};
 use typeloom_onnx::nested;
-use typeloom_ops::described::Operators;
+use typeloom_ops::described::{Described, Operators};
 use typeloom_solver::catalogue::{Catalogue, Lookup};
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, OpDeclError};
 use typeloom_types::relation::TypeRelation;
@@ -260,7 +260,7 @@ impl Catalogue for Registry {
         let declared = self.declared.get(canonical(domain)).filter(|_| !canonical(domain).is_empty());
         let declared = declared.into_iter().flat_map(BTreeMap::values).flatten();
         let declared = declared.map(|known| i64::from(known.version)).max();
-        let described = self.operators.descriptions().flat_map(|described| described.domains());
+        let described = self.operators.descriptions().flat_map(Described::domains);
         let described =
             described.filter(|(name, _)| *name == domain).map(|(_, newest)| i64::from(newest)).max();
         declared.max(described).or_else(|| self.operators.newest(domain))
