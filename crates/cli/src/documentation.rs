@@ -131,7 +131,7 @@ fn package(cargo: &Cargo, spec: &CrateSpec) -> anyhow::Result<Package> {
                     && !package["source"].is_null()
             };
             let found = packages(&metadata).find(is_it);
-            let found = found.ok_or_else(|| CargoError::Metadata { missing: "the package" })?;
+            let found = found.ok_or(CargoError::Metadata { missing: "the package" })?;
             read_package(found)
         }
     }

@@ -23,6 +23,7 @@ use typeloom_solver::rule::{Control, Port, Rule, RuleCx, RuleError};
 use typeloom_solver::signature::{Formal, FormalType, Schema};
 use typeloom_solver::universe::Universe;
 use typeloom_types::lattice::lookup_by_id;
+use typeloom_types::tree::TypeNode;
 
 /// The metadata key of a backend's storage type.
 const TENSOR_KEY: &str = "ai.bytesandbrains.binding.Tensor";
@@ -114,7 +115,7 @@ fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(is_data) = data_ports(schema) else { return Ok(()) };
     let inputs = (0..cx.input_count()).filter(|at| is_data(schema.input(*at))).map(Port::In);
     let outputs = (0..cx.output_count()).filter(|at| is_data(schema.output(*at))).map(Port::Out);
-    let is_abstract = lookup_by_id(id).is_some_and(|node| node.is_abstract());
+    let is_abstract = lookup_by_id(id).is_some_and(TypeNode::is_abstract);
     let shared = if is_abstract { cx.metadata(names::SLOT_ID) } else { None };
     for port in inputs.chain(outputs) {
         // The message is only built for an error.

@@ -48,7 +48,7 @@ pub(super) fn check_nodes(
     let mut differs = false;
     each_node(model, |node| match operator(node, components) {
         Ok(Some((domain, op))) => {
-            differs |= (canonical(domain), op) != (canonical(node.domain()), node.op_type())
+            differs |= (canonical(domain), op) != (canonical(node.domain()), node.op_type());
         }
         Ok(None) => {}
         Err(message) => error = error.take().or_else(|| Some(other(label(node), message))),
