@@ -40,6 +40,11 @@ pub(super) fn instantiate(
         }
         let names = names(cx, name);
         for (at, ty) in types.into_iter().enumerate() {
+            // The types of a call are those of its arguments, so none of them is optional.
+            if is_input && !cx.has(port(at)) {
+                let message = format!("{} of the imported signature", described(is_input, at, &names));
+                return Err(RelationError::new(message, port(at).to_ref(), "a value", "none"));
+            }
             one(cx, universe, port(at), ty, &mut symbols).map_err(|failure| {
                 let message = format!("{} of the imported signature", described(is_input, at, &names));
                 let message = if failure.message.is_empty() {
