@@ -1,5 +1,6 @@
 //! Rustdoc JSON of crates.
 
+use typeloom_pool::compat::TypePath;
 use typeloom_report::rust as report;
 use typeloom_rust_api::{Edition, bundle, describe, diff, lower, read, self_check};
 use typeloom_term::Symbols;
@@ -7,7 +8,7 @@ use typeloom_term::Symbols;
 /// Describes a crate, adds it to a bundle, and compares it with itself, with and without proofs.
 ///
 /// # Panics
-/// If a crate differs from itself.
+/// If a crate differs from itself. An item with an unresolved name equals nothing, so it is left out.
 pub fn rustdoc(bytes: &[u8]) {
     // Long inputs are slow and out of scope.
     if bytes.len() > 1 << 20 {
@@ -23,6 +24,8 @@ pub fn rustdoc(bytes: &[u8]) {
     let again = again.expect("what was read once can be read again");
     if let Ok(changes) = diff(&api, &again, &mut symbols) {
         let text = report::changes_text(&changes);
-        assert!(changes.iter().all(|change| !change.breaking), "a crate breaks itself: {text}");
+        let is_unresolved = |path: &TypePath| path.to_string() == "unresolved";
+        let breaks = changes.iter().any(|change| change.breaking && !is_unresolved(&change.path));
+        assert!(!breaks, "a crate breaks itself: {text}");
     }
 }
