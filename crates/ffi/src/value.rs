@@ -132,7 +132,7 @@ impl Memory {
             Datum::Peer(peer) => self.bytes_value(peer.0),
             Datum::Peers(peers) => self.list(peers.into_iter().map(|peer| peer.0)),
             Datum::Request(request) => self.erased(request.0),
-            Datum::Address(address) => self.bytes_value(address.as_bytes()),
+            Datum::Address(address) => self.bytes_value(Vec::from(address.as_bytes())),
             Datum::Addresses(addresses) => {
                 self.list(addresses.iter().map(|address| address.as_bytes().to_vec()))
             }
