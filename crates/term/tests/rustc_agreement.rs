@@ -5,7 +5,7 @@
 //! which prevents coercions. Pairs with a type that does not convert to itself are not well formed and are
 //! skipped.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics; results are printed")]
 
 #[path = "support/ast.rs"]
 #[expect(dead_code, reason = "the recorded cases are built from syntax trees, these from text")]

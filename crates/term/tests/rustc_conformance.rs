@@ -1,6 +1,6 @@
 //! The verdicts of the recorded cases are those of rustc, on both families.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics; results are printed")]
 
 #[path = "support/ast.rs"]
 mod ast;

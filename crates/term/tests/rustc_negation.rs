@@ -1,11 +1,7 @@
 //! Negative goals agree with rustc: two impls of one trait are accepted exactly if their headers are equal for no
 //! substitution of their parameters.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test stops where something is not as expected"
-)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics; results are printed")]
 
 #[path = "support/ast.rs"]
 #[expect(dead_code, reason = "the recorded cases are built from syntax trees, these from text")]

@@ -4,7 +4,7 @@
 //! locals, and an equation is a call that takes two values of one type, behind an invariant wrapper. The
 //! solution found here, with fresh types for the remaining variables, must also compile.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics; results are printed")]
 
 #[path = "support/ast.rs"]
 #[expect(dead_code, reason = "the recorded cases are built from syntax trees, these from text")]

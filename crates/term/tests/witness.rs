@@ -1,6 +1,6 @@
 //! Witnesses bind their lifetimes existentially: the opposite direction of functions.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where something is not as expected")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::program::NoProgram;

@@ -229,7 +229,7 @@ fn a_failing_or_silent_peer_is_named_at_the_deadline_and_both_sides_continue() -
         assert!(failed.to_string().contains("slot `net`: the component panicked: times nothing"), "{failed}");
         outcome
     });
-    let error = outcome.expect_err("nobody answered");
+    let error = outcome.expect_err("no peer answers");
     let RunError::Node { error: NodeError::Wire(WireError::NoAnswer { peers, .. }), .. } = &error else {
         panic!("{error}")
     };

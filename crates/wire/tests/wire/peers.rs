@@ -170,7 +170,7 @@ fn unknown_ports_and_peers_are_refused() {
     let b = open(&network, "b", vec![(self::port("data"), floats())], EndpointConfig::new(1));
     let (to, data, ty) = (peer("b"), self::port("data"), floats());
     let outgoing = Outgoing { to: &to, port: &data, run: RunId(1), ty: &ty, value: &one };
-    let refused = stranger.send(&outgoing, LONG).expect_err("nobody knows the sender");
+    let refused = stranger.send(&outgoing, LONG).expect_err("the sender is unknown");
     assert_eq!(refused.to_string(), "peer `b` refused: it does not know this peer");
     b.know(&peer("stranger"));
     assert!(stranger.send(&outgoing, LONG).is_ok());
@@ -249,7 +249,7 @@ fn a_closed_endpoint_is_unreachable_until_it_is_reopened() {
     drop(open(&network, "b", vec![(port("data"), floats())], EndpointConfig::new(1)));
     let (to, data, ty, value) = (peer("b"), port("data"), floats(), value(&[4.0]));
     let outgoing = Outgoing { to: &to, port: &data, run: RunId(1), ty: &ty, value: &value };
-    let gone = a.send(&outgoing, SOON).expect_err("nobody is there");
+    let gone = a.send(&outgoing, SOON).expect_err("the peer is absent");
     assert!(matches!(gone, SendError::Unconfirmed { .. }), "{gone}");
     let b = open(&network, "b", vec![(port("data"), floats())], EndpointConfig::new(2));
     assert!(a.send(&outgoing, LONG).is_ok());
