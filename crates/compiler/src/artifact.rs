@@ -234,6 +234,7 @@ fn check_interface(
     if let Some(model) = stamps::check_nodes(model, components)? {
         typed(&model, components)?;
     }
+    stamps::check_operators(model, components)?;
     let solution = typed(model, components)?;
     stamps::check_types(model, &solution.types)?;
     stamps::check_parts(model, components)?;

@@ -9,8 +9,12 @@
 //! | denotations | the solved types |
 //! | peer classes, parts | those of the main graph |
 //!
+//! A stamp on the result of an unknown operator cannot be computed again, so it is rejected.
+//!
 //! The dispatch is an exception: any method is accepted whose operator has the types of the node, because the executor
 //! runs the stamped method.
+
+use std::collections::HashSet;
 
 use typeloom_module::bindings::Bindings;
 use typeloom_module::dispatch::{Stamp, operator_of};
@@ -21,6 +25,7 @@ use typeloom_onnx::messages::{
     FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto, type_proto,
 };
 use typeloom_onnx::nested;
+use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::value_type::{ValueType, ValueTypes};
 
 use super::LoadError;
@@ -106,6 +111,39 @@ fn operator<'n>(node: &'n NodeProto, components: &Bindings) -> Result<Option<(&'
     let Some(method) = method else { return Ok(None) };
     let found = operator_of(role, method, node, bound.and_then(|bound| bound.protocol));
     found.map(Some).ok_or_else(|| format!("{role} has no method `{method}`"))
+}
+
+/// Rejects stamped results of operators that neither ONNX nor the registry nor a function of the model defines.
+pub(super) fn check_operators(model: &ModelProto, components: &Bindings) -> Result<(), LoadError> {
+    let registry = Registry::of(components).map_err(BuildError::from)?;
+    let is_function = |node: &NodeProto| {
+        model
+            .functions
+            .iter()
+            .any(|function| (function.domain(), function.name()) == (node.domain(), node.op_type()))
+    };
+    let is_unknown = |node: &NodeProto| {
+        let version = ir::imported(model, node.domain()).unwrap_or(i64::MAX);
+        let found = registry.lookup(node.domain(), node.op_type(), version);
+        matches!(found, Lookup::UnknownOperator | Lookup::UnknownDomain) && !is_function(node)
+    };
+    let mut error = None;
+    let Some(graph) = &model.graph else { return Ok(()) };
+    nested::each_graph(graph, |graph, _| {
+        let stamped: HashSet<&str> =
+            infos(graph).filter(|info| info.r#type.is_some()).map(ValueInfoProto::name).collect();
+        let has_stamp =
+            |node: &&NodeProto| node.output.iter().any(|output| stamped.contains(output.as_str()));
+        if let Some(node) = graph.node.iter().filter(has_stamp).find(|node| is_unknown(node)) {
+            let message = format!(
+                "its operator `{}` of the domain `{}` is unknown, so the types of its results cannot be checked",
+                node.op_type(),
+                node.domain()
+            );
+            error = error.take().or_else(|| Some(other(label(node), message)));
+        }
+    });
+    error.map_or(Ok(()), Err)
 }
 
 /// Compares the denotations and element types of all values with their solved types.

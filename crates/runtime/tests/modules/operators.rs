@@ -143,6 +143,11 @@ fn declared_and_described_operators_are_typed_and_need_an_implementation_to_run(
     assert!(artifact.to_text().contains("(float[N, 4, 2]"), "{}", artifact.to_text());
 
     let file = artifact.to_bytes()?;
+    let refused = Artifact::load(&file, &Bindings::new()).unwrap_err();
+    assert!(
+        refused.to_string().contains("is unknown, so the types of its results cannot be checked"),
+        "{refused}"
+    );
     let loaded = Artifact::load(&file, &Bindings::new().with_operators(operators()?.into()))?;
     let unsupported = Executor::new(&loaded, &Components::new()).unwrap_err();
     assert!(matches!(unsupported, PrepareError::Link(LinkError::UnknownOperator { .. })), "{unsupported}");
