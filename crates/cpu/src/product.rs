@@ -11,7 +11,6 @@ use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 
 pub(crate) mod lane;
 
@@ -159,7 +158,7 @@ pub(crate) fn run<T: Lane + Memory>(jobs: Vec<Job<'_, T>>) {
     let work = jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * job.columns).sum();
     let threads = threads_for(work);
     let share = threads.div_ceil(jobs.len().max(1));
-    run_tasks(jobs.into_iter().flat_map(|job| split(job, share)).collect(), threads, compute);
+    run_tasks(jobs.into_iter().flat_map(|job| split(job, share)).collect(), threads, &compute);
 }
 
 /// Number of threads for this many multiplications.
@@ -172,11 +171,11 @@ fn threads_for(work: usize) -> usize {
 }
 
 /// Computes tasks, in parallel with several threads.
-fn run_tasks<T: Send>(tasks: Vec<T>, threads: usize, compute: impl Fn(T) + Sync + Send) {
+fn run_tasks<T: Send>(tasks: Vec<T>, threads: usize, compute: &(dyn Fn(T) + Sync)) {
     if threads == 1 {
         tasks.into_iter().for_each(compute);
     } else {
-        tasks.into_par_iter().with_max_len(1).for_each(compute);
+        threads::run_all(tasks, compute);
     }
 }
 

@@ -148,14 +148,24 @@ pub(crate) fn lanes(outer: usize, extent: usize, inner: usize) -> impl Iterator<
 #[inline(always)]
 pub(crate) fn each_strided<A, T: Copy>(to: &mut [A], from: &[T], stride: usize, each: impl Fn(&mut A, T)) {
     match stride {
-        1 => to.iter_mut().zip(from).for_each(|(to, from)| each(to, *from)),
+        1 => {
+            for (to, from) in to.iter_mut().zip(from) {
+                each(to, *from);
+            }
+        }
         2 => {
             let (pairs, last) = from.as_chunks::<2>();
-            to.iter_mut().zip(pairs).for_each(|(to, [from, _])| each(to, *from));
+            for (to, [from, _]) in to.iter_mut().zip(pairs) {
+                each(to, *from);
+            }
             if let (Some(to), Some(from)) = (to.get_mut(pairs.len()), last.first()) {
                 each(to, *from);
             }
         }
-        _ => to.iter_mut().zip(from.iter().step_by(stride)).for_each(|(to, from)| each(to, *from)),
+        _ => {
+            for (to, from) in to.iter_mut().zip(from.iter().step_by(stride)) {
+                each(to, *from);
+            }
+        }
     }
 }

@@ -36,28 +36,43 @@ pub(crate) fn in_parts<T: Send>(out: &mut [T], part: usize, each: &(dyn Fn(usize
     }
 }
 
-/// Not inlined: one call is cheap compared to a part, and `dyn` avoids one copy of the pool's code per
-/// closure.
 #[inline(never)]
 fn split<T: Send>(out: &mut [T], part: usize, each: &(dyn Fn(usize, &mut [T]) + Sync)) {
-    out.par_chunks_mut(part).enumerate().for_each(|(at, out)| each(at * part, out));
+    run_all(out.chunks_mut(part).enumerate().collect(), &|(at, out)| each(at * part, out));
 }
 
 /// Calls `each` with the number and the elements of every chunk of `size` elements, in parallel if there is
 /// enough work; a task has at least `least` chunks.
-#[inline]
+#[inline(never)]
 pub(crate) fn each_chunk<T: Send>(
     out: &mut [T],
     size: usize,
     is_worth: bool,
     least: usize,
-    each: impl Fn((usize, &mut [T])) + Sync + Send,
+    each: &(dyn Fn(usize, &mut [T]) + Sync),
 ) {
+    let part = if is_worth { least.max(1) } else { usize::MAX };
+    let work = |(at, out): (usize, &mut [T])| {
+        for (inner, out) in out.chunks_mut(size).enumerate() {
+            each(at * part + inner, out);
+        }
+    };
     if is_worth {
-        out.par_chunks_exact_mut(size).enumerate().with_min_len(least.max(1)).for_each(each);
+        run_all(out.chunks_mut(size.saturating_mul(part)).enumerate().collect(), &work);
     } else {
-        out.chunks_exact_mut(size).enumerate().for_each(each);
+        work((0, out));
     }
+}
+
+/// Computes tasks in parallel.
+pub(crate) fn run_all<T: Send>(tasks: Vec<T>, compute: &(dyn Fn(T) + Sync)) {
+    let boxed = |task| Box::new(move || compute(task)) as Box<dyn FnOnce() + Send>;
+    run_boxed(tasks.into_iter().map(boxed).collect());
+}
+
+/// Not generic, so that the code of `rayon` is compiled once: one call is cheap compared to a task.
+fn run_boxed(tasks: Vec<Box<dyn FnOnce() + Send + '_>>) {
+    tasks.into_par_iter().with_max_len(1).for_each(|task| task());
 }
 
 /// Whether a kernel on this thread split its work since the last call. Resets the flag.

@@ -40,7 +40,9 @@ pub(crate) fn map2<A: Element, B: Element, C: Element>(
         return build_over::<C>(a.shape(), |out| {
             threads::in_parts(out, MIN_PARALLEL, &|at, out| {
                 let pairs = left[at..].iter().zip(&right[at..]);
-                out.iter_mut().zip(pairs).for_each(|(out, (left, right))| *out = each(*left, *right));
+                for (out, (left, right)) in out.iter_mut().zip(pairs) {
+                    *out = each(*left, *right);
+                }
             });
         });
     }
@@ -58,15 +60,21 @@ pub(crate) fn map2<A: Element, B: Element, C: Element>(
                 (0, 0) => out.fill(each(left[at_a], right[at_b])),
                 (0, _) => {
                     let left = left[at_a];
-                    out.iter_mut().zip(&right[at_b..]).for_each(|(out, right)| *out = each(left, *right));
+                    for (out, right) in out.iter_mut().zip(&right[at_b..]) {
+                        *out = each(left, *right);
+                    }
                 }
                 (_, 0) => {
                     let right = right[at_b];
-                    out.iter_mut().zip(&left[at_a..]).for_each(|(out, left)| *out = each(*left, right));
+                    for (out, left) in out.iter_mut().zip(&left[at_a..]) {
+                        *out = each(*left, right);
+                    }
                 }
                 (_, _) => {
                     let pairs = left[at_a..].iter().zip(&right[at_b..]);
-                    out.iter_mut().zip(pairs).for_each(|(out, (left, right))| *out = each(*left, *right));
+                    for (out, (left, right)) in out.iter_mut().zip(pairs) {
+                        *out = each(*left, *right);
+                    }
                 }
             }
         }
@@ -87,7 +95,9 @@ fn map2_into<T: Element>(
     let right = b.as_slice::<T>()?;
     let left = a.as_mut_slice::<T>()?;
     threads::in_parts(left, MIN_PARALLEL, &|at, left| {
-        left.iter_mut().zip(&right[at..]).for_each(|(left, right)| *left = each(*left, *right));
+        for (left, right) in left.iter_mut().zip(&right[at..]) {
+            *left = each(*left, *right);
+        }
     });
     Ok(a)
 }

@@ -213,7 +213,7 @@ pub(crate) fn convert_with(x: &AnyTensor, to: Dtype, policy: Policy) -> Result<A
         return Ok(AnyTensor::from_strings(x.shape(), &texts)?);
     }
     on_elements!(to, T => build::<T>(x.shape(), |out| {
-        out.iter_mut().zip(&values).for_each(|(out, value)| *out = T::narrow(*value));
+        for (out, value) in out.iter_mut().zip(&values) { *out = T::narrow(*value); }
     }))
 }
 
@@ -226,7 +226,7 @@ fn plain(x: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelErrorKind> {
     on_elements!(x.dtype(), S => {
         let from = x.as_slice::<S>()?;
         on_elements!(to, T => build::<T>(x.shape(), |out| {
-            out.iter_mut().zip(from).for_each(|(out, from)| *out = T::narrow(from.widen()));
+            for (out, from) in out.iter_mut().zip(from) { *out = T::narrow(from.widen()); }
         }))
     })
 }

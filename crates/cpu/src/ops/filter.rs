@@ -8,7 +8,6 @@
 //! Depthwise convolutions do not use a product. They accumulate plane by plane and row by row.
 
 use pulp::Arch;
-use rayon::prelude::*;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -232,13 +231,11 @@ fn framed<T: Number, R>(
             out.fill(T::ZERO);
             return;
         }
-        let work = |(out, data): (&mut [T], &[T])| windows.frame(data, T::ZERO, &reach, out);
-        if !threads::worth(out.len(), 4 * MIN_PARALLEL) {
-            out.chunks_exact_mut(larger).zip(data.chunks_exact(plane)).for_each(work);
-        } else {
-            let planes = out.par_chunks_exact_mut(larger).zip(data.par_chunks_exact(plane));
-            planes.with_min_len((MIN_PARALLEL / larger).max(1)).for_each(work);
-        }
+        let work = |at: usize, out: &mut [T]| {
+            windows.frame(&data[at * plane..][..plane], T::ZERO, &reach, out);
+        };
+        let is_worth = threads::worth(out.len(), 4 * MIN_PARALLEL);
+        threads::each_chunk(out, larger, is_worth, MIN_PARALLEL / larger, &work);
     })?;
     let result = run(Framed { data: tensor.as_slice::<T>()?, extents: reach });
     memory::recycle_tensor(tensor);
@@ -337,7 +334,7 @@ fn by_planes<T: Lane>(
             if out.is_empty() {
                 return;
             }
-            let work = |(at, out): (usize, &mut [T])| {
+            let work = |at: usize, out: &mut [T]| {
                 let (batch, channel) = (at / outputs, at % outputs);
                 let from = &input.data[(batch * filter.groups + channel / made) * plane..][..plane];
                 let weights = &weights[channel * kernel..][..kernel];
@@ -353,7 +350,7 @@ fn by_planes<T: Lane>(
                 );
             };
             let is_worth = threads::worth(out.len() * kernel, 4 * MIN_PARALLEL);
-            threads::each_chunk(out, places, is_worth, MIN_PARALLEL / (places * kernel), work);
+            threads::each_chunk(out, places, is_worth, MIN_PARALLEL / (places * kernel), &work);
         })
     })
 }
@@ -380,13 +377,19 @@ fn finish_plane<T: Number>(out: &mut [T], finish: &Finish<'_, T>) {
     let scale = finish.scale.and_then(|list| list.first()).copied();
     let offset = finish.offset.and_then(|list| list.first()).copied();
     if let Some(scale) = scale {
-        out.iter_mut().for_each(|out| *out = out.times(scale));
+        for out in out.iter_mut() {
+            *out = out.times(scale);
+        }
     }
     if let Some(offset) = offset {
-        out.iter_mut().for_each(|out| *out = out.plus(offset));
+        for out in out.iter_mut() {
+            *out = out.plus(offset);
+        }
     }
     if let Some(addend) = finish.addend {
-        out.iter_mut().zip(addend).for_each(|(out, addend)| *out = out.plus(*addend));
+        for (out, addend) in out.iter_mut().zip(addend) {
+            *out = out.plus(*addend);
+        }
     }
     if let Some((low, high)) = finish.bounds {
         for out in out {

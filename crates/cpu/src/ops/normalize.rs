@@ -228,7 +228,7 @@ fn lrn(call: &mut Call<'_>) -> Outcome {
     one(on_floats!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
         build_over::<T>(x.shape(), |out| {
-            let work = |(at, out): (usize, &mut [T])| {
+            let work = |at: usize, out: &mut [T]| {
                 let (block, channel) = (at / channels * channels, at % channels);
                 let from = usize::try_from(channel as i64 - before).unwrap_or(0);
                 let to = usize::try_from(channel as i64 + after).unwrap_or(0).min(channels - 1);
@@ -251,7 +251,7 @@ fn lrn(call: &mut Call<'_>) -> Outcome {
                 return;
             }
             let is_worth = threads::worth(out.len(), MIN_PARALLEL);
-            threads::each_chunk(out, inner, is_worth, 1, work);
+            threads::each_chunk(out, inner, is_worth, 1, &work);
         })
     })?)
 }

@@ -1,7 +1,6 @@
 //! Pooling over sliding windows, global pooling, `LpPool` and `MaxUnpool`.
 
 use pulp::Arch;
-use rayon::prelude::*;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -53,13 +52,11 @@ fn planes<T: Number>(
         out.fill(T::ZERO);
         return;
     }
-    let work = |(data, out): (&[T], &mut [T])| Arch::new().dispatch(|| each(data, out));
-    if !threads::worth(data.len() / plane * steps, 4 * MIN_PARALLEL) {
-        data.chunks_exact(plane).zip(out.chunks_exact_mut(made)).for_each(work);
-    } else {
-        let pairs = data.par_chunks_exact(plane).zip(out.par_chunks_exact_mut(made));
-        pairs.with_min_len((MIN_PARALLEL / steps.max(1)).max(1)).for_each(work);
-    }
+    let work = |at: usize, out: &mut [T]| {
+        Arch::new().dispatch(|| each(&data[at * plane..][..plane], out));
+    };
+    let is_worth = threads::worth(data.len() / plane * steps, 4 * MIN_PARALLEL);
+    threads::each_chunk(out, made, is_worth, MIN_PARALLEL / steps.max(1), &work);
 }
 
 /// Accumulates a run of elements into the windows that cover it.

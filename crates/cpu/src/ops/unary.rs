@@ -53,13 +53,17 @@ pub(crate) fn map_into<T: Element>(
         let from = tensor.as_slice::<T>()?;
         return build_over::<T>(tensor.shape(), |to| {
             threads::in_parts(to, MIN_PARALLEL, &|at, to| {
-                to.iter_mut().zip(&from[at..]).for_each(|(to, from)| *to = each(*from));
+                for (to, from) in to.iter_mut().zip(&from[at..]) {
+                    *to = each(*from);
+                }
             });
         });
     }
     let data = tensor.as_mut_slice::<T>()?;
     threads::in_parts(data, MIN_PARALLEL, &|_, data| {
-        data.iter_mut().for_each(|element| *element = each(*element));
+        for element in data.iter_mut() {
+            *element = each(*element);
+        }
     });
     Ok(tensor)
 }
@@ -125,7 +129,9 @@ fn test<F: Fn(f64) -> bool>(
         None => to_f64s(x)?,
     };
     one(build::<bool>(x.shape(), |out| {
-        out.iter_mut().zip(&values).for_each(|(out, value)| *out = holds(*value));
+        for (out, value) in out.iter_mut().zip(&values) {
+            *out = holds(*value);
+        }
     })?)
 }
 

@@ -79,7 +79,7 @@ pub(crate) fn run<T: Lane>(jobs: Vec<InPlace<'_, T>>, sliding: Sliding<'_>) {
     for job in jobs {
         split(job, sliding, &tiles, share, &mut tasks);
     }
-    run_tasks(tasks, threads, |task| Arch::new().dispatch(task));
+    run_tasks(tasks, threads, &|task| Arch::new().dispatch(task));
 }
 
 fn tiles<T: Lane>(sliding: &Sliding<'_>) -> Vec<Tile> {

@@ -1,7 +1,6 @@
 //! Vector-matrix products. Each matrix element is used once, so nothing is packed.
 
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 
 use super::MIN_PARALLEL;
 use super::lane::Lane;
@@ -16,14 +15,11 @@ const SUMS: usize = 4;
 /// `row * matrix`. The matrix has `out.len()` columns and is column-major if `by_column`.
 pub(super) fn row_times<T: Lane>(row: &[T], matrix: &[T], by_column: bool, out: &mut [T]) {
     let columns = out.len();
-    let work = |(block, out): (usize, &mut [T])| {
+    let work = |block: usize, out: &mut [T]| {
         Arch::new().dispatch(Part { row, matrix, by_column, columns, first: block * BLOCK, out });
     };
-    if !threads::worth(row.len() * columns, 2 * MIN_PARALLEL) {
-        out.chunks_mut(BLOCK).enumerate().for_each(work);
-    } else {
-        out.par_chunks_mut(BLOCK).enumerate().for_each(work);
-    }
+    let is_worth = threads::worth(row.len() * columns, 2 * MIN_PARALLEL);
+    threads::each_chunk(out, BLOCK, is_worth, 1, &work);
 }
 
 struct Part<'a, T> {
