@@ -69,18 +69,18 @@ type Chain = Box<dyn Fn(&AnyTensor) -> Outcome<AnyTensor>>;
 fn session(link: Link, nodes: usize) -> Outcome<Chain> {
     let name = |at: usize| if at == 0 { "x".to_owned() } else { format!("v{at}") };
     let attribute = link.attribute.map(|(name, value)| AttributeProto {
-        name: Some(name.to_owned()),
+        name: name.into(),
         f: Some(value),
         ..AttributeProto::default()
     });
     let node = |at: usize| NodeProto {
-        op_type: Some(link.op.to_owned()),
+        op_type: link.op.into(),
         input: if link.takes_two { vec![name(at), "x".to_owned()] } else { vec![name(at)] },
         output: vec![name(at + 1)],
         attribute: attribute.iter().cloned().collect(),
         ..NodeProto::default()
     };
-    let info = |name: String| ValueInfoProto { name: Some(name), ..ValueInfoProto::default() };
+    let info = |name: String| ValueInfoProto { name: name.into(), ..ValueInfoProto::default() };
     let graph = GraphProto {
         node: (0..nodes).map(node).collect(),
         input: vec![info(name(0))],

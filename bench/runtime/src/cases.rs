@@ -185,7 +185,7 @@ fn random(graph: &GraphProto, name: &str, shape: &[i64], state: &mut u64) -> Ten
         bytes.extend(((centre + width * (2.0 * unit - 1.0)) as f32).to_le_bytes());
     }
     TensorProto {
-        name: Some(name.to_owned()),
+        name: name.into(),
         dims: shape.to_vec(),
         data_type: Some(Dtype::F32.onnx_number()),
         raw_data: Some(Bytes::from(bytes)),

@@ -189,8 +189,8 @@ mod tests {
 
         fn read(&self, entries: &[(&str, &str)]) -> Result<Bytes, String> {
             let entry = |(key, value): &(&str, &str)| StringStringEntryProto {
-                key: Some((*key).into()),
-                value: Some((*value).into()),
+                key: (*key).into(),
+                value: (*value).into(),
                 ..StringStringEntryProto::default()
             };
             let tensor = TensorProto {

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{
-    FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto, TypeProto,
+    FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto, Text, TypeProto,
     ValueInfoProto, type_proto,
 };
 use typeloom_onnx::prost::Message as _;
@@ -61,25 +61,25 @@ fn value(name: &str, elem: i32, symbol: &str) -> ValueInfoProto {
     let tensor =
         type_proto::Tensor { elem_type: Some(elem), shape: Some(shape), ..type_proto::Tensor::default() };
     let ty = TypeProto { value: Some(type_proto::Value::TensorType(tensor)), ..TypeProto::default() };
-    ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() }
+    ValueInfoProto { name: name.into(), r#type: Some(ty), ..ValueInfoProto::default() }
 }
 
 fn node(domain: &str, operator: &str, at: usize, inputs: &[&str], outputs: &[&str]) -> NodeProto {
     let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     NodeProto {
-        domain: Some(domain.to_owned()),
-        op_type: Some(operator.to_owned()),
-        name: Some(name(at)),
+        domain: domain.into(),
+        op_type: operator.into(),
+        name: name(at).into(),
         input: own(inputs),
         output: own(outputs),
-        doc_string: Some(HOSTILE.to_owned()),
+        doc_string: HOSTILE.into(),
         ..NodeProto::default()
     }
 }
 
 fn model(graph: GraphProto, functions: Vec<FunctionProto>) -> Vec<u8> {
     let import = |domain: &str, version| OperatorSetIdProto {
-        domain: Some(domain.to_owned()),
+        domain: domain.into(),
         version: Some(version),
         ..OperatorSetIdProto::default()
     };
@@ -88,7 +88,7 @@ fn model(graph: GraphProto, functions: Vec<FunctionProto>) -> Vec<u8> {
         graph: Some(graph),
         functions,
         opset_import: vec![import("", 21), import(HOSTILE, 1)],
-        producer_name: Some(HOSTILE.to_owned()),
+        producer_name: HOSTILE.into(),
         ..ModelProto::default()
     }
     .encode_to_vec()
@@ -99,10 +99,10 @@ fn model(graph: GraphProto, functions: Vec<FunctionProto>) -> Vec<u8> {
 fn models() -> Vec<(&'static str, Vec<u8>)> {
     let [x, y, z, w] = [0, 1, 2, 3].map(name);
     let (n, m) = (name(10), name(11));
-    let own = Some(HOSTILE.to_owned());
+    let own = Text::from(HOSTILE);
     let function = |body: Vec<NodeProto>| FunctionProto {
         domain: own.clone(),
-        name: Some(name(20)),
+        name: name(20).into(),
         input: vec![x.clone()],
         output: vec![y.clone()],
         node: body,

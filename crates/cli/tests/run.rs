@@ -57,8 +57,8 @@ fn with_side_file(location: &str) -> Vec<u8> {
     weight.raw_data = None;
     weight.data_location = Some(1);
     weight.external_data = vec![StringStringEntryProto {
-        key: Some("location".into()),
-        value: Some(location.into()),
+        key: "location".into(),
+        value: location.into(),
         ..StringStringEntryProto::default()
     }];
     model.encode_to_vec()

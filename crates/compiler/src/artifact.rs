@@ -121,7 +121,7 @@ impl Artifact {
         let graph = self.model.graph.as_ref()?;
         let infos = graph.value_info.iter().chain(&graph.output).chain(&graph.input);
         let ty = infos.filter(|info| info.name() == value).find_map(|info| info.r#type.as_ref())?;
-        typeloom_types::lattice::lookup_denotation(ty.denotation.as_deref()?).map(|node| node.id)
+        typeloom_types::lattice::lookup_denotation(&ty.denotation).map(|node| node.id)
     }
 
     /// The parts of a program with sends: a typed function for each class of peers, the module's own peer

@@ -171,8 +171,8 @@ mod tests {
 
     fn node(domain: &str, op: &str, stamps: &[(&str, &str)]) -> NodeProto {
         NodeProto {
-            op_type: Some(op.to_owned()),
-            domain: Some(domain.to_owned()),
+            op_type: op.into(),
+            domain: domain.into(),
             metadata_props: stamps.iter().map(|(key, value)| metadata_entry(*key, *value)).collect(),
             ..NodeProto::default()
         }

@@ -72,10 +72,10 @@ impl Graph {
         self.value(name.to_owned(), location)
     }
 
-    /// Adds an output of the module.
+    /// Adds an output of the module. The value is passed by value or by reference.
     #[track_caller]
-    pub fn output(&self, name: &str, value: &ValueRef) {
-        self.add_output(name, value, SourceLocation::here(), false);
+    pub fn output(&self, name: &str, value: impl std::borrow::Borrow<ValueRef>) {
+        self.add_output(name, std::borrow::Borrow::borrow(&value), SourceLocation::here(), false);
     }
 
     pub(crate) fn add_output(
@@ -200,7 +200,7 @@ impl IntoType for &TypeNode {
             let message = "it has no denotation, so a declaration cannot contain it".to_owned();
             return Err((self.id.to_owned(), message));
         }
-        Ok(TypeProto { denotation: Some(self.denotation.into()), ..TypeProto::default() })
+        Ok(TypeProto { denotation: self.denotation.into(), ..TypeProto::default() })
     }
 }
 

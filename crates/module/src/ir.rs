@@ -44,7 +44,7 @@ pub fn set(
     value: impl Into<SharedText>,
 ) {
     match entries.iter_mut().find(|entry| entry.key() == key.as_ref()) {
-        Some(entry) => entry.value = Some(value.into()),
+        Some(entry) => entry.value = value.into().into(),
         None => entries.push(metadata_entry(key, value)),
     }
 }
@@ -81,17 +81,17 @@ pub fn domains(model: &ModelProto) -> Set<String> {
 
 /// Prints a declared type in ONNX's syntax, or as the id of its type node if ONNX has no syntax for it.
 pub fn show_type(ty: &TypeProto) -> String {
-    match (&ty.value, &ty.denotation) {
+    match (&ty.value, ty.denotation.as_deref()) {
         (None, Some(denotation)) => typeloom_types::lattice::Lattice::try_get()
             .ok()
             .and_then(|lattice| lattice.lookup_denotation(denotation))
-            .map_or_else(|| denotation.to_string(), |node| node.id.to_owned()),
+            .map_or_else(|| denotation.to_owned(), |node| node.id.to_owned()),
         (Some(_), _) | (None, None) => typeloom_onnx::text::print_type(ty),
     }
 }
 
 pub fn value_info(name: &str) -> ValueInfoProto {
-    ValueInfoProto { name: Some(name.to_owned()), ..ValueInfoProto::default() }
+    ValueInfoProto { name: name.into(), ..ValueInfoProto::default() }
 }
 
 /// Returns the entry with the source location of a node, for nodes that replace it.
@@ -103,8 +103,8 @@ pub fn source_location(node: &NodeProto) -> Vec<StringStringEntryProto> {
 /// Returns a node with one input and one output, whose operator is of the domain of types.
 pub fn types_node(op: &str, from: &str, to: &str, metadata_props: Vec<StringStringEntryProto>) -> NodeProto {
     NodeProto {
-        op_type: Some(op.to_owned()),
-        domain: Some(names::TYPES_DOMAIN.to_owned()),
+        op_type: op.into(),
+        domain: names::TYPES_DOMAIN.into(),
         input: vec![from.to_owned()],
         output: vec![to.to_owned()],
         metadata_props,

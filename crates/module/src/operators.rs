@@ -59,7 +59,7 @@ const fn output<const PORT: usize, const ASSOC: usize>() -> TypeRelation {
 
 /// Narrows a port to the storage type of the node's slot, and unifies it with all ports of this storage type.
 fn stores<const IS_INPUT: bool, const PORT: usize, const ASSOC: usize>(
-    cx: &mut CustomRelationCtx<'_>,
+    cx: &CustomRelationCtx<'_>,
 ) -> RelationResult {
     let port = if IS_INPUT { PortRef::Input(PORT) } else { PortRef::Output(PORT) };
     let assoc = ASSOCS[ASSOC];
@@ -106,7 +106,7 @@ pub fn binding_key(assoc: &str) -> String {
 /// The target of a send is one peer or a list of peers.
 const TO_PEERS: TypeRelation = TypeRelation::Custom { name: "wire.peers", run: to_peers };
 
-fn to_peers(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+fn to_peers(cx: &CustomRelationCtx<'_>) -> RelationResult {
     let peers = PortRef::Input(1);
     let fits = |node: &str| [TYPE_PEER_ID.id, TYPE_PEER_ID_VEC.id].contains(&node);
     let Some(found) = cx.bound_node(peers) else { return RelationResult::Satisfied };
@@ -132,7 +132,7 @@ fn to_peers(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
 const PASSED_ON: TypeRelation = TypeRelation::SameType(&[PortRef::Input(0), PortRef::Output(0)]);
 
 /// Narrows the two sides of a cast to the types in its attributes.
-fn cast_sides(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+fn cast_sides(cx: &CustomRelationCtx<'_>) -> RelationResult {
     for (attribute, port) in [("from", PortRef::Input(0)), ("to", PortRef::Output(0))] {
         let Some(id) = cx.attr_str(attribute).map(str::to_owned) else { continue };
         if let Err(failure) = cx.refine(port, id.as_str()) {
@@ -148,7 +148,7 @@ const CAST_SIDES: TypeRelation = TypeRelation::Custom { name: "cast.sides", run:
 const SAME_SHAPE: TypeRelation =
     TypeRelation::BroadcastShape { in0: PortRef::Input(0), in1: PortRef::Input(0), out: PortRef::Output(0) };
 
-fn signature(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+fn signature(cx: &CustomRelationCtx<'_>) -> RelationResult {
     match cx.instantiate(names::PARAMS, names::RESULTS) {
         Ok(_) => RelationResult::Defer,
         Err(failure) => RelationResult::Failed(failure),
@@ -176,7 +176,7 @@ fn children(
 }
 
 /// A bundle is the composite of the types of its children.
-fn bundles(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+fn bundles(cx: &CustomRelationCtx<'_>) -> RelationResult {
     related(children(cx, (0..cx.input_count()).map(PortRef::Input)).and_then(|children| {
         let children: Vec<(&str, PortRef)> =
             children.iter().map(|(name, port)| (name.as_str(), *port)).collect();
@@ -185,7 +185,7 @@ fn bundles(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
 }
 
 /// An unbundled value is of the type of the child.
-fn unbundles(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+fn unbundles(cx: &CustomRelationCtx<'_>) -> RelationResult {
     related(children(cx, (0..cx.output_count()).map(PortRef::Output)).and_then(|children| {
         let children: Vec<(&str, PortRef)> =
             children.iter().map(|(name, port)| (name.as_str(), *port)).collect();

@@ -115,13 +115,13 @@ impl Call {
         let mut graphs: Vec<&mut GraphProto> = nested::graphs_mut(&mut node).collect();
         while let Some(graph) = graphs.pop() {
             for info in graph.input.iter_mut().chain(&mut graph.output).chain(&mut graph.value_info) {
-                info.name = Some(self.name(info.name()));
+                info.name = self.name(info.name()).into();
             }
             for tensor in &mut graph.initializer {
-                tensor.name = Some(self.name(tensor.name()));
+                tensor.name = self.name(tensor.name()).into();
             }
             for tensor in graph.sparse_initializer.iter_mut().filter_map(|sparse| sparse.values.as_mut()) {
-                tensor.name = Some(self.name(tensor.name()));
+                tensor.name = self.name(tensor.name()).into();
             }
             for inner in &mut graph.node {
                 self.substitute(inner);
@@ -137,7 +137,7 @@ impl Call {
             *name = self.name(name);
         }
         if node.name.is_some() {
-            node.name = Some(format!("{}{}", self.prefix, node.name()));
+            node.name = format!("{}{}", self.prefix, node.name()).into();
         }
         replace_references(node, |name| self.attributes.get(name));
     }
@@ -151,7 +151,7 @@ pub fn replace_references<'a>(node: &mut NodeProto, given: impl Fn(&str) -> Opti
             return true;
         };
         let Some(given) = given(outer) else { return false };
-        let name = attribute.name.take();
+        let name = std::mem::take(&mut attribute.name);
         *attribute = AttributeProto { name, ..given.clone() };
         true
     });

@@ -1,10 +1,10 @@
 //! Owned ONNX messages, for building and editing models.
 //!
 //! There is one struct per message of ONNX's IR version 14 (`onnx-ml.proto` and `onnx-data.proto`), with
-//! ONNX's names and field numbers. The conventions are those of `prost`: a singular field is an `Option`,
-//! because in proto2 an absent field differs from an empty one; a getter with the field's name returns the
-//! default for an absent field; a `oneof` is an enum in a module with the message's name. Large numeric
-//! payloads are [`bytes::Bytes`], so decoding from `Bytes` shares them with the file's buffer.
+//! ONNX's names and field numbers. The conventions are those of `prost`: a singular field is an `Option`, and a
+//! singular text a [`Text`], because in proto2 an absent field differs from an empty one; a getter with the
+//! field's name returns the default for an absent field; a `oneof` is an enum in a module with the message's
+//! name. Large numeric payloads are [`bytes::Bytes`], so decoding from `Bytes` shares them with the file's buffer.
 //!
 //! **Invariant:** unknown fields are preserved. Every message keeps undeclared records in `unknown_fields`
 //! and writes them after the declared ones, so reading and writing a model of a newer ONNX version loses
@@ -24,7 +24,7 @@
 //! use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto};
 //!
 //! let relu = NodeProto {
-//!     op_type: Some("Relu".into()),
+//!     op_type: "Relu".into(),
 //!     input: vec!["x".into()],
 //!     output: vec!["y".into()],
 //!     ..Default::default()
@@ -51,6 +51,7 @@ mod model;
 pub(crate) mod schema;
 mod shared;
 mod tensor;
+mod text;
 mod types;
 mod unknown;
 
@@ -75,6 +76,7 @@ pub use model::{
 };
 pub use shared::SharedText;
 pub use tensor::{SparseTensorProto, TensorProto, tensor_proto};
+pub use text::Text;
 pub use types::{TensorShapeProto, TypeProto, tensor_shape_proto, type_proto};
 pub use unknown::UnknownFields;
 
@@ -82,6 +84,29 @@ pub use unknown::UnknownFields;
 pub trait OnnxMessage: Message + Default + schema::Described {}
 
 impl<M: Message + Default + schema::Described> OnnxMessage for M {}
+
+/// A singular field of a message.
+trait Singular {
+    /// The type of the value.
+    type Value;
+
+    fn value(&self) -> Option<&Self::Value>;
+
+    /// The value, inserted if it is absent.
+    fn value_mut(&mut self) -> &mut Self::Value;
+}
+
+impl<T: Default> Singular for Option<T> {
+    type Value = T;
+
+    fn value(&self) -> Option<&T> {
+        self.as_ref()
+    }
+
+    fn value_mut(&mut self) -> &mut T {
+        self.get_or_insert_default()
+    }
+}
 
 /// Decodes a whole message; large payloads are shared with `bytes`.
 ///

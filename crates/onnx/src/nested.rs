@@ -103,7 +103,7 @@ pub fn rename_values<S: BuildHasher>(graph: &mut GraphProto, names: &HashMap<Str
         }
         for info in graph.value_info.iter_mut().chain(&mut graph.output) {
             if let Some(name) = names.get(info.name()) {
-                info.name = Some(name.clone());
+                info.name = name.clone().into();
             }
         }
     });

@@ -17,11 +17,11 @@
 //! use typeloom_onnx::splice::{Records, Splice};
 //! use typeloom_onnx::view::ModelView;
 //!
-//! let graph = GraphProto { name: Some("main".into()), ..Default::default() };
+//! let graph = GraphProto { name: "main".into(), ..Default::default() };
 //! let file = ModelProto { graph: Some(graph), ..Default::default() }.encode_to_vec();
 //!
 //! let graph = ModelView::new(&file)?.graph().ok_or("no graph")?;
-//! let value = ValueInfoProto { name: Some("h".into()), ..Default::default() };
+//! let value = ValueInfoProto { name: "h".into(), ..Default::default() };
 //! let mut splice = Splice::new::<ModelProto>(&file);
 //! splice.append(graph.offset(), &Records::new().message(13, &value));
 //! let changed = splice.finish()?.to_vec();

@@ -10,7 +10,7 @@
 //!
 //! # use prost::Message;
 //! # use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto};
-//! # let node = NodeProto { op_type: Some("Relu".into()), input: vec!["x".into()], ..Default::default() };
+//! # let node = NodeProto { op_type: "Relu".into(), input: vec!["x".into()], ..Default::default() };
 //! # let graph = GraphProto { node: vec![node], ..Default::default() };
 //! # let file = ModelProto { graph: Some(graph), ..Default::default() }.encode_to_vec();
 //! let model = ModelView::new(&file)?;

@@ -34,7 +34,7 @@ fn refuse(is_refused: bool) -> Result<(), RuleError> {
 
 fn node(op_type: &str, inputs: &[&str], output: &str) -> NodeProto {
     NodeProto {
-        op_type: Some(op_type.into()),
+        op_type: op_type.into(),
         input: inputs.iter().map(|input| (*input).into()).collect(),
         output: vec![output.into()],
         ..NodeProto::default()
@@ -44,7 +44,7 @@ fn node(op_type: &str, inputs: &[&str], output: &str) -> NodeProto {
 fn graph(nodes: Vec<NodeProto>) -> GraphProto {
     let declaration = |text| parse_value_info(text).expect("a declaration");
     GraphProto {
-        name: Some("g".into()),
+        name: "g".into(),
         node: nodes,
         input: vec![declaration("float[2] x"), declaration("float[2] y")],
         ..GraphProto::default()
@@ -70,8 +70,8 @@ fn refusals(rule: RuleFn, graph: GraphProto) -> usize {
 fn a_rule_that_reads_metadata_runs_for_every_node() {
     let marked = |mut node: NodeProto, is_marked: bool| {
         let entry = StringStringEntryProto {
-            key: Some("refuse".into()),
-            value: Some("yes".into()),
+            key: "refuse".into(),
+            value: "yes".into(),
             ..StringStringEntryProto::default()
         };
         node.metadata_props = is_marked.then_some(entry).into_iter().collect();
@@ -89,7 +89,7 @@ fn a_rule_that_reads_metadata_runs_for_every_node() {
 #[test]
 fn a_rule_that_reads_a_constant_runs_for_every_constant() {
     let constant = |name: &str, value: i64| TensorProto {
-        name: Some(name.into()),
+        name: name.into(),
         data_type: Some(7),
         int64_data: vec![value],
         ..TensorProto::default()

@@ -1,8 +1,8 @@
 //! Description of types, and reconstruction from descriptions.
 //!
 //! A description refers to children by digest, so a list of descriptions is independent of the pool and of
-//! its order. The digest of a description is computed from its content, so digests from other sources need
-//! not be trusted.
+//! its order. Each description comes with its digest. The digest is computed again from the content, so that
+//! digests from other sources are not trusted.
 //!
 //! **Invariant:** after [`Pool::reconstruct`], describing the types again returns the same descriptions.
 //!
@@ -45,6 +45,14 @@ pub enum ReconstructError {
     /// A description is not well formed.
     #[error(transparent)]
     Type(#[from] PoolError),
+    /// A description does not have the digest that it comes with.
+    #[error("the description of {claimed} has the digest {found}")]
+    WrongDigest {
+        /// The digest next to the description.
+        claimed: Digest,
+        /// The digest of its content.
+        found: Digest,
+    },
     /// A description is not in normal form: the reconstructed type is different.
     #[error("the description of {digest} is not in normal form")]
     NotNormal {
@@ -171,31 +179,35 @@ impl Pool {
         Ok(self.describe_known(ty.number(), &mut HashMap::new()))
     }
 
-    /// Returns the portable descriptions of a type and of all types that it reaches, each once, children
-    /// before parents.
+    /// Returns the portable descriptions of a type and of all types that it reaches, each once with its digest,
+    /// children before parents.
     ///
     /// # Errors
     /// If the type contains inference variables.
     ///
     /// # Panics
     /// If the id is not of this pool.
-    pub fn describe_transitive(&mut self, ty: Idx) -> Result<Vec<TypeDescriptor>, NotPortable> {
+    pub fn describe_transitive(&mut self, ty: Idx) -> Result<Vec<(Digest, TypeDescriptor)>, NotPortable> {
         self.describe_all(&[ty])
     }
 
-    /// Returns the portable descriptions of several types and of all types that they reach, each once,
-    /// children before parents. The order depends only on the types.
+    /// Returns the portable descriptions of several types and of all types that they reach, each once with its
+    /// digest, children before parents. The order depends only on the types.
     ///
     /// # Errors
     /// If a type contains inference variables.
     ///
     /// # Panics
     /// If an id is not of this pool.
-    pub fn describe_all(&mut self, roots: &[Idx]) -> Result<Vec<TypeDescriptor>, NotPortable> {
+    pub fn describe_all(&mut self, roots: &[Idx]) -> Result<Vec<(Digest, TypeDescriptor)>, NotPortable> {
         let roots: Vec<u32> = roots.iter().map(|ty| ty.number()).collect();
         self.compute(&roots)?;
         let mut groups = HashMap::new();
-        Ok(self.postorder(&roots).into_iter().map(|id| self.describe_known(id, &mut groups)).collect())
+        let described = self.postorder(&roots).into_iter().map(|id| {
+            let digest = self.digests.get(id).expect("the digests of reached types are computed");
+            (digest, self.describe_known(id, &mut groups))
+        });
+        Ok(described.collect())
     }
 
     /// Returns the types reached from the roots, children before parents, with the members of a group
@@ -272,24 +284,27 @@ impl Pool {
     /// each description by its digest.
     ///
     /// # Errors
-    /// If a description is not well formed or not in normal form, or refers to missing types. The pool is
-    /// then unchanged.
+    /// If a description is not well formed or not in normal form, has another digest, or refers to missing types.
+    /// The pool is then unchanged.
     pub fn reconstruct(
         &mut self,
-        descriptors: &[TypeDescriptor],
+        descriptors: &[(Digest, TypeDescriptor)],
     ) -> Result<BTreeMap<Digest, Idx>, ReconstructError> {
         self.transaction(|pool| pool.try_reconstruct(descriptors))
     }
 
     fn try_reconstruct(
         &mut self,
-        descriptors: &[TypeDescriptor],
+        descriptors: &[(Digest, TypeDescriptor)],
     ) -> Result<BTreeMap<Digest, Idx>, ReconstructError> {
         let mut parsed = Vec::new();
         let mut at_digest: HashMap<Digest, usize> = HashMap::new();
-        for descriptor in descriptors {
+        for (claimed, descriptor) in descriptors {
             let parts = ParsedDescription::of(descriptor)?;
             let digest = parts.digest();
+            if digest != *claimed {
+                return Err(ReconstructError::WrongDigest { claimed: *claimed, found: digest });
+            }
             at_digest.entry(digest).or_insert_with(|| {
                 parsed.push((digest, parts));
                 parsed.len() - 1

@@ -36,8 +36,8 @@ pub enum Visibility {
 pub struct TypedModule {
     /// Digests of the types of public items, by name.
     pub exports: BTreeMap<String, Digest>,
-    /// Descriptors of all types reachable from the exports.
-    pub type_descriptors: Vec<TypeDescriptor>,
+    /// Digests and descriptors of all types reachable from the exports.
+    pub type_descriptors: Vec<(Digest, TypeDescriptor)>,
 }
 
 impl TypedModule {

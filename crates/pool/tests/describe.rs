@@ -10,6 +10,10 @@ fn digest_of(descriptor: &TypeDescriptor) -> Digest {
     descriptor.digest().unwrap()
 }
 
+fn with_digest(descriptor: TypeDescriptor) -> (Digest, TypeDescriptor) {
+    (digest_of(&descriptor), descriptor)
+}
+
 #[test]
 fn a_list_of_maps_gives_four_descriptors_in_topological_order() {
     let mut pool = Pool::new();
@@ -20,8 +24,9 @@ fn a_list_of_maps_gives_four_descriptors_in_topological_order() {
     let descriptors = pool.describe_transitive(list).unwrap();
     assert_eq!(descriptors.len(), 4);
     let [int, str, map] = [int, str, map].map(|ty| pool.digest(ty).unwrap());
-    let place =
-        |wanted: &TypeDescriptor| descriptors.iter().position(|descriptor| descriptor == wanted).unwrap();
+    let place = |wanted: &TypeDescriptor| {
+        descriptors.iter().position(|(_, descriptor)| descriptor == wanted).unwrap()
+    };
     let int_at = place(&Descriptor::Primitive(Tag::Int));
     let str_at = place(&Descriptor::Primitive(Tag::Str));
     let map_at = place(&Descriptor::TwoChild { tag: Tag::Map, child1: str, child2: int });
@@ -66,8 +71,9 @@ fn random_types_rebuild_from_descriptors_in_any_order() {
             let digest = pool.digest(root).unwrap();
             assert_eq!(other.describe(rebuilt[&digest]).unwrap(), pool.describe(root).unwrap());
         }
-        for descriptor in &descriptors {
-            let ty = rebuilt[&digest_of(descriptor)];
+        for (digest, descriptor) in &descriptors {
+            assert_eq!(*digest, digest_of(descriptor));
+            let ty = rebuilt[digest];
             assert_eq!(&other.describe(ty).unwrap(), descriptor);
         }
         let before = other.len();
@@ -92,6 +98,17 @@ fn missing_children_are_listed_and_nothing_is_interned() {
 }
 
 #[test]
+fn a_claimed_digest_is_not_trusted() {
+    let mut pool = Pool::new();
+    let [int, str] = [Tag::Int, Tag::Str].map(|tag| pool.primitive(tag).unwrap());
+    let [claimed, found] = [int, str].map(|ty| pool.digest(ty).unwrap());
+    let mut other = Pool::new();
+    let forged = [(claimed, pool.describe(str).unwrap())];
+    assert_eq!(other.reconstruct(&forged), Err(ReconstructError::WrongDigest { claimed, found }));
+    assert!(other.is_empty());
+}
+
+#[test]
 fn descriptors_that_are_not_in_normal_form_are_refused() {
     let mut pool = Pool::new();
     let b = pool.bound(0, 1, Sort::Type).unwrap();
@@ -99,14 +116,17 @@ fn descriptors_that_are_not_in_normal_form_are_refused() {
     let scheme = Descriptor::Scheme { vars: vec![Sort::Type, Sort::Type], body: digest_of(&var) };
     let digest = digest_of(&scheme);
     let mut other = Pool::new();
-    assert_eq!(other.reconstruct(&[var, scheme]), Err(ReconstructError::NotNormal { digest }));
+    assert_eq!(
+        other.reconstruct(&[var, scheme].map(with_digest)),
+        Err(ReconstructError::NotNormal { digest })
+    );
     assert!(other.is_empty());
     // A group with two equal members.
     let list = |member| Descriptor::Container { tag: Tag::List, child: GraphRef::Member(member) };
     let group = std::sync::Arc::new(typeloom_pool::GroupDescriptor { members: vec![list(1), list(0)] });
     let twice: TypeDescriptor = Descriptor::Recursive { group, member: 0 };
     let digest = digest_of(&twice);
-    assert_eq!(other.reconstruct(&[twice]), Err(ReconstructError::NotNormal { digest }));
+    assert_eq!(other.reconstruct(&[with_digest(twice)]), Err(ReconstructError::NotNormal { digest }));
     assert!(other.is_empty());
 }
 
@@ -123,7 +143,7 @@ fn a_module_exports_what_its_public_signatures_reach_and_nothing_else() {
     let module = TypedModule::new(&mut pool, &items).unwrap();
     assert_eq!(module.exports.keys().collect::<Vec<_>>(), ["parse"]);
     assert_eq!(module.type_descriptors.len(), 3);
-    assert!(!module.type_descriptors.contains(&Descriptor::Primitive(Tag::F32)));
+    assert!(module.type_descriptors.iter().all(|(_, ty)| *ty != Descriptor::Primitive(Tag::F32)));
     let mut importer = Pool::new();
     let exports = module.import(&mut importer).unwrap();
     assert_eq!(importer.signature(exports["parse"]), "(int) -> str");

@@ -199,8 +199,11 @@ impl<'a> Writer<'a> {
         let mut new = old.clone();
         if is_replaced {
             // A solve proves no denotations.
-            let denotation = new.r#type.take().and_then(|ty| ty.denotation);
-            new.r#type = proved.map(|ty| TypeProto { denotation: ty.denotation.or(denotation), ..ty });
+            let denotation = new.r#type.take().map(|ty| ty.denotation).unwrap_or_default();
+            new.r#type = proved.map(|ty| match ty.denotation.is_some() {
+                true => ty,
+                false => TypeProto { denotation, ..ty },
+            });
         } else {
             let ty = ValueType::of(&ty, checked.universe(), checked.dims());
             ty.fill(&mut new.r#type.get_or_insert_default().value);
@@ -227,8 +230,7 @@ impl<'a> Writer<'a> {
     }
 
     fn append(&mut self, message: usize, field: u32, name: &str, ty: TypeProto) {
-        let mut info =
-            ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() };
+        let mut info = ValueInfoProto { name: name.into(), r#type: Some(ty), ..ValueInfoProto::default() };
         if self.form == AnnotationForm::Tagged {
             info.metadata_props.push(metadata_entry(MARK, ADDED));
         }

@@ -34,7 +34,7 @@ use typeloom_cpu::error::KernelError;
 use typeloom_cpu::ops;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{
-    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto,
 };
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
@@ -135,7 +135,7 @@ fn single(
 ) -> Result<Option<Vec<AnyTensor>>, CpuError> {
     let Some(kernel) = ops::find(node.domain(), node.op_type()) else { return Ok(None) };
     let holds_graph = |attribute: &AttributeProto| attribute.r#type() == AttributeType::Graph;
-    let outputs_are_its_own = node.output.iter().eq(graph.output.iter().filter_map(|it| it.name.as_ref()));
+    let outputs_are_its_own = node.output.iter().eq(graph.output.iter().map(ValueInfoProto::name));
     if !outputs_are_its_own || node.attribute.iter().any(holds_graph) {
         return Ok(None);
     }

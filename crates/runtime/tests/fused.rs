@@ -22,7 +22,7 @@ fn stored(name: &str, shape: &[usize], random: &mut Random) -> TensorProto {
     let values: Vec<f32> = (0..count).map(|_| (random.bits() % 9) as f32 / 4.0 + 0.25).collect();
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     TensorProto {
-        name: Some(name.to_owned()),
+        name: name.into(),
         data_type: Some(1),
         dims: shape.iter().map(|extent| *extent as i64).collect(),
         raw_data: Some(bytes.into()),

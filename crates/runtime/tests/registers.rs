@@ -245,12 +245,12 @@ impl Interpreter<'_> {
 // Model
 
 fn node(op: &str, input: Vec<String>, output: Vec<String>, attribute: Vec<AttributeProto>) -> NodeProto {
-    NodeProto { op_type: Some(op.to_owned()), input, output, attribute, ..NodeProto::default() }
+    NodeProto { op_type: op.into(), input, output, attribute, ..NodeProto::default() }
 }
 
 fn body(name: &str, graph: GraphProto) -> AttributeProto {
     AttributeProto {
-        name: Some(name.to_owned()),
+        name: name.into(),
         r#type: Some(AttributeType::Graph.into()),
         g: Some(Box::new(graph)),
         ..AttributeProto::default()
@@ -259,15 +259,15 @@ fn body(name: &str, graph: GraphProto) -> AttributeProto {
 
 fn int(name: &str, value: i64) -> AttributeProto {
     let r#type = Some(AttributeType::Int.into());
-    AttributeProto { name: Some(name.to_owned()), r#type, i: Some(value), ..AttributeProto::default() }
+    AttributeProto { name: name.into(), r#type, i: Some(value), ..AttributeProto::default() }
 }
 
 fn info(name: impl Into<String>) -> ValueInfoProto {
-    ValueInfoProto { name: Some(name.into()), ..ValueInfoProto::default() }
+    ValueInfoProto { name: name.into().into(), ..ValueInfoProto::default() }
 }
 
 fn stored(name: &str, data_type: i32, dims: Vec<i64>, raw: Vec<u8>) -> TensorProto {
-    let (name, raw_data) = (Some(name.to_owned()), Some(raw.into()));
+    let (name, raw_data) = (name.into(), Some(raw.into()));
     TensorProto { name, dims, data_type: Some(data_type), raw_data, ..TensorProto::default() }
 }
 
@@ -319,7 +319,7 @@ fn messages(made: &Node) -> Vec<NodeProto> {
         }
         Node::Call { function, xs, ys } => {
             let call = node(&format!("f{function}"), xs.clone(), ys.clone(), Vec::new());
-            vec![NodeProto { domain: Some("own".to_owned()), ..call }]
+            vec![NodeProto { domain: "own".into(), ..call }]
         }
     }
 }
@@ -376,13 +376,13 @@ fn case(generator: &mut Generator) -> Case {
         ..GraphProto::default()
     };
     let opset = |domain: &str, version: i64| OperatorSetIdProto {
-        domain: Some(domain.to_owned()),
+        domain: domain.into(),
         version: Some(version),
         ..OperatorSetIdProto::default()
     };
     let function = |(at, block): (usize, &Block)| FunctionProto {
-        name: Some(format!("f{at}")),
-        domain: Some("own".to_owned()),
+        name: format!("f{at}").into(),
+        domain: "own".into(),
         input: block.inputs.clone(),
         output: block.outputs.clone(),
         node: nodes(block),

@@ -21,7 +21,7 @@
 //! };
 //!
 //! let node = |op: &str, input: &[&str], output: &str| NodeProto {
-//!     op_type: Some(op.into()),
+//!     op_type: op.into(),
 //!     input: input.iter().map(|name| (*name).to_owned()).collect(),
 //!     output: vec![output.into()],
 //!     ..Default::default()
@@ -33,7 +33,7 @@
 //! };
 //! let mut solver = TypeSolver::from_graph(&graph, |_domain, op| {
 //!     if op == "Relu" { Some(&RELU) } else { TENSOR_PRIMITIVES.op(op) }
-//! });
+//! })?;
 //!
 //! solver.seed("x", &TYPE_TENSOR_F32);
 //! let solution = solver.solve_strict()?;
@@ -108,11 +108,24 @@ impl TypeSolver {
     ///
     /// It is called once for each operator of the graph and of its nested graphs. The default domain is
     /// `""` or `ai.onnx`: if the spelling in the graph has no result, the other one is tried.
+    ///
+    /// # Errors
+    /// All errors of the graph's structure, as [`TypeError::InvalidGraph`]: values that are defined twice, nodes that
+    /// wait for each other, graphs that are nested too deep.
     pub fn from_graph(
         graph: &GraphProto,
         declaration: impl FnMut(&str, &str) -> Option<&'static AtomicOpDecl>,
-    ) -> Self {
-        Self { fragment: Fragment::new(graph, declaration), lattice: None, seeds: Vec::new() }
+    ) -> Result<Self, TypeError> {
+        let solver = Self { fragment: Fragment::new(graph, declaration), lattice: None, seeds: Vec::new() };
+        if solver.fragment.is_sound() {
+            return Ok(solver);
+        }
+        // The engine locates and explains the errors.
+        let found = solver.solve().err();
+        let structural = |error: &&TypeError| matches!(error, TypeError::InvalidGraph { .. });
+        let errors: Vec<TypeError> =
+            found.iter().flat_map(TypeError::errors).filter(structural).cloned().collect();
+        if errors.is_empty() { Ok(solver) } else { Err(TypeError::several(errors)) }
     }
 
     /// Solves in this lattice instead of that of all registered nodes.

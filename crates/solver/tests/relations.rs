@@ -50,7 +50,7 @@ fn solve(
     seeds: &[(String, String)],
     declaration: impl FnMut(&str, &str) -> Option<&'static AtomicOpDecl>,
 ) -> Option<TypeSolution> {
-    let mut solver = TypeSolver::from_graph(graph, declaration);
+    let mut solver = TypeSolver::from_graph(graph, declaration).unwrap();
     for (value, id) in seeds {
         solver.seed(value.clone(), id.as_str());
     }
@@ -179,7 +179,7 @@ fn stamps_read_back_give_the_same_solution() {
         let Some(solution) = solve(&program.graph, &program.seeds, primitive) else { return Ok(()) };
         let mut graph = program.graph.clone();
         typeloom_solver::type_solver::apply_solution_to_value_info(&mut graph, &solution);
-        let mut again = TypeSolver::from_graph(&graph, primitive);
+        let mut again = TypeSolver::from_graph(&graph, primitive).unwrap();
         again.seed_from_value_info(&graph);
         // Bounds are not annotations: only resolved types are written.
         for (name, node) in solution.unresolved() {

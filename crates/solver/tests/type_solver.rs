@@ -79,7 +79,7 @@ fn node(text: &str) -> NodeProto {
     let (outputs, call) = text.split_once('=').unwrap();
     let (op_type, inputs) = call.trim().split_once(' ').unwrap_or((call.trim(), ""));
     NodeProto {
-        op_type: Some(op_type.to_owned()),
+        op_type: op_type.into(),
         input: names(inputs),
         output: names(outputs),
         ..NodeProto::default()
@@ -92,13 +92,13 @@ fn graph(nodes: &[&str]) -> GraphProto {
 
 fn with_int(mut node: NodeProto, name: &str, value: i64) -> NodeProto {
     let attribute =
-        AttributeProto { name: Some(name.into()), i: Some(value), r#type: Some(2), ..Default::default() };
+        AttributeProto { name: name.into(), i: Some(value), r#type: Some(2), ..Default::default() };
     node.attribute.push(attribute);
     node
 }
 
 fn with_ints(mut node: NodeProto, name: &str, values: &[i64]) -> NodeProto {
-    let (name, ints) = (Some(name.into()), values.to_vec());
+    let (name, ints) = (name.into(), values.to_vec());
     node.attribute.push(AttributeProto { name, ints, r#type: Some(7), ..Default::default() });
     node
 }
@@ -118,11 +118,11 @@ fn tensor_type(elem: i32, dims: &[&str]) -> TypeProto {
 }
 
 fn info(name: &str, ty: Option<TypeProto>) -> ValueInfoProto {
-    ValueInfoProto { name: Some(name.into()), r#type: ty, ..ValueInfoProto::default() }
+    ValueInfoProto { name: name.into(), r#type: ty, ..ValueInfoProto::default() }
 }
 
 fn id<'s>(solution: &'s TypeSolution, value: &str) -> Option<&'s str> {
-    solution.type_of(value).map(|node| node.id)
+    solution.node_of(value).map(|node| node.id)
 }
 
 fn ids(solution: &TypeSolution) -> Vec<(&str, &str)> {

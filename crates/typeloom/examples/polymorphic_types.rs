@@ -7,7 +7,9 @@ use std::error::Error;
 use std::sync::Arc;
 
 use typeloom as bb;
+use typeloom::module::OperatorMethods as _;
 use typeloom::onnx::{AttributeProto, GraphProto, NodeProto, ValueInfoProto};
+use typeloom::run::Cpu;
 use typeloom::types::builtins::{
     TYPE_ANY, TYPE_BYTES, TYPE_SCALAR_F32, TYPE_TENSOR, TYPE_TENSOR_F32, TYPE_TENSOR_F64,
 };
@@ -25,7 +27,7 @@ type Lines = Result<Vec<String>, Box<dyn Error>>;
 type Step = (&'static str, fn() -> Lines);
 
 /// The steps in the order of the output.
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     ("the tree", tree),
     ("storage", storage),
     ("runtime tags", runtime_tags),
@@ -36,6 +38,7 @@ const STEPS: [Step; 10] = [
     ("permissive and strict", permissive),
     ("a leaf of our own", custom_leaf),
     ("an operator of our own", custom_operator),
+    ("a compiled module", compiled),
 ];
 
 #[expect(clippy::print_stdout, reason = "an example shows what it does")]
@@ -137,7 +140,7 @@ fn declaration(domain: &str, name: &str) -> Option<&'static AtomicOpDecl> {
 
 fn node(op: &str, inputs: &[&str], output: &str) -> NodeProto {
     NodeProto {
-        op_type: Some(op.into()),
+        op_type: op.into(),
         input: inputs.iter().map(|name| (*name).to_owned()).collect(),
         output: vec![output.into()],
         ..NodeProto::default()
@@ -159,7 +162,7 @@ fn show(solution: &TypeSolution) -> String {
 
 /// One seed types the whole graph. Inference also runs backwards: `y` is an input like `x`.
 fn solver() -> Lines {
-    let mut solver = TypeSolver::from_graph(&add_relu(), declaration);
+    let mut solver = TypeSolver::from_graph(&add_relu(), declaration)?;
     solver.seed("x", &TYPE_TENSOR_F32);
     let solution = solver.solve()?;
     for value in ["x", "y", "z", "w"] {
@@ -170,7 +173,7 @@ fn solver() -> Lines {
 
 /// Two contradicting seeds: the error is typed and names both.
 fn conflict() -> Lines {
-    let mut solver = TypeSolver::from_graph(&add_relu(), declaration);
+    let mut solver = TypeSolver::from_graph(&add_relu(), declaration)?;
     solver.seed("x", &TYPE_TENSOR_F32).seed("y", &TYPE_TENSOR_F64);
     let error = solver.solve().err().ok_or("f32 and f64 do not add")?;
     let TypeError::ConstraintFailed(failure) = &error else { return Err(error.into()) };
@@ -190,16 +193,16 @@ fn denotation<'g>(graph: &'g GraphProto, value: &str) -> Option<&'g str> {
 
 /// A solution is written into the graph as stamps. A stamped graph needs no seeds.
 fn stamps() -> Lines {
-    let named = |name: &str| ValueInfoProto { name: Some(name.into()), ..ValueInfoProto::default() };
+    let named = |name: &str| ValueInfoProto { name: name.into(), ..ValueInfoProto::default() };
     let mut graph = GraphProto { input: vec![named("x")], output: vec![named("w")], ..add_relu() };
-    let mut solver = TypeSolver::from_graph(&graph, declaration);
+    let mut solver = TypeSolver::from_graph(&graph, declaration)?;
     solver.seed("x", &TYPE_TENSOR_F32);
     bb::apply_solution_to_value_info(&mut graph, &solver.solve()?);
     for value in ["x", "y", "z", "w"] {
         assert_eq!(denotation(&graph, value), Some(TYPE_TENSOR_F32.denotation), "{value}");
     }
 
-    let mut again = TypeSolver::from_graph(&graph, declaration);
+    let mut again = TypeSolver::from_graph(&graph, declaration)?;
     let solution = again.seed_from_value_info(&graph).solve_strict()?;
     assert_eq!(solution.type_of("w").map(|ty| ty.id), Some("tensor.f32"));
     let line = |value| format!("{value}: {}", denotation(&graph, value).unwrap_or("no stamp"));
@@ -208,7 +211,7 @@ fn stamps() -> Lines {
 
 /// An unknown type is `any`. Permissive solving leaves it open; strict solving rejects it.
 fn permissive() -> Lines {
-    let mut solver = TypeSolver::from_graph(&add_relu(), declaration);
+    let mut solver = TypeSolver::from_graph(&add_relu(), declaration)?;
     solver.seed("x", &TYPE_TENSOR); // abstract: a bound
     let solution = solver.solve()?;
     let open: Vec<_> = solution.unresolved().map(|(value, bound)| (value, bound.id)).collect();
@@ -246,11 +249,11 @@ fn custom_leaf() -> Lines {
     assert_eq!(node_of::<Vec<Posit16>>(), &TYPE_TENSOR_POSIT16);
     assert_eq!(bb::lookup_by_id("tensor.posit16"), Some(&TYPE_TENSOR_POSIT16));
     let mut graph = add_relu();
-    let mut solver = TypeSolver::from_graph(&graph, declaration);
+    let mut solver = TypeSolver::from_graph(&graph, declaration)?;
     solver.seed("w", node_of::<[Posit16]>());
     bb::apply_solution_to_value_info(&mut graph, &solver.solve_strict()?);
     assert_eq!(denotation(&graph, "x"), Some("org.example.tensor.posit16"));
-    let read = TypeSolver::from_graph(&graph, declaration).seed_from_value_info(&graph).solve_strict()?;
+    let read = TypeSolver::from_graph(&graph, declaration)?.seed_from_value_info(&graph).solve_strict()?;
     assert_eq!(read.type_of("x").map(|ty| ty.id), Some("tensor.posit16"));
     Ok(vec!["seed w = tensor.posit16, stamp, read the stamps".into(), show(&read)])
 }
@@ -264,7 +267,7 @@ static DECODE: AtomicOpDecl = AtomicOpDecl {
     type_relations: &[TypeRelation::Custom { name: "decode.format", run: decode_format }],
 };
 
-fn decode_format(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+fn decode_format(cx: &CustomRelationCtx<'_>) -> RelationResult {
     let output = PortRef::Output(0);
     match cx.attr_str("format").map(|format| format!("tensor.{format}")) {
         Some(id) => cx.narrow_all(&[output], id.as_str()),
@@ -282,22 +285,56 @@ fn custom_operator() -> Lines {
     assert_eq!(DECODE.check(), []);
     let decode = |format: Option<&'static str>| {
         let attribute = format.map(|format| AttributeProto {
-            name: Some("format".into()),
+            name: "format".into(),
             s: Some(format.as_bytes().into()),
             r#type: Some(3), // a string
             ..AttributeProto::default()
         });
         let decode = NodeProto {
-            domain: Some("org.example".into()),
+            domain: "org.example".into(),
             attribute: attribute.into_iter().collect(),
             ..node("Decode", &["raw"], "p")
         };
         let graph = GraphProto { node: vec![decode, node("Add", &["p", "y"], "z")], ..GraphProto::default() };
         TypeSolver::from_graph(&graph, declaration)
     };
-    let solution = decode(Some("posit16")).solve_strict()?;
+    let solution = decode(Some("posit16"))?.solve_strict()?;
     assert_eq!(solution.type_of("y").map(|ty| ty.id), Some("tensor.posit16"));
-    let refused = decode(None).solve().err().ok_or("a format is needed")?;
+    let refused = decode(None)?.solve().err().ok_or("a format is needed")?;
     assert!(matches!(&refused, TypeError::ConstraintFailed(failure) if failure.relation == "decode.format"));
     Ok(vec![show(&solution), format!("without it: {refused}")])
+}
+
+/// A module without types on its ports, except for the element type of one input.
+struct Scorer;
+
+impl bb::Module for Scorer {
+    fn name(&self) -> &str {
+        "scorer"
+    }
+
+    fn body(&self, g: &mut bb::Graph) {
+        let (query, weights) = (g.input("query").of("float[N, 3]"), g.input("weights"));
+        let scores = g.backend("compute").matmul(&query, &weights);
+        g.output("response", scores.relu());
+    }
+}
+
+/// The compiler solves the module with its components and stamps every value and every node.
+fn compiled() -> Lines {
+    let artifact = bb::Compiler::new().bind_backend::<Cpu>("compute").compile(Scorer)?;
+    let graph = artifact.model.graph.as_ref().ok_or("a program has a graph")?;
+    let values = graph.input.iter().chain(&graph.value_info).chain(&graph.output);
+    let mut lines = Vec::new();
+    for value in values {
+        let stamp = value.r#type.as_ref().ok_or("a stamp")?.denotation.as_str();
+        assert_eq!(stamp, TYPE_TENSOR_F32.denotation, "{}", value.name);
+        lines.push(format!("{}: {stamp}", value.name));
+    }
+    for node in &graph.node {
+        let stamps = node.metadata_props.iter().filter(|stamp| stamp.key.starts_with("ai.bytesandbrains"));
+        let stamps: Vec<_> = stamps.map(|stamp| format!("{} = {}", stamp.key, stamp.value)).collect();
+        lines.push(format!("{}: {}", node.op_type, stamps.join(", ")));
+    }
+    Ok(lines)
 }

@@ -32,7 +32,7 @@ pub mod interface;
 pub mod module;
 pub mod onnx;
 pub mod pool;
-mod published;
+pub mod published;
 #[cfg(feature = "runtime")]
 pub mod run;
 #[cfg(feature = "rust")]
@@ -43,4 +43,4 @@ pub mod types;
 #[doc(inline)]
 pub use check::check;
 #[doc(hidden)]
-pub use published::*;
+pub use published::names::*;

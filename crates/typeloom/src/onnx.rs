@@ -13,31 +13,34 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Messages are built with `Default`: `NodeProto { op_type: Some("Relu".into()), ..NodeProto::default() }`.
+//! Messages are built with `Default`: `NodeProto { op_type: "Relu".into(), ..NodeProto::default() }`.
 
-/// Messages of an ONNX file. Fields are optional as in the format; `Default` leaves all of them unset.
+/// Messages of an ONNX file. Fields are optional as in the format; `Default` leaves all of them unset. Strings convert
+/// into a [`Text`], which is empty if it is unset.
 ///
 /// ```
 /// use typeloom::check::{Dim, ValueType};
 /// use typeloom::onnx::{
-///     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto,
+///     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, Text, TypeProto, ValueInfoProto,
 ///     model_to_text,
 /// };
 /// use typeloom::types::Dtype;
 ///
 /// let ty: TypeProto = ValueType::tensor(Dtype::F32, [Dim::Fixed(2)]).to_message();
 /// let port = |name: &str| ValueInfoProto {
-///     name: Some(name.into()),
+///     name: name.into(),
 ///     r#type: Some(ty.clone()),
 ///     ..ValueInfoProto::default()
 /// };
 /// let node = NodeProto {
-///     op_type: Some("LeakyRelu".into()),
+///     op_type: "LeakyRelu".into(),
 ///     input: vec!["x".into()],
 ///     output: vec!["y".into()],
-///     attribute: vec![AttributeProto { name: Some("alpha".into()), f: Some(0.5), ..AttributeProto::default() }],
+///     attribute: vec![AttributeProto { name: "alpha".into(), f: Some(0.5), ..AttributeProto::default() }],
 ///     ..NodeProto::default()
 /// };
+/// let absent: &Text = &node.domain;
+/// assert!(node.op_type == "LeakyRelu" && absent.is_none() && absent.as_str().is_empty());
 /// let graph = GraphProto {
 ///     node: vec![node],
 ///     input: vec![port("x")],
@@ -51,7 +54,8 @@
 /// ```
 #[doc(inline)]
 pub use typeloom_onnx::messages::{
-    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto,
+    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, Text, TypeProto,
+    ValueInfoProto,
 };
 /// Encoding and decoding of messages.
 ///

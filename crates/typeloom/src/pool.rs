@@ -52,7 +52,7 @@ pub use typeloom_pool::compat::{CompatCache, TypeChange};
 /// Contents of one type. Children are ids in a `Descriptor<Idx>` and digests in a `TypeDescriptor`.
 ///
 /// ```
-/// use typeloom::pool::{Descriptor, Idx, Pool, ReconstructError, Tag, TypeDescriptor, VariantDescriptor};
+/// use typeloom::pool::{Descriptor, Digest, Idx, Pool, ReconstructError, Tag, TypeDescriptor, VariantDescriptor};
 ///
 /// let mut pool = Pool::new();
 /// let int: Idx = pool.intern(&Descriptor::Primitive(Tag::Int))?;
@@ -60,7 +60,7 @@ pub use typeloom_pool::compat::{CompatCache, TypeChange};
 /// let (some, none) = (variant("Some", vec![int]), variant("None", vec![]));
 /// let maybe = pool.intern(&Descriptor::Enum { name: "Maybe".into(), variants: vec![some, none] })?;
 ///
-/// let descriptors: Vec<TypeDescriptor> = pool.describe_transitive(maybe)?;
+/// let descriptors: Vec<(Digest, TypeDescriptor)> = pool.describe_transitive(maybe)?;
 /// let mut other = Pool::new();
 /// let types = other.reconstruct(&descriptors)?;
 /// assert_eq!(other.signature(types[&pool.digest(maybe)?]), pool.signature(maybe));

@@ -1,20 +1,280 @@
-//! Names at the root of the crate that published documents use. The modules of their tasks document them.
+//! Published calls: code from the documents of the three proposals that this crate implements.
+//!
+//! Such code compiles after one line, `use typeloom as bb;`. All published names are at the root of the crate as well as
+//! in the module of their task, which documents them. The examples are the published calls, unchanged.
+//!
+//! # Messages
+//!
+//! A text of a message is a [`Text`](crate::onnx::Text): strings convert into it, and `as_str` reads it. Absent and empty
+//! texts are distinct in a file and equal to readers.
+//!
+//! ```
+//! use typeloom as bb;
+//!
+//! let node = bb::NodeProto { op_type: "Add".into(), domain: "".into(), name: "n".into(), ..Default::default() };
+//! assert_eq!((node.op_type.as_str(), node.domain.as_str(), node.name.as_str()), ("Add", "", "n"));
+//!
+//! let type_proto = bb::TypeProto { denotation: "bb.peer_id".into(), ..Default::default() };
+//! assert_eq!(type_proto.denotation.as_str(), "bb.peer_id");
+//! assert_eq!(bb::TypeProto::default().denotation.as_str(), "");
+//! ```
+//!
+//! # Solver
+//!
+//! `from_graph` fails for a malformed graph: a value that is defined twice, nodes that wait for each other, graphs that are
+//! nested too deep. `type_of` returns the static of the node.
+//!
+//! ```
+//! use typeloom as bb;
+//!
+//! static RELU: bb::AtomicOpDecl = bb::AtomicOpDecl {
+//!     name: "Relu",
+//!     inputs: &[bb::PortDecl::required("X", &bb::TYPE_TENSOR)],
+//!     outputs: &[bb::PortDecl::required("Y", &bb::TYPE_TENSOR)],
+//!     kind: bb::AtomicOpKind::Pure,
+//!     type_relations: bb::ELEMENTWISE,
+//! };
+//!
+//! let lookup = |_domain: &str, op_type: &str| {
+//!     let mut ops = bb::TENSOR_PRIMITIVES_OPS.iter().chain([&RELU]);
+//!     ops.find(|op| op.name == op_type)
+//! };
+//! let node = |op_type: &str, input: &[&str], output: &str| bb::NodeProto {
+//!     op_type: op_type.into(),
+//!     input: input.iter().map(|name| name.to_string()).collect(),
+//!     output: vec![output.into()],
+//!     ..Default::default()
+//! };
+//! // z = Add(x, y); w = Relu(z)
+//! let add_relu = vec![node("Add", &["x", "y"], "z"), node("Relu", &["z"], "w")];
+//! let graph = bb::GraphProto { node: add_relu, ..Default::default() };
+//!
+//! let mut solver = bb::TypeSolver::from_graph(&graph, lookup)?;
+//! solver.seed("x", &bb::TYPE_TENSOR_F32);
+//! let s = solver.solve_strict()?;
+//! assert_eq!(s.type_of("w"), Some(&bb::TYPE_TENSOR_F32));
+//! assert!(s.type_of("y").unwrap() == &bb::TYPE_TENSOR_F32);
+//!
+//! let twice = vec![node("Relu", &["x"], "y"), node("Relu", &["x"], "y")];
+//! let malformed = bb::GraphProto { node: twice, ..Default::default() };
+//! let error = bb::TypeSolver::from_graph(&malformed, lookup).unwrap_err();
+//! assert_eq!(error.to_string(), "node #1 `Relu`: `y` is defined twice");
+//! # Ok::<(), bb::TypeError>(())
+//! ```
+//!
+//! # Outputs of modules
+//!
+//! An output is given by value or by reference.
+//!
+//! ```
+//! use typeloom as bb;
+//! use typeloom::module::OperatorMethods as _;
+//!
+//! struct Responder;
+//!
+//! impl bb::Module for Responder {
+//!     fn name(&self) -> &str {
+//!         "responder"
+//!     }
+//!
+//!     fn body(&self, g: &mut bb::Graph) {
+//!         let query = g.input("query").of("float[N]");
+//!         let response = query.relu();
+//!         g.output("copy", &response);
+//!         g.output("response", response);
+//!     }
+//! }
+//!
+//! let artifact = bb::Compiler::new().compile(Responder)?;
+//! assert_eq!(artifact.type_of("response"), artifact.type_of("copy"));
+//! # Ok::<(), bb::BuildError>(())
+//! ```
+//!
+//! # Custom relations
+//!
+//! A rule that only reads and a rule that narrows ports have one type: a rule borrows its context as shared, and the
+//! context records what narrows. (Rust has no conversion between functions of `&T` and of `&mut T`, so one field could
+//! not take both.)
+//!
+//! ```
+//! use typeloom as bb;
+//! use typeloom::types::operators::RelationError;
+//!
+//! fn rule(cx: &bb::CustomRelationCtx<'_>) -> bb::RelationResult {
+//!     match cx.shape(bb::PortRef::Input(0)).map(|dims| dims.len()) {
+//!         None => bb::RelationResult::Defer,
+//!         Some(2) => bb::RelationResult::Satisfied,
+//!         Some(rank) => {
+//!             let ports = [bb::PortRef::Input(0)];
+//!             RelationError::new("only a matrix has an inverse", ports, "rank 2", format!("rank {rank}")).into()
+//!         }
+//!     }
+//! }
+//!
+//! fn refining(cx: &bb::CustomRelationCtx<'_>) -> bb::RelationResult {
+//!     cx.unify(&[bb::PortRef::Input(0), bb::PortRef::Output(0)])
+//! }
+//!
+//! static INVERT: bb::AtomicOpDecl = bb::AtomicOpDecl {
+//!     name: "Invert",
+//!     inputs: &[bb::PortDecl::required("matrix", &bb::TYPE_TENSOR)],
+//!     outputs: &[bb::PortDecl::required("inverse", &bb::TYPE_TENSOR)],
+//!     kind: bb::AtomicOpKind::Pure,
+//!     type_relations: &[
+//!         bb::TypeRelation::Custom { name: "invert.rank", run: rule },
+//!         bb::TypeRelation::Custom { name: "invert.same", run: refining },
+//!     ],
+//! };
+//! assert_eq!(INVERT.check(), []);
+//! ```
+//!
+//! # Registered nodes
+//!
+//! Several crates can submit a node with the same content, which is one node.
+//!
+//! ```standalone_crate
+//! use typeloom as bb;
+//! use typeloom::inventory;
+//!
+//! inventory::submit! {
+//!     bb::TypeNodeReg(&bb::TypeNode {
+//!         id: "tensor.bf16",
+//!         parent: Some("tensor"),
+//!         kind: bb::TypeKind::Concrete,
+//!         ffi_name: "bb_tensor_bf16_t",
+//!         wire_hash: 0x107,
+//!         denotation: "ai.bytesandbrains.tensor.bf16",
+//!     })
+//! }
+//!
+//! assert_eq!(bb::lookup_by_id("tensor.bf16"), Some(&bb::TYPE_TENSOR_BF16));
+//! assert!(bb::Lattice::get().is_subtype("tensor.bf16", &bb::TYPE_TENSOR));
+//! ```
+//!
+//! A different node with the same id is an error. `Lattice::get` panics with its message, `Lattice::try_get` returns it.
+//!
+//! ```standalone_crate
+//! use typeloom as bb;
+//! use typeloom::inventory;
+//!
+//! inventory::submit! {
+//!     bb::TypeNodeReg(&bb::TypeNode {
+//!         id: "tensor.bf16",
+//!         parent: Some("tensor"),
+//!         kind: bb::TypeKind::Concrete,
+//!         ffi_name: "own_bf16_t",
+//!         wire_hash: 0,
+//!         denotation: "org.example.bf16",
+//!     })
+//! }
+//!
+//! let error = bb::Lattice::try_get().unwrap_err();
+//! assert_eq!(error.to_string(), "id `tensor.bf16` is declared 2 times, with different contents");
+//! ```
+//!
+//! # Storage
+//!
+//! ```
+//! use typeloom as bb;
+//!
+//! struct Own(Vec<f32>);
+//!
+//! impl bb::Storage for Own {
+//!     const TYPE: &'static bb::TypeNode = &bb::TYPE_TENSOR_F32;
+//! }
+//!
+//! assert_eq!(<Own as bb::Storage>::TYPE, <[f32] as bb::Storage>::TYPE);
+//! ```
+//!
+//! # Paths
+//!
+//! ```
+//! use typeloom as bb;
+//!
+//! use bb::contracts::{Aggregator, Backend, Codec, DataSource, Index, Model, PeerSelector};
+//! use bb::types::{builtins, common_relations, lattice, relations, storage};
+//! use bb::{Pool, Ty, TyData, TypeDescriptor, TypeFamily, tensor_primitives};
+//!
+//! fn contracts<B, I, M, A, C, D, P>()
+//! where
+//!     B: Backend,
+//!     I: Index,
+//!     M: Model,
+//!     A: Aggregator,
+//!     C: Codec,
+//!     D: DataSource,
+//!     P: PeerSelector,
+//! {
+//! }
+//!
+//! fn content<F: TypeFamily>(ty: &Ty<F>) -> TyData<'_, F> {
+//!     ty.data()
+//! }
+//!
+//! let add = tensor_primitives::TENSOR_PRIMITIVES_OPS.iter().find(|op| op.name == "Add");
+//! let names = |list: &[relations::TypeRelation]| list.iter().map(|one| one.name()).collect::<Vec<_>>();
+//! assert_eq!(names(add.unwrap().type_relations), names(common_relations::BROADCAST_BINARY));
+//! assert_eq!(<[f32] as storage::Storage>::TYPE, &builtins::TYPE_TENSOR_F32);
+//! assert!(lattice::Lattice::get().is_subtype(&builtins::TYPE_TENSOR_F32, &builtins::TYPE_TENSOR));
+//! let mut pool = Pool::new();
+//! let int = pool.primitive(bb::Tag::Int)?;
+//! assert_eq!(pool.describe(int)?, TypeDescriptor::Primitive(bb::Tag::Int));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Descriptors
+//!
+//! Each description comes with its digest. `reconstruct` computes the digests again and rejects a wrong one.
+//!
+//! ```
+//! use typeloom as bb;
+//! use bb::{Tag, TypeDescriptor};
+//!
+//! let mut pool = bb::Pool::new();
+//! let (int, str) = (pool.primitive(Tag::Int)?, pool.primitive(Tag::Str)?);
+//! let map = pool.map(str, int)?;
+//! let list = pool.list(map)?;
+//!
+//! let map_digest = pool.digest(map)?;
+//! let TypeDescriptor::Container { tag: Tag::List, child } = pool.describe(list)? else { panic!("a list") };
+//! assert_eq!(child, map_digest);
+//!
+//! let descriptors = pool.describe_transitive(list)?;
+//! assert_eq!(descriptors.len(), 4); // int, str, map, list
+//! let (digest, descriptor) = &descriptors[3];
+//! assert_eq!((*digest, descriptor), (pool.digest(list)?, &pool.describe(list)?));
+//!
+//! let mut empty = bb::Pool::new();
+//! let types = empty.reconstruct(&descriptors)?;
+//! assert_eq!(empty.describe_transitive(types[digest])?, descriptors);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Terms
+//!
+//! ```
+//! use typeloom as bb;
+//! use bb::{ApplicationTy, TyData, TypeFamily};
+//! use typeloom::term::{Boxed, Name, Ty};
+//!
+//! let family = Boxed::new();
+//! let data = TyData::Apply(ApplicationTy { name: Name::Bool, args: &[] });
+//! let handle = family.intern_ty(data)?;
+//! let ty = Ty::from_interned(handle);
+//! assert!(matches!(ty.data(), TyData::Apply(ApplicationTy { name: Name::Bool, args: [] })));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Half-precision floats
+//!
+//! ```
+//! use typeloom as bb;
+//! use bb::Storage;
+//!
+//! assert_eq!(<[bb::half::f16] as Storage>::TYPE, &bb::TYPE_TENSOR_F16);
+//! assert_eq!(<[bb::half::bf16] as Storage>::TYPE, &bb::TYPE_TENSOR_BF16);
+//! assert_eq!(<bb::half::f16 as Storage>::TYPE, &bb::TYPE_SCALAR_F16);
+//! ```
 
-pub use inventory;
-pub use typeloom_types::lattice::{lookup_by_id, lookup_denotation};
-pub use typeloom_types::op::primitives::TENSOR_PRIMITIVES_OPS;
-pub use typeloom_types::tree::{TypeNodeReg, builtin::*, onnx::*};
-
-pub use crate::module::{
-    Aggregator, Backend, BuildError, Codec, Compiler, DataSource, Graph, Index, Model, Module, PeerId,
-    PeerSelector, Protocol, register_protocol,
-};
-pub use crate::onnx::{AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto};
-pub use crate::pool::{Idx, Pool, Tag, TypeDescriptor, TypedModule, VariantDescriptor};
-pub use crate::term::{ApplicationTy, GenericArguments, Ty, TyData, TypeFamily};
-pub use crate::types::operators::{
-    AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, BROADCAST_BINARY, CustomRelationCtx, ELEMENTWISE,
-    MATMUL_BINARY, NO_RELATIONS, PortDecl, PortRef, REDUCE_AXIS, RelationResult, TypeError, TypeRelation,
-    TypeSolution, TypeSolver, UNARY_SAME_ELEMENT, apply_solution_to_value_info,
-};
-pub use crate::types::{AnyTensor, Dtype, Lattice, Storage, TypeKind, TypeNode, register_type_node};
+#[doc(hidden)]
+pub mod names;

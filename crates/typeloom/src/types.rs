@@ -18,6 +18,9 @@
 //! assert_eq!(<[f32] as Storage>::TYPE, &builtins::TYPE_TENSOR_F32);
 //! ```
 
+#[doc(hidden)]
+pub use crate::published::names::in_types::{common_relations, lattice, relations, storage};
+
 /// The statics of all built-in type nodes.
 pub mod builtins {
     #[doc(inline)]
@@ -50,17 +53,18 @@ pub mod operators {
     /// use typeloom::types::operators::{TENSOR_PRIMITIVES, TypeCause, TypeError, TypeSolver};
     ///
     /// let add = NodeProto {
-    ///     op_type: Some("Add".into()),
+    ///     op_type: "Add".into(),
     ///     input: vec!["x".into(), "y".into()],
     ///     output: vec!["z".into()],
     ///     ..NodeProto::default()
     /// };
     /// let graph = GraphProto { node: vec![add], ..GraphProto::default() };
-    /// let mut solver = TypeSolver::from_graph(&graph, |_, op_type| TENSOR_PRIMITIVES.op(op_type));
+    /// let mut solver = TypeSolver::from_graph(&graph, |_, op_type| TENSOR_PRIMITIVES.op(op_type))?;
     /// solver.seed("x", &TYPE_TENSOR_F32).seed("y", &TYPE_TENSOR_F64);
     /// let Err(TypeError::ConstraintFailed(failure)) = solver.solve() else { panic!("the seeds differ") };
     /// assert_eq!((failure.node.op_type.as_str(), failure.node.position), ("Add", 0));
     /// assert!(failure.sides.iter().all(|side| matches!(side.cause, Some(TypeCause::Seed { .. }))));
+    /// # Ok::<(), TypeError>(())
     /// ```
     #[doc(inline)]
     pub use typeloom_solver::type_solver::TypeCause;
@@ -74,18 +78,18 @@ pub mod operators {
     /// };
     ///
     /// let add = NodeProto {
-    ///     op_type: Some("Add".into()),
+    ///     op_type: "Add".into(),
     ///     input: vec!["x".into(), "y".into()],
     ///     output: vec!["z".into()],
     ///     ..NodeProto::default()
     /// };
-    /// let z = ValueInfoProto { name: Some("z".into()), ..ValueInfoProto::default() };
+    /// let z = ValueInfoProto { name: "z".into(), ..ValueInfoProto::default() };
     /// let mut graph = GraphProto { node: vec![add], output: vec![z], ..GraphProto::default() };
     ///
-    /// let mut solver = TypeSolver::from_graph(&graph, |_, op_type| TENSOR_PRIMITIVES.op(op_type));
+    /// let mut solver = TypeSolver::from_graph(&graph, |_, op_type| TENSOR_PRIMITIVES.op(op_type))?;
     /// solver.seed("x", &TYPE_TENSOR_F32);
     /// let solution: TypeSolution = solver.solve_strict()?;
-    /// assert_eq!(solution.type_of("z").and_then(|node| node.as_static()), Some(&TYPE_TENSOR_F32));
+    /// assert_eq!(solution.type_of("z"), Some(&TYPE_TENSOR_F32));
     /// apply_solution_to_value_info(&mut graph, &solution);
     /// assert!(graph.output[0].r#type.is_some());
     ///
@@ -148,11 +152,11 @@ pub mod operators {
     /// ```
     /// use typeloom::types::operators::{CustomRelationCtx, PortRef, RelationError, RelationResult, TypeRelation};
     ///
-    /// fn same(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+    /// fn same(cx: &CustomRelationCtx<'_>) -> RelationResult {
     ///     cx.unify(&[PortRef::Input(0), PortRef::Output(0)])
     /// }
     ///
-    /// fn transposed(cx: &mut CustomRelationCtx<'_>) -> Result<bool, RelationError> {
+    /// fn transposed(cx: &CustomRelationCtx<'_>) -> Result<bool, RelationError> {
     ///     let Some(shape) = cx.shape(PortRef::Input(0)) else { return Ok(false) };
     ///     let reversed: Vec<_> = shape.into_iter().rev().collect();
     ///     cx.refine_shape(PortRef::Output(0), &reversed)

@@ -39,7 +39,7 @@ const CRATES: [&str; 18] = [
 /// Auto traits that follow from the fields of a type and are not listed.
 const UNLISTED: [&str; 3] = ["core::marker::Unpin", "UnwindSafe", "core::marker::Freeze"];
 
-/// Bounds of the numbers of names in the modules of the facade. A name of `published.rs` is not counted.
+/// Bounds of the numbers of names in the modules of the facade. A name of `published/names.rs` is not counted.
 const MAX_NAMES: [(&str, usize); 14] = [
     ("check", 24),
     ("interface", 9),
@@ -203,7 +203,7 @@ fn names_by_module(recorded: &str) -> BTreeMap<&str, BTreeSet<&str>> {
 
 #[test]
 fn the_facade_stays_small() {
-    let published: BTreeSet<&str> = pieces(include_str!("../src/published.rs")).collect();
+    let published: BTreeSet<&str> = pieces(include_str!("../src/published/names.rs")).collect();
     let names = names_by_module(include_str!("../api.txt"));
     let mut in_tasks = 0;
     for (module, names) in &names {

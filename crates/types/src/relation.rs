@@ -130,7 +130,9 @@ impl fmt::Debug for TypeRelation {
 /// It must be *monotone*: more information about the ports never leads to a result that contradicts an
 /// earlier one. The solver calls it whenever a port narrows, until it returns
 /// [`RelationResult::Satisfied`] or fails.
-pub type CustomRelation = fn(&mut CustomRelationCtx<'_>) -> RelationResult;
+///
+/// A rule that only reads has the same type as one that narrows.
+pub type CustomRelation = fn(&CustomRelationCtx<'_>) -> RelationResult;
 
 /// Result of applying a relation once.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -525,7 +525,7 @@ mod tests {
     }
 
     fn trigger() -> PortType {
-        let denotation = Some("bb.trigger".into());
+        let denotation = "bb.trigger".into();
         let ty = typeloom_onnx::messages::TypeProto { denotation, ..Default::default() };
         PortType::of_message(&ty).expect("triggers are sent")
     }

@@ -59,7 +59,7 @@ fn exposed(case: &Case) -> (ModelProto, Vec<u8>, Vec<String>) {
         for node in &case.program.graph.nodes {
             for name in node.outputs.iter().filter(|name| tensors.contains(*name)) {
                 names.push(name.clone());
-                graph.output.push(ValueInfoProto { name: Some(name.clone()), ..ValueInfoProto::default() });
+                graph.output.push(ValueInfoProto { name: name.clone().into(), ..ValueInfoProto::default() });
             }
         }
     }

@@ -97,7 +97,7 @@ fn respell_graph(
                 let bound = format!("{OURS}{added}/infinity");
                 graph.initializer.push(TensorProto {
                     data_type: Some(dtype.onnx_number()),
-                    name: Some(bound.clone()),
+                    name: bound.clone().into(),
                     raw_data: Some(bytes.into()),
                     ..TensorProto::default()
                 });
@@ -128,8 +128,8 @@ fn leave_out(node: &mut NodeProto, version: i64, read: &HashSet<String>) {
 fn told(node: NodeProto, compare: &str, bound: &str, number: usize) -> Vec<NodeProto> {
     let value = |what: &str| format!("{OURS}{number}/{what}");
     let made = |op: &str, inputs: &[&str], output: String| NodeProto {
-        op_type: Some(op.to_owned()),
-        name: Some(format!("{}{output}", node.name())),
+        op_type: op.into(),
+        name: format!("{}{output}", node.name()).into(),
         input: inputs.iter().map(|&input| input.to_owned()).collect(),
         output: vec![output],
         ..NodeProto::default()
@@ -143,10 +143,10 @@ fn told(node: NodeProto, compare: &str, bound: &str, number: usize) -> Vec<NodeP
     let mut most = node.clone();
     most.input[0] = value("counted");
     most.output = vec![value("most")];
-    most.op_type = Some("ReduceMax".to_owned());
-    most.name = Some(format!("{}{}", node.name(), value("most")));
+    most.op_type = "ReduceMax".into();
+    most.name = format!("{}{}", node.name(), value("most")).into();
     let mut chosen = made("Where", &[&value("any"), &value("found"), bound], node.output[0].clone());
-    chosen.name = Some(format!("{}{}", node.name(), value("chosen")));
+    chosen.name = format!("{}{}", node.name(), value("chosen")).into();
     vec![
         found,
         made(compare, &[&node.input[0], bound], value("other")),

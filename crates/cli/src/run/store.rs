@@ -80,5 +80,5 @@ pub(crate) fn write(folder: &Path, name: &str, value: &Datum) -> anyhow::Result<
 }
 
 fn proto(tensor: &AnyTensor, name: &str) -> TensorProto {
-    TensorProto { name: Some(name.to_owned()), ..TensorProto::from(tensor) }
+    TensorProto { name: name.into(), ..TensorProto::from(tensor) }
 }

@@ -68,7 +68,7 @@ pub(super) fn check_nodes(
     let run_stamped = |node: &mut NodeProto| {
         if let Ok(Some((domain, op))) = operator(node, components) {
             let (domain, op) = (domain.to_owned(), op.to_owned());
-            (node.domain, node.op_type) = (Some(domain), Some(op));
+            (node.domain, node.op_type) = (domain.into(), op.into());
         }
     };
     nested::each_node_mut(model.graph.get_or_insert_default(), run_stamped);
@@ -168,7 +168,7 @@ pub(super) fn check_types(model: &ModelProto, types: &ValueTypes) -> Result<(), 
 
 /// Whether the denotation and the element type of a stamp are those of a solved type, as far as the stamp has them.
 fn agrees(stamped: &TypeProto, solved: &TypeProto) -> bool {
-    let denotation = |ty: &TypeProto| ty.denotation.clone().filter(|text| !text.is_empty());
+    let denotation = |ty: &TypeProto| Some(ty.denotation.clone()).filter(|text| !text.is_empty());
     let elem = |ty: &TypeProto| match &ty.value {
         Some(type_proto::Value::TensorType(tensor)) => tensor.elem_type.filter(|elem| *elem != 0),
         _ => None,
@@ -179,8 +179,7 @@ fn agrees(stamped: &TypeProto, solved: &TypeProto) -> bool {
 }
 
 fn shown(ty: &TypeProto) -> String {
-    let denotation = ty.denotation.as_deref().unwrap_or_default();
-    format!("{} ({denotation})", ir::show_type(ty))
+    format!("{} ({})", ir::show_type(ty), ty.denotation)
 }
 
 fn infos(graph: &GraphProto) -> impl Iterator<Item = &ValueInfoProto> {

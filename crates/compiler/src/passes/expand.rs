@@ -183,7 +183,7 @@ impl<'f> Expansion<'f> {
         let call = Call::new(function, node, names, prefix);
         let renamed = |info: &ValueInfoProto| Some(call.name(info.name())).filter(|name| !name.is_empty());
         let declared = function.value_info.iter().filter_map(|info| Some((renamed(info)?, info)));
-        infos.extend(declared.map(|(name, info)| ValueInfoProto { name: Some(name), ..info.clone() }));
+        infos.extend(declared.map(|(name, info)| ValueInfoProto { name: name.into(), ..info.clone() }));
         for inner in &function.node {
             let (count, bytes) = call.size(inner);
             self.count(count, bytes)?;

@@ -164,8 +164,8 @@ fn make_receives(unit: &mut Unit) -> IndexMap<String, Receive> {
         let sender = ir::fresh(&mut taken, &format!("{data}.sender"));
         node.output[0].clone_from(&sent);
         let receive = NodeProto {
-            op_type: Some("Recv".to_owned()),
-            domain: Some(WIRE_DOMAIN.to_owned()),
+            op_type: "Recv".into(),
+            domain: WIRE_DOMAIN.into(),
             input: vec![sent.clone()],
             output: vec![data.clone(), sender.clone()],
             metadata_props: ir::source_location(&node),
@@ -184,7 +184,7 @@ fn make_receives(unit: &mut Unit) -> IndexMap<String, Receive> {
         .chain(&graph.output)
         .filter_map(|info| Some((info.name(), info.r#type.as_ref()?)));
     let types: HashMap<&str, &TypeProto> = typed.collect();
-    let denotation = Some(typeloom_types::tree::builtin::TYPE_PEER_ID.denotation.into());
+    let denotation = typeloom_types::tree::builtin::TYPE_PEER_ID.denotation.into();
     let peer = TypeProto { denotation, ..TypeProto::default() };
     let typed = receives.iter().flat_map(|(data, receive)| {
         [(&receive.sent, types.get(data.as_str()).copied()), (&receive.sender, Some(&peer))]

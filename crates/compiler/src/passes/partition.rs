@@ -12,7 +12,7 @@ use typeloom_module::ir;
 use typeloom_module::names::PEER_CLASS;
 use typeloom_module::registry::Registry;
 use typeloom_onnx::messages::IntoAttribute;
-use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto};
+use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto, NodeProto, Text, ValueInfoProto};
 
 use super::infer_peer_classes::{Classes, is_wire, reads};
 use crate::error::BuildError;
@@ -78,9 +78,9 @@ fn part(
     for tensor in graph.initializer.iter().filter(|tensor| needed.contains(tensor.name())) {
         let output = vec![tensor.name().to_owned()];
         let mut value = tensor.clone();
-        value.name = None;
+        value.name = Text::default();
         let attribute = vec![value.into_attribute("value")];
-        let op_type = Some("Constant".to_owned());
+        let op_type = "Constant".into();
         nodes.push(NodeProto { op_type, output, attribute, ..NodeProto::default() });
     }
     for (node, _) in graph.node.iter().zip(&taken).filter(|(_, taken)| **taken) {
@@ -122,8 +122,8 @@ fn part(
         }
     }
     let mut function = FunctionProto {
-        name: Some(if class.is_empty() { OWN.to_owned() } else { class.to_owned() }),
-        domain: Some(PARTITION_DOMAIN.to_owned()),
+        name: if class.is_empty() { OWN } else { class }.into(),
+        domain: PARTITION_DOMAIN.into(),
         input,
         output,
         value_info,

@@ -23,7 +23,7 @@ pub(crate) fn run(mut expanded: Expanded) -> Result<Expanded, BuildError> {
     for at in on_the_way {
         let node = &mut graph.node[at];
         if matches!(node.domain(), "" | "ai.onnx") {
-            node.domain = Some(PEERS_DOMAIN.to_owned());
+            node.domain = PEERS_DOMAIN.into();
         }
     }
     Ok(expanded)

@@ -91,12 +91,12 @@ pub(super) fn differentiate(solved: &Solved, wrt: &[String]) -> Result<ModelProt
         // A value may be an output twice, or both an input and an output; `Identity` gives each output a
         // unique name.
         let gradient = sweep.tape.op("Identity", &[&gradient]);
-        outputs.push(ValueInfoProto { name: Some(gradient), ..ValueInfoProto::default() });
+        outputs.push(ValueInfoProto { name: gradient.into(), ..ValueInfoProto::default() });
     }
     let mut made = graph.clone();
     made.value_info.clear();
     let seed_type = solved.type_of(output_name).map(ValueType::to_message);
-    made.input.push(ValueInfoProto { name: Some(seed), r#type: seed_type, ..ValueInfoProto::default() });
+    made.input.push(ValueInfoProto { name: seed.into(), r#type: seed_type, ..ValueInfoProto::default() });
     made.output = outputs;
     let Tape { nodes, initializers, .. } = sweep.tape;
     made.node.extend(nodes);

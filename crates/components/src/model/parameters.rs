@@ -65,7 +65,7 @@ pub(super) fn promote(
 /// Declares a value with the exact type of a tensor.
 fn declared(name: &str, tensor: &AnyTensor) -> ValueInfoProto {
     let ty = ValueType::tensor(tensor.dtype(), tensor.shape().iter().copied().map(Dim::Fixed)).to_message();
-    ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() }
+    ValueInfoProto { name: name.into(), r#type: Some(ty), ..ValueInfoProto::default() }
 }
 
 /// Concatenates tensors into one flat tensor.

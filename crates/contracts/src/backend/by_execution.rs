@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use typeloom_onnx::messages::{
-    AttributeProto, GraphProto, IntoAttribute as _, NodeProto, TensorProto, ValueInfoProto,
+    AttributeProto, GraphProto, IntoAttribute as _, NodeProto, TensorProto, Text, ValueInfoProto,
 };
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -62,7 +62,7 @@ pub fn graph_of_node<'a, T: Clone + 'a>(
     node.input.clear();
     for (at, operand) in operands.into_iter().enumerate() {
         let name = format!("in{at}");
-        let named = Some(name.clone());
+        let named = Text::from(&name);
         node.input.push(match operand {
             Operand::Tensor(tensor) => {
                 graph.input.push(ValueInfoProto { name: named, ..ValueInfoProto::default() });
@@ -77,7 +77,7 @@ pub fn graph_of_node<'a, T: Clone + 'a>(
         });
     }
     node.output = (0..outputs).map(|at| format!("out{at}")).collect();
-    let info = |name: &String| ValueInfoProto { name: Some(name.clone()), ..ValueInfoProto::default() };
+    let info = |name: &String| ValueInfoProto { name: name.clone().into(), ..ValueInfoProto::default() };
     graph.output = node.output.iter().map(info).collect();
     graph.node.push(node);
     (graph, inputs)
@@ -105,7 +105,7 @@ macro_rules! call {
     };
     ($executor:ident $op:literal $operands:tt [$($attribute:ident: $value:ident)?] $outputs:expr) => {{
         let attribute = vec![$($value.into_attribute(stringify!($attribute)))?];
-        let node = NodeProto { op_type: Some($op.to_owned()), attribute, ..NodeProto::default() };
+        let node = NodeProto { op_type: $op.into(), attribute, ..NodeProto::default() };
         let (graph, inputs) = graph_of_node(node, operands!($operands), $outputs);
         $executor.0.execute(&graph, inputs, &[])
     }};

@@ -387,11 +387,11 @@ fn branches(levels: usize) -> Vec<u8> {
         let inner = std::mem::replace(&mut graph.node, vec![node]);
         let branch = graph.node[0].attribute.iter_mut().find_map(|attribute| attribute.g.as_deref_mut());
         if let Some(branch) = branch {
-            branch.output[0].name = inner[0].output.first().cloned();
+            branch.output[0].name = inner[0].output.first().cloned().into();
             branch.node = inner;
         }
     }
-    graph.output[0].name = graph.node[0].output.first().cloned();
+    graph.output[0].name = graph.node[0].output.first().cloned().into();
     model.encode_to_vec()
 }
 

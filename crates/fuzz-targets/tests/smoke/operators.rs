@@ -55,7 +55,7 @@ pub(crate) fn models() -> Vec<(String, Vec<Vec<u8>>)> {
 fn model(world: &ModelProto, schema: &Schema, rng: &mut Rng, nodes: usize) -> Vec<u8> {
     let mut model = world.clone();
     for import in &mut model.opset_import {
-        import.domain = Some(schema.domain.to_string());
+        import.domain = schema.domain.to_string().into();
         import.version = Some(i64::from(schema.since_version));
     }
     let graph = model.graph.as_mut().expect("the model has a graph");
@@ -84,8 +84,8 @@ fn model(world: &ModelProto, schema: &Schema, rng: &mut Rng, nodes: usize) -> Ve
         }
         graph.node.push(NodeProto {
             attribute: attributes,
-            op_type: Some(schema.name.to_string()),
-            domain: Some(schema.domain.to_string()),
+            op_type: schema.name.to_string().into(),
+            domain: schema.domain.to_string().into(),
             input,
             output: (0..outputs).map(|output| format!("y{index}_{output}")).collect(),
             ..NodeProto::default()
@@ -95,7 +95,7 @@ fn model(world: &ModelProto, schema: &Schema, rng: &mut Rng, nodes: usize) -> Ve
 }
 
 fn attribute(name: &str, kind: AttributeKind, rng: &mut Rng) -> AttributeProto {
-    let mut attribute = AttributeProto { name: Some(name.to_owned()), ..AttributeProto::default() };
+    let mut attribute = AttributeProto { name: name.into(), ..AttributeProto::default() };
     let world = || parse_model(WORLD).expect("the values can be parsed").graph.unwrap_or_default();
     match kind {
         AttributeKind::Float => attribute.f = Some(rng.pick(&[0.0, -1.0, f32::NAN, f32::INFINITY, 1e30])),

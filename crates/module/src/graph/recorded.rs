@@ -50,7 +50,7 @@ pub(crate) fn imports() -> Vec<OperatorSetIdProto> {
 pub(crate) fn model_of(graph: GraphProto) -> ModelProto {
     ModelProto {
         ir_version: Some(IR_VERSION),
-        producer_name: Some("typeloom".into()),
+        producer_name: "typeloom".into(),
         graph: Some(graph),
         opset_import: imports(),
         ..ModelProto::default()

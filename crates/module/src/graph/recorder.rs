@@ -157,7 +157,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(module: String, callers: Vec<String>) -> Self {
-        let graph = GraphProto { name: Some(module.clone()), ..GraphProto::default() };
+        let graph = GraphProto { name: module.clone().into(), ..GraphProto::default() };
         Self { module, graphs: vec![graph], open: vec![ScopeId(0)], callers, ..Self::default() }
     }
 
@@ -182,7 +182,7 @@ impl Recorder {
     pub(crate) fn open_graph(&mut self, stem: &str, location: SourceLocation) {
         let name = self.fresh(stem, location);
         let scope = ScopeId(u32::try_from(self.graphs.len()).unwrap_or(u32::MAX));
-        self.graphs.push(GraphProto { name: Some(name), ..GraphProto::default() });
+        self.graphs.push(GraphProto { name: name.into(), ..GraphProto::default() });
         self.open.push(scope);
     }
 
@@ -362,8 +362,8 @@ impl Recorder {
         self.graph().node.push(NodeProto {
             input: inputs,
             output: outputs.clone(),
-            op_type: Some(op.to_owned()),
-            domain: (!domain.is_empty()).then(|| domain.to_owned()),
+            op_type: op.into(),
+            domain: (!domain.is_empty()).then(|| domain.to_owned()).into(),
             attribute: attributes,
             metadata_props,
             ..NodeProto::default()
@@ -384,7 +384,7 @@ impl Recorder {
 
     pub(crate) fn initializer(&mut self, mut tensor: TensorProto, location: SourceLocation) -> String {
         let name = self.fresh("const", location);
-        tensor.name = Some(name.clone());
+        tensor.name = name.clone().into();
         self.graph().initializer.push(tensor);
         name
     }

@@ -8,6 +8,10 @@ use crate::location::SourceLocation;
 use crate::names::{COMPOSITE_DOMAIN, NET_OUT, WIRE_DOMAIN};
 use typeloom_onnx::messages::{IntoAttribute, metadata_entry};
 
+fn borrowed(value: &impl std::borrow::Borrow<ValueRef>) -> &ValueRef {
+    value.borrow()
+}
+
 impl Graph {
     /// Sends a value to peers. The first result is the value at the receiving peers: computations on it run
     /// there. The second is the handle of the request on the sending side.
@@ -15,7 +19,12 @@ impl Graph {
     /// The compiler adds the receive at the other end.
     #[track_caller]
     #[must_use]
-    pub fn send(&self, value: &ValueRef, peers: &ValueRef) -> (ValueRef, ValueRef) {
+    pub fn send(
+        &self,
+        value: impl std::borrow::Borrow<ValueRef>,
+        peers: impl std::borrow::Borrow<ValueRef>,
+    ) -> (ValueRef, ValueRef) {
+        let (value, peers) = (borrowed(&value), borrowed(&peers));
         let inputs = [value.into(), peers.into()];
         let sent = record(self, None, (WIRE_DOMAIN, "Send"), &inputs, Vec::new(), 2, SourceLocation::here());
         let [data, handle] = FromOutputs::from_outputs(sent);
@@ -37,8 +46,14 @@ impl Graph {
     ///
     /// The program that runs the module can wait for the answers of the peers.
     #[track_caller]
-    pub fn net_out(&self, name: &str, value: &ValueRef, peers: &ValueRef) -> ValueRef {
+    pub fn net_out(
+        &self,
+        name: &str,
+        value: impl std::borrow::Borrow<ValueRef>,
+        peers: impl std::borrow::Borrow<ValueRef>,
+    ) -> ValueRef {
         let location = SourceLocation::here();
+        let (value, peers) = (borrowed(&value), borrowed(&peers));
         let inputs = [value.into(), peers.into()];
         let sent = record(self, None, (WIRE_DOMAIN, "Send"), &inputs, Vec::new(), 2, location);
         let [data, request] = FromOutputs::from_outputs(sent);

@@ -82,9 +82,9 @@ fn add_function(recorder: &mut Recorder, function: FunctionProto, location: Sour
 fn function_of(name: &str, body: GraphProto) -> FunctionProto {
     let GraphProto { node, input, output, initializer, mut value_info, .. } = body;
     let constants = initializer.into_iter().map(|mut tensor| {
-        let output = tensor.name.take().unwrap_or_default();
+        let output = std::mem::take(&mut tensor.name).into();
         NodeProto {
-            op_type: Some("Constant".to_owned()),
+            op_type: "Constant".into(),
             output: vec![output],
             attribute: vec![tensor.into_attribute("value")],
             ..NodeProto::default()
@@ -95,8 +95,8 @@ fn function_of(name: &str, body: GraphProto) -> FunctionProto {
     let typed = |info: &ValueInfoProto| info.r#type.is_some();
     value_info.extend(input.into_iter().chain(output).filter(typed));
     FunctionProto {
-        name: Some(name.to_owned()),
-        domain: Some(MODULE_DOMAIN.to_owned()),
+        name: name.into(),
+        domain: MODULE_DOMAIN.into(),
         input: inputs,
         output: outputs,
         node: constants.chain(node).collect(),

@@ -58,7 +58,7 @@ macro_rules! attributes {
                 fn into_attribute(self, name: &str) -> AttributeProto {
                     let $value = self;
                     AttributeProto {
-                        name: Some(name.to_owned()),
+                        name: name.into(),
                         r#type: Some(AttributeType::$kind as i32),
                         $field: $stored,
                         ..AttributeProto::default()
@@ -92,12 +92,12 @@ attributes! {
 /// The import of a version of a domain.
 #[must_use]
 pub fn opset_import(domain: impl Into<String>, version: i64) -> OperatorSetIdProto {
-    OperatorSetIdProto { domain: Some(domain.into()), version: Some(version), ..Default::default() }
+    OperatorSetIdProto { domain: domain.into().into(), version: Some(version), ..Default::default() }
 }
 
 /// An entry of a list of metadata.
 pub fn metadata_entry(key: impl Into<SharedText>, value: impl Into<SharedText>) -> StringStringEntryProto {
-    StringStringEntryProto { key: Some(key.into()), value: Some(value.into()), ..Default::default() }
+    StringStringEntryProto { key: key.into().into(), value: value.into().into(), ..Default::default() }
 }
 
 impl NodeProto {

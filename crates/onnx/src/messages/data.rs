@@ -3,12 +3,12 @@
 use bytes::Bytes;
 
 use super::macros::{enumerations, messages};
-use super::{SparseTensorProto, TensorProto};
+use super::{SparseTensorProto, TensorProto, Text};
 
 messages! {
     /// A sequence of values of one kind.
     pub struct SequenceProto {
-        pub name: Option<String> = optional string 1,
+        pub name: Text = optional string 1,
         /// The list in use, a [`sequence_proto::DataType`].
         pub elem_type: Option<i32> = optional int32 2,
         pub tensor_values: Vec<TensorProto> = repeated message 3,
@@ -20,7 +20,7 @@ messages! {
 
     /// A map: keys and values in corresponding order.
     pub struct MapProto {
-        pub name: Option<String> = optional string 1,
+        pub name: Text = optional string 1,
         /// The type of the keys, by the number of a [`Dtype`](typeloom_types::dtype::Dtype).
         pub key_type: Option<i32> = optional int32 2,
         /// Integer keys.
@@ -32,7 +32,7 @@ messages! {
 
     /// An optional value.
     pub struct OptionalProto {
-        pub name: Option<String> = optional string 1,
+        pub name: Text = optional string 1,
         /// The value in use, a [`sequence_proto::DataType`]; `Undefined` for none.
         pub elem_type: Option<i32> = optional int32 2,
         pub tensor_value: Option<TensorProto> = optional message 3,

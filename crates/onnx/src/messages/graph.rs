@@ -3,17 +3,17 @@
 use bytes::Bytes;
 
 use super::macros::{enumerations, messages, oneofs};
-use super::{SparseTensorProto, StringStringEntryProto, TensorProto, TypeProto};
+use super::{SparseTensorProto, StringStringEntryProto, TensorProto, Text, TypeProto};
 
 messages! {
     /// A graph: nodes in topological order, with inputs, outputs and constants.
     pub struct GraphProto {
         /// The nodes in topological order.
         pub node: Vec<NodeProto> = repeated message 1,
-        pub name: Option<String> = optional string 2,
+        pub name: Text = optional string 2,
         /// Constants; one with the name of an input is the default of that input.
         pub initializer: Vec<TensorProto> = repeated message 5,
-        pub doc_string: Option<String> = optional string 10,
+        pub doc_string: Text = optional string 10,
         pub input: Vec<ValueInfoProto> = repeated message 11,
         pub output: Vec<ValueInfoProto> = repeated message 12,
         /// Types of other values.
@@ -31,15 +31,15 @@ messages! {
         pub input: Vec<String> = repeated string 1,
         /// Names of the output values; empty for an omitted optional output.
         pub output: Vec<String> = repeated string 2,
-        pub name: Option<String> = optional string 3,
+        pub name: Text = optional string 3,
         /// The operator.
-        pub op_type: Option<String> = optional string 4,
+        pub op_type: Text = optional string 4,
         pub attribute: Vec<AttributeProto> = repeated message 5,
-        pub doc_string: Option<String> = optional string 6,
+        pub doc_string: Text = optional string 6,
         /// The domain of the operator set; empty for ONNX operators.
-        pub domain: Option<String> = optional string 7,
+        pub domain: Text = optional string 7,
         /// Distinguishes functions of the same name and domain.
-        pub overload: Option<String> = optional string 8,
+        pub overload: Text = optional string 8,
         /// Metadata entries; exporters store the source location here.
         pub metadata_props: Vec<StringStringEntryProto> = repeated message 9,
         /// The distribution of the node over devices.
@@ -48,7 +48,7 @@ messages! {
 
     /// An attribute: a named value, or a reference to an attribute of the enclosing function.
     pub struct AttributeProto {
-        pub name: Option<String> = optional string 1,
+        pub name: Text = optional string 1,
         pub f: Option<f32> = optional float 2,
         pub i: Option<i64> = optional int64 3,
         /// A string, not necessarily UTF-8.
@@ -60,30 +60,30 @@ messages! {
         pub strings: Vec<Bytes> = repeated bytes 9,
         pub tensors: Vec<TensorProto> = repeated message 10,
         pub graphs: Vec<GraphProto> = repeated message 11,
-        pub doc_string: Option<String> = optional string 13,
+        pub doc_string: Text = optional string 13,
         pub tp: Option<Box<TypeProto>> = optional message 14,
         pub type_protos: Vec<TypeProto> = repeated message 15,
         /// The value in use; absent in the oldest files.
         pub r#type: Option<i32> = enumeration (attribute_proto::AttributeType) 20,
         /// The attribute of the enclosing function that provides the value.
-        pub ref_attr_name: Option<String> = optional string 21,
+        pub ref_attr_name: Text = optional string 21,
         pub sparse_tensor: Option<Box<SparseTensorProto>> = optional message 22,
         pub sparse_tensors: Vec<SparseTensorProto> = repeated message 23,
     }
 
     /// A value's name and type.
     pub struct ValueInfoProto {
-        pub name: Option<String> = optional string 1,
+        pub name: Text = optional string 1,
         /// The type; absent if it is unknown.
         pub r#type: Option<TypeProto> = optional message 2,
-        pub doc_string: Option<String> = optional string 3,
+        pub doc_string: Text = optional string 3,
         pub metadata_props: Vec<StringStringEntryProto> = repeated message 4,
     }
 
     /// Quantisation parameters of a value.
     pub struct TensorAnnotation {
         /// The name of the value.
-        pub tensor_name: Option<String> = optional string 1,
+        pub tensor_name: Text = optional string 1,
         /// The tensor of each parameter (`SCALE_TENSOR`, `ZERO_POINT_TENSOR`).
         pub quant_parameter_tensor_names: Vec<StringStringEntryProto> = repeated message 2,
     }
@@ -91,7 +91,7 @@ messages! {
     /// The distribution of a node over the devices of one configuration.
     pub struct NodeDeviceConfigurationProto {
         /// The name of the configuration in the model.
-        pub configuration_id: Option<String> = optional string 1,
+        pub configuration_id: Text = optional string 1,
         /// The sharding of the node's values.
         pub sharding_spec: Vec<ShardingSpecProto> = repeated message 2,
         pub pipeline_stage: Option<i32> = optional int32 3,
@@ -100,7 +100,7 @@ messages! {
     /// The sharding of one value over devices.
     pub struct ShardingSpecProto {
         /// The name of an input or output of the node.
-        pub tensor_name: Option<String> = optional string 1,
+        pub tensor_name: Text = optional string 1,
         /// The devices; negative numbers are keys of `index_to_device_group_map`.
         pub device: Vec<i64> = repeated int64 2,
         /// Groups of devices by negative number.

@@ -7,7 +7,7 @@
 //!
 //! | label | Rust type | wire form |
 //! |---|---|---|
-//! | `optional` | `Option<T>` | present at most once; the last occurrence wins, messages are merged |
+//! | `optional` | `Option<T>` or `Text` | present at most once; the last occurrence wins, messages are merged |
 //! | `repeated` | `Vec<T>` | one field per element; numbers are also read packed |
 //! | `packed` | `Vec<T>` | written packed; also read unpacked |
 //! | `enumeration` | `Option<i32>` | an open enum: unknown numbers are kept |
@@ -84,7 +84,7 @@ macro_rules! messages {
     )*};
 
     (@encode optional $kind:ident ($number:literal) $field:ident $buf:ident) => {
-        if let Some(value) = $field {
+        if let Some(value) = $crate::messages::Singular::value($field) {
             $crate::messages::encoding::$kind::encode($number, value, $buf);
         }
     };
@@ -104,7 +104,7 @@ macro_rules! messages {
     };
 
     (@merge optional $kind:ident $ty:ty, $slot:ident $tag:ident $wire:ident $buf:ident $ctx:ident) => {
-        $crate::messages::encoding::$kind::merge($wire, $slot.get_or_insert_with(Default::default), $buf, $ctx)
+        $crate::messages::encoding::$kind::merge($wire, $crate::messages::Singular::value_mut($slot), $buf, $ctx)
     };
     (@merge enumeration $enum:tt $ty:ty, $slot:ident $tag:ident $wire:ident $buf:ident $ctx:ident) => {
         messages!(@merge optional int32 $ty, $slot $tag $wire $buf $ctx)
@@ -120,7 +120,8 @@ macro_rules! messages {
     };
 
     (@len optional $kind:ident ($number:literal) $field:ident) => {
-        $field.as_ref().map_or(0, |value| $crate::messages::encoding::$kind::encoded_len($number, value))
+        $crate::messages::Singular::value($field)
+            .map_or(0, |value| $crate::messages::encoding::$kind::encoded_len($number, value))
     };
     (@len enumeration $enum:tt ($number:literal) $field:ident) => {
         messages!(@len optional int32 ($number) $field)
@@ -173,7 +174,7 @@ macro_rules! messages {
     (@getter optional string $field:ident) => {
         #[doc = concat!("The field `", stringify!($field), "`, or the empty string where it is absent.")]
         pub fn $field(&self) -> &str {
-            self.$field.as_deref().unwrap_or_default()
+            self.$field.as_str()
         }
     };
     (@getter optional text $field:ident) => { messages!(@getter optional string $field); };

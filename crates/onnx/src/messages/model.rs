@@ -1,7 +1,7 @@
 //! Models, operator set imports, functions, training and devices.
 
 use super::macros::{enumerations, messages};
-use super::{AttributeProto, GraphProto, NodeProto, SharedText, ValueInfoProto};
+use super::{AttributeProto, GraphProto, NodeProto, SharedText, Text, ValueInfoProto};
 
 messages! {
     /// A model: a graph with the operator sets and functions it uses.
@@ -9,13 +9,13 @@ messages! {
         /// The IR version of the file; see [`Version`].
         pub ir_version: Option<i64> = optional int64 1,
         /// The tool that wrote the model.
-        pub producer_name: Option<String> = optional string 2,
-        pub producer_version: Option<String> = optional string 3,
+        pub producer_name: Text = optional string 2,
+        pub producer_version: Text = optional string 3,
         /// The namespace of the model, as a reversed domain name.
-        pub domain: Option<String> = optional string 4,
+        pub domain: Text = optional string 4,
         /// The version of the model itself.
         pub model_version: Option<i64> = optional int64 5,
-        pub doc_string: Option<String> = optional string 6,
+        pub doc_string: Text = optional string 6,
         pub graph: Option<GraphProto> = optional message 7,
         /// The imported operator sets.
         pub opset_import: Vec<OperatorSetIdProto> = repeated message 8,
@@ -31,14 +31,14 @@ messages! {
     /// One version of one operator set.
     pub struct OperatorSetIdProto {
         /// The domain; empty for ONNX operators.
-        pub domain: Option<String> = optional string 1,
+        pub domain: Text = optional string 1,
         pub version: Option<i64> = optional int64 2,
     }
 
     /// A key and a value.
     pub struct StringStringEntryProto {
-        pub key: Option<SharedText> = optional text 1,
-        pub value: Option<SharedText> = optional text 2,
+        pub key: Text<SharedText> = optional text 1,
+        pub value: Text<SharedText> = optional text 2,
     }
 
     /// A training step.
@@ -56,7 +56,7 @@ messages! {
     /// A function: an operator with a body of nodes.
     pub struct FunctionProto {
         /// The operator name of calls.
-        pub name: Option<String> = optional string 1,
+        pub name: Text = optional string 1,
         /// Names of the formal inputs.
         pub input: Vec<String> = repeated string 4,
         /// Names of the formal outputs.
@@ -65,24 +65,24 @@ messages! {
         pub attribute: Vec<String> = repeated string 6,
         /// The body.
         pub node: Vec<NodeProto> = repeated message 7,
-        pub doc_string: Option<String> = optional string 8,
+        pub doc_string: Text = optional string 8,
         /// The operator sets imported by the body.
         pub opset_import: Vec<OperatorSetIdProto> = repeated message 9,
         /// The domain of calls.
-        pub domain: Option<String> = optional string 10,
+        pub domain: Text = optional string 10,
         /// Attributes with their defaults.
         pub attribute_proto: Vec<AttributeProto> = repeated message 11,
         /// Types of values in the body.
         pub value_info: Vec<ValueInfoProto> = repeated message 12,
         /// Distinguishes functions of the same name and domain.
-        pub overload: Option<String> = optional string 13,
+        pub overload: Text = optional string 13,
         pub metadata_props: Vec<StringStringEntryProto> = repeated message 14,
     }
 
     /// A named group of devices that a model can be distributed over.
     pub struct DeviceConfigurationProto {
         /// The name that nodes refer to.
-        pub name: Option<String> = optional string 1,
+        pub name: Text = optional string 1,
         /// Number of devices.
         pub num_devices: Option<i32> = optional int32 2,
         /// The names of the devices.

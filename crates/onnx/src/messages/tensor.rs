@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-use super::StringStringEntryProto;
 use super::macros::{enumerations, messages};
+use super::{StringStringEntryProto, Text};
 
 messages! {
     /// A tensor's element type, dims and elements.
@@ -22,14 +22,14 @@ messages! {
         pub string_data: Vec<Bytes> = repeated bytes 6,
         /// Elements of int64.
         pub int64_data: Vec<i64> = packed int64 7,
-        pub name: Option<String> = optional string 8,
+        pub name: Text = optional string 8,
         /// Elements of any type but string, little-endian, in row-major order.
         pub raw_data: Option<Bytes> = optional bytes 9,
         /// Elements of double and complex128.
         pub double_data: Vec<f64> = packed double 10,
         /// Elements of uint32 and uint64.
         pub uint64_data: Vec<u64> = packed uint64 11,
-        pub doc_string: Option<String> = optional string 12,
+        pub doc_string: Text = optional string 12,
         /// Entries `location`, `offset`, `length` and `checksum` of elements in another file.
         pub external_data: Vec<StringStringEntryProto> = repeated message 13,
         /// The location of the elements.

@@ -192,7 +192,7 @@ fn singular_messages_that_occur_twice_are_merged() {
 #[test]
 fn absent_and_empty_fields_are_distinguished() {
     let absent = NodeProto::default();
-    let empty = NodeProto { name: Some(String::new()), ..Default::default() };
+    let empty = NodeProto { name: "".into(), ..Default::default() };
     assert_eq!((absent.name(), empty.name()), ("", ""));
     assert_eq!((absent.encode_to_vec(), empty.encode_to_vec()), (vec![], vec![0x1a, 0]));
 }

@@ -1,14 +1,14 @@
 //! Types and shapes.
 
-use super::SharedText;
 use super::macros::{messages, oneofs};
+use super::{SharedText, Text};
 
 messages! {
     pub struct TypeProto {
         /// The structure; absent if only the denotation is known.
         pub value: Option<type_proto::Value> = oneof (type_proto::Value) 1 | 4 | 5 | 7 | 8 | 9,
         /// The meaning of the type beyond its structure.
-        pub denotation: Option<SharedText> = optional text 6,
+        pub denotation: Text<SharedText> = optional text 6,
     }
 
     /// A list of extents; an unknown rank is represented by the absence of the message.
@@ -20,7 +20,7 @@ messages! {
 
 /// Types of [`TypeProto`].
 pub mod type_proto {
-    use super::{TensorShapeProto, TypeProto};
+    use super::{TensorShapeProto, Text, TypeProto};
     use super::{messages, oneofs};
 
     messages! {
@@ -60,9 +60,9 @@ pub mod type_proto {
         /// A type defined by a domain, without structure in ONNX.
         pub struct Opaque {
             /// The domain; empty for ONNX.
-            pub domain: Option<String> = optional string 1,
+            pub domain: Text = optional string 1,
             /// The name of the type in the domain.
-            pub name: Option<String> = optional string 2,
+            pub name: Text = optional string 2,
         }
     }
 
@@ -84,8 +84,8 @@ pub mod type_proto {
 
 /// Types of [`TensorShapeProto`].
 pub mod tensor_shape_proto {
-    use super::SharedText;
     use super::messages;
+    use super::{SharedText, Text};
 
     messages! {
         /// One axis of a shape.
@@ -93,7 +93,7 @@ pub mod tensor_shape_proto {
             /// The extent; absent if it is unknown.
             pub value: Option<dimension::Value> = oneof (dimension::Value) 1 | 2,
             /// The meaning of the axis, such as `DATA_BATCH`.
-            pub denotation: Option<SharedText> = optional text 3,
+            pub denotation: Text<SharedText> = optional text 3,
         }
     }
 

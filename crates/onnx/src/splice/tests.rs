@@ -10,7 +10,7 @@ use crate::testing::{Dice, check, conformance, damage, length_delimited, sample}
 use crate::view::{AttributeView, GraphView, ModelView, NodeField};
 
 fn value(name: &str) -> ValueInfoProto {
-    ValueInfoProto { name: Some(name.into()), ..Default::default() }
+    ValueInfoProto { name: name.into(), ..Default::default() }
 }
 
 /// Whether the borrowed pieces are in the old file, in order and without overlap.
@@ -73,7 +73,7 @@ fn edit_graphs(
                         &field,
                         &Records::new().bytes(3, format!("renamed{names}")),
                     );
-                    node.name = Some(format!("renamed{names}"));
+                    node.name = format!("renamed{names}").into();
                     names += 1;
                 }
             }
@@ -100,7 +100,7 @@ fn edits_agree_with_owned_edits(bytes: &[u8], dice: &mut Dice) -> Result<(), Tes
     if let (Some(view), Some(graph)) = (model.graph(), expected.graph.as_mut()) {
         edit_graphs(view, graph, dice, &mut splice).map_err(fail)?;
     }
-    expected.metadata_props.push(StringStringEntryProto { key: Some("by".into()), ..Default::default() });
+    expected.metadata_props.push(StringStringEntryProto { key: "by".into(), ..Default::default() });
     splice
         .append(0, &Records::new().message(14, &expected.metadata_props[expected.metadata_props.len() - 1]));
     let spliced = splice.finish().map_err(fail)?;

@@ -52,7 +52,7 @@ impl CompositeText {
     /// let children = vec![("a".to_owned(), parse_type("float[N]")?), ("b c".to_owned(), parse_type("int64")?)];
     /// let composite = CompositeText { children, is_open: false };
     /// let opaque = composite.to_opaque();
-    /// assert_eq!(opaque.name.as_deref(), Some(r#"composite{a: float[N], "b c": int64}"#));
+    /// assert_eq!(opaque.name.as_str(), r#"composite{a: float[N], "b c": int64}"#);
     /// assert_eq!(CompositeText::of_opaque(opaque.domain(), opaque.name()), Some(composite));
     /// # Ok::<(), typeloom_onnx::text::ParseError>(())
     /// ```
@@ -76,5 +76,5 @@ pub fn child_name(name: &str) -> Cow<'_, str> {
 
 /// The opaque type with a text as its name.
 pub(super) fn opaque(text: String) -> Opaque {
-    Opaque { domain: Some(COMPOSITE_DOMAIN.to_owned()), name: Some(text), ..Opaque::default() }
+    Opaque { domain: COMPOSITE_DOMAIN.into(), name: text.into(), ..Opaque::default() }
 }

@@ -24,7 +24,7 @@ use std::str::FromStr;
 use bytes::Bytes;
 
 use crate::messages::{
-    FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TypeProto, ValueInfoProto,
+    FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, Text, TypeProto, ValueInfoProto,
 };
 
 use super::composite::CompositeText;
@@ -328,7 +328,7 @@ impl<'a> Parser<'a> {
     fn string_pairs(&mut self) -> Result<Vec<StringStringEntryProto>> {
         let mut pairs = Vec::new();
         self.entries(&mut pairs, |parser, key| {
-            let (key, value) = (Some(key.into()), Some(parser.string()?.into()));
+            let (key, value) = (key.into(), parser.string()?.into());
             Ok(StringStringEntryProto { key, value, ..Default::default() })
         })?;
         Ok(pairs)
@@ -360,7 +360,7 @@ impl<'a> Parser<'a> {
     fn annotation(
         &mut self,
         context: KeyContext,
-        doc_string: &mut Option<String>,
+        doc_string: &mut Text,
         metadata_props: Option<&mut Vec<StringStringEntryProto>>,
         mut more: impl FnMut(&mut Self, &str) -> Result<bool>,
     ) -> Result<()> {
@@ -372,7 +372,7 @@ impl<'a> Parser<'a> {
         let mut metadata_props = metadata_props;
         self.keyed(context, Punct::RightBrace, |parser, key| {
             match (key, metadata_props.as_deref_mut()) {
-                ("doc_string", _) => *doc_string = Some(parser.string()?),
+                ("doc_string", _) => *doc_string = parser.string()?.into(),
                 ("metadata_props", Some(metadata_props)) => *metadata_props = parser.string_pairs()?,
                 _ => return more(parser, key),
             }

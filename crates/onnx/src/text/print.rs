@@ -20,7 +20,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use crate::messages::{
-    FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TypeProto, UnknownFields,
+    FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, Text, TypeProto, UnknownFields,
 };
 
 pub use options::{Annotations, Focus, Labels, Loss, PrintLimits, PrintOptions, RawData, Subgraphs, Syntax};
@@ -311,20 +311,20 @@ impl Printer<'_> {
         self.values(pairs, |printer, pair| {
             let StringStringEntryProto { key, value, unknown_fields } = pair;
             printer.check_unknown(unknown_fields);
-            printer.string(key.as_deref().unwrap_or_default());
+            printer.string(key);
             printer.push(": ");
-            printer.string(value.as_deref().unwrap_or_default());
+            printer.string(value);
         });
     }
 
     /// ` @{doc_string: ..., metadata_props: ...}`, unless empty or disabled.
-    fn annotation(&mut self, doc_string: &Option<String>, metadata_props: &[StringStringEntryProto]) {
+    fn annotation(&mut self, doc_string: &Text, metadata_props: &[StringStringEntryProto]) {
         self.annotation_with(doc_string, metadata_props, None::<fn(&mut Self)>);
     }
 
     fn annotation_with(
         &mut self,
-        doc_string: &Option<String>,
+        doc_string: &Text,
         metadata_props: &[StringStringEntryProto],
         more: Option<impl FnOnce(&mut Self)>,
     ) {

@@ -180,8 +180,8 @@ fn external_tensors_have_no_inline_values() {
         data_type: Some(Dtype::I64.onnx_number()),
         data_location: Some(1),
         external_data: vec![owned::StringStringEntryProto {
-            key: Some("location".into()),
-            value: Some("weights.bin".into()),
+            key: "location".into(),
+            value: "weights.bin".into(),
             ..Default::default()
         }],
         ..Default::default()

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use typeloom_onnx::messages::type_proto::Value;
 use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, SparseTensorProto,
-    StringStringEntryProto, TensorProto, TypeProto, ValueInfoProto,
+    StringStringEntryProto, TensorProto, Text, TypeProto, ValueInfoProto,
 };
 use typeloom_types::dtype::Dtype;
 
@@ -20,9 +20,9 @@ pub(crate) enum Raw {
     Kept,
 }
 
-fn text<T: Deref<Target = str>>(field: &mut Option<T>) {
-    if field.as_deref() == Some("") {
-        *field = None;
+fn text<T: Deref<Target = str> + Default>(field: &mut Text<T>) {
+    if field.is_empty() {
+        *field = Text::default();
     }
 }
 

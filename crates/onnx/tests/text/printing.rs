@@ -261,7 +261,7 @@ fn eliding_a_large_constant_does_not_walk_it() {
         dims: vec![1 << 28],
         data_type: Some(Dtype::U8.onnx_number()),
         raw_data: Some(vec![0; 1 << 28].into()),
-        name: Some("w".into()),
+        name: "w".into(),
         ..TensorProto::default()
     };
     let graph = GraphProto { initializer: vec![tensor], ..GraphProto::default() };

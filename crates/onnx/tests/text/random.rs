@@ -9,8 +9,8 @@ use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::type_proto::{Map, Opaque, Optional, Sequence, SparseTensor, Tensor, Value};
 use typeloom_onnx::messages::{
     AttributeProto, DeviceConfigurationProto, FunctionProto, GraphProto, ModelProto, NodeProto,
-    OperatorSetIdProto, SparseTensorProto, StringStringEntryProto, TensorAnnotation, TensorProto,
-    TensorShapeProto, TrainingInfoProto, TypeProto, UnknownFields, ValueInfoProto,
+    OperatorSetIdProto, SharedText, SparseTensorProto, StringStringEntryProto, TensorAnnotation, TensorProto,
+    TensorShapeProto, Text, TrainingInfoProto, TypeProto, UnknownFields, ValueInfoProto,
 };
 use typeloom_types::dtype::Dtype;
 
@@ -140,14 +140,14 @@ impl<'a> Gen<'a> {
             return Vec::new();
         }
         self.many(3, |g| StringStringEntryProto {
-            key: Some(g.name().into()),
-            value: Some(g.name().into()),
+            key: g.name().into(),
+            value: g.name().into(),
             unknown_fields: g.unknown(),
         })
     }
 
-    fn doc(&mut self) -> Option<String> {
-        self.maybe(8, Self::name)
+    fn doc(&mut self) -> Text {
+        self.maybe(8, Self::name).into()
     }
 
     fn element(&mut self) -> Option<i32> {
@@ -164,7 +164,7 @@ impl<'a> Gen<'a> {
                 1 => Some(dimension::Value::DimParam(g.pick(DIMS).to_owned())),
                 _ => Some(dimension::Value::DimValue(g.i64())),
             },
-            denotation: g.maybe(8, Self::name).map(Into::into),
+            denotation: g.maybe(8, Self::name).map(SharedText::from).into(),
             unknown_fields: g.unknown(),
         });
         Some(TensorShapeProto { dim, unknown_fields: self.unknown() })
@@ -187,8 +187,8 @@ impl<'a> Gen<'a> {
                 unknown_fields: self.unknown(),
             })),
             4 => Some(Value::OpaqueType(Opaque {
-                domain: self.maybe(2, Self::name),
-                name: self.maybe(2, Self::name),
+                domain: self.maybe(2, Self::name).into(),
+                name: self.maybe(2, Self::name).into(),
                 unknown_fields: self.unknown(),
             })),
             5 => Some(Value::SparseTensorType(SparseTensor {
@@ -205,14 +205,14 @@ impl<'a> Gen<'a> {
         self.depth -= 1;
         TypeProto {
             value,
-            denotation: self.maybe(8, Self::name).map(Into::into),
+            denotation: self.maybe(8, Self::name).map(SharedText::from).into(),
             unknown_fields: self.unknown(),
         }
     }
 
     fn value_info(&mut self) -> ValueInfoProto {
         ValueInfoProto {
-            name: Some(self.name()),
+            name: self.name().into(),
             r#type: if self.once_in(4) { None } else { Some(self.ty()) },
             doc_string: self.doc(),
             metadata_props: self.pairs(),
@@ -225,7 +225,7 @@ impl<'a> Gen<'a> {
         let mut tensor = TensorProto {
             dims: self.many(3, Self::i64),
             data_type: Some(data_type),
-            name: self.maybe(2, Self::name),
+            name: self.maybe(2, Self::name).into(),
             doc_string: self.doc(),
             metadata_props: self.pairs(),
             unknown_fields: self.unknown(),
@@ -283,14 +283,14 @@ impl<'a> Gen<'a> {
     fn attribute(&mut self) -> AttributeProto {
         let ty = self.pick(AttributeType::ALL);
         let mut attribute = AttributeProto {
-            name: Some(self.name()),
+            name: self.name().into(),
             r#type: Some(ty as i32),
             doc_string: self.doc(),
             unknown_fields: self.unknown(),
             ..AttributeProto::default()
         };
         if self.once_in(8) {
-            attribute.ref_attr_name = Some(self.name());
+            attribute.ref_attr_name = self.name().into();
             if attribute.ref_attr_name() != "" {
                 return attribute;
             }
@@ -333,12 +333,12 @@ impl<'a> Gen<'a> {
         NodeProto {
             input: self.many(4, Self::name),
             output: self.many(3, Self::name),
-            name: self.maybe(2, Self::name),
-            op_type: Some(self.name()),
+            name: self.maybe(2, Self::name).into(),
+            op_type: self.name().into(),
             attribute: if self.once_in(2) { self.many(3, Self::attribute) } else { Vec::new() },
             doc_string: self.doc(),
-            domain: self.maybe(4, Self::name),
-            overload: self.maybe(6, Self::name),
+            domain: self.maybe(4, Self::name).into(),
+            overload: self.maybe(6, Self::name).into(),
             metadata_props: self.pairs(),
             device_configurations: if self.wild() { vec![Default::default()] } else { Vec::new() },
             unknown_fields: self.unknown(),
@@ -348,7 +348,7 @@ impl<'a> Gen<'a> {
     pub(crate) fn graph(&mut self) -> GraphProto {
         self.depth += 1;
         let graph = GraphProto {
-            name: Some(self.name()),
+            name: self.name().into(),
             node: self.many(4, Self::node),
             initializer: self.many(3, Self::tensor),
             doc_string: self.doc(),
@@ -357,7 +357,7 @@ impl<'a> Gen<'a> {
             value_info: self.many(2, Self::value_info),
             quantization_annotation: if self.once_in(8) {
                 self.many(2, |g| TensorAnnotation {
-                    tensor_name: Some(g.name()),
+                    tensor_name: g.name().into(),
                     quant_parameter_tensor_names: g.pairs(),
                     unknown_fields: g.unknown(),
                 })
@@ -374,7 +374,7 @@ impl<'a> Gen<'a> {
 
     fn opsets(&mut self) -> Vec<OperatorSetIdProto> {
         self.many(2, |g| OperatorSetIdProto {
-            domain: Some(g.name()),
+            domain: g.name().into(),
             version: Some(g.i64()),
             unknown_fields: g.unknown(),
         })
@@ -382,24 +382,24 @@ impl<'a> Gen<'a> {
 
     pub(crate) fn function(&mut self) -> FunctionProto {
         let mut function = FunctionProto {
-            name: Some(self.name()),
+            name: self.name().into(),
             input: self.many(3, Self::name),
             output: self.many(3, Self::name),
             attribute: self.many(2, Self::name),
             node: self.many(3, Self::node),
             doc_string: self.doc(),
             opset_import: self.opsets(),
-            domain: self.maybe(2, Self::name),
+            domain: self.maybe(2, Self::name).into(),
             attribute_proto: self.many(2, Self::attribute),
             value_info: self.many(3, Self::value_info),
-            overload: self.maybe(4, Self::name),
+            overload: self.maybe(4, Self::name).into(),
             metadata_props: self.pairs(),
             unknown_fields: self.unknown(),
         };
         // Overlapping names, so that types occur at inputs and outputs in all combinations.
         let names = function.input.iter().chain(&function.output).cloned().collect::<Vec<_>>();
         for (value, name) in function.value_info.iter_mut().zip(names) {
-            value.name = Some(name);
+            value.name = name.into();
         }
         function
     }
@@ -407,9 +407,9 @@ impl<'a> Gen<'a> {
     pub(crate) fn model(&mut self) -> ModelProto {
         let mut model = ModelProto {
             ir_version: Some(self.i64()),
-            producer_name: self.maybe(2, Self::name),
-            producer_version: self.maybe(2, Self::name),
-            domain: self.maybe(4, Self::name),
+            producer_name: self.maybe(2, Self::name).into(),
+            producer_version: self.maybe(2, Self::name).into(),
+            domain: self.maybe(4, Self::name).into(),
             model_version: self.maybe(2, Self::i64),
             doc_string: self.doc(),
             graph: Some(self.graph()),

@@ -21,21 +21,21 @@ fn runner() -> TestRunner {
 fn input(name: &str, elem: i32) -> ValueInfoProto {
     let tensor = type_proto::Tensor { elem_type: Some(elem), ..type_proto::Tensor::default() };
     let ty = TypeProto { value: Some(type_proto::Value::TensorType(tensor)), ..TypeProto::default() };
-    ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() }
+    ValueInfoProto { name: name.into(), r#type: Some(ty), ..ValueInfoProto::default() }
 }
 
 /// A model with an error at a node, a value and an operator of these names.
 fn model(names: &[String; 5]) -> Vec<u8> {
     let [float, integer, node, operator, undefined] = names;
     let add = NodeProto {
-        op_type: Some("Add".into()),
-        name: Some(node.clone()),
+        op_type: "Add".into(),
+        name: node.clone().into(),
         input: vec![float.clone(), integer.clone()],
         output: vec!["sum".into()],
         ..NodeProto::default()
     };
     let unknown = NodeProto {
-        op_type: Some(operator.clone()),
+        op_type: operator.clone().into(),
         input: vec![undefined.clone()],
         output: vec![node.clone()],
         ..NodeProto::default()
@@ -43,7 +43,7 @@ fn model(names: &[String; 5]) -> Vec<u8> {
     let graph = GraphProto {
         node: vec![add, unknown],
         input: vec![input(float, 1), input(integer, 7)],
-        output: vec![ValueInfoProto { name: Some(undefined.clone()), ..ValueInfoProto::default() }],
+        output: vec![ValueInfoProto { name: undefined.clone().into(), ..ValueInfoProto::default() }],
         ..GraphProto::default()
     };
     let opset = OperatorSetIdProto { version: Some(21), ..OperatorSetIdProto::default() };

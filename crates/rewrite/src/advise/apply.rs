@@ -1,6 +1,6 @@
 //! Application of a fix to a decoded model.
 
-use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, opset_import};
+use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, Text, opset_import};
 use typeloom_solver::diagnostic::{Fix, GraphPath, GraphPathStep, Location};
 use typeloom_solver::elem::Elem;
 
@@ -35,12 +35,12 @@ pub(super) fn apply(model: &mut ModelProto, location: &Location, fix: &Fix) -> O
             at_node(model, location, |node| node.input.get_mut(*input).map(|name| to.clone_into(name)))
         }
         Fix::RenameOperator { to } => at_node(model, location, |node| {
-            node.op_type = Some(to.clone());
+            node.op_type = to.clone().into();
             Some(())
         }),
         Fix::RenameAttribute { from, to } => at_node(model, location, |node| {
             let attribute = node.attribute.iter_mut().find(|attribute| attribute.name() == from)?;
-            attribute.name = Some(to.clone());
+            attribute.name = to.clone().into();
             Some(())
         }),
         Fix::RemoveAttribute { name } => at_node(model, location, |node| {
@@ -68,7 +68,7 @@ pub(super) fn apply(model: &mut ModelProto, location: &Location, fix: &Fix) -> O
                 _ => {
                     let graph = graph(model, location)?;
                     let info = graph.output.iter_mut().find(|info| info.name() == from)?;
-                    info.name = Some(to.clone());
+                    info.name = to.clone().into();
                     Some(())
                 }
             }
@@ -92,7 +92,7 @@ fn casts(model: &mut ModelProto, sites: &[(&Location, usize)], to: Elem, number:
             *number += 1;
             let input = std::mem::replace(port, output.clone());
             let new = NewNode { name: "", input: &input, output: &output };
-            nodes.push(NodeProto { name: None, ..cast(&new, to, CAST_VERSION) });
+            nodes.push(NodeProto { name: Text::default(), ..cast(&new, to, CAST_VERSION) });
         }
         nodes.push(node);
     }

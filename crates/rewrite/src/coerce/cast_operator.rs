@@ -76,7 +76,7 @@ pub(crate) struct NewNode<'n> {
 
 /// A `Cast` of an operator set version.
 pub(crate) fn cast(node: &NewNode<'_>, elem: Elem, version: i64) -> NodeProto {
-    let mut to = AttributeProto { name: Some("to".to_owned()), ..AttributeProto::default() };
+    let mut to = AttributeProto { name: "to".into(), ..AttributeProto::default() };
     if version < FIRST_NUMERIC {
         let name = elem.onnx_name().unwrap_or_default().to_uppercase();
         to.s = Some(name.into_bytes().into());
@@ -97,8 +97,8 @@ fn conversion(op: &str, node: &NewNode<'_>, others: Vec<String>) -> NodeProto {
     NodeProto {
         input: [vec![node.input.to_owned()], others].concat(),
         output: vec![node.output.to_owned()],
-        name: Some(node.name.to_owned()),
-        op_type: Some(op.to_owned()),
+        name: node.name.into(),
+        op_type: op.into(),
         ..NodeProto::default()
     }
 }

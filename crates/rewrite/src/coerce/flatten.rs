@@ -178,7 +178,7 @@ fn separate_versions(
         if domains.insert(domain.clone(), node.domain().to_owned()).is_none() {
             imports.push(opset_import(&domain, version));
         }
-        node.domain = Some(domain);
+        node.domain = domain.into();
     };
     for node in &mut function.node {
         separate(node);
@@ -275,8 +275,8 @@ fn origin(call: CallId, graph: GraphId, position: usize) -> NodeOrigin {
 
 fn border(from: &str, to: &str) -> NodeProto {
     NodeProto {
-        op_type: Some(BORDER.name.to_owned()),
-        domain: Some(BORDER_DOMAIN.to_owned()),
+        op_type: BORDER.name.into(),
+        domain: BORDER_DOMAIN.into(),
         input: vec![from.to_owned()],
         output: vec![to.to_owned()],
         ..NodeProto::default()

@@ -210,7 +210,7 @@ impl Walk<'_> {
                 scope.entry(output.clone()).or_default().is_constant = true;
             }
         }
-        node.name = Some(format!("@{number}@"));
+        node.name = format!("@{number}@").into();
         for attribute in &mut node.attribute {
             for inner in attribute.g.as_deref_mut().into_iter().chain(&mut attribute.graphs) {
                 self.graph(inner, imports, depth + 1)?;

@@ -133,7 +133,7 @@ fn fill(graph: &mut GraphProto) {
         graph.initializer.push(TensorProto {
             dims,
             data_type: Some(Dtype::F32.onnx_number()),
-            name: Some(node.output[0].clone()),
+            name: node.output[0].clone().into(),
             raw_data: Some(bytes.into()),
             ..TensorProto::default()
         });
@@ -150,7 +150,7 @@ fn show(graph: &mut GraphProto) {
     let Some(last) = graph.node.last().filter(|node| node.op_type() == "Softmax") else { return };
     let before = last.input[0].clone();
     // Its type is solved.
-    graph.output.push(ValueInfoProto { name: Some(before), ..ValueInfoProto::default() });
+    graph.output.push(ValueInfoProto { name: before.into(), ..ValueInfoProto::default() });
 }
 
 /// Random values for the inputs of a model.

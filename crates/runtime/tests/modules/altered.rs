@@ -18,8 +18,8 @@ use typeloom_module::ir::metadata;
 use typeloom_module::module::imports::Imported;
 use typeloom_module::names;
 use typeloom_onnx::messages::{
-    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TypeProto,
-    ValueInfoProto, tensor_shape_proto, type_proto,
+    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, Text,
+    TypeProto, ValueInfoProto, tensor_shape_proto, type_proto,
 };
 use typeloom_onnx::prost::Message as _;
 use typeloom_runtime::backend::Cpu;
@@ -370,7 +370,7 @@ fn indexed(index: &mut Flat, method: &str, given: &[Datum]) -> Option<Vec<Datum>
 /// A part of a file that can be altered.
 enum Site<'m> {
     Text(&'m mut String),
-    Option(&'m mut Option<String>),
+    Option(&'m mut Text),
     Entry(&'m mut StringStringEntryProto),
     Type(&'m mut TypeProto),
 }
@@ -426,7 +426,7 @@ fn texts(model: &mut ModelProto) -> Vec<String> {
         .iter()
         .filter_map(|site| match site {
             Site::Text(text) => Some((*text).clone()),
-            Site::Option(text) => (*text).clone(),
+            Site::Option(text) => text.as_deref().map(str::to_owned),
             Site::Entry(entry) if entry.value().len() < 40 => Some(entry.value().to_owned()),
             Site::Entry(_) | Site::Type(_) => None,
         })
@@ -471,7 +471,7 @@ fn alter_type(ty: &mut TypeProto, random: &mut Random) {
     let tensor = match &mut ty.value {
         Some(type_proto::Value::TensorType(tensor)) if random.below(3) > 0 => tensor,
         _ => {
-            ty.denotation = Some((*random.pick(&nodes)).into());
+            ty.denotation = (*random.pick(&nodes)).into();
             return;
         }
     };
@@ -501,8 +501,8 @@ fn alter(file: &[u8], random: &mut Random) -> (Vec<u8>, String) {
             format!("name {before} to {text}")
         }
         Site::Option(text) => {
-            let before = text.clone().unwrap_or_default();
-            **text = Some(random.other(&before, &known));
+            let before = text.as_str().to_owned();
+            **text = random.other(&before, &known).into();
             format!("name {before} to {text:?}")
         }
         Site::Entry(entry) if entry.key() == names::SOURCE_LOCATION => "nothing".to_owned(),
@@ -511,17 +511,17 @@ fn alter(file: &[u8], random: &mut Random) -> (Vec<u8>, String) {
             let at = random.below(digits.len());
             let digit = char::from_digit(u32::try_from(random.below(16)).unwrap_or(0), 16).unwrap_or('0');
             digits[at] = digit;
-            entry.value = Some(digits.into_iter().collect::<String>().as_str().into());
+            entry.value = digits.into_iter().collect::<String>().as_str().into();
             format!("digit {at} of the interface to {digit}")
         }
         Site::Entry(entry) if random.below(8) == 0 => {
             let before = entry.key().to_owned();
-            entry.key = Some(random.other(&before, &[]).as_str().into());
+            entry.key = random.other(&before, &[]).as_str().into();
             format!("key {before} to {}", entry.key())
         }
         Site::Entry(entry) => {
             let before = entry.value().to_owned();
-            entry.value = Some(random.other(&before, &known).as_str().into());
+            entry.value = random.other(&before, &known).as_str().into();
             format!("stamp {} from {before} to {}", entry.key(), entry.value())
         }
         Site::Type(ty) => {

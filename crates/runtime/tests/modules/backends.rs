@@ -154,7 +154,7 @@ fn a_graph_of_primitives_is_executed() -> Outcome {
     assert_eq!(results[0], AnyTensor::from_slice(&[2, 3], &[1.0_f32, 3.0, 5.0, 2.0, 4.0, 6.0])?);
     assert_eq!(results[1], AnyTensor::from_scalar(21.0_f32));
     let mut odd = graph;
-    odd.node[1].op_type = Some("Softmax".into());
+    odd.node[1].op_type = "Softmax".into();
     let text = ByPrimitives(Thirty).execute(&odd, vec![x], &[]).unwrap_err().to_string();
     assert_eq!(text, "`Softmax`, which makes `y`, is not a primitive");
     Ok(())

@@ -63,14 +63,14 @@ fn tamper(node: &mut NodeProto, random: &mut Random) {
         1 => {
             let count = node.metadata_props.len();
             if let Some(entry) = node.metadata_props.get_mut(random.below(count)) {
-                entry.value = Some(["compute", "Index", "near.search", ""][random.below(4)].into());
+                entry.value = ["compute", "Index", "near.search", ""][random.below(4)].into();
             }
         }
-        2 => node.op_type = Some(OPS[random.below(OPS.len())].to_owned()),
+        2 => node.op_type = OPS[random.below(OPS.len())].into(),
         3 => {
             let domains =
                 ["", "ai.bytesandbrains.types", "ai.bytesandbrains.wire", "ai.bytesandbrains.composite"];
-            node.domain = Some(domains[random.below(4)].to_owned());
+            node.domain = domains[random.below(4)].into();
         }
         4 => drop(node.input.pop()),
         5 => node.input.push("x".to_owned()),

@@ -133,10 +133,10 @@ fn proto(node: NodeView<'_>) -> Result<NodeProto, DecodeError> {
         match field? {
             NodeField::Input(name) if proto.input.len() < MAX_PARTS => proto.input.push(name.to_owned()),
             NodeField::Output(name) if proto.output.len() < MAX_PARTS => proto.output.push(name.to_owned()),
-            NodeField::Name(name) => proto.name = Some(name.to_owned()),
-            NodeField::OpType(name) => proto.op_type = Some(name.to_owned()),
-            NodeField::Domain(name) => proto.domain = Some(name.to_owned()),
-            NodeField::Overload(name) => proto.overload = Some(name.to_owned()),
+            NodeField::Name(name) => proto.name = name.into(),
+            NodeField::OpType(name) => proto.op_type = name.into(),
+            NodeField::Domain(name) => proto.domain = name.into(),
+            NodeField::Overload(name) => proto.overload = name.into(),
             NodeField::Attribute(view) if proto.attribute.len() < MAX_PARTS => {
                 proto.attribute.push(attribute(view)?);
             }
@@ -167,9 +167,9 @@ fn thin(attribute: &Attribute<'_>) -> Result<AttributeProto, DecodeError> {
         Ok(TensorProto { dims, data_type: Some(header.data_type), ..TensorProto::default() })
     };
     Ok(AttributeProto {
-        name: Some(attribute.name.to_owned()),
+        name: attribute.name.into(),
         r#type: Some(attribute.kind),
-        ref_attr_name: attribute.ref_attr_name.map(str::to_owned),
+        ref_attr_name: attribute.ref_attr_name.map(str::to_owned).into(),
         t: attribute.t.map(tensor).transpose()?.map(Box::new),
         g: attribute.g.map(|_| Box::new(GraphProto::default())),
         graphs: attribute

@@ -71,12 +71,12 @@ pub(super) const SMALL: &str = r#"<ir_version: 10, opset_import: ["": 21]>
 /// A model of `count` nodes with unknown operators.
 fn many_errors(count: usize) -> Vec<u8> {
     let node = |at: usize| NodeProto {
-        op_type: Some("Pas".into()),
+        op_type: "Pas".into(),
         input: vec!["x".into()],
         output: vec![format!("y{at}")],
         ..NodeProto::default()
     };
-    let input = ValueInfoProto { name: Some("x".into()), ..ValueInfoProto::default() };
+    let input = ValueInfoProto { name: "x".into(), ..ValueInfoProto::default() };
     let graph =
         GraphProto { node: (0..count).map(node).collect(), input: vec![input], ..GraphProto::default() };
     ModelProto { ir_version: Some(10), graph: Some(graph), ..ModelProto::default() }.encode_to_vec()

@@ -41,6 +41,7 @@ pub(super) struct Fragment {
     /// Position of a node here -> its position in the graph that was given.
     order: Vec<usize>,
     values: Set<String>,
+    is_sound: bool,
 }
 
 /// The declarations of the operators that a graph uses.
@@ -75,18 +76,27 @@ impl Fragment {
         mut ask: impl FnMut(&str, &str) -> Option<&'static AtomicOpDecl>,
     ) -> Self {
         let mut declarations = Declarations::default();
-        let mut deepest = 0;
+        let mut nested = Nested { deepest: 0, defines_twice: false };
         let mut reads = Vec::with_capacity(graph.node.len());
         for node in &graph.node {
             declarations.look_up(node, &mut ask);
-            reads.push(reads_of(node, &mut deepest, &mut |inner| declarations.look_up(inner, &mut ask)));
+            reads.push(reads_of(node, &mut nested, &mut |inner| declarations.look_up(inner, &mut ask)));
         }
-        let order = order(graph, &reads);
+        let sorted = order(graph, &reads);
+        let has_cycle = sorted.is_none();
+        let order = sorted.unwrap_or_else(|| (0..graph.node.len()).collect());
         let implicit = implicit_inputs(graph, &reads);
         let mut values: Set<String> = implicit.iter().map(|name| (*name).to_owned()).collect();
         values.extend(defined(graph).map(str::to_owned));
-        let bytes = (deepest <= MAX_NESTING).then(|| encode(graph, &order, &implicit));
-        Self { bytes, declarations, order, values }
+        let bytes = (nested.deepest <= MAX_NESTING).then(|| encode(graph, &order, &implicit));
+        let defines_twice = nested.defines_twice || defines_twice(graph);
+        let is_sound = bytes.is_some() && !has_cycle && !defines_twice;
+        Self { bytes, declarations, order, values, is_sound }
+    }
+
+    /// Whether no value is defined twice, no nodes wait for each other, and the nesting is bounded.
+    pub(super) fn is_sound(&self) -> bool {
+        self.is_sound
     }
 
     pub(super) fn bytes(&self) -> Result<&[u8], CheckError> {
@@ -122,10 +132,29 @@ impl Catalogue for Declarations {
 /// The names that a graph defines itself, except inputs that it does not list.
 fn defined(graph: &GraphProto) -> impl Iterator<Item = &str> {
     let inputs = graph.input.iter().map(ValueInfoProto::name);
-    let dense = graph.initializer.iter().map(TensorProto::name);
-    let sparse = graph.sparse_initializer.iter().filter_map(|sparse| Some(sparse.values.as_ref()?.name()));
     let made = graph.node.iter().flat_map(|node| node.output.iter().map(String::as_str));
-    inputs.chain(dense).chain(sparse).chain(made).filter(|name| !name.is_empty())
+    inputs.chain(constants(graph)).chain(made).filter(|name| !name.is_empty())
+}
+
+fn constants(graph: &GraphProto) -> impl Iterator<Item = &str> {
+    let dense = graph.initializer.iter().map(TensorProto::name);
+    dense.chain(graph.sparse_initializer.iter().filter_map(|sparse| Some(sparse.values.as_ref()?.name())))
+}
+
+/// Whether a value of a graph has two definitions. An initializer can be the default of an input.
+fn defines_twice(graph: &GraphProto) -> bool {
+    let (mut inputs, mut known) = (Set::<&str>::default(), Set::<&str>::default());
+    let mut made = graph.node.iter().flat_map(|node| node.output.iter().map(String::as_str));
+    known.extend(constants(graph));
+    let twice = graph.input.iter().any(|input| !inputs.insert(input.name()));
+    known.extend(inputs);
+    twice || made.any(|name| !name.is_empty() && !known.insert(name))
+}
+
+/// Facts about the graphs that are nested in nodes.
+struct Nested {
+    deepest: usize,
+    defines_twice: bool,
 }
 
 fn graphs_of(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
@@ -136,7 +165,7 @@ fn graphs_of(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
 /// node, it is taken that the node means that one.
 fn reads_of<'g>(
     node: &'g NodeProto,
-    deepest: &mut usize,
+    nested: &mut Nested,
     visit: &mut impl FnMut(&'g NodeProto),
 ) -> Vec<&'g str> {
     let mut names: Vec<&str> =
@@ -147,7 +176,8 @@ fn reads_of<'g>(
     }
     let (mut inner, mut captured) = (Set::<&str>::default(), Vec::new());
     while let Some((graph, depth)) = open.pop() {
-        *deepest = (*deepest).max(depth);
+        nested.deepest = nested.deepest.max(depth);
+        nested.defines_twice |= defines_twice(graph);
         inner.extend(defined(graph));
         captured.extend(graph.output.iter().map(ValueInfoProto::name));
         for node in &graph.node {
@@ -160,8 +190,8 @@ fn reads_of<'g>(
     names
 }
 
-/// The nodes in topological order.
-fn order(graph: &GraphProto, reads: &[Vec<&str>]) -> Vec<usize> {
+/// The nodes in topological order; `None` if there is a cycle.
+fn order(graph: &GraphProto, reads: &[Vec<&str>]) -> Option<Vec<usize>> {
     let own: Vec<usize> = (0..graph.node.len()).collect();
     let mut makers = Map::<&str, usize>::default();
     for (at, node) in graph.node.iter().enumerate() {
@@ -172,7 +202,7 @@ fn order(graph: &GraphProto, reads: &[Vec<&str>]) -> Vec<usize> {
     let maker = |name: &&str| makers.get(name).copied();
     let late = |(at, names): (usize, &Vec<&str>)| names.iter().filter_map(maker).any(|maker| maker >= at);
     if !reads.iter().enumerate().any(late) {
-        return own;
+        return Some(own);
     }
     let mut readers = vec![Vec::new(); graph.node.len()];
     let mut missing = vec![0_usize; graph.node.len()];
@@ -193,7 +223,7 @@ fn order(graph: &GraphProto, reads: &[Vec<&str>]) -> Vec<usize> {
             }
         }
     }
-    if order.len() == own.len() { order } else { own }
+    (order.len() == own.len()).then_some(order)
 }
 
 /// The names that are read and that nothing defines, in the order in which they are first read.
@@ -206,7 +236,7 @@ fn implicit_inputs<'g>(graph: &'g GraphProto, reads: &[Vec<&'g str>]) -> Vec<&'g
 
 fn encode(graph: &GraphProto, order: &[usize], implicit: &[&str]) -> Vec<u8> {
     let mut inner = Vec::new();
-    let named = |name: &str| ValueInfoProto { name: Some(name.to_owned()), ..ValueInfoProto::default() };
+    let named = |name: &str| ValueInfoProto { name: name.into(), ..ValueInfoProto::default() };
     for name in graph.input.iter().map(ValueInfoProto::name).chain(implicit.iter().copied()) {
         prost::encoding::message::encode(field::INPUT, &named(name), &mut inner);
     }

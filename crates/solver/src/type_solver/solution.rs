@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use typeloom_types::lattice::{Lattice, NodeNo, NodeRef};
+use typeloom_types::tree::TypeNode;
 
 use crate::dim::{DimId, Dims};
 use crate::map::Map;
@@ -66,15 +67,22 @@ impl TypeSolution {
     }
 
     /// The concrete node of a value's type; `None` if the type is unresolved or has no node (sequences, optionals,
-    /// maps, sparse tensors).
+    /// maps, sparse tensors), or if the node has no static: [`node_of`](Self::node_of) returns nodes that are declared
+    /// at run time too.
     #[must_use]
-    pub fn type_of(&self, name: &str) -> Option<NodeRef<'_>> {
-        self.node_of(self.get(name)?)
+    pub fn type_of(&self, name: &str) -> Option<&'static TypeNode> {
+        self.node_of(name)?.as_static()
+    }
+
+    /// The concrete node of a value's type, in the lattice of the solution.
+    #[must_use]
+    pub fn node_of(&self, name: &str) -> Option<NodeRef<'_>> {
+        self.leaf(self.get(name)?)
     }
 
     /// The resolved values with their concrete nodes, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, NodeRef<'_>)> {
-        self.values.iter().filter_map(|value| Some((value.name.as_str(), self.node_of(value)?)))
+        self.values.iter().filter_map(|value| Some((value.name.as_str(), self.leaf(value)?)))
     }
 
     /// The unresolved values, each with the lowest known bound of its type.
@@ -125,7 +133,7 @@ impl TypeSolution {
         self.universe.lattice()
     }
 
-    fn node_of(&self, value: &SolvedValue) -> Option<NodeRef<'_>> {
+    fn leaf(&self, value: &SolvedValue) -> Option<NodeRef<'_>> {
         self.lattice().node(value.bound).filter(|node| node.is_concrete() && value.is_resolved())
     }
 }

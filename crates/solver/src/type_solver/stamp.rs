@@ -31,7 +31,7 @@ pub fn apply_solution_to_value_info(graph: &mut GraphProto, solution: &TypeSolut
         if let Some(value) = solution.get(name).filter(|value| value.is_resolved())
             && known.insert(name.clone())
         {
-            let mut info = ValueInfoProto { name: Some(name.clone()), ..ValueInfoProto::default() };
+            let mut info = ValueInfoProto { name: name.clone().into(), ..ValueInfoProto::default() };
             stamp(&mut info.r#type, value, solution);
             missing.push(info);
         }
@@ -47,7 +47,7 @@ fn stamp(ty: &mut Option<TypeProto>, value: &SolvedValue, solution: &TypeSolutio
     let denotation =
         solution.lattice().node(value.bound).filter(NodeRef::is_concrete).map(|node| node.denotation);
     if let Some(denotation) = denotation.filter(|denotation| !denotation.is_empty()) {
-        ty.denotation = Some(denotation.into());
+        ty.denotation = denotation.into();
     }
     ValueType::of(&value.ty, &solution.universe, solution.dims()).fill(&mut ty.value);
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
-use typeloom_onnx::messages::{TensorShapeProto, TypeProto, type_proto};
+use typeloom_onnx::messages::{SharedText, TensorShapeProto, Text, TypeProto, type_proto};
 use typeloom_onnx::text::CompositeText;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::lookup_denotation;
@@ -79,7 +79,8 @@ impl ValueType {
     #[must_use]
     pub fn to_message(&self) -> TypeProto {
         let denotation = self.leaf().map(|node| node.denotation).filter(|denotation| !denotation.is_empty());
-        let mut message = TypeProto { denotation: denotation.map(Into::into), ..TypeProto::default() };
+        let mut message =
+            TypeProto { denotation: denotation.map(SharedText::from).into(), ..TypeProto::default() };
         self.fill(&mut message.value);
         // A leaf without an ONNX number can have a shape too.
         if let (None, Element::Tensor(None), Some(_)) = (&message.value, &self.element, &self.shape) {
@@ -94,7 +95,7 @@ impl ValueType {
     fn to_child(&self) -> TypeProto {
         let mut message = self.to_message();
         if self.dtype().is_some_and(|dtype| self.node.is_none_or(|node| node.id == dtype.type_node().id)) {
-            message.denotation = None;
+            message.denotation = Text::default();
         }
         message
     }

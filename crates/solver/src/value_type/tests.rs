@@ -68,7 +68,7 @@ fn a_type_is_read_back_from_its_message() {
 #[test]
 fn nodes_come_from_the_element_type_or_the_denotation() {
     assert_eq!(ValueType::tensor(Dtype::F32, []).leaf(), Some(&TYPE_TENSOR_F32));
-    let denoted = TypeProto { denotation: Some(TYPE_TENSOR_F32.denotation.into()), ..TypeProto::default() };
+    let denoted = TypeProto { denotation: TYPE_TENSOR_F32.denotation.into(), ..TypeProto::default() };
     let denoted = ValueType::from_message(&denoted);
     assert_eq!((denoted.dtype(), denoted.shape), (Some(Dtype::F32), None));
     assert!(ValueType::of_node(&TYPE_TENSOR).is_tensor());

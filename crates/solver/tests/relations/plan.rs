@@ -104,7 +104,7 @@ impl Plan {
                 output.extend((0..times).map(|_| fresh(&mut names, "out")));
             }
             let attribute = attribute(decl.name, *more).into_iter().collect();
-            let op_type = Some(decl.name.to_owned());
+            let op_type = decl.name.into();
             nodes.push(NodeProto { op_type, input, output, attribute, ..NodeProto::default() });
         }
         let seeds = self.seeds.iter().filter_map(|(value, id)| {
@@ -125,7 +125,7 @@ fn attribute(op: &str, choice: usize) -> Option<AttributeProto> {
     const FLOATS: i32 = 6;
     const INTS: i32 = 7;
     let named = |name: &str, kind| AttributeProto {
-        name: Some(name.into()),
+        name: name.into(),
         r#type: Some(kind),
         ..AttributeProto::default()
     };

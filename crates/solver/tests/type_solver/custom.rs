@@ -3,7 +3,7 @@
 use super::*;
 
 /// The output has the type of the input at the position in attribute `pick`.
-fn pick(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+fn pick(cx: &CustomRelationCtx<'_>) -> RelationResult {
     let Some(at) = cx.attr_int("pick").and_then(|at| usize::try_from(at).ok()) else {
         return RelationResult::Failed(RelationError {
             message: "attribute `pick` must be a position".into(),
@@ -23,7 +23,7 @@ static PICK: AtomicOpDecl = op(
 );
 
 /// Always claims that it narrowed a port.
-fn restless(_cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+fn restless(_cx: &CustomRelationCtx<'_>) -> RelationResult {
     RelationResult::Refined
 }
 
@@ -45,7 +45,7 @@ fn ours(domain: &str, name: &str) -> Option<&'static AtomicOpDecl> {
 fn picking(at: i64) -> TypeSolver {
     let graph =
         GraphProto { node: vec![with_int(node("y = Pick a b c"), "pick", at)], ..GraphProto::default() };
-    TypeSolver::from_graph(&graph, ours)
+    TypeSolver::from_graph(&graph, ours).unwrap()
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_parked_relation_runs_when_a_port_narrows() {
         node: vec![with_int(node("y = Pick a b"), "pick", 0), node("w = Identity a")],
         ..GraphProto::default()
     };
-    let mut solver = TypeSolver::from_graph(&graph, ours);
+    let mut solver = TypeSolver::from_graph(&graph, ours).unwrap();
     solver.seed("w", &TYPE_PEER_ID);
     assert_eq!(id(&solver.solve().unwrap(), "y"), Some("peer_id"));
 }
@@ -72,13 +72,13 @@ fn a_parked_relation_runs_when_a_port_narrows() {
 #[test]
 fn its_failure_names_node_port_and_value() {
     let graph = graph(&["y = Pick a"]);
-    let failure = failed(TypeSolver::from_graph(&graph, ours).solve().unwrap_err());
+    let failure = failed(TypeSolver::from_graph(&graph, ours).unwrap().solve().unwrap_err());
     assert_eq!((failure.relation.as_str(), failure.sides[0].value.as_str()), ("pick.one", "y"));
 }
 
 #[test]
 fn a_relation_that_always_reports_progress_does_not_prevent_the_end() {
-    let mut solver = TypeSolver::from_graph(&graph(&["y = Restless x", "z = Relu y"]), ours);
+    let mut solver = TypeSolver::from_graph(&graph(&["y = Restless x", "z = Relu y"]), ours).unwrap();
     solver.seed("z", &TYPE_TENSOR_F32);
     assert_eq!(id(&solver.solve().unwrap(), "y"), Some("tensor.f32"));
 }

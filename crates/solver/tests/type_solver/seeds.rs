@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn an_abstract_seed_is_a_bound() {
-    let mut solver = TypeSolver::from_graph(&graph(&["y = Identity x"]), table);
+    let mut solver = TypeSolver::from_graph(&graph(&["y = Identity x"]), table).unwrap();
     solver.seed("x", &TYPE_TENSOR);
     let solution = solver.solve().unwrap();
     assert_eq!(id(&solution, "y"), None);
@@ -18,7 +18,7 @@ fn an_abstract_seed_is_a_bound() {
 
 #[test]
 fn a_bound_that_rules_the_type_out_is_named_as_its_cause() {
-    let mut solver = TypeSolver::from_graph(&graph(&["y = Identity x"]), table);
+    let mut solver = TypeSolver::from_graph(&graph(&["y = Identity x"]), table).unwrap();
     solver.seed("x", &TYPE_SCALAR).seed("y", &TYPE_TENSOR_F32);
     let failure = failed(solver.solve().unwrap_err());
     assert_eq!(failure.relation, "same-type");
@@ -28,7 +28,7 @@ fn a_bound_that_rules_the_type_out_is_named_as_its_cause() {
 
 #[test]
 fn several_seeds_of_one_value_must_agree() {
-    let mut solver = TypeSolver::from_graph(&graph(&["y = Identity x"]), table);
+    let mut solver = TypeSolver::from_graph(&graph(&["y = Identity x"]), table).unwrap();
     solver.seed("x", &TYPE_TENSOR).seed("x", &TYPE_TENSOR_F32).seed("x", &TYPE_ANY);
     assert_eq!(id(&solver.solve_strict().unwrap(), "y"), Some("tensor.f32"));
     solver.seed("x", &TYPE_TENSOR_F64);
@@ -46,10 +46,9 @@ fn several_seeds_of_one_value_must_agree() {
 #[test]
 fn a_seed_that_contradicts_a_constant_is_an_error() {
     let mut graph = graph(&["y = Identity c"]);
-    let tensor =
-        TensorProto { name: Some("c".into()), dims: vec![2], data_type: Some(7), ..Default::default() };
+    let tensor = TensorProto { name: "c".into(), dims: vec![2], data_type: Some(7), ..Default::default() };
     graph.initializer.push(tensor);
-    let mut solver = TypeSolver::from_graph(&graph, table);
+    let mut solver = TypeSolver::from_graph(&graph, table).unwrap();
     assert_eq!(solver.solve_strict().unwrap().display("y").unwrap(), "int64[2]");
     solver.seed("c", &TYPE_TENSOR_F32);
     assert!(matches!(solver.solve().unwrap_err(), TypeError::SeedContradicts { value, .. } if value == "c"));
@@ -57,7 +56,7 @@ fn a_seed_that_contradicts_a_constant_is_an_error() {
 
 #[test]
 fn every_unknown_value_and_type_is_reported() {
-    let mut solver = TypeSolver::from_graph(&graph(&["y = Identity x"]), table);
+    let mut solver = TypeSolver::from_graph(&graph(&["y = Identity x"]), table).unwrap();
     solver.seed("q", &TYPE_TENSOR).seed("x", "tensor.f33").seed("r", &TYPE_TENSOR);
     let error = solver.solve().unwrap_err();
     assert_eq!(
@@ -76,7 +75,7 @@ fn declared_types_are_used_on_request() {
     let mut graph = graph(&["y = Relu x"]);
     graph.input.push(info("x", Some(tensor_type(1, &["N", "3"]))));
     graph.output.push(info("y", None));
-    let mut solver = TypeSolver::from_graph(&graph, table);
+    let mut solver = TypeSolver::from_graph(&graph, table).unwrap();
     assert_eq!(id(&solver.solve().unwrap(), "y"), None);
     solver.seed_from_value_info(&graph);
     let solution = solver.solve_strict().unwrap();
@@ -95,9 +94,9 @@ fn declared_types_are_used_on_request() {
 #[test]
 fn a_stamp_is_a_seed() {
     let mut graph = graph(&["y = Identity x"]);
-    let stamped = TypeProto { denotation: Some("bb.peer_id".into()), ..TypeProto::default() };
+    let stamped = TypeProto { denotation: "bb.peer_id".into(), ..TypeProto::default() };
     graph.output.push(info("y", Some(stamped)));
-    let mut solver = TypeSolver::from_graph(&graph, table);
+    let mut solver = TypeSolver::from_graph(&graph, table).unwrap();
     solver.seed_from_value_info(&graph);
     assert_eq!(id(&solver.solve_strict().unwrap(), "x"), Some("peer_id"));
 }
@@ -106,7 +105,7 @@ fn a_stamp_is_a_seed() {
 fn a_type_of_an_unknown_name_is_ignored() {
     let mut other = graph(&[]);
     other.value_info.push(info("elsewhere", Some(tensor_type(1, &[]))));
-    let mut solver = TypeSolver::from_graph(&graph(&["y = Identity x"]), table);
+    let mut solver = TypeSolver::from_graph(&graph(&["y = Identity x"]), table).unwrap();
     solver.seed_from_value_info(&other);
     assert!(solver.solve().is_ok());
 }
@@ -118,7 +117,7 @@ fn a_too_deeply_nested_type_is_ignored() {
         let sequence = type_proto::Sequence { elem_type: Some(Box::new(ty)), ..Default::default() };
         ty = TypeProto { value: Some(type_proto::Value::SequenceType(sequence)), ..TypeProto::default() };
     }
-    let mut solver = TypeSolver::from_graph(&graph(&["y = Identity x"]), table);
+    let mut solver = TypeSolver::from_graph(&graph(&["y = Identity x"]), table).unwrap();
     solver.seed_type("x", &ty);
     assert_eq!(solver.solve().unwrap().unresolved().count(), 2);
 }

@@ -15,7 +15,7 @@ typeloom_types::register_type_node!(TYPE_TENSOR_POSIT);
 #[test]
 fn a_registered_leaf_is_propagated_and_stamped() {
     let mut graph = graph(&["z = Add x y"]);
-    let mut solver = TypeSolver::from_graph(&graph, table);
+    let mut solver = TypeSolver::from_graph(&graph, table).unwrap();
     solver.seed("x", &TYPE_TENSOR_POSIT);
     let solution = solver.solve_strict().unwrap();
     assert_eq!(id(&solution, "z"), Some("tensor.posit"));
@@ -24,7 +24,7 @@ fn a_registered_leaf_is_propagated_and_stamped() {
         let ty = info.r#type.as_ref().unwrap();
         ty.denotation() == "org.example.tensor.posit" && ty.value.is_none()
     }));
-    let mut again = TypeSolver::from_graph(&graph, table);
+    let mut again = TypeSolver::from_graph(&graph, table).unwrap();
     again.seed_from_value_info(&graph);
     assert_eq!(ids(&again.solve_strict().unwrap()), ids(&solution));
 }
@@ -41,7 +41,8 @@ fn a_lattice_without_registration_has_separate_leaves_and_bounds() {
         NodeSpec::concrete("tensor.fixed.q8", "tensor.fixed"),
         NodeSpec::concrete("tensor.fixed.q16", "tensor.fixed"),
     ];
-    let mut solver = TypeSolver::from_graph(&graph(&["y = Identity x"]), table).with_lattice(lattice(specs));
+    let mut solver =
+        TypeSolver::from_graph(&graph(&["y = Identity x"]), table).unwrap().with_lattice(lattice(specs));
     solver.seed("x", "tensor.fixed");
     assert_eq!(solver.solve().unwrap().bound_of("y").unwrap().id, "tensor.fixed");
     assert!(matches!(
@@ -74,8 +75,9 @@ fn with_open(domain: &str, name: &str) -> Option<&'static AtomicOpDecl> {
 fn a_bound_without_leaves_takes_nothing_and_does_not_recurse() {
     let specs = [NodeSpec::from(&HANDLE)];
     for seed in [&TYPE_TENSOR_F32, &TYPE_SCALAR_F32, &TYPE_PEER_ID] {
-        let mut solver =
-            TypeSolver::from_graph(&graph(&["= Open x"]), with_open).with_lattice(lattice(specs.clone()));
+        let mut solver = TypeSolver::from_graph(&graph(&["= Open x"]), with_open)
+            .unwrap()
+            .with_lattice(lattice(specs.clone()));
         assert_eq!(solver.solve().unwrap().bound_of("x").unwrap().id, "handle");
         solver.seed("x", seed);
         assert_eq!(failed(solver.solve().unwrap_err()).relation, "port-bound");
@@ -84,7 +86,7 @@ fn a_bound_without_leaves_takes_nothing_and_does_not_recurse() {
 
 #[test]
 fn a_declaration_with_a_type_that_the_tree_does_not_have_is_an_error() {
-    let error = TypeSolver::from_graph(&graph(&["= Open x"]), with_open).solve().unwrap_err();
+    let error = TypeSolver::from_graph(&graph(&["= Open x"]), with_open).unwrap().solve().unwrap_err();
     let failure = failed(error);
     assert_eq!(failure.relation, "port-bound");
     assert!(failure.message.contains("handle"), "{}", failure.message);
@@ -93,7 +95,8 @@ fn a_declaration_with_a_type_that_the_tree_does_not_have_is_an_error() {
 #[test]
 fn a_bound_under_tensor_without_leaves_is_no_type() {
     let specs = [NodeSpec::bound("tensor.none", "tensor")];
-    let mut solver = TypeSolver::from_graph(&graph(&["y = Relu x"]), table).with_lattice(lattice(specs));
+    let mut solver =
+        TypeSolver::from_graph(&graph(&["y = Relu x"]), table).unwrap().with_lattice(lattice(specs));
     solver.seed("x", "tensor.none").seed("y", &TYPE_TENSOR_F32);
     assert!(solver.solve().is_err());
 }

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn one_seed_types_all_four_values() {
-    let mut solver = TypeSolver::from_graph(&graph(&["z = Add x y", "w = Relu z"]), table);
+    let mut solver = TypeSolver::from_graph(&graph(&["z = Add x y", "w = Relu z"]), table).unwrap();
     solver.seed("x", &TYPE_TENSOR_F32);
     let solution = solver.solve_strict().unwrap();
     assert_eq!(ids(&solution), ["x", "y", "z", "w"].map(|name| (name, "tensor.f32")));
@@ -12,7 +12,7 @@ fn one_seed_types_all_four_values() {
 
 #[test]
 fn a_second_seed_that_contradicts_it_is_an_error_that_names_both() {
-    let mut solver = TypeSolver::from_graph(&graph(&["z = Add x y", "w = Relu z"]), table);
+    let mut solver = TypeSolver::from_graph(&graph(&["z = Add x y", "w = Relu z"]), table).unwrap();
     solver.seed("x", &TYPE_TENSOR_F32).seed("y", &TYPE_TENSOR_F64);
     let failure = failed(solver.solve().unwrap_err());
     assert_eq!((failure.node.position, failure.node.op_type.as_str()), (0, "Add"));
@@ -40,7 +40,7 @@ fn a_second_seed_that_contradicts_it_is_an_error_that_names_both() {
 
 #[test]
 fn the_type_of_the_result_types_the_operands() {
-    let mut solver = TypeSolver::from_graph(&graph(&["z = Add x y", "w = Relu z"]), table);
+    let mut solver = TypeSolver::from_graph(&graph(&["z = Add x y", "w = Relu z"]), table).unwrap();
     solver.seed("w", &TYPE_TENSOR_I64);
     let solution = solver.solve_strict().unwrap();
     assert_eq!(ids(&solution), ["x", "y", "z", "w"].map(|name| (name, "tensor.i64")));
@@ -49,7 +49,7 @@ fn the_type_of_the_result_types_the_operands() {
 #[test]
 fn causes_are_followed_through_other_nodes() {
     let nodes = ["a = Relu x", "b = Relu a", "c = Relu y", "z = Add b c"];
-    let mut solver = TypeSolver::from_graph(&graph(&nodes), table);
+    let mut solver = TypeSolver::from_graph(&graph(&nodes), table).unwrap();
     solver.seed("x", &TYPE_TENSOR_F32).seed("y", &TYPE_TENSOR_F64);
     let failure = failed(solver.solve().unwrap_err());
     assert_eq!(failure.node.position, 3);

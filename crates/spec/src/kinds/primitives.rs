@@ -35,14 +35,16 @@ pub(crate) fn truth(cx: &Context<'_>, mode: Mode) -> Result<String, Malformed> {
             graph.node.push(node);
         }
     }
-    let mut solver = TypeSolver::from_graph(&graph, |_, name| TENSOR_PRIMITIVES.op(name));
-    for (value, node) in seeds {
-        solver.seed(value, node);
-    }
-    let solved = match mode {
-        Mode::Strict => solver.solve_strict(),
-        Mode::Permissive => solver.solve(),
-    };
+    let solver = TypeSolver::from_graph(&graph, |_, name| TENSOR_PRIMITIVES.op(name));
+    let solved = solver.and_then(|mut solver| {
+        for (value, node) in seeds {
+            solver.seed(value, node);
+        }
+        match mode {
+            Mode::Strict => solver.solve_strict(),
+            Mode::Permissive => solver.solve(),
+        }
+    });
     let found: Vec<String> = solved.as_ref().err().map(words_of).unwrap_or_default();
     let ty = |line, value: &str| {
         let Ok(solution) = &solved else {

@@ -108,11 +108,11 @@ pub(crate) fn rename_values(model: &mut ModelProto) {
     };
     every_graph(graph, &mut |graph| {
         for info in graph.input.iter_mut().chain(&mut graph.output).chain(&mut graph.value_info) {
-            info.name.iter_mut().for_each(rename);
+            info.name.as_mut().into_iter().for_each(rename);
         }
-        graph.initializer.iter_mut().for_each(|tensor| tensor.name.iter_mut().for_each(rename));
+        graph.initializer.iter_mut().for_each(|tensor| tensor.name.as_mut().into_iter().for_each(rename));
         for sparse in &mut graph.sparse_initializer {
-            sparse.values.iter_mut().for_each(|values| values.name.iter_mut().for_each(rename));
+            sparse.values.iter_mut().for_each(|values| values.name.as_mut().into_iter().for_each(rename));
         }
         for node in &mut graph.node {
             node.input.iter_mut().chain(&mut node.output).for_each(rename);

@@ -1,7 +1,8 @@
 //! Validation of a set of nodes, and construction of the tables of a lattice.
 //!
 //! Declarations are first sorted by their whole content, so the result is independent of their order (the
-//! order of registered nodes is the linker's). If an id is declared several times, every declaration is
+//! order of registered nodes is the linker's). Equal declarations are one node, so that two crates can declare the
+//! same one. If an id is declared with several contents, every declaration is
 //! validated, and the first one in sorted order is used as the parent of other nodes. Cycles are found by
 //! colouring: every node has at most one parent, so walking up from each node until a coloured one visits
 //! each node once.
@@ -164,7 +165,9 @@ impl LatticeBuilder {
             let violation = LatticeViolation::TooManyNodes { found: declared.len(), limit: MAX_NODES };
             return Err(LatticeError::from_violations(vec![violation]).expect("there is a violation"));
         }
-        declared.sort_by(|a, b| a.spec.cmp(&b.spec));
+        // Of equal declarations, one with a static is kept.
+        declared.sort_by(|a, b| (&a.spec, a.origin.is_none()).cmp(&(&b.spec, b.origin.is_none())));
+        declared.dedup_by(|again, first| again.spec == first.spec);
         let parents = resolve_parents(&declared);
         match LatticeError::from_violations(violations(&declared, &parents)) {
             Some(error) => Err(error),

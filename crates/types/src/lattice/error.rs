@@ -22,11 +22,11 @@ pub enum LatticeViolation {
     /// An id is empty, or contains white space or control characters.
     #[error("{id:?} is not an id: it must not be empty or contain white space")]
     MalformedId { id: String },
-    /// Several nodes have the same id.
-    #[error("id `{id}` is declared {count} times")]
+    /// Several different nodes have the same id. Equal declarations are one node.
+    #[error("id `{id}` is declared {count} times, with different contents")]
     DuplicateId {
         id: String,
-        /// Number of declarations.
+        /// Number of different declarations.
         count: usize,
     },
     /// The parent of a node is not declared.

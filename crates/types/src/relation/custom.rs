@@ -3,6 +3,10 @@
 //! The solver implements [`PortAccess`] for one node. A relation receives it as [`CustomRelationCtx`], which adds
 //! derived operations.
 //!
+//! A rule borrows the context as shared, whether it only reads or also narrows: the field of a relation has one function
+//! type, and Rust converts a function with a parameter `&T` to a pointer to one with `&mut T`, or the reverse, in no
+//! place. The context tracks what narrows.
+//!
 //! Types are nodes of one lattice: an abstract node is an upper bound, the root means unknown. An extent is a
 //! number or unknown (`None`). A relation sees a symbolic dim as unknown, and narrowing to `None` leaves an
 //! extent unchanged.
@@ -14,7 +18,7 @@
 //! use typeloom_types::relation::{PortRef, RelationResult, TypeRelation};
 //!
 //! /// The output is of the first input's type, unless the attribute `boolean` is set.
-//! fn like_or_bool(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+//! fn like_or_bool(cx: &CustomRelationCtx<'_>) -> RelationResult {
 //!     if cx.attr_int("boolean") == Some(1) {
 //!         cx.narrow_all(&[PortRef::Output(0)], "tensor.bool")
 //!     } else {
@@ -55,7 +59,7 @@ pub trait PortAccess {
     ///
     /// # Errors
     /// If the meet does not exist.
-    fn narrow(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError>;
+    fn narrow(&self, port: PortRef, node: NodeNo) -> Result<bool, RelationError>;
 
     /// The shape of the port; `None` if its rank is unknown.
     fn shape(&self, port: PortRef) -> Option<KnownExtents>;
@@ -64,7 +68,7 @@ pub trait PortAccess {
     ///
     /// # Errors
     /// If the rank or an extent contradicts a known one.
-    fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError>;
+    fn refine_shape(&self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError>;
 
     /// An integer attribute.
     fn attr_int(&self, name: &str) -> Option<i64>;
@@ -102,7 +106,7 @@ pub trait PortAccess {
     ///
     /// # Errors
     /// If a port cannot have its type.
-    fn instantiate(&mut self, _params: &str, _results: &str) -> Result<bool, RelationError> {
+    fn instantiate(&self, _params: &str, _results: &str) -> Result<bool, RelationError> {
         Ok(false)
     }
 
@@ -111,20 +115,20 @@ pub trait PortAccess {
     ///
     /// # Errors
     /// If the types do not unify.
-    fn share(&mut self, _port: PortRef, _name: &str) -> Result<bool, RelationError> {
+    fn share(&self, _port: PortRef, _name: &str) -> Result<bool, RelationError> {
         Ok(false)
     }
 
     /// Proposes a type for the port. If the port is an input of the model and nothing else determines its
     /// type, it has the proposed one.
-    fn fall_back(&mut self, _port: PortRef, _node: NodeNo) {}
+    fn fall_back(&self, _port: PortRef, _node: NodeNo) {}
 
     /// Makes the type at `composite` the composite of the named values at these ports, and of no others. Returns whether
     /// a port changed.
     ///
     /// # Errors
     /// If a type cannot be the one that the relation needs.
-    fn bundle(&mut self, _composite: PortRef, _children: &[(&str, PortRef)]) -> Result<bool, RelationError> {
+    fn bundle(&self, _composite: PortRef, _children: &[(&str, PortRef)]) -> Result<bool, RelationError> {
         Ok(false)
     }
 
@@ -133,11 +137,7 @@ pub trait PortAccess {
     ///
     /// # Errors
     /// If the composite has no child of a name, or one of another type.
-    fn unbundle(
-        &mut self,
-        _composite: PortRef,
-        _children: &[(&str, PortRef)],
-    ) -> Result<bool, RelationError> {
+    fn unbundle(&self, _composite: PortRef, _children: &[(&str, PortRef)]) -> Result<bool, RelationError> {
         Ok(false)
     }
 
@@ -173,7 +173,7 @@ impl CustomRelationCtx<'_> {
     ///
     /// # Errors
     /// If the meet does not exist, or the lattice does not have the node.
-    pub fn refine<K: NodeKey>(&mut self, port: PortRef, node: K) -> Result<bool, RelationError> {
+    pub fn refine<K: NodeKey>(&self, port: PortRef, node: K) -> Result<bool, RelationError> {
         match self.lattice().number_of(node) {
             Some(no) => self.narrow(port, no),
             None => {
@@ -184,11 +184,11 @@ impl CustomRelationCtx<'_> {
     }
 
     /// Narrows the types of ports to a node. The relation is satisfied once all are concrete.
-    pub fn narrow_all<K: NodeKey>(&mut self, ports: &[PortRef], node: K) -> RelationResult {
+    pub fn narrow_all<K: NodeKey>(&self, ports: &[PortRef], node: K) -> RelationResult {
         self.try_narrow_all(ports, node).into()
     }
 
-    fn try_narrow_all<K: NodeKey>(&mut self, ports: &[PortRef], node: K) -> Result<Progress, RelationError> {
+    fn try_narrow_all<K: NodeKey>(&self, ports: &[PortRef], node: K) -> Result<Progress, RelationError> {
         let mut progress = Progress { narrowed: false, complete: true };
         for port in self.present(ports) {
             progress.narrowed |= self.refine(port, node)?;
@@ -198,11 +198,11 @@ impl CustomRelationCtx<'_> {
     }
 
     /// Narrows the types of ports to the meet of their bounds. Does not change shapes.
-    pub fn unify(&mut self, ports: &[PortRef]) -> RelationResult {
+    pub fn unify(&self, ports: &[PortRef]) -> RelationResult {
         self.try_unify(ports).into()
     }
 
-    fn try_unify(&mut self, ports: &[PortRef]) -> Result<Progress, RelationError> {
+    fn try_unify(&self, ports: &[PortRef]) -> Result<Progress, RelationError> {
         let ports = self.present(ports);
         let mut meet: Option<(PortRef, NodeNo)> = None;
         for port in &ports {

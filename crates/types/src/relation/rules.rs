@@ -17,7 +17,7 @@ const OUT: PortRef = PortRef::Output(0);
 /// `matmul.contract`: the last dim of the left operand equals the second to last of the right one, and the
 /// leading dims broadcast. A vector is a row on the left and a column on the right; its dim is not part of
 /// the result.
-pub(super) fn matmul_contract(cx: &mut CustomRelationCtx<'_>) -> Narrowed {
+pub(super) fn matmul_contract(cx: &CustomRelationCtx<'_>) -> Narrowed {
     let (left, right) = (cx.shape(LEFT), cx.shape(RIGHT));
     for (port, shape) in [(LEFT, &left), (RIGHT, &right)] {
         if shape.as_ref().is_some_and(Vec::is_empty) {
@@ -75,7 +75,7 @@ pub(super) fn matmul_contract(cx: &mut CustomRelationCtx<'_>) -> Narrowed {
 }
 
 /// `where.broadcast`: the shapes of the condition and of both branches broadcast.
-pub(crate) fn where_broadcast(cx: &mut CustomRelationCtx<'_>) -> Narrowed {
+pub(crate) fn where_broadcast(cx: &CustomRelationCtx<'_>) -> Narrowed {
     let ports = [PortRef::Input(0), PortRef::Input(1), PortRef::Input(2)];
     let shapes = ports.map(|port| cx.shape(port));
     let [Some(condition), Some(yes), Some(no)] = shapes else {
@@ -87,7 +87,7 @@ pub(crate) fn where_broadcast(cx: &mut CustomRelationCtx<'_>) -> Narrowed {
 }
 
 /// `cast.to`: the output has the element type of attribute `to` and the shape of the input.
-pub(crate) fn cast_to(cx: &mut CustomRelationCtx<'_>) -> Narrowed {
+pub(crate) fn cast_to(cx: &CustomRelationCtx<'_>) -> Narrowed {
     let to = cx.attr_int("to");
     let dtype = to.and_then(|to| Dtype::from_onnx_number(i32::try_from(to).ok()?));
     let Some(dtype) = dtype else {
@@ -106,7 +106,7 @@ pub(crate) fn cast_to(cx: &mut CustomRelationCtx<'_>) -> Narrowed {
 }
 
 /// `constant.value`: the output has the type and shape of the node's value attribute.
-pub(crate) fn constant_value(cx: &mut CustomRelationCtx<'_>) -> Narrowed {
+pub(crate) fn constant_value(cx: &CustomRelationCtx<'_>) -> Narrowed {
     let length = |length: usize| vec![u64::try_from(length).ok()];
     let plain = if cx.attr_float("value_float").is_some() {
         Some((Dtype::F32, vec![]))

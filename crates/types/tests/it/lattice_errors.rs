@@ -19,6 +19,7 @@ fn violations(specs: &[NodeSpec]) -> Vec<LatticeViolation> {
 fn slow_violations(specs: &[NodeSpec]) -> Vec<LatticeViolation> {
     let mut sorted = specs.to_vec();
     sorted.sort();
+    sorted.dedup();
     let mut first: BTreeMap<&str, &NodeSpec> = BTreeMap::new();
     for spec in &sorted {
         first.entry(&spec.id).or_insert(spec);
@@ -170,7 +171,9 @@ fn all_violations_are_reported_with_readable_messages() {
         NodeSpec::bound("a", "c"),
         NodeSpec::bound("self", "self"),
         NodeSpec::bound("twice", "any"),
-        NodeSpec::bound("twice", "any"),
+        NodeSpec::bound("twice", "any").with_ffi_name("other"),
+        NodeSpec::bound("again", "any"),
+        NodeSpec::bound("again", "any"),
         NodeSpec::bound("", "any"),
     ])
     .unwrap_err();
@@ -179,7 +182,7 @@ fn all_violations_are_reported_with_readable_messages() {
         lines,
         [
             "\"\" is not an id: it must not be empty or contain white space",
-            "id `twice` is declared 2 times",
+            "id `twice` is declared 2 times, with different contents",
             "`lost` has the unknown parent `nowhere`",
             "`twig` is declared under `leaf`, which is concrete and cannot have children",
             "the parents of `a` -> `c` -> `b` -> `a` form a cycle",
@@ -204,8 +207,14 @@ fn no_nodes_and_too_many_nodes_are_violations() {
 }
 
 #[test]
-fn a_registered_node_that_is_added_again_is_a_duplicate() {
-    let error = Lattice::builder().with_registered().with_node(&TYPE_ANY).build().unwrap_err();
+fn a_registered_node_that_is_added_again_is_one_node() {
+    let again = NodeSpec::from(&TYPE_ANY);
+    let registered = || Lattice::builder().with_registered();
+    let lattice = registered().with_spec(again.clone()).with_node(&TYPE_ANY).build().unwrap();
+    assert_eq!(lattice.len(), Lattice::get().len());
+    assert_eq!(lattice.lookup("any").unwrap().as_static(), Some(&TYPE_ANY));
+
+    let error = registered().with_spec(again.with_denotation("org.example.any")).build().unwrap_err();
     assert_eq!(error.violations(), [LatticeViolation::DuplicateId { id: "any".into(), count: 2 }]);
 }
 

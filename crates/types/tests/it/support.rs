@@ -1,5 +1,6 @@
 //! Shared test support: fixed seeds, random trees, and a node with plain data as ports.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -77,14 +78,14 @@ pub(crate) struct FakeNode {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FakePort {
-    pub(crate) bound: Option<NodeNo>,
-    pub(crate) shape: Option<KnownExtents>,
+    pub(crate) bound: Cell<Option<NodeNo>>,
+    pub(crate) shape: RefCell<Option<KnownExtents>>,
 }
 
 /// A port by the id of its bound; the empty id omits it.
 pub(crate) fn port(id: &str, shape: Option<&[Option<u64>]>) -> FakePort {
     let bound = (!id.is_empty()).then(|| Lattice::get().lookup(id).expect("a registered id").no);
-    FakePort { bound, shape: shape.map(<[_]>::to_vec) }
+    FakePort { bound: Cell::new(bound), shape: RefCell::new(shape.map(<[_]>::to_vec)) }
 }
 
 impl FakeNode {
@@ -105,20 +106,11 @@ impl FakeNode {
             PortRef::Output(at) => self.outputs.get(at),
             PortRef::InputsFrom(_) | PortRef::OutputsFrom(_) => None,
         }
-        .filter(|port| port.bound.is_some())
-    }
-
-    fn port_mut(&mut self, port: PortRef) -> Option<&mut FakePort> {
-        match port {
-            PortRef::Input(at) => self.inputs.get_mut(at),
-            PortRef::Output(at) => self.outputs.get_mut(at),
-            PortRef::InputsFrom(_) | PortRef::OutputsFrom(_) => None,
-        }
-        .filter(|port| port.bound.is_some())
+        .filter(|port| port.bound.get().is_some())
     }
 
     pub(crate) fn id_at(&self, port: PortRef) -> &'static str {
-        let bound = self.port(port).and_then(|port| port.bound).expect("the port is there");
+        let bound = self.port(port).and_then(|port| port.bound.get()).expect("the port is there");
         Lattice::get().node(bound).expect("a registered node").id
     }
 }
@@ -146,23 +138,26 @@ impl PortAccess for FakeNode {
     }
 
     fn bound(&self, port: PortRef) -> Option<NodeNo> {
-        self.port(port)?.bound
+        self.port(port)?.bound.get()
     }
 
-    fn narrow(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError> {
-        let Some(FakePort { bound: Some(bound), .. }) = self.port_mut(port) else { return Ok(false) };
-        let meet = Lattice::get().meet(*bound, node).ok_or_else(|| failure(port, &bound, node))?;
-        Ok(std::mem::replace(bound, meet) != meet)
+    fn narrow(&self, port: PortRef, node: NodeNo) -> Result<bool, RelationError> {
+        let Some(fake) = self.port(port) else { return Ok(false) };
+        let Some(bound) = fake.bound.get() else { return Ok(false) };
+        let meet = Lattice::get().meet(bound, node).ok_or_else(|| failure(port, bound, node))?;
+        fake.bound.set(Some(meet));
+        Ok(meet != bound)
     }
 
     fn shape(&self, port: PortRef) -> Option<KnownExtents> {
-        self.port(port)?.shape.clone()
+        self.port(port)?.shape.borrow().clone()
     }
 
-    fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError> {
-        let Some(fake) = self.port_mut(port) else { return Ok(false) };
-        let before = fake.shape.clone();
-        let known = fake.shape.get_or_insert_with(|| vec![None; dims.len()]);
+    fn refine_shape(&self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError> {
+        let Some(fake) = self.port(port) else { return Ok(false) };
+        let mut shape = fake.shape.borrow_mut();
+        let before = shape.clone();
+        let known = shape.get_or_insert_with(|| vec![None; dims.len()]);
         if known.len() != dims.len() {
             return Err(failure(port, &known, dims));
         }
@@ -173,7 +168,7 @@ impl PortAccess for FakeNode {
                 (Some(_), _) | (None, None) => {}
             }
         }
-        Ok(fake.shape != before)
+        Ok(*shape != before)
     }
 
     fn attr_int(&self, name: &str) -> Option<i64> {

@@ -92,7 +92,7 @@ fn values_without_a_concrete_type_are_not_sent() {
     for node in [&TYPE_ANY, &TYPE_TENSOR] {
         assert!(PortType::of_node(node).is_err(), "{node}");
     }
-    let denotation = Some("org.example.nobody".into());
+    let denotation = "org.example.nobody".into();
     let unknown = TypeProto { denotation, ..TypeProto::default() };
     assert!(matches!(PortType::of_message(&unknown), Err(PortTypeError::UnknownDenotation { .. })));
 }
@@ -130,6 +130,6 @@ fn the_children_of_a_composite_are_a_part_of_its_type_and_checked() {
     assert_ne!(closed.digest(), open.digest());
     assert!(open.fits(&pair(["b", "a"])) && !closed.fits(&pair(["b", "a"])));
     assert!(!open.fits(&pair(["b", "c"])) && !closed.fits(&Datum::Composite(Vec::new())));
-    let any = TypeProto { denotation: Some(TYPE_COMPOSITE.denotation.into()), ..TypeProto::default() };
+    let any = TypeProto { denotation: TYPE_COMPOSITE.denotation.into(), ..TypeProto::default() };
     assert!(port(&any).fits(&pair(["b", "c"])));
 }

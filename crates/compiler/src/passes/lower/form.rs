@@ -258,7 +258,7 @@ impl<'f> Rewriting<'f> {
 
     fn push(&self, op: &str, input: Vec<String>, attribute: Vec<AttributeProto>, output: String) {
         self.built.borrow_mut().nodes.push(NodeProto {
-            op_type: Some(op.to_owned()),
+            op_type: op.into(),
             input,
             output: vec![output],
             attribute,
@@ -296,7 +296,7 @@ impl<'f> Rewriting<'f> {
 
     fn initializer(&'f self, dtype: Dtype, dims: &[i64], bytes: Vec<u8>) -> Operand<'f> {
         let name = self.fresh("const");
-        let tensor = TensorProto { name: Some(name.clone()), ..tensor(dtype, dims, bytes) };
+        let tensor = TensorProto { name: name.clone().into(), ..tensor(dtype, dims, bytes) };
         self.built.borrow_mut().initializers.push(tensor);
         self.value(name, dtype, shape_of(dims))
     }

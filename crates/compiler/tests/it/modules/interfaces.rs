@@ -226,7 +226,7 @@ fn caller_of_sequence(argument: &str, param: &str, result: &str) -> ModelProto {
     let mut model = typeloom_onnx::text::parse_model(&text).expect("the text is a model");
     let ty = |text: &str| typeloom_onnx::text::parse_type(text).expect("the text is a type");
     let attribute = |name: &str, ty: TypeProto| AttributeProto {
-        name: Some(name.to_owned()),
+        name: name.into(),
         type_protos: vec![ty],
         r#type: Some(AttributeType::TypeProtos as i32),
         ..AttributeProto::default()

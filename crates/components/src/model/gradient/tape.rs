@@ -58,7 +58,7 @@ impl Tape {
             self.reserve(&format!("gradient.{}", self.count))
         });
         self.nodes.push(NodeProto {
-            op_type: Some(op.to_owned()),
+            op_type: op.into(),
             input: inputs.iter().map(|input| (*input).to_owned()).collect(),
             output: outputs.to_vec(),
             attribute,
@@ -71,7 +71,7 @@ impl Tape {
     pub(super) fn constant(&mut self, tensor: &AnyTensor) -> String {
         self.count += 1;
         let name = self.reserve(&format!("gradient.{}", self.count));
-        self.initializers.push(TensorProto { name: Some(name.clone()), ..TensorProto::from(tensor) });
+        self.initializers.push(TensorProto { name: name.clone().into(), ..TensorProto::from(tensor) });
         name
     }
 

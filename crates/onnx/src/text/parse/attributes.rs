@@ -53,7 +53,7 @@ impl<'a> Parser<'a> {
 
     /// The rest of an attribute after its name.
     pub(super) fn attribute(&mut self, name: String) -> Result<AttributeProto> {
-        let mut attribute = AttributeProto { name: Some(name), ..Default::default() };
+        let mut attribute = AttributeProto { name: name.into(), ..Default::default() };
         let declared = if self.eat(Punct::Colon)? { Some(self.attribute_type()?) } else { None };
         self.annotation(KeyContext::Attribute, &mut attribute.doc_string, None, |_, _| Ok(false))?;
         self.expect(Punct::Equals)?;
@@ -114,7 +114,7 @@ impl<'a> Parser<'a> {
             Single::Sparse(sparse) => attribute.sparse_tensor = Some(sparse),
             Single::Graph(graph) => attribute.g = Some(graph),
             Single::Type(ty) => attribute.tp = Some(ty),
-            Single::Reference(name) => attribute.ref_attr_name = Some(name),
+            Single::Reference(name) => attribute.ref_attr_name = name.into(),
         }
         Ok(())
     }

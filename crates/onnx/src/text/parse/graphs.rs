@@ -9,7 +9,7 @@ use super::Parser;
 impl Parser<'_> {
     pub(super) fn graph(&mut self) -> Result<GraphProto> {
         self.nested(|parser| {
-            let mut graph = GraphProto { name: Some(parser.name(NameOf::Graph)?), ..Default::default() };
+            let mut graph = GraphProto { name: parser.name(NameOf::Graph)?.into(), ..Default::default() };
             parser.graph_annotation(&mut graph)?;
             if parser.eat(Punct::LeftParen)? {
                 parser.list(Punct::RightParen, |parser| parser.input(&mut graph))?;
@@ -61,9 +61,11 @@ impl Parser<'_> {
     ) -> Result<()> {
         let ty = value.r#type.unwrap_or_default();
         if let Some(type_proto::Value::SparseTensorType(_)) = &ty.value {
-            let mut sparse = self.sparse_data(&ty, at, value.name)?;
+            let mut sparse = self.sparse_data(&ty, at, value.name.into_option())?;
             if let Some(values) = &mut sparse.values {
-                values.doc_string = values.doc_string.take().or(value.doc_string);
+                if values.doc_string.is_none() {
+                    values.doc_string = value.doc_string;
+                }
                 values.metadata_props.extend(value.metadata_props);
             }
             graph.sparse_initializer.push(sparse);
@@ -88,7 +90,7 @@ impl Parser<'_> {
             }
             parser.entries(quantization_annotation, |parser, tensor| {
                 let quant_parameter_tensor_names = parser.string_pairs()?;
-                let tensor_name = Some(tensor);
+                let tensor_name = tensor.into();
                 Ok(TensorAnnotation { tensor_name, quant_parameter_tensor_names, ..Default::default() })
             })?;
             Ok(true)

@@ -14,11 +14,11 @@ impl Parser<'_> {
                 match key {
                     "ir_version" => model.ir_version = Some(parser.integer(NumberTarget::Int64)?),
                     "opset_import" => parser.opset_imports(&mut model.opset_import)?,
-                    "producer_name" => model.producer_name = Some(parser.string()?),
-                    "producer_version" => model.producer_version = Some(parser.string()?),
-                    "domain" => model.domain = Some(parser.string()?),
+                    "producer_name" => model.producer_name = parser.string()?.into(),
+                    "producer_version" => model.producer_version = parser.string()?.into(),
+                    "domain" => model.domain = parser.string()?.into(),
                     "model_version" => model.model_version = Some(parser.integer(NumberTarget::Int64)?),
-                    "doc_string" => model.doc_string = Some(parser.string()?),
+                    "doc_string" => model.doc_string = parser.string()?.into(),
                     "metadata_props" => model.metadata_props.extend(parser.string_pairs()?),
                     _ => return Ok(false),
                 }
@@ -38,16 +38,16 @@ impl Parser<'_> {
             self.keyed(KeyContext::Function, Punct::Greater, |parser, key| {
                 match key {
                     "opset_import" => parser.opset_imports(&mut function.opset_import)?,
-                    "domain" => function.domain = Some(parser.string()?),
-                    "overload" => function.overload = Some(parser.string()?),
-                    "doc_string" => function.doc_string = Some(parser.string()?),
+                    "domain" => function.domain = parser.string()?.into(),
+                    "overload" => function.overload = parser.string()?.into(),
+                    "doc_string" => function.doc_string = parser.string()?.into(),
                     "metadata_props" => function.metadata_props.extend(parser.string_pairs()?),
                     _ => return Ok(false),
                 }
                 Ok(true)
             })?;
         }
-        function.name = Some(self.name(NameOf::Function)?);
+        function.name = self.name(NameOf::Function)?.into();
         self.formal_attributes(&mut function)?;
         let FunctionProto { input, output, value_info, .. } = &mut function;
         self.formals(input, value_info)?;
@@ -81,7 +81,7 @@ impl Parser<'_> {
         self.expect(Punct::LeftParen)?;
         self.list(Punct::RightParen, |parser| {
             let value = parser.value_info()?;
-            names.push(value.name.clone().unwrap_or_default());
+            names.push(value.name.clone().into());
             if value.r#type.is_some() {
                 value_infos.push(value);
             }
@@ -93,7 +93,7 @@ impl Parser<'_> {
     fn opset_imports(&mut self, imports: &mut Vec<OperatorSetIdProto>) -> Result<()> {
         self.entries(imports, |parser, domain| {
             let version = Some(parser.integer(NumberTarget::Int64)?);
-            Ok(OperatorSetIdProto { domain: Some(domain), version, ..Default::default() })
+            Ok(OperatorSetIdProto { domain: domain.into(), version, ..Default::default() })
         })
     }
 }

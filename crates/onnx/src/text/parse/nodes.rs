@@ -19,7 +19,7 @@ impl Parser<'_> {
     pub(super) fn node(&mut self) -> Result<NodeProto> {
         let mut node = NodeProto::default();
         if self.eat(Punct::LeftBracket)? {
-            node.name = Some(self.optional_name()?.unwrap_or_default());
+            node.name = self.optional_name()?.unwrap_or_default().into();
             self.expect(Punct::RightBracket)?;
         }
         self.ports(&mut node.output)?;
@@ -66,10 +66,10 @@ impl Parser<'_> {
                 }
             }
         }
-        node.op_type = Some(operator);
-        node.domain = domain;
+        node.op_type = operator.into();
+        node.domain = domain.into();
         if self.eat(Punct::Colon)? {
-            node.overload = Some(self.name(NameOf::Overload)?);
+            node.overload = self.name(NameOf::Overload)?.into();
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ impl Parser<'_> {
     pub(super) fn constant(&mut self, ty: &TypeProto, at: Lexeme<'_>) -> Result<TensorProto> {
         let mut tensor = TensorProto::default();
         if !self.at_hex() {
-            tensor.name = self.optional_name()?;
+            tensor.name = self.optional_name()?.into();
         }
         let (doc_string, metadata_props) = (&mut tensor.doc_string, &mut tensor.metadata_props);
         self.annotation(KeyContext::Tensor, doc_string, Some(metadata_props), |_, _| Ok(false))?;
@@ -107,8 +107,10 @@ impl Parser<'_> {
         self.expect(Punct::Comma)?;
         sparse.indices = self.optional_dense()?;
         self.expect(Punct::RightParen)?;
-        if let (Some(name), Some(values)) = (name, &mut sparse.values) {
-            values.name.get_or_insert(name);
+        if let (Some(name), Some(values)) = (name, &mut sparse.values)
+            && values.name.is_none()
+        {
+            values.name = name.into();
         }
         Ok(sparse)
     }

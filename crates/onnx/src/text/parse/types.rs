@@ -6,7 +6,7 @@ use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::lookup_by_id;
 
 use crate::messages::type_proto::{self, Value};
-use crate::messages::{SharedText, TensorShapeProto, TypeProto, ValueInfoProto};
+use crate::messages::{SharedText, TensorShapeProto, Text, TypeProto, ValueInfoProto};
 use crate::text::composite::{COMPOSITE, CompositeText, opaque};
 use crate::text::error::{Expected, KeyContext, NameOf, ParseErrorKind, Result, clip};
 use crate::text::lexer::{Punct, Token};
@@ -42,12 +42,12 @@ impl Parser<'_> {
     }
 
     /// An optional denotation, `@"denotation"`.
-    pub(super) fn denotation(&mut self) -> Result<Option<SharedText>> {
+    pub(super) fn denotation(&mut self) -> Result<Text<SharedText>> {
         if self.at(Punct::At) && matches!(self.peek(), Some(Token::String(_))) {
             self.advance()?;
-            return Ok(Some(self.string()?.into()));
+            return Ok(self.string()?.into());
         }
-        Ok(None)
+        Ok(Text::default())
     }
 
     fn type_value(&mut self) -> Result<Option<Value>> {
@@ -166,7 +166,7 @@ impl Parser<'_> {
         let id = self.qualified_name()?;
         let denotation = lookup_by_id(&id).map(|node| node.denotation).filter(|it| !it.is_empty());
         let denotation = denotation.ok_or(unknown)?;
-        Ok(TypeProto { denotation: Some(denotation.into()), ..TypeProto::default() })
+        Ok(TypeProto { denotation: denotation.into(), ..TypeProto::default() })
     }
 
     /// The optional type in `seq()` or `optional()`.
@@ -210,9 +210,9 @@ impl Parser<'_> {
         if self.at(Punct::RightParen) {
             return Ok(opaque);
         }
-        opaque.name = Some(self.qualified_name()?);
+        opaque.name = self.qualified_name()?.into();
         if self.eat(Punct::Comma)? {
-            opaque.domain = opaque.name.replace(self.qualified_name()?);
+            opaque.domain = std::mem::replace(&mut opaque.name, self.qualified_name()?.into());
         }
         Ok(opaque)
     }
@@ -232,7 +232,7 @@ impl Parser<'_> {
         if self.at_type() {
             value.r#type = Some(self.ty()?);
         }
-        value.name = Some(self.name(NameOf::Value)?);
+        value.name = self.name(NameOf::Value)?.into();
         let (doc_string, metadata_props) = (&mut value.doc_string, &mut value.metadata_props);
         self.annotation(KeyContext::Value, doc_string, Some(metadata_props), |_, _| Ok(false))?;
         Ok(value)

@@ -26,7 +26,7 @@ impl Printer<'_> {
         } = graph;
         self.check_unknown(unknown_fields);
         let (span, mut spans) = self.spanned(|printer| {
-            let name = printer.name(name.as_deref().unwrap_or_default());
+            let name = printer.name(name);
             let quantization = (!quantization_annotation.is_empty())
                 .then_some(|printer: &mut Self| printer.quantization(quantization_annotation));
             printer.annotation_with(doc_string, metadata_props, quantization);
@@ -92,7 +92,7 @@ impl Printer<'_> {
         let print = |printer: &mut Self, annotation: &TensorAnnotation| {
             let TensorAnnotation { tensor_name, quant_parameter_tensor_names, unknown_fields } = annotation;
             printer.check_unknown(unknown_fields);
-            printer.string(tensor_name.as_deref().unwrap_or_default());
+            printer.string(tensor_name);
             printer.push(": ");
             printer.string_pairs(quant_parameter_tensor_names);
         };

@@ -1,7 +1,7 @@
 //! Models and functions: a header of keys, followed by a graph, or by a signature and a body.
 
 use crate::messages::{
-    FunctionProto, GraphProto, ModelProto, OperatorSetIdProto, StringStringEntryProto, ValueInfoProto,
+    FunctionProto, GraphProto, ModelProto, OperatorSetIdProto, StringStringEntryProto, Text, ValueInfoProto,
 };
 use crate::text::span::{FunctionSpans, ModelSpans, Span, ValueSpans};
 
@@ -84,10 +84,7 @@ impl Printer<'_> {
             printer.opset_imports(&mut header, opset_import);
             printer.header_documents(&mut header, doc_string, metadata_props);
             printer.end_header(header);
-            let mut spans = FunctionSpans {
-                name: printer.name(name.as_deref().unwrap_or_default()),
-                ..FunctionSpans::default()
-            };
+            let mut spans = FunctionSpans { name: printer.name(name), ..FunctionSpans::default() };
             if !(attribute.is_empty() && attribute_proto.is_empty()) {
                 let mut separator = " <";
                 for name in attribute {
@@ -148,7 +145,7 @@ impl Printer<'_> {
             let OperatorSetIdProto { domain, version, unknown_fields } = import;
             printer.check_unknown(unknown_fields);
             printer.span(|printer| {
-                printer.string(domain.as_deref().unwrap_or_default());
+                printer.string(domain);
                 printer.push(": ");
                 printer.push_display(version.unwrap_or_default());
             })
@@ -175,7 +172,7 @@ impl Printer<'_> {
         }
     }
 
-    fn header_string(&mut self, header: &mut Header, key: &str, value: &Option<String>) {
+    fn header_string(&mut self, header: &mut Header, key: &str, value: &Text) {
         if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
             self.header_key(header, key);
             self.string(value);
@@ -185,7 +182,7 @@ impl Printer<'_> {
     fn header_documents(
         &mut self,
         header: &mut Header,
-        doc_string: &Option<String>,
+        doc_string: &Text,
         metadata_props: &[StringStringEntryProto],
     ) {
         let documented =

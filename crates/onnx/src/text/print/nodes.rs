@@ -27,7 +27,7 @@ impl Printer<'_> {
             self.lose(Loss::DeviceConfiguration);
         }
         let (span, mut spans) = self.spanned(|printer| {
-            let name = printer.label(name.as_deref().unwrap_or_default());
+            let name = printer.label(name);
             let outputs = printer.ports(output, &focus.outputs);
             printer.push(if output.is_empty() { "= " } else { " = " });
             let operator = printer.span(|printer| {
@@ -35,7 +35,7 @@ impl Printer<'_> {
                     printer.qualified(domain);
                     printer.push(".");
                 }
-                printer.operator_part(op_type.as_deref().unwrap_or_default());
+                printer.operator_part(op_type);
                 if let Some(overload) = overload.as_deref().filter(|overload| !overload.is_empty()) {
                     printer.push(":");
                     printer.operator_part(overload);

@@ -4,7 +4,7 @@ use typeloom_types::dtype::Dtype;
 
 use crate::messages::tensor_shape_proto::{Dimension, dimension};
 use crate::messages::type_proto::{self, Value};
-use crate::messages::{SharedText, TensorShapeProto, TypeProto, ValueInfoProto};
+use crate::messages::{SharedText, TensorShapeProto, Text, TypeProto, ValueInfoProto};
 use crate::text::composite::{COMPOSITE, COMPOSITE_DOMAIN, CompositeText};
 use crate::text::escape::is_unsafe;
 use crate::text::lexer::is_identifier;
@@ -51,7 +51,7 @@ impl Printer<'_> {
             }
             Some(Value::OpaqueType(type_proto::Opaque { domain, name, unknown_fields })) => {
                 self.check_unknown(unknown_fields);
-                self.opaque(domain.as_deref().unwrap_or_default(), name.as_deref().unwrap_or_default());
+                self.opaque(domain, name);
             }
         }
         self.denotation(denotation);
@@ -113,7 +113,7 @@ impl Printer<'_> {
         });
     }
 
-    fn denotation(&mut self, denotation: &Option<SharedText>) {
+    fn denotation(&mut self, denotation: &Text<SharedText>) {
         if let Some(denotation) = denotation.as_deref().filter(|denotation| !denotation.is_empty()) {
             self.push("@");
             self.string(denotation);
@@ -173,7 +173,7 @@ impl Printer<'_> {
                 printer.push(" ");
                 span
             });
-            let name = printer.name(name.as_deref().unwrap_or_default());
+            let name = printer.name(name);
             printer.annotation(doc_string, metadata_props);
             (ty, name)
         });

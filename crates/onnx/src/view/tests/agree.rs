@@ -93,7 +93,7 @@ fn graph(view: GraphView<'_>, graph: &owned::GraphProto) {
     for field in all(view.fields()) {
         match field {
             GraphField::Node(view) => again.node.push(decoded(view.bytes())),
-            GraphField::Name(name) => again.name = Some(name.into()),
+            GraphField::Name(name) => again.name = name.into(),
             GraphField::Initializer(view) => again.initializer.push(decoded(view.bytes())),
             GraphField::SparseInitializer(view) => again.sparse_initializer.push(decoded(view.bytes())),
             GraphField::Input(view) => again.input.push(decoded(view.bytes())),
@@ -129,11 +129,11 @@ fn node(view: NodeView<'_>, node: &owned::NodeProto) {
         match field {
             NodeField::Input(name) => again.input.push(name.into()),
             NodeField::Output(name) => again.output.push(name.into()),
-            NodeField::Name(name) => again.name = Some(name.into()),
-            NodeField::OpType(name) => again.op_type = Some(name.into()),
+            NodeField::Name(name) => again.name = name.into(),
+            NodeField::OpType(name) => again.op_type = name.into(),
             NodeField::Attribute(view) => again.attribute.push(decoded(view.bytes())),
-            NodeField::Domain(name) => again.domain = Some(name.into()),
-            NodeField::Overload(name) => again.overload = Some(name.into()),
+            NodeField::Domain(name) => again.domain = name.into(),
+            NodeField::Overload(name) => again.overload = name.into(),
             NodeField::Metadata(view) => again.metadata_props.push(decoded(view.bytes())),
             NodeField::Other(field) if field.number == 6 => again.doc_string.clone_from(&node.doc_string),
             NodeField::Other(field) if field.number == 10 => {

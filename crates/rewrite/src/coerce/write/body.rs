@@ -289,7 +289,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
             let result = port.and_then(|port| self.results.get(&(graph, port)).cloned());
             let mut info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
             if elems.len() > 1 {
-                let name = result.or(info.name);
+                let name = result.map_or(info.name, Into::into);
                 undeclared.push((message, record, ValueInfoProto { name, r#type: None, ..info }));
                 continue;
             }
@@ -303,8 +303,8 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
             }
             self.has_changed = true;
             changes.declarations.extend(corrected);
-            if result.is_some() {
-                info.name = result;
+            if let Some(result) = result {
+                info.name = result.into();
             }
             splice.replace(message, &record, &Records::new().message(record.number, &info));
         }
@@ -356,7 +356,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
                 }
             }
             if let Some(callee) = callee {
-                node.op_type = Some(callee.clone());
+                node.op_type = callee.clone().into();
             }
             after.push(printed(&node));
         }

@@ -89,17 +89,17 @@ fn with_casts(model: &ModelProto, casts: &[(&str, Elem, Vec<Reader>)]) -> ModelP
         for reader in readers {
             match *reader {
                 Reader::Input(node, input) => graph.node[node].input[input].clone_from(&output),
-                Reader::Output => graph.output[0].name = Some(output.clone()),
+                Reader::Output => graph.output[0].name = output.clone().into(),
             }
         }
         let to = AttributeProto {
-            name: Some("to".to_owned()),
+            name: "to".into(),
             i: Some(i64::from(to.number())),
             r#type: Some(2),
             ..AttributeProto::default()
         };
         let node = NodeProto {
-            op_type: Some("Cast".to_owned()),
+            op_type: "Cast".into(),
             input: vec![(*value).to_owned()],
             output: vec![output],
             attribute: vec![to],

@@ -272,16 +272,16 @@ fn converted(
     let mut node = NodeProto { output: vec![name], input: vec![value.to_owned()], ..NodeProto::default() };
     match kind {
         Ok(elem) => {
-            node.op_type = Some("Cast".to_owned());
+            node.op_type = "Cast".into();
             node.attribute.push(AttributeProto {
-                name: Some("to".to_owned()),
+                name: "to".into(),
                 i: Some(i64::from(elem.number())),
                 r#type: Some(2),
                 ..AttributeProto::default()
             });
         }
         Err(like) => {
-            node.op_type = Some("CastLike".to_owned());
+            node.op_type = "CastLike".into();
             node.input.push(like.to_owned());
         }
     }
@@ -294,7 +294,7 @@ fn converted(
     } else if let Some(graph) = &mut changed.graph {
         graph.node = nodes;
         for (info, name) in graph.output.iter_mut().zip(outputs) {
-            info.name = Some(name);
+            info.name = name.into();
         }
     }
     changed

@@ -30,8 +30,8 @@ pub(super) fn run<'a>(
     relation: CustomRelation,
 ) -> Result<(), SolveErrorKind<'a>> {
     let universe = Arc::clone(cx.tables().types.universe());
-    let mut node = Node { cx: RefCell::new(cx), universe, malformed: RefCell::new(None) };
-    let result = relation(&mut node);
+    let node = Node { cx: RefCell::new(cx), universe, malformed: RefCell::new(None) };
+    let result = relation(&node);
     let Node { cx, malformed, .. } = node;
     if let Some(error) = malformed.into_inner() {
         return Err(SolveErrorKind::Malformed(error));
@@ -88,6 +88,35 @@ impl<'a> Node<'_, '_, 'a> {
             if found == Some(kind) { read(cx) } else { Ok(None) }
         })
     }
+
+    /// Narrows a shape to extents; `before` is the known one.
+    fn set_shape(
+        &self,
+        port: PortRef,
+        dims: &[Option<u64>],
+        before: &Option<KnownExtents>,
+    ) -> Result<(), RelationError> {
+        let cx = &mut **self.cx.borrow_mut();
+        let Some(at) = Port::of_ref(port).filter(|at| cx.has(*at)) else { return Ok(()) };
+        let failure = |found: &Option<KnownExtents>| {
+            let found = found.as_deref().map_or_else(|| "no shape".into(), show);
+            RelationError::new(format!("the shape of {port}"), [port], show(dims), found)
+        };
+        if before.as_ref().is_some_and(|before| before.len() != dims.len()) {
+            return Err(failure(before));
+        }
+        let known = cx.shape(at);
+        let mut wanted = DimVec::with_capacity(dims.len());
+        for (axis, dim) in dims.iter().enumerate() {
+            let constant = dim.map(i64::try_from).transpose().map_err(|_| failure(before))?;
+            wanted.push(match (constant, &known) {
+                (Some(extent), _) => cx.dims().constant(extent),
+                (None, Some(known)) => known[axis],
+                (None, None) => cx.fresh(),
+            });
+        }
+        cx.set_shape(at, &wanted).map_err(|_| failure(before))
+    }
 }
 
 impl PortAccess for Node<'_, '_, '_> {
@@ -109,8 +138,8 @@ impl PortAccess for Node<'_, '_, '_> {
         Some(node_of(cx.types(), ty))
     }
 
-    fn narrow(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError> {
-        let cx = self.cx.get_mut();
+    fn narrow(&self, port: PortRef, node: NodeNo) -> Result<bool, RelationError> {
+        let cx = &mut **self.cx.borrow_mut();
         let Some(at) = Port::of_ref(port) else { return Ok(false) };
         let before = super::knowledge_at(cx, at);
         cx.narrow_to_node(at, node).map_err(|Clash| {
@@ -132,28 +161,9 @@ impl PortAccess for Node<'_, '_, '_> {
         Some(shape.iter().map(extent).collect())
     }
 
-    fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError> {
+    fn refine_shape(&self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError> {
         let before = self.shape(port);
-        let cx = self.cx.get_mut();
-        let Some(at) = Port::of_ref(port).filter(|at| cx.has(*at)) else { return Ok(false) };
-        let failure = |found: &Option<KnownExtents>| {
-            let found = found.as_deref().map_or_else(|| "no shape".into(), show);
-            RelationError::new(format!("the shape of {port}"), [port], show(dims), found)
-        };
-        if before.as_ref().is_some_and(|before| before.len() != dims.len()) {
-            return Err(failure(&before));
-        }
-        let known = cx.shape(at);
-        let mut wanted = DimVec::with_capacity(dims.len());
-        for (axis, dim) in dims.iter().enumerate() {
-            let constant = dim.map(i64::try_from).transpose().map_err(|_| failure(&before))?;
-            wanted.push(match (constant, &known) {
-                (Some(extent), _) => cx.dims().constant(extent),
-                (None, Some(known)) => known[axis],
-                (None, None) => cx.fresh(),
-            });
-        }
-        cx.set_shape(at, &wanted).map_err(|_| failure(&before))?;
+        self.set_shape(port, dims, &before)?;
         Ok(self.shape(port) != before)
     }
 
@@ -190,12 +200,12 @@ impl PortAccess for Node<'_, '_, '_> {
         self.cx.borrow_mut().metadata(key)
     }
 
-    fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationError> {
-        super::instantiate::instantiate(self.cx.get_mut(), &self.universe, params, results)
+    fn instantiate(&self, params: &str, results: &str) -> Result<bool, RelationError> {
+        super::instantiate::instantiate(&mut self.cx.borrow_mut(), &self.universe, params, results)
     }
 
-    fn share(&mut self, port: PortRef, name: &str) -> Result<bool, RelationError> {
-        let cx = self.cx.get_mut();
+    fn share(&self, port: PortRef, name: &str) -> Result<bool, RelationError> {
+        let cx = &mut **self.cx.borrow_mut();
         let Some(at) = Port::of_ref(port) else { return Ok(false) };
         let before = super::knowledge_at(cx, at);
         cx.share(at, name).map_err(|shared| {
@@ -206,20 +216,20 @@ impl PortAccess for Node<'_, '_, '_> {
         Ok(super::knowledge_at(cx, at) != before)
     }
 
-    fn fall_back(&mut self, port: PortRef, node: NodeNo) {
+    fn fall_back(&self, port: PortRef, node: NodeNo) {
         if let Some(at) = Port::of_ref(port) {
-            self.cx.get_mut().fall_back(at, node);
+            self.cx.borrow_mut().fall_back(at, node);
         }
     }
 
-    fn bundle(&mut self, composite: PortRef, children: &[(&str, PortRef)]) -> Result<bool, RelationError> {
+    fn bundle(&self, composite: PortRef, children: &[(&str, PortRef)]) -> Result<bool, RelationError> {
         let Some(composite) = Port::of_ref(composite) else { return Ok(false) };
-        super::composite::bundle(self.cx.get_mut(), composite, &ports_of(children))
+        super::composite::bundle(&mut self.cx.borrow_mut(), composite, &ports_of(children))
     }
 
-    fn unbundle(&mut self, composite: PortRef, children: &[(&str, PortRef)]) -> Result<bool, RelationError> {
+    fn unbundle(&self, composite: PortRef, children: &[(&str, PortRef)]) -> Result<bool, RelationError> {
         let Some(composite) = Port::of_ref(composite) else { return Ok(false) };
-        super::composite::unbundle(self.cx.get_mut(), composite, &ports_of(children))
+        super::composite::unbundle(&mut self.cx.borrow_mut(), composite, &ports_of(children))
     }
 
     fn attr_tensor(&self, name: &str) -> Option<(NodeNo, KnownExtents)> {

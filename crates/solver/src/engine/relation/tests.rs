@@ -14,7 +14,7 @@ const HUGE: usize = 100_000;
 
 fn graph(nodes: impl Iterator<Item = (&'static str, Vec<String>, String)>) -> GraphProto {
     let node = |(op, input, output): (&str, _, _)| NodeProto {
-        op_type: Some(op.to_owned()),
+        op_type: op.into(),
         input,
         output: vec![output],
         ..NodeProto::default()
@@ -23,7 +23,7 @@ fn graph(nodes: impl Iterator<Item = (&'static str, Vec<String>, String)>) -> Gr
 }
 
 fn solver(graph: &GraphProto) -> TypeSolver {
-    TypeSolver::from_graph(graph, |_, op| TENSOR_PRIMITIVES.op(op))
+    TypeSolver::from_graph(graph, |_, op| TENSOR_PRIMITIVES.op(op)).unwrap()
 }
 
 /// `y<n> = Add(y<n-1>, c<n>)`, beginning with `y0`.

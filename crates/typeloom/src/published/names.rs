@@ -1,0 +1,62 @@
+//! Re-exports under the published paths. The modules of their tasks document the names.
+
+pub use half;
+pub use inventory;
+pub use typeloom_types::lattice::{lookup_by_id, lookup_denotation};
+pub use typeloom_types::op::primitives::TENSOR_PRIMITIVES_OPS;
+pub use typeloom_types::tree::{TypeNodeReg, builtin::*, onnx::*};
+
+pub use crate::module::{
+    Aggregator, Backend, BuildError, Codec, Compiler, DataSource, Graph, Index, Model, Module, PeerId,
+    PeerSelector, Protocol, register_protocol,
+};
+pub use crate::onnx::{AttributeProto, GraphProto, ModelProto, NodeProto, Text, TypeProto, ValueInfoProto};
+pub use crate::pool::{Idx, Pool, Tag, TypeDescriptor, TypedModule, VariantDescriptor};
+pub use crate::term::{ApplicationTy, GenericArguments, Ty, TyData, TypeFamily};
+pub use crate::types::operators::{
+    AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, BROADCAST_BINARY, CustomRelationCtx, ELEMENTWISE,
+    MATMUL_BINARY, NO_RELATIONS, PortDecl, PortRef, REDUCE_AXIS, RelationResult, TypeError, TypeRelation,
+    TypeSolution, TypeSolver, UNARY_SAME_ELEMENT, apply_solution_to_value_info,
+};
+pub use crate::types::{AnyTensor, Dtype, Lattice, Storage, TypeKind, TypeNode, register_type_node};
+
+/// The contracts of components.
+pub mod contracts {
+    pub use crate::module::{Aggregator, Backend, Codec, DataSource, Index, Model, PeerSelector};
+}
+
+/// The operators that every backend computes.
+pub mod tensor_primitives {
+    pub use crate::types::operators::TENSOR_PRIMITIVES;
+    pub use typeloom_types::op::primitives::TENSOR_PRIMITIVES_OPS;
+}
+
+/// Modules inside [`types`](crate::types).
+pub mod in_types {
+    /// The named lists of relations.
+    pub mod common_relations {
+        pub use crate::types::operators::{
+            BROADCAST_BINARY, ELEMENTWISE, MATMUL_BINARY, NO_RELATIONS, REDUCE_AXIS, UNARY_SAME_ELEMENT,
+        };
+    }
+
+    /// Lattices and their nodes.
+    pub mod lattice {
+        pub use crate::types::{Lattice, TypeKind, TypeNode};
+        pub use typeloom_types::lattice::{lookup_by_id, lookup_denotation};
+        pub use typeloom_types::tree::TypeNodeReg;
+    }
+
+    /// Relations and operators.
+    pub mod relations {
+        pub use crate::types::operators::{
+            AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, CustomRelationCtx, PortDecl, PortRef, RelationError,
+            RelationResult, TypeRelation,
+        };
+    }
+
+    /// Storage of Rust types.
+    pub mod storage {
+        pub use crate::types::{AnyTensor, Dtype, ElementStorage, Storage};
+    }
+}
