@@ -315,8 +315,8 @@ impl bb::Module for Scorer {
 
     fn body(&self, g: &mut bb::Graph) {
         let (query, weights) = (g.input("query").of("float[N, 3]"), g.input("weights"));
-        let scores = g.backend("compute").matmul(&query, &weights);
-        g.output("response", scores.relu());
+        let compute = g.backend("compute");
+        g.output("response", compute.abs(&compute.matmul(&query, &weights)));
     }
 }
 
@@ -325,7 +325,7 @@ fn compiled() -> Lines {
     let artifact = bb::Compiler::new().bind_backend::<Cpu>("compute").compile(Scorer)?;
     let graph = artifact.model.graph.as_ref().ok_or("a program has a graph")?;
     let values = graph.input.iter().chain(&graph.value_info).chain(&graph.output);
-    let mut lines = Vec::new();
+    let mut lines = vec![format!("passes: {}", artifact.report.passes.join(", "))];
     for value in values {
         let stamp = value.r#type.as_ref().ok_or("a stamp")?.denotation.as_str();
         assert_eq!(stamp, TYPE_TENSOR_F32.denotation, "{}", value.name);
