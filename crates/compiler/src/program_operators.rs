@@ -1,5 +1,8 @@
 //! The operators of one program: those of ONNX, extended by the program's bindings, and those of its [`Registry`].
 //!
+//! The data of operators on the slot of a backend are of its storage type: the rule `slot.storage` narrows them. In
+//! declared operators (those of `extension_opsets`), data are the ports whose declared bound is an abstract tensor type.
+//!
 //! ONNX operators on the slot of a backend are extended in two ways. The rule `slot.storage` narrows their
 //! data to the storage type of the backend. If a backend stores a leaf that ONNX does not define, operators
 //! on floats accept this leaf too; the backend is responsible for computing them.
@@ -9,6 +12,7 @@
 
 use std::collections::BTreeMap;
 
+use typeloom_contracts::role::Role;
 use typeloom_module::bindings::Bindings;
 use typeloom_module::ir;
 use typeloom_module::names;
@@ -17,13 +21,16 @@ use typeloom_module::registry::{Registry, RegistryError};
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
-use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
+use typeloom_solver::catalogue::{Catalogue, DeclaredRule, Lookup, Operator};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::{Control, Port, Rule, RuleCx, RuleError};
 use typeloom_solver::signature::{Formal, FormalType, Schema};
 use typeloom_solver::universe::Universe;
 use typeloom_types::lattice::lookup_by_id;
+use typeloom_types::op::{AtomicOpDecl, PortDecl};
+use typeloom_types::relation::{PortRef, RelationError};
 use typeloom_types::tree::TypeNode;
+use typeloom_types::tree::builtin::TYPE_TENSOR;
 
 /// The metadata key of a backend's storage type.
 const TENSOR_KEY: &str = "ai.bytesandbrains.binding.Tensor";
@@ -134,6 +141,44 @@ fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
+/// Whether a port of a declared operator is for tensors that a backend stores.
+pub(crate) fn is_extension_data(bound: &TypeNode, stored: &TypeNode) -> bool {
+    bound.is_abstract() && bound.is_subtype_of(&TYPE_TENSOR) && stored.is_subtype_of(bound)
+}
+
+/// Narrows the data of an extension operator to the storage type of the slot's backend, as [`slot_storage`].
+fn extension_storage(cx: &mut RuleCx<'_, '_>, decl: &'static AtomicOpDecl) -> Result<(), RuleError> {
+    let Some(stored) = cx.metadata(TENSOR_KEY).and_then(lookup_by_id) else { return Ok(()) };
+    let Some(slot) = cx.metadata(names::SLOT_ID) else { return Ok(()) };
+    if cx.metadata(names::REQUIRED_TRAIT) != Some(Role::Backend.trait_name()) {
+        return Ok(());
+    }
+    let demand = || operators::demand(slot, Role::Backend.trait_name(), "Tensor", stored.id);
+    let inputs = (0..cx.input_count()).filter_map(|at| Some((Port::In(at), decl.input(at)?)));
+    let outputs = (0..cx.output_count()).filter_map(|at| Some((Port::Out(at), decl.output(at)?)));
+    for (port, PortDecl { name, bound, .. }) in inputs.chain(outputs) {
+        if is_extension_data(bound, stored) {
+            cx.refine_to_node(port, stored.id, "").map_err(|mut failure| {
+                if let RuleError::Relation(failed) = &mut failure {
+                    failed.message = demand();
+                }
+                failure
+            })?;
+            if stored.is_abstract() {
+                cx.prefer_common_element(port, slot);
+            }
+        } else if let Port::Out(at) = port
+            && bound.is_concrete()
+            && !bound.is_subtype_of(stored)
+        {
+            let message = format!("{}, so it cannot return output `{name}`", demand());
+            let error = RelationError::new(message, [PortRef::Output(at)], stored.id, bound.id);
+            return Err(RuleError::Relation(Box::new(error)));
+        }
+    }
+    Ok(())
+}
+
 impl Catalogue for Operators {
     fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
         if matches!(domain, "" | "ai.onnx") {
@@ -145,6 +190,10 @@ impl Catalogue for Operators {
             };
         }
         self.registry.lookup(domain, name, version)
+    }
+
+    fn declared_rule(&self) -> Option<DeclaredRule> {
+        Some(DeclaredRule { name: SLOT_STORAGE, run: extension_storage })
     }
 
     fn names(&self, domain: &str) -> Vec<&str> {

@@ -119,7 +119,7 @@ pub(crate) fn node_failed(info: &NodeInfo, error: impl Into<NodeError>) -> RunEr
 }
 
 /// An error that concerns no particular node.
-fn graph_failed(error: NodeError) -> RunError {
+pub(crate) fn graph_failed(error: NodeError) -> RunError {
     RunError::Node { node: "the graph".to_owned(), slot: None, error }
 }
 
@@ -344,8 +344,11 @@ impl<'r> Run<'r> {
                 inputs.iter_mut().for_each(recycle);
                 inputs.clear();
                 self.scratch.get_mut().module_node_inputs = inputs;
-                // Components and other programs can return values of another type than they declare.
-                let is_foreign = matches!(**node, ModuleNode::Method(_) | ModuleNode::Call(_));
+                // Components, other programs and peers can return values of another type than they declare.
+                let is_foreign = matches!(
+                    **node,
+                    ModuleNode::Method(_) | ModuleNode::Call(_) | ModuleNode::Unbundle { .. }
+                );
                 self.store(plan, frame, step, results.map_err(failed)?.into_iter(), is_foreign)
             }
             Action::Function(_)

@@ -13,7 +13,7 @@ use typeloom_types::op::AtomicOpDecl;
 
 use crate::map::{Map, Set};
 use crate::program::{OpId, id};
-use crate::rule::{Control, Rule, ShapeRule};
+use crate::rule::{Control, Rule, RuleCx, RuleResult, ShapeRule};
 use crate::signature::Schema;
 use crate::solve_error::SolveErrorKind;
 use crate::suggest::nearest;
@@ -52,6 +52,15 @@ pub enum Lookup<'c> {
     UnknownDomain,
 }
 
+/// A rule for the nodes of all plainly declared operators.
+#[derive(Clone, Copy, Debug)]
+pub struct DeclaredRule {
+    /// The name, for messages.
+    pub name: &'static str,
+    /// The function to run, with the declaration of the node's operator.
+    pub run: fn(&mut RuleCx<'_, '_>, &'static AtomicOpDecl) -> RuleResult,
+}
+
 /// A source of operators.
 pub trait Catalogue: Sync {
     /// Looks up the operator `name` of `domain` in version `version` of the domain. The default domain is
@@ -60,6 +69,11 @@ pub trait Catalogue: Sync {
 
     /// The names of the operators of a domain, for suggestions.
     fn names(&self, domain: &str) -> Vec<&str>;
+
+    /// A rule for nodes of plainly declared operators. It runs after the bounds of their ports.
+    fn declared_rule(&self) -> Option<DeclaredRule> {
+        None
+    }
 
     /// The version of a domain to assume without an import; with `None` the missing import is an error.
     fn assumed_version(&self, _domain: &str) -> Option<i64> {
@@ -190,6 +204,11 @@ impl<'a> Operators<'a> {
     fn version(&self, imports: ImportsId, domain: &str) -> Option<i64> {
         let imports = &self.imports[imports.index()];
         imports.iter().find(|(known, _)| *known == domain).map(|(_, version)| *version)
+    }
+
+    /// The rule for plainly declared operators.
+    pub(crate) fn declared_rule(&self) -> Option<DeclaredRule> {
+        self.catalogue.declared_rule()
     }
 
     /// The newest known version of a domain.

@@ -122,8 +122,10 @@ impl<'a, 'p> Engine<'a, 'p> {
             let op = self.operators.op(body.step(step).op);
             let outcome = match &op.kind {
                 OpKind::Schema(operator) => self.operator(frame, body, step, *operator),
-                OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl)
-                    .and_then(|()| schema::payloads(&self.core, frame, step)),
+                OpKind::Declared(decl) => {
+                    relation::run(&mut self.core, frame, step, decl, self.operators.declared_rule())
+                        .and_then(|()| schema::payloads(&self.core, frame, step))
+                }
                 OpKind::Missing(kind) => match (&**kind, self.mode) {
                     (SolveErrorKind::UnknownOperator { .. }, Mode::Permissive) => {
                         schema::payloads(&self.core, frame, step)

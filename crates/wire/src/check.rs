@@ -24,6 +24,12 @@ pub struct Mismatch {
     pub expected: String,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// Number of values that this thread compared with their types.
+    pub(crate) static CHECKS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Values of symbols in one run.
 #[derive(Clone, Debug, Default)]
 pub struct SymbolBindings {
@@ -119,6 +125,8 @@ impl SymbolBindings {
     /// # Errors
     /// [`Mismatch`].
     pub fn check(&mut self, value: &Datum, ty: &ValueType) -> Result<(), Mismatch> {
+        #[cfg(test)]
+        CHECKS.with(|checks| checks.set(checks.get() + 1));
         let fits = match (&ty.element, value) {
             (Element::Sparse(_) | Element::Map(..), _) => true,
             (Element::Tensor(dtype), Datum::Tensor(tensor)) => self.fits_tensor(tensor, *dtype, ty),
@@ -234,6 +242,19 @@ pub fn to_declared_form(value: Datum, ty: &ValueType) -> Datum {
         }
         (_, _, value) => value,
     }
+}
+
+/// The part of a composite type that has symbols, as an open composite; `None` if there is none.
+pub(crate) fn with_symbols(ty: &ValueType) -> Option<ValueType> {
+    let has_symbols = |dim: &Dim| matches!(dim, Dim::Symbol(_) | Dim::Expression(_));
+    let Element::Composite(composite) = &ty.element else {
+        return ty.shape.as_deref()?.iter().any(has_symbols).then(|| ty.clone());
+    };
+    let child = |(name, ty): &(Arc<str>, ValueType)| Some((Arc::clone(name), with_symbols(ty)?));
+    let children: Vec<_> = composite.children.iter().filter_map(child).collect();
+    let element = Element::Composite(Arc::new(Composite { children: children.into(), is_open: true }));
+    let has_children = matches!(&element, Element::Composite(composite) if !composite.children.is_empty());
+    has_children.then(|| ValueType { element, ..ty.clone() })
 }
 
 /// Whether [`to_declared_form`] leaves a value of a type unchanged.

@@ -16,7 +16,7 @@ use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::lattice::{NodeNo, lookup_denotation};
 use typeloom_types::tree::TypeNode;
 
-use crate::check::{SymbolBindings, is_in_declared_form};
+use crate::check::{Mismatch, SymbolBindings, is_in_declared_form, with_symbols};
 use crate::envelope::TypeTag;
 use crate::limits::MAX_DEPTH;
 use crate::value::tag_of;
@@ -30,6 +30,8 @@ use crate::value::tag_of;
 pub struct PortType {
     digest: Digest,
     ty: ValueType,
+    /// The part of a composite type that has symbols.
+    symbolic: Option<ValueType>,
     admitted: BTreeSet<Digest>,
 }
 
@@ -80,7 +82,8 @@ impl PortType {
         }
         let mut pool = Pool::new();
         let value = value_to_pool(&mut pool, solved, dims, Arc::clone(universe))?;
-        Ok(Self { digest: pool.digest(value)?, ty: ty.clone(), admitted: BTreeSet::new() })
+        let symbolic = Some(ty).filter(|ty| is_composite(ty)).and_then(with_symbols);
+        Ok(Self { digest: pool.digest(value)?, ty: ty.clone(), symbolic, admitted: BTreeSet::new() })
     }
 
     /// The port type that a message of the IR declares.
@@ -129,7 +132,31 @@ impl PortType {
     /// Whether values are composites of known children. Such a port compares the children of a value whose declared
     /// type has another digest.
     pub(crate) fn is_composite(&self) -> bool {
-        matches!(self.ty.element, Element::Composite(_))
+        is_composite(&self.ty)
+    }
+
+    /// Whether an endpoint accepts a value that its sender declares as the type with this digest.
+    ///
+    /// The sender of a composite has checked it against the declared type, so the children are checked only if the
+    /// digests differ. A reader checks the children that it uses, since a sender can be wrong.
+    pub(crate) fn accepts(&self, value: &Datum, declared: Digest) -> bool {
+        match self.is_composite() && declared == self.digest {
+            true => matches!(value, Datum::Composite(_)),
+            false => self.fits(value),
+        }
+    }
+
+    /// Binds the symbols of a received composite: visits the children whose types have symbols. Other values are checked
+    /// against the type.
+    ///
+    /// # Errors
+    /// [`Mismatch`].
+    pub fn bind(&self, value: &Datum, symbols: &mut SymbolBindings) -> Result<(), Mismatch> {
+        match (&self.symbolic, self.is_composite()) {
+            (None, true) => Ok(()),
+            (Some(symbolic), true) => symbols.check(value, symbolic),
+            (_, false) => symbols.check(value, &self.ty),
+        }
     }
 
     /// The tag of a value that is declared as this type.
@@ -143,6 +170,10 @@ impl PortType {
     pub fn fits(&self, value: &Datum) -> bool {
         is_in_declared_form(value, &self.ty) && SymbolBindings::default().check(value, &self.ty).is_ok()
     }
+}
+
+fn is_composite(ty: &ValueType) -> bool {
+    matches!(ty.element, Element::Composite(_))
 }
 
 impl std::fmt::Display for PortType {

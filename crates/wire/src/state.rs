@@ -267,7 +267,7 @@ impl State {
             let (expected, found) = (ty.to_string(), envelope.value.describe());
             return Some(Verdict::Refused(Refusal::OtherType { port, expected, digest: ty.digest(), found }));
         }
-        if !ty.fits(&envelope.value) {
+        if !ty.accepts(&envelope.value, envelope.ty.digest) {
             let (expected, found) = (ty.to_string(), envelope.value.describe());
             return Some(Verdict::Refused(Refusal::OtherValue { port, expected, found }));
         }
@@ -409,5 +409,60 @@ impl State {
     /// Number of accepted messages that are not committed.
     pub(crate) fn held(&self) -> usize {
         self.held.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use typeloom_contracts::datum::{Datum, Scalar};
+    use typeloom_onnx::text::parse_type;
+    use typeloom_pool::Digest;
+
+    use super::*;
+    use crate::check::CHECKS;
+    use crate::envelope::TypeTag;
+    use crate::journal::NoJournal;
+
+    const CHILDREN: usize = 100;
+
+    fn port_type(children: usize) -> PortType {
+        let children: Vec<String> = (0..children).map(|at| format!("c{at}: scalar.i32")).collect();
+        let text = format!("composite{{{}}}", children.join(", "));
+        PortType::of_message(&parse_type(&text).expect("a type")).expect("a port type")
+    }
+
+    /// Takes a composite whose first child is a number or a trigger; returns the verdict and the number of checks.
+    fn taken(digest: Digest, is_right: bool, at: &PortType) -> (Verdict, usize) {
+        let (sender, port) =
+            (PeerId(vec![1]), PortId { program: "p".into(), peer_class: "c".into(), wire: "w".into() });
+        let mut state = State::recover(Box::new(NoJournal), PeerId(vec![2]), 1).expect("there is no journal");
+        state.link(&sender).is_known = true;
+        state.ports.insert(port.clone(), at.clone());
+        let child = |at: usize| match at == 0 && !is_right {
+            true => Datum::Trigger,
+            false => Datum::Scalar(Scalar::I32(7)),
+        };
+        let value = Datum::Composite((0..CHILDREN).map(|at| (format!("c{at}"), child(at))).collect());
+        let ty = TypeTag { digest, ..at.tag(&value) };
+        let id = MessageId { incarnation: 1, number: 1 };
+        let envelope =
+            Envelope { id, floor: 1, run: RunId(1), sender, addresses: Vec::new(), port, ty, value };
+        CHECKS.with(|checks| checks.set(0));
+        let verdict = state.take(envelope, &[], &Mailbox::default());
+        (verdict, CHECKS.with(std::cell::Cell::get))
+    }
+
+    #[test]
+    fn a_composite_that_is_declared_with_the_digest_of_the_port_is_not_checked() {
+        let (own, other) = (port_type(CHILDREN), port_type(CHILDREN + 1));
+        assert_eq!(taken(own.digest(), true, &own), (Verdict::Taken, 0));
+        // A reader checks the children that it uses.
+        assert_eq!(taken(own.digest(), false, &own), (Verdict::Taken, 0));
+        assert_eq!(taken(other.digest(), true, &own), (Verdict::Taken, CHILDREN + 1));
+        let (verdict, _) = taken(other.digest(), false, &own);
+        assert!(matches!(verdict, Verdict::Refused(Refusal::OtherValue { .. })), "{verdict:?}");
+        let (verdict, checks) = taken(own.digest(), true, &other);
+        assert!(matches!(verdict, Verdict::Refused(Refusal::OtherValue { .. })), "{verdict:?}");
+        assert!(checks > 0);
     }
 }

@@ -5,7 +5,10 @@
 //!
 //! - the name of the graph input, if the value is one;
 //! - the name of the selector's slot, if a selector computes the value;
-//! - the class of the sender, if a receive returns the value.
+//! - the class of the sender, if a receive returns the value as the sender.
+//!
+//! Lists of peers are traced through messages and bundles too: peers that a peer receives are of the class of the input
+//! that the sender read.
 //!
 //! Values computed from a received value are on the class of the receive. Values computed from the module's
 //! inputs are on the module's own peer, whose name is empty. Constants are on every class that reads them.
@@ -17,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 use typeloom_module::ir;
-use typeloom_module::names::{self, PEER_CLASS, WIRE_DOMAIN};
+use typeloom_module::names::{self, COMPOSITE_DOMAIN, PEER_CLASS, WIRE_DOMAIN};
 use typeloom_module::registry::Registry;
 use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto};
 use typeloom_onnx::nested;
@@ -277,29 +280,50 @@ impl Classes {
         inputs: &HashSet<&str>,
     ) -> String {
         let Some(mut value) = send.input.get(1).map(String::as_str) else { return String::new() };
-        let mut steps = producers.len();
-        loop {
-            if inputs.contains(value) {
+        // The children to look up in bundles, innermost last.
+        let mut children: Vec<String> = Vec::new();
+        // The value before bundles and messages, which names the class if it cannot be traced further.
+        let mut named = value;
+        for _ in 0..=producers.len() {
+            if inputs.contains(value) && children.is_empty() {
                 self.peers.insert(value.to_owned());
                 return value.to_owned();
             }
-            let Some(node) = producers.get(value) else { return value.to_owned() };
-            if steps > 0 && is_structural(node) && !node.input.is_empty() {
-                steps -= 1;
-                value = &node.input[0];
-                continue;
-            }
-            if is_wire(node, "Recv") {
+            let Some(node) = producers.get(value) else { break };
+            let at = node.output.iter().position(|output| output == value).unwrap_or_default();
+            let first = || node.input.first().map(String::as_str).filter(|first| !first.is_empty());
+            let is_composite = |op: &str| node.domain() == COMPOSITE_DOMAIN && node.op_type() == op;
+            value = if is_structural(node) {
+                let Some(list) = first() else { break };
+                if children.is_empty() && named == value {
+                    named = list;
+                }
+                list
+            } else if is_wire(node, "Recv") && at == 1 && children.is_empty() {
                 // A reply goes to the class of the sender.
-                let sent = node.input.first().map(String::as_str).and_then(|sent| producers.get(sent));
+                let sent = first().and_then(|sent| producers.get(sent));
                 let own = sent.and_then(|send| send.input.first()).and_then(|value| self.values.get(value));
                 return own.cloned().unwrap_or_default();
-            }
-            return match ir::metadata(node, names::SLOT_ID) {
-                Some(slot) => slot.to_owned(),
-                None => value.to_owned(),
+            } else if at == 0 && (is_wire(node, "Recv") || is_wire(node, "Send")) {
+                let Some(payload) = first() else { break };
+                payload
+            } else if is_composite("Unbundle") {
+                let Some((bundle, key)) = first().zip(ir::keys(node).into_iter().nth(at)) else { break };
+                children.push(key);
+                bundle
+            } else if is_composite("Bundle") {
+                let Some(key) = children.pop() else { break };
+                let child = ir::keys(node).iter().position(|known| *known == key);
+                let Some(child) = child.and_then(|at| node.input.get(at)) else { break };
+                child
+            } else {
+                if let Some(slot) = ir::metadata(node, names::SLOT_ID).filter(|_| children.is_empty()) {
+                    return slot.to_owned();
+                }
+                break;
             };
         }
+        named.to_owned()
     }
 }
 

@@ -14,16 +14,19 @@ use std::collections::{HashMap, HashSet};
 use typeloom_module::ir;
 use typeloom_module::names;
 use typeloom_module::operators::{self, SLOT_STORAGE, binding_key};
+use typeloom_module::registry::Registry;
 use typeloom_onnx::messages::{GraphProto, NodeProto, type_proto};
 use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::catalogue::{Catalogue, Lookup};
 use typeloom_solver::model::Mode;
+use typeloom_types::lattice::lookup_by_id;
+use typeloom_types::op::AtomicOpDecl;
 
 use super::insert_cast_ops;
 use crate::error::BuildError;
 use crate::planned_casts::{self, CastEnd, CastSite, PlannedCast};
-use crate::program_operators::data_ports;
+use crate::program_operators::{data_ports, is_extension_data};
 use crate::report::CastReport;
 use crate::solve_program::{Solution, failed, solve};
 use crate::stage::{Expanded, Solved};
@@ -62,6 +65,22 @@ fn solved(unit: Unit, solution: Solution, casts: Vec<PlannedCast>) -> Solved {
     Solved { unit, types, interface, casts }
 }
 
+/// The declared operators of a program, with the imported versions of their domains.
+struct Extensions {
+    registry: Registry,
+    versions: HashMap<String, i64>,
+}
+
+impl Extensions {
+    fn find(&self, node: &NodeProto) -> Option<&'static AtomicOpDecl> {
+        let version = self.versions.get(node.domain()).copied().unwrap_or(i64::MAX);
+        match self.registry.lookup(node.domain(), node.op_type(), version) {
+            Lookup::Declared(op) => Some(op),
+            _ => None,
+        }
+    }
+}
+
 /// A cut edge.
 struct Cut {
     site: CastSite,
@@ -74,11 +93,15 @@ struct Cut {
 fn plan(unit: &Unit) -> Result<Vec<PlannedCast>, BuildError> {
     let mut model = unit.model.clone();
     let version = ir::imported(&model, "").unwrap_or(i64::MAX);
+    let registry = Registry::of(&unit.bindings)?;
+    let versions: HashMap<String, i64> =
+        model.opset_import.iter().map(|import| (import.domain().to_owned(), import.version())).collect();
+    let extensions = Extensions { registry, versions };
     let graph = model.graph.get_or_insert_default();
     let mut taken = nested::value_names(graph);
     let mut cuts: Vec<(usize, Cut)> = Vec::new();
     nested::each_numbered_graph_mut(graph, |graph, number| {
-        let found = cut(graph, version, &mut taken);
+        let found = cut(graph, version, &extensions, &mut taken);
         cuts.extend(found.into_iter().map(|cut| (number, cut)));
     });
     if cuts.is_empty() {
@@ -99,7 +122,12 @@ fn plan(unit: &Unit) -> Result<Vec<PlannedCast>, BuildError> {
 }
 
 /// Cuts the declared edges of one graph.
-fn cut(graph: &mut GraphProto, version: i64, taken: &mut HashSet<String>) -> Vec<Cut> {
+fn cut(
+    graph: &mut GraphProto,
+    version: i64,
+    extensions: &Extensions,
+    taken: &mut HashSet<String>,
+) -> Vec<Cut> {
     let infos = graph.value_info.iter().chain(&graph.output);
     let typed = infos.filter_map(|info| Some((info.name().to_owned(), info.r#type.as_ref()?)));
     let declared: HashMap<String, String> =
@@ -107,7 +135,7 @@ fn cut(graph: &mut GraphProto, version: i64, taken: &mut HashSet<String>) -> Vec
     let mut cuts = Vec::new();
     let mut nodes = Vec::with_capacity(graph.node.len());
     for (at, mut node) in std::mem::take(&mut graph.node).into_iter().enumerate() {
-        let ports = declared_ports(&node, version);
+        let ports = declared_ports(&node, version, extensions);
         for (port, reason) in ports {
             let Some(value) = node.input.get(port).filter(|value| !value.is_empty()).cloned() else {
                 continue;
@@ -147,7 +175,7 @@ fn has_element(ty: &typeloom_onnx::messages::TypeProto) -> bool {
 }
 
 /// Returns the inputs of a node that have a known type, with the source of the type.
-fn declared_ports(node: &NodeProto, version: i64) -> Vec<(usize, String)> {
+fn declared_ports(node: &NodeProto, version: i64, extensions: &Extensions) -> Vec<(usize, String)> {
     if node.domain() == names::IMPORT_DOMAIN {
         return (0..node.input.len())
             .map(|at| (at, "the imported function declares it".to_owned()))
@@ -172,6 +200,10 @@ fn declared_ports(node: &NodeProto, version: i64) -> Vec<(usize, String)> {
         return open.map(|(at, _)| (at, reasons.clone())).collect();
     }
     let Some(id) = stores("Tensor") else { return Vec::new() };
+    if let (Some(op), Some(stored)) = (extensions.find(node), lookup_by_id(id)) {
+        let is_data = |at: &usize| op.input(*at).is_some_and(|port| is_extension_data(port.bound, stored));
+        return (0..node.input.len()).filter(is_data).map(|at| (at, reason("Tensor", id))).collect();
+    }
     let Lookup::Found(operator) = Standard.lookup(node.domain(), node.op_type(), version) else {
         return Vec::new();
     };

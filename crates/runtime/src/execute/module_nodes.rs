@@ -4,6 +4,7 @@ use std::mem::take;
 
 use smallvec::smallvec;
 use typeloom_contracts::datum::Datum;
+use typeloom_solver::value_type::Element;
 
 use super::{Inputs, Results, Run, catch_panic, nested, structural};
 use crate::components::Args;
@@ -21,8 +22,12 @@ pub(super) fn run(
     match node {
         ModuleNode::Method(method) => {
             for (used, input) in step.inputs.iter().zip(&*inputs) {
-                if let (Some(used), None) = (used, input) {
-                    return Err(NodeError::NoValue(plan.slot(used.slot).name.clone()));
+                let Some(slot) = used.map(|used| plan.slot(used.slot)) else { continue };
+                let Some(input) = input else { return Err(NodeError::NoValue(slot.name.clone())) };
+                // A received bundle is not checked on receipt.
+                if matches!(slot.ty.element, Element::Composite(_)) {
+                    let wrong = |mismatch| NodeError::Mismatch { value: slot.name.clone(), mismatch };
+                    run.symbols.clone().check(input, &slot.ty).map_err(wrong)?;
                 }
             }
             let outputs = |output: usize| {

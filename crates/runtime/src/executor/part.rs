@@ -13,6 +13,8 @@
 //!   of arrival.
 //! - *Triggers join.* A step that depends on messages only through triggers runs once, after all of them:
 //!   `contribute` runs per peer, and `aggregate` after the last contribution.
+//! - A received bundle whose declared type has the digest of the port is not checked on receipt. Its children are
+//!   checked where they are read: when they are unbundled, sent, passed to a component, or leave as an output.
 //! - Nodes on one slot run in the order in which they were recorded.
 //! - A step that depends on messages of several peers of two classes is an error of the run.
 //!
@@ -37,14 +39,15 @@ use typeloom_contracts::peer_selector::PeerId;
 use typeloom_module::ir::metadata;
 use typeloom_module::names;
 use typeloom_onnx::messages::GraphProto;
+use typeloom_solver::value_type::{Element, ValueType};
 use typeloom_wire::check::SymbolBindings;
 use typeloom_wire::endpoint::Endpoint;
 use typeloom_wire::envelope::{PortId, RunId};
 use typeloom_wire::port::PortType;
 
 use crate::components::Components;
-use crate::error::{LinkError, PrepareError, RunError};
-use crate::execute::MemoryPool;
+use crate::error::{LinkError, NodeError, PrepareError, RunError};
+use crate::execute::{MemoryPool, graph_failed};
 use crate::options::{NO_EXTERNAL_DATA, RunLimits, Verify};
 use crate::plan::{Plan, SlotId, WireValue};
 use crate::prepare::{Linked, Preparation, WireValues, string};
@@ -228,15 +231,31 @@ impl Part {
         let run = self.memory.lend(|scratch| (activation.execute(values), scratch))?;
         let (mut outputs, mut each) = (Vec::new(), Vec::new());
         for (name, slot) in self.plan.outputs.iter().zip(&self.plan.body.outputs) {
+            let ty = &self.plan.body.slot(*slot).ty;
             match activation.output(*slot) {
-                Output::One(value) => outputs.push((name.clone(), value)),
-                Output::Each(values) => each.push((name.clone(), values)),
+                Output::One(value) => {
+                    check_bundle(name, &value, ty)?;
+                    outputs.push((name.clone(), value));
+                }
+                Output::Each(values) => {
+                    values.iter().try_for_each(|(_, value)| check_bundle(name, value, ty))?;
+                    each.push((name.clone(), values));
+                }
             }
         }
         let symbols = activation.symbols().clone();
         let Activation { requests, reached, .. } = activation;
         Ok(PartOutcome { run, from, outputs, each, requests, symbols, reached })
     }
+}
+
+/// Checks a bundle that leaves the program. A received one is not checked on receipt.
+fn check_bundle(name: &str, value: &Datum, ty: &ValueType) -> Result<(), RunError> {
+    if !matches!(ty.element, Element::Composite(_)) {
+        return Ok(());
+    }
+    let wrong = |mismatch| graph_failed(NodeError::Mismatch { value: name.to_owned(), mismatch });
+    SymbolBindings::default().check(value, ty).map_err(wrong)
 }
 
 /// The values on the wire of a program with their senders, receivers and types.

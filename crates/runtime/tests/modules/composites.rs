@@ -1,327 +1,159 @@
-//! Random modules with bundles, sends and casts on two and three peers: every value that arrives is of the type of its
-//! stamp.
+//! Random modules with bundles, sends, casts and calls on two and three peers: every value that arrives is of the type of
+//! its stamp.
 //!
-//! The generator computes the type of each value by itself, as [`Ty`]. A run compares the stamps with these types, and
-//! the values with them too; it verifies inputs only.
+//! The generator computes the type and the content of each value by itself. A run compares the stamps with these types,
+//! and the values with both. A program that fails is reduced, and printed with its seed: `TYPELOOM_SEED=N` runs one seed,
+//! `TYPELOOM_SEEDS=N` that number of seeds.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
-use std::fmt;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+#[path = "composites/program.rs"]
+mod program;
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
 use typeloom_compiler::unit::Coercion;
 use typeloom_contracts::datum::{Datum, Scalar};
-use typeloom_contracts::peer_selector::PeerId;
+use typeloom_contracts::model::Model;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::value::ValueRef;
 use typeloom_module::module::Module;
+use typeloom_onnx::messages::FunctionProto;
 use typeloom_runtime::components::Components;
-use typeloom_runtime::executor::part::Part;
+use typeloom_runtime::error::RunError;
+use typeloom_runtime::executor::part::{Part, PartOutcome};
 use typeloom_runtime::options::Verify;
 use typeloom_solver::value_type::ValueType;
 use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::dtype::Dtype;
-use typeloom_wire::clock::Clock;
-use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
-use typeloom_wire::envelope::RunId;
-use typeloom_wire::journal::NoJournal;
+use typeloom_wire::endpoint::Endpoint;
+use typeloom_wire::envelope::{Envelope, MessageId, RunId};
+use typeloom_wire::limits::MessageLimits;
 use typeloom_wire::memory::LocalNetwork;
+use typeloom_wire::receipt::{Receipt, Verdict};
+use typeloom_wire::transport::Transport as _;
 
-use crate::support::Outcome;
+use crate::peers::{endpoint, peer};
+use crate::support::{Body, Outcome, TestError, seeds};
+use program::{Layout, N, Program, Ty, Variant, is_same};
 
-/// Number of modules of a plain test run; `TYPELOOM_SEED` runs one seed.
-const MODULES: u64 = 40;
-
-/// The value of the symbol `N` in all runs.
-const N: usize = 3;
+/// Number of modules of a plain test run.
+const MODULES: u64 = 60;
 
 const LONG: Duration = Duration::from_secs(20);
-const NAMES: [&str; 4] = ["a", "b", "long name", "\u{e9}"];
-const PEERS: [&str; 2] = ["first", "second"];
+const SOON: Duration = Duration::from_secs(1);
 
-/// Deterministic random numbers (SplitMix64).
-struct Random(u64);
+/// A model that doubles 32-bit floats.
+struct Doubler;
 
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % limit.max(1) as u64).unwrap_or(0)
+impl Model for Doubler {
+    type Tensor = [f32];
+    type Error = TestError;
+
+    fn forward(&self, input: &[f32]) -> Result<Box<[f32]>, TestError> {
+        Ok(input.iter().map(|x| x * 2.0).collect())
+    }
+
+    fn load_parameters(&mut self, _: &[f32]) -> Result<(), TestError> {
+        Ok(())
+    }
+
+    fn backward(&mut self, gradient: &[f32]) -> Result<Box<[f32]>, TestError> {
+        Ok(gradient.into())
+    }
+
+    fn apply_delta(&mut self, _: &[f32]) -> Result<(), TestError> {
+        Ok(())
+    }
+
+    fn compute_loss(&self, prediction: &[f32], _: &[f32]) -> Result<Box<[f32]>, TestError> {
+        Ok(prediction.into())
+    }
+
+    fn params(&self) -> &[f32] {
+        &[]
     }
 }
 
-/// The type of a value, independently of the solver.
-#[derive(Clone, PartialEq)]
-enum Ty {
-    /// An element type, and whether the shape is `[N]` instead of `[2]`.
-    Tensor(Dtype, bool),
-    Scalar,
-    Peer,
-    Composite(BTreeMap<&'static str, Ty>),
+fn components(program: &Program) -> Components {
+    let slots = program.slots.borrow();
+    slots.iter().fold(Components::new(), |all, slot| all.model(slot, Doubler))
 }
 
-impl fmt::Display for Ty {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tensor(dtype, is_symbolic) => {
-                write!(f, "{}[{}]", dtype.onnx_name(), if *is_symbolic { "N" } else { "2" })
-            }
-            Self::Scalar => f.write_str("scalar.i32"),
-            Self::Peer => f.write_str("peer_id"),
-            Self::Composite(children) => {
-                let name = |name: &str| match name.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-                    true => name.to_owned(),
-                    false => format!("\"{name}\""),
-                };
-                let child = |(child, ty): (&&str, &Self)| format!("{}: {ty}", name(child));
-                let children: Vec<String> = children.iter().map(child).collect();
-                write!(f, "composite{{{}}}", children.join(", "))
-            }
-        }
-    }
+/// Compiles a program with the components of the slots that it uses.
+fn compile(program: &Program) -> Result<Artifact, BuildError> {
+    let coercion =
+        if program.variant == Variant::WrongChild { Coercion::Never } else { Coercion::AsDeclared };
+    // The first recording finds the slots.
+    drop(Compiler::new().compile(program));
+    let bindings = components(program).bindings().clone();
+    Compiler::new().with_bindings(bindings).with_coercion(coercion).compile(program)
 }
 
-impl Ty {
-    /// Whether a value is of the type.
-    fn contains(&self, value: &Datum) -> bool {
-        match (self, value) {
-            (Self::Tensor(dtype, is_symbolic), Datum::Tensor(tensor)) => {
-                tensor.dtype() == *dtype && tensor.shape() == [if *is_symbolic { N } else { 2 }]
-            }
-            (Self::Scalar, Datum::Scalar(Scalar::I32(_))) | (Self::Peer, Datum::Peer(_)) => true,
-            (Self::Composite(children), Datum::Composite(values)) => {
-                let fits = |(name, value): &(String, Datum)| {
-                    children.get(name.as_str()).is_some_and(|child| child.contains(value))
-                };
-                children.len() == values.len() && values.iter().all(fits)
-            }
-            _ => false,
-        }
-    }
-
-    /// A type of the other width, to which a value can be cast.
-    fn cast(&self) -> Option<Self> {
-        match self {
-            Self::Tensor(Dtype::F32, n) => Some(Self::Tensor(Dtype::F64, *n)),
-            Self::Tensor(Dtype::F64, n) => Some(Self::Tensor(Dtype::F32, *n)),
-            Self::Tensor(Dtype::I64, n) => Some(Self::Tensor(Dtype::F64, *n)),
-            Self::Tensor(..) | Self::Scalar | Self::Peer | Self::Composite(_) => None,
-        }
-    }
+/// A program that is compiled, written and loaded.
+fn compiled(program: &Program) -> Result<Artifact, String> {
+    let artifact = compile(program).map_err(|error| error.to_string())?;
+    let bytes = artifact.to_bytes().map_err(|error| error.to_string())?;
+    Artifact::load(&bytes, components(program).bindings()).map_err(|error| error.to_string())
 }
 
-type Typed = (ValueRef, Ty);
-
-/// A random module. The first classes of peers receive bundles from home and answer.
-struct Generated {
-    seed: u64,
-    classes: usize,
-    /// Declares an unbundled tensor as another type than that of the child.
-    is_wrong: bool,
-    types: RefCell<Vec<(String, Ty)>>,
-    /// The name of the child that is declared wrongly.
-    wrong: RefCell<Option<&'static str>>,
+fn joined(
+    network: &LocalNetwork,
+    (program, artifact): (&Program, &Artifact),
+    name: &str,
+    part: &str,
+) -> Result<(Part, Endpoint), String> {
+    let part = Part::new(artifact, part, &components(program)).map_err(|error| error.to_string())?;
+    let endpoint = endpoint(network, name, &part);
+    Ok((part, endpoint))
 }
 
-impl Generated {
-    fn new(seed: u64, is_wrong: bool) -> Self {
-        let classes = 1 + usize::try_from(seed % 2).unwrap_or(0);
-        Self { seed, classes, is_wrong, types: RefCell::default(), wrong: RefCell::default() }
-    }
+/// The results of one run: that of home, then those of the other peers.
+type Results = Vec<Result<Option<PartOutcome>, RunError>>;
 
-    /// Random computations on the values of one peer.
-    fn steps(&self, g: &Graph, random: &mut Random, values: &mut Vec<Typed>) {
-        for _ in 0..2 + random.below(4) {
-            let (value, ty) = values[random.below(values.len())].clone();
-            match (random.below(4), ty) {
-                (0 | 1, ty) => {
-                    let (other, of) = values[random.below(values.len())].clone();
-                    let first = random.below(NAMES.len());
-                    let second = (first + 1 + random.below(NAMES.len() - 1)) % NAMES.len();
-                    let children = [(NAMES[first], &value), (NAMES[second], &other)];
-                    let bundle = g.bundle(&children);
-                    let ty = BTreeMap::from([(NAMES[first], ty), (NAMES[second], of)]);
-                    values.push((bundle, Ty::Composite(ty)));
-                }
-                (2, ty @ Ty::Tensor(..)) => values.push((value.neg(), ty)),
-                (_, Ty::Composite(children)) => self.unbundle(g, random, &value, &children, values),
-                (_, ty) => {
-                    let Some(cast) = ty.cast().filter(|_| !self.is_wrong) else { continue };
-                    let same = g.node("", "Identity", &[&value], Vec::new(), 1).remove(0);
-                    values.push((same.of(cast.to_string().as_str()), cast));
-                }
-            }
-        }
-    }
-
-    /// Unbundles some of the children. A child can be declared, and cast by the declaration.
-    fn unbundle(
-        &self,
-        g: &Graph,
-        random: &mut Random,
-        value: &ValueRef,
-        children: &BTreeMap<&'static str, Ty>,
-        values: &mut Vec<Typed>,
-    ) {
-        let mut names: Vec<&str> = children.keys().copied().filter(|_| random.below(2) == 0).collect();
-        if names.is_empty() {
-            names.extend(children.keys().next());
-        }
-        names.reverse();
-        for (name, part) in names.iter().zip(g.unbundle(value, &names)) {
-            let ty = &children[name];
-            let other = ty.cast().filter(|_| random.below(3) == 0);
-            match other {
-                Some(other) if !self.is_wrong => values.push((part.of(other.to_string().as_str()), other)),
-                Some(other) if self.wrong.borrow().is_none() => {
-                    *self.wrong.borrow_mut() = children.keys().copied().find(|known| known == name);
-                    values.push((part.of(other.to_string().as_str()), other));
-                }
-                _ if random.below(2) == 0 => values.push((part.of(ty.to_string().as_str()), ty.clone())),
-                _ => values.push((part, ty.clone())),
-            }
-        }
-    }
-
-    /// Sends a bundle of two values; returns the value at the receivers.
-    fn send(&self, g: &Graph, random: &mut Random, values: &[Typed], peers: &ValueRef) -> Typed {
-        let (x, of_x) = &values[random.below(values.len())];
-        let (y, of_y) = &values[random.below(values.len())];
-        let ty = BTreeMap::from([("a", of_x.clone()), ("long name", of_y.clone())]);
-        let (there, _) = g.send(&g.bundle(&[("long name", y), ("a", x)]), peers);
-        (there, Ty::Composite(ty))
-    }
-
-    fn outputs(&self, g: &Graph, values: &[Typed]) {
-        for (value, ty) in values {
-            let name = format!("out{}", self.types.borrow().len());
-            g.output(&name, value);
-            self.types.borrow_mut().push((name, ty.clone()));
-        }
-    }
-}
-
-impl Module for Generated {
-    fn name(&self) -> &str {
-        "generated"
-    }
-
-    fn body(&self, g: &mut Graph) {
-        let mut random = Random(self.seed);
-        self.types.borrow_mut().clear();
-        *self.wrong.borrow_mut() = None;
-        let input = |name: &str, ty: Ty| (g.input(name).of(ty.to_string().as_str()), ty);
-        let mut home = vec![
-            input("f", Ty::Tensor(Dtype::F32, true)),
-            input("i", Ty::Tensor(Dtype::I64, false)),
-            input("s", Ty::Scalar),
-            input("p", Ty::Peer),
-            input("c", Ty::Composite([("a", Ty::Scalar), ("b", Ty::Tensor(Dtype::F64, true))].into())),
-        ];
-        // All inputs are read.
-        let (f, i, s, p, c) = (&home[0], &home[1], &home[2], &home[3], &home[4]);
-        let small = g.bundle(&[("b", &s.0), ("a", &p.0)]);
-        let of_small = Ty::Composite([("a", p.1.clone()), ("b", s.1.clone())].into());
-        let all = [("a", f), ("b", i), ("long name", c)];
-        let children = all.map(|(name, (value, _))| (name, value));
-        let all = (g.bundle(&children), Ty::Composite(all.map(|(name, (_, ty))| (name, ty.clone())).into()));
-        home.extend([(small, of_small), all]);
-        self.steps(g, &mut random, &mut home);
-        for class in &PEERS[..self.classes] {
-            let peers = g.input(class).of("peer_id_vec");
-            let (there, ty) = self.send(g, &mut random, &home, &peers);
-            let (payload, sender) = g.receive(&there);
-            let mut away = vec![(payload, ty)];
-            self.steps(g, &mut random, &mut away);
-            let (back, ty) = self.send(g, &mut random, &away, &sender);
-            let (answer, _) = g.receive(&back);
-            self.outputs(g, &away[1..]);
-            home.push((answer, ty));
-            self.steps(g, &mut random, &mut home);
-        }
-        self.outputs(g, &home[5..]);
-    }
-}
-
-struct Wall(Instant);
-
-impl Clock for Wall {
-    fn now(&self) -> Duration {
-        self.0.elapsed()
-    }
-
-    fn sleep(&self, time: Duration) {
-        std::thread::sleep(time);
-    }
-}
-
-fn peer(name: &str) -> PeerId {
-    PeerId(name.as_bytes().to_vec())
-}
-
-fn joined(network: &LocalNetwork, artifact: &Artifact, name: &str, part: &str) -> (Part, Endpoint) {
-    let part = Part::new(artifact, part, &Components::new()).expect("the part links");
-    let parts = EndpointParts {
-        transport: Arc::new(network.join(peer(name))),
-        clock: Arc::new(Wall(Instant::now())),
-        journal: Box::new(NoJournal),
-        ports: part.ports(),
-        peers: ["home", "first", "second"].map(peer).to_vec(),
-    };
-    let endpoint =
-        Endpoint::open(parts, EndpointConfig::new(1)).expect("there is no journal that could fail");
-    (part, endpoint)
-}
-
-fn inputs(module: &Generated) -> HashMap<String, Datum> {
-    let tensor = |tensor: AnyTensor| Datum::Tensor(tensor);
-    let part = Datum::Composite(vec![
-        ("b".into(), tensor(AnyTensor::from([1.0_f64; N]))),
-        ("a".into(), Datum::Scalar(Scalar::I32(4))),
-    ]);
-    let mut inputs = HashMap::from([
-        ("f".to_owned(), tensor(AnyTensor::from([1.5_f32; N]))),
-        ("i".to_owned(), tensor(AnyTensor::from([7_i64, 8]))),
-        ("s".to_owned(), Datum::Scalar(Scalar::I32(-1))),
-        ("p".to_owned(), Datum::Peer(peer("someone"))),
-        ("c".to_owned(), part),
-    ]);
-    for class in &PEERS[..module.classes] {
-        inputs.insert((*class).to_owned(), Datum::Peers(vec![peer(class)]));
-    }
-    inputs
-}
-
-/// Runs a module on its peers; returns all outputs of all peers.
-fn run(module: &Generated, artifact: &Artifact) -> Vec<(String, Datum)> {
+/// Runs the part of home of one program with the other parts of another one.
+fn run_mixed(
+    home: (&Program, &Artifact),
+    away: (&Program, &Artifact),
+    verify: Verify,
+    wait: Duration,
+) -> Result<Results, String> {
     let network = LocalNetwork::new();
-    let (home, endpoint) = joined(&network, artifact, "home", "self");
-    let away: Vec<_> =
-        PEERS[..module.classes].iter().map(|class| joined(&network, artifact, class, class)).collect();
-    std::thread::scope(|scope| {
-        let serve = |(part, endpoint)| {
-            let serve = move || Part::serve(part, endpoint, LONG, Verify::Inputs);
-            scope.spawn(serve)
-        };
-        let serving: Vec<_> = away.iter().map(|(part, endpoint)| serve((part, endpoint))).collect();
-        let outcome = home.run(&endpoint, RunId(1), inputs(module), LONG, Verify::Inputs);
-        let mut outputs = match outcome {
-            Ok(outcome) => outcome.outputs,
-            Err(error) => panic!("seed {}: {error}", module.seed),
-        };
-        for served in serving {
-            let served = served.join().expect("it does not panic");
-            let served = served.unwrap_or_else(|error| panic!("seed {}: {error}", module.seed));
-            outputs.extend(served.expect("a value came").outputs);
+    let program = home.0;
+    let (own, at_home) = joined(&network, home, "home", "self")?;
+    let mut others = Vec::new();
+    for class in program.layout.classes() {
+        if away.1.parts().any(|part| part.name() == *class) {
+            for peer in program.layout.peers(class) {
+                others.push(joined(&network, away, peer, class)?);
+            }
         }
-        outputs
-    })
+    }
+    let inputs: HashMap<String, Datum> =
+        program.inputs().into_iter().map(|(name, _, content)| (name.to_owned(), content)).collect();
+    Ok(std::thread::scope(|scope| {
+        let serve = |(part, endpoint)| scope.spawn(move || Part::serve(part, endpoint, wait, verify));
+        let serving: Vec<_> = others.iter().map(|(part, endpoint)| serve((part, endpoint))).collect();
+        let mut results = vec![own.run(&at_home, RunId(1), inputs, wait, verify).map(Some)];
+        results.extend(serving.into_iter().map(|served| served.join().expect("it does not panic")));
+        results
+    }))
+}
+
+/// The values of all outputs of all peers.
+fn values(outcomes: Results) -> Result<Vec<(String, Datum)>, String> {
+    let mut all = Vec::new();
+    for outcome in outcomes {
+        let outcome = outcome.map_err(|error| error.to_string())?.ok_or("nothing arrived at a peer")?;
+        all.extend(outcome.outputs);
+        let each = outcome.each.into_iter();
+        all.extend(
+            each.flat_map(|(name, each)| each.into_iter().map(move |(_, value)| (name.clone(), value))),
+        );
+    }
+    Ok(all)
 }
 
 /// The stamps of all values of an artifact.
@@ -335,49 +167,92 @@ fn stamps(artifact: &Artifact) -> HashMap<String, String> {
         .collect()
 }
 
-fn seeds() -> std::ops::Range<u64> {
-    match std::env::var("TYPELOOM_SEED").ok().and_then(|seed| seed.parse().ok()) {
-        Some(seed) => seed..seed + 1,
-        None => 0..MODULES,
+/// Runs a program and checks all of its outputs; returns their number.
+fn checked(program: &Program) -> Result<usize, String> {
+    let artifact = compiled(program)?;
+    let stamps = stamps(&artifact);
+    let outputs: HashMap<String, (Ty, Datum)> = program
+        .outputs
+        .borrow()
+        .iter()
+        .map(|(name, ty, it)| (name.clone(), (ty.clone(), it.clone())))
+        .collect();
+    for (name, (ty, _)) in &outputs {
+        let stamp = stamps.get(name).ok_or_else(|| format!("{name} has no stamp"))?;
+        if *stamp != ty.to_string() {
+            return Err(format!("{name} is {ty}, and its stamp is {stamp}"));
+        }
     }
+    let mut count = 0;
+    for verify in [Verify::Inputs, Verify::EveryValue] {
+        let found = values(run_mixed((program, &artifact), (program, &artifact), verify, LONG)?)?;
+        for (name, value) in &found {
+            let Some((ty, content)) = outputs.get(name) else { continue };
+            if !ty.contains(value) {
+                return Err(format!("{verify:?}: {name} is stamped {ty}, and {} arrived", value.describe()));
+            }
+            if !is_same(content, value) {
+                return Err(format!("{verify:?}: {name} is {value:?} instead of {content:?}"));
+            }
+        }
+        if let Some(name) = outputs.keys().find(|name| !found.iter().any(|(own, _)| own == *name)) {
+            return Err(format!("{verify:?}: {name} has no value"));
+        }
+        count += found.len();
+    }
+    Ok(count)
+}
+
+/// The error of a program, also of one that panics.
+fn failure(program: &Program) -> Option<String> {
+    match catch_unwind(AssertUnwindSafe(|| checked(program))) {
+        Ok(result) => result.err(),
+        Err(_) => Some("it panicked".to_owned()),
+    }
+}
+
+/// Removes steps as long as the program still fails.
+fn reduced(program: &Program) -> Program {
+    let mut steps = program.steps.clone();
+    let mut at = steps.len();
+    while at > 0 {
+        at -= 1;
+        let mut fewer = steps.clone();
+        fewer.remove(at);
+        if failure(&Program::of(program.layout, fewer.clone(), program.variant)).is_some() {
+            steps = fewer;
+        }
+    }
+    Program::of(program.layout, steps, program.variant)
 }
 
 #[test]
 fn every_value_arrives_with_the_type_of_its_stamp() {
-    let mut checked = 0;
-    for seed in seeds() {
-        let module = Generated::new(seed, false);
-        let compiled = Compiler::new().with_coercion(Coercion::AsDeclared).compile(&module);
-        let artifact = compiled.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        let bytes = artifact.to_bytes().expect("it has bytes");
-        let artifact =
-            Artifact::load(&bytes, Components::new().bindings()).expect("the bytes are the artifact");
-        let stamps = stamps(&artifact);
-        let types: HashMap<String, Ty> = module.types.borrow().iter().cloned().collect();
-        let outputs = run(&module, &artifact);
-        assert_eq!(outputs.len(), types.len(), "seed {seed}");
-        for (name, value) in outputs {
-            let ty = &types[&name];
-            assert_eq!(stamps[&name], ty.to_string(), "seed {seed}: the stamp of {name}");
-            assert!(
-                ty.contains(&value),
-                "seed {seed}: {name} is stamped {ty}, and {} came",
-                value.describe()
-            );
-            checked += 1;
+    let (mut count, mut with_three) = (0, 0);
+    let seeds = seeds(MODULES);
+    for seed in seeds.clone() {
+        let program = Program::random(seed, Variant::Casts);
+        match checked(&program) {
+            Ok(values) => count += values,
+            Err(error) => {
+                let small = reduced(&program);
+                panic!("seed {seed}: {error}\nreduced: {:#?}\n{:?}", small.steps, failure(&small));
+            }
         }
+        with_three += u64::from(program.layout != Layout::Two);
     }
-    println!("{checked} values of seeds {:?}", seeds());
-    assert!(checked > 0);
+    println!("{count} values of seeds {seeds:?}, {with_three} of them on three peers");
+    assert!(count > 0);
 }
 
 #[test]
 fn a_wrong_declaration_of_a_child_does_not_compile() {
     let mut wrong = 0;
-    for seed in seeds() {
-        let module = Generated::new(seed, true);
-        let compiled = Compiler::new().compile(&module);
-        let child = *module.wrong.borrow();
+    let seeds = seeds(MODULES);
+    for seed in seeds.clone() {
+        let program = Program::random(seed, Variant::WrongChild);
+        let compiled = compile(&program);
+        let child = *program.wrong.borrow();
         match (child, compiled) {
             (None, Ok(_)) => {}
             (Some(child), Err(error)) => {
@@ -392,17 +267,53 @@ fn a_wrong_declaration_of_a_child_does_not_compile() {
             (None, Err(error)) => panic!("seed {seed}: {error}"),
         }
     }
-    println!("{wrong} wrong declarations of seeds {:?}", seeds());
-    assert!(wrong > 0 || seeds().count() == 1);
+    println!("{wrong} wrong declarations of seeds {seeds:?}");
+    assert!(wrong > 0 || seeds.count() == 1);
+}
+
+/// Parts of two programs that differ in the type of an input: what arrives is of the type that its receiver states, and
+/// a message with another type is refused.
+#[test]
+fn a_sender_with_another_type_is_refused() {
+    let mut refused = 0;
+    let seeds = seeds(MODULES / 6);
+    for seed in seeds.clone() {
+        let [own, other] =
+            [Variant::Casts, Variant::OtherInput].map(|variant| Program::random(seed, variant));
+        let [home, away] = [&own, &other].map(|program| compiled(program).expect("it compiles"));
+        let [sent, expected] = [&home, &away].map(stamps);
+        let is_sent = |name: &&String| name.ends_with(".sent");
+        let differs = sent.keys().filter(is_sent).any(|name| sent.get(name) != expected.get(name));
+        let wait = if differs { SOON } else { LONG };
+        let results =
+            run_mixed((&own, &home), (&other, &away), Verify::Inputs, wait).expect("the parts link");
+        let errors: Vec<String> =
+            results.iter().filter_map(|result| Some(result.as_ref().err()?.to_string())).collect();
+        let is_refused = errors.iter().any(|error| error.contains("refused"));
+        assert_eq!(is_refused, differs, "seed {seed}: {errors:?}");
+        assert!(differs || errors.is_empty(), "seed {seed}: {errors:?}");
+        refused += u32::from(is_refused);
+        for (at, outcome) in results.into_iter().enumerate().filter_map(|(at, it)| Some((at, it.ok()??))) {
+            let stated = if at == 0 { &own } else { &other };
+            for (name, value) in outcome.outputs {
+                let outputs = stated.outputs.borrow();
+                let ty = outputs.iter().find(|(own, ..)| *own == name).map(|(_, ty, _)| ty);
+                assert!(ty.is_none_or(|ty| ty.contains(&value)), "seed {seed}: {name}: {}", value.describe());
+            }
+        }
+    }
+    println!("{refused} refused of seeds {seeds:?}");
+    assert!(refused > 0 || seeds.count() == 1);
 }
 
 #[test]
 fn an_argument_with_another_child_is_refused_with_its_name() -> Outcome {
-    let module = Generated::new(0, false);
-    let artifact = Compiler::new().with_coercion(Coercion::AsDeclared).compile(&module)?;
+    let program = Program::random(1, Variant::Casts);
+    let artifact = compiled(&program)?;
     let network = LocalNetwork::new();
-    let (home, endpoint) = joined(&network, &artifact, "home", "self");
-    let mut inputs = inputs(&module);
+    let (home, endpoint) = joined(&network, (&program, &artifact), "home", "self")?;
+    let mut inputs: HashMap<String, Datum> =
+        program.inputs().into_iter().map(|(name, _, content)| (name.to_owned(), content)).collect();
     let wrong = Datum::Composite(vec![
         ("a".into(), Datum::Scalar(Scalar::I32(4))),
         ("b".into(), Datum::Tensor(AnyTensor::from([1.0_f32; N]))),
@@ -412,5 +323,75 @@ fn an_argument_with_another_child_is_refused_with_its_name() -> Outcome {
         home.run(&endpoint, RunId(1), inputs, LONG, Verify::Inputs).expect_err("`b` is of another type");
     let text = error.to_string();
     assert!(text.contains("child `b`, float[3], is not double[N]"), "{text}");
+    Ok(())
+}
+
+/// A list of peers that a peer receives in a bundle names the class of the input that it comes from.
+#[test]
+fn a_peer_sends_to_peers_that_it_received() -> Outcome {
+    let artifact = Compiler::new().compile(Body("forwarding", |g| {
+        let (x, second) = (g.input("x").of("float[N]"), g.input("second").of("peer_id_vec"));
+        let bundle = g.bundle(&[("x", &x), ("to", &second)]);
+        let (there, _) = g.send(&bundle, &g.input("first"));
+        let parts = g.unbundle(&there, &["to", "x"]);
+        let (forwarded, _) = g.send(&parts[1].neg(), &parts[0]);
+        g.output("y", &forwarded.neg());
+    }))?;
+    let names: Vec<&str> = artifact.parts().map(FunctionProto::name).collect();
+    assert_eq!(names, ["self", "first", "second"]);
+    Ok(())
+}
+
+/// A message that is declared as the type of its port, and has another child.
+fn lie(artifact: &Artifact, network: &LocalNetwork, part: &Part, value: Datum) -> Result<Verdict, TestError> {
+    let failed = |error: &dyn std::fmt::Display| TestError(error.to_string());
+    let (port, ty) = part.ports().remove(0);
+    let ty = ty.tag(&value);
+    assert!(artifact.parts().any(|part| part.name() == port.peer_class));
+    let id = MessageId { incarnation: 1, number: 1 };
+    let (sender, addresses) = (peer("home"), Vec::new());
+    let message = Envelope { id, floor: 1, run: RunId(1), sender, addresses, port, ty, value };
+    let bytes = message.to_bytes(&MessageLimits::default()).map_err(|error| failed(&error))?;
+    let answer = network.join(peer("home")).exchange(&peer("a"), &bytes, LONG);
+    let answer = answer.map_err(|error| failed(&error))?;
+    Ok(Receipt::from_bytes(&answer).map_err(|error| failed(&error))?.verdict)
+}
+
+/// A bundle that is declared as the type of its port is accepted without a check of its children. A wrong child is
+/// found where it is read.
+#[test]
+fn a_wrong_child_of_a_bundle_is_found_where_it_is_read() -> Outcome {
+    let sends: [fn(&mut Graph, &ValueRef); 3] = [
+        |g, there| g.output("y", &g.unbundle(there, &["x"])[0].neg()),
+        |g, there| g.output("y", there),
+        |g, there| {
+            let (back, _) = g.send(there, &g.receive(there).1);
+            g.output("y", &g.unbundle(&back, &["x"])[0]);
+        },
+    ];
+    struct Sends(fn(&mut Graph, &ValueRef));
+    impl Module for Sends {
+        fn name(&self) -> &str {
+            "sends"
+        }
+
+        fn body(&self, g: &mut Graph) {
+            let bundle =
+                g.bundle(&[("x", &g.input("x").of("float[2]")), ("s", &g.input("s").of("scalar.i32"))]);
+            let (there, _) = g.send(&bundle, &g.input("workers"));
+            (self.0)(g, &there);
+        }
+    }
+    let right = ("s".to_owned(), Datum::Scalar(Scalar::I32(1)));
+    let bundle = |x: AnyTensor| Datum::Composite(vec![right.clone(), ("x".to_owned(), x.into())]);
+    for sends in sends {
+        let artifact = Compiler::new().compile(Sends(sends))?;
+        let network = LocalNetwork::new();
+        let part = Part::new(&artifact, "workers", &Components::new())?;
+        let at_a = endpoint(&network, "a", &part);
+        assert_eq!(lie(&artifact, &network, &part, bundle(AnyTensor::from([1.0_f64, 2.0])))?, Verdict::Taken);
+        let error = part.serve(&at_a, LONG, Verify::Inputs).expect_err("a child is of another type");
+        assert!(error.to_string().contains("double[2]"), "{error}");
+    }
     Ok(())
 }

@@ -6,7 +6,7 @@ use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
 use typeloom_compiler::pass::Pass;
-use typeloom_compiler::unit::Unit;
+use typeloom_compiler::unit::{Coercion, Unit};
 use typeloom_contracts::backend::GraphExecutor;
 use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_contracts::datum::Datum;
@@ -14,6 +14,7 @@ use typeloom_contracts::protocol::Protocol;
 use typeloom_module::bindings::Bindings;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
+use typeloom_module::graph::value::ValueRef;
 use typeloom_module::registry::RegistryError;
 use typeloom_onnx::messages::{AttributeProto, GraphProto};
 use typeloom_ops::described::{Described, Operators};
@@ -24,7 +25,7 @@ use typeloom_runtime::options::Verify;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::{ELEMENTWISE, NO_RELATIONS};
-use typeloom_types::tree::builtin::{TYPE_TENSOR, TYPE_TENSOR_F32, TYPE_TRIGGER};
+use typeloom_types::tree::builtin::{TYPE_TENSOR, TYPE_TENSOR_F32, TYPE_TENSOR_I64, TYPE_TRIGGER};
 
 use crate::support::{Body, Outcome, TestError, floats};
 
@@ -125,6 +126,97 @@ fn the_extension_operators_of_a_backend_are_typed_and_run() -> Outcome {
         g.output("y", &g.backend("compute").node("org.example.backend", "Thrice", &[&x], Vec::new(), 1)[0]);
     }));
     assert!(unknown.is_err_and(|error| error.to_string().contains("Thrice")));
+    Ok(())
+}
+
+/// Operators of the backend [`Singles`]: over any tensor, with an index, and with a result that it does not store.
+static OVER_TENSORS: [AtomicOpsetDecl; 1] = [AtomicOpsetDecl {
+    domain: "org.example.singles",
+    version: 1,
+    ops: &[
+        AtomicOpDecl {
+            name: "Pick",
+            inputs: &[X, PortDecl::required("at", &TYPE_TENSOR_I64)],
+            outputs: &[Y],
+            kind: AtomicOpKind::Pure,
+            type_relations: NO_RELATIONS,
+        },
+        AtomicOpDecl {
+            name: "Where",
+            inputs: &[X],
+            outputs: &[PortDecl::required("at", &TYPE_TENSOR_I64)],
+            kind: AtomicOpKind::Pure,
+            type_relations: NO_RELATIONS,
+        },
+    ],
+}];
+
+/// A backend that stores 32-bit floats.
+struct Singles;
+
+impl GraphExecutor for Singles {
+    type Tensor = Vec<f32>;
+    type Error = TestError;
+
+    fn execute(
+        &self,
+        graph: &GraphProto,
+        inputs: Vec<Vec<f32>>,
+        _: &[AttributeProto],
+    ) -> Result<Vec<Vec<f32>>, TestError> {
+        // The index is not stored, so it is a constant of the graph.
+        let index = graph.initializer.first().and_then(|index| typeloom_cpu::decode::tensor(index).ok());
+        let at = index.and_then(|index| Some(*index.as_slice::<i64>().ok()?.first()?));
+        let at = usize::try_from(at.unwrap_or_default()).unwrap_or_default();
+        let found = inputs.first().and_then(|x| x.get(at)).copied();
+        found.map(|found| vec![vec![found]]).ok_or_else(|| TestError("no element".into()))
+    }
+
+    fn extension_opsets() -> &'static [AtomicOpsetDecl] {
+        &OVER_TENSORS
+    }
+}
+
+fn pick(g: &Graph, x: &ValueRef) -> ValueRef {
+    let at = g.constant(&AnyTensor::from([1_i64]));
+    g.backend("compute").node("org.example.singles", "Pick", &[x, &at], Vec::new(), 1).remove(0)
+}
+
+#[test]
+fn data_of_extension_operators_is_of_the_storage_type_of_the_slot() -> Outcome {
+    let components = Components::new().backend("compute", ByExecution(Singles));
+    let compiler = || Compiler::new().with_bindings(components.bindings().clone());
+    // The operator relates no ports: the storage types them.
+    let artifact = compiler().compile(Body("pick", |g| {
+        let y = pick(g, &g.input("x"));
+        g.output("y", &y.of("float[1]"));
+    }))?;
+    assert_eq!(["x", "y"].map(|name| artifact.type_of(name)), [Some("tensor.f32"); 2]);
+    let artifact = Artifact::load(&artifact.to_bytes()?, components.bindings())?;
+    let inputs = [("x".to_owned(), floats(&[2], &[1.0, 2.0]))].into();
+    let outcome = Executor::new(&artifact, &components)?.run(inputs, Verify::EveryValue)?;
+    assert_eq!(outcome.get("y"), Some(&floats(&[1], &[2.0])));
+
+    // Another type is an error that names the slot, or is cast.
+    let double: fn(&mut Graph) = |g| g.output("y", &pick(g, &g.input("x").of("double[2]")));
+    let error = compiler().compile(Body("pick", double)).unwrap_err().to_string();
+    assert!(error.contains("slot `compute` stores tensor.f32") && error.contains("tensor.f64"), "{error}");
+    let cast = compiler().with_coercion(Coercion::AsDeclared).compile(Body("pick", double))?;
+    assert_eq!(cast.report.casts.len(), 1, "{:?}", cast.report.casts);
+
+    let result = compiler().compile(Body("where", |g| {
+        let x = g.input("x");
+        g.output("y", &g.backend("compute").node("org.example.singles", "Where", &[&x], Vec::new(), 1)[0]);
+    }));
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("so it cannot return output `at`") && error.contains("tensor.i64"), "{error}");
+
+    // Without a slot, or on a backend of any tensor, the ports are those of the declaration.
+    let open = Compiler::new().bind_backend::<Backend>("compute").compile(Body("open", |g| {
+        let x = g.input("x").of("double[2]");
+        g.output("y", &g.backend("compute").node("org.example.backend", "Twice", &[&x], Vec::new(), 1)[0]);
+    }))?;
+    assert_eq!(open.type_of("y"), Some("tensor.f64"));
     Ok(())
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Endpo
         clock: Arc::new(Wall(Instant::now())),
         journal: Box::new(NoJournal),
         ports: part.ports(),
-        peers: ["home", "a", "b", "c"].map(peer).to_vec(),
+        peers: ["home", "a", "b", "c", "first", "second", "other"].map(peer).to_vec(),
     };
     Endpoint::open(parts, EndpointConfig::new(1)).expect("there is no journal that could fail")
 }

@@ -31,6 +31,7 @@ use crate::solve_error::{Side, SolveErrorKind};
 use crate::state::Core;
 use crate::state::constants::{Data, Ints, MAX_PASSED_ELEMENTS, is_followed};
 use crate::state::frame::{Frame, Slot};
+use crate::state::parts::{Part, Parts};
 use crate::state::trace::Cause;
 use crate::ty::{Copier, Ty};
 
@@ -75,6 +76,8 @@ struct Summary {
 struct Portable {
     ty: Option<Ty>,
     shape: Option<ShapeId>,
+    /// The shapes of the children of a composite.
+    parts: Option<Parts>,
     data: Option<Data>,
     /// Whether the value holds more integers than are passed into a function or out of it.
     is_dropped: bool,
@@ -241,6 +244,9 @@ impl<'a> Calls<'a> {
             if precise {
                 frame.slots[parameter.index()].shape =
                     caller.shape_read(argument).map(|shape| copy_shape(core, shape, &mut dims));
+                if let Some(parts) = caller.parts.get(&argument) {
+                    frame.parts.insert(*parameter, copy_parts(core, parts, &mut dims));
+                }
                 if let Some(data) =
                     core.data_of(caller, argument).cloned().and_then(|data| copy_data(core, &data, &mut dims))
                 {
@@ -275,7 +281,7 @@ impl<'a> Calls<'a> {
             let (ty, shape) = (frame.slots[value.index()].ty, frame.shape_read(value));
             let data = core.data_of(frame, value).filter(|data| is_portable(data)).cloned();
             let is_dropped = frame.dropped.contains(&value) || is_too_large(core, frame, value);
-            Portable { ty, shape, data, is_dropped }
+            Portable { ty, shape, parts: frame.parts.get(&value).cloned(), data, is_dropped }
         };
         let parameters = root.inputs.iter().map(|value| portable(&frame, *value)).collect();
         let results = root.outputs.iter().map(|value| portable(&frame, *value)).collect();
@@ -333,7 +339,6 @@ fn key<'a>(
     precise: bool,
 ) -> Key {
     const ABSENT: i64 = -1;
-    const SHAPED: i64 = -2;
     const VALUED: i64 = -3;
     let mut encoder = KeyEncoder::default();
     let mut types = crate::ty::Numbering::default();
@@ -351,11 +356,10 @@ fn key<'a>(
             continue;
         }
         if let Some(shape) = frame.shape_read(value) {
-            let dims: DimVec = core.shapes.get(shape).into();
-            encoder.words.extend([SHAPED, i64::try_from(dims.len()).unwrap_or(i64::MAX)]);
-            for dim in dims {
-                encoder.dim(core, dim);
-            }
+            encoder.shape(core, shape);
+        }
+        if let Some(parts) = frame.parts.get(&value) {
+            encoder.parts(core, parts);
         }
         let ints = core.data_of(frame, value).and_then(Data::as_ints).cloned();
         if let Some(ints) = ints.filter(|ints| ints.items.len() <= MAX_PASSED_ELEMENTS) {
@@ -386,6 +390,32 @@ struct KeyEncoder {
 }
 
 impl KeyEncoder {
+    fn shape(&mut self, core: &mut Core<'_>, shape: ShapeId) {
+        const SHAPED: i64 = -2;
+        let dims: DimVec = core.shapes.get(shape).into();
+        self.words.extend([SHAPED, i64::try_from(dims.len()).unwrap_or(i64::MAX)]);
+        for dim in dims {
+            self.dim(core, dim);
+        }
+    }
+
+    /// Encodes the shapes in a composite. Its depth is bounded.
+    fn parts(&mut self, core: &mut Core<'_>, parts: &Parts) {
+        const PARTS: i64 = -4;
+        const END: i64 = -5;
+        for (name, Part { shape, parts }) in parts.iter() {
+            self.words.extend([PARTS, i64::try_from(name.len()).unwrap_or(i64::MAX)]);
+            self.words.extend(name.bytes().map(i64::from));
+            if let Some(shape) = shape {
+                self.shape(core, *shape);
+            }
+            if let Some(parts) = parts {
+                self.parts(core, parts);
+            }
+        }
+        self.words.push(END);
+    }
+
     fn dim(&mut self, core: &mut Core<'_>, dim: DimId) {
         let dim = core.dims.resolve(dim);
         if let Some(constant) = core.dims.as_constant(dim) {
@@ -429,6 +459,33 @@ fn copy_shape(core: &mut Core<'_>, shape: ShapeId, dims: &mut Map<DimId, DimId>)
     core.shapes.intern(&to)
 }
 
+/// Copies the shapes in a composite. Its depth is bounded.
+fn copy_parts(core: &mut Core<'_>, parts: &Parts, dims: &mut Map<DimId, DimId>) -> Parts {
+    parts.map_shapes(&mut |shape| copy_shape(core, shape, dims))
+}
+
+/// The unknown extents of a parameter are those of the argument.
+fn bind_extents(core: &mut Core<'_>, known: ShapeId, from: ShapeId, dims: &mut Map<DimId, DimId>) {
+    for (dim, from) in core.resolved(known).into_iter().zip(core.resolved(from)) {
+        if core.dims.is_variable(from) {
+            dims.entry(from).or_insert(dim);
+        }
+    }
+}
+
+/// The unknown extents in a composite parameter are those of the argument. The depth is bounded.
+fn bind_parts(core: &mut Core<'_>, known: &Parts, from: &Parts, dims: &mut Map<DimId, DimId>) {
+    for (name, part) in from.iter() {
+        let Some(own) = known.get(name) else { continue };
+        if let (Some(known), Some(from)) = (own.shape, part.shape) {
+            bind_extents(core, known, from, dims);
+        }
+        if let (Some(known), Some(from)) = (&own.parts, &part.parts) {
+            bind_parts(core, known, from, dims);
+        }
+    }
+}
+
 fn copy_data(core: &mut Core<'_>, data: &Data, dims: &mut Map<DimId, DimId>) -> Option<Data> {
     let ints = data.as_ints().filter(|_| is_portable(data))?;
     let items = ints.items.iter().map(|item| copy_dim(core, *item, dims)).collect();
@@ -455,13 +512,14 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
             // argument.
             let _ = core.types.unify(ty, copy);
         }
-        // Unknown extents of the parameter are those of the argument.
-        if let (true, Some(known), Some(shape)) = (precise, frame.shape_read(argument), parameter.shape) {
-            for (dim, from) in core.resolved(known).into_iter().zip(core.resolved(shape)) {
-                if core.dims.is_variable(from) {
-                    dims.entry(from).or_insert(dim);
-                }
-            }
+        if !precise {
+            continue;
+        }
+        if let (Some(known), Some(shape)) = (frame.shape_read(argument), parameter.shape) {
+            bind_extents(core, known, shape, &mut dims);
+        }
+        if let (Some(known), Some(parts)) = (frame.parts.get(&argument), &parameter.parts) {
+            bind_parts(core, known, parts, &mut dims);
         }
     }
     for (output, result) in body.outputs(step).iter().zip(&summary.results) {
@@ -477,6 +535,10 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
         {
             let shape = copy_shape(core, shape, &mut dims);
             frame.set_shape(output, shape, step);
+        }
+        if let (None, Some(parts)) = (frame.parts.get(&output), &result.parts) {
+            let parts = copy_parts(core, parts, &mut dims);
+            frame.set_parts(output, parts, step);
         }
         if frame.slots[output.index()].data.is_none()
             && let Some(data) = result.data.as_ref().and_then(|data| copy_data(core, data, &mut dims))

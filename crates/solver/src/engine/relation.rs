@@ -25,6 +25,7 @@ use smallvec::SmallVec;
 use typeloom_types::op::{AtomicOpDecl, PortArity, PortDecl};
 use typeloom_types::relation::{PortRef, RelationError, TypeRelation};
 
+use crate::catalogue::DeclaredRule;
 use crate::dim::shape::DimVec;
 use crate::engine::schema::side_arity;
 use crate::program::StepId;
@@ -53,10 +54,17 @@ pub(crate) fn run<'a>(
     frame: &mut Frame<'a>,
     step: StepId,
     decl: &'static AtomicOpDecl,
+    also: Option<DeclaredRule>,
 ) -> Result<(), SolveErrorKind<'a>> {
     arity(frame, step, decl)?;
     let mut cx = RuleCx::new(core, frame, step, None, PORT_BOUND);
-    let result = bounds(&mut cx, decl).and_then(|()| run_to_fixed_point(&mut cx, decl.type_relations));
+    let result = bounds(&mut cx, decl).and_then(|()| {
+        if let Some(DeclaredRule { name, run }) = also {
+            cx.set_rule(name);
+            run(&mut cx, decl).map_err(|failure| SolveErrorKind::of_rule(name, failure))?;
+        }
+        run_to_fixed_point(&mut cx, decl.type_relations)
+    });
     let own = cx.waiter();
     cx.types().forget_woken(own);
     result

@@ -1,7 +1,8 @@
 //! Shapes of the children of composites.
 //!
 //! A slot has the shape of a tensor. The shapes inside a composite are stored here, by value, so that programs without
-//! composites do not pay for them. They flow from a bundle to its readers only: an unknown shape is always right.
+//! composites do not pay for them. They flow from a bundle to its readers only, also through calls: an unknown shape is
+//! always right.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,6 +37,15 @@ impl Parts {
 
     pub(crate) fn get(&self, name: &str) -> Option<&Part> {
         self.0.get(name)
+    }
+
+    /// The same children with other shapes. The depth of composites is bounded.
+    pub(crate) fn map_shapes(&self, map: &mut dyn FnMut(ShapeId) -> ShapeId) -> Self {
+        let part = |(name, part): (&Arc<str>, &Part)| {
+            let shape = part.shape.map(&mut *map);
+            (Arc::clone(name), Part { shape, parts: part.parts.as_ref().map(|parts| parts.map_shapes(map)) })
+        };
+        Self(Arc::new(self.0.iter().map(part).collect()))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Part)> {

@@ -3,6 +3,7 @@
 use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_module::graph::Graph;
+use typeloom_module::module::imports::Imported;
 use typeloom_onnx::messages::TypeProto;
 use typeloom_solver::value_type::ValueType;
 
@@ -132,4 +133,87 @@ fn bundles_of_bundles_are_bounded() {
         g.output("y", &value);
     });
     assert!(text.contains("a bundle holds at most 4096 values"), "{text}");
+}
+
+#[test]
+fn shapes_of_children_pass_through_functions_that_are_not_inlined() {
+    // The function imports another version of ONNX's operators, so it is kept.
+    let text = r#"<ir_version: 10, opset_import: ["" : 21, "own" : 1, "ai.bytesandbrains.composite" : 1]>
+        main (float[N, 3] x, float[M] z) => (y, v) {
+            inner = ai.bytesandbrains.composite.Bundle <keys = ["i"]> (x)
+            b = ai.bytesandbrains.composite.Bundle <keys = ["a", "z"]> (inner, z)
+            c = own.rewrap(b)
+            k, w = ai.bytesandbrains.composite.Unbundle <keys = ["a", "z"]> (c)
+            y = ai.bytesandbrains.composite.Unbundle <keys = ["i"]> (k)
+            other = ai.bytesandbrains.composite.Bundle <keys = ["a", "z"]> (inner, w)
+            v = own.rewrap(other)
+        }
+        <domain: "own", opset_import: ["" : 17, "ai.bytesandbrains.composite" : 1]> rewrap (b) => (c) {
+            a, z = ai.bytesandbrains.composite.Unbundle <keys = ["a", "z"]> (b)
+            i = ai.bytesandbrains.composite.Unbundle <keys = ["i"]> (a)
+            n = Transpose (i)
+            inner = ai.bytesandbrains.composite.Bundle <keys = ["i"]> (n)
+            both = Concat <axis = 0> (z, z)
+            c = ai.bytesandbrains.composite.Bundle <keys = ["a", "z"]> (inner, both)
+        }"#;
+    let model = typeloom_onnx::text::parse_model(text).expect("the text is a model");
+    let artifact = Compiler::new().compile(model).unwrap_or_else(|error| panic!("{error}"));
+    assert!(artifact.to_text().contains("rewrap"), "{}", artifact.to_text());
+    assert_eq!(port(&artifact, "y"), "float[3, N]");
+    assert_eq!(port(&artifact, "v"), "composite{a: composite{i: float[3, N]}, z: float[4*M]}");
+}
+
+#[test]
+fn shapes_of_children_are_those_of_an_imported_signature() {
+    let exported = compiled(|g| {
+        let both = g.input("both").of("composite{a: float[N, 2], deep: composite{k: int64[3]}}");
+        let a = g.unbundle(&both, &["a"]).remove(0);
+        g.output("out", &g.bundle(&[("rows", &a.transpose(Default::default())), ("both", &both)]));
+    });
+    let imported = Imported::new(&exported.interface).expect("it has an interface");
+    let call = |g: &Graph, rows: &'static str, k: &'static str| {
+        let (x, k) = (g.input("x").of(rows), g.input("k").of(k));
+        let both = g.bundle(&[("a", &x), ("deep", &g.bundle(&[("k", &k)]))]);
+        let out = g.call_import(&imported, "m", &[&both]).remove(0);
+        g.output("y", &g.unbundle(&out, &["rows"])[0]);
+        g.output("out", &out);
+    };
+    let artifact = compiled(|g| call(g, "float[B, 2]", "int64[3]"));
+    assert_eq!(port(&artifact, "y"), "float[2, B]");
+    let both = "composite{a: float[B, 2], deep: composite{k: int64[3]}}";
+    assert_eq!(port(&artifact, "out"), format!("composite{{both: {both}, rows: float[2, B]}}"));
+    for (rows, k, child) in [("float[B, 3]", "int64[3]", "a"), ("float[B, 2]", "int64[4]", "k")] {
+        let text = error(|g| call(g, rows, k));
+        for part in ["argument 1 (`both`)".to_owned(), format!("the shape of child `{child}`")] {
+            assert!(text.contains(&part), "{part} is missing: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_branch_or_loop_with_a_bundle_as_its_result_is_an_error_with_another_way() {
+    let branch = error(|g| {
+        let (x, yes) = (g.input("x").of("float[N]"), g.input("yes").of("bool"));
+        let both = g.if_(&yes, |g| vec![g.bundle(&[("x", &x)])], |g| vec![g.bundle(&[("x", &x.neg())])]);
+        g.output("y", &both[0]);
+    });
+    println!("{branch}");
+    let looped = error(|g| {
+        let x = g.input("x").of("float[N]");
+        let both = g.bundle(&[("x", &x)]);
+        let state = g.loop_(Some(&g.input("n").of("int64")), None, &[&both], |_, _, condition, state| {
+            vec![condition.clone(), state[0].clone()]
+        });
+        g.output("y", &g.unbundle(&state[0], &["x"])[0]);
+    });
+    println!("{looped}");
+    let scanned = error(|g| {
+        let x = g.input("x").of("float[N, 2]");
+        let out = g.scan(&[], &[&x], |g, _, slices| vec![g.bundle(&[("x", &slices[0])])]);
+        g.output("y", &out[0]);
+    });
+    println!("{scanned}");
+    for text in [branch, looped, scanned] {
+        assert!(text.contains("bundle"), "{text}");
+    }
 }

@@ -146,6 +146,55 @@ fn an_argument_of_another_type_is_rejected_with_both_sides() {
     }
 }
 
+/// Each wrong argument of a call is named by its position and name: another element type, rank, extent or leaf.
+#[test]
+fn a_wrong_argument_is_named() {
+    let exported = Of("mixed", |g: &mut Graph| {
+        let (x, n) = (g.input("an x").of("float[N, 4]"), g.input("n").of("int64[N]"));
+        let (who, both) =
+            (g.input("who").of("peer_id"), g.input("both").of("composite{a: float[4], s: scalar.i32}"));
+        let a = g.unbundle(&both, &["a"]).remove(0);
+        g.output("y", &(&x + &a));
+        g.output("m", &n.neg());
+        g.output("w", &g.bundle(&[("who", &who)]));
+    });
+    let interface = Compiler::new().compile(exported).expect("it compiles").interface;
+    let imported = Imported::new(&interface).expect("it has an interface");
+    let right = ["float[B, 4]", "int64[B]", "peer_id", "composite{a: float[4], s: scalar.i32}"];
+    let names = ["an x", "n", "who", "both"];
+    let call = |types: [&'static str; 4]| {
+        let imported = imported.clone();
+        Compiler::new().compile(Of("caller", move |g: &mut Graph| {
+            let given = [0, 1, 2, 3].map(|at| g.input(&format!("i{at}")).of(types[at]));
+            let results = g.call_import(&imported, "mixed", &given.each_ref());
+            results.iter().enumerate().for_each(|(at, result)| g.output(&format!("o{at}"), result));
+        }))
+    };
+    assert!(call(right).is_ok(), "{}", call(right).err().map_or_else(String::new, |error| error.to_string()));
+    let wrong: [&[&str]; 4] = [
+        &["double[B, 4]", "float[B]", "float[B, 5]", "peer_id", "composite{a: float[4]}", "scalar.f32"],
+        &["int32[B]", "int64[B, 1]", "trigger", "seq(int64[B])"],
+        &["peer_id_vec", "int64[B]", "composite{who: peer_id}"],
+        &[
+            "composite{a: float[5], s: scalar.i32}",
+            "composite{a: double[4], s: scalar.i32}",
+            "composite{a: float[4]}",
+            "composite{a: float[4], s: scalar.i32, t: trigger}",
+            "composite{a: float[4], s: peer_id}",
+            "float[4]",
+        ],
+    ];
+    for (at, wrong) in wrong.into_iter().enumerate() {
+        for ty in wrong {
+            let mut types = right;
+            types[at] = ty;
+            let error = call(types).err().unwrap_or_else(|| panic!("{ty} as argument {at}")).to_string();
+            let expected = format!("argument {} (`{}`)", at + 1, names[at]);
+            assert!(error.contains(&expected), "{ty}: no {expected} in {error}");
+        }
+    }
+}
+
 #[test]
 fn extents_that_are_equal_in_the_signature_are_equal_at_the_call() {
     let axis = Compiler::new().compile(caller(imported(), "float[batch, 9]", "float[5]")).err();

@@ -4,7 +4,9 @@ use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
 use typeloom_compiler::unit::Coercion;
 use typeloom_module::graph::Graph;
+use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_module::graph::operators::attributes::GatherAttrs;
+use typeloom_module::graph::value::ValueRef;
 use typeloom_onnx::messages::NodeProto;
 
 use super::components::Of;
@@ -91,6 +93,75 @@ fn the_type_of_peers_follows_from_another_use_if_there_is_one() {
         });
         let artifact = Compiler::new().with_permissive_types().compile(module).expect("it compiles");
         assert_eq!(artifact.type_of("peer"), Some(ty), "the send comes first: {sends_first}");
+    }
+}
+
+/// Undeclared inputs reach the peers of a send through operators, calls, bundles and other messages.
+#[test]
+fn undeclared_inputs_of_peers_are_lists_wherever_they_pass() {
+    let sender = Of("sender", |g: &mut Graph| {
+        let (x, to) = (g.input("x"), g.input("to"));
+        g.output("there", &g.send(&x, &to).0.neg());
+    });
+    let outer = Of("outer", |g: &mut Graph| {
+        let (x, to) = (g.input("x"), g.input("to"));
+        let some = to.slice(&g.ints(&[0]), &g.ints(&[1]), None, None);
+        g.output("there", &g.call(&sender, &[&x, &some])[0]);
+    });
+    type Body<'b> = &'b dyn Fn(&mut Graph, &ValueRef);
+    let bodies: [(Body<'_>, &[&str]); 6] = [
+        (&|g, x| g.output("y", &g.call(&outer, &[x, &g.input("a")])[0]), &["a"]),
+        (
+            &|g, x| {
+                let both = g.concat(&[&g.input("a"), &g.input("b").identity()], 0);
+                let one = both.identity().gather(&g.ints(&[1]), Default::default());
+                g.output("y", &g.send(x, &one).0.neg());
+            },
+            &["a", "b"],
+        ),
+        (
+            &|g, x| {
+                let bundle = g.bundle(&[("to", &g.input("a")), ("x", x)]);
+                let inner = g.unbundle(&g.bundle(&[("inner", &bundle)]), &["inner"]).remove(0);
+                let parts = g.unbundle(&inner, &["to", "x"]);
+                g.output("y", &g.send(&parts[1], &parts[0]).0.neg());
+            },
+            &["a"],
+        ),
+        (
+            &|g, x| {
+                let bundle = g.bundle(&[("to", &g.input("b")), ("x", x)]);
+                let (there, _) = g.send(&bundle, &g.input("a"));
+                let parts = g.unbundle(&there, &["x", "to"]);
+                g.output("y", &g.send(&parts[0], &parts[1]).0.neg());
+            },
+            &["a", "b"],
+        ),
+        (
+            &|g, x| {
+                let both = g.concat(&[&g.input("a"), &g.input("b")], 0);
+                let request = g.net_out("out", x, &both.squeeze(None));
+                g.output("request", &request);
+            },
+            &["a", "b"],
+        ),
+        (
+            &|g, x| {
+                let request = g.net_out("out", x, &g.unbundle(&g.input("c"), &["a"])[0]);
+                g.output("request", &request);
+            },
+            &[],
+        ),
+    ];
+    for (at, (body, inputs)) in bodies.into_iter().enumerate() {
+        let module = Of("m", |g: &mut Graph| {
+            let x = g.input("x").of("float[N]");
+            body(g, &x);
+        });
+        let artifact = Compiler::new().compile(module).unwrap_or_else(|error| panic!("{at}: {error}"));
+        for input in inputs {
+            assert_eq!(artifact.type_of(input), Some("peer_id_vec"), "{at}: {input}");
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! Slots: types of the bound components, for every storage type.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
+
 use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
@@ -360,4 +363,148 @@ fn an_open_input_of_a_backend_of_any_tensor_has_the_type_of_its_other_data() {
     assert_eq!(artifact.type_of("open"), Some("tensor.f64"));
     let error = compile_on_any(Role::Backend, module(true)).expect_err("f64 or i64?");
     assert!(matches!(error, BuildError::UnresolvedType(_)), "{error}");
+}
+
+/// Random modules over components that store `AnyTensor`: two inputs are declared, and a reference relates all other
+/// values by the slots that they pass.
+#[test]
+fn types_flow_through_random_modules_of_components_that_store_any_tensor() {
+    let first: u64 = std::env::var("TYPELOOM_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let (mut typed, mut open, mut mixed) = (0, 0, 0);
+    for seed in first..first + 300 {
+        let compiled = Chains::of(seed);
+        match (compiled.expected(), compiled.artifact) {
+            (Expected::Types(types), Ok(artifact)) => {
+                typed += 1;
+                for (name, ty) in types {
+                    assert_eq!(artifact.type_of(&name), Some(ty), "seed {seed}: {name}");
+                }
+            }
+            (Expected::Open, Err(BuildError::UnresolvedType(_))) => open += 1,
+            (Expected::Mixed, Err(BuildError::TypeConstraintFailed(_))) => mixed += 1,
+            (expected, Ok(_)) => panic!("seed {seed}: it compiles instead of {expected:?}"),
+            (expected, Err(error)) => panic!("seed {seed}: {error} instead of {expected:?}"),
+        }
+    }
+    println!("seeds from {first}: {typed} typed, {open} open, {mixed} of two types");
+    assert!(typed > 0 && open > 0 && mixed > 0);
+}
+
+/// The result that the reference expects.
+#[derive(Debug)]
+enum Expected {
+    Types(Vec<(String, &'static str)>),
+    /// A value has no type.
+    Open,
+    /// A slot has two types.
+    Mixed,
+}
+
+/// A compiled random module, with the classes of values of one type.
+struct Chains {
+    artifact: Result<Artifact, BuildError>,
+    /// The parent of each class.
+    parents: Vec<usize>,
+    /// The outputs with their classes.
+    outputs: Vec<(String, usize)>,
+    declared: [(usize, &'static str); 2],
+}
+
+/// The classes of the types of slots: two models, a codec with two types, and an aggregator.
+const SLOTS: usize = 5;
+
+impl Chains {
+    fn of(seed: u64) -> Self {
+        let state = RefCell::new((Vec::new(), Vec::new()));
+        let used = RefCell::new(HashSet::from(["a"]));
+        let declared = [(SLOTS, "tensor.f32"), (SLOTS + 1, "tensor.i64")];
+        let module = Of("m", |g: &mut Graph| {
+            let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mut below = |limit: usize| {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                usize::try_from(random >> 33).unwrap_or(0) % limit
+            };
+            let mut parents: Vec<usize> = (0..SLOTS + 4).collect();
+            let mut outputs = Vec::new();
+            let inputs = [
+                g.input("f").of(&TYPE_TENSOR_F32),
+                g.input("i").of(&TYPE_TENSOR_I64),
+                g.input("u"),
+                g.input("v"),
+            ];
+            let mut values: Vec<(ValueRef, usize)> =
+                inputs.into_iter().enumerate().map(|(at, value)| (value, SLOTS + at)).collect();
+            for (at, (value, class)) in values.iter().enumerate().take(2) {
+                g.output(&format!("in{at}"), &value.identity());
+                outputs.push((format!("in{at}"), *class));
+            }
+            for (value, class) in values.clone().iter().skip(2) {
+                values.push((g.model("a").forward(value), 0));
+                join(&mut parents, *class, 0);
+            }
+            for _ in 0..1 + below(4) {
+                let (value, class) = values[below(values.len())].clone();
+                let choice = below(5);
+                used.borrow_mut().insert(["a", "b", "c", "c", "d"][choice]);
+                let (result, from, to) = match choice {
+                    0 => (g.model("a").forward(&value), 0, 0),
+                    1 => (g.model("b").backward(&value), 1, 1),
+                    2 => (g.codec("c").encode(&value), 2, 3),
+                    3 => (g.codec("c").decode(&value), 3, 2),
+                    _ => {
+                        let done = g.aggregator("d").contribute(
+                            &g.input(&format!("p{}", values.len())),
+                            &value,
+                            None,
+                        );
+                        (g.aggregator("d").aggregate(Some(&done)), 4, 4)
+                    }
+                };
+                join(&mut parents, class, from);
+                values.push((result, to));
+            }
+            for (at, (value, class)) in values.into_iter().enumerate().skip(4) {
+                g.output(&format!("out{at}"), &value);
+                outputs.push((format!("out{at}"), class));
+            }
+            *state.borrow_mut() = (parents, outputs);
+        });
+        // The first recording finds the slots.
+        drop(Compiler::new().compile(&module));
+        let slots = [("a", Role::Model), ("b", Role::Model), ("c", Role::Codec), ("d", Role::Aggregator)];
+        let used = used.borrow().clone();
+        let bound = slots.into_iter().filter(|(slot, _)| used.contains(slot));
+        let bindings = bound.fold(Bindings::new(), |all, (slot, role)| all.bind(slot, any_component(role)));
+        let artifact = Compiler::new().with_bindings(bindings).compile(&module);
+        let (parents, outputs) = state.take();
+        Self { artifact, parents, outputs, declared }
+    }
+
+    fn expected(&self) -> Expected {
+        let root = |class| root(&self.parents, class);
+        let [(first, first_id), (second, second_id)] = self.declared;
+        if root(first) == root(second) {
+            return Expected::Mixed;
+        }
+        let of = |class: usize| match root(class) {
+            found if found == root(first) => Some(first_id),
+            found if found == root(second) => Some(second_id),
+            _ => None,
+        };
+        let types = self.outputs.iter().map(|(name, class)| Some((name.clone(), of(*class)?)));
+        types.collect::<Option<_>>().map_or(Expected::Open, Expected::Types)
+    }
+}
+
+fn root(parents: &[usize], mut class: usize) -> usize {
+    while parents[class] != class {
+        class = parents[class];
+    }
+    class
+}
+
+fn join(parents: &mut [usize], a: usize, b: usize) {
+    let (a, b) = (root(parents, a), root(parents, b));
+    parents[a] = b;
 }

@@ -295,7 +295,8 @@ impl<'a> Activation<'a> {
 
     fn receive(&mut self, step: &'a PlanStep, wire: &'a WireValue) -> Result<(), RunError> {
         self.commit()?;
-        let Some(class) = self.plan.class(&wire.from) else { return Ok(()) };
+        let plan = self.plan;
+        let Some(class) = plan.class(&wire.from) else { return Ok(()) };
         let known = self.reached.get(&wire.from).cloned();
         let mut waited: Vec<PeerId> = known.clone().unwrap_or_default();
         let mut accepts_any = known.is_none();
@@ -337,16 +338,17 @@ impl<'a> Activation<'a> {
         arrived.sort_by_key(|(from, _)| self.peers(class).iter().position(|peer| peer == from));
         for (from, value) in arrived {
             let context = Context::from([(class, from.clone())]);
-            let results = [value, Datum::Peer(from)];
-            for (value, slot) in results.into_iter().zip(&step.outputs) {
-                let Some(slot) = slot else { continue };
-                let slot_info = self.plan.body.slot(*slot);
-                let base = &self.exec.symbols;
-                let symbols = self.symbols.entry(context.clone()).or_insert_with(|| base.clone());
-                let wrong = |mismatch| NodeError::Mismatch { value: slot_info.name.clone(), mismatch };
-                let checked = symbols.check(&value, &slot_info.ty).map_err(wrong);
-                checked.map_err(|error| node_failed(&step.info, error))?;
-                self.store(*slot, &context, value);
+            let base = &self.exec.symbols;
+            let symbols = self.symbols.entry(context.clone()).or_insert_with(|| base.clone());
+            let slot = step.outputs.first().copied().flatten();
+            let name = slot.map_or(&wire.port.wire, |slot| &plan.body.slot(slot).name);
+            let wrong = |mismatch| NodeError::Mismatch { value: name.clone(), mismatch };
+            let bound = wire.ty.bind(&value, symbols).map_err(wrong);
+            bound.map_err(|error| node_failed(&step.info, error))?;
+            for (value, slot) in [value, Datum::Peer(from)].into_iter().zip(&step.outputs) {
+                if let Some(slot) = slot {
+                    self.store(*slot, &context, value);
+                }
             }
         }
         Ok(())

@@ -10,6 +10,16 @@ use crate::ty::Constructor;
 
 super::code!("element-type-not-allowed", Error, "the operator does not take this element type");
 
+/// ONNX has no type of bundles.
+fn bundle_help(op: String, port: Port) -> String {
+    match port {
+        Port::BodyOut(..) | Port::BodyIn(..) | Port::Out(_) => {
+            format!("return the values of the bundle, and bundle the results of {op}")
+        }
+        Port::In(_) => format!("unbundle the values that {op} computes with"),
+    }
+}
+
 impl Scope<'_, '_> {
     /// A port has a type that the declared signature does not allow.
     pub(crate) fn not_allowed(
@@ -59,7 +69,10 @@ impl Scope<'_, '_> {
             self.port_text(step, port)
         );
         let mark = self.mark(step, port, &shown, true);
-        let diagnostic = self.node_diagnostic(code, step, message, &[mark]);
+        let mut diagnostic = self.node_diagnostic(code, step, message, &[mark]);
+        if let Type::Composite(_) = found {
+            diagnostic.help = Some(bundle_help(self.op_text(step), port));
+        }
         let newer = self.newer_version_allows(step, port, found);
         match (cast_into(found, allowed.tensor), newer) {
             (Some(to), newer) if matches!(port, Port::In(_)) => {

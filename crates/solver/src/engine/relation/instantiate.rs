@@ -6,15 +6,17 @@
 
 use std::sync::Arc;
 
-use typeloom_onnx::text::escape;
+use typeloom_onnx::prost::Message as _;
+use typeloom_onnx::text::{CompositeText, escape};
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
 use typeloom_types::relation::RelationError;
 
-use crate::dim::DimId;
 use crate::dim::shape::DimVec;
+use crate::dim::{Decision, DimId};
 use crate::elem::{Elem, ElemSet};
 use crate::rule::tree::tree_name;
 use crate::rule::{Port, RuleCx, RuleError};
+use crate::state::parts::{Part, Parts};
 use crate::ty::{Clash, Head};
 use crate::universe::Universe;
 
@@ -108,20 +110,86 @@ fn one(
         let expected = tree_name(&expected, universe);
         return Err(cx.not_under(port, &expected, String::new()));
     }
-    shape.map_or(Ok(()), |shape| extents(cx, port, shape, symbols))
+    if let Some(shape) = shape {
+        return extents(cx, port, shape, symbols);
+    }
+    match composite_of(&ty.kind) {
+        Some(composite) => children(cx, port, composite, symbols),
+        None => Ok(()),
+    }
 }
 
-/// Narrows the shape of one port.
-fn extents(
+fn composite_of(kind: &TypeKindView<'_>) -> Option<CompositeText> {
+    if let TypeKindView::Opaque { domain, name } = kind {
+        CompositeText::of_opaque(domain, name)
+    } else {
+        None
+    }
+}
+
+/// Narrows the shapes of the children at one port.
+fn children(
     cx: &mut RuleCx<'_, '_>,
     port: Port,
-    shape: ShapeView<'_>,
+    composite: CompositeText,
     symbols: &mut Vec<(DimId, DimId)>,
 ) -> Result<(), RelationError> {
-    let known = cx.shape(port);
+    let known = cx.parts(port);
+    let parts = parts(cx, port, composite, known.as_ref(), symbols)?;
+    // Shapes of children flow to readers only.
+    if let (None, Some(parts), Port::Out(_)) = (known, parts, port) {
+        cx.write_parts(port, parts);
+    }
+    Ok(())
+}
+
+/// The shapes of the children of a composite, of which some are `known`. The depth is bounded by the notation.
+fn parts(
+    cx: &mut RuleCx<'_, '_>,
+    port: Port,
+    composite: CompositeText,
+    known: Option<&Parts>,
+    symbols: &mut Vec<(DimId, DimId)>,
+) -> Result<Option<Parts>, RelationError> {
+    let mut all: Vec<(Arc<str>, Part)> = Vec::with_capacity(composite.children.len());
+    for (name, ty) in composite.children {
+        let bytes = ty.encode_to_vec();
+        let Ok(ty) = TypeView::from_body(&bytes, 0).parse() else { continue };
+        let known = known.and_then(|known| known.get(&name));
+        let mut part = Part::default();
+        if let TypeKindView::Tensor { shape: Some(shape), .. } = ty.kind {
+            let known = known.and_then(|known| known.shape).map(|shape| cx.core().resolved(shape));
+            let dims = instances(cx, shape, known.as_deref(), symbols);
+            if let Some(known) = known.filter(|known| differ(cx, known, &dims)) {
+                let show = |dims: &[DimId]| crate::dim::shape::display(&cx.tables().dims, dims).to_string();
+                let message =
+                    format!("the shape of child `{name}` is {}, but {} is needed", show(&known), show(&dims));
+                return Err(RelationError::new(message, port.to_ref(), show(&dims), show(&known)));
+            }
+            part.shape = Some(cx.core().shapes.intern(&dims));
+        } else if let Some(inner) = composite_of(&ty.kind) {
+            part.parts = parts(cx, port, inner, known.and_then(|known| known.parts.as_ref()), symbols)?;
+        }
+        all.push((name.into(), part));
+    }
+    Ok(Parts::of(all))
+}
+
+/// Whether two shapes certainly differ.
+fn differ(cx: &mut RuleCx<'_, '_>, a: &[DimId], b: &[DimId]) -> bool {
+    a.len() != b.len() || a.iter().zip(b).any(|(a, b)| cx.dims().compare(*a, *b) == Decision::Different)
+}
+
+/// The extents of a shape of the signature in this call. Extents that are open are those of the known shape.
+fn instances(
+    cx: &mut RuleCx<'_, '_>,
+    shape: ShapeView<'_>,
+    known: Option<&[DimId]>,
+    symbols: &mut Vec<(DimId, DimId)>,
+) -> DimVec {
     let mut dims = DimVec::new();
     for (axis, dim) in shape.dims().filter_map(Result::ok).enumerate() {
-        let at = known.as_ref().and_then(|known| known.get(axis)).copied();
+        let at = known.and_then(|known| known.get(axis)).copied();
         dims.push(match dim.value {
             DimValue::Value(extent) => cx.dims().constant(extent),
             DimValue::Unknown => at.unwrap_or_else(|| cx.fresh()),
@@ -140,6 +208,18 @@ fn extents(
             },
         });
     }
+    dims
+}
+
+/// Narrows the shape of one port.
+fn extents(
+    cx: &mut RuleCx<'_, '_>,
+    port: Port,
+    shape: ShapeView<'_>,
+    symbols: &mut Vec<(DimId, DimId)>,
+) -> Result<(), RelationError> {
+    let known = cx.shape(port);
+    let dims = instances(cx, shape, known.as_deref(), symbols);
     cx.set_shape(port, &dims).map_err(|failure| {
         let show = |dims: &[DimId]| crate::dim::shape::display(&cx.tables().dims, dims).to_string();
         let message = match failure {
