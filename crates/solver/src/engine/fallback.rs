@@ -52,19 +52,11 @@ pub(crate) fn apply(core: &mut Core<'_>, frame: &mut Frame<'_>) -> bool {
     narrowed
 }
 
-/// The classes of the types of the model's inputs, and of the children of bundles.
+/// The classes of the types of the model's inputs.
 fn input_classes(core: &mut Core<'_>, frame: &Frame<'_>) -> Set<(u8, u32)> {
     let inputs = &frame.body.graph(frame.body.root()).inputs;
-    let mut open: Vec<Ty> = inputs.iter().filter_map(|input| frame.slots[input.index()].ty).collect();
-    let mut classes = Set::default();
-    // The children of a bundle from outside are requirements on the caller too.
-    while let Some(ty) = open.pop() {
-        if classes.insert(core.types.class(ty)) {
-            let children = core.types.children(ty);
-            open.extend(children.iter().flat_map(|children| children.list.iter()).map(|(_, child)| *child));
-        }
-    }
-    classes
+    let types = inputs.iter().filter_map(|input| frame.slots[input.index()].ty);
+    types.map(|ty| core.types.class(ty)).collect()
 }
 
 /// The values of unknown type with a proposed node.

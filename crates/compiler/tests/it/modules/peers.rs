@@ -109,7 +109,7 @@ fn undeclared_inputs_of_peers_are_lists_wherever_they_pass() {
         g.output("there", &g.call(&sender, &[&x, &some])[0]);
     });
     type Body<'b> = &'b dyn Fn(&mut Graph, &ValueRef);
-    let bodies: [(Body<'_>, &[&str]); 6] = [
+    let bodies: [(Body<'_>, &[&str]); 5] = [
         (&|g, x| g.output("y", &g.call(&outer, &[x, &g.input("a")])[0]), &["a"]),
         (
             &|g, x| {
@@ -144,13 +144,6 @@ fn undeclared_inputs_of_peers_are_lists_wherever_they_pass() {
                 g.output("request", &request);
             },
             &["a", "b"],
-        ),
-        (
-            &|g, x| {
-                let request = g.net_out("out", x, &g.unbundle(&g.input("c"), &["a"])[0]);
-                g.output("request", &request);
-            },
-            &[],
         ),
     ];
     for (at, (body, inputs)) in bodies.into_iter().enumerate() {
