@@ -17,7 +17,7 @@ use crate::{conformance, differential, models};
 /// is the minimum percentage of recorded cases to reproduce.
 pub(crate) fn main(floor: f64, make: fn() -> Result<Arc<dyn Engine>, String>) -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(SERVE) {
-        let engine = make().expect("whoever started the worker made the engine as well");
+        let engine = make().expect("the process that started the worker created the engine too");
         serve(|job| answer(&engine, job));
         return ExitCode::SUCCESS;
     }

@@ -118,9 +118,9 @@ impl Server {
         match server.replies.recv_timeout(Duration::from_secs(60)).as_deref().map(str::to_owned) {
             Ok(line) => match line.strip_prefix("ready\t") {
                 Some(version) => version.clone_into(&mut server.version),
-                None => bail!("it says `{line}`"),
+                None => bail!("unexpected reply `{line}`"),
             },
-            Err(_) => bail!("it does not get ready"),
+            Err(_) => bail!("the process did not start in time"),
         }
         Ok(server)
     }

@@ -56,7 +56,7 @@ const LIMIT: u64 = 60;
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Answer requests as one contender (the bench starts itself so)
+    /// Answer requests as one contender (used by the bench itself)
     #[command(hide = true)]
     Serve { contender: String },
     /// Write one generated model to a file
@@ -102,7 +102,7 @@ fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn write(family: &str, size: u64, file: &PathBuf) -> Result<()> {
-    let [family] = chosen(&[family.to_owned()])?[..] else { bail!("one family is wanted") };
+    let [family] = chosen(&[family.to_owned()])?[..] else { bail!("give exactly one family") };
     let made = (family.cases)(Scale::Quick)?.into_iter().find_map(|case| match case.model {
         Model::Made(write) => Some(write),
         Model::Stored(_) => None,

@@ -85,7 +85,7 @@ impl Module for Chain {
 }
 
 fn record(nodes: usize) -> ProgramIr {
-    Chain(nodes).into_ir().expect("the module has no mistakes")
+    Chain(nodes).into_ir().expect("the module is valid")
 }
 
 /// Measures processor seconds of this thread, so that other load on the machine does not count. Reads the
@@ -134,9 +134,9 @@ fn median(times: &[f64]) -> f64 {
 
 /// Peak memory of this process, in bytes.
 fn peak() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").expect("the system is a Linux");
+    let status = std::fs::read_to_string("/proc/self/status").expect("the system is Linux");
     let line =
-        status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the system tells the peak");
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the system reports the peak");
     let kilobytes: usize = line.trim().trim_end_matches("kB").trim().parse().expect("a number");
     kilobytes * 1024
 }

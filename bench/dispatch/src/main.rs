@@ -232,7 +232,7 @@ fn main() -> Outcome<()> {
     let (session, module) = (empty(&session(ADD, 0)?)?, empty(&module(false, 0)?)?);
     println!("| a run without nodes | ns |\n|---|--:|");
     println!("| session | {session:.0} |\n| module | {module:.0} |\n");
-    println!("| what runs a node | nodes | a node, ns | its kernel, ns | dispatch, ns |");
+    println!("| contender | nodes | a node, ns | its kernel, ns | dispatch, ns |");
     println!("|---|--:|--:|--:|--:|");
     let mut worst = 0.0_f64;
     for (name, what, link, make) in CONTENDERS {

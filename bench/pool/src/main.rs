@@ -375,7 +375,8 @@ fn repeat(phase: &str, count: usize, rounds: usize) {
     }
 }
 
-/// Exports in the form of a module: the types without references to them, a hundred per root.
+/// Returns labels and roots as in the export of a module: each root is a tuple of a hundred types that no
+/// other type contains.
 fn interface(pool: &mut Pool, ids: &[Idx]) -> (Vec<String>, Vec<Idx>) {
     let mut used = vec![false; ids.len() + 1];
     for &id in ids {
@@ -457,12 +458,13 @@ fn main() {
         let [times @ .., in_order, in_any] = times.each_mut().map(|times| median(times));
         let [new, base_new, known, base_known] = [0, 1, 2, 3].map(|at: usize| times[at] - in_order);
         let [any, base_any, plain_any] = [4, 5, 6].map(|at: usize| times[at] - in_any);
-        let beside = |ours: f64, base: f64| format!("{ours:>10.1} ({base:>9.1}, {:>6.2}x)", ours / base);
+        let with_baseline =
+            |ours: f64, base: f64| format!("{ours:>10.1} ({base:>9.1}, {:>6.2}x)", ours / base);
         println!(
             "{count:>9}  {}  {}  {}  {:>22}  {:>23}  {:>6.1} ({:>6.1})",
-            beside(new, base_new),
-            beside(known, base_known),
-            beside(any, base_any),
+            with_baseline(new, base_new),
+            with_baseline(known, base_known),
+            with_baseline(any, base_any),
             format!("({plain_any:.1}, {:.2}x)", any / plain_any),
             format!("{in_order:.1} ({in_any:.1})"),
             bytes.0,

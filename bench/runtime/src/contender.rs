@@ -173,7 +173,7 @@ impl Server {
     }
 
     fn answer(&self, limit: Duration) -> Answer {
-        let line = self.replies.recv_timeout(limit).map_err(|_| "it does not answer".to_owned())?;
+        let line = self.replies.recv_timeout(limit).map_err(|_| "no reply in time".to_owned())?;
         read(&line).unwrap_or_else(|error| Err(error.to_string()))
     }
 }
@@ -191,7 +191,7 @@ fn read(line: &str) -> Result<Answer> {
     match fields.next() {
         Some("ok") => Ok(Ok(fields.map(str::parse).collect::<Result<_, _>>()?)),
         Some("no") => Ok(Err(fields.collect::<Vec<_>>().join(" "))),
-        Some(_) | None => bail!("it says `{line}`"),
+        Some(_) | None => bail!("unexpected reply `{line}`"),
     }
 }
 

@@ -53,7 +53,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Answer requests as one contender (the bench starts itself so)
+    /// Answer requests as one contender (used by the bench itself)
     #[command(hide = true)]
     Serve { contender: Contender, threads: usize, model: PathBuf, inputs: Vec<String> },
     /// Write one generated model to a file

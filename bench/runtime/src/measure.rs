@@ -98,17 +98,17 @@ impl Work {
     /// Returns the measurements and the output.
     fn end(mut self, plan: &Plan) -> Result<(Measured, Vec<f32>), String> {
         let memory = self.server.memory()?;
-        let [peak, idle] = memory[..] else { return Err("it says nothing of its memory".to_owned()) };
+        let [peak, idle] = memory[..] else { return Err("the reply contains no memory values".to_owned()) };
         let output = self.server.output(plan.limit)?;
         self.times.sort_unstable();
-        let time = *self.times.get(self.times.len() / 2).ok_or("it has not run")?;
+        let time = *self.times.get(self.times.len() / 2).ok_or("no run was measured")?;
         let peak = peak.saturating_sub(idle);
         Ok((Measured { load: self.load, time, peak, differs: false }, output))
     }
 }
 
 fn first(numbers: &[u64]) -> Result<u64, String> {
-    numbers.first().copied().ok_or_else(|| "it answers nothing".to_owned())
+    numbers.first().copied().ok_or_else(|| "the reply is empty".to_owned())
 }
 
 /// Measures every contender on a model, for each of the model's thread counts.
@@ -233,7 +233,7 @@ mod tests {
     use super::close;
 
     #[test]
-    fn outputs_are_held_to_one_another_element_by_element() {
+    fn outputs_are_compared_element_by_element() {
         assert!(close(&[1.0, 200.0], &[1.1, 200.1]));
         assert!(!close(&[2.0, 200.0], &[1.0, 200.0]));
         assert!(!close(&[1.0], &[1.0, 200.0]));

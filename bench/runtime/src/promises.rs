@@ -44,7 +44,7 @@ pub fn section(rows: &[Row]) -> String {
             worst: worst(rows, is_chain, |row| per_operator(row, Contender::Cpu)),
         },
         Promise {
-            text: "`cpu` holds at most 1.5 times the memory of tract",
+            text: "`cpu` uses at most 1.5 times the memory of tract",
             most: 1.5,
             unit: "times",
             worst: worst(rows, is_network, |row| row.memory_ratio(Contender::Cpu, Contender::Tract)),

@@ -54,7 +54,7 @@ fn tree<T: Clone>(mut level: Vec<T>, join: impl Fn(&T, &T) -> T) -> T {
 }
 
 fn bound<F: TypeFamily<Name = Name>>(cx: &F, index: u32) -> Ty<F> {
-    Ty::new(cx, TyData::BoundVariable(BoundVar::innermost(index))).expect("the innermost binder is near")
+    Ty::new(cx, TyData::BoundVariable(BoundVar::innermost(index))).expect("depth 0 is in range")
 }
 
 const LEAVES: usize = 1024;

@@ -117,7 +117,7 @@ pub(crate) struct RustDiffArgs {
     pub(crate) new: String,
     #[command(flatten)]
     pub(crate) build: RustBuildArgs,
-    /// How to show it
+    /// The format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
     /// The edition of both versions (default: that of the manifest, or 2024 for JSON, which does not contain it). Before 2024,
@@ -163,7 +163,7 @@ pub(crate) struct FixArgs {
     pub(crate) partial: bool,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
-    /// How to show it
+    /// The format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
     /// When to use colours
@@ -249,7 +249,7 @@ pub(crate) struct DescribeArgs {
     /// Write the interface into a bundle
     #[arg(long, short, value_name = "BUNDLE")]
     pub(crate) output: Option<String>,
-    /// How to show it
+    /// The format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
     #[command(flatten)]
@@ -350,7 +350,7 @@ pub(crate) enum CheckFormat {
     /// For people: the printed node with labels, notes and help
     #[default]
     Human,
-    /// One line for each diagnostic diagnostic
+    /// One line for each diagnostic
     Concise,
     /// One JSON object for each diagnostic, one per line
     Json,
@@ -454,7 +454,7 @@ pub(crate) struct RunArgs {
     /// directly from the mapped file do not count
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_memory: Option<u64>,
-    /// Save the outputs in this folder: as `.npy`, or as `.pb` where NumPy has no such type
+    /// Save the outputs in this folder: as `.npy`, or as `.pb` if NumPy has no such type
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
     /// The backend: `cpu`, which is built in, or an engine that is installed separately (`ort`, `tract`)

@@ -4,14 +4,14 @@
 //! and packages in the same way, and writes neither a lock file nor build results into the folder of the user. The lock
 //! file of the folder's workspace is copied if there is one, so that the dependencies have the versions that it records.
 //!
-//! The JSON contains private and hidden items. The comparison needs the private ones for variances and for sealed traits;
-//! an item that became hidden is not a removed one.
+//! The JSON contains private and hidden items. The comparison needs private items for variances and for
+//! sealed traits. With hidden items in the JSON, an item that became hidden does not count as removed.
 //!
 //! **Invariant:** only cargo is started, with arguments and without a shell. Names and versions are checked by
 //! [`spec`] before they become a part of an argument or of the manifest.
 //!
-//! **Limits:** `[patch]` sections and `.cargo/config.toml` of the folder do not apply. If the time is up, cargo is stopped,
-//! and compilers that it started end with the crate that they compile.
+//! **Limits:** `[patch]` sections and `.cargo/config.toml` of the folder do not apply. At the timeout, cargo
+//! is stopped; compilers that it started continue until their crate is compiled.
 
 mod cargo;
 pub(crate) mod spec;
@@ -35,7 +35,7 @@ pub(crate) enum Features {
     All,
 }
 
-/// The JSON of a crate, and its edition if the manifest is known.
+/// The JSON of a crate, and its edition if it has a manifest.
 pub(crate) struct CrateJson {
     pub(crate) json: Bytes,
     pub(crate) edition: Option<Edition>,

@@ -126,13 +126,13 @@ fn open(folder: &Path, location: &str) -> Result<File, String> {
     for part in relative.components() {
         path.push(part);
         if path.symlink_metadata().map_err(cannot)?.is_symlink() {
-            return Err(format!("`{location}` is, or lies behind, a link"));
+            return Err(format!("`{location}` is a link, or is reached through one"));
         }
     }
     let file = input::regular(&path).map_err(cannot)?;
     let meta = file.metadata().map_err(cannot)?;
     if has_other_names(&meta) {
-        return Err(format!("`{location}` is the same file as one elsewhere"));
+        return Err(format!("`{location}` has several hard links"));
     }
     if is_pointer(&file, meta.len()).map_err(cannot)? {
         return Err(format!("`{location}` is a Git LFS pointer; download the file with `git lfs pull`"));

@@ -36,7 +36,7 @@ impl Target {
             && own.is_some()
             && path.canonicalize().ok() == own
         {
-            bail!("`{name}` is the model itself; say --in-place to replace it");
+            bail!("`{name}` is the model itself; use --in-place to replace it");
         }
         Ok(target)
     }

@@ -79,7 +79,7 @@ fn side_files_are_read_from_the_models_folder_and_nowhere_else() {
     std::fs::hard_link(folder.join("linked.bin"), root.join("other.bin")).expect("the link is made");
     let refused = [
         ("link.bin", "a link"),
-        ("linked.bin", "the same file as one elsewhere"),
+        ("linked.bin", "has several hard links"),
         ("../outside.bin", "not a path inside the model's folder"),
         ("/etc/hostname", "not a path inside the model's folder"),
         ("short.bin", "`short.bin` has 4 bytes"),

@@ -54,7 +54,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Nothing is lost if it stays.
+        // A temporary folder that cannot be removed does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -146,7 +146,7 @@ fn a_crate_that_cannot_be_documented_is_exit_code_2_with_the_output_of_cargo() {
 fn the_time_of_a_build_is_bounded() {
     let folder = Folder::new("time");
     folder.krate("slow", "", "");
-    // It ends by itself, because the command does not stop the processes that cargo started.
+    // The build script ends by itself, because the command does not stop processes that cargo started.
     folder.write("slow/build.rs", "fn main() { std::thread::sleep(std::time::Duration::from_secs(20)); }");
     let (code, out, err) = folder.run(&["describe", "slow", "--timeout", "1"]);
     assert_eq!((code, out.as_str()), (Some(2), ""));

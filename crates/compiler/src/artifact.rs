@@ -175,7 +175,7 @@ impl Artifact {
         let mut model: ModelProto =
             typeloom_onnx::messages::read(Bytes::copy_from_slice(bytes)).map_err(not_an_artifact)?;
         let hex = ir::lookup(&model.metadata_props, names::INTERFACE)
-            .ok_or_else(|| not_an_artifact("the model carries no interface: it was not compiled"))?;
+            .ok_or_else(|| not_an_artifact("the model contains no interface: it was not compiled"))?;
         let bundle = decode_hex(hex).ok_or_else(|| not_an_artifact("the interface is not in hexadecimal"))?;
         model.metadata_props.retain(|entry| entry.key() != names::INTERFACE);
         let mut pool = Pool::new();

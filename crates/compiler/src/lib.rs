@@ -4,7 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`compiler`] | bindings, policies and the pipeline |
-//! | [`mod@unit`], [`stage`] | the IR, and its stages with what is known at each |
+//! | [`mod@unit`], [`stage`] | the IR, and its stages with the known facts of each |
 //! | [`passes`], [`pass`] | the standard passes, and passes that users add |
 //! | [`artifact`] | compiled programs, in memory and in files |
 //! | [`error`], [`report`] | errors and reports of compilations |

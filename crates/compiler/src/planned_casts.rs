@@ -43,7 +43,7 @@ impl PlannedCast {
             from: self.from.to_owned(),
             to: self.to.to_owned(),
             lossless: self.lossless,
-            reason: format!("{}, and what comes is {}", self.reason, self.from),
+            reason: format!("{}, but the value is {}", self.reason, self.from),
         }
     }
 }

@@ -11,10 +11,11 @@ use typeloom_types::dtype::Dtype;
 
 /// Builds a network of 64-bit floats; `graph` is the text from the inputs on.
 fn network<S: ?Sized + Dense>(graph: &str, loss: Loss) -> Network<S> {
-    made(graph, Settings { loss, frozen: Vec::new() }).unwrap_or_else(|error| panic!("{graph}: {error}"))
+    network_with(graph, Settings { loss, frozen: Vec::new() })
+        .unwrap_or_else(|error| panic!("{graph}: {error}"))
 }
 
-fn made<S: ?Sized + Dense>(graph: &str, settings: Settings) -> Result<Network<S>, ModelError> {
+fn network_with<S: ?Sized + Dense>(graph: &str, settings: Settings) -> Result<Network<S>, ModelError> {
     let text = format!("<ir_version: 10, opset_import: [\"\" : 18]> g {graph}");
     Network::new(parse_model(&text).unwrap_or_else(|error| panic!("{text}: {error}")), &settings)
 }
@@ -32,7 +33,7 @@ fn numbers(tensor: &AnyTensor) -> Vec<f64> {
 }
 
 /// Compares the gradient of `loss(forward(input), target)` with finite differences.
-fn holds_to_differences(graph: &str, loss: Loss, input: &AnyTensor) {
+fn assert_gradient_matches_differences(graph: &str, loss: Loss, input: &AnyTensor) {
     let mut network: Network = network(graph, loss);
     assert_eq!(network.not_differentiable(), None, "{graph}");
     let count = network.params().len();
@@ -144,11 +145,11 @@ fn gradients_are_those_of_finite_differences() {
             network.backward(&prediction).expect("it was differentiated");
             continue;
         }
-        holds_to_differences(&graph, Loss::MeanSquaredError, &input);
+        assert_gradient_matches_differences(&graph, Loss::MeanSquaredError, &input);
     }
     let classifier =
         "(double[N, 3] x) => (y) <double[3, 4] w = {1,1,1,1,1,1,1,1,1,1,1,1}> { y = MatMul(x, w) }";
-    holds_to_differences(classifier, Loss::CrossEntropy, &input);
+    assert_gradient_matches_differences(classifier, Loss::CrossEntropy, &input);
 }
 
 #[test]
@@ -175,12 +176,12 @@ fn gradients_of_convolutions_are_those_of_finite_differences() {
             ones(count),
             ones(channels.parse().expect("a number")),
         );
-        holds_to_differences(&graph, Loss::MeanSquaredError, &input);
+        assert_gradient_matches_differences(&graph, Loss::MeanSquaredError, &input);
     }
     let groups = "(double[N, 6, 5] x) => (y)
         <double[6, 1] scale = {1, 1, 1, 1, 1, 1}, double[4, 3, 2] w = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}>
         { s = Mul(x, scale)  y = Conv <group = 2, strides = [2]> (s, w) }";
-    holds_to_differences(groups, Loss::MeanSquaredError, &random(&[3, 6, 5], 33));
+    assert_gradient_matches_differences(groups, Loss::MeanSquaredError, &random(&[3, 6, 5], 33));
 }
 
 #[test]
@@ -201,7 +202,7 @@ fn gradients_of_pooling_are_those_of_finite_differences() {
              {{ s = Mul(x, scale)  o = Add(s, offset)  t = Tanh(o)  {pool} (t)  y = Tanh(p) }}",
             vec!["1"; 56].join(", "),
         );
-        holds_to_differences(&graph, Loss::MeanSquaredError, &random(&[2, 2, 7, 8], 37));
+        assert_gradient_matches_differences(&graph, Loss::MeanSquaredError, &random(&[2, 2, 7, 8], 37));
     }
     for (pool, reason) in [
         ("p = AveragePool <kernel_shape = [2], ceil_mode = 1>", "its windows extend beyond its padding"),
@@ -222,11 +223,11 @@ fn gradients_of_normalization_are_those_of_finite_differences() {
     let batch = "(double[N, 3, 4] x) => (y)
         <double[3, 1] w = {1, 1, 1}, double[3] s = {1, 1, 1}, double[3] b = {1, 1, 1}, double[3] m = {1, 1, 1}, double[3] l = {1, 1, 1}>
         { h = Mul(x, w)  v = Exp(l)  n = BatchNormalization <epsilon = 0.01> (h, s, b, m, v)  y = Tanh(n) }";
-    holds_to_differences(batch, Loss::MeanSquaredError, &random(&[2, 3, 4], 41));
+    assert_gradient_matches_differences(batch, Loss::MeanSquaredError, &random(&[2, 3, 4], 41));
     let flat = "(double[N, 3] x) => (y)
         <double[3] w = {1, 1, 1}, double[3] s = {1, 1, 1}, double[3] b = {1, 1, 1}, double[3] m = {1, 1, 1}, double[3] l = {1, 1, 1}>
         { h = Mul(x, w)  v = Exp(l)  y = BatchNormalization(h, s, b, m, v) }";
-    holds_to_differences(flat, Loss::MeanSquaredError, &random(&[4, 3], 42));
+    assert_gradient_matches_differences(flat, Loss::MeanSquaredError, &random(&[4, 3], 42));
     for (axis, shape) in [("-1", "4"), ("1", "3, 4"), ("2", "4"), ("1", "3, 1")] {
         let ones = vec!["1"; shape.split(", ").map(|it| it.parse::<usize>().expect("a number")).product()]
             .join(", ");
@@ -235,7 +236,7 @@ fn gradients_of_normalization_are_those_of_finite_differences() {
              <double[3, 4] w = {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}}, double[{shape}] s = {{{ones}}}, double[{shape}] b = {{{ones}}}>
              {{ h = Mul(x, w)  n = LayerNormalization <axis = {axis}, epsilon = 0.01, stash_type = 11> (h, s, b)  y = Tanh(n) }}"
         );
-        holds_to_differences(&layer, Loss::MeanSquaredError, &random(&[2, 3, 4], 43));
+        assert_gradient_matches_differences(&layer, Loss::MeanSquaredError, &random(&[2, 3, 4], 43));
     }
 }
 
@@ -312,9 +313,9 @@ fn parameters_are_one_tensor_in_the_order_of_the_file() {
 #[test]
 fn frozen_initializers_are_no_parameters() {
     let settings = |frozen: &str| Settings { frozen: vec![frozen.to_owned()], ..Settings::default() };
-    let network: Network = made(LINE, settings("w")).expect("it is a network");
+    let network: Network = network_with(LINE, settings("w")).expect("it is a network");
     assert_eq!(network.params(), &AnyTensor::from([0.0_f32]));
-    let missing = made::<AnyTensor>(LINE, settings("v")).expect_err("there is no `v`");
+    let missing = network_with::<AnyTensor>(LINE, settings("v")).expect_err("there is no `v`");
     assert_eq!(missing, ModelError::NoParameter { name: "v".to_owned() });
 }
 
@@ -345,15 +346,16 @@ fn invalid_calls_are_typed_errors() {
     assert!(matches!(network.compute_loss(&[1.0], &[1.0, 2.0]), Err(ModelError::Elements { .. })));
     let of_any: Network = self::network(LINE, Loss::MeanSquaredError);
     assert!(matches!(of_any.forward(&AnyTensor::from([1.0_f32, 2.0])), Err(ModelError::Run(_))));
-    let ill = made::<AnyTensor>(
+    let ill = network_with::<AnyTensor>(
         "(float[N, 2] x) => (y) <float[3] w = {1, 2, 3}> { y = Add(x, w) }",
         Settings::default(),
     );
     assert!(matches!(ill, Err(ModelError::IllTyped { .. })), "{ill:?}");
-    let two = made::<AnyTensor>("(float[2] x, float[2] z) => (y) { y = Add(x, z) }", Settings::default());
+    let two =
+        network_with::<AnyTensor>("(float[2] x, float[2] z) => (y) { y = Add(x, z) }", Settings::default());
     assert_eq!(two.expect_err("two inputs"), ModelError::Ports { inputs: 2, outputs: 1 });
     let mixed = "(float[1] x) => (y) <float[1] w = {1}, double[1] v = {1}> { a = Mul(x, w)  c = Cast<to = 11>(a)  y = Mul(c, v) }";
-    let mixed = made::<AnyTensor>(mixed, Settings::default());
+    let mixed = network_with::<AnyTensor>(mixed, Settings::default());
     assert!(matches!(mixed, Err(ModelError::MixedParameters { .. })));
     assert!(matches!(
         Network::<[f32]>::from_bytes(b"no model", &Settings::default()),

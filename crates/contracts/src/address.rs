@@ -32,7 +32,7 @@ pub type Segment<'a> = multiaddr::Protocol<'a>;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Multiaddress(Multiaddr);
 
-/// Error of a text or of bytes that are no address.
+/// Error of a text or of bytes that are not an address.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AddressError {
     /// A protocol is unknown, or its parameter is missing or malformed.
@@ -41,13 +41,13 @@ pub enum AddressError {
     /// There are no segments.
     #[error("an address has at least one segment")]
     Empty,
-    /// The parameter of a segment has no text of its own, such as a name that contains a slash.
+    /// The text of the address is also the text of another one, for example because a name contains a slash.
     #[error("`{text}` is the text of another address")]
     Ambiguous { text: String },
 }
 
 impl Multiaddress {
-    /// The address with these segments, from the outermost to the innermost.
+    /// Creates an address from segments, the outermost first.
     ///
     /// # Errors
     /// [`AddressError`].
@@ -85,7 +85,7 @@ impl Multiaddress {
         self.0.iter()
     }
 
-    /// The peer that the address leads to, if it names one: the last segment `/p2p/..`.
+    /// The destination peer: the last segment, if it is `/p2p/..`.
     #[must_use]
     pub fn peer(&self) -> Option<PeerId> {
         let peers = self.segments().filter_map(|segment| match segment {
@@ -122,7 +122,7 @@ impl From<Multiaddress> for Multiaddr {
     }
 }
 
-/// The order of the binary forms.
+/// Addresses are ordered by their binary forms.
 impl Ord for Multiaddress {
     fn cmp(&self, other: &Self) -> Ordering {
         self.as_bytes().cmp(other.as_bytes())

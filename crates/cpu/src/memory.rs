@@ -53,7 +53,7 @@ pub fn with<T>(store: Store, run: impl FnOnce() -> T) -> (T, Store) {
 pub fn recycle_all(values: &mut Vec<Option<Datum>>) {
     // Most values are too small to keep, and need not be moved.
     for value in &mut *values {
-        if let Some(value) = value.take_if(|value| value.as_tensor().is_none_or(is_worth)) {
+        if let Some(value) = value.take_if(|value| value.as_tensor().is_none_or(is_reusable)) {
             recycle(value);
         }
     }
@@ -62,7 +62,7 @@ pub fn recycle_all(values: &mut Vec<Option<Datum>>) {
 
 /// Whether the memory of a tensor is large enough to keep.
 #[must_use]
-pub fn is_worth(tensor: &AnyTensor) -> bool {
+pub fn is_reusable(tensor: &AnyTensor) -> bool {
     tensor.bytes().len() >= MIN_KEPT
 }
 
@@ -77,7 +77,7 @@ pub fn recycle(value: Datum) {
 }
 
 pub(crate) fn recycle_tensor(tensor: AnyTensor) {
-    if !is_worth(&tensor) {
+    if !is_reusable(&tensor) {
         return;
     }
     let Some(memory) = tensor.into_memory() else { return };

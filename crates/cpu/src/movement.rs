@@ -127,10 +127,10 @@ fn bytes<const N: usize>(
 pub(crate) fn slices(
     x: &AnyTensor,
     (outer, extent, inner): (usize, usize, usize),
-    places: &[usize],
+    indices: &[usize],
     shape: &[usize],
 ) -> Result<AnyTensor, KernelErrorKind> {
-    let block = |block| places.iter().map(move |at| Run::of((block * extent + at) * inner, inner));
+    let block = |block| indices.iter().map(move |at| Run::of((block * extent + at) * inner, inner));
     assemble(&[x], shape, (0..outer).flat_map(block))
 }
 

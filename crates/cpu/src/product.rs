@@ -124,7 +124,7 @@ pub(crate) fn multiply<T: Lane + Memory>(
     }
     let whole = |list: &[T]| a.rows.checked_mul(b.columns) == Some(list.len());
     if !a.has_all_elements() || !b.has_all_elements() || !whole(out) || !addend.is_none_or(whole) {
-        return invalid("a matrix has not as many elements as its shape needs");
+        return invalid("the number of elements of a matrix differs from its shape");
     }
     if a.rows == 1 || b.columns == 1 {
         if a.rows == 1 {
@@ -163,7 +163,7 @@ pub(crate) fn run<T: Lane + Memory>(jobs: Vec<Job<'_, T>>) {
 
 /// Number of threads for this many multiplications.
 fn threads_for(work: usize) -> usize {
-    if threads::worth(work, 2 * MIN_PARALLEL) {
+    if threads::should_split(work, 2 * MIN_PARALLEL) {
         rayon::current_num_threads().min(work / MIN_PARALLEL)
     } else {
         1

@@ -1,6 +1,6 @@
 //! Parallel execution of large kernels on the `rayon` pool.
 //!
-//! Kernels call `worth` to decide whether to split their work. The threshold is about a tenth of a
+//! Kernels call `should_split` to decide whether to split their work. The threshold is about a tenth of a
 //! millisecond per share: smaller shares finish before another thread has woken up.
 //!
 //! A kernel that starts work on the pool from an outside thread blocks that thread and wakes two others. A
@@ -16,9 +16,9 @@ thread_local! {
     static SPLIT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether to split work of this size: it is at least `least`, and the pool has several threads.
-pub(crate) fn worth(work: usize, least: usize) -> bool {
-    let several = work >= least && rayon::current_num_threads() > 1;
+/// Whether to split work of this size: it is at least `min_work`, and the pool has several threads.
+pub(crate) fn should_split(work: usize, min_work: usize) -> bool {
+    let several = work >= min_work && rayon::current_num_threads() > 1;
     if several {
         SPLIT.set(true);
     }
@@ -29,7 +29,7 @@ pub(crate) fn worth(work: usize, least: usize) -> bool {
 /// elements, they are filled in parallel; otherwise all of `out` is one part.
 #[inline]
 pub(crate) fn in_parts<T: Send>(out: &mut [T], part: usize, each: &(dyn Fn(usize, &mut [T]) + Sync)) {
-    if worth(out.len(), 2 * part) {
+    if should_split(out.len(), 2 * part) {
         split(out, part, each);
     } else {
         each(0, out);
@@ -47,17 +47,17 @@ fn split<T: Send>(out: &mut [T], part: usize, each: &(dyn Fn(usize, &mut [T]) + 
 pub(crate) fn each_chunk<T: Send>(
     out: &mut [T],
     size: usize,
-    is_worth: bool,
+    is_parallel: bool,
     least: usize,
     each: &(dyn Fn(usize, &mut [T]) + Sync),
 ) {
-    let part = if is_worth { least.max(1) } else { usize::MAX };
+    let part = if is_parallel { least.max(1) } else { usize::MAX };
     let work = |(at, out): (usize, &mut [T])| {
         for (inner, out) in out.chunks_mut(size).enumerate() {
             each(at * part + inner, out);
         }
     };
-    if is_worth {
+    if is_parallel {
         run_all(out.chunks_mut(size.saturating_mul(part)).enumerate().collect(), &work);
     } else {
         work((0, out));
@@ -110,14 +110,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_that_is_split_is_noted_where_it_was() {
+    fn split_work_is_recorded() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
         pool.install(|| {
-            assert!(!worth(9, 10) && !split_any());
-            assert!(worth(10, 10) && split_any() && !split_any());
+            assert!(!should_split(9, 10) && !split_any());
+            assert!(should_split(10, 10) && split_any() && !split_any());
         });
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
-        one.install(|| assert!(!worth(10, 10) && !split_any()));
+        one.install(|| assert!(!should_split(10, 10) && !split_any()));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::element::Element;
 
 fn tensor<T: Element>(shape: &[usize], elements: &[T]) -> AnyTensor {
-    AnyTensor::from_slice(shape, elements).expect("as many as the shape says")
+    AnyTensor::from_slice(shape, elements).expect("as many elements as the shape requires")
 }
 
 fn run(version: i64, op: &str, attributes: &Attributes, inputs: &[AnyTensor]) -> AnyTensor {
@@ -122,7 +122,7 @@ fn a_crop_has_the_length_of_its_scale_and_not_of_its_region() {
 }
 
 #[test]
-fn before_nearest_had_a_mode_it_was_the_element_behind_where_an_axis_gets_shorter() {
+fn nearest_in_old_versions_selects_the_next_element_on_an_axis_that_shrinks() {
     let x = tensor(&[4], &[1.0_f32, 2.0, 3.0, 4.0]);
     let shorter = run(10, "Resize", &none(), &[x.clone(), tensor(&[1], &[0.6_f32])]);
     assert_eq!(shorter.to_vec::<f32>().unwrap(), [1.0, 3.0]);

@@ -57,7 +57,8 @@ impl Plain {
     }
 
     fn tensor(&self, dtype: Dtype) -> AnyTensor {
-        let wide = AnyTensor::from_slice(&self.shape, &self.elements).expect("as many as the shape says");
+        let wide = AnyTensor::from_slice(&self.shape, &self.elements)
+            .expect("as many elements as the shape requires");
         run("Cast", Attributes::default().with("to", Attribute::Int(i64::from(dtype.onnx_number()))), &[wide])
     }
 }

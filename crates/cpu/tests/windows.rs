@@ -19,7 +19,7 @@ fn numbers(shape: &[usize], random: &mut Random) -> Vec<f64> {
 }
 
 fn tensor(dtype: Dtype, shape: &[usize], elements: &[f64]) -> AnyTensor {
-    let wide = AnyTensor::from_slice(shape, elements).expect("as many as the shape says");
+    let wide = AnyTensor::from_slice(shape, elements).expect("as many elements as the shape requires");
     run("Cast", Attributes::default().with("to", Attribute::Int(i64::from(dtype.onnx_number()))), &[wide])
 }
 
@@ -111,7 +111,7 @@ struct Convolution {
 }
 
 impl Convolution {
-    fn is_what_the_kernel_computes(&self, dtypes: &[Dtype], random: &mut Random) {
+    fn equals_the_result_of_the_kernel(&self, dtypes: &[Dtype], random: &mut Random) {
         let Self { windows, batches, groups, own, made } = self;
         let (groups, own, made) = (*groups, *own, *made);
         let x_shape = [&[*batches, groups * own], &windows.input[..]].concat();
@@ -157,7 +157,7 @@ fn convolutions_are_sums_over_windows_in_any_number_of_axes_and_groups() {
         let (batches, groups) = (1 + below(&mut random, 2), 1 + below(&mut random, 3));
         let (own, made) = (1 + below(&mut random, 3), 1 + below(&mut random, 6));
         let convolution = Convolution { windows, batches, groups, own, made };
-        convolution.is_what_the_kernel_computes(&[Dtype::F32, Dtype::F64, Dtype::F16], &mut random);
+        convolution.equals_the_result_of_the_kernel(&[Dtype::F32, Dtype::F64, Dtype::F16], &mut random);
     }
 }
 
@@ -184,12 +184,12 @@ fn convolutions_larger_than_a_tile_and_a_block_are_sums_over_windows() {
         let (strides, dilations, pads) = (vec![stride; rank], vec![1; rank], vec![pad; 2 * rank]);
         let windows = Windows { input, kernel, strides, dilations, pads, output };
         let convolution = Convolution { windows, batches: 2, groups, own, made };
-        convolution.is_what_the_kernel_computes(&[Dtype::F32, Dtype::F64], &mut random);
+        convolution.equals_the_result_of_the_kernel(&[Dtype::F32, Dtype::F64], &mut random);
     }
 }
 
 #[test]
-fn pooling_takes_the_greatest_and_the_mean_of_what_windows_see() {
+fn pooling_takes_the_maximum_and_the_mean_of_each_window() {
     let mut random = Random::new(Some(12.0));
     for _ in 0..ROUNDS {
         let windows = Windows::random(&mut random, true);
@@ -320,7 +320,8 @@ fn elements_are_gathered_scattered_and_joined_as_the_definitions_do() {
         let joined: Vec<f64> =
             indices(&joined_shape).iter().map(|index| x[source(index, index[axis] % shape[axis])]).collect();
         let on_axis = || Attributes::default().with("axis", Attribute::Int(axis as i64));
-        let at = AnyTensor::from_slice(&picked_shape, &signed).expect("as many as the shape says");
+        let at =
+            AnyTensor::from_slice(&picked_shape, &signed).expect("as many elements as the shape requires");
         for dtype in [Dtype::F32, Dtype::F16, Dtype::I8, Dtype::I64] {
             let data = tensor(dtype, &shape, &x);
             let found = run("GatherElements", on_axis(), &[data.clone(), at.clone()]);

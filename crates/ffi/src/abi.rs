@@ -82,7 +82,7 @@ pub unsafe extern "C" fn typeloom_load_file(path: *const c_char, program: *mut P
     })
 }
 
-/// Frees a program. Its ports and their names are invalid then; results of its runs stay valid.
+/// Frees a program. Its ports and their names become invalid; results of its runs stay valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn typeloom_program_free(program: ProgramHandle) -> Status {
     guard(|| registry::free_program(program))
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn typeloom_run(
     })
 }
 
-/// Writes the value of an output. What it points to belongs to the result.
+/// Writes the value of an output. The memory behind its pointers belongs to the result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn typeloom_result_value(
     result: ResultHandle,
@@ -241,7 +241,7 @@ unsafe fn slice<'a, T>(pointer: *const T, count: usize, what: &str) -> Result<&'
     if count.checked_mul(size_of::<T>()).is_none_or(|bytes| bytes > isize::MAX.unsigned_abs()) {
         return Err(Error::new(
             Status::BadArgument,
-            format!("`{what}` has {count} elements, which no memory holds"),
+            format!("`{what}` has {count} elements, more than memory can hold"),
         ));
     }
     // SAFETY: the pointer is not null and is aligned, the size is at most `isize::MAX`, and the elements are readable

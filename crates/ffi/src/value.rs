@@ -79,7 +79,7 @@ pub(crate) fn bad_index(what: &str, index: usize, count: usize) -> Error {
 /// **Invariant:** pointers lead to elements of `kept`, which are neither moved nor changed.
 pub(crate) struct View {
     value: Value,
-    #[expect(dead_code, reason = "owns what the pointers of `value` lead to")]
+    #[expect(dead_code, reason = "owns the memory behind the pointers of `value`")]
     kept: Vec<Arc<dyn Any>>,
 }
 
@@ -149,7 +149,7 @@ impl Memory {
         let rank = u32::try_from(dims.len()).expect("a tensor has fewer than 2^32 axes");
         let dims = self.keep_all(dims);
         let kept = Arc::new(tensor);
-        // Few bytes are inside the tensor, so the address is taken after the last move.
+        // Small tensors store their bytes inline, so the address is taken after the last move.
         let (data, length) = (kept.bytes().as_ptr().cast(), kept.bytes().len());
         self.0.push(kept);
         self.erased(Tensor { data, length, dims, rank, dtype })

@@ -83,7 +83,7 @@ impl Module for Scorer {
     }
 }
 
-/// Passes values on that are not tensors.
+/// Returns inputs that are not tensors unchanged.
 struct Values;
 
 impl Module for Values {

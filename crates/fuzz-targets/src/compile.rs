@@ -20,7 +20,7 @@ pub fn compile(bytes: &[u8]) {
         && let Ok(file) = artifact.to_bytes()
         && let Err(error) = Artifact::load(&file, &Bindings::new())
     {
-        panic!("what was compiled does not load: {error}");
+        panic!("the compiled program does not load: {error}");
     }
     let _ = Artifact::load(bytes, &Bindings::new());
 }

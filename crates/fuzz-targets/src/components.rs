@@ -18,10 +18,10 @@ pub fn codecs(bytes: &[u8]) {
     let (deflated, int8): (Deflated, Int8) = (Deflated::up_to(LIMIT), Int8::default());
     if let Ok(tensor) = deflated.decode(bytes) {
         let again = deflated.encode(&tensor).and_then(|message| deflated.decode(&message));
-        assert_eq!(again, Ok(tensor), "what was decoded is kept");
+        assert_eq!(again, Ok(tensor), "a decoded tensor is encoded without loss");
     }
     if let Ok(tensor) = int8.decode(bytes) {
-        assert!(int8.encode(&tensor).is_ok(), "what was decoded is finite");
+        assert!(int8.encode(&tensor).is_ok(), "a decoded tensor is finite");
     }
 }
 
@@ -29,7 +29,7 @@ pub fn codecs(bytes: &[u8]) {
 pub fn samples(bytes: &[u8]) {
     if let Ok(array) = npy::read(bytes) {
         let again = npy::written(&array).map(|file| npy::read(&file));
-        assert_eq!(again, Some(Ok(array)), "what was read is written");
+        assert_eq!(again, Some(Ok(array)), "an array is written as it was read");
     }
     let numbers = Table { first_line: FirstLine::Numbers, ..Table::default() };
     let read = [
@@ -56,7 +56,7 @@ fn draw_all(samples: &mut Samples<AnyTensor>) {
     let mut count = 0;
     while let Ok(Some(batch)) = samples.next_batch() {
         count += batch.shape().first().copied().unwrap_or(0);
-        assert!(samples.on_data_loaded(&batch).is_ok(), "what was given arrives");
+        assert!(samples.on_data_loaded(&batch).is_ok(), "a batch that was returned can be added");
     }
     assert_eq!(count, samples.len(), "each sample comes once");
 }

@@ -21,7 +21,7 @@ pub fn rustdoc(bytes: &[u8]) {
     let _ = bundle(&api, &mut symbols);
     let _ = self_check(&api, &mut symbols);
     let again = read(bytes).ok().and_then(|krate| lower(&krate, edition, &mut symbols, Some(&api)).ok());
-    let again = again.expect("what was read once can be read again");
+    let again = again.expect("the second read succeeds as the first");
     if let Ok(changes) = diff(&api, &again, &mut symbols) {
         let text = report::changes_text(&changes);
         let is_unresolved = |path: &TypePath| path.to_string() == "unresolved";

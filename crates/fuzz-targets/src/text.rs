@@ -13,7 +13,7 @@ pub fn text(bytes: &[u8]) {
     let _ = parse_type(&text);
     let Ok(model) = parse_model(&text) else { return };
     let printed = print_model(&model, &PrintOptions::round_trip());
-    let again = parse_model(&printed.text).expect("what was printed can be parsed");
+    let again = parse_model(&printed.text).expect("a printed model can be parsed");
     if printed.losses.is_empty() {
         let reprinted = print_model(&again, &PrintOptions::round_trip());
         assert_eq!(reprinted.text, printed.text, "printing is stable");

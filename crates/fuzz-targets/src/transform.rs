@@ -33,8 +33,8 @@ pub fn transform(bytes: &[u8]) {
     if let Ok(exported) = Exported::new("main", interface) {
         assert!(fits, "an interface that has an identity fits itself");
         let digest = exported.digest;
-        let bundle = export_interfaces(&[exported]).expect("what has a digest can be exported");
-        let back = import_interfaces(bundle.as_bytes()).expect("what was exported can be imported");
+        let bundle = export_interfaces(&[exported]).expect("an interface with a digest can be exported");
+        let back = import_interfaces(bundle.as_bytes()).expect("an exported interface can be imported");
         assert_eq!(back[0].digest, digest);
     }
     let Ok(repair) = repair(bytes, &Operators::standard(), Universe::standard(), &options, Policy::Widest)

@@ -24,11 +24,11 @@ const LIMITS: MessageLimits = MessageLimits {
 };
 
 /// A transport that sends nothing and keeps the receiving endpoint.
-struct Ear(Mutex<Option<Weak<dyn Inbound>>>);
+struct CapturingTransport(Mutex<Option<Weak<dyn Inbound>>>);
 
-impl Transport for Ear {
+impl Transport for CapturingTransport {
     fn local_peer(&self) -> PeerId {
-        PeerId(b"ear".to_vec())
+        PeerId(b"transport".to_vec())
     }
 
     fn serve(&self, inbound: Weak<dyn Inbound>) {
@@ -41,9 +41,9 @@ impl Transport for Ear {
 }
 
 /// A journal with arbitrary records.
-struct Found(Vec<Vec<u8>>);
+struct ArbitraryJournal(Vec<Vec<u8>>);
 
-impl Journal for Found {
+impl Journal for ArbitraryJournal {
     fn records(&mut self) -> Result<Vec<Vec<u8>>, JournalError> {
         Ok(std::mem::take(&mut self.0))
     }
@@ -76,17 +76,17 @@ fn port_type() -> &'static PortType {
     })
 }
 
-fn endpoint(journal: Box<dyn Journal>) -> Result<(Endpoint, Arc<Ear>), JournalError> {
-    let ear = Arc::new(Ear(Mutex::new(None)));
+fn endpoint(journal: Box<dyn Journal>) -> Result<(Endpoint, Arc<CapturingTransport>), JournalError> {
+    let transport = Arc::new(CapturingTransport(Mutex::new(None)));
     let parts = EndpointParts {
-        transport: Arc::<Ear>::clone(&ear),
+        transport: Arc::<CapturingTransport>::clone(&transport),
         clock: Arc::new(SystemClock::new()),
         journal,
         ports: vec![(port(), port_type().clone())],
         peers: vec![sender()],
     };
     Endpoint::open(parts, EndpointConfig { limits: LIMITS, ..EndpointConfig::new(1) })
-        .map(|endpoint| (endpoint, ear))
+        .map(|endpoint| (endpoint, transport))
 }
 
 /// A message with a float tensor that the target's endpoint accepts, without the trailing digest.
@@ -126,8 +126,8 @@ pub fn wire(bytes: &[u8]) {
             assert_eq!(receipt.to_bytes(), bytes, "a receipt has one form");
         }
     }
-    let Ok((endpoint, ear)) = endpoint(Box::new(NoJournal)) else { return };
-    let inbound = ear.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let Ok((endpoint, transport)) = endpoint(Box::new(NoJournal)) else { return };
+    let inbound = transport.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
     if let Some(inbound) = inbound.and_then(|inbound| inbound.upgrade()) {
         for _ in 0..2 {
             let answer = inbound.answer(&sender(), &sealed);
@@ -136,5 +136,5 @@ pub fn wire(bytes: &[u8]) {
         assert!(endpoint.held() <= 1, "a message is taken once");
     }
     let records = bytes.chunks(bytes.len() / 3 + 1).map(<[u8]>::to_vec).collect();
-    let _ = self::endpoint(Box::new(Found(records)));
+    let _ = self::endpoint(Box::new(ArbitraryJournal(records)));
 }

@@ -1,9 +1,10 @@
 //! Dispatch stamps: the component and the method that run a node on a slot.
 //!
-//! The metadata of a node on a slot states the contract ([`names::REQUIRED_TRAIT`]), the slot ([`names::SLOT_ID`]) and,
-//! once it is resolved, `slot.method` ([`names::DISPATCH`]). `resolve_dispatch` writes the method that [`method_of`]
-//! returns. From then on the stamp decides, and not the operator: the executor looks up the stamped method, and loading
-//! an artifact types the node as [`operator_of`] its method.
+//! The metadata of a node on a slot states the contract ([`names::REQUIRED_TRAIT`]), the slot
+//! ([`names::SLOT_ID`]) and, once it is resolved, `slot.method` ([`names::DISPATCH`]). `resolve_dispatch`
+//! writes the method that [`method_of`] returns. The stamp then takes precedence over the operator: the
+//! executor runs the stamped method, and loading an artifact types the node as the operator that
+//! [`operator_of`] returns for the method.
 //!
 //! **Invariant:** `operator_of` inverts `method_of`.
 

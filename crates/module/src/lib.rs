@@ -1,5 +1,5 @@
-//! Modules as their authors write them: bodies that record themselves into graphs, slots, and the components
-//! bound to slots.
+//! The library for authors of modules: bodies that are recorded as graphs, slots, and the components bound to
+//! slots.
 //!
 //! | module | contents |
 //! |---|---|

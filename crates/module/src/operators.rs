@@ -94,7 +94,7 @@ pub fn alias(slot: &str, role: &str, assoc: &str) -> String {
 /// The message of a port that contradicts the storage type of its slot.
 #[must_use]
 pub fn demand(slot: &str, role: &str, assoc: &str, id: &str) -> String {
-    format!("slot `{slot}` stores {id}, as its binding says of {}", alias(slot, role, assoc))
+    format!("slot `{slot}` stores {id}, as its binding declares for {}", alias(slot, role, assoc))
 }
 
 /// The metadata key of a storage type.
@@ -170,7 +170,7 @@ fn children(
     }
     let mut seen = std::collections::HashSet::new();
     if let Some(name) = names.iter().find(|name| !seen.insert(**name)) {
-        return Err(RelationError::new(format!("`{name}` occurs in it twice"), [], "", ""));
+        return Err(RelationError::new(format!("`{name}` occurs twice in the bundle"), [], "", ""));
     }
     Ok(names.into_iter().map(str::to_owned).zip(ports).collect())
 }

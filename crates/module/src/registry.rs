@@ -35,7 +35,7 @@ use crate::ir::{self, metadata};
 use crate::names::{self, snake_case};
 use crate::operators::OPSETS;
 
-/// The operators of one program.
+/// The operators that a program can use.
 #[derive(Clone, Debug)]
 pub struct Registry {
     declared: BTreeMap<&'static str, BTreeMap<&'static str, Vec<Declared>>>,
@@ -81,7 +81,7 @@ pub fn is_own(domain: &str) -> bool {
 }
 
 impl Registry {
-    /// The operators of a program with these bindings.
+    /// Collects the operators for a program with these bindings.
     ///
     /// # Errors
     /// All errors of the operator sets.

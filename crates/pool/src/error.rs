@@ -91,7 +91,7 @@ pub enum PoolError {
         found: Sort,
     },
     /// A variable with an index out of range of its binder.
-    #[error("a variable refers to place {index} of a binder with {count} places")]
+    #[error("a variable refers to position {index} of a binder with {count} positions")]
     VariableOutOfScope {
         /// Index of the variable.
         index: u32,
@@ -120,7 +120,7 @@ pub enum PoolError {
     },
     /// The order of a scheme's variables is undecidable: they occur only inside sums and products together
     /// with variables of inner binders.
-    #[error("{count} variables of a scheme are told apart by nothing but variables of binders inside of it")]
+    #[error("{count} variables of a scheme differ only by variables of binders inside of it")]
     EntangledVariables {
         /// Number of variables that occur only in commutative positions.
         count: usize,

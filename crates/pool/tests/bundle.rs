@@ -103,7 +103,7 @@ fn another_process_rebuilds_a_bundle_to_the_same_bytes() {
 }
 
 #[test]
-fn thin_bundles_leave_out_what_the_receiver_has_and_name_what_is_missing() {
+fn thin_bundles_omit_types_of_the_receiver_and_name_missing_ones() {
     for seed in 0..30 {
         let mut rng = Rng(seed);
         let mut pool = Pool::new();

@@ -314,7 +314,7 @@ fn cases() -> Vec<Case> {
         let (int, any) = (t.int(), t.any());
         (t.list(int), t.list(any))
     });
-    case("what a channel carries", Neither, |t| {
+    case("the element of a channel", Neither, |t| {
         let (int, any) = (t.int(), t.any());
         (t.con(Tag::Channel, int), t.con(Tag::Channel, any))
     });
@@ -481,7 +481,7 @@ fn cases() -> Vec<Case> {
         let (int, any) = (t.int(), t.any());
         (build(t, int), build(t, any))
     });
-    case("rings of different length with a field more now and then", Back, |t| {
+    case("rings of different length with an additional field at some positions", Back, |t| {
         let int = t.int();
         let ring = |t: &mut Types, len: u32| {
             let graph: Vec<_> = (0..len)

@@ -131,7 +131,7 @@ fn descriptors_that_are_not_in_normal_form_are_refused() {
 }
 
 #[test]
-fn a_module_exports_what_its_public_signatures_reach_and_nothing_else() {
+fn a_module_exports_exactly_the_types_that_its_public_signatures_reach() {
     let mut pool = Pool::new();
     let [int, str, f32] = [Tag::Int, Tag::Str, Tag::F32].map(|tag| pool.primitive(tag).unwrap());
     let public = pool.function(&[int], str).unwrap();

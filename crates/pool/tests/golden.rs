@@ -220,12 +220,12 @@ fn python() -> Option<PathBuf> {
         "under CI the verifier must run: `{}` cannot import blake3",
         python.display()
     );
-    say_skipped(&python);
+    report_skipped(&python);
     None
 }
 
 #[expect(clippy::print_stdout, reason = "a test that did not run reports it")]
-fn say_skipped(python: &Path) {
+fn report_skipped(python: &Path) {
     println!("skipped: `{}` cannot import blake3", python.display());
 }
 
@@ -250,7 +250,7 @@ fn the_independent_verifier_accepts_every_golden_vector() {
 }
 
 #[test]
-fn the_independent_verifier_rejects_what_the_importer_rejects() {
+fn the_independent_verifier_rejects_the_same_bundles_as_the_importer() {
     let Some(python) = python() else { return };
     let dir = std::env::temp_dir().join(format!("typeloom-verify-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();

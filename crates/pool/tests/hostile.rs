@@ -170,7 +170,7 @@ fn of_every_kind() -> (Pool, Bundle) {
 }
 
 #[test]
-fn every_bit_flip_and_truncation_of_a_thin_bundle_is_refused_or_names_what_is_missing() {
+fn every_bit_flip_and_truncation_of_a_thin_bundle_is_refused_or_names_missing_types() {
     let (mut pool, full) = of_every_kind();
     let mut receiver = Pool::new();
     let roots = receiver.import(full.as_bytes()).unwrap();

@@ -35,7 +35,7 @@ fn error(edit: &dyn Fn(&mut Value)) -> String {
 }
 
 #[test]
-fn edits_by_hand_are_refused_with_their_place() {
+fn invalid_edits_are_refused_with_their_path() {
     let cases: &[(Edit<'_>, &str)] = &[
         (&|v| v["version"] = json!(1), "version: expected version 2"),
         (&|v| v["version"] = json!(2.0), "version: expected version 2"),
@@ -142,17 +142,17 @@ fn text_that_is_no_json_is_refused_with_line_and_column() {
 }
 
 /// Every value inside a view, with its path.
-fn places(value: &Value, here: &str, all: &mut Vec<String>) {
+fn paths(value: &Value, here: &str, all: &mut Vec<String>) {
     all.push(here.to_owned());
     match value {
         Value::Array(items) => {
             for (at, item) in items.iter().enumerate() {
-                places(item, &format!("{here}/{at}"), all);
+                paths(item, &format!("{here}/{at}"), all);
             }
         }
         Value::Object(fields) => {
             for (name, item) in fields {
-                places(item, &format!("{here}/{name}"), all);
+                paths(item, &format!("{here}/{name}"), all);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
@@ -160,7 +160,7 @@ fn places(value: &Value, here: &str, all: &mut Vec<String>) {
 }
 
 #[test]
-fn any_one_value_of_a_view_taken_out_or_replaced_is_refused_or_comes_back() {
+fn a_view_with_one_value_removed_or_replaced_is_refused_or_unchanged_by_a_round_trip() {
     let mut files: Vec<_> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -191,7 +191,7 @@ fn any_one_value_of_a_view_taken_out_or_replaced_is_refused_or_comes_back() {
     for file in files {
         let view: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
         let mut all = Vec::new();
-        places(&view, "", &mut all);
+        paths(&view, "", &mut all);
         for place in all.iter().skip(1) {
             let (parent, last) = place.rsplit_once('/').unwrap();
             let mut edits = Vec::new();

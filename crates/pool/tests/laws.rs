@@ -13,7 +13,7 @@ fn runner(cases: u32) -> TestRunner {
 }
 
 #[test]
-fn interning_what_get_returns_gives_the_same_id() {
+fn interning_a_returned_descriptor_gives_the_same_id() {
     let mut pool = Pool::new();
     let types = random_types(&mut Rng(1), &mut pool, 200);
     for ty in types {

@@ -48,7 +48,7 @@ fn is_one_type(dims: &dyn Fn(&mut Pool, [Idx; 3]) -> Vec<Idx>) -> Idx {
 }
 
 #[test]
-fn variables_that_stand_alike_in_a_product_travel() {
+fn interchangeable_variables_of_a_product_are_exported() {
     is_one_type(&|pool, [n, m, k]| vec![pool.dim_mul(&[n, m, k]).unwrap()]);
     is_one_type(&|pool, [n, m, k]| vec![pool.dim_add(&[n, m, k]).unwrap()]);
     is_one_type(&|pool, [n, m, k]| vec![pool.dim_min(&[n, m]).unwrap(), pool.dim_max(&[m, k, n]).unwrap()]);
@@ -134,7 +134,7 @@ fn a_declaration_may_use_any_number_of_parameters_in_a_product() {
 }
 
 #[test]
-fn the_order_of_variables_does_not_depend_on_where_a_recursion_is_written_down() {
+fn the_order_of_variables_does_not_depend_on_the_first_member_of_a_recursion() {
     // a = (c, K) and c = (a, V), with `a` written once or twice.
     let tuple = |elements: [u32; 2]| Node::Tuple { elements: elements.map(GraphRef::Member).to_vec() };
     let var = |index: u32| Node::Variable(Variable::Bound { depth: 0, index, sort: Sort::Type });

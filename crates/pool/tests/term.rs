@@ -125,7 +125,7 @@ fn every_portable_kind_of_term_comes_back_as_it_was() {
 }
 
 #[test]
-fn a_bundle_carries_terms_to_a_pool_that_never_saw_them() {
+fn a_bundle_transfers_terms_to_another_pool() {
     let cx = Boxed::new();
     let scope = Scope::new().types(["T"]).consts(["N"]);
     let mut pool = Pool::new();
@@ -169,7 +169,7 @@ fn dims_of_tensors_are_polynomials_and_lengths_of_arrays_are_not() {
 }
 
 #[test]
-fn what_is_under_inference_does_not_leave() {
+fn types_with_inference_variables_are_not_exported() {
     let cx = Boxed::new();
     let mut symbols = Symbols::new();
     let mut pool = Pool::new();

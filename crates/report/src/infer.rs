@@ -21,7 +21,7 @@ use typeloom_solver::solution::{CompositeType, Equation, EquationSource, TensorT
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 
-use crate::table::{graphs, made};
+use crate::table::{graphs, node_outputs};
 
 /// The types of the main graph and of every graph nested in it, depth first.
 pub fn types(checked: &mut Checked<'_>) -> Map<String, Value> {
@@ -77,9 +77,9 @@ fn graph_types(checked: &mut Checked<'_>, graph: GraphId) -> Map<String, Value> 
     let listed = body.graph(graph);
     let (inputs, outputs) = (listed.inputs.clone(), listed.outputs.clone());
     let promised: HashSet<ValueId> = outputs.iter().copied().collect();
-    let made = made(body, graph).filter(|value| !promised.contains(value)).collect();
+    let values = node_outputs(body, graph).filter(|value| !promised.contains(value)).collect();
     let mut types = Map::new();
-    for (key, values) in [("inputs", inputs), ("value_info", made), ("outputs", outputs)] {
+    for (key, values) in [("inputs", inputs), ("value_info", values), ("outputs", outputs)] {
         let mut object = Map::new();
         for value in values {
             let ty = checked.type_of(value);

@@ -56,7 +56,7 @@ pub fn render(checked: &mut Checked<'_>) -> String {
     }
     let equations = equations(checked);
     if !equations.is_empty() {
-        text.push_str("\nequations that nothing decides\n");
+        text.push_str("\nundecided equations\n");
         for equation in equations {
             text.push_str(&format!("  {equation}\n"));
         }
@@ -78,7 +78,7 @@ pub(crate) fn graphs(body: &Body<'_>) -> Vec<(GraphId, String)> {
 }
 
 /// The outputs of the nodes of a graph, in the order of the nodes.
-pub(crate) fn made(body: &Body<'_>, graph: GraphId) -> impl Iterator<Item = ValueId> {
+pub(crate) fn node_outputs(body: &Body<'_>, graph: GraphId) -> impl Iterator<Item = ValueId> {
     let (from, to) = body.graph(graph).steps;
     (from..to)
         .map(StepId::new)
@@ -111,8 +111,8 @@ fn sections(
     let (inputs, outputs) = (listed.inputs.clone(), listed.outputs.clone());
     let known: BTreeSet<ValueId> = inputs.iter().chain(&outputs).copied().collect();
     let initializers = initializers.into_iter().filter(|value| !known.contains(value)).collect();
-    let made = made(body, graph).filter(|value| !known.contains(value)).collect();
-    [("inputs", inputs), ("initializers", initializers), ("values", made), ("outputs", outputs)]
+    let node_outputs = node_outputs(body, graph).filter(|value| !known.contains(value)).collect();
+    [("inputs", inputs), ("initializers", initializers), ("values", node_outputs), ("outputs", outputs)]
         .into_iter()
         .filter(|(_, values)| !values.is_empty())
         .map(|(title, values)| (title, values.into_iter().map(|value| row(checked, value)).collect()))
@@ -149,7 +149,7 @@ fn equations(checked: &Checked<'_>) -> Vec<String> {
                 EquationSource::Ports { .. } => format!("{text}, needed by {node} ({rule})"),
                 EquationSource::Call => format!("{text}, needed inside {node} ({rule})"),
                 EquationSource::Declared(value) => {
-                    format!("{text}, if {} is what it is declared as", body.value_name(*value))
+                    format!("{text}, if the declared type of {} holds", body.value_name(*value))
                 }
             };
             escape(&text).into_owned()

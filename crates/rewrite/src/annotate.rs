@@ -80,7 +80,7 @@ pub enum AnnotateError {
     #[error("a graph without a model around it has no file to write types into")]
     NoModel,
     /// The tag of an entry is not one that [`annotate()`] writes.
-    #[error("the mark of the entry at byte {offset} does not say what the entry was before")]
+    #[error("the tag of the entry at byte {offset} does not contain its previous content")]
     BadMark {
         /// The offset of the body of the entry.
         offset: usize,

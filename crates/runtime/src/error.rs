@@ -69,8 +69,8 @@ pub enum LinkError {
     #[error("there are two components for slot `{slot}`")]
     BoundTwice { slot: String },
     /// The component implements another contract than the node requires.
-    #[error("{node} requires {asks} in slot `{slot}`, but {found} is bound to it")]
-    Role { node: String, slot: String, asks: String, found: Role },
+    #[error("{node} requires {required} in slot `{slot}`, but {found} is bound to it")]
+    Role { node: String, slot: String, required: String, found: Role },
     /// The compiler did not resolve a node on a slot.
     #[error("{node} runs on slot `{slot}`, but the compiler did not resolve its operator")]
     Unresolved { node: String, slot: String },

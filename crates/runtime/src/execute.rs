@@ -149,8 +149,8 @@ fn operands(inputs: Inputs) -> Result<Inputs, NodeError> {
 
 /// Keeps the memory of a value for later values.
 fn recycle(register: &mut Option<Datum>) {
-    let is_worth = |value: &mut Datum| value.as_tensor().is_none_or(memory::is_worth);
-    match register.take_if(is_worth) {
+    let is_reusable = |value: &mut Datum| value.as_tensor().is_none_or(memory::is_reusable);
+    match register.take_if(is_reusable) {
         Some(value) => memory::recycle(value),
         None => *register = None,
     }
@@ -235,7 +235,7 @@ impl<'r> Run<'r> {
         if taken > limit { Err(NodeError::TooManySteps { limit }) } else { Ok(()) }
     }
 
-    /// The values before the first step of the written schedule.
+    /// Creates the frame for the schedule in written order, with constants and inputs.
     pub(crate) fn frame<'p>(
         plan: &'p Plan,
         inputs: Inputs,
@@ -482,7 +482,8 @@ impl<'r> Run<'r> {
     }
 }
 
-/// Memory of earlier runs: one share for each run that was active at a time.
+/// Memory of earlier runs, as a list of shares. The number of shares is the maximum number of concurrent
+/// runs.
 #[derive(Default)]
 pub(crate) struct MemoryPool(Mutex<Vec<(Store, ScratchBuffers)>>);
 
@@ -493,7 +494,7 @@ impl fmt::Debug for MemoryPool {
 }
 
 impl MemoryPool {
-    /// Runs `runs` with a share on this thread.
+    /// Calls `runs` with one share, which is not available to other threads meanwhile.
     pub(crate) fn lend<T>(&self, runs: impl FnOnce(ScratchBuffers) -> (T, ScratchBuffers)) -> T {
         // A poisoned lock is harmless: it guards spare memory only.
         let shares = || self.0.lock().unwrap_or_else(PoisonError::into_inner);

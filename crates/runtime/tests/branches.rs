@@ -198,7 +198,7 @@ fn is_contradiction(error: &RunError) -> bool {
 }
 
 #[test]
-fn no_run_contradicts_an_inferred_type_and_what_is_rejected_fails() {
+fn no_run_contradicts_an_inferred_type_and_rejected_models_fail() {
     let universe = Universe::standard().clone();
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let limits = RunLimits::default();

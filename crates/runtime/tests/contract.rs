@@ -9,7 +9,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 fn floats(shape: &[usize], elements: &[f32]) -> AnyTensor {
-    AnyTensor::from_slice(shape, elements).expect("as many elements as the shape says")
+    AnyTensor::from_slice(shape, elements).expect("as many elements as the shape requires")
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn model(random: &mut Random) -> ModelProto {
 fn input(shape: &[usize], random: &mut Random) -> Datum {
     let values: Vec<f32> =
         (0..shape.iter().product()).map(|_| (random.bits() % 17) as f32 / 8.0 - 1.0).collect();
-    AnyTensor::from_vec(shape, values).expect("as many as the shape says").into()
+    AnyTensor::from_vec(shape, values).expect("as many elements as the shape requires").into()
 }
 
 fn session(model: &ModelProto) -> Session {

@@ -36,7 +36,7 @@ pub enum ReadError {
         found: u64,
     },
     /// The JSON does not follow the format: it has an unknown kind of item or type, or a field is missing.
-    #[error("not what rustdoc writes as format version {FORMAT_VERSION}: {message}")]
+    #[error("not rustdoc JSON of format version {FORMAT_VERSION}: {message}")]
     Malformed {
         /// Message of the parser, with line and column.
         message: String,

@@ -1,9 +1,10 @@
-//! A type family over a foreign representation: the types of rustdoc's own data model, viewed as terms without being
-//! converted.
+//! A type family over a foreign representation: the types of rustdoc's data model are viewed as terms without
+//! conversion.
 //!
-//! A handle of a foreign type is a reference to it. [`TypeFamily::ty_data`] maps it when it is looked at; names borrow
-//! the text of the foreign type. Only the lists of handles are stored, on first look, because a view borrows them. Nodes
-//! that relations build (copies with other arguments) are stored as terms. The laws of [`TypeFamily`] hold across both.
+//! A handle of a foreign type is a reference to it. [`TypeFamily::ty_data`] converts it on each access; names
+//! borrow the text of the foreign type. Only the lists of handles are stored, on first access, because a view
+//! borrows them. Nodes that relations build (copies with other arguments) are stored as terms. The laws of
+//! [`TypeFamily`] hold across both.
 
 use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
@@ -36,7 +37,7 @@ struct DocTy(&'static DocNode);
 
 #[derive(Debug)]
 enum DocNode {
-    /// A foreign type, with the handles of its parts and the metadata once they were looked at.
+    /// A foreign type, with the handles of its parts and its metadata after the first access.
     Foreign(&'static Type, OnceLock<(Meta, Args)>),
     /// A node that a relation has built.
     Own(Meta, TyData<'static, Doc>),
@@ -45,7 +46,7 @@ enum DocNode {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct DocConst(&'static (Meta, ConstData<'static, Doc>));
 
-/// The tests leak what they store; a compiler has an arena.
+/// Leaks the value. A compiler would use an arena.
 fn keep<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
@@ -218,7 +219,7 @@ impl TypeFamily for Doc {
     }
 }
 
-/// The variances of the adopting language: every part is covariant, except behind `mut`.
+/// The variances of the foreign types: every part is covariant, except behind `mut`.
 struct DocProgram;
 
 impl Program<Doc> for DocProgram {
@@ -272,7 +273,7 @@ fn terms_of_rustdocs_own_types_relate_without_conversion() {
     }
     // A variable is bound to a part of a foreign type, which is the foreign type itself and no copy.
     let mut table = InferenceTable::new(Doc);
-    let var = table.new_ty_var().expect("there is room");
+    let var = table.new_ty_var().expect("the table has capacity");
     let ty = foreign(first("long"));
     let TyData::Apply(app) = ty.data() else { panic!("a vector") };
     let vector = Ty::apply(&Doc, app.name, &[var.into()]).expect("small");

@@ -1,8 +1,9 @@
 //! Random hierarchies of traits: the traits that a trait object implements, and the equality of trait objects, agree with
 //! rustc.
 //!
-//! A goal `dyn A: B` is asked as the change from `fn f(_: &dyn A)` to `fn f<T: B + ?Sized>(_: &T)`, which is harmless exactly
-//! if the goal holds. Equality is asked as a change of a field's type, which is harmless exactly if the types are equal.
+//! A goal `dyn A: B` is tested as the change from `fn f(_: &dyn A)` to `fn f<T: B + ?Sized>(_: &T)`, which is
+//! harmless exactly if the goal holds. Equality is tested as a change of a field's type, which is harmless
+//! exactly if the types are equal.
 
 #[path = "pair/compare.rs"]
 mod compare;
@@ -162,7 +163,7 @@ fn accepted(name: &str, source: &str, statements: &BTreeMap<String, String>) -> 
 }
 
 #[test]
-fn objects_implement_and_equal_what_the_compiler_says() {
+fn objects_implement_and_equal_the_same_types_as_in_rustc() {
     let seed: u64 = std::env::var("TYPELOOM_SEED").map_or(16, |text| text.parse().expect("a number"));
     println!("TYPELOOM_SEED={seed}");
     let (mut asked, mut held) = ([0; 2], [0; 2]);

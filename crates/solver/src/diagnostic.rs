@@ -44,6 +44,8 @@ mod tests;
 
 use std::ops::Range;
 
+pub(crate) use codes::dim_mismatch::subject;
+pub(crate) use codes::wrong_rank::axes_text;
 pub use codes::{Code, Severity};
 pub use collect::{MAX_EXPLAINED, MAX_LISTED, diagnose};
 pub(crate) use describe::diagnose_one;

@@ -98,7 +98,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The step that makes the value.
+    /// The step that defines the value.
     #[must_use]
     pub fn step(self) -> Option<StepId> {
         match self {
@@ -334,7 +334,7 @@ impl<'a> Body<'a> {
         self.values[value.index()]
     }
 
-    /// The first step of the node that makes a value; `None` for inputs, initializers and undefined values.
+    /// The first step of the node that defines a value; `None` for inputs, initializers and undefined values.
     #[must_use]
     pub fn maker(&self, value: ValueId) -> Option<StepId> {
         self.value(value).origin.step().map(|step| self.first_step(step))

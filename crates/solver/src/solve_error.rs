@@ -58,7 +58,7 @@ pub enum ErrorSite {
     Graph(GraphId),
     /// A node, by its first step.
     Step(StepId),
-    /// A value that no node makes.
+    /// A value that no node defines.
     Value(ValueId),
 }
 
@@ -86,17 +86,17 @@ pub enum SolveErrorKind<'a> {
         /// The input that reads it.
         input: usize,
     },
-    /// Nodes are not in topological order: one reads a value that a later node makes.
+    /// Nodes are not in topological order: one reads a value that a later node defines.
     UsedBeforeMade {
         value: ValueId,
         /// The input that reads it.
         input: usize,
-        /// The node that makes it.
+        /// The node that defines it.
         maker: StepId,
         /// The number of other nodes that read the result of a later node.
         others: usize,
     },
-    /// Nodes that wait for each other: each reads a value that the next one makes.
+    /// Nodes that wait for each other: each reads a value that the next one defines.
     Cycle {
         /// The nodes, by first step, with the value that each takes from the next one.
         steps: Vec<(StepId, ValueId)>,
@@ -308,9 +308,9 @@ pub enum SolveErrorKind<'a> {
         symbol: DimId,
         /// The values, in ascending order.
         values: Vec<i64>,
-        /// The equation that leaves only these.
+        /// The equation that excludes all other values.
         equation: Equation,
-        /// Whether a constant of the graph restricts it, rather than the declared extent of another input.
+        /// Whether a constant of the graph restricts the symbol, and not the declared extent of another input.
         baked: bool,
     },
     /// The graph runs for some bindings of the symbols of inputs only.

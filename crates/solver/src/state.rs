@@ -48,13 +48,13 @@ pub(crate) enum Assumed {
     Scalars,
 }
 
-/// Whether tensors need their data.
+/// Whether the data of tensors must be complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Payloads {
-    /// A model has it: its length is checked.
+    /// In a model: the length of the data is checked.
     #[default]
     Required,
-    /// A fragment is built without the data of large tensors.
+    /// In a fragment of a model, which is built without the data of large tensors.
     Optional,
 }
 

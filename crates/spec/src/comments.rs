@@ -26,10 +26,10 @@ pub(crate) enum Statement {
     },
 }
 
-/// A line of a fence: code, and the statement in the comment behind it.
+/// A line of a fence: code, and the statement in the comment after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line<'t> {
-    /// The code with the blanks behind it.
+    /// The code with the blanks after it.
     pub(crate) code: &'t str,
     pub(crate) statement: Option<Statement>,
 }
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_with_the_same_statements_is_the_same() {
+    fn writing_the_same_statements_returns_the_same_text() {
         let text = "a = B(c)   # a: float\n\n  # error[cycle]: x\nd\n";
         let lines = read(text, Codes::With).unwrap();
         let comments = vec![Some("a: float".to_owned()), None, Some("error[cycle]: x".to_owned()), None];

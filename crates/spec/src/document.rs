@@ -1,8 +1,8 @@
 //! Documents: Markdown with fences.
 //!
-//! Only fences at the start of a line are read, so that a fence's text is a range of bytes of the file
-//! that can be replaced. Fences in some other languages are for readers alone; any other word behind
-//! the backticks is an error.
+//! Only fences at the start of a line are read, so that a fence's text is a range of bytes of the file that
+//! can be replaced. Fences in some other languages are not executed; any other word after the backticks is an
+//! error.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -46,7 +46,7 @@ pub struct Fence {
     pub section: usize,
 }
 
-/// Something that cannot be judged, by file and line.
+/// An error in a document, with its file and line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}: {message}", file.display())]
 pub struct Malformed {
@@ -89,7 +89,7 @@ impl Document {
         files.into_iter().map(|(file, text)| text.map(|text| Self::read(&file, folder, &text))).collect()
     }
 
-    /// Reads the text of a document; `folder` is what names of tests leave out.
+    /// Reads the text of a document; names of tests omit `folder`.
     #[must_use]
     pub fn read(file: &Path, folder: &Path, text: &str) -> Self {
         let mut document = Self { file: file.to_owned(), fences: Vec::new(), malformed: Vec::new() };
@@ -162,9 +162,7 @@ impl Document {
 fn unknown_kind(info: &str) -> String {
     let kinds = Kind::NAMES.join("`, `");
     let readers = IGNORED.join("`, `");
-    format!(
-        "`{info}` is no kind of fence; these are executed: `{kinds}`, and these are for readers: `{readers}`"
-    )
+    format!("`{info}` is no kind of fence; these are executed: `{kinds}`, and these are not: `{readers}`")
 }
 
 /// The bytes between the lines with the backticks, and the number of these; `None` if the fence is indented

@@ -93,7 +93,7 @@ impl Kind {
             ("snapshot", [view]) => View::from_str(view).map(Self::Snapshot).map(Some),
             ("graph", words) => settings(words).map(Self::Graph).map(Some),
             (kind, _) if Self::NAMES.contains(&kind) => {
-                Err(format!("`{info}` is not how a `{kind}` fence starts"))
+                Err(format!("`{info}` is not a valid start of a `{kind}` fence"))
             }
             _ => Ok(None),
         }

@@ -131,7 +131,7 @@ impl Suite {
         if truth.lines().any(ends) {
             return Err(cx.malformed(
                 0,
-                "what is true holds backticks that end the fence: use more of them around it",
+                "the corrected text contains the backticks that end the fence: use more backticks around it",
             ));
         }
         if self.bless {

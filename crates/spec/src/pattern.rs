@@ -3,7 +3,7 @@
 /// Matches any text within a line, and any number of lines if it is alone on a line.
 const ELISION: &str = "...";
 
-/// Whether a line is as written, where each `...` matches any text.
+/// Whether a line matches a pattern in which each `...` matches any text.
 pub(crate) fn line_matches(written: &str, found: &str) -> bool {
     let mut parts = written.split(ELISION);
     let Some(mut rest) = parts.next().and_then(|first| found.strip_prefix(first)) else { return false };
@@ -16,10 +16,10 @@ pub(crate) fn line_matches(written: &str, found: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Whether lines are as written, where `...` alone on a line matches any number of lines.
+/// Whether lines match a pattern in which `...` alone on a line matches any number of lines.
 ///
-/// Greedy matching with one point to go back to, as for globs: linear in practice, and never worse than
-/// the product of the lengths.
+/// Greedy matching with one backtracking point, as for globs: linear in practice, and never worse than the
+/// product of the lengths.
 pub(crate) fn lines_match(written: &[&str], found: &[&str]) -> bool {
     let (mut w, mut f) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_elision_stands_for_any_text_in_a_line() {
+    fn an_elision_matches_any_text_in_a_line() {
         assert!(line_matches("checked 3 files in ... ms", "checked 3 files in 12.5 ms"));
         assert!(line_matches("...", ""));
         assert!(line_matches("a...b...c", "a--b--b-c"));
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn an_elision_alone_stands_for_any_number_of_lines() {
+    fn an_elision_alone_matches_any_number_of_lines() {
         assert!(lines_match(&["a", "...", "d"], &["a", "b", "c", "d"]));
         assert!(lines_match(&["a", "...", "b"], &["a", "b"]));
         assert!(lines_match(&["...", "x", "..."], &["1", "x", "x", "2"]));

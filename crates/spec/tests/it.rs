@@ -78,7 +78,7 @@ fn settings_and_views_are_checked() {
 #[test]
 fn an_indented_fence_is_an_error() {
     assert_eq!(document("- item\n\n  ```types\n  a <: b\n  ```\n").malformed.len(), 1);
-    assert_eq!(document("```types\nany <: any\n").malformed.len(), 1, "nor may one stay open");
+    assert_eq!(document("```types\nany <: any\n").malformed.len(), 1, "a fence must be closed");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_true_fence_passes_and_a_false_one_fails_with_the_difference() {
 }
 
 #[test]
-fn a_false_fact_is_said_with_its_line_and_is_not_blessed() {
+fn a_false_fact_is_reported_with_its_line_and_is_not_blessed() {
     let text =
         "```types\nany <: any\ntensor.f32 <: scalar\n\nnot any <: any\ntensor.f32 \\/ scalar = tensor\n```\n";
     let message = judge(text).unwrap_err();
@@ -150,15 +150,15 @@ fn an_elided_message_stays_when_it_is_true() {
 }
 
 #[test]
-fn a_problem_must_stand_beside_its_own_node() {
+fn a_problem_is_stated_on_the_line_of_its_node() {
     let text = "```graph\ng (float[2] x, float[3] w) => (y, z) {\n   y = Add(x, w)\n   z = Add(x, x)  # error[dim-mismatch]: ...\n}\n```\n";
     let message = judge(text).unwrap_err();
     assert!(message.starts_with("spec/operators/some.md:4: "), "{message}");
-    assert!(message.ends_with("is a problem of node #0 (`Add`), not of the node beside it"), "{message}");
+    assert!(message.ends_with("is a problem of node #0 (`Add`), not of the node on this line"), "{message}");
 }
 
 #[test]
-fn what_is_no_model_is_said_with_its_line() {
+fn invalid_models_and_values_are_reported_with_their_line() {
     let message = judge("```graph\ng (float[2] x) => (y) {\n   y = Add(x x)\n}\n```\n").unwrap_err();
     assert!(message.starts_with("spec/operators/some.md:3: this is no model"), "{message}");
     let message = judge(&GRAPH.replace("# y:", "# yy:")).unwrap_err();

@@ -80,7 +80,7 @@ fn deep_terms_are_handled_or_refused<F: TypeFamily<Name = Name>>(cx: &F) {
     assert_eq!(replaced.unwrap_err(), TermError::TooDeep);
 }
 
-fn shared_graphs_cost_what_they_are<F: TypeFamily<Name = Name>>(cx: &F) {
+fn the_cost_of_shared_graphs_is_proportional_to_their_size<F: TypeFamily<Name = Name>>(cx: &F) {
     let start = Instant::now();
     let mut symbols = Symbols::new();
     let param = Name::Param(symbols.intern("T"));
@@ -265,7 +265,7 @@ macro_rules! on_both_families {
 }
 on_both_families!(
     deep_terms_are_handled_or_refused,
-    shared_graphs_cost_what_they_are,
+    the_cost_of_shared_graphs_is_proportional_to_their_size,
     shared_lists_are_folded_once,
     long_chains_of_bindings_need_no_stack,
     doubling_through_bindings_stays_small

@@ -9,7 +9,7 @@ fn ty<F: TypeFamily<Name = Name>>(cx: &F, symbols: &mut Symbols, text: &str) -> 
     parse_ty(cx, symbols, &Scope::new().types(["T"]).consts(["N"]), text).expect("the text is a type")
 }
 
-fn say<F: TypeFamily<Name = Name>>(cx: &F, symbols: &mut Symbols, a: &str, b: &str) -> String {
+fn message<F: TypeFamily<Name = Name>>(cx: &F, symbols: &mut Symbols, a: &str, b: &str) -> String {
     let mut table = InferenceTable::new(cx.clone());
     for _ in 0..2 {
         table.new_ty_var().expect("there are few variables");
@@ -37,12 +37,12 @@ fn every_sentence<F: TypeFamily<Name = Name>>(cx: &F) {
         ("?0", "?1", "`?0` is a subtype of `?1`"),
         ("&'a u8", "&'b u8", "`'a` is not known to outlive `'b`"),
     ] {
-        assert_eq!(say(cx, &mut symbols, a, b), sentence, "{a} and {b}");
+        assert_eq!(message(cx, &mut symbols, a, b), sentence, "{a} and {b}");
     }
-    let leak = say(cx, &mut symbols, "fn(&'a u8)", "for<'x> fn(&'x u8)");
+    let leak = message(cx, &mut symbols, "fn(&'a u8)", "for<'x> fn(&'x u8)");
     assert_eq!(leak, "one type is more general than the other: `'!1.0` is not known to outlive `'a`");
 
-    let below = say(cx, &mut symbols, "for<'x> fn(Wrapper<?0>)", "for<'x> fn(Wrapper<&'x u8>)");
+    let below = message(cx, &mut symbols, "for<'x> fn(Wrapper<?0>)", "for<'x> fn(Wrapper<&'x u8>)");
     assert_eq!(below, "one type is more general than the other: `'!1.0` is not known to outlive `'?0`");
 }
 

@@ -449,7 +449,7 @@ fn ask_ourselves<F: TypeFamily<Name = Name>>(
 }
 
 #[test]
-fn random_pairs_of_types_relate_as_the_compiler_says() {
+fn random_pairs_of_types_relate_as_in_rustc() {
     for seed in random::seeds() {
         let pairs = pairs(seed, 80);
         let Some(compiler) = ask_rustc(&format!("agreement_{seed}"), &pairs) else {

@@ -87,7 +87,7 @@ fn words(text: &str, mut replace: impl FnMut(&str) -> Option<&'static str>) -> S
     out.trim_end().to_owned()
 }
 
-/// Whether no substitution equates two headers; the parameters of the second one are other ones.
+/// Whether no substitution makes two headers equal. The parameters of the second one are renamed.
 fn is_never<F: TypeFamily<Name = Name>>(cx: &F, program: &mut Declarations, a: &str, b: &str) -> bool {
     let first = Scope::new().types(["T", "U"]).consts(["N"]);
     let second = Scope::new().types(["V", "W"]).consts(["M"]);
@@ -108,7 +108,7 @@ fn is_never<F: TypeFamily<Name = Name>>(cx: &F, program: &mut Declarations, a: &
         // A goal that holds has a substitution.
         return false;
     }
-    assert!(table.eq(program, &a, &b).is_err(), "what never holds does not hold for placeholders");
+    assert!(table.eq(program, &a, &b).is_err(), "a relation that never holds does not hold for placeholders");
     true
 }
 

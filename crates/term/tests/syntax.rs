@@ -157,7 +157,7 @@ fn malformed_text_is_rejected_with_a_place() {
 }
 
 #[test]
-fn what_was_needed_is_quoted_where_it_is_punctuation() {
+fn expected_punctuation_is_quoted() {
     for (text, message) in [
         ("Vec<u8", "expected `>` at byte 6"),
         ("&'a", "expected a type at byte 3"),

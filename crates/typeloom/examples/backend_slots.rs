@@ -70,7 +70,7 @@ impl Number for f32 {
         f64::from(self)
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "32 bits are what it has")]
+    #[expect(clippy::cast_possible_truncation, reason = "an f32 has 32 bits")]
     fn from_f64(number: f64) -> Self {
         number as f32
     }
@@ -94,7 +94,7 @@ impl Number for Posit16 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "what does not fit is cut off"
+        reason = "values out of range saturate"
     )]
     fn from_f64(number: f64) -> Self {
         Self((number * 8.0) as u16)
@@ -184,7 +184,7 @@ pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
     Ok(lines)
 }
 
-#[expect(clippy::print_stdout, reason = "an example shows what it does")]
+#[expect(clippy::print_stdout, reason = "an example prints its results")]
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     for line in walk()? {
         println!("{line}");

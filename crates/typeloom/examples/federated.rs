@@ -202,7 +202,7 @@ fn learn(artifact: &Artifact, files: &[String]) -> Result<Vec<(f32, usize)>, Box
                 ("peers".to_owned(), Datum::Peers(PEERS.map(peer).to_vec())),
             ]);
             let outcome = own.run(&home, RunId(round + 1), inputs, DEADLINE, Verify::EveryValue)?;
-            let next = outcome.get("averaged").and_then(Datum::as_tensor).ok_or("weights come out")?;
+            let next = outcome.get("averaged").and_then(Datum::as_tensor).ok_or("no tensor `averaged`")?;
             weights = next.to_vec()?;
             history.push(judge.judge(&weights)?);
         }
@@ -240,12 +240,12 @@ pub(crate) fn walk() -> Result<Learned, Box<dyn Error>> {
     Ok(Learned { types, history: learn(&artifact, &files)?, samples: PEERS.len() * SAMPLES })
 }
 
-#[expect(clippy::print_stdout, reason = "an example shows what it does")]
+#[expect(clippy::print_stdout, reason = "an example prints its results")]
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let Learned { types, history, samples } = walk()?;
     types.iter().for_each(|line| println!("{line}"));
     for (round, (loss, right)) in history.iter().enumerate().step_by(5) {
-        println!("after {round:2} rounds: loss {loss:.4}, {right} of {samples} told apart");
+        println!("after {round:2} rounds: loss {loss:.4}, {right} of {samples} classified correctly");
     }
     Ok(())
 }

@@ -31,7 +31,7 @@ pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
     Ok(lines)
 }
 
-#[expect(clippy::print_stdout, reason = "an example shows what it does")]
+#[expect(clippy::print_stdout, reason = "an example prints its results")]
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     for line in walk()? {
         println!("{line}");

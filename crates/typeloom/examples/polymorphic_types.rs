@@ -41,7 +41,7 @@ const STEPS: [Step; 11] = [
     ("a compiled module", compiled),
 ];
 
-#[expect(clippy::print_stdout, reason = "an example shows what it does")]
+#[expect(clippy::print_stdout, reason = "an example prints its results")]
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     print!("{}", walk()?);
     Ok(())
@@ -75,7 +75,7 @@ fn tree() -> Lines {
     assert_eq!(bb::lookup_denotation(found.denotation), Some(found));
     Ok(vec![
         "tensor.f32 <: tensor <: any".into(),
-        "join(tensor.f32, tensor.f64) = tensor; nothing is both".into(),
+        "join(tensor.f32, tensor.f64) == tensor; they have no common subtype".into(),
         format!("{found}: denotation {}, wire tag {:#x}", found.denotation, found.wire_tag()),
     ])
 }
@@ -218,7 +218,7 @@ fn permissive() -> Lines {
     assert_eq!(solution.iter().count(), 0);
     assert!(open.contains(&("x", "tensor")) && open.iter().all(|(_, bound)| *bound != TYPE_BYTES.id));
 
-    let refused = solver.solve_strict().err().ok_or("nothing settles x")?;
+    let refused = solver.solve_strict().err().ok_or("nothing determines x")?;
     assert!(refused.errors().iter().all(|error| matches!(error, TypeError::UnresolvedType { .. })));
     let open: Vec<_> = open.iter().map(|(value, bound)| format!("{value} under {bound}")).collect();
     let mut lines = vec![format!("permissive: {}", open.join(", "))];

@@ -77,8 +77,8 @@ fn run(artifact: &Artifact) -> Result<Vec<String>, Box<dyn Error>> {
     let timeout = Duration::from_secs(10);
     own.run(&at_home, RunId(1), inputs, timeout, Verify::EveryValue)?;
     let served = workers.serve(&at_worker, timeout, Verify::EveryValue)?.ok_or("nothing arrived")?;
-    let doubled = served.get("doubled").and_then(Datum::as_tensor).ok_or("a tensor comes out")?;
-    Ok(vec![format!("the worker received from home and made {doubled:?}")])
+    let doubled = served.get("doubled").and_then(Datum::as_tensor).ok_or("no tensor `doubled`")?;
+    Ok(vec![format!("the worker received x from home and returned {doubled:?}")])
 }
 
 pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
@@ -91,7 +91,7 @@ pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
     Ok(lines)
 }
 
-#[expect(clippy::print_stdout, reason = "an example shows what it does")]
+#[expect(clippy::print_stdout, reason = "an example prints its results")]
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     for line in walk()? {
         println!("{line}");

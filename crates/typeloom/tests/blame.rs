@@ -21,7 +21,7 @@ fn labels(graph: &str) -> Vec<String> {
 }
 
 #[test]
-fn dims_that_differ_are_followed_back_to_where_they_came_in() {
+fn dims_that_differ_are_traced_to_their_origin() {
     let graph = "g (float[2, 3] x, float[4, 5] w) => (y) {
         h = Relu(x)  k = Abs(h)  t = Transpose(w)  y = MatMul(k, t)
     }";
@@ -56,7 +56,7 @@ fn a_number_that_two_inputs_have_is_not_traced_to_either() {
 }
 
 #[test]
-fn a_shape_that_contradicts_a_rule_is_shown_above_what_the_rule_needs() {
+fn a_shape_that_contradicts_a_rule_is_shown_above_the_requirement_of_the_rule() {
     let training = "<ir_version: 11, opset_import: [\"\": 23, \"ai.onnx.preview.training\": 1]>
         g (float r, int64 t, float[4, 5] x, float[4, 6] dx, float[4, 5] h) => (y, k) {
             y, k = \"ai.onnx.preview.training\".Adagrad(r, t, x, dx, h)
@@ -68,7 +68,7 @@ fn a_shape_that_contradicts_a_rule_is_shown_above_what_the_rule_needs() {
 }
 
 #[test]
-fn a_seed_that_contradicts_what_a_node_makes_is_said_once_and_the_rest_is_checked_without_it() {
+fn a_seed_that_contradicts_a_node_is_one_error_and_the_rest_is_checked_without_it() {
     let graph = "g (float[2, 3] x) => (float[2, 3] y) { h = Relu(x)  k = Abs(h)  y = Neg(k) }";
     for seed in [
         ("h", "float[5, 3]"),

@@ -5,7 +5,7 @@
 //! and lists every failing case. `TYPELOOM_OPS=Relu,Conv` restricts a run to cases with these operators.
 //! `TYPELOOM_LESS_PRECISE=1` also lists the cases with less precise results than recorded.
 
-#![expect(clippy::print_stdout, reason = "the tables are for people")]
+#![expect(clippy::print_stdout, reason = "prints tables")]
 
 #[path = "conformance/cases.rs"]
 mod cases;
@@ -53,7 +53,7 @@ const LESS_THAN_THE_REFERENCE: &[(&str, &str)] = &[
 
 /// Results that depend on the values of non-constant inputs.
 const DECIDED_BY_THE_RUN: &[(&str, &str)] = &[
-    ("NonMaxSuppression", "how many boxes are selected depends on boxes and scores"),
+    ("NonMaxSuppression", "the number of selected boxes depends on boxes and scores"),
     ("OneHot", "the depth of these cases is an input"),
 ];
 
@@ -240,7 +240,7 @@ fn backend_models_are_accepted() {
 
 /// Models with one error each: every one is rejected.
 #[test]
-fn each_fault_of_the_ill_typed_models_is_found() {
+fn each_error_of_the_ill_typed_models_is_found() {
     let Some(files) = case_files("illtyped") else { return };
     let mut table = Table::new("illtyped");
     for file in files {

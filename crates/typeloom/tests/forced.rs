@@ -56,7 +56,7 @@ fn a_symbol_that_is_computed_from_others_is_restricted() {
 }
 
 #[test]
-fn what_follows_from_two_nodes_together_is_found() {
+fn consequences_of_two_nodes_together_are_found() {
     let graph = "g (float[N, 4] x, float[M, 4] y) => (z, w) <int64[2] t = {7, 4}> {
         z = Concat <axis = 1> (x, y)  w = Reshape(y, t)
     }";
@@ -110,14 +110,14 @@ fn nodes_that_may_never_run_force_nothing() {
 }
 
 #[test]
-fn what_a_called_function_needs_is_said_at_the_call() {
+fn requirements_of_a_function_are_reported_at_its_call() {
     let text = "g (float[N, 4] x, float[M, 4] y) => (z) { z = local.join (x, y) }
         <domain: \"local\", opset_import: [\"\" : 21]> join (a, b) => (c) { c = Concat <axis = 1> (a, b) }";
     assert_eq!(found(text), [EQUAL]);
 }
 
 #[test]
-fn a_declared_difference_means_an_empty_axis_where_it_is_negative() {
+fn a_negative_declared_difference_means_an_empty_axis() {
     let graph = "g (float[seq] x) => (float[seq - 2] y) <int64[1] two = {2}, int64[1] many = {9223372036854775807}, int64[1] zero = {0}> {
         y = Slice(x, two, many, zero)
     }";
@@ -133,7 +133,7 @@ fn an_output_may_not_promise_the_symbol_of_another_input() {
         "error declared-type-contradiction: graph output `z` is declared with `M` on axis 0, but it is `N`";
     assert_eq!(found(relu), [message]);
     let equal = "g (float[N, 1] x, float[M, 1] y) => (float[N, 1] z, c) { z = Relu(y)  c = Concat <axis = 1> (x, y) }";
-    assert_eq!(found(equal), [EQUAL], "where another node makes them equal, the promise holds");
+    assert_eq!(found(equal), [EQUAL], "if another node makes the extents equal, the declaration holds");
     let own_name = "g (float[M] x, float[N] y) => (float[rows] z) { z = Relu(y) }";
     assert_eq!(found(own_name), [""; 0]);
 }
@@ -156,7 +156,7 @@ fn assuming(pairs: &[(&str, &str)]) -> Options {
 const JOINED: &str = "g (float[N, past] x, float[M, seq] z) => (y) { y = Concat <axis = 1> (x, z) }";
 
 #[test]
-fn an_assumption_is_put_in_wherever_the_symbol_stands() {
+fn an_assumption_replaces_every_occurrence_of_the_symbol() {
     let both = |pairs: &[(&str, &str)]| y(JOINED, &assuming(pairs));
     assert_eq!(both(&[("N", "M")]), "float[M, past + seq]");
     assert_eq!(both(&[("N", "4"), ("M", "4")]), "float[4, past + seq]");
@@ -192,7 +192,7 @@ fn symbols_are_merged_on_request_under_the_name_that_came_first() {
 }
 
 #[test]
-fn what_is_left_open_is_listed_as_json() {
+fn open_equations_are_listed_as_json() {
     let graph = "g (float[a*b, 4] x, float[c, 4] y, float[7, 4] w) => (z, v) {
         z = Concat <axis = 1> (x, y)  v = Add(y, w)
     }";

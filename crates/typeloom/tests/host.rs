@@ -39,19 +39,19 @@ const RECORDS: [&[u8]; 3] = [b"one", b"", &[7; 300]];
 fn written(path: &Path) -> Vec<u8> {
     let mut journal = open(path).expect("a new journal");
     for record in RECORDS {
-        journal.append(record).expect("there is room");
+        journal.append(record).expect("the disk has space");
     }
     std::fs::read(path).expect("the file is there")
 }
 
 #[test]
-fn what_was_written_is_there() {
+fn written_data_is_read_back() {
     for durability in [Durability::Process, Durability::Machine] {
         let folder = Folder::new(&format!("kept-{durability:?}"));
         for round in 0..3 {
             let mut journal = FileJournal::open(&folder.file(), durability).expect("a journal");
             assert_eq!(journal.records().map(|records| records.len()), Ok(round));
-            journal.append(b"more").expect("there is room");
+            journal.append(b"more").expect("the disk has space");
         }
     }
 }
@@ -70,7 +70,7 @@ fn a_record_that_was_being_written_is_dropped_and_the_rest_is_kept() {
         let kept = ends.iter().filter(|at| **at <= end).count().saturating_sub(1);
         assert_eq!(records(&folder.file()).expect("a journal"), RECORDS[..kept], "cut at {end}");
         // Records appended after the dropped one are kept.
-        open(&folder.file()).expect("a journal").append(b"behind").expect("there is room");
+        open(&folder.file()).expect("a journal").append(b"behind").expect("the disk has space");
         assert_eq!(records(&folder.file()).expect("a journal").len(), kept + 1, "cut at {end}");
     }
     let mut zeros = whole.clone();
@@ -103,8 +103,8 @@ fn a_replacement_takes_the_place_of_everything() {
     // The file of a process that ended during a replacement.
     std::fs::write(folder.0.join("journal.new"), b"half").expect("the file can be written");
     let mut journal = open(&folder.file()).expect("a journal");
-    journal.replace(&[b"all".to_vec()]).expect("there is room");
-    journal.append(b"more").expect("there is room");
+    journal.replace(&[b"all".to_vec()]).expect("the disk has space");
+    journal.append(b"more").expect("the disk has space");
     assert!(matches!(open(&folder.file()), Err(OpenJournalError::InUse { .. })));
     drop(journal);
     assert_eq!(records(&folder.file()).expect("a journal"), [b"all".as_slice(), b"more"]);

@@ -1,5 +1,5 @@
-//! The language of comments and documents: the words that `CONTRIBUTING.md` lists do not occur, names follow its
-//! rules, and documentation starts with a noun phrase or a verb.
+//! The language of comments, documents, messages and names: the words that `CONTRIBUTING.md` lists do not occur, names
+//! follow its rules, and documentation starts with a noun phrase or a verb.
 
 #[expect(dead_code, reason = "each test of the repository uses a part of the module")]
 #[path = "repository/files.rs"]
@@ -59,6 +59,19 @@ fn comments(source: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
+/// The string literals of at least three words on a line of code, with code in backticks removed.
+fn literals(line: &str) -> Vec<String> {
+    if !line.contains('"') {
+        return Vec::new();
+    }
+    let line = line.replace("\\\"", "'");
+    let literals = line.split('"').skip(1).step_by(2);
+    literals
+        .filter(|text| text.split_whitespace().count() > 2)
+        .map(|text| text.split('`').step_by(2).collect::<Vec<_>>().join("`"))
+        .collect()
+}
+
 fn documents() -> Vec<PathBuf> {
     let mut documents: Vec<_> = ["docs", "spec", "engines", "transports", "bench", "models"]
         .iter()
@@ -95,6 +108,56 @@ fn avoided_words_do_not_occur() {
         );
     }
     none("words to avoid", &found);
+}
+
+/// The first word of a text that occurs twice in a row.
+fn repeated(text: &str) -> Option<&str> {
+    let words: Vec<&str> = text.split(' ').collect();
+    let mut pairs = words.windows(2).map(|pair| (pair[0], pair[1].trim_end_matches(['.', ',', ';', ':'])));
+    let is_word = |word: &str| word.len() > 1 && word.chars().all(char::is_alphabetic);
+    pairs.find(|(a, b)| is_word(a) && a.eq_ignore_ascii_case(b)).map(|(word, _)| word)
+}
+
+#[test]
+fn no_word_is_repeated() {
+    let mut found = Vec::new();
+    let mut check = |path: &Path, lines: Vec<(usize, String)>| {
+        for (number, text) in lines {
+            if let Some(word) = repeated(&text) {
+                found.push(format!("{}:{number}: `{word}` in: {}", shown(path), text.trim()));
+            }
+        }
+    };
+    for path in rust_files() {
+        check(&path, prose(comments(&read(&path))));
+    }
+    for path in documents() {
+        check(&path, prose(read(&path).lines().enumerate().map(|(at, line)| (at + 1, line))));
+    }
+    none("repeated words", &found);
+    assert_eq!(repeated("it is is"), Some("is"));
+    assert_eq!(repeated("A a b"), None);
+}
+
+#[test]
+fn messages_and_names_of_functions_have_no_avoided_words() {
+    // `{what}` is a value in a message.
+    let (pattern, clause) = (avoided(), Regex::new(r"(^|[^{])\b(what|who)\b").expect("a pattern"));
+    let function = Regex::new(r"\bfn ([a-z0-9_]+)").expect("a pattern");
+    let mut found = Vec::new();
+    for path in rust_files() {
+        let source = read(&path);
+        let mut texts = Vec::new();
+        for (at, line) in source.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"))
+        {
+            let name = line.contains("fn ").then(|| function.captures(line)).flatten();
+            let name = name.map(|name| name[1].replace('_', " "));
+            texts.extend(literals(line).into_iter().chain(name).map(|text| (at + 1, text)));
+        }
+        matches(&clause, &path, texts.clone(), &mut found);
+        matches(&pattern, &path, texts, &mut found);
+    }
+    none("words to avoid in messages and names", &found);
 }
 
 #[test]
@@ -138,4 +201,9 @@ fn code_is_not_prose() {
     let words: Vec<_> =
         lines.iter().filter(|(_, text)| avoided().is_match(text)).map(|(at, _)| *at).collect();
     assert_eq!(words, [5]);
+}
+
+#[test]
+fn literals_are_texts_of_several_words() {
+    assert_eq!(literals(r#"f("one two", "a `room` for \"it\" here")"#), ["a ` for 'it' here"]);
 }

@@ -4,7 +4,7 @@
 //! The tests run on the recorded cases (see `conformance.rs`), on the models of this repository and on graphs
 //! generated from fixed seeds. Each test prints the number of models.
 
-#![expect(clippy::print_stdout, reason = "how much was tried is for people")]
+#![expect(clippy::print_stdout, reason = "prints the number of tested cases")]
 
 #[expect(dead_code, reason = "the other tests of recorded cases use the rest")]
 #[path = "conformance/cases.rs"]
@@ -232,7 +232,7 @@ fn numbers_for_symbols_refine_the_symbolic_answer() {
 }
 
 #[test]
-fn declared_types_refine_what_is_found_without_them() {
+fn declared_types_refine_the_types_derived_without_them() {
     let (mut tried, mut broken) = (0, Vec::new());
     let models = models();
     for model in &models {

@@ -28,7 +28,7 @@ fn one_module_takes_the_type_of_three_backends() -> Outcome {
 }
 
 #[test]
-fn an_index_over_any_tensor_takes_what_it_is_given_and_computes_on_its_backend() -> Outcome {
+fn an_index_over_any_tensor_takes_every_element_type_and_computes_on_its_backend() -> Outcome {
     index_over_backend::main()?;
     let expected = [
         "query float[8]: scale tensor.f32, ids tensor.u64, distances tensor.f32",
@@ -50,14 +50,14 @@ fn a_received_value_is_cast_on_the_side_that_receives() -> Outcome {
     let expected = [
         "on self: Send",
         "on workers: Recv, Cast, Add",
-        "the worker received from home and made f64[2] [0.5, 3.0]",
+        "the worker received x from home and returned f64[2] [0.5, 3.0]",
     ];
     assert_eq!(lines[2..], expected);
     Ok(())
 }
 
 #[test]
-fn permissive_mode_leaves_open_what_strict_mode_refuses() -> Outcome {
+fn permissive_mode_leaves_types_open_that_strict_mode_refuses() -> Outcome {
     permissive_types::main()?;
     let expected = [
         "strict: nothing is bound to slot `compute`, which requires Backend",
@@ -71,7 +71,7 @@ fn permissive_mode_leaves_open_what_strict_mode_refuses() -> Outcome {
 }
 
 #[test]
-fn peers_learn_together_what_is_spread_over_them_and_the_same_each_time() -> Outcome {
+fn peers_learn_from_distributed_samples_and_reproducibly() -> Outcome {
     federated::main()?;
     let learned = federated::walk()?;
     assert_eq!(learned.types[0], "averaged: tensor.f32");

@@ -7,7 +7,7 @@ mod example;
 const RECORDED: &str = include_str!("polymorphic_types.txt");
 
 #[test]
-fn the_example_shows_what_is_recorded() -> Result<(), Box<dyn std::error::Error>> {
+fn the_output_of_the_example_equals_the_record() -> Result<(), Box<dyn std::error::Error>> {
     example::main()?;
     assert_eq!(example::walk()?, RECORDED);
     Ok(())

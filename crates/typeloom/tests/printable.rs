@@ -9,7 +9,7 @@ fn debug<T: Debug + ?Sized>() {}
 fn display<T: Debug + Display + ?Sized>() {}
 
 #[test]
-fn what_a_user_prints_has_a_text_form() {
+fn public_values_implement_display() {
     display::<check::TypedValue>();
     display::<check::Origin>();
     display::<check::ValueType>();

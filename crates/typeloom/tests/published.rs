@@ -60,7 +60,7 @@ static OPS: [AtomicOpDecl; 1] = [AtomicOpDecl {
 static OPSET: AtomicOpsetDecl = AtomicOpsetDecl { domain: "org.example", version: 1, ops: &OPS };
 
 #[test]
-fn a_model_of_declared_operators_is_typed_by_what_a_rust_type_stores() -> Result<(), TypeError> {
+fn a_model_of_declared_operators_is_typed_by_the_storage_of_a_rust_type() -> Result<(), TypeError> {
     assert_eq!(TENSOR_PRIMITIVES_OPS.len(), 30);
     let node = NodeProto {
         op_type: "Same".into(),

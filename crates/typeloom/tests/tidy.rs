@@ -23,7 +23,7 @@ fn sources_are_of_a_size_to_read() {
 }
 
 #[test]
-fn whoever_silences_a_lint_says_why() {
+fn every_lint_exception_has_a_reason() {
     let mut found = Vec::new();
     for path in rust_files() {
         for (line, attribute) in attributes(&code_of(&read(&path))) {
@@ -86,7 +86,7 @@ fn nothing_is_left_unfinished() {
 }
 
 #[test]
-fn every_crate_says_what_it_is() {
+fn every_crate_has_a_description() {
     let roots =
         rust_files().into_iter().filter(|path| path.ends_with("src/lib.rs") || path.ends_with("src/main.rs"));
     let silent = roots.filter(|path| !read(path).starts_with("//! "));

@@ -72,7 +72,7 @@ use crate::tree::builtin::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not store a type of the tree",
     label = "`{Self}` has no `Storage`",
-    note = "slices `[T]` of element types, what owns them (`Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]`), the scalars f32, f64, half::f16, u8 and i32, and `AnyTensor` have one",
+    note = "slices `[T]` of element types, their owned forms (`Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]`), the scalars f32, f64, half::f16, u8 and i32, and `AnyTensor` have one",
     note = "a type of your own gets one by `impl Storage`, with a `TypeNode` that it registers"
 )]
 pub trait Storage: Send + Sync + 'static {

@@ -1,10 +1,12 @@
-//! The address book of a transport: addresses of peers, each until a time.
+//! The address book of a transport: addresses of peers, each with an optional expiry time.
 //!
-//! A program installs addresses without an end, and a transport those that peers report in their messages, which
-//! end unless they are reported again. Looking up a peer returns its present addresses.
+//! A program installs addresses that do not expire. A transport installs the addresses that peers report in
+//! their messages, which expire unless they are reported again. A lookup returns the addresses of a peer that
+//! have not expired.
 //!
-//! **Invariant:** a book has at most the entries that its limits permit. If it is full, the entry that ends
-//! first is replaced by one that ends later, so that reported addresses never replace installed ones.
+//! **Invariant:** a book has at most the entries that its limits permit. If it is full, a new entry replaces
+//! the entry that expires first, if the new one expires later, so that reported addresses never replace
+//! installed ones.
 //!
 //! **Invariant:** a book reads no clock. Times are those of the caller's clock.
 //!
@@ -55,7 +57,7 @@ pub struct AddressBook {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Entry {
     address: Multiaddress,
-    /// The first time at which the entry is no longer valid; the maximum for an entry without an end.
+    /// The first time at which the entry is no longer valid; the maximum for an entry that does not expire.
     ends: Duration,
 }
 
@@ -66,8 +68,8 @@ impl AddressBook {
         Self { limits, peers: BTreeMap::new() }
     }
 
-    /// Adds addresses of a peer for a time, or without an end. A known address keeps the later of its ends.
-    /// Returns whether the book had the capacity for all of them.
+    /// Adds addresses of a peer that expire after `lifetime`, or never. A known address keeps the later
+    /// expiry time. Returns whether the book had the capacity for all of them.
     pub fn install(
         &mut self,
         peer: &PeerId,
@@ -91,7 +93,7 @@ impl AddressBook {
         all
     }
 
-    /// The present addresses of a peer, those that end last first.
+    /// The addresses of a peer that have not expired, in descending order of their expiry times.
     #[must_use]
     pub fn look_up(&self, peer: &PeerId, now: Duration) -> Vec<Multiaddress> {
         let entries = self.peers.get(peer).map_or(&[][..], Vec::as_slice);
@@ -105,7 +107,7 @@ impl AddressBook {
         self.peers.remove(peer);
     }
 
-    /// Removes the addresses that have ended. Returns the number of removed addresses.
+    /// Removes expired addresses. Returns the number of removed addresses.
     pub fn expire(&mut self, now: Duration) -> usize {
         let before = self.len();
         for entries in self.peers.values_mut() {
@@ -115,7 +117,7 @@ impl AddressBook {
         before - self.len()
     }
 
-    /// Number of addresses, including those that have ended and are not removed yet.
+    /// Number of addresses, including expired ones that are not removed yet.
     #[must_use]
     pub fn len(&self) -> usize {
         self.peers.values().map(Vec::len).sum()
@@ -126,7 +128,7 @@ impl AddressBook {
         self.peers.is_empty()
     }
 
-    /// Ensures that a peer has an entry or can get one, by removing the peer whose addresses end first.
+    /// Ensures that a peer has an entry or can get one, by removing the peer whose addresses expire first.
     fn has_capacity(&mut self, peer: &PeerId, ends: Duration, now: Duration) -> bool {
         if self.limits.addresses == 0 || self.limits.peers == 0 {
             return false;
@@ -151,7 +153,7 @@ impl AddressBook {
     }
 }
 
-/// Adds an entry of a peer, or replaces the one that ends first.
+/// Adds an entry of a peer, or replaces the one that expires first.
 fn add(entries: &mut Vec<Entry>, new: Entry, limit: usize, now: Duration) -> bool {
     if let Some(known) = entries.iter_mut().find(|entry| entry.address == new.address) {
         known.ends = known.ends.max(new.ends);
@@ -206,7 +208,7 @@ mod tests {
         assert!(book.install(&peer(1), [address(1), address(2)], None, at(0)));
         assert!(!book.install(&peer(1), [address(3)], Some(at(10)), at(0)));
         assert!(book.install(&peer(2), [address(4)], Some(at(10)), at(0)));
-        // The new peer replaces the one whose address ends first.
+        // The new peer replaces the one whose address expires first.
         assert!(book.install(&peer(3), [address(5)], Some(at(20)), at(0)));
         assert!(!book.install(&peer(4), [address(6)], Some(at(20)), at(0)));
         let ports = |number| book.look_up(&peer(number), at(1)).len();

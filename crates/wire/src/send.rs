@@ -123,7 +123,7 @@ enum Attempt {
     Acknowledged,
     Refused(SendError),
     /// Refused; the error is stored for the run that waits for the message.
-    Told,
+    ErrorStored,
     Later(String),
 }
 
@@ -162,7 +162,7 @@ impl Endpoint {
             of_peer.entry(&ticket.to).or_default().push_back(at);
         }
         let deliver = |group: Vec<_>| shared.deliver(group, &tickets, deadline);
-        let mut sent = side_by_side(of_peer.into_iter(), deliver)?.concat();
+        let mut sent = in_parallel(of_peer.into_iter(), deliver)?.concat();
         sent.sort_by_key(|(at, _)| *at);
         Ok(sent.into_iter().map(|(_, sent)| sent).collect())
     }
@@ -181,7 +181,7 @@ impl Endpoint {
         let peers: Vec<PeerId> = shared.lock().unclaimed().cloned().collect();
         let mut flushed = Flushed::default();
         let all = |group: Vec<_>| shared.flush(&group, deadline, None);
-        for part in side_by_side(peers.into_iter(), all)? {
+        for part in in_parallel(peers.into_iter(), all)? {
             flushed.acknowledged += part.acknowledged;
             flushed.refused.extend(part.refused);
         }
@@ -229,7 +229,7 @@ impl Endpoint {
 }
 
 /// Distributes peers over a few threads and collects the results of `work`.
-fn side_by_side<P: Send, R: Send>(
+fn in_parallel<P: Send, R: Send>(
     peers: impl ExactSizeIterator<Item = P>,
     work: impl Fn(Vec<P>) -> Result<R, JournalError> + Sync,
 ) -> Result<Vec<R>, JournalError> {
@@ -275,7 +275,7 @@ impl Shared {
                             Attempt::Acknowledged => Ok(id),
                             Attempt::Refused(error) => Err(error),
                             // Unreachable: claimed messages have no waiting run.
-                            Attempt::Told => Ok(id),
+                            Attempt::ErrorStored => Ok(id),
                             Attempt::Later(reason) => {
                                 last.insert(at, reason);
                                 break;
@@ -298,7 +298,7 @@ impl Shared {
     fn settle_own(&self, tickets: &[Ticket], deadline: Duration) -> Result<(), JournalError> {
         loop {
             let peers: Vec<PeerId> = self.lock().unclaimed().cloned().collect();
-            side_by_side(peers.into_iter(), |group: Vec<_>| self.flush(&group, deadline, Some(tickets)))?;
+            in_parallel(peers.into_iter(), |group: Vec<_>| self.flush(&group, deadline, Some(tickets)))?;
             let left = deadline.saturating_sub(self.clock.now());
             let is_open = |state: &State| tickets.iter().any(|ticket| !state.is_settled(ticket));
             if left.is_zero() || !is_open(&self.lock()) {
@@ -345,7 +345,7 @@ impl Shared {
                             let id = MessageId { incarnation, number };
                             flushed.refused.push((Ticket { to: to.clone(), id }, error));
                         }
-                        Attempt::Told => {}
+                        Attempt::ErrorStored => {}
                         // Later messages wait too, to preserve the order for this peer.
                         Attempt::Later(_) => {
                             is_done = false;
@@ -440,7 +440,7 @@ impl Shared {
             Ok(receipt) => match Receipt::from_bytes(&receipt) {
                 Ok(Receipt { id, verdict }) => {
                     let is_ours = id == MessageId { incarnation, number };
-                    self.judged(to, is_ours, verdict)
+                    self.classify(to, is_ours, verdict)
                 }
                 Err(malformed) => Attempt::Later(format!("its receipt cannot be read: {malformed}")),
             },
@@ -455,21 +455,23 @@ impl Shared {
         };
         match attempt {
             Attempt::Refused(error) => {
-                // Under one lock, so that no thread sees the message settled without its error.
+                // One lock covers both changes, so that no thread finds the message settled without its
+                // error.
                 let mut state = self.lock();
-                let is_told = state.tell(to, number, &error);
+                let is_stored = state.store_refusal(to, number, &error);
                 state.settle(to, number)?;
-                Ok(if is_told { Attempt::Told } else { Attempt::Refused(error) })
+                Ok(if is_stored { Attempt::ErrorStored } else { Attempt::Refused(error) })
             }
             Attempt::Acknowledged => {
                 self.lock().settle(to, number)?;
                 Ok(Attempt::Acknowledged)
             }
-            later @ (Attempt::Told | Attempt::Later(_)) => Ok(later),
+            later @ (Attempt::ErrorStored | Attempt::Later(_)) => Ok(later),
         }
     }
 
-    fn judged(&self, peer: &PeerId, is_ours: bool, verdict: Verdict) -> Attempt {
+    /// The result of an attempt, by the verdict of the receiver.
+    fn classify(&self, peer: &PeerId, is_ours: bool, verdict: Verdict) -> Attempt {
         match verdict {
             Verdict::Taken | Verdict::TakenBefore if is_ours => Attempt::Acknowledged,
             Verdict::Taken | Verdict::TakenBefore => {
@@ -499,9 +501,9 @@ mod tests {
 
     /// Simulated time that advances in `sleep`.
     #[derive(Default)]
-    struct Passing(Mutex<Duration>);
+    struct SimulatedClock(Mutex<Duration>);
 
-    impl Clock for Passing {
+    impl Clock for SimulatedClock {
         fn now(&self) -> Duration {
             *self.0.lock().unwrap_or_else(PoisonError::into_inner)
         }
@@ -516,7 +518,7 @@ mod tests {
         let port = PortId { program: "m".to_owned(), peer_class: "b".to_owned(), wire: "done".to_owned() };
         let parts = EndpointParts {
             transport: Arc::new(network.join(peer(name))),
-            clock: Arc::new(Passing::default()),
+            clock: Arc::new(SimulatedClock::default()),
             journal: Box::new(NoJournal),
             ports: vec![(port, trigger())],
             peers: vec![peer("a")],
@@ -559,7 +561,7 @@ mod tests {
         let network = LocalNetwork::new();
         let (a, _b) = (endpoint(&network, "a"), endpoint(&network, "b"));
         let tickets = post(&a, "b", 1);
-        let number = a.shared.claim(&tickets[0].to).expect("nobody sends it");
+        let number = a.shared.claim(&tickets[0].to).expect("no call sends it");
         std::thread::scope(|scope| {
             let sent = scope.spawn(|| a.send_posts(&tickets, Duration::from_secs(1)));
             a.shared.attempt(&tickets[0].to, number, Duration::from_secs(1)).expect("no journal fails");

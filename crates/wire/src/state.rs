@@ -202,7 +202,7 @@ impl State {
         let bytes = record.to_bytes();
         let written = self.journal.append(&bytes);
         self.written += bytes.len();
-        self.keep(written)
+        self.note_failure(written)
     }
 
     /// Compacts the journal if it has grown. Must be called after the written changes were applied.
@@ -210,11 +210,12 @@ impl State {
         if self.broken.is_none() && self.written > self.compact_at {
             let compacted = self.compact();
             // The change is already applied and durable. The next call reports the error of the journal.
-            let _ = self.keep(compacted);
+            let _ = self.note_failure(compacted);
         }
     }
 
-    fn keep(&mut self, result: Result<(), JournalError>) -> Result<(), JournalError> {
+    /// Records the error of a write, after which the journal is not used.
+    fn note_failure(&mut self, result: Result<(), JournalError>) -> Result<(), JournalError> {
         if let Err(error) = &result {
             self.broken = Some(error.clone());
         }
@@ -262,7 +263,7 @@ impl State {
         let Some(ty) = self.ports.get(&envelope.port) else {
             return Some(Verdict::Refused(Refusal::UnknownPort { port }));
         };
-        // The children of a composite that is declared otherwise decide.
+        // For a composite of another declared type, the children are compared instead.
         if !ty.admits(envelope.ty.digest) && !ty.is_composite() {
             let (expected, found) = (ty.to_string(), envelope.value.describe());
             return Some(Verdict::Refused(Refusal::OtherType { port, expected, digest: ty.digest(), found }));
@@ -383,7 +384,7 @@ impl State {
     }
 
     /// Stores the refusal of a message for the run that waits for it. Returns whether one waits.
-    pub(crate) fn tell(&mut self, to: &PeerId, number: u64, error: &SendError) -> bool {
+    pub(crate) fn store_refusal(&mut self, to: &PeerId, number: u64, error: &SendError) -> bool {
         let awaited = self.link(to).awaited.get_mut(&number);
         awaited.is_some_and(|place| {
             *place = Some(error.clone());

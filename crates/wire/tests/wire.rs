@@ -2,9 +2,9 @@
 
 #[path = "wire/envelopes.rs"]
 mod envelopes;
+#[path = "wire/failures.rs"]
+mod failures;
 #[path = "wire/peers.rs"]
 mod peers;
 #[path = "wire/ports.rs"]
 mod ports;
-#[path = "wire/storms.rs"]
-mod storms;

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         let library = library.map(Path::to_path_buf).or_else(from_variable).unwrap_or_else(by_name);
         let engine = Ort::load(&library).with_context(|| {
             format!(
-                "cannot load ONNX Runtime; `--library` or {VARIABLE} says where it is \
+                "cannot load ONNX Runtime; `--library` or {VARIABLE} gives its path \
                  (`pip install onnxruntime` has it as onnxruntime/capi/libonnxruntime.so.*)"
             )
         })?;

@@ -17,40 +17,40 @@ pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
     let is_bool = offer.input_dtype(0) == Some(Dtype::Bool);
     let why = match offer.node.op_type() {
         "Cast" | "CastLike" if is_bool && is_text(offer.output_dtype(0)) => {
-            "it spells truth values as numbers"
+            "it converts truth values to the texts of numbers"
         }
         "ConvTranspose" if pads_itself(offer) => {
-            "it makes fewer elements than the stride says where it pads by itself"
+            "with automatic padding it returns fewer elements than the stride requires"
         }
-        "DFT" | "STFT" => "what its transform should cancel is noise of 1e-4",
+        "DFT" | "STFT" => "terms of its transform that should cancel differ by up to 1e-4",
         "Dropout" if offer.version < 12 && offer.read.get(1) == Some(&true) => {
-            "its mask says that all is dropped where all is kept"
+            "its mask marks all elements as dropped although all are kept"
         }
-        "Gather" if is_text(offer.input_dtype(0)) => "it loses texts that it takes twice",
+        "Gather" if is_text(offer.input_dtype(0)) => "it loses texts that are selected twice",
         "GridSample"
             if matches!(offer.text("mode"), Some("cubic" | "bicubic"))
                 && offer.text("padding_mode") == Some("border") =>
         {
-            "it brings elements back to the border, and not places"
+            "it clamps elements to the border instead of coordinates"
         }
-        "MaxUnpool" if offer.has_input(2) => "it places values as if there were no `output_shape`",
+        "MaxUnpool" if offer.has_input(2) => "it writes values as if there were no `output_shape`",
         "Resize" if aligns_corners && offer.has_input(2) => {
-            "it aligns corners by the extents of the result, and ONNX by the scales"
+            "it aligns corners by the extents of the result, but ONNX by the scales"
         }
         "Resize" if is_whole(offer) && !matches!(offer.text("mode"), None | Some("nearest")) => {
-            "it cuts fractions off, and ONNX rounds"
+            "it truncates, but ONNX rounds"
         }
         "Resize" if coordinates == Some("half_pixel_symmetric") && offer.int("antialias") == Some(1) => {
-            "it does not keep the centre where it smoothes"
+            "it shifts the centre if it smoothes"
         }
         "Resize" if offer.ints("axes").is_some_and(|axes| crops || !is_ascending(axes)) => {
-            "it takes axes to be counted from the front, in their order"
+            "it supports only axes that are not negative and in ascending order"
         }
         "StringSplit" if offer.text("delimiter").is_some_and(|it| !it.is_empty()) => {
-            "it counts no part in an empty text"
+            "it splits an empty text into no parts"
         }
         op if op.starts_with("Reduce") && may_be_empty(offer) => {
-            "what it makes of nothing has the wrong shape or value"
+            "its reduction of an empty tensor has the wrong shape or value"
         }
         _ => return None,
     };

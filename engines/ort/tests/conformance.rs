@@ -1,6 +1,6 @@
 //! Recorded cases, graphs and whole models on ONNX Runtime.
 
-#![expect(clippy::print_stdout, reason = "the tables are for people")]
+#![expect(clippy::print_stdout, reason = "prints tables")]
 
 #[expect(dead_code, reason = "shared with the tests of the embedded backend")]
 #[path = "../../../crates/runtime/tests/backend/cases.rs"]
@@ -33,7 +33,7 @@ const FLOOR: f64 = 72.0;
 fn main() -> ExitCode {
     suite::main(FLOOR, || {
         let library = std::env::var_os("ORT_DYLIB_PATH").map(PathBuf::from);
-        let library = library.ok_or("ORT_DYLIB_PATH does not say where the shared library is")?;
+        let library = library.ok_or("ORT_DYLIB_PATH does not contain the path of the shared library")?;
         let engine: Arc<dyn Engine> = Arc::new(Ort::load(&library).map_err(|error| error.to_string())?);
         Ok(engine)
     })

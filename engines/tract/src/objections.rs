@@ -20,31 +20,33 @@ pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
     let is_nearest = matches!(offer.text("mode"), None | Some("nearest"));
     let why = match offer.node.op_type() {
         "Celu" | "Swish" if offer.float("alpha").is_some_and(|alpha| alpha != 1.0) => {
-            "it has the factor 1 alone"
+            "it supports only the factor 1"
         }
-        "BitShift" => "it takes shifts modulo the width",
-        "DFT" | "STFT" => "what its transform should cancel is noise",
-        "Div" if is_half => "its quotients of halves are not those of ONNX",
-        "Dropout" if offer.version < 7 && offer.int("is_test").unwrap_or(0) == 0 => "it drops nothing",
+        "BitShift" => "it computes shifts modulo the width",
+        "DFT" | "STFT" => "terms of its transform that should cancel differ",
+        "Div" if is_half => "its 16-bit quotients differ from those of ONNX",
+        "Dropout" if offer.version < 7 && offer.int("is_test").unwrap_or(0) == 0 => {
+            "it does not drop elements"
+        }
         "Attention" | "Conv" | "ConvTranspose" | "Einsum" | "Gemm" | "MatMul" if is_half => {
-            "it adds up halves in halves, and ONNX in longer floats"
+            "it sums 16-bit floats in 16 bits, but ONNX in wider floats"
         }
-        "GRU" | "LSTM" | "RNN" => "it leaves out directions, limits and activations",
-        "GlobalLpPool" => "it leaves out the exponent",
+        "GRU" | "LSTM" | "RNN" => "it ignores directions, limits and activations",
+        "GlobalLpPool" => "it ignores the exponent",
         "GridSample" if is_cubic && offer.text("padding_mode") == Some("border") => {
-            "it brings places back to the border that are within half an element of it"
+            "it clamps coordinates to the border that are within half an element of it"
         }
-        "Loop" => "it has no loops but `Scan`",
-        "Mod" if !has_one_shape(offer) => "it divides the other way round where it repeats the first number",
-        "ReduceLogSumExp" if !is_float(offer) => "it adds up whole numbers",
-        "Resize" if offer.version < 11 && is_nearest => "it takes another element where an axis gets shorter",
-        "Resize" if !is_float(offer) && (!is_nearest || crops) => "it cuts fractions off, and ONNX rounds",
+        "Loop" => "it supports no loop except `Scan`",
+        "Mod" if !has_one_shape(offer) => "it exchanges the operands if it broadcasts the first one",
+        "ReduceLogSumExp" if !is_float(offer) => "it sums integers",
+        "Resize" if offer.version < 11 && is_nearest => "it selects another element if an axis gets shorter",
+        "Resize" if !is_float(offer) && (!is_nearest || crops) => "it truncates, but ONNX rounds",
         "Resize" if offer.ints("axes").is_some_and(|axes| crops || !is_ascending(axes)) => {
-            "it takes axes to be counted from the front, in their order"
+            "it supports only axes that are not negative and in ascending order"
         }
         "Softplus" if offer.input_dtype(0) == Some(Dtype::F64) => "its exponentials overflow",
         "SpaceToDepth" if offer.text("mode").is_some_and(|mode| mode != "DCR") => {
-            "it has one order of blocks"
+            "it supports one order of blocks only"
         }
         "Scan" if loops_inside(offer.node) => "it rewrites a loop inside of a loop without end",
         "Shrink" if !is_float(offer) => "it rounds the bias",

@@ -101,7 +101,7 @@ fn respell_graph(
                     raw_data: Some(bytes.into()),
                     ..TensorProto::default()
                 });
-                graph.node.extend(told(node, compare, &bound, *added));
+                graph.node.extend(comparison_nodes(node, compare, &bound, *added));
             }
             _ => graph.node.push(node),
         }
@@ -125,7 +125,7 @@ fn leave_out(node: &mut NodeProto, version: i64, read: &HashSet<String>) {
 }
 
 /// Replaces a maximum or minimum reduction with one that handles infinities.
-fn told(node: NodeProto, compare: &str, bound: &str, number: usize) -> Vec<NodeProto> {
+fn comparison_nodes(node: NodeProto, compare: &str, bound: &str, number: usize) -> Vec<NodeProto> {
     let value = |what: &str| format!("{OURS}{number}/{what}");
     let made = |op: &str, inputs: &[&str], output: String| NodeProto {
         op_type: op.into(),

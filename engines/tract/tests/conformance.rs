@@ -1,6 +1,6 @@
 //! Recorded cases, graphs and whole models on tract.
 
-#![expect(clippy::print_stdout, reason = "the tables are for people")]
+#![expect(clippy::print_stdout, reason = "prints tables")]
 
 #[expect(dead_code, reason = "shared with the tests of the embedded backend")]
 #[path = "../../../crates/runtime/tests/backend/cases.rs"]

@@ -154,7 +154,7 @@ fn a_sender_that_is_killed_again_and_again_loses_nothing_and_repeats_nothing() {
 }
 
 #[test]
-fn a_peer_that_is_cut_off_is_given_up_in_time_and_takes_what_comes_later() {
+fn messages_to_a_disconnected_peer_time_out_and_later_ones_arrive() {
     let folder = Folder::new("stopped");
     let child = Child::keep(&folder, 2, LOOPBACK, 1);
     let (endpoint, _) = open(1, &child.peer(), Some(&child.address), Duration::from_millis(400));
@@ -222,7 +222,7 @@ fn other_types_and_unknown_peers_are_refused_across_processes() {
 }
 
 #[test]
-fn what_cannot_be_sent_or_listened_on_is_an_error_at_once() {
+fn unsupported_addresses_and_large_messages_are_errors_without_delay() {
     let stranger = identity(9).peer();
     let (endpoint, transport) = open(1, &stranger, None, Duration::from_secs(5));
     let (data, ty, value) = (port(), tensors(Dtype::I64), number(1));

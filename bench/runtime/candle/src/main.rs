@@ -17,7 +17,7 @@ fn main() -> Result<()> {
     let mut arguments = env::args().skip(1);
     // candle reads the number of threads from an environment variable.
     arguments.next();
-    let model = PathBuf::from(arguments.next().context("a model is wanted")?);
+    let model = PathBuf::from(arguments.next().context("the path of a model is missing")?);
     serve(&model, &inputs(&arguments.collect::<Vec<_>>())?, load)
 }
 

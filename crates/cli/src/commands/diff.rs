@@ -52,7 +52,7 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     answer(&old, &new, direction, identity).show(args, direction, "interface")
 }
 
-/// The content of a file; anything wrong with it makes the question meaningless.
+/// The content of a file. A file with errors cannot be compared.
 fn read(file: &str, checker: &Checker) -> anyhow::Result<Content> {
     interfaces::read(&input::source(file), checker)?.or_else(|diagnostics| {
         let first = diagnostics.first().map(|diagnostic| report::concise::diagnostic(file, diagnostic));
@@ -95,7 +95,7 @@ fn answer(old: &[Exported], new: &[Exported], direction: Direction, identity: Po
 }
 
 impl Answer {
-    /// Writes the answer; `what` is the kind of the files' content.
+    /// Writes the answer; `what` names the kind of content.
     fn show(&self, args: &DiffArgs, direction: Direction, what: &str) -> anyhow::Result<Outcome> {
         write(&match args.format {
             TextFormat::Human => self.human(args, direction, what),

@@ -166,7 +166,9 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
             bail!("no input of the model speaks of a symbol `{symbol}`");
         }
         match symbols.get(symbol) {
-            Some(bound) if bound != size => bail!("the inputs say that {symbol} is {bound}, not {size}"),
+            Some(bound) if bound != size => {
+                bail!("the inputs determine that {symbol} is {bound}, not {size}")
+            }
             Some(_) | None => symbols.bind(symbol, size),
         }
     }

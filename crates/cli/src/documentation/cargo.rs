@@ -72,7 +72,7 @@ pub(super) struct Cargo {
 }
 
 impl Cargo {
-    /// Creates an empty project, in place of an earlier one.
+    /// Creates an empty project and removes an earlier one.
     pub(super) fn new(project: PathBuf, target: PathBuf, timeout: Duration) -> Result<Self, CargoError> {
         if project.exists() {
             std::fs::remove_dir_all(&project)?;
@@ -93,7 +93,7 @@ impl Cargo {
         source: &[(&'static str, String)],
         features: &[String],
     ) -> Result<(), CargoError> {
-        // A JSON string is a TOML string, too.
+        // Every JSON string is also a TOML string.
         let quoted = |text: &str| Value::from(text).to_string();
         let mut manifest =
             "[package]\nname = \"typeloom-documentation\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\
@@ -135,7 +135,8 @@ impl Cargo {
             .arg(&self.target)
             .args(["--", "-Z", "unstable-options", "--output-format", "json"])
             .args(["--document-hidden-items", "--document-private-items", "--cap-lints", "allow"])
-            // Unstable options of rustdoc for this crate only: build scripts that look for a nightly compiler do not find one.
+            // Permits unstable options for this crate only, so that build scripts do not detect a nightly
+            // compiler.
             .env("RUSTC_BOOTSTRAP", library);
         for old in self.outputs(library) {
             if old.exists() {
@@ -148,7 +149,7 @@ impl Cargo {
         Ok(std::fs::read(written)?)
     }
 
-    /// The possible paths of the JSON: with a configured build target there is a folder for it.
+    /// The possible paths of the JSON. If a build target is configured, its folder is part of the path.
     fn outputs(&self, library: &str) -> Vec<PathBuf> {
         let file = |folder: &Path| folder.join("doc").join(format!("{library}.json"));
         let targets = std::fs::read_dir(&self.target).into_iter().flatten().flatten();

@@ -27,7 +27,7 @@ pub(crate) fn start(backend: &str) -> anyhow::Result<Outcome> {
     let Some(found) = find(&program) else {
         if REPOSITORY_ENGINES.contains(&backend) {
             bail!(
-                "the backend `{backend}` is not installed: there is no `{program}` beside this command or on the path; \
+                "the backend `{backend}` is not installed: there is no `{program}` in the folder of this command or on the path; \
                  in typeloom's repository, `cargo install --path engines/{backend}` installs it"
             );
         }

@@ -1,6 +1,7 @@
 //! The interface that a compiled file records, read without loading the program.
 //!
-//! **Invariant:** types are verified by their digests; whether the program has them is not. [`Artifact::load`] checks that.
+//! **Invariant:** types are verified by their digests, but not compared with the program. [`Artifact::load`]
+//! does that.
 
 use typeloom_contracts::role::Role;
 use typeloom_interface::bundle::{self, BundleError, Exported};
@@ -23,7 +24,7 @@ pub struct Recorded {
     pub slots: Vec<RecordedSlot>,
 }
 
-/// The recorded need of a slot.
+/// The recorded requirement of a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedSlot {
     /// The name of the slot.

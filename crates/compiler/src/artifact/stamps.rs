@@ -1,6 +1,7 @@
 //! Checks of the stamps of a loaded artifact.
 //!
-//! The stamps of a file are claims. Loading computes them again and rejects a file with other ones:
+//! The stamps of a file are not trusted. Loading computes them again and rejects a file with different
+//! stamps:
 //!
 //! | stamp | compared with |
 //! |---|---|
@@ -200,12 +201,15 @@ pub(super) fn check_parts(model: &ModelProto, components: &Bindings) -> Result<(
     stamp_classes(&mut stamped, &classes);
     for (node, stamped) in graph.node.iter().zip(&stamped.node) {
         if ir::metadata(node, PEER_CLASS) != ir::metadata(stamped, PEER_CLASS) {
-            return Err(other(label(node), "its class of peers is another one"));
+            return Err(other(label(node), "its peer class differs from the computed one"));
         }
     }
     for (info, stamped) in infos(graph).zip(infos(&stamped)) {
         if ir::lookup(&info.metadata_props, PEER_CLASS) != ir::lookup(&stamped.metadata_props, PEER_CLASS) {
-            return Err(other(format!("value `{}`", info.name()), "its class of peers is another one"));
+            return Err(other(
+                format!("value `{}`", info.name()),
+                "its peer class differs from the computed one",
+            ));
         }
     }
     if recorded.is_empty() {

@@ -87,7 +87,7 @@ fn check_sends(graph: &GraphProto) -> Result<(), BuildError> {
         .collect();
     for node in &graph.node {
         if is_wire(node, "Recv") && !node.input.first().is_some_and(|data| sent.contains(data.as_str())) {
-            return invalid("what is received here was not sent", node);
+            return invalid("this receive has no matching send", node);
         }
         let mut inside = None;
         for nested in nested::graphs(node) {
@@ -99,7 +99,7 @@ fn check_sends(graph: &GraphProto) -> Result<(), BuildError> {
         }
         if let Some(inner) = inside {
             let op = node.op_type();
-            return invalid(&format!("something is sent inside of `{op}`: {}", instead(op)), inner);
+            return invalid(&format!("a value is sent inside of `{op}`: {}", instead(op)), inner);
         }
     }
     Ok(())
@@ -108,13 +108,13 @@ fn check_sends(graph: &GraphProto) -> Result<(), BuildError> {
 /// Returns the reason why a nested graph cannot send, and the code to write instead.
 fn instead(op: &str) -> String {
     let gives = match op {
-        "If" => "let both branches give the value, and send what the branch or the other gave",
+        "If" => "return the value from both branches, and send the result",
         _ => {
-            "let the body give the values (one for each turn is an output of the loop as well), and send what the loop gives"
+            "return the values from the body (the values of all iterations can be an output of the loop), and send the result"
         }
     };
     format!(
-        "a branch or loop runs on one class of peers, and a peer that waits does not know whether or how often something \
+        "a branch or loop runs on one class of peers, and a receiving peer does not know whether or how often a value \
          is sent; {gives}: `let out = g.{}(..); let (data, _) = g.send(&out[0], &peers);`",
         match op {
             "If" => "if_",

@@ -197,7 +197,7 @@ fn rotary_embedding(call: &mut Call<'_>) -> Outcome {
     let (cos, sin) = (to_f64s(call.tensor(1)?)?, to_f64s(call.tensor(2)?)?);
     let positions = call.integers(3)?;
     if rotated_size > size || call.tensor(1)?.shape().last() != Some(&half) || cos.len() != sin.len() {
-        return invalid("the caches are not as wide as half of what is turned");
+        return invalid("the last axis of the caches is not half of the rotated width");
     }
     let mut out = to_f64s(x)?;
     for batch in 0..batches {

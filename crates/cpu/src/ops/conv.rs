@@ -32,7 +32,7 @@ pub(super) fn convolve(
 ) -> Result<AnyTensor, KernelErrorKind> {
     let filter = Filter::of(call.attributes, w)?;
     if bias.is_some_and(|bias| bias.len() != w.shape()[0]) {
-        return invalid(format!("the bias has not {} elements", w.shape()[0]));
+        return invalid(format!("the bias does not have {} elements", w.shape()[0]));
     }
     filter.apply(call, x, &Finishing { offset: bias, ..Finishing::NONE })
 }
@@ -52,7 +52,7 @@ fn conv_integer(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Whether the output shape of a transposed convolution is unreasonably large.
-fn wanted_is_too_large(call: &Call<'_>) -> Result<bool, KernelErrorKind> {
+fn output_is_too_large(call: &Call<'_>) -> Result<bool, KernelErrorKind> {
     let lists = [call.attributes.ints("output_shape")?, call.attributes.ints("output_padding")?];
     Ok(lists.into_iter().flatten().flatten().any(|extent| extent.unsigned_abs() > 1 << 31))
 }
@@ -66,10 +66,10 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
     if w.shape()[0] != channels {
         return invalid(format!("weights {:?} do not fit {channels} channels", w.shape()));
     }
-    let made = w.shape()[1];
+    let group_outputs = w.shape()[1];
     let kernel = kernel_shape(call.attributes, w.shape())?;
-    if kernel.contains(&0) || wanted_is_too_large(call)? {
-        return invalid(format!("the window {kernel:?} or the wanted shape is none"));
+    if kernel.contains(&0) || output_is_too_large(call)? {
+        return invalid(format!("the kernel {kernel:?} is empty, or the output is too large"));
     }
     let (steps, dilations) = (per_axis(call, "strides", rank)?, per_axis(call, "dilations", rank)?);
     let extra = match call.attributes.ints("output_padding")? {
@@ -79,15 +79,15 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
     };
     let (mut begin, mut end) = pads(call, rank)?;
     let auto = call.text("auto_pad", "NOTSET")?;
-    let wanted = call.attributes.ints("output_shape")?;
+    let output_shape = call.attributes.ints("output_shape")?;
     let mut spatial = Vec::with_capacity(rank);
     for axis in 0..rank {
         let input = x.shape()[axis + 2];
         let full =
             (steps[axis] * input.saturating_sub(1) + extra[axis] + (kernel[axis] - 1) * dilations[axis] + 1)
                 as i64;
-        let target = match wanted {
-            Some(wanted) => wanted.get(wanted.len().saturating_sub(rank) + axis).copied(),
+        let target = match output_shape {
+            Some(shape) => shape.get(shape.len().saturating_sub(rank) + axis).copied(),
             None if auto.starts_with("SAME") => Some((input * steps[axis]) as i64),
             None => None,
         };
@@ -117,12 +117,12 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
         end,
         output: x.shape()[2..].to_vec(),
     };
-    let shape = [&[batches, made * group], &spatial[..]].concat();
-    let (places, plane) = (count(&windows.output), count(&spatial));
-    let (own, depth) = (channels / group, made * count(&kernel));
-    check_size(&[depth, places], 8)?;
-    if bias.is_some_and(|bias| bias.len() != made * group) {
-        return invalid(format!("the bias has not {} elements", made * group));
+    let shape = [&[batches, group_outputs * group], &spatial[..]].concat();
+    let (positions, plane) = (count(&windows.output), count(&spatial));
+    let (group_channels, depth) = (channels / group, group_outputs * count(&kernel));
+    check_size(&[depth, positions], 8)?;
+    if bias.is_some_and(|bias| bias.len() != group_outputs * group) {
+        return invalid(format!("the bias does not have {} elements", group_outputs * group));
     }
     let mut outcome = Ok(());
     let result = on_floats!(x.dtype(), T => {
@@ -132,19 +132,19 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
             if out.is_empty() {
                 return;
             }
-            let mut columns = vec![0.0; depth * places];
-            for (at, out) in out.chunks_exact_mut(made * plane).enumerate() {
+            let mut columns = vec![0.0; depth * positions];
+            for (at, out) in out.chunks_exact_mut(group_outputs * plane).enumerate() {
                 let group_no = at % group;
                 if let Some(bias) = bias {
-                    for (row, bias) in out.chunks_exact_mut(plane).zip(&bias[group_no * made..]) {
+                    for (row, bias) in out.chunks_exact_mut(plane).zip(&bias[group_no * group_outputs..]) {
                         row.fill(*bias);
                     }
                 }
-                let input = &data[at * own * places..][..own * places];
-                let weights = &weights[group_no * own * depth..][..own * depth];
+                let input = &data[at * group_channels * positions..][..group_channels * positions];
+                let weights = &weights[group_no * group_channels * depth..][..group_channels * depth];
                 let done = product::multiply(
-                    Matrix::transposed(weights, depth, own),
-                    Matrix::new(input, own, places),
+                    Matrix::transposed(weights, depth, group_channels),
+                    Matrix::new(input, group_channels, positions),
                     &mut columns,
                     1.0,
                     None,
@@ -152,7 +152,7 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
                 if outcome.is_ok() {
                     outcome = done;
                 }
-                let rows = columns.chunks_exact((depth / made.max(1) * places).max(1));
+                let rows = columns.chunks_exact((depth / group_outputs.max(1) * positions).max(1));
                 for (plane, rows) in out.chunks_exact_mut(plane).zip(rows) {
                     windows.add_columns(rows, plane);
                 }
@@ -166,10 +166,10 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
 fn col2im(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
     let (image, block) = (extents(&call.required_integers(1)?)?, extents(&call.required_integers(2)?)?);
-    let &[batches, depth, places] = x.shape() else { return invalid("the input is not of rank 3") };
+    let &[batches, depth, positions] = x.shape() else { return invalid("the input is not of rank 3") };
     let windows = Windows::of(call, &image, &block)?;
     let kernel = count(&block);
-    if count(&windows.output) != places || !depth.is_multiple_of(kernel) {
+    if count(&windows.output) != positions || !depth.is_multiple_of(kernel) {
         return invalid(format!("the input {:?} does not fit the image", x.shape()));
     }
     let channels = depth / kernel;
@@ -181,7 +181,7 @@ fn col2im(call: &mut Call<'_>) -> Outcome {
         let data = wide.as_slice::<T>()?;
         build::<T>(&shape, |out| {
             let planes = out.chunks_exact_mut(count(&image).max(1));
-            for (plane, rows) in planes.zip(data.chunks_exact((kernel * places).max(1))) {
+            for (plane, rows) in planes.zip(data.chunks_exact((kernel * positions).max(1))) {
                 windows.add_columns(rows, plane);
             }
         })
@@ -198,12 +198,12 @@ fn deform_conv(call: &mut Call<'_>) -> Outcome {
     let group = groups(call.attributes, channels, outputs)?;
     let offset_groups = usize::try_from(call.int("offset_group", 1)?).unwrap_or(0);
     let windows = Windows::of(call, &x.shape()[2..], &kernel_shape(call.attributes, w.shape())?)?;
-    let (kernel, places) = (count(&windows.kernel), count(&windows.output));
-    let (own, made) = (channels / group, outputs / group);
+    let (kernel, positions) = (count(&windows.kernel), count(&windows.output));
+    let (group_channels, group_outputs) = (channels / group, outputs / group);
     let fits = offset_groups > 0
         && channels.is_multiple_of(offset_groups)
-        && w.shape()[1] == own
-        && offset.len() == batches * offset_groups * kernel * rank * places;
+        && w.shape()[1] == group_channels
+        && offset.len() == batches * offset_groups * kernel * rank * positions;
     if !fits {
         return invalid("weights or offsets do not fit the input");
     }
@@ -211,49 +211,54 @@ fn deform_conv(call: &mut Call<'_>) -> Outcome {
     let bias = call.optional(3)?.map(to_f64s).transpose()?;
     let mask = call.optional(4)?.map(to_f64s).transpose()?;
     if bias.as_ref().is_some_and(|bias| bias.len() != outputs)
-        || mask.as_ref().is_some_and(|mask| mask.len() != batches * offset_groups * kernel * places)
+        || mask.as_ref().is_some_and(|mask| mask.len() != batches * offset_groups * kernel * positions)
     {
         return invalid("bias or mask do not fit the weights");
     }
     let plane = count(&windows.input);
-    let mut columns = vec![0.0; channels * kernel * places];
-    let mut out = vec![0.0; batches * outputs * places];
+    let mut columns = vec![0.0; channels * kernel * positions];
+    let mut out = vec![0.0; batches * outputs * positions];
     for batch in 0..batches {
-        each_index(&windows.kernel, |place, within| {
+        each_index(&windows.kernel, |tap, within| {
             each_index(&windows.output, |window_no, window| {
                 for channel in 0..channels {
-                    let owner = batch * offset_groups + channel / (channels / offset_groups);
+                    let offset_group_no = batch * offset_groups + channel / (channels / offset_groups);
                     let at: Vec<f64> = (0..rank)
                         .map(|axis| {
-                            let bend = offsets[((owner * kernel + place) * rank + axis) * places + window_no];
+                            let shift = offsets
+                                [((offset_group_no * kernel + tap) * rank + axis) * positions + window_no];
                             (window[axis] * windows.strides[axis] + within[axis] * windows.dilations[axis])
                                 as f64
                                 - windows.begin[axis] as f64
-                                + bend
+                                + shift
                         })
                         .collect();
                     let source = &data[(batch * channels + channel) * plane..][..plane];
-                    let weight =
-                        mask.as_ref().map_or(1.0, |mask| mask[(owner * kernel + place) * places + window_no]);
-                    columns[(channel * kernel + place) * places + window_no] =
-                        weight * between(source, &windows.input, &at);
+                    let weight = mask
+                        .as_ref()
+                        .map_or(1.0, |mask| mask[(offset_group_no * kernel + tap) * positions + window_no]);
+                    columns[(channel * kernel + tap) * positions + window_no] =
+                        weight * interpolate(source, &windows.input, &at);
                 }
             });
         });
         for group_no in 0..group {
-            let target = &mut out[(batch * outputs + group_no * made) * places..][..made * places];
-            let depth = own * kernel;
-            let rows = &columns[group_no * depth * places..][..depth * places];
-            let weights = &weights[group_no * made * depth..][..made * depth];
+            let target = &mut out[(batch * outputs + group_no * group_outputs) * positions..]
+                [..group_outputs * positions];
+            let depth = group_channels * kernel;
+            let rows = &columns[group_no * depth * positions..][..depth * positions];
+            let weights = &weights[group_no * group_outputs * depth..][..group_outputs * depth];
             product::multiply(
-                Matrix::new(weights, made, depth),
-                Matrix::new(rows, depth, places),
+                Matrix::new(weights, group_outputs, depth),
+                Matrix::new(rows, depth, positions),
                 target,
                 1.0,
                 None,
             )?;
             if let Some(bias) = &bias {
-                for (row, bias) in target.chunks_exact_mut(places.max(1)).zip(&bias[group_no * made..]) {
+                for (row, bias) in
+                    target.chunks_exact_mut(positions.max(1)).zip(&bias[group_no * group_outputs..])
+                {
                     row.iter_mut().for_each(|value| *value += bias);
                 }
             }
@@ -264,19 +269,19 @@ fn deform_conv(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Linear interpolation between elements, with zeros outside.
-fn between(plane: &[f64], shape: &[usize], at: &[f64]) -> f64 {
-    let own = strides(shape);
+fn interpolate(plane: &[f64], shape: &[usize], at: &[f64]) -> f64 {
+    let steps = strides(shape);
     let mut sum = 0.0;
     for corner in 0..1_usize << shape.len() {
         let (mut weight, mut offset, mut inside) = (1.0, 0, true);
         for axis in 0..shape.len() {
             let low = at[axis].floor();
             let fraction = at[axis] - low;
-            let (place, part) =
+            let (coordinate, part) =
                 if corner >> axis & 1 == 1 { (low + 1.0, fraction) } else { (low, 1.0 - fraction) };
             weight *= part;
-            if place >= 0.0 && place < shape[axis] as f64 {
-                offset += place as usize * own[axis];
+            if coordinate >= 0.0 && coordinate < shape[axis] as f64 {
+                offset += coordinate as usize * steps[axis];
             } else {
                 inside = false;
             }

@@ -85,12 +85,12 @@ pub(super) fn kernel_shape(
     attributes: &Attributes,
     weights: &[usize],
 ) -> Result<Vec<usize>, KernelErrorKind> {
-    let own = weights[2..].to_vec();
+    let kernel = weights[2..].to_vec();
     match attributes.ints("kernel_shape")? {
-        Some(given) if extents(given)? != own => {
-            invalid(format!("`kernel_shape` = {given:?} is not the shape {own:?} of the weights"))
+        Some(given) if extents(given)? != kernel => {
+            invalid(format!("`kernel_shape` = {given:?} is not the shape {kernel:?} of the weights"))
         }
-        Some(_) | None => Ok(own),
+        Some(_) | None => Ok(kernel),
     }
 }
 
@@ -109,15 +109,15 @@ impl Filter {
             return invalid(format!("the weights {shape:?} are not of a rank above 2"));
         }
         let groups = groups(attributes, shape[0], shape[0])?;
-        let made = shape[0] / groups;
+        let group_outputs = shape[0] / groups;
         let depth = count(&shape[1..]);
-        let weights = if shape[1] == 1 && made <= MAX_PLANES && groups > 1 {
+        let weights = if shape[1] == 1 && group_outputs <= MAX_PLANES && groups > 1 {
             Weights::Planes(w.clone())
         } else {
             match w.dtype() {
-                Dtype::F32 => Weights::F32(rows(w, groups, made, depth)?),
-                Dtype::F64 => Weights::F64(rows(w, groups, made, depth)?),
-                Dtype::I32 => Weights::I32(rows(w, groups, made, depth)?),
+                Dtype::F32 => Weights::F32(rows(w, groups, group_outputs, depth)?),
+                Dtype::F64 => Weights::F64(rows(w, groups, group_outputs, depth)?),
+                Dtype::I32 => Weights::I32(rows(w, groups, group_outputs, depth)?),
                 other => return Err(KernelErrorKind::Dtype(other)),
             }
         };
@@ -177,13 +177,15 @@ impl Filter {
 fn rows<T: Lane>(
     w: &AnyTensor,
     groups: usize,
-    made: usize,
+    group_outputs: usize,
     depth: usize,
 ) -> Result<Vec<Rows<T>>, KernelErrorKind> {
     let weights = w.as_slice::<T>()?;
-    let of = |group: usize| product::rows(&weights[group * made * depth..], (made, depth), (depth, 1));
+    let of = |group: usize| {
+        product::rows(&weights[group * group_outputs * depth..], (group_outputs, depth), (depth, 1))
+    };
     Ok(if weights.is_empty() {
-        (0..groups).map(|_| product::rows(&[], (made, 0), (0, 1))).collect()
+        (0..groups).map(|_| product::rows(&[], (group_outputs, 0), (0, 1))).collect()
     } else {
         (0..groups).map(of).collect()
     })
@@ -234,8 +236,8 @@ fn framed<T: Number, R>(
         let work = |at: usize, out: &mut [T]| {
             windows.frame(&data[at * plane..][..plane], T::ZERO, &reach, out);
         };
-        let is_worth = threads::worth(out.len(), 4 * MIN_PARALLEL);
-        threads::each_chunk(out, larger, is_worth, MIN_PARALLEL / larger, &work);
+        let is_parallel = threads::should_split(out.len(), 4 * MIN_PARALLEL);
+        threads::each_chunk(out, larger, is_parallel, MIN_PARALLEL / larger, &work);
     })?;
     let result = run(Framed { data: tensor.as_slice::<T>()?, extents: reach });
     memory::recycle_tensor(tensor);
@@ -251,11 +253,11 @@ fn multiplied<T: Lane + Memory>(
     finishing: &Finishing<'_>,
 ) -> Result<AnyTensor, KernelErrorKind> {
     let finish = finish::<T>(finishing)?;
-    let (channels, own) = (x.shape()[1], filter.shape[1]);
-    let made = filter.shape[0] / filter.groups;
-    let places = count(&windows.output);
-    check_size(&[own, count(&windows.kernel)], 8)?;
-    check_size(&[places], 8)?;
+    let (channels, group_channels) = (x.shape()[1], filter.shape[1]);
+    let group_outputs = filter.shape[0] / filter.groups;
+    let positions = count(&windows.output);
+    check_size(&[group_channels, count(&windows.kernel)], 8)?;
+    check_size(&[positions], 8)?;
     let pointwise = windows.is_pointwise();
     let slides = !pointwise && slides(windows);
     framed::<T, _>(windows, x, if slides { SLACK } else { 0 }, |input| {
@@ -264,19 +266,23 @@ fn multiplied<T: Lane + Memory>(
         let (mut steps, mut columns) = (Vec::new(), Vec::new());
         if !pointwise {
             let within = windows.offsets(&windows.kernel, &windows.dilations, &along);
-            steps = (0..own).flat_map(|c| within.iter().map(move |offset| c * plane + offset)).collect();
+            steps = (0..group_channels)
+                .flat_map(|c| within.iter().map(move |offset| c * plane + offset))
+                .collect();
             columns = windows.offsets(&windows.output, &windows.strides, &along);
         }
         build_over::<T>(shape, |out| {
             if out.is_empty() {
                 return;
             }
-            let finish_of = |at: usize| finish.part(at % filter.groups * made, at * made * places);
+            let finish_of =
+                |at: usize| finish.part(at % filter.groups * group_outputs, at * group_outputs * positions);
             let data_of = |at: usize, slack: usize| {
                 let (batch, group) = (at / filter.groups, at % filter.groups);
-                &input.data[(batch * channels + group * own) * plane..][..own * plane + slack]
+                &input.data[(batch * channels + group * group_channels) * plane..]
+                    [..group_channels * plane + slack]
             };
-            let parts = out.chunks_exact_mut(made * places).enumerate();
+            let parts = out.chunks_exact_mut(group_outputs * positions).enumerate();
             if slides {
                 let jobs = parts.map(|(at, out)| InPlace {
                     left: &rows[at % filter.groups],
@@ -294,7 +300,7 @@ fn multiplied<T: Lane + Memory>(
                     (Steps::Listed(&steps), Offsets::Runs(&columns, last))
                 };
                 let right = Columns { data: data_of(at, 0), steps, columns };
-                Job { left: &rows[at % filter.groups], right, out, columns: places, finish: finish_of(at) }
+                Job { left: &rows[at % filter.groups], right, out, columns: positions, finish: finish_of(at) }
             });
             product::run(jobs.collect());
         })
@@ -320,8 +326,8 @@ fn by_planes<T: Lane>(
     let weights = w.as_slice::<T>()?;
     let finish = finish::<T>(finishing)?;
     let outputs = filter.shape[0];
-    let made = outputs / filter.groups;
-    let (kernel, places) = (count(&windows.kernel), count(&windows.output));
+    let group_outputs = outputs / filter.groups;
+    let (kernel, positions) = (count(&windows.kernel), count(&windows.output));
     framed::<T, _>(windows, x, 0, |input| {
         let plane = count(&input.extents);
         let along = strides(&input.extents);
@@ -336,9 +342,9 @@ fn by_planes<T: Lane>(
             }
             let work = |at: usize, out: &mut [T]| {
                 let (batch, channel) = (at / outputs, at % outputs);
-                let from = &input.data[(batch * filter.groups + channel / made) * plane..][..plane];
+                let from = &input.data[(batch * filter.groups + channel / group_outputs) * plane..][..plane];
                 let weights = &weights[channel * kernel..][..kernel];
-                let finish = finish.part(channel, at * places);
+                let finish = finish.part(channel, at * positions);
                 arch.dispatch(
                     #[inline(always)]
                     || {
@@ -349,8 +355,8 @@ fn by_planes<T: Lane>(
                     },
                 );
             };
-            let is_worth = threads::worth(out.len() * kernel, 4 * MIN_PARALLEL);
-            threads::each_chunk(out, places, is_worth, MIN_PARALLEL / (places * kernel), &work);
+            let is_parallel = threads::should_split(out.len() * kernel, 4 * MIN_PARALLEL);
+            threads::each_chunk(out, positions, is_parallel, MIN_PARALLEL / (positions * kernel), &work);
         })
     })
 }

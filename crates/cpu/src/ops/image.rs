@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_of_a_known_format_is_refused() {
+    fn unknown_image_formats_are_refused() {
         let refused = |bytes: &[u8]| run(bytes, "RGB").expect_err("it is refused");
         assert_eq!(refused(b"\0\0\0\x0cjP  \r\n\x87\n"), "`ImageDecoder`: JPEG 2000 is not supported");
         assert_eq!(refused(b"hello"), "`ImageDecoder`: an image of no known format is not supported");

@@ -250,8 +250,8 @@ fn lrn(call: &mut Call<'_>) -> Outcome {
             if inner == 0 || channels == 0 {
                 return;
             }
-            let is_worth = threads::worth(out.len(), MIN_PARALLEL);
-            threads::each_chunk(out, inner, is_worth, 1, &work);
+            let is_parallel = threads::should_split(out.len(), MIN_PARALLEL);
+            threads::each_chunk(out, inner, is_parallel, 1, &work);
         })
     })?)
 }

@@ -44,19 +44,19 @@ fn planes<T: Number>(
     data: &[T],
     plane: usize,
     out: &mut [T],
-    made: usize,
+    outputs: usize,
     steps: usize,
     each: impl Fn(&[T], &mut [T]) + Sync,
 ) {
-    if plane == 0 || made == 0 {
+    if plane == 0 || outputs == 0 {
         out.fill(T::ZERO);
         return;
     }
     let work = |at: usize, out: &mut [T]| {
         Arch::new().dispatch(|| each(&data[at * plane..][..plane], out));
     };
-    let is_worth = threads::worth(data.len() / plane * steps, 4 * MIN_PARALLEL);
-    threads::each_chunk(out, made, is_worth, MIN_PARALLEL / steps.max(1), &work);
+    let is_parallel = threads::should_split(data.len() / plane * steps, 4 * MIN_PARALLEL);
+    threads::each_chunk(out, outputs, is_parallel, MIN_PARALLEL / steps.max(1), &work);
 }
 
 /// Accumulates a run of elements into the windows that cover it.
@@ -72,14 +72,14 @@ fn max_pool(call: &mut Call<'_>) -> Outcome {
     if call.outputs > 1 {
         return max_pool_with_indices(call, x, &windows, &shape);
     }
-    let (stretches, made) = (windows.stretches(), count(&windows.output));
+    let (stretches, outputs) = (windows.stretches(), count(&windows.output));
     let step = windows.strides.last().copied().unwrap_or(1);
     one(dispatch!(x.dtype(), T in [F32 f32, F64 f64, U8 u8, I8 i8] => {
         let data = x.as_slice::<T>()?;
         build_over::<T>(&shape, |out| {
             out.fill(T::LOWEST);
-            let steps = made * count(&windows.kernel);
-            planes(data, count(&windows.input), out, made, steps, #[inline(always)] |data, out| {
+            let steps = outputs * count(&windows.kernel);
+            planes(data, count(&windows.input), out, outputs, steps, #[inline(always)] |data, out| {
                 for stretch in &stretches {
                     along(stretch, step, data, out, #[inline(always)] |best: &mut T, value: T| {
                         *best = if value > *best || value.is_nan() { value } else { *best };
@@ -93,12 +93,12 @@ fn max_pool(call: &mut Call<'_>) -> Outcome {
 fn max_pool_with_indices(call: &Call<'_>, x: &AnyTensor, windows: &Windows, shape: &[usize]) -> Outcome {
     let by_column = call.flag("storage_order", false)?;
     let plane = count(&windows.input);
-    let places = windows.places();
-    let own = strides(&windows.input);
+    let elements = windows.elements();
+    let input_strides = strides(&windows.input);
     // Offsets with the axes in column-major order (`storage_order`).
     let column_major = |offset: usize| {
         let (mut rest, mut scale, mut index) = (offset, 1, 0);
-        for (stride, extent) in own.iter().zip(&windows.input) {
+        for (stride, extent) in input_strides.iter().zip(&windows.input) {
             index += rest / stride * scale;
             rest %= stride;
             scale *= extent;
@@ -109,9 +109,9 @@ fn max_pool_with_indices(call: &Call<'_>, x: &AnyTensor, windows: &Windows, shap
     let result = dispatch!(x.dtype(), T in [F32 f32, F64 f64, U8 u8, I8 i8] => {
         let data = x.as_slice::<T>()?;
         build::<T>(shape, |out| {
-            let rows = out.chunks_exact_mut(places.len().max(1));
+            let rows = out.chunks_exact_mut(elements.len().max(1));
             for (lane, (row, data)) in rows.zip(data.chunks_exact(plane.max(1))).enumerate() {
-                for (at, (slot, offsets)) in row.iter_mut().zip(&places).enumerate() {
+                for (at, (slot, offsets)) in row.iter_mut().zip(&elements).enumerate() {
                     let mut best = T::LOWEST;
                     let mut chosen = offsets.first().copied().unwrap_or(0);
                     for offset in offsets {
@@ -122,7 +122,7 @@ fn max_pool_with_indices(call: &Call<'_>, x: &AnyTensor, windows: &Windows, shap
                         }
                     }
                     *slot = best;
-                    if let Some(index) = indices.get_mut(lane * places.len() + at) {
+                    if let Some(index) = indices.get_mut(lane * elements.len() + at) {
                         let within = if by_column { column_major(chosen) } else { chosen };
                         *index = (lane * plane + within) as i64;
                     }
@@ -167,14 +167,14 @@ fn summed(
     each: impl Fn(f64) -> f64 + Sync,
     finish: impl Fn(usize, f64) -> f64 + Sync,
 ) -> Result<AnyTensor, KernelErrorKind> {
-    let made = count(&windows.output);
+    let outputs = count(&windows.output);
     let step = windows.strides.last().copied().unwrap_or(1);
     on_floats!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
         build_over::<T>(shape, |out| {
-            let steps = made * count(&windows.kernel);
-            planes(data, count(&windows.input), out, made, steps, #[inline(always)] |data, out| {
-                let mut sums = vec![0.0_f64; made];
+            let steps = outputs * count(&windows.kernel);
+            planes(data, count(&windows.input), out, outputs, steps, #[inline(always)] |data, out| {
+                let mut sums = vec![0.0_f64; outputs];
                 for stretch in stretches {
                     along(stretch, step, data, &mut sums, #[inline(always)] |sum: &mut f64, value: T| {
                         *sum += each(Number::to_f64(value));
@@ -212,13 +212,13 @@ fn global_lp_pool(call: &mut Call<'_>) -> Outcome {
 
 /// `MaxUnpool`: writes elements to the indices that a max pooling recorded.
 fn max_unpool(call: &mut Call<'_>) -> Outcome {
-    let (x, places) = (call.tensor(0)?, call.tensor(1)?);
+    let (x, indices) = (call.tensor(0)?, call.tensor(1)?);
     let rank = x.rank().saturating_sub(2);
     let kernel =
         call.attributes.ints("kernel_shape")?.ok_or(KernelErrorKind::MissingAttribute("kernel_shape"))?;
     let kernel = extents(kernel)?;
     let (steps, (begin, end)) = (per_axis(call, "strides", rank)?, pads(call, rank)?);
-    if kernel.len() != rank || x.shape() != places.shape() {
+    if kernel.len() != rank || x.shape() != indices.shape() {
         return invalid("the indices or the window do not fit the input");
     }
     let mut natural = x.shape().to_vec();
@@ -236,7 +236,7 @@ fn max_unpool(call: &mut Call<'_>) -> Outcome {
     // Indices refer to the inferred shape, even if `output_shape` is given.
     let (from, to) = (strides(&natural), strides(&shape));
     let mut targets = Vec::with_capacity(x.len());
-    for index in integers(places)? {
+    for index in integers(indices)? {
         let mut rest = usize::try_from(index).unwrap_or(usize::MAX);
         let mut target = 0;
         for axis in 0..shape.len() {

@@ -177,13 +177,13 @@ fn one_hot(call: &mut Call<'_>) -> Outcome {
     let mut shape = as_ints(indices.shape());
     shape.insert(axis, depth);
     let shape = crate::shape::extents(&shape)?;
-    let places: Vec<i64> = to_f64s(indices)?.iter().map(|value| *value as i64).collect();
+    let positions: Vec<i64> = to_f64s(indices)?.iter().map(|value| *value as i64).collect();
     let (outer, extent, inner) = around(&shape, axis);
-    let places = &places;
+    let positions = &positions;
     let runs = (0..outer).flat_map(move |block| {
         (0..extent).flat_map(move |level| {
             (0..inner).map(move |lane| {
-                let index = places[block * inner + lane];
+                let index = positions[block * inner + lane];
                 let index = if index < 0 { index + depth } else { index };
                 Run::one(usize::from(index == level as i64))
             })

@@ -40,7 +40,7 @@ pub(super) fn per_axis(call: &Call<'_>, name: &str, rank: usize) -> Result<Vec<u
 pub(super) fn pads(call: &Call<'_>, rank: usize) -> Result<(Vec<i64>, Vec<i64>), KernelErrorKind> {
     let Some(pads) = call.attributes.ints("pads")? else { return Ok((vec![0; rank], vec![0; rank])) };
     if pads.len() != 2 * rank || pads.iter().any(|pad| pad.unsigned_abs() > 1 << 31) {
-        return invalid(format!("`pads` = {pads:?} are not two for each of {rank} axes"));
+        return invalid(format!("`pads` = {pads:?} does not have two numbers for each of {rank} axes"));
     }
     Ok((pads[..rank].to_vec(), pads[rank..].to_vec()))
 }
@@ -99,15 +99,15 @@ impl Windows {
     }
 
     /// Input index of a window and a kernel position along one axis; `None` outside the input.
-    fn inside(&self, axis: usize, window: usize, place: usize) -> Option<usize> {
-        let at = (window * self.strides[axis] + place * self.dilations[axis]) as i64 - self.begin[axis];
+    fn inside(&self, axis: usize, window: usize, tap: usize) -> Option<usize> {
+        let at = (window * self.strides[axis] + tap * self.dilations[axis]) as i64 - self.begin[axis];
         usize::try_from(at).ok().filter(|at| *at < self.input[axis])
     }
 
     /// Input offset of a window and a kernel position along the first axes; `None` outside the input.
-    fn offset(&self, own: &[usize], window: &[usize], within: &[usize]) -> Option<usize> {
+    fn offset(&self, input_strides: &[usize], window: &[usize], within: &[usize]) -> Option<usize> {
         let axes = 0..window.len();
-        axes.map(|axis| Some(self.inside(axis, window[axis], within[axis])? * own[axis])).sum()
+        axes.map(|axis| Some(self.inside(axis, window[axis], within[axis])? * input_strides[axis])).sum()
     }
 
     /// Visits all pairs of a kernel position and a row of windows. Passes the offset in the column matrix
@@ -116,12 +116,12 @@ impl Windows {
     fn each_row(&self, mut visit: impl FnMut(usize, Option<usize>, usize)) {
         let rank = self.input.len();
         let Some(last) = rank.checked_sub(1) else { return };
-        let own = strides(&self.input);
+        let input_strides = strides(&self.input);
         let windows = count(&self.output);
         let width = self.output[last];
-        each_index(&self.kernel, |place, within| {
+        each_index(&self.kernel, |tap, within| {
             each_index(&self.output[..last], |row, window| {
-                visit(place * windows + row * width, self.offset(&own, window, within), within[last]);
+                visit(tap * windows + row * width, self.offset(&input_strides, window, within), within[last]);
             });
         });
     }
@@ -148,10 +148,10 @@ impl Windows {
         offsets
     }
 
-    /// Copies a plane and its border. The border is filled with `zero`.
+    /// Copies a plane with its padding, which is filled with `zero`.
     pub(super) fn frame<T: Copy>(&self, plane: &[T], zero: T, reach: &[usize], out: &mut [T]) {
         let Some(last) = reach.len().checked_sub(1) else { return };
-        let own = strides(&self.input);
+        let input_strides = strides(&self.input);
         let extent = self.input[last];
         let front = usize::try_from(self.begin[last]).unwrap_or(0).min(reach[last]);
         // A negative pad crops the input.
@@ -163,7 +163,7 @@ impl Windows {
             for (axis, at) in index.iter().enumerate() {
                 let at = usize::try_from(*at as i64 - self.begin[axis]).ok();
                 let at = at.filter(|at| *at < self.input[axis]);
-                offset = offset.zip(at).map(|(offset, at)| offset + at * own[axis]);
+                offset = offset.zip(at).map(|(offset, at)| offset + at * input_strides[axis]);
             }
             let Some(offset) = offset else {
                 row.fill(zero);
@@ -183,9 +183,9 @@ impl Windows {
         let (stride, extent) = (self.strides[last], self.input[last]);
         let width = self.output[last];
         let windows = count(&self.output).max(1);
-        self.each_row(|at, offset, place| {
+        self.each_row(|at, offset, tap| {
             let Some(offset) = offset else { return };
-            let first = (place * self.dilations[last]) as i64 - self.begin[last];
+            let first = (tap * self.dilations[last]) as i64 - self.begin[last];
             let from = usize::try_from((-first).max(0)).unwrap_or(0).div_ceil(stride).min(width);
             let available = usize::try_from((extent as i64 - first).max(0)).unwrap_or(0);
             let to = available.div_ceil(stride).clamp(from, width);
@@ -215,10 +215,10 @@ impl Windows {
     pub(super) fn add_columns<T: Number>(&self, columns: &[T], plane: &mut [T]) {
         let Some(last) = self.input.len().checked_sub(1) else { return };
         let width = self.output[last];
-        self.each_row(|at, offset, place| {
+        self.each_row(|at, offset, tap| {
             let Some(offset) = offset else { return };
             for (window, value) in columns[at..at + width].iter().enumerate() {
-                if let Some(index) = self.inside(last, window, place) {
+                if let Some(index) = self.inside(last, window, tap) {
                     plane[offset + index] = plane[offset + index].plus(*value);
                 }
             }
@@ -226,12 +226,12 @@ impl Windows {
     }
 
     /// For every window, the offsets of its elements inside the input.
-    pub(super) fn places(&self) -> Vec<Vec<usize>> {
-        let own = strides(&self.input);
+    pub(super) fn elements(&self) -> Vec<Vec<usize>> {
+        let input_strides = strides(&self.input);
         let mut all = Vec::with_capacity(count(&self.output));
         each_index(&self.output, |_, window| {
             let mut offsets = Vec::new();
-            each_index(&self.kernel, |_, within| offsets.extend(self.offset(&own, window, within)));
+            each_index(&self.kernel, |_, within| offsets.extend(self.offset(&input_strides, window, within)));
             all.push(offsets);
         });
         all

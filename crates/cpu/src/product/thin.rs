@@ -18,8 +18,8 @@ pub(super) fn row_times<T: Lane>(row: &[T], matrix: &[T], by_column: bool, out: 
     let work = |block: usize, out: &mut [T]| {
         Arch::new().dispatch(Part { row, matrix, by_column, columns, first: block * BLOCK, out });
     };
-    let is_worth = threads::worth(row.len() * columns, 2 * MIN_PARALLEL);
-    threads::each_chunk(out, BLOCK, is_worth, 1, &work);
+    let is_parallel = threads::should_split(row.len() * columns, 2 * MIN_PARALLEL);
+    threads::each_chunk(out, BLOCK, is_parallel, 1, &work);
 }
 
 struct Part<'a, T> {

@@ -203,14 +203,14 @@ pub(crate) const CASES: &[Case] = &[
         make: |n| command(&functions(n, &|next| format!("c = l.f{next}(a)")), &["run", "@m.onnx"]),
     },
     Case {
-        name: "functions with a fault, check",
+        name: "functions with an error, check",
         size: 5_000,
         make: |n| {
             command(&functions(n, &|next| format!("b = Not(a) c = l.f{next}(a)")), &["check", "@m.onnx"])
         },
     },
     Case {
-        name: "functions with a fault, fix",
+        name: "functions with an error, fix",
         size: 1_000,
         make: |n| {
             command(
@@ -659,7 +659,7 @@ pub(crate) const CASES: &[Case] = &[
         },
     },
     Case {
-        name: "calls of one function with a fault, check",
+        name: "calls of one function with an error, check",
         size: 3_000,
         make: |n| {
             let text = format!(
@@ -670,7 +670,7 @@ pub(crate) const CASES: &[Case] = &[
         },
     },
     Case {
-        name: "calls of one function with a fault, fix",
+        name: "calls of one function with an error, fix",
         size: 500,
         make: |n| {
             let text = format!(

@@ -27,7 +27,7 @@ pub(crate) fn models() -> Vec<(&'static str, Vec<u8>)> {
         ("closed groups", [[0x0b].repeat(LEVELS), [0x0c].repeat(LEVELS)].concat()),
         ("a length near 2^64", [&[0x3a][..], &[0xff; 9], &[1]].concat()),
         ("a length of 2^62", [&[0x3a][..], &[0x80; 8], &[0x40]].concat()),
-        ("a tensor whose data is said to be long", {
+        ("a tensor with a false length of its data", {
             let tensor = [&[0x4a][..], &[0x80, 0x80, 0x80, 0x80, 0x40, 0]].concat();
             wrap(&[7, 5], tensor)
         }),
@@ -176,7 +176,7 @@ fn growing(add: &mut impl FnMut(&'static str, String)) {
         format!("v{} = SequenceConstruct(v{at}) ", at + 1)
     });
     chain("a long chain", "float[N] v0", "", NODES, &|at| format!("v{} = Relu(v{at}) ", at + 1));
-    chain("a long chain with a fault", "float[N] x", "", NODES, &|at| match at {
+    chain("a long chain with an error", "float[N] x", "", NODES, &|at| match at {
         0 => "v1 = Cast <to = 7> (x) ".to_owned(),
         2000 => "v2001 = Add(v2000, x) ".to_owned(),
         _ => format!("v{} = Identity(v{at}) ", at + 1),
@@ -231,13 +231,13 @@ fn functions(add: &mut impl FnMut(&'static str, String)) {
     );
     calls("a long chain of functions", 1500, &|next| format!("c = l.f{next}(a)"), "c = Relu(a)");
     calls(
-        "a long chain of functions with a fault at its end",
+        "a long chain of functions with an error at its end",
         1500,
         &|next| format!("c = l.f{next}(a)"),
         "c = Not(a)",
     );
     calls(
-        "faulty functions that call the next twice",
+        "functions with an error that call the next twice",
         300,
         &|next| format!("b = l.f{next}(a) n = Not(a) c = l.f{next}(b)"),
         "c = Not(a)",

@@ -178,7 +178,7 @@ fn expressions_are_solved_for_symbols() {
 }
 
 #[test]
-fn an_output_may_say_more_and_not_less() {
+fn an_output_may_become_more_precise_and_not_less() {
     let vague = "g (float[N, M] x) => (float[?, ?] y) { y = Foo(x) }";
     let exact = "g (float[N, M] x) => (y) { y = Relu(x) }";
     let vague =
@@ -208,7 +208,7 @@ fn an_interface_comes_back_from_a_pool_as_it_went_in() {
         let interface = Interface::of_checked(&mut checked);
         let mut pool = Pool::new();
         let Ok(ty) = interface.to_pool(&mut pool) else { continue };
-        let back = Interface::from_pool(&pool, ty, universe()).expect("what was written can be read");
+        let back = Interface::from_pool(&pool, ty, universe()).expect("a written interface can be read");
         assert_eq!(back.to_pool(&mut pool), Ok(ty), "{}", path.display());
         let answer = compare(&interface, &back, Direction::Full, PortIdentity::default());
         assert!(answer.differences.is_empty(), "{}: {:?}", path.display(), answer.differences);

@@ -111,7 +111,7 @@ impl Graph {
 fn bad_names(keys: &[String]) -> Option<String> {
     let mut seen = std::collections::HashSet::new();
     if keys.is_empty() {
-        return Some("this one has none".to_owned());
+        return Some("the bundle has no names".to_owned());
     }
-    keys.iter().find(|key| !seen.insert(*key)).map(|key| format!("`{key}` occurs in it twice"))
+    keys.iter().find(|key| !seen.insert(*key)).map(|key| format!("`{key}` occurs twice in the bundle"))
 }

@@ -142,7 +142,7 @@ fn unknown_fields_are_preserved_from_buffers_in_pieces() {
 }
 
 #[test]
-fn damage_is_located_exactly_where_decoding_fails() {
+fn damage_is_located_at_the_byte_at_which_decoding_fails() {
     check(1500, any::<u64>(), |seed| {
         let mut dice = Dice::new(seed);
         let mut bytes = sample(&mut dice, ModelProto::SCHEMA, 4).wire;
@@ -165,7 +165,7 @@ fn recorded_models_round_trip() {
             read(bytes.clone()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let written = model.encode_to_vec();
         assert_eq!(written.len(), model.encoded_len());
-        let again: ModelProto = read(written.clone().into()).expect("what we write is well formed");
+        let again: ModelProto = read(written.clone().into()).expect("a written message is well formed");
         assert!(again.encode_to_vec() == written, "{}", path.display());
         assert!(model.unknown_fields.is_empty(), "{} has fields of a newer schema", path.display());
     }
@@ -175,7 +175,7 @@ fn recorded_models_round_trip() {
 fn payloads_share_the_buffer_of_the_input() {
     let tensor = TensorProto { raw_data: Some(vec![7; 64].into()), ..Default::default() };
     let bytes = Bytes::from(tensor.encode_to_vec());
-    let again: TensorProto = read(bytes.clone()).expect("what we write is well formed");
+    let again: TensorProto = read(bytes.clone()).expect("a written message is well formed");
     let payload = again.raw_data.expect("the payload is there");
     assert!(bytes.as_ptr_range().contains(&payload.as_ptr()));
 }

@@ -8,8 +8,9 @@
 //! composite{a: float[N], ..}
 //! ```
 //!
-//! Two dots at the end mean that further children are possible. In a text, the composite is written as such, without
-//! `opaque(...)`; the type of a child may also be the id of a registered type node, such as `scalar.i32`.
+//! Two dots at the end mean that further children are possible. The text of a model contains a composite in
+//! this form, without `opaque(...)`; the type of a child may also be the id of a registered type node, such
+//! as `scalar.i32`.
 //!
 //! **Invariant:** names of children are distinct; nesting is at most [`MAX_NESTING`](super::MAX_NESTING).
 

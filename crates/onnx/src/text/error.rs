@@ -103,7 +103,7 @@ pub enum ParseErrorKind {
     UntypedEmptyList { attribute: String },
     /// `[@name]`: a reference is only allowed as the whole value.
     #[error(
-        "attribute `{attribute}` refers to another one inside a list; a reference stands for a whole value"
+        "attribute `{attribute}` refers to another one inside a list; a reference replaces a whole value"
     )]
     ReferenceInList { attribute: String },
     /// A constant of a type that is not a tensor type.

@@ -60,8 +60,7 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// As [`escape`], but preserves line breaks (`
-/// `), for text that contains our own lines.
+/// As [`escape`], but preserves line breaks, for text of several lines that typeloom writes.
 #[must_use]
 pub fn escape_lines(text: &str) -> Cow<'_, str> {
     if !text.contains(|c| is_unsafe(c) && c != '\n') {

@@ -51,7 +51,7 @@ macro_rules! puncts {
         pub enum Punct { $( $(#[$meta])* #[doc = concat!("`", $text, "`")] $variant, )* }
 
         impl Punct {
-            /// All marks. A mark that starts with another one is in front of it.
+            /// All punctuation marks. A longer mark precedes its prefixes.
             const ALL: [Self; [$( $text ),*].len()] = [$( Self::$variant ),*];
 
             /// The source of the mark.

@@ -21,10 +21,10 @@ use crate::rules::common::{require_at_most, unknown_extent};
 const SAME_NAME: &str = "have one name in the operator's description";
 
 /// Relation of an extent and its expression.
-const COMPUTED: &str = "are equal in the operator's description";
+const COMPUTED: &str = "must be equal by the operator's description";
 
 /// Relation of an extent and its bound.
-const AT_MOST: &str = "are an extent and the most that the operator's description allows for it";
+const AT_MOST: &str = "must obey a bound of the operator's description";
 
 /// The clauses of one operator.
 #[derive(Debug)]

@@ -215,7 +215,7 @@ fn share(cx: &mut RuleCx<'_, '_>, port: Port, packed: DimId, count: i64) -> Rule
         None => {
             let last = cx.rank(port).and_then(|rank| rank.checked_sub(1));
             let packed = Extent { port, axis: last, dim: packed };
-            require_multiple(cx, packed, count, "are the last axis and the heads that share it")?;
+            require_multiple(cx, packed, count, "must be a multiple of the number of heads")?;
             cx.dims().floor_div(packed.dim, count)
         }
     };

@@ -294,7 +294,7 @@ fn equal_parts(
             format!("axis {axis} of extent {whole} cannot be split into {outputs} parts of one size");
         return Err(RuleError::shapes(&[In(0)], message));
     }
-    let relation = "are an extent and the sum of its equal parts";
+    let relation = "is split into equal parts";
     require_multiple(cx, (In(0), axis, whole), divisor, relation)?;
     // The run fails unless the quotient is exact, so rounding does not matter.
     let size = cx.dims().floor_div(whole, divisor);

@@ -181,7 +181,7 @@ fn kernel(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
         cx.require_equal(
             (ports.weights, axis, *dim),
             given,
-            "are an extent of the kernel and its entry in `kernel_shape`",
+            "is an extent of the kernel, given by `kernel_shape`",
         )?;
     }
     Ok(())

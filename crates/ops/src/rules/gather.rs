@@ -293,7 +293,11 @@ mod tests {
         };
         assert_eq!(infer_y(13, &with(0, "A, B, C", "N, 2")), "float[N, C]");
         assert_eq!(infer_y(13, &with(1, "A, B, C", "A, N, 1")), "float[A, N, C]");
-        assert_eq!(infer_y(13, &with(0, "A, B", "K")), "float[]", "how long a tuple is decides the rank");
+        assert_eq!(
+            infer_y(13, &with(0, "A, B", "K")),
+            "float[]",
+            "the length of the tuple determines the rank"
+        );
         assert_eq!(
             error(13, &with(0, "A, B", "N, 3")),
             "gathernd.tuples: an index has 3 numbers, but there are 2 axes"

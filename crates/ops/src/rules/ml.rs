@@ -286,7 +286,7 @@ fn coefficients(cx: &mut RuleCx<'_, '_>, classes: usize) -> RuleResult {
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
     let [_, features] = shape[..] else { return Ok(()) };
     let most = cx.count(given.len() / classes.max(1));
-    let relation = "are the features and the coefficients of a class";
+    let relation = "is the number of features, at most one per coefficient of a class";
     require_at_most(cx, (In(0), 1, features), (In(0), most), relation)
 }
 
@@ -349,7 +349,7 @@ fn svm_features(cx: &mut RuleCx<'_, '_>, vectors_attr: &str, vectors: usize) -> 
         && let Some(last) = shape.len().checked_sub(1)
     {
         let features = cx.count(numbers / vectors);
-        let relation = "are the features of a row and those of a support vector";
+        let relation = "is the number of features, as in a support vector";
         cx.require_equal((In(0), last, shape[last]), features, relation)?;
     }
     Ok(())
@@ -388,7 +388,11 @@ fn scaler(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         && scale.len() != 1
     {
         let needed = cx.count(scale.len());
-        cx.require_equal((In(0), axis, features), needed, "are the features and the items of `scale`")?;
+        cx.require_equal(
+            (In(0), axis, features),
+            needed,
+            "is the number of features, one per item of `scale`",
+        )?;
     }
     Ok(())
 }
@@ -413,7 +417,11 @@ fn zip_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         && let Some(last) = shape.len().checked_sub(1)
     {
         let labels = cx.count(strings.max(ints));
-        cx.require_equal((In(0), last, shape[last]), labels, "are the columns and the class labels")?;
+        cx.require_equal(
+            (In(0), last, shape[last]),
+            labels,
+            "is the number of columns, one per class label",
+        )?;
     }
     let value = cx.types().tensor_of(ElemSet::of(Elem::FLOAT));
     let map = cx.types().map(key, value);

@@ -81,14 +81,14 @@ fn group_channels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             let message = format!("is {groups}, which does not divide the {channels} channels");
             return Err(RuleError::attribute("num_groups", message));
         }
-        require_multiple(cx, (In(0), 1, channels), count, "are the channels and those of all groups")?;
+        require_multiple(cx, (In(0), 1, channels), count, "must be a multiple of the number of groups")?;
     }
     if cx.since_version() >= 21 {
         return channel_vectors(cx, 1..3);
     }
     for at in [1, 2] {
         if let Some(vector) = cx.shape_of_rank(In(at), 1..=1)? {
-            cx.require_equal((In(at), 0, vector[0]), count, "hold one number per group")?;
+            cx.require_equal((In(at), 0, vector[0]), count, "holds one number per group")?;
         }
     }
     Ok(())

@@ -48,7 +48,7 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> RuleResult {
                 }
                 if let (Some(front), Some(back)) = (cx.const_dim(items[at]), cx.const_dim(items[at + count]))
                 {
-                    require_room(cx, pads.source, (axis, shape[axis]), [front, back], is_reflected)?;
+                    require_capacity(cx, pads.source, (axis, shape[axis]), [front, back], is_reflected)?;
                 }
                 grown
             }
@@ -60,7 +60,7 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> RuleResult {
 
 /// Requires an axis to have the elements that negative pads remove, and as many more as pads reflect, without
 /// its edge.
-fn require_room(
+fn require_capacity(
     cx: &mut RuleCx<'_, '_>,
     source: Source,
     (axis, extent): (usize, DimId),

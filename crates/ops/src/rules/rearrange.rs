@@ -95,7 +95,7 @@ fn divided(cx: &mut RuleCx<'_, '_>, axis: usize, extent: DimId, by: i64) -> Rule
         let message = format!("axis {axis} has extent {extent}, which is not a multiple of {by}");
         return Err(RuleError::shapes(&[In(0)], message));
     }
-    require_multiple(cx, (In(0), axis, extent), divisor, "are an extent and the blocks that divide it")?;
+    require_multiple(cx, (In(0), axis, extent), divisor, "must be a multiple of the block size")?;
     Ok(cx.dims().floor_div(extent, divisor))
 }
 

@@ -109,8 +109,8 @@ fn hidden_size(cx: &mut RuleCx<'_, '_>, gates: i64, extents: &mut Extents) -> Ru
     Ok(())
 }
 
-const GATES: &str = "are the gates times the hidden size";
-const DIRECTIONS: &str = "are the directions";
+const GATES: &str = "is the hidden size times the number of gates";
+const DIRECTIONS: &str = "is the number of directions";
 
 fn inputs(cx: &mut RuleCx<'_, '_>, layout: Layout, extents: &mut Extents) -> RuleResult {
     if let Some(input) = cx.shape_of_rank(In(0), 3..=3)? {

@@ -176,9 +176,11 @@ fn same_count(
     extents: &[DimId],
 ) -> RuleResult {
     if cx.dims().compare(count, known) == Decision::Different {
-        let has = cx.dims().display(count).to_string();
-        let (asks, total) = (shape_text(cx, extents), cx.dims().display(known).to_string());
-        return Err(target.source.error(format!("is {asks} with {total} elements, but the input has {has}")));
+        let found = cx.dims().display(count).to_string();
+        let (requested, total) = (shape_text(cx, extents), cx.dims().display(known).to_string());
+        return Err(target
+            .source
+            .error(format!("is {requested} with {total} elements, but the input has {found}")));
     }
     cx.require_equal((In(0), count), (In(1), known), "are the number of elements before and after").map(drop)
 }
@@ -380,10 +382,7 @@ mod tests {
             format!("g (float[1, N, 1, 3] x) => (y) <int64[1] a = {{{axes}}}> {{ y = Squeeze (x, a) }}")
         };
         assert_eq!(infer_y(13, &squeeze("-2")), "float[1, N, 3]");
-        assert_eq!(
-            error(13, &squeeze("3")),
-            "squeeze.axes: axis 3 of input 0 and input 0 is squeezed, so it must be 1"
-        );
+        assert_eq!(error(13, &squeeze("3")), "squeeze.axes: axis 3 of input 0 is squeezed, so it must be 1");
         assert_eq!(
             error(13, &squeeze("4")),
             "squeeze.axes: input 1 names axis 4, outside [-4, 4) for 4 axes"

@@ -182,7 +182,7 @@ fn one_hot(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     require_single(cx, In(1))?;
     if let Some(values) = cx.shape_of_rank(In(2), 1..=1)? {
         let two = cx.dims().constant(2);
-        cx.require_equal((In(2), 0, values[0]), two, "are the off value and the on value")?;
+        cx.require_equal((In(2), 0, values[0]), two, "holds the off value and the on value")?;
     }
     let negative = cx.const_ints(In(0)).and_then(|items| items.into_iter().find(|index| *index < 0));
     match negative {
@@ -291,7 +291,7 @@ mod tests {
         );
         assert_eq!(
             error(11, "g (int64[N] i, int64 d, float[3] v) => (y) { y = OneHot (i, d, v) }"),
-            "onehot.depth: axis 0 of input 2 and input 2 are the off value and the on value"
+            "onehot.depth: axis 0 of input 2 holds the off value and the on value"
         );
     }
 

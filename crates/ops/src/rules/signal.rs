@@ -71,7 +71,7 @@ fn require_numbers(
     onesided: bool,
     inverse: bool,
 ) -> RuleResult {
-    let reason = "are the last axis and the numbers that make up one element";
+    let reason = "is the number of values per element";
     let two = cx.dims().constant(2);
     match (onesided, inverse) {
         (true, false) => cx.require_equal(axis, DimId::ONE, reason).map(|_| ()),

@@ -91,7 +91,9 @@ fn rule_error(error: &RuleError) -> String {
         | RuleError::Contradiction { message, .. }
         | RuleError::Body { message, .. } => message.clone(),
         RuleError::Dims { left, right, relation } => {
-            format!("{} and {} {relation}", extent_name(left), extent_name(right))
+            let has_axis = |extent: &&Extent| left.port != right.port || extent.axis.is_some();
+            let names: Vec<String> = [left, right].into_iter().filter(has_axis).map(extent_name).collect();
+            format!("{} {relation}", names.join(" and "))
         }
         RuleError::Rank { port, found, least, most } => {
             let expected = match most {

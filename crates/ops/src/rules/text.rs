@@ -22,7 +22,7 @@ fn normalize(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if rank == 2
         && let Some(shape) = cx.shape(In(0))
     {
-        cx.require_equal((In(0), 0, shape[0]), DimId::ONE, "must be one row")?;
+        cx.require_equal((In(0), 0, shape[0]), DimId::ONE, "is the number of rows, which must be 1")?;
     }
     if cx.rank(Out(0)).is_some() {
         return Ok(());

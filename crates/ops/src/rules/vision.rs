@@ -49,7 +49,11 @@ fn grid_sample(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(grid) = &grid {
         batch.meet(cx, (In(1), 0, grid[0]))?;
         let spatial = cx.count(rank - 2);
-        cx.require_equal((In(1), rank - 1, grid[rank - 1]), spatial, "are the coordinates of a position")?;
+        cx.require_equal(
+            (In(1), rank - 1, grid[rank - 1]),
+            spatial,
+            "is the number of coordinates of a position",
+        )?;
     }
     let positions = (1..rank - 1).map(|axis| grid.as_ref().map(|grid| grid[axis]));
     set_extents(cx, Out(0), [batch.get(), channels.get()].into_iter().chain(positions))
@@ -116,7 +120,7 @@ fn suppress(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(1), 3..=3)?;
     if let Some(boxes) = cx.shape(In(0)) {
         let four = cx.dims().constant(4);
-        cx.require_equal((In(0), 2, boxes[2]), four, "are the numbers of a box")?;
+        cx.require_equal((In(0), 2, boxes[2]), four, "is the number of coordinates of a box")?;
         if let Some(scores) = cx.shape(In(1)) {
             cx.require_equal((In(0), 0, boxes[0]), (In(1), 0, scores[0]), "are the batch")?;
             cx.require_equal((In(0), 1, boxes[1]), (In(1), 2, scores[2]), "are the boxes")?;

@@ -12,10 +12,10 @@ use crate::tag::display_name;
 /// be a subtype of `old`, so their types are compared in the [reversed](Self::reversed) direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// The new version accepts what the old one accepted.
+    /// The new version accepts all inputs of the old one.
     #[default]
     Backward,
-    /// The old version accepts what the new one accepts.
+    /// The old version accepts all inputs of the new one.
     Forward,
     /// Both directions.
     Full,

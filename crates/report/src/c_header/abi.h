@@ -255,7 +255,7 @@ typeloom_status typeloom_load_file(const char *path,
                                    typeloom_program *program);
 
 /*
- Frees a program. Its ports and their names are invalid then; results of its runs stay valid.
+ Frees a program. Its ports and their names become invalid; results of its runs stay valid.
  */
 typeloom_status typeloom_program_free(typeloom_program program);
 
@@ -298,7 +298,7 @@ typeloom_status typeloom_run(typeloom_program program,
                              typeloom_result *result);
 
 /*
- Writes the value of an output. What it points to belongs to the result.
+ Writes the value of an output. The memory behind its pointers belongs to the result.
  */
 typeloom_status typeloom_result_value(typeloom_result result, size_t index, typeloom_value *value);
 

@@ -101,7 +101,7 @@ fn tensor(name: &str, dtype: Dtype) -> String {
     )
 }
 
-/// The C type of the elements; types that C does not have are unsigned integers with their bits.
+/// The C type of the elements; element types without a C type are unsigned integers of the same size.
 fn element(dtype: Dtype) -> &'static str {
     match (dtype.class(), dtype.size_bits()) {
         (DtypeClass::Float, Some(32)) => "float",

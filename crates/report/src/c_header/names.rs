@@ -104,7 +104,7 @@ const KEYWORDS: &[&str] = &[
     "xor_eq",
 ];
 
-/// The identifiers in use. For each, the next number of an equal one.
+/// The identifiers in use, each with the next number for a duplicate.
 pub(super) struct Names(HashMap<String, usize>);
 
 impl Names {
@@ -127,7 +127,7 @@ impl Names {
         is_new
     }
 
-    /// Declares a name; one in use gets the first number with which it is not.
+    /// Declares a name, with the first free number if it is in use.
     pub(super) fn declare_numbered(&mut self, name: String) -> String {
         if self.declare(&name) {
             return name;
@@ -145,7 +145,8 @@ impl Names {
     }
 }
 
-/// Whether C and C++ accept a name that a program may declare: names with `__`, or with `_` at the start, are reserved.
+/// Whether a program in C and C++ may declare a name: names with `__`, or with `_` at the start, are
+/// reserved.
 pub(super) fn is_identifier(name: &str) -> bool {
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');

@@ -16,7 +16,7 @@ const WITHOUT_EXAMPLE: [(Code, &str); 15] = [
     (Code::LimitReached, "would be thousands of elements long"),
     (Code::TooManyInstances, "would be 1,025 calls long"),
     (Code::NestingTooDeep, "would be 65 graphs long"),
-    (Code::MissingExternalData, "is found by who opens files"),
+    (Code::MissingExternalData, "is found when the files are opened"),
     (Code::InvalidModule, "is about a recording in Rust"),
     (Code::SlotBinding, "needs a module with slots"),
     (Code::LossyCast, "is found by the compiler"),
@@ -97,7 +97,7 @@ fn every_example_fails_with_its_code_and_in_the_words_shown() {
             if bless() {
                 std::fs::write(file_of(code), with_snapshot(code.page(), &rendered)).unwrap();
             } else {
-                wrong.push(format!("{code}: says now\n{rendered}"));
+                wrong.push(format!("{code}: the rendered text is\n{rendered}"));
             }
         }
     }
@@ -127,9 +127,9 @@ fn is_without_example(code: Code) -> bool {
 
 #[test]
 fn the_index_lists_every_code() {
-    let mut index = "# Diagnostic codes\n\nEach kind of problem has a code, which is stable, and a page that explains what it \
-                     means, why it is a problem, and how to\nrepair it. `typeloom explain CODE` prints the page. The examples \
-                     on the pages are checked by the tests.\n\n| code | | |\n|---|---|---|\n"
+    let mut index = "# Diagnostic codes\n\nEach kind of problem has a stable code, and a page with its meaning, its consequences and \
+                     its repair. `typeloom explain CODE`\nprints the page. The examples on the pages are checked by the \
+                     tests.\n\n| code | | |\n|---|---|---|\n"
         .to_owned();
     for code in Code::ALL {
         let name = code.name();

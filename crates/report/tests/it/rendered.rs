@@ -1,4 +1,4 @@
-//! One problem in every format, and what holds for a run as a whole.
+//! One problem in every format, and the properties of a whole run.
 
 use typeloom_report::human::{self, Color};
 use typeloom_report::{concise, github, json, sarif, table};
@@ -43,7 +43,7 @@ error[element-type-mismatch]: `Add` needs one element type, but `x` is float and
 }
 
 #[test]
-fn colour_changes_nothing_but_colour() {
+fn color_adds_escape_sequences_only() {
     let plain = human::diagnostic("model.onnx", &masked(), Color::Never);
     let coloured = human::diagnostic("model.onnx", &masked(), Color::Always);
     assert!(coloured.contains('\u{1b}'));
@@ -146,7 +146,7 @@ fn names_of_the_model_cannot_break_a_line_or_a_command() {
 }
 
 #[test]
-fn three_independent_faults_give_three_diagnostics_in_graph_order() {
+fn three_independent_errors_give_three_diagnostics_in_graph_order() {
     let text = r#"<ir_version: 10, opset_import: ["": 21]>
     three (float[2] x, int64[2] n, float[-1] bad) => (d, e) {
        a = Add(x, n)
@@ -163,7 +163,7 @@ fn three_independent_faults_give_three_diagnostics_in_graph_order() {
 }
 
 #[test]
-fn a_fault_inside_a_function_is_told_once_with_the_calls_that_lead_there() {
+fn an_error_inside_a_function_is_reported_once_with_its_calls() {
     let text = r#"<ir_version: 10, opset_import: ["": 21, "local": 1]>
     main (float[2] x, float[3] w) => (y, z) {
        [outer_1] y = local.Outer(x)
@@ -202,7 +202,7 @@ fn a_value_after_a_call_has_the_type_that_the_function_gives() {
 }
 
 #[test]
-fn a_fault_inside_a_branch_says_which() {
+fn an_error_inside_a_branch_names_the_branch() {
     let text = r#"<ir_version: 10, opset_import: ["": 21]>
     either (bool ready, float[2] x, int64[2] n) => (y) {
        y = If (ready) <
@@ -217,7 +217,7 @@ fn a_fault_inside_a_branch_says_which() {
 }
 
 #[test]
-fn permissive_mode_warns_about_operators_that_nobody_knows() {
+fn permissive_mode_warns_about_unknown_operators() {
     let text = r#"<ir_version: 10, opset_import: ["": 21, "my": 1]>
     g (float[2] x) => (y) { y = my.Thing(x) }"#;
     let bytes = bytes_of(text);
@@ -297,13 +297,13 @@ outputs
 }
 
 #[test]
-fn equations_that_nothing_decides_stand_below_the_table() {
+fn undecided_equations_are_listed_below_the_table() {
     let text = r#"<ir_version: 10, opset_import: ["": 21]>
     g (float[2, m] x, float[n, 3] y) => (z) { [product] z = MatMul(x, y) }"#;
     let bytes = bytes_of(text);
     let table = table::render(&mut checked(&bytes, &Options::default()));
     assert!(
-        table.ends_with("\nequations that nothing decides\n  m = n, needed by product (matmul.contract)\n"),
+        table.ends_with("\nundecided equations\n  m = n, needed by product (matmul.contract)\n"),
         "{table}"
     );
 }

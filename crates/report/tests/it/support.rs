@@ -12,7 +12,7 @@ use typeloom_solver::universe::Universe;
 /// Types that the caller gives, by value.
 pub(crate) type Seeds = Vec<(String, Seed)>;
 
-/// Reads `seed=x:int64[3]` out of the words behind a fence's language.
+/// Reads `seed=x:int64[3]` out of the words after a fence's language.
 pub(crate) fn seeds_of<'w>(words: impl Iterator<Item = &'w str>) -> Seeds {
     words
         .filter_map(|word| word.strip_prefix("seed=")?.split_once(':'))

@@ -26,7 +26,8 @@ use shared::{Like, SharedGroup, Source};
 /// The first version of the operator set that has `CastLike`.
 const FIRST_CAST_LIKE: i64 = 15;
 
-/// The maximum number of values whose type a value can be converted into, and of candidates for them.
+/// The maximum number of values to whose types a value can be converted, and the maximum number of
+/// candidates.
 const MAX_LIKES: usize = 5;
 const MAX_CANDIDATES: usize = 64;
 

@@ -25,7 +25,7 @@ pub enum Policy {
     /// As few conversions as possible; among equally many, those from rare types of the model to common ones.
     #[default]
     Minority,
-    /// Conversions that keep every value where that is possible, otherwise conversions to the widest type.
+    /// Conversions that keep every value if possible, otherwise conversions to the widest type.
     Widest,
     /// As few conversions as possible, regardless of loss.
     Fewest,

@@ -13,7 +13,7 @@ fn annotated(bytes: &[u8], form: AnnotationForm) -> Vec<u8> {
 }
 
 fn graph_of(bytes: &[u8]) -> GraphProto {
-    ModelProto::decode(bytes).expect("a model comes out").graph.expect("with its graph")
+    ModelProto::decode(bytes).expect("the file is a model").graph.expect("the model has a graph")
 }
 
 /// `name: type`, as ONNX's textual syntax writes types.
@@ -84,7 +84,7 @@ fn functions_get_the_types_that_hold_at_every_call() {
          <opset_import: [\"\" : 21], domain: \"local\"> f (a) => (c) { b = Relu(a) s = Shape(a) c = Neg(b) }",
     );
     let model =
-        ModelProto::decode(&annotated(&bytes, AnnotationForm::Untagged)[..]).expect("a model comes out");
+        ModelProto::decode(&annotated(&bytes, AnnotationForm::Untagged)[..]).expect("the file is a model");
     assert_eq!(shown(&model.functions[0].value_info), ["b: float[?, 3]", "s: int64[2]", "c: float[?, 3]"]);
     let marked = annotated(&bytes, AnnotationForm::Tagged);
     assert!(strip(&marked).expect("it can be stripped").file.to_vec() == bytes);

@@ -43,7 +43,7 @@ fn nodes_of(bytes: &[u8], policy: Policy) -> Vec<String> {
 }
 
 fn graph_of(bytes: &[u8]) -> GraphProto {
-    ModelProto::decode(bytes).expect("a model comes out").graph.expect("with its graph")
+    ModelProto::decode(bytes).expect("the file is a model").graph.expect("the model has a graph")
 }
 
 fn printed(graph: &GraphProto) -> Vec<String> {

@@ -11,7 +11,7 @@ use crate::components::Args;
 use crate::error::{ComponentError, NodeError};
 use crate::plan::{ModuleNode, Plan, PlanStep};
 
-/// Runs a node. It can take its inputs.
+/// Runs a node, which can move its inputs out of `inputs`.
 pub(super) fn run(
     run: &Run<'_>,
     plan: &Plan,

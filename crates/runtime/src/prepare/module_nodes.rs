@@ -80,8 +80,8 @@ fn method(
     let missing = || LinkError::NoComponent { node: label(), slot: slot.to_owned(), role };
     let found = components.bindings().get(slot).ok_or_else(missing)?.role;
     if found != role {
-        let (slot, asks) = (slot.to_owned(), role.trait_name().to_owned());
-        return Err(LinkError::Role { node: label(), slot, asks, found });
+        let (slot, required) = (slot.to_owned(), role.trait_name().to_owned());
+        return Err(LinkError::Role { node: label(), slot, required, found });
     }
     let unresolved = || LinkError::Unresolved { node: label(), slot: slot.to_owned() };
     let method = method.ok_or_else(unresolved)?;

@@ -17,7 +17,7 @@ pub(crate) struct Case {
 }
 
 /// Directory of the cases; `None` if absent.
-#[allow(dead_code, reason = "one of the tests that share the cases asks")]
+#[allow(dead_code, reason = "not every test that includes this file uses it")]
 pub(crate) fn folder() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
     let root = std::env::var_os("TYPELOOM_CONFORMANCE").map_or(beside, PathBuf::from);
@@ -67,14 +67,14 @@ impl Case {
     }
 
     /// Whether all inputs are tensors of 32-bit floats or booleans.
-    #[allow(dead_code, reason = "one of the tests that share the cases asks")]
+    #[allow(dead_code, reason = "not every test that includes this file uses it")]
     pub(crate) fn is_of_floats(&self) -> bool {
         let inputs = self.record["inputs"].as_object();
         inputs.into_iter().flatten().all(|(_, ty)| ty["e"] == "float" || ty["e"] == "bool")
     }
 
     /// Whether an input is a tensor of 16-bit floats.
-    #[allow(dead_code, reason = "one of the tests that share the cases asks")]
+    #[allow(dead_code, reason = "not every test that includes this file uses it")]
     pub(crate) fn has_halves(&self) -> bool {
         let inputs = self.record["inputs"].as_object();
         inputs.into_iter().flatten().any(|(_, ty)| ty["e"] == "float16")

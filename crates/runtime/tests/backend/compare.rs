@@ -55,7 +55,7 @@ fn tensors(found: &AnyTensor, expected: &AnyTensor, (relative, absolute): (f64, 
 /// unless the bits differ.
 fn numbers(tensor: &AnyTensor) -> Vec<f64> {
     let cast = cast(tensor, Dtype::F64).expect("numbers are cast");
-    cast.to_vec().expect("a cast gives what is asked for")
+    cast.to_vec().expect("a cast returns the requested type")
 }
 
 /// The elements as another type, converted by the backend's `Cast`.

@@ -61,7 +61,7 @@ impl Whole {
 
     /// A light network on a 32 by 32 image, if the network is small and accepts any image size, that is, if
     /// it averages all remaining positions at the end.
-    #[allow(dead_code, reason = "one of the tests that share the models asks")]
+    #[allow(dead_code, reason = "not every test that includes this file uses it")]
     pub(crate) fn small(&self) -> Option<ModelProto> {
         let mut model = self.model();
         let graph = model.graph.as_mut()?;
@@ -78,7 +78,7 @@ impl Whole {
     }
 
     /// The model with numbers for the symbols of its inputs.
-    #[allow(dead_code, reason = "one of the tests that share the models asks")]
+    #[allow(dead_code, reason = "not every test that includes this file uses it")]
     pub(crate) fn fixed(&self) -> ModelProto {
         let mut model = self.model();
         let Some(graph) = &mut model.graph else { return model };
@@ -183,7 +183,7 @@ fn value(ty: &ValueType, symbols: &mut SymbolBindings, random: &mut Random) -> D
         _ => (random.bits() % 2) as f32,
     };
     let numbers: Vec<f32> = (0..shape.iter().product::<usize>()).map(number).collect();
-    let made = AnyTensor::from_vec(&shape, numbers).expect("as many as the shape says");
+    let made = AnyTensor::from_vec(&shape, numbers).expect("as many elements as the shape requires");
     Datum::Tensor(compare::cast(&made, dtype).expect("numbers are cast"))
 }
 

@@ -35,7 +35,7 @@ use crate::support::{Random, seeds};
 use bases::{Base, Functions, bases, compiled};
 use reference::interpret;
 
-/// Alterations of each artifact; 10,800 together.
+/// Number of alterations of each artifact; 10,800 together.
 const EACH: usize = 1_200;
 
 /// Another text: one of `known`, or with one changed letter.

@@ -115,7 +115,7 @@ impl Aggregator for Mean {
         let came = std::mem::take(&mut self.0);
         let [(_, first), ..] = &came[..] else { return Err(TestError("nothing came".into())) };
         let sum = |at: usize| came.iter().map(|(_, it)| it[at]).sum::<f32>();
-        #[expect(clippy::cast_precision_loss, reason = "a handful")]
+        #[expect(clippy::cast_precision_loss, reason = "the numbers are small")]
         Ok((0..first.len()).map(|at| sum(at) / came.len() as f32).collect())
     }
 }

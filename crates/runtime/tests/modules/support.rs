@@ -55,7 +55,7 @@ pub(crate) fn linked(
 }
 
 pub(crate) fn floats(shape: &[usize], elements: &[f32]) -> Datum {
-    AnyTensor::from_slice(shape, elements).expect("as many elements as the shape says").into()
+    AnyTensor::from_slice(shape, elements).expect("as many elements as the shape requires").into()
 }
 
 pub(crate) fn run(

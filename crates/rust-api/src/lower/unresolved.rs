@@ -1,7 +1,7 @@
 //! Names of the JSON that cannot be resolved. The term of such a name is an error, which equals no type in a comparison.
 //!
-//! rustdoc resolves every name, so its own output has none of them. JSON of other tools can, and so can a version of
-//! rustdoc with a primitive type that this crate does not know.
+//! rustdoc resolves every name, so its own output contains none of these errors. They occur in JSON of other
+//! tools, and if a newer rustdoc has a primitive type that this crate does not know.
 
 use typeloom_term::ty::Reporter;
 use typeloom_term::{ErrorProof, Flags, GenericArg, Ty};
@@ -24,7 +24,7 @@ pub enum Unresolved {
     /// A primitive type without a term.
     #[error("`{0}` is not a known primitive type")]
     Primitive(String),
-    /// A type of the table of the standard library that is not one.
+    /// An entry of the standard library table that is not a type.
     #[error("`{0}` is not a type")]
     Text(String),
 }
@@ -58,8 +58,8 @@ impl Lower<'_> {
         Ty::error(&self.cx, proof)
     }
 
-    /// Adds the reasons that were recorded since there were `errors` of them to the items with an error since there were
-    /// `items` of them.
+    /// Attaches the recorded reasons from number `errors` on to the items with an error from number `items`
+    /// on.
     pub(super) fn attach_reasons(&mut self, items: usize, errors: usize) {
         let reasons = self.errors.get(errors..).unwrap_or_default();
         if reasons.is_empty() {

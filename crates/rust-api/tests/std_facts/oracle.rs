@@ -427,7 +427,7 @@ fn types() -> BTreeSet<String> {
 }
 
 #[test]
-fn what_proofs_say_of_types_of_the_standard_library_holds() {
+fn proofs_about_types_of_the_standard_library_hold() {
     let mut symbols = Symbols::new();
     let mut goals = Vec::new();
     for of in TRAITS {

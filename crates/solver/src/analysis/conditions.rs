@@ -32,7 +32,7 @@ mod origin;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use origin::is_baked;
+use origin::has_fixed_constants;
 
 use crate::dim::{Condition, Decision, DimId, Domain, Relation, Verdict, drop_redundant, symbols_of};
 use crate::program::{Body, Origin, ValueId};
@@ -82,13 +82,14 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
         frame.equations.iter().filter(|equation| frame.runs_always(equation.step)).copied().collect();
     equations.sort_by_key(|equation| equation.step);
     let beyond = equations.split_off(equations.len().min(MAX_EQUATIONS));
-    // An equation of several nodes is decided once. Its constants come from the graph if they do at one of the nodes.
+    // An equation that several nodes need is decided once. It counts as based on constants of the graph if it
+    // is so at one of the nodes.
     let mut unique: Vec<(Equation, bool)> = Vec::new();
     let mut at: BTreeMap<(DimId, DimId, Relation), usize> = BTreeMap::new();
     for equation in equations {
         let is_constant = |dim| core.dims.as_constant(dim).is_some();
         let is_open = !is_constant(equation.left) && !is_constant(equation.right);
-        let baked = is_open || is_baked(core, frame, &equation);
+        let baked = is_open || has_fixed_constants(core, frame, &equation);
         let position = *at.entry((equation.left, equation.right, equation.need)).or_insert(unique.len());
         match unique.get_mut(position) {
             Some((_, known)) => *known |= baked,
@@ -344,7 +345,7 @@ impl<'a> Facts<'a> {
         claim: &Claim,
     ) -> Result<Option<SolveErrorKind<'a>>, ()> {
         let Some((a, b)) = claim.broadcast else {
-            // Extents are not negative: where `seq - 2` is negative, it declares an empty axis.
+            // Extents are not negative: if `seq - 2` is negative, it declares an empty axis.
             let declared = core.dims.max(claim.declared, DimId::ZERO);
             let condition = Condition::new(Relation::Equal, claim.derived, declared);
             return match core.dims.examine(condition, &self.domain) {
@@ -387,15 +388,15 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Whether an inequality leaves at least three values from 1 on, and is thus an upper bound. A caller expects
-/// a table of 64 positions to end, but not a symbol with one or two values.
+/// Whether an inequality leaves at least three values from 1 on. Such an upper bound is a warning, because
+/// callers expect bounds such as the 64 positions of a table. A symbol with one or two values is an error.
 pub(crate) fn is_bound(condition: Condition, values: &[i64]) -> bool {
     condition.relation == Relation::AtMost && values.len() > 2 && values.first() == Some(&1)
 }
 
 /// A claim as an equation between the derived and the declared extent.
 fn claimed(frame: &Frame<'_>, claim: &Claim) -> Equation {
-    // Values without a maker have constant extents; then the equation belongs to the whole graph.
+    // Values without a defining node have constant extents; then the equation belongs to the whole graph.
     let step = frame.body.maker(claim.value).unwrap_or_else(|| crate::program::StepId::new(0));
     Equation {
         left: claim.derived,

@@ -58,7 +58,7 @@ impl<'a> Scope<'_, 'a> {
         found
     }
 
-    /// Whether the operator of a step declares exactly one element type for a value that it makes.
+    /// Whether the operator of a step declares exactly one element type for a value that it defines.
     fn declares_one_type(&self, step: StepId, value: ValueId) -> bool {
         let body = self.body();
         let Some(schema) = self.schema(step) else { return false };

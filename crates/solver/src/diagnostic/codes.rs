@@ -14,7 +14,7 @@ mod cycle;
 mod declared_type_contradiction;
 mod default_contradiction;
 mod deprecated_operator;
-mod dim_mismatch;
+pub(super) mod dim_mismatch;
 mod duplicate_node_name;
 mod duplicate_value;
 mod element_type_mismatch;
@@ -61,7 +61,7 @@ mod unknown_attribute;
 mod unknown_operator;
 mod unresolved_type;
 mod unsupported_node;
-mod wrong_rank;
+pub(super) mod wrong_rank;
 
 use std::fmt;
 

@@ -17,7 +17,7 @@ use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
 
-/// The number of diagnostics for which causes and suggestions are searched.
+/// Maximum number of diagnostics for which causes and suggestions are searched.
 pub const MAX_EXPLAINED: usize = 64;
 
 /// The maximum number of listed diagnostics; a note at the last one counts the others.
@@ -169,7 +169,8 @@ impl List {
 
 /// Nodes and values whose missing types follow from another error.
 struct Consequences {
-    /// Whether there is an error, so that an assumed type may be known without it.
+    /// Whether the model has errors. Then warnings about assumed types are not reported, because a correct
+    /// model may prove the types.
     has_errors: bool,
     nodes: BTreeSet<StepId>,
     values: BTreeSet<ValueId>,

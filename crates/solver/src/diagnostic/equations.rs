@@ -1,6 +1,6 @@
 //! Text of equations between dims and of the nodes that require them.
 
-use super::{Align, Diagnostic, Mark, Part, Scope, list, quote};
+use super::{Align, Diagnostic, Mark, Part, Scope, list, quote, subject};
 use crate::dim::DimId;
 use crate::rule::Port;
 use crate::solution::{Equation, EquationSource};
@@ -34,8 +34,10 @@ impl Scope<'_, '_> {
         marks.extend(self.shape_marks(step, &ports).into_iter().map(|mark| Mark { primary: false, ..mark }));
         let align = Align::of(relation);
         let need = match self.shapes_note(step, &[&left, &right], align) {
-            Some(shapes) => format!("{op} needs {text}, because these dims {relation}:\n{shapes}"),
-            None => format!("{op} needs {text}, because these {relation}"),
+            Some(shapes) => {
+                format!("{op} needs {text}, because {} {relation}:\n{shapes}", subject(&left, &right))
+            }
+            None => format!("{op} needs {text}, because {} {relation}", subject(&left, &right)),
         };
         diagnostic.with_snippets(self.snippet(step, &marks)).with_notes([need])
     }

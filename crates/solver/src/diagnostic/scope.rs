@@ -73,7 +73,7 @@ impl<'d, 'a> Scope<'d, 'a> {
         self.body().at_port(step, port)
     }
 
-    /// The node that makes a value.
+    /// The node that defines a value.
     pub(super) fn maker(&self, value: ValueId) -> Option<StepId> {
         self.body().value(value).origin.step()
     }
@@ -225,7 +225,7 @@ impl<'d, 'a> Scope<'d, 'a> {
         Location { node: Some(node), ..self.location_of_graph(record.graph) }
     }
 
-    /// The location of a value that no node makes.
+    /// The location of a value that no node defines.
     pub(super) fn location_of_value(&self, value: ValueId, role: Role) -> Location {
         let name = self.body().value_name(value).to_owned();
         Location {

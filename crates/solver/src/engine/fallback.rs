@@ -1,13 +1,13 @@
-//! Types of inputs that no proof determines.
+//! Default types of inputs that no relation determines.
 //!
-//! Some operators accept several types at a port, and one of them serves every caller: a send accepts one peer
-//! or a list, and a list can have one element. Such an operator *proposes* a type. When all proofs and the
-//! assumptions of [`super::relation`] end, an open input of the model takes the proposed type, and the
-//! proofs continue.
+//! Some operators accept several types at a port, of which one is suitable for every caller: a send accepts
+//! one peer or a list, and a list can have one element. Such an operator *proposes* this type. After all
+//! other rules, including the assumptions of [`super::relation`], an input of the model that is still open
+//! gets the proposed type, and the worklist continues.
 //!
 //! **Invariant:** only inputs of the model, and values with the type of an input, take a proposed type. The
-//! type of an input is a requirement on the caller, which is checked at run time, so a choice cannot
-//! be wrong. A computed value has the type that its node gives it, which a choice could contradict.
+//! type of an input is a requirement on the caller, which is checked at run time, so a choice cannot be
+//! wrong. The type of a computed value is determined by its node, which a choice could contradict.
 //!
 //! **Invariant:** all choices of a round are made before the first one is applied, so the order of the nodes
 //! does not affect the result.
@@ -59,7 +59,7 @@ fn input_classes(core: &mut Core<'_>, frame: &Frame<'_>) -> Set<(u8, u32)> {
     types.map(|ty| core.types.class(ty)).collect()
 }
 
-/// The values of unknown type with a proposed node.
+/// The values of unknown type for which a node of the type tree is proposed.
 fn nodes(core: &mut Core<'_>, frame: &mut Frame<'_>) -> Vec<Choice> {
     let mut choices = Vec::new();
     for (value, (node, proposer)) in std::mem::take(&mut frame.fallbacks.nodes) {

@@ -15,7 +15,7 @@ use crate::state::trace::Cause;
 use crate::state::{Core, Payloads};
 use crate::ty::{Clash, Types};
 
-/// Sets the declared and initial types of the values that no step makes.
+/// Sets the declared and initial types of the values that no step defines.
 pub(crate) fn start<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     let body = Arc::clone(&frame.body);
     for value in body.values() {

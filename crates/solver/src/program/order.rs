@@ -1,4 +1,4 @@
-//! Errors in the order of nodes: a value that is read before the node that makes it, or a cycle.
+//! Errors in the order of nodes: a value that is read before the node that defines it, or a cycle.
 //!
 //! ONNX requires topological order. A body that is out of order has one error, and each cycle has one. Cycles
 //! are the strongly connected components (Tarjan, 1972, with an explicit stack) of the nodes from the first

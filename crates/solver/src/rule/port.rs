@@ -67,10 +67,13 @@ impl Extent {
 /// A relation that a rule requires between two extents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExtentRelation {
-    /// Completes the sentence "these dims ..." (`are contracted`).
+    /// Completes the sentence "these dims ..." (`are contracted`), or "this dim ..." (`is squeezed`) if an extent
+    /// is compared with a dim that no axis has.
     pub text: &'static str,
     /// Whether the shapes of the extents are broadcast, so that their last axes correspond.
     pub is_broadcast: bool,
+    /// Whether the first extent must be at most the second, instead of equal to it.
+    pub(crate) is_upper_bound: bool,
 }
 
 impl ExtentRelation {
@@ -82,13 +85,13 @@ impl ExtentRelation {
     /// A relation between extents of shapes that are broadcast.
     #[must_use]
     pub const fn of_broadcast(text: &'static str) -> Self {
-        Self { text, is_broadcast: true }
+        Self { text, is_broadcast: true, is_upper_bound: false }
     }
 }
 
 impl From<&'static str> for ExtentRelation {
     fn from(text: &'static str) -> Self {
-        Self { text, is_broadcast: false }
+        Self { text, is_broadcast: false, is_upper_bound: false }
     }
 }
 

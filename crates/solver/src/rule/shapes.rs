@@ -190,7 +190,7 @@ impl RuleCx<'_, '_> {
         right: impl IntoExtent,
         relation: impl Into<ExtentRelation>,
     ) -> Result<(), RuleError> {
-        let relation = relation.into();
+        let relation = ExtentRelation { is_upper_bound: true, ..relation.into() };
         let left: Extent = left.into();
         let (left, right) = self.resolve_both(left, right.into_extent(left));
         let gap = self.dims().sub(right.dim, left.dim);

@@ -1,4 +1,4 @@
-//! Types that a node shares with other nodes, and types that inputs have if nothing else determines them.
+//! Type variables that a node shares with other nodes, and default types of inputs.
 
 use typeloom_types::lattice::NodeNo;
 
@@ -27,8 +27,8 @@ impl RuleCx<'_, '_> {
         core.types.unify(ty, shared).map_err(|Clash| shared)
     }
 
-    /// Proposes a type for a port, which it has if it is an input of the model and nothing else determines its
-    /// type.
+    /// Proposes a default type for a port. It applies if the port reads an input of the model whose type
+    /// nothing else determines.
     pub(crate) fn fall_back(&mut self, port: Port, node: NodeNo) {
         let Some(value) = self.value(port) else { return };
         let rule = self.rule();
@@ -36,8 +36,9 @@ impl RuleCx<'_, '_> {
         frame.fallbacks.nodes.entry(value).or_insert((node, Proposer { step, rule }));
     }
 
-    /// Proposes that a port has the element type of all other ports of this group. An input of the model has
-    /// it if nothing else determines its element type and the group has exactly one.
+    /// Proposes that a port has the element type of the other ports of this group. It applies if the port
+    /// reads an input of the model whose element type nothing else determines, and if the group has exactly
+    /// one element type.
     pub fn prefer_common_element(&mut self, port: Port, group: &str) {
         let (Some(value), Some(ty)) = (self.value(port), self.ty(port)) else { return };
         let Some(elems) = self.types().elems(ty) else { return };

@@ -6,7 +6,7 @@ use super::{CompositeType, Type};
 pub(crate) struct Difference<'t> {
     /// The names of the children around the difference, the outermost first.
     names: Vec<&'t str>,
-    /// The name of a child that only one side has, with whether the second side has it.
+    /// The name of a child that only one side has, and whether this is the second side.
     extra: Option<(&'t str, bool)>,
     /// The types that differ.
     pub(crate) sides: (&'t Type, &'t Type),
@@ -61,7 +61,7 @@ fn common<'t>(
     a.children.iter().filter_map(|(name, x)| Some((&**name, x, b.child(name)?)))
 }
 
-/// Whether two types could be one, as far as their structure and element types show.
+/// Whether two types can be equal, according to their structure and element types.
 fn can_agree(a: &Type, b: &Type) -> bool {
     match (a, b) {
         (Type::Unknown(_) | Type::Error, _) | (_, Type::Unknown(_) | Type::Error) => true,

@@ -1,4 +1,4 @@
-//! Type variables that several nodes of a body share, and types of inputs that no proof determines.
+//! Type variables that several nodes of a body share, and default types of inputs.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(crate) struct Proposer {
     pub(crate) rule: &'static str,
 }
 
-/// Types that inputs of the model have if nothing else determines them.
+/// Default types of inputs of the model, which apply if nothing else determines the types.
 #[derive(Debug, Default)]
 pub(crate) struct Fallbacks {
     /// The proposed nodes of the type tree.

@@ -190,7 +190,7 @@ impl<'a> Frame<'a> {
         self.value_errors.entry(value).or_insert(error);
     }
 
-    /// The site of an error about a value: the node that makes it, or the value itself.
+    /// The site of an error about a value: the node that defines it, or the value itself.
     pub(crate) fn site_of(&self, value: ValueId) -> ErrorSite {
         self.body.maker(value).map_or(ErrorSite::Value(value), ErrorSite::Step)
     }

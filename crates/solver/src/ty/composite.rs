@@ -4,11 +4,12 @@
 //! value of which only some children are known, because it comes from outside and some of them are unbundled.
 //! Unification adds the children of the other composite to an open one.
 //!
-//! Algorithm: unification of rational terms would need no occurs check; these terms are finite, so a variable is never
-//! bound to a composite that contains it. A pair of composites is linked after its children were unified, so equal
-//! shared composites are unified once. Changes are recorded and taken back if a child clashes.
+//! Algorithm: unification of rational terms would need no occurs check; these terms are finite, so a variable
+//! is never bound to a composite that contains it. A pair of composites is linked after its children were
+//! unified, so equal shared composites are unified once. Changes are recorded and undone if a child does not
+//! unify.
 //!
-//! **Invariant:** nothing recurses over nested composites; the work is on a list.
+//! **Invariant:** nothing recurses over nested composites; pending pairs are on a list.
 
 use std::sync::Arc;
 
@@ -45,12 +46,12 @@ impl Children {
     }
 }
 
-/// A change that can be taken back.
+/// A change that can be undone.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     Cell(Ty, Cell),
     Elem(ElemRef, ElemCell),
-    /// A list of watches was continued after this entry.
+    /// Another list of watches was appended after this entry.
     Watches(u32),
 }
 
@@ -58,7 +59,7 @@ pub(super) enum Change {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Task {
     Unify(Ty, Ty),
-    /// The children of two composites, of these numbers, were unified.
+    /// The children of two composites were unified; the composites had these numbers of children.
     Link([(Ty, usize); 2]),
 }
 
@@ -194,14 +195,14 @@ impl Types {
         Ok(())
     }
 
-    /// Two composites with unified children become one.
+    /// Links two composites whose children are unified.
     fn link_composites(&mut self, [(a, old_a), (b, old_b)]: [(Ty, usize); 2]) -> Result<(), Clash> {
         let (a, b) = (self.resolve(a), self.resolve(b));
         if a == b {
             return Ok(());
         }
         let (Some(x), Some(y)) = (self.children(a), self.children(b)) else { return Err(Clash) };
-        // An open composite that got further children meanwhile is unified again.
+        // If an open composite got further children in the meantime, the two are unified again.
         if (x.list.len(), y.list.len()) != (old_a, old_b) {
             return self.begin_composites(a, b);
         }
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clash_takes_back_all_changes() {
+    fn a_clash_undoes_all_changes() {
         let mut types = types();
         let (x, y, z) = (types.fresh(), types.tensor_of(ElemSet::ALL), types.fresh());
         let inner = of(&mut types, [("i", z)], true);
@@ -313,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_and_shared_composites_cost_their_size() {
+    fn unification_of_deep_and_shared_composites_is_linear() {
         let mut types = types();
         let chain = |types: &mut Types, end: Ty| {
             (0..100_000).fold(end, |inner, _| of(types, [("a", inner), ("b", inner)], false))

@@ -11,7 +11,7 @@ use crate::signature::AllowedTypes;
 pub enum Narrowed {
     /// The type is inside the set.
     Inside,
-    /// None so far: several constructors are possible.
+    /// The type is not narrowed yet, because several constructors are possible.
     Pending,
 }
 

@@ -112,7 +112,7 @@ fn converted_types_share_shapes_and_names() {
 }
 
 #[test]
-fn filling_keeps_what_is_declared() {
+fn filling_keeps_declared_types() {
     let declared = ValueType::tensor(Dtype::F32, [Dim::parse("batch"), Dim::Unknown]);
     let mut message = declared.to_message().value;
     ValueType::tensor(Dtype::F32, [Dim::Fixed(8), Dim::Fixed(3)]).fill(&mut message);

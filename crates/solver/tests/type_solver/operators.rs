@@ -33,7 +33,10 @@ fn dims_that_do_not_broadcast_are_an_error_with_both_shapes() {
     assert_eq!(failure.relation, "broadcast-shape");
     let shapes: Vec<_> = failure.sides.iter().map(|side| side.shape.as_deref().unwrap()).collect();
     assert_eq!(shapes, ["[2, 4]", "[3, 4]"]);
-    assert_eq!(failure.message, "2 (axis 0 of input 0) and 3 (axis 0 of input 1) are broadcast");
+    assert_eq!(
+        failure.message,
+        "2 (axis 0 of input 0) must be equal to 3 (axis 0 of input 1): these dims are broadcast"
+    );
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn run(cx: &Context<'_>, line: usize, command: &str) -> Result<(String, i32), Ma
     let mut input = Stdio::null();
     if let Some(at) = words.iter().position(|word| word == "<") {
         let [_, file] = &words[at..] else {
-            return Err(cx.malformed(line, "behind `<` stands one file, at the end"));
+            return Err(cx.malformed(line, "`<` and one file end a command with input"));
         };
         let file = File::open(cx.suite.repository.join(file));
         input = file.map_err(|error| cx.malformed(line, format!("cannot open the input: {error}")))?.into();

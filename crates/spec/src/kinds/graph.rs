@@ -50,7 +50,7 @@ pub(crate) fn truth(cx: &Context<'_>, settings: &Settings) -> Result<String, Mal
     let bytes = model.encode_to_vec();
     let mut checked = check(cx, &bytes, settings)?;
     let found = diagnose(&mut checked);
-    let words: Vec<String> = found.iter().map(words_of).collect();
+    let words: Vec<String> = found.iter().map(text_of).collect();
     let ty = |line, name: &str| {
         let value = checked.find(name);
         let value = value.ok_or_else(|| cx.malformed(line, format!("the model has no value `{name}`")))?;
@@ -62,7 +62,7 @@ pub(crate) fn truth(cx: &Context<'_>, settings: &Settings) -> Result<String, Mal
 }
 
 /// The text of a problem in a comment.
-fn words_of(diagnostic: &Diagnostic) -> String {
+fn text_of(diagnostic: &Diagnostic) -> String {
     let Diagnostic { severity, code, message, .. } = diagnostic;
     format!("{severity}[{code}]: {message}")
 }
@@ -77,7 +77,7 @@ fn check_node(
 ) -> Result<(), Malformed> {
     let Ok(commented) = parse_node(code.trim()) else { return Ok(()) };
     let Some(node) = &found.location.node else {
-        let message = format!("`{}` is no problem of the node beside it", words_of(found));
+        let message = format!("`{}` is not a problem of the node on this line", text_of(found));
         return Err(cx.malformed(line, message));
     };
     let in_main = found.location.graph.is_empty() && found.location.function.is_none();
@@ -92,7 +92,8 @@ fn check_node(
     match same {
         true => Ok(()),
         false => {
-            let message = format!("`{}` is a problem of {node}, not of the node beside it", words_of(found));
+            let message =
+                format!("`{}` is a problem of {node}, not of the node on this line", text_of(found));
             Err(cx.malformed(line, message))
         }
     }

@@ -45,10 +45,10 @@ pub(crate) fn truth(cx: &Context<'_>, mode: Mode) -> Result<String, Malformed> {
             Mode::Permissive => solver.solve(),
         }
     });
-    let found: Vec<String> = solved.as_ref().err().map(words_of).unwrap_or_default();
+    let found: Vec<String> = solved.as_ref().err().map(text_of).unwrap_or_default();
     let ty = |line, value: &str| {
         let Ok(solution) = &solved else {
-            return Err(cx.malformed(line, "values have no types where nothing is solved"));
+            return Err(cx.malformed(line, "the fence has errors, so its values have no types"));
         };
         let bound = solution.bound_of(value);
         let bound = bound.ok_or_else(|| cx.malformed(line, format!("there is no value `{value}`")))?;
@@ -57,6 +57,6 @@ pub(crate) fn truth(cx: &Context<'_>, mode: Mode) -> Result<String, Malformed> {
     comments::rewrite(&lines, found, ty, |_, _| Ok(()))
 }
 
-fn words_of(error: &TypeError) -> Vec<String> {
+fn text_of(error: &TypeError) -> Vec<String> {
     error.errors().iter().map(|error| format!("error: {error}")).collect()
 }

@@ -7,7 +7,7 @@ use typeloom_types::lattice::{Lattice, NodeRef};
 use crate::document::Malformed;
 use crate::kinds::Context;
 
-/// One line a node: id, indented; whether it is a bound; ONNX's name of the element type; the denotation.
+/// One line per node: id, indented; whether it is a bound; ONNX's name of the element type; the denotation.
 pub(crate) fn truth(cx: &Context<'_>, top: Option<&str>) -> Result<String, Malformed> {
     let lattice = Lattice::get();
     let above = |mut node: NodeRef<'_>| {

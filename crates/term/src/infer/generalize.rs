@@ -48,7 +48,7 @@ struct Reached {
     region: Universe,
 }
 
-/// Collects what is reachable from terms.
+/// Collects the variables and universes that are reachable from terms.
 struct Reach<'t, F: TypeFamily> {
     table: &'t InferenceTable<F>,
     state: VisitState,

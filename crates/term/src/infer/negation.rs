@@ -4,8 +4,8 @@
 //! is existential, so the placeholders become inference variables ([`InferenceTable::invert`]), and the negation holds if
 //! the relation between the inverted terms fails. Coherence asks this question of the headers of two impls.
 //!
-//! **Invariant:** the answer [`Negation::Holds`] is a proof. An alias that mentions an inverted variable may evaluate for
-//! some substitution, even if it is rigid for the placeholder, so it is never a reason.
+//! **Invariant:** the answer [`Negation::Holds`] is a proof. An alias that mentions an inverted variable may
+//! evaluate for some substitution, even if it is rigid for the placeholder, so it never proves a negation.
 
 use super::{InferenceTable, Obligation, RelationError};
 use crate::arg::GenericArg;
@@ -95,7 +95,7 @@ impl<F: TypeFamily> InferenceTable<F> {
     }
 }
 
-/// Flags of types with variables that something outside of the goal determines.
+/// Flags of types with variables that are not part of the goal.
 const VARIABLES: Flags = Flags::TY_INFER.union(Flags::CONST_INFER).union(Flags::CANONICAL);
 
 /// Whether some values of the variables satisfy an obligation: two variables can be equal.

@@ -68,14 +68,14 @@ impl<'a> Checked<'a> {
         self.solved.is_ok()
     }
 
-    /// All values: of the main graph in graph order, then those of nested graphs.
+    /// All values: those of the main graph in graph order, then those of nested graphs.
     pub fn values(&mut self) -> Vec<TypedValue> {
         let values: Vec<ValueId> = self.solved.body().values().collect();
         let mut converter = Converter::default();
         values.into_iter().filter_map(|value| self.typed(value, &mut converter)).collect()
     }
 
-    /// The value with a name: of the main graph if there is one, otherwise of the first nested graph.
+    /// The value with a name in the main graph, or else in the first nested graph that has one.
     pub fn value(&mut self, name: &str) -> Option<TypedValue> {
         let value = self.solved.find(name)?;
         self.typed(value, &mut Converter::default())
@@ -111,8 +111,8 @@ impl<'a> Checked<'a> {
         self.solved.coverage()
     }
 
-    /// Repairs the element types of the model with the fewest casts that a policy allows, the order of its nodes, and false
-    /// declared shapes.
+    /// Inserts the fewest casts that make the model type-check under a policy, sorts its nodes, and corrects
+    /// false declared shapes.
     ///
     /// ```
     /// use typeloom::check::{Options, Policy, check};
@@ -214,7 +214,8 @@ impl TypedValue {
         &self.name
     }
 
-    /// The solved type. A shape that depends on a branch is unknown here where the branches differ; `Display` shows both.
+    /// The solved type. Axes in which the branches of an `If` differ are unknown; `Display` shows both
+    /// shapes.
     #[must_use]
     pub fn ty(&self) -> &ValueType {
         &self.ty

@@ -27,8 +27,7 @@
 /// use std::time::Duration;
 /// use typeloom::run::wire::Clock;
 ///
-/// /// A clock that stands still.
-/// struct Stopped;
+/// /// A clock that does not advance. struct Stopped;
 ///
 /// impl Clock for Stopped {
 ///     fn now(&self) -> Duration {

@@ -53,7 +53,7 @@ impl Case {
     }
 
     pub(crate) fn actual(&self) -> &Map<String, Value> {
-        self.record["actual"].as_object().expect("every backend case says what came out")
+        self.record["actual"].as_object().expect("every backend case records its outputs")
     }
 
     /// The folder with recorded inputs and outputs, if the case has one.
@@ -62,7 +62,7 @@ impl Case {
     }
 
     pub(crate) fn declared(&self) -> &Map<String, Value> {
-        self.record["declared"].as_object().expect("every case of constant shapes says the truth")
+        self.record["declared"].as_object().expect("every case of constant shapes records the shapes")
     }
 }
 

@@ -165,7 +165,7 @@ fn ty(
                     verdict.note(Grade::LessPrecise, || says("one extent of the reference is two of ours"));
                 }
             }
-            _ => verdict.note(Grade::LessPrecise, || says("an extent says less")),
+            _ => verdict.note(Grade::LessPrecise, || says("an extent is less precise")),
         }
     }
 }

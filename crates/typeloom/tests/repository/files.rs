@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The folder that contains `crates/`.
 pub(crate) fn root() -> &'static Path {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
-    root.expect("a package lies two folders below the workspace")
+    root.expect("a package is two folders below the workspace")
 }
 
 /// Lists the files below a folder with this extension, sorted, without build products and recorded data.

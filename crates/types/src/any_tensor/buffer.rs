@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_bytes_are_viewed_where_they_are_aligned_and_copied_elsewhere() {
+    fn aligned_foreign_bytes_are_viewed_and_others_copied() {
         let owner = Bytes::from(vec![7_u8; 256]);
         let offset = owner.as_ptr().align_offset(8);
         let aligned = Buffer::view(owner.slice(offset..offset + 64), 8);

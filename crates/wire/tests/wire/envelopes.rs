@@ -233,7 +233,7 @@ fn a_leaf_that_is_not_registered_is_refused() {
     for other in [b"sketcX", b"tensor"] {
         bytes[name..name + 6].copy_from_slice(other);
         let malformed =
-            Envelope::from_bytes(&resealed(bytes.clone()), &limits).expect_err("nobody registered it");
+            Envelope::from_bytes(&resealed(bytes.clone()), &limits).expect_err("the leaf is not registered");
         assert!(matches!(malformed.flaw, Flaw::UnknownLeaf { .. }), "{malformed}");
     }
 }

@@ -149,7 +149,7 @@ fn another_type_is_refused_with_a_message() {
              declared as another type"
         )
     );
-    let wrong = pair.send("b", "data", &floats(), &two).expect_err("it is not what it is declared as");
+    let wrong = pair.send("b", "data", &floats(), &two).expect_err("the value is not of its declared type");
     assert_eq!(wrong.to_string(), "`m::workers::data` is declared as float[n], but the value is int64[2]");
     assert_eq!((pair.a.pending(), pair.b.held()), (0, 0));
 }
@@ -203,14 +203,14 @@ fn senders_to_a_full_mailbox_wait_until_their_deadline() {
         EndpointConfig { mailbox, ..EndpointConfig::new(1) },
     );
     let pair = Pair { a, b };
-    pair.send("b", "data", &floats(), &value(&[1.0])).expect("there is room");
+    pair.send("b", "data", &floats(), &value(&[1.0])).expect("the mailbox has capacity");
     let started = Instant::now();
     let full = pair.send_within(SOON, "b", "data", &floats(), &value(&[2.0]));
-    let full = full.expect_err("there is no room");
+    let full = full.expect_err("the mailbox is full");
     assert!(started.elapsed() >= SOON);
     assert_eq!(full.to_string(), "peer `b` has not acknowledged in time: its mailbox is full");
     pair.b.receive(&wanted("data"), Duration::ZERO).expect("it is there").accept().expect("it is taken");
-    pair.send("b", "data", &floats(), &value(&[3.0])).expect("there is room again");
+    pair.send("b", "data", &floats(), &value(&[3.0])).expect("the mailbox has capacity again");
     let last = pair.b.receive(&wanted("data"), Duration::ZERO).expect("it is there");
     assert_eq!(last.value(), &value(&[3.0]), "abandoned messages do not arrive later");
 }

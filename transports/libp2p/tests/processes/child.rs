@@ -36,7 +36,7 @@ impl Folder {
     }
 
     /// Stored numbers of a dead peer, and the values that it accepted and did not commit.
-    pub(crate) fn memory(&self, secret: u8, friend: u8) -> (Vec<i64>, Vec<i64>) {
+    pub(crate) fn memory(&self, secret: u8, partner: u8) -> (Vec<i64>, Vec<i64>) {
         let journal = FileJournal::open(&self.0.join("journal"), Durability::Process).expect("a journal");
         let endpoint = Endpoint::open(
             EndpointParts {
@@ -44,7 +44,7 @@ impl Folder {
                 clock: Arc::new(SystemClock::new()),
                 journal: Box::new(journal),
                 ports: vec![(port(), tensors(typeloom::Dtype::I64))],
-                peers: vec![identity(friend).peer()],
+                peers: vec![identity(partner).peer()],
             },
             EndpointConfig::new(1),
         )
@@ -79,15 +79,15 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Starts a peer that stores the numbers from its friend.
-    pub(crate) fn keep(folder: &Folder, secret: u8, listen: &str, friend: u8) -> Self {
-        Self::start(folder, secret, listen, &[&friend.to_string(), "-", "to", "keep"])
+    /// Starts a peer that stores the numbers from its partner.
+    pub(crate) fn keep(folder: &Folder, secret: u8, listen: &str, partner: u8) -> Self {
+        Self::start(folder, secret, listen, &[&partner.to_string(), "-", "to", "keep"])
     }
 
-    /// Starts a peer that sends numbers to its friend.
-    pub(crate) fn send(folder: &Folder, secret: u8, friend: u8, at: &str, count: u64) -> Self {
-        let (friend, count) = (friend.to_string(), count.to_string());
-        Self::start(folder, secret, LOOPBACK, &[&friend, at, "to", "send", &count])
+    /// Starts a peer that sends numbers to its partner.
+    pub(crate) fn send(folder: &Folder, secret: u8, partner: u8, at: &str, count: u64) -> Self {
+        let (partner, count) = (partner.to_string(), count.to_string());
+        Self::start(folder, secret, LOOPBACK, &[&partner, at, "to", "send", &count])
     }
 
     fn start(folder: &Folder, secret: u8, listen: &str, rest: &[&str]) -> Self {

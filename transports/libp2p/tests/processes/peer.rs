@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The peer stores numbers in the journal in its directory. In mode `send`, it posts the numbers below a
-//! count, each once, to its friend; in mode `keep`, it stores the received numbers. It prints its address and
+//! count, each once, to its partner; in mode `keep`, it stores the received numbers. It prints its address and
 //! its progress, one line each.
 
 use std::error::Error;
@@ -30,14 +30,14 @@ use typeloom_wire::send::Outgoing;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, secret, listen, friend, at, _, rest @ ..] = arguments.as_slice() else {
-        return Err("a folder, a secret, an address, a friend and its address, and what to do".into());
+    let [folder, secret, listen, partner, at, _, rest @ ..] = arguments.as_slice() else {
+        return Err("arguments: FOLDER SECRET LISTEN PARTNER ADDRESS to MODE".into());
     };
-    let friend = Identity::from_secret([friend.parse()?; 32])?.peer();
+    let partner = Identity::from_secret([partner.parse()?; 32])?.peer();
     let known: Vec<Multiaddress> = if at == "-" { Vec::new() } else { vec![address(at)?] };
     let identity = Identity::from_secret([secret.parse()?; 32])?;
     let transport = Libp2p::start(&identity, &[address(listen)?], &Options::default())?;
-    transport.find(&friend, &known)?;
+    transport.find(&partner, &known)?;
     let listening = transport.addresses().first().map(show_address).unwrap_or_default();
     let journal = FileJournal::open(&Path::new(folder).join("journal"), Durability::Process)?;
     let endpoint = Endpoint::open(
@@ -46,19 +46,19 @@ fn main() -> Result<(), Box<dyn Error>> {
             clock: Arc::new(SystemClock::new()),
             journal: Box::new(journal),
             ports: vec![(port(), numbers()?)],
-            peers: vec![friend.clone()],
+            peers: vec![partner.clone()],
         },
         EndpointConfig::new(1),
     )?;
-    say(&format!("listens {listening}"))?;
+    print_line(&format!("listens {listening}"))?;
     match rest {
-        [send, count] if send == "send" => sends(&endpoint, &friend, count.parse()?),
-        [keep] if keep == "keep" => keeps(&endpoint),
-        _ => Err("it is to send a number of numbers, or to keep".into()),
+        [send, count] if send == "send" => send_numbers(&endpoint, &partner, count.parse()?),
+        [keep] if keep == "keep" => store_numbers(&endpoint),
+        _ => Err("the mode is `send COUNT` or `keep`".into()),
     }
 }
 
-fn say(line: &str) -> std::io::Result<()> {
+fn print_line(line: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;
     out.flush()
@@ -75,18 +75,18 @@ fn numbers() -> Result<PortType, Box<dyn Error>> {
     Ok(PortType::of_message(&TypeProto { value, ..TypeProto::default() })?)
 }
 
-fn sends(endpoint: &Endpoint, friend: &PeerId, count: u64) -> Result<(), Box<dyn Error>> {
+fn send_numbers(endpoint: &Endpoint, partner: &PeerId, count: u64) -> Result<(), Box<dyn Error>> {
     let (port, ty) = (port(), numbers()?);
     loop {
         let memory = endpoint.memory();
         let next = (memory.len() / 8) as u64;
         if next == count && endpoint.pending() == 0 {
-            say("done")?;
+            print_line("done")?;
             std::thread::sleep(Duration::from_secs(3600));
         }
         if next < count {
             let value = Datum::Tensor(AnyTensor::from_scalar(i64::try_from(next)?));
-            let post = Outgoing { to: friend, port: &port, run: RunId(next), ty: &ty, value: &value };
+            let post = Outgoing { to: partner, port: &port, run: RunId(next), ty: &ty, value: &value };
             let memory = [memory, next.to_le_bytes().to_vec()].concat();
             endpoint.record(&Effects { memory: Some(&memory), posts: &[post] })?;
         }
@@ -94,7 +94,7 @@ fn sends(endpoint: &Endpoint, friend: &PeerId, count: u64) -> Result<(), Box<dyn
     }
 }
 
-fn keeps(endpoint: &Endpoint) -> Result<(), Box<dyn Error>> {
+fn store_numbers(endpoint: &Endpoint) -> Result<(), Box<dyn Error>> {
     let wanted = Wanted { port: port(), run: None };
     loop {
         let Ok(delivery) = endpoint.receive(&wanted, Duration::from_secs(3600)) else { continue };
@@ -104,6 +104,6 @@ fn keeps(endpoint: &Endpoint) -> Result<(), Box<dyn Error>> {
         };
         let memory = [endpoint.memory(), number.to_le_bytes().to_vec()].concat();
         delivery.commit(&Effects { memory: Some(&memory), posts: &[] })?;
-        say(&format!("kept {}", memory.len() / 8))?;
+        print_line(&format!("kept {}", memory.len() / 8))?;
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &DiffArgs, direction: Direction, old: &[u8], new: &[u8])
         let breaking = compat.breaking.iter().map(|difference| (difference, true));
         let all = breaking.chain(compat.harmless.iter().map(|difference| (difference, false)));
         for (difference, is_breaking) in all {
-            text += &format!("{}: {}\n", escape(label), escape(&in_words(difference)));
+            text += &format!("{}: {}\n", escape(label), escape(&message(difference)));
             differences.push(to_json(label, difference, is_breaking));
         }
         if compat.truncated {
@@ -62,7 +62,7 @@ fn change(difference: &Difference) -> (&'static str, String) {
     }
 }
 
-fn in_words(difference: &Difference) -> String {
+fn message(difference: &Difference) -> String {
     let (backward, forward) = breaks(difference);
     let effect = report::interface::effect(backward, forward);
     format!("{}: {} ({effect})", difference.path, change(difference).1)
@@ -78,6 +78,6 @@ fn to_json(label: &str, difference: &Difference, is_breaking: bool) -> Value {
         "new": difference.new,
         "breaks": {"backward": backward, "forward": forward},
         "breaking": is_breaking,
-        "message": in_words(difference),
+        "message": message(difference),
     })
 }

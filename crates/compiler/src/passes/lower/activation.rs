@@ -95,7 +95,9 @@ fn softplus(x: Operand<'_>) -> Operand<'_> {
 fn erf(x: Operand<'_>) -> Lowered<'_> {
     const FAR: [f64; 5] = [1.061_405_429, -1.453_152_027, 1.421_413_741, -0.284_496_736, 0.254_829_592];
     if x.dtype() == Dtype::F64 {
-        return refuse("the error function is right to 2e-7 in primitives, which is too little for 64 bits");
+        return refuse(
+            "primitives compute the error function to 2e-7, which is not accurate enough for 64 bits",
+        );
     }
     let square = x * x;
     let mut factorial = 1.0;

@@ -117,7 +117,7 @@ fn einsum(f: Form<'_>) -> Lowered<'_> {
     let operands = f.all()?;
     let terms: Vec<&str> = terms.split(',').collect();
     if terms.len() != operands.len() || operands.is_empty() {
-        return refuse("its equation has not a term for each input");
+        return refuse("its equation does not have one term per input");
     }
     let mut all = Vec::new();
     for (term, operand) in terms.iter().zip(operands) {

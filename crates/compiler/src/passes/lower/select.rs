@@ -50,7 +50,7 @@ fn gather_elements(f: Form<'_>) -> Lowered<'_> {
     let axis = f.axis(f.int("axis", 0), rank)?;
     let (own, wanted) = (data.extents()?, indices.extents()?);
     if own.len() != wanted.len() {
-        return refuse("its inputs have not as many axes");
+        return refuse("its inputs differ in the number of axes");
     }
     bounded(total(wanted.iter().copied().chain([own[axis]]))?)?;
     for other in (0..rank).filter(|other| *other != axis) {

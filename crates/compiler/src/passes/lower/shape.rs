@@ -74,7 +74,7 @@ fn pad(f: Form<'_>) -> Lowered<'_> {
         None => (0..rank).collect(),
     };
     if pads.len() != 2 * axes.len() {
-        return refuse("its pads are not two for each axis");
+        return refuse("it does not have two pads per axis");
     }
     let value = f.optional(2)?.unwrap_or_else(|| x.attribute("value", 0.0));
     let mut y = x;
@@ -164,9 +164,9 @@ fn range(f: Form<'_>) -> Lowered<'_> {
 }
 
 /// The batch, which no rule changes, and the three other extents of an image.
-fn picture(x: Operand<'_>) -> OrRefusal<(Dim, [i64; 3])> {
+fn image_extents(x: Operand<'_>) -> OrRefusal<(Dim, [i64; 3])> {
     if x.rank()? != 4 {
-        return refuse("its input has not four axes");
+        return refuse("its input does not have four axes");
     }
     let batch = x.shape().map(|shape| shape[0].clone()).unwrap_or_default();
     Ok((batch, [x.extent(1)?, x.extent(2)?, x.extent(3)?]))
@@ -178,7 +178,7 @@ fn with_batch(batch: &Dim, extents: &[i64]) -> Vec<Dim> {
 
 fn depth_to_space(f: Form<'_>) -> Lowered<'_> {
     let x = f.input(0)?;
-    let (batch, [channels, height, width]) = picture(x)?;
+    let (batch, [channels, height, width]) = image_extents(x)?;
     let block = f.int("blocksize", 1);
     if block < 1 || channels % (block * block) != 0 {
         return refuse(format!("blocks of {block} do not divide {channels} channels"));
@@ -195,7 +195,7 @@ fn depth_to_space(f: Form<'_>) -> Lowered<'_> {
 
 fn space_to_depth(f: Form<'_>) -> Lowered<'_> {
     let x = f.input(0)?;
-    let (batch, [channels, height, width]) = picture(x)?;
+    let (batch, [channels, height, width]) = image_extents(x)?;
     let block = f.int("blocksize", 1);
     if block < 1 || height % block != 0 || width % block != 0 {
         return refuse(format!("blocks of {block} do not divide {height} and {width}"));

@@ -151,7 +151,7 @@ fn pooling(x: Operand<'_>) -> OrRefusal<Windows> {
 
 fn max_pool(f: Form<'_>) -> Lowered<'_> {
     if f.is_output_used(1) {
-        return refuse("its indices have no form");
+        return refuse("primitives cannot compute its indices");
     }
     // The order of indices.
     f.ignore_attributes(&["storage_order"]);

@@ -1,4 +1,4 @@
-//! Types of bundles: from the children, through sends, to the values that are unbundled.
+//! Types of bundles, from the children through sends to the unbundled values.
 
 use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
@@ -33,7 +33,7 @@ fn sent(g: &mut Graph, of: &'static str) {
     let (x, n) = (g.input("x").of("float[N]"), g.input("n").of("scalar.i32"));
     let peers = g.input("peers").of("peer_id_vec");
     let inner = g.bundle(&[("b", &n), ("a", &x)]);
-    let both = g.bundle(&[("who", &peers), ("inner", &inner)]);
+    let both = g.bundle(&[("peers", &peers), ("inner", &inner)]);
     let (there, _) = g.send(&both, &peers);
     let inner = g.unbundle(&there, &["inner"]).remove(0);
     let parts = g.unbundle(&inner, &["b", "a"]);
@@ -46,7 +46,7 @@ fn sent(g: &mut Graph, of: &'static str) {
 #[test]
 fn the_type_of_a_bundle_flows_through_a_send() {
     let artifact = compiled(|g| sent(g, "float[]"));
-    let both = "composite{inner: composite{a: float[N], b: scalar.i32}, who: peer_id_vec}";
+    let both = "composite{inner: composite{a: float[N], b: scalar.i32}, peers: peer_id_vec}";
     for (name, ty) in [("both", both), ("there", both), ("n2", "scalar.i32")] {
         assert_eq!(port(&artifact, name), ty, "{name}");
     }

@@ -162,7 +162,7 @@ fn every_value_is_stamped_also_in_branches_and_lowered_nodes() {
 }
 
 #[test]
-fn operators_on_a_slot_carry_their_contract_slot_and_dispatch() {
+fn operators_on_a_slot_are_stamped_with_contract_slot_and_dispatch() {
     let module = Of("m", |g: &mut Graph| {
         let x = g.input("x");
         let compute = g.backend("compute");

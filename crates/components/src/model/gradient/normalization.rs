@@ -12,7 +12,7 @@ use super::{GradientError, NodeSite, Sweep};
 
 impl Sweep<'_> {
     /// `1 / sqrt(variance + epsilon)`.
-    fn deviation(&mut self, site: &NodeSite<'_>, variance: &str) -> String {
+    fn inverse_deviation(&mut self, site: &NodeSite<'_>, variance: &str) -> String {
         let x = site.node.input[0].as_str();
         let epsilon = self.number_like(x, f64::from(float_of(site.node, "epsilon", 1e-5)));
         let values = [("variance", variance), ("epsilon", &epsilon)];
@@ -40,8 +40,8 @@ impl Sweep<'_> {
         let summed = |sweep: &mut Self, value: &str| {
             sweep.tape.op_with("ReduceSum", &[value, &others], vec![0_i64.into_attribute("keepdims")])
         };
-        let deviation = self.deviation(site, variance);
-        let factor = self.tape.op("Mul", &[scale, &deviation]);
+        let inverse_deviation = self.inverse_deviation(site, variance);
+        let factor = self.tape.op("Mul", &[scale, &inverse_deviation]);
         let mut gradients = Gradients::new();
         if self.wants(node, 0) {
             let factor = by_channel(self, &factor);
@@ -52,11 +52,15 @@ impl Sweep<'_> {
             let mean = by_channel(self, mean);
             let weighted = self.formula(x, "Mul(d, Sub(x, mean))", &[("d", d), ("x", x), ("mean", &mean)]);
             let weighted = summed(self, &weighted);
-            let of_scale = self.tape.op("Mul", &[&weighted, &deviation]);
+            let of_scale = self.tape.op("Mul", &[&weighted, &inverse_deviation]);
             if self.wants(node, 4) {
                 // -1/2 scale (variance + epsilon)^(-3/2) sum(d (x - mean))
-                let values = [("of_scale", &*of_scale), ("deviation", &deviation), ("factor", &factor)];
-                let formula = "Mul(Mul(Mul(of_scale, deviation), factor), -0.5)";
+                let values = [
+                    ("of_scale", &*of_scale),
+                    ("inverse_deviation", &inverse_deviation),
+                    ("factor", &factor),
+                ];
+                let formula = "Mul(Mul(Mul(of_scale, inverse_deviation), factor), -0.5)";
                 gradients.push((4, self.formula(x, formula, &values)));
             }
             if self.wants(node, 1) {
@@ -87,22 +91,22 @@ impl Sweep<'_> {
         let centred = self.tape.op("Sub", &[x, &mean]);
         let squared = self.tape.op("Mul", &[&centred, &centred]);
         let variance = self.mean_along(&squared, &axes);
-        let deviation = self.deviation(site, &variance);
-        let normal = self.tape.op("Mul", &[&centred, &deviation]);
+        let inverse_deviation = self.inverse_deviation(site, &variance);
+        let normal = self.tape.op("Mul", &[&centred, &inverse_deviation]);
         let mut gradients = Gradients::new();
         if self.wants(node, 0) {
-            // (g - mean(g) - n mean(g n)) / deviation, where g = d scale and n is the normalized input
+            // (g - mean(g) - n mean(g n)) inverse_deviation, where g = d scale and n is the normalized input
             let g = self.tape.op("Mul", &[d, scale]);
             let share = self.mean_along(&g, &axes);
             let weighted = self.tape.op("Mul", &[&g, &normal]);
             let weighted = self.mean_along(&weighted, &axes);
-            let formula = "Mul(Sub(Sub(g, share), Mul(normal, weighted)), deviation)";
+            let formula = "Mul(Sub(Sub(g, share), Mul(normal, weighted)), inverse_deviation)";
             let values = [
                 ("g", &*g),
                 ("share", &share),
                 ("normal", &normal),
                 ("weighted", &weighted),
-                ("deviation", &deviation),
+                ("inverse_deviation", &inverse_deviation),
             ];
             gradients.push((0, self.formula(x, formula, &values)));
         }

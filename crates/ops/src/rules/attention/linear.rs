@@ -103,7 +103,11 @@ pub(super) fn causal_conv(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     meet_axes(cx, In(0), &mut [&mut batch, &mut channels, &mut Shared::new("are the elements")])?;
     if let Some(kernel) = cx.shape_of_rank(In(1), 3..=3)? {
         channels.meet(cx, (In(1), 0, kernel[0]))?;
-        cx.require_equal((In(1), 1, kernel[1]), DimId::ONE, "are the channels of a depthwise kernel")?;
+        cx.require_equal(
+            (In(1), 1, kernel[1]),
+            DimId::ONE,
+            "is the number of channels of a depthwise kernel",
+        )?;
         if cx.const_dim(kernel[2]) == Some(0) {
             return Err(RuleError::shapes(&[In(1)], "the kernel is empty"));
         }

@@ -35,7 +35,7 @@ fn offsets(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         cx.require_equal((port, 0, found[0]), (Out(0), 0, known[0]), "are the batch")?;
         if let Some(kernel) = &kernel {
             let numbers = numbers_per_position(cx, kernel, groups, axes);
-            let relation = "are the numbers for each position, for all offset groups";
+            let relation = "is the number of values per position, for all offset groups";
             cx.require_equal((port, 1, found[1]), numbers, relation)?;
         }
         let (found, known) = ((port, &found[..]), (Out(0), &known[..]));

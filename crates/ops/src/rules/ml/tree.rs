@@ -39,7 +39,7 @@ fn features(cx: &mut RuleCx<'_, '_>, largest: Option<i64>) -> RuleResult {
     cx.require_rank(In(0), 2..=2)?;
     let (Some(shape), Some(largest)) = (cx.shape(In(0)), largest) else { return Ok(()) };
     let needed = cx.dims().constant(largest.saturating_add(1));
-    let relation = "are the features that the trees test and those of a row";
+    let relation = "is the number of features, which includes every feature that the trees test";
     require_at_most(cx, (In(0), needed), (In(0), 1, shape[1]), relation)
 }
 

@@ -41,7 +41,8 @@ pub(super) fn col2im(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         };
         blocks = cx.dims().mul(blocks, positions);
     }
-    cx.require_equal((INPUT, 2, input[2]), blocks, "are the positions of a block in the image").map(drop)
+    cx.require_equal((INPUT, 2, input[2]), blocks, "is the number of positions of a block in the image")
+        .map(drop)
 }
 
 /// Number of spatial axes, on which inputs and attributes must agree.
@@ -83,7 +84,12 @@ fn channels(cx: &mut RuleCx<'_, '_>, column: DimId, block: &[DimId]) -> RuleResu
             format!("a column has {column} elements, which is not a multiple of the {elements} of a block");
         return Err(RuleError::shapes(&[INPUT], message));
     }
-    require_multiple(cx, (INPUT, 1, column), elements, "are a column and the blocks in it")?;
+    require_multiple(
+        cx,
+        (INPUT, 1, column),
+        elements,
+        "must be a multiple of the number of elements of a block",
+    )?;
     Ok(match cx.dims().div_exact(column, elements) {
         Some(channels) => channels,
         None => cx.dims().floor_div(column, elements),

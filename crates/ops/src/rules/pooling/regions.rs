@@ -32,7 +32,7 @@ fn rows(cx: &mut RuleCx<'_, '_>, width: i64) -> RuleResult<Shared> {
     let mut regions = Shared::new("are the regions");
     if let Some(rois) = cx.shape(In(1)) {
         let width = cx.dims().constant(width);
-        cx.require_equal((In(1), 1, rois[1]), width, "are the numbers of a region")?;
+        cx.require_equal((In(1), 1, rois[1]), width, "is the number of entries of a region")?;
         regions.meet(cx, (In(1), 0, rois[0]))?;
     }
     Ok(regions)

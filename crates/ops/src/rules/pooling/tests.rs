@@ -27,7 +27,7 @@ fn indices_have_the_shape_of_the_indexed_output() {
 }
 
 #[test]
-fn one_window_that_sticks_out_by_less_than_a_step_counts_where_numbers_are_rounded_up() {
+fn a_partial_last_window_counts_if_extents_are_rounded_up() {
     assert_eq!(max_pool(22, "4", "kernel_shape = [5], strides = [3], ceil_mode = 1"), "float[1, 1, 1]");
     let too_far =
         "g (float[1, 1, 4] x) => (y) { y = MaxPool <kernel_shape = [8], strides = [3], ceil_mode = 1> (x) }";

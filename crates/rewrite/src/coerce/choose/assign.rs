@@ -52,11 +52,11 @@ impl Assignment {
     }
 }
 
-/// The maximum number of element types all of whose subsets are tried as the conversions of one value.
-const MAX_IN_SETS: usize = 8;
+/// Up to this number of element types, all subsets are tried as the conversions of one value.
+const MAX_ALL_SUBSETS: usize = 8;
 
-/// The largest subsets that are tried of more types than that. An answer with fewer conversions is still optimal.
-const LARGEST_SMALL: Cost = 3;
+/// The size of the largest subsets that are tried of more types. An answer with fewer conversions is still optimal.
+const MAX_SUBSET: Cost = 3;
 
 /// Chooses an element type for every class. `sets` contains the element types that each class can have.
 pub(super) fn assign(
@@ -295,12 +295,12 @@ impl<'p> Component<'p> {
                 this.conversions(group, elems[0], to)
             });
         }
-        let small_only = wanted.len() as usize > MAX_IN_SETS;
-        if small_only {
-            self.untried = (LARGEST_SMALL + 1) * CONVERSION;
+        let is_limited = wanted.len() as usize > MAX_ALL_SUBSETS;
+        if is_limited {
+            self.untried = (MAX_SUBSET + 1) * CONVERSION;
         }
         let wanted: Vec<Elem> = wanted.iter().collect();
-        let set = self.variable(subsets(&wanted, if small_only { LARGEST_SMALL } else { Cost::MAX }));
+        let set = self.variable(subsets(&wanted, if is_limited { MAX_SUBSET } else { Cost::MAX }));
         self.constrain(&[set], &[group.maker], |this, values, elems| {
             this.conversions(group, elems[0], this.domain(set)[values[0]].union(fixed))
         });

@@ -14,9 +14,11 @@ use super::assign::{Component, Port};
 use super::eliminate::Variable;
 use crate::coerce::policy::{CONVERSION, Cost, IMPOSSIBLE};
 
-/// The maximum number of conversions all of whose subsets are tried, and the size of the largest subsets of more.
-const MAX_IN_SETS: usize = 6;
-const LARGEST_SMALL: u32 = 2;
+/// Up to this number of conversions, all subsets are tried.
+const MAX_ALL_SUBSETS: usize = 6;
+
+/// The size of the largest subsets that are tried of more conversions.
+const MAX_SUBSET: u32 = 2;
 
 /// The maximum number of conversions; sets of them are bits of a `u32`.
 const MAX_CONVERSIONS: usize = 12;
@@ -81,10 +83,10 @@ impl Component<'_> {
     pub(super) fn add_shared(&mut self, group: &SharedGroup) -> SourceVariables {
         let sources = self.sources(group);
         let conversions = sources.len() - 1;
-        let small_only = conversions > MAX_IN_SETS;
-        let largest = if small_only { LARGEST_SMALL } else { u32::MAX };
-        if small_only {
-            self.untried = self.untried.min(Cost::from(LARGEST_SMALL + 1) * CONVERSION);
+        let is_limited = conversions > MAX_ALL_SUBSETS;
+        let largest = if is_limited { MAX_SUBSET } else { u32::MAX };
+        if is_limited {
+            self.untried = self.untried.min(Cost::from(MAX_SUBSET + 1) * CONVERSION);
         }
         if !group.is_complete {
             self.untried = 0;

@@ -29,7 +29,7 @@ fn checked(bytes: &[u8], policy: Policy) -> (Repair, ModelProto) {
     assert!(repair.is_ok, "{:?}", repair.refused);
     let file = repair.file.as_deref().expect("the model changed");
     assert!(solved(file, Mode::Strict).expect("it can be read").is_ok());
-    let model = ModelProto::decode(file).expect("a model comes out");
+    let model = ModelProto::decode(file).expect("the file is a model");
     (repair, model)
 }
 

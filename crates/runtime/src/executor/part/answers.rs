@@ -1,11 +1,11 @@
 //! Answers to the network outputs of a part.
 //!
-//! A network output (`net_out`) sends a value to peers and has the handle of the request as its result. Each of
-//! the peers runs its part on the value, and may answer the request with one value. The module does not state the
+//! A network output (`net_out`) sends a value to peers and has the handle of the request as its result. Each
+//! peer runs its part on the value, and may answer the request with one value. The module does not state the
 //! type of answers, so both ends declare it with [`Part::with_answer`].
 //!
-//! An answer belongs to a run and an output. It is sent after the messages of the run are committed: if a peer
-//! fails between the two, the request stays without an answer, which the requesting side reports at its
+//! An answer belongs to a run and an output. It is sent after the messages of the run are committed: if a
+//! peer fails between the two, the request is not answered, and the requesting side reports this at its
 //! deadline.
 
 use std::collections::BTreeSet;

@@ -76,7 +76,7 @@ impl<'a> Scope<'_, 'a> {
         }
     }
 
-    /// The node that makes the output of a branch.
+    /// The node that defines the output of a branch.
     fn maker_snippet(&mut self, step: StepId, port: Port, shown: &str) -> Option<Snippet> {
         let value = self.value(step, port)?;
         let Origin::Step(maker) = self.body().value(value).origin else { return None };

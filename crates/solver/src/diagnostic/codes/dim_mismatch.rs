@@ -6,8 +6,22 @@ use crate::rule::{Extent, ExtentRelation};
 
 super::code!("dim-mismatch", Error, "dims that must be equal differ");
 
+/// Whether one of the extents is a dim that no axis has, such as a constant.
+fn is_one_sided(left: &Extent, right: &Extent) -> bool {
+    left.port == right.port && (left.axis.is_none() || right.axis.is_none())
+}
+
+/// The subject of a sentence that an [`ExtentRelation`] completes.
+pub(crate) fn subject(left: &Extent, right: &Extent) -> &'static str {
+    match (left.axis, right.axis) {
+        (None, None) => "these",
+        _ if is_one_sided(left, right) => "this dim",
+        _ => "these dims",
+    }
+}
+
 impl Scope<'_, '_> {
-    /// Two dims must be equal, and are not.
+    /// Two dims must be equal, or the first at most the second, and are not.
     pub(crate) fn dims_differ(
         &mut self,
         step: StepId,
@@ -17,17 +31,23 @@ impl Scope<'_, '_> {
     ) -> Diagnostic {
         let op = self.op_text(step);
         let (a, b) = (self.dim_quoted(left.dim), self.dim_quoted(right.dim));
-        let is_same_port = left.port == right.port && (left.axis.is_none() || right.axis.is_none());
-        let message = if is_same_port {
-            let (site, other) = if left.axis.is_some() { (left, &b) } else { (right, &a) };
-            let found = if left.axis.is_some() { &a } else { &b };
-            format!("{op} needs {} to be {other}, but it is {found}", self.extent_text(step, site))
+        let is_bound = relation.is_upper_bound;
+        let message = if is_one_sided(left, right) {
+            let is_left = left.axis.is_some();
+            let (site, found, other) = if is_left { (left, &a, &b) } else { (right, &b, &a) };
+            let bound = match (is_bound, is_left) {
+                (false, _) => "",
+                (true, true) => "at most ",
+                (true, false) => "at least ",
+            };
+            format!("{op} needs {} to be {bound}{other}, but it is {found}", self.extent_text(step, site))
         } else {
-            format!(
-                "{op} needs equal dims, but {} is {a} and {} is {b}",
-                self.extent_text(step, left),
-                self.extent_text(step, right)
-            )
+            let (left, right) = (self.extent_text(step, left), self.extent_text(step, right));
+            if is_bound {
+                format!("{op} needs {left} to be at most {right}, but they are {a} and {b}")
+            } else {
+                format!("{op} needs equal dims, but {left} is {a} and {right} is {b}")
+            }
         };
         let ports = if left.port == right.port { vec![right.port] } else { vec![left.port, right.port] };
         let mut marks: Vec<Mark<'_>> = self.shape_marks(step, &ports);
@@ -36,7 +56,7 @@ impl Scope<'_, '_> {
                 self.mark_lineage(step, extent.port, extent.dim, &mut marks);
             }
         }
-        let subject = if is_same_port { "this dim" } else { "these dims" };
+        let subject = subject(left, right);
         let align = Align::of(relation);
         let reason = match self.shapes_note(step, &[left, right], align) {
             Some(shapes) => format!("{subject} {relation}:\n{shapes}"),

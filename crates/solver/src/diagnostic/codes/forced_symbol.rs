@@ -116,7 +116,7 @@ impl Scope<'_, '_> {
         })
     }
 
-    /// A value with the node that makes it.
+    /// A value with the node that defines it.
     fn source_text(&self, value: ValueId) -> String {
         match self.maker(value) {
             Some(step) => format!("{}, {}", self.name(value), self.made_by(step)),

@@ -12,11 +12,7 @@ impl Scope<'_, '_> {
         let message = match op.domain {
             "" => format!("the model does not import the opset of {}", quote(op.name)),
             domain => {
-                format!(
-                    "the model does not import domain {}, which {} is from",
-                    quote(domain),
-                    quote(op.name)
-                )
+                format!("the model does not import domain {} of {}", quote(domain), quote(op.name))
             }
         };
         let mark = Mark::primary(Part::Operator, "of which version?");
@@ -34,8 +30,7 @@ mod tests {
     #[test]
     fn a_domain_of_an_operator_is_imported() {
         let model = "g (float[2] x) => (y) { y = com.microsoft.Gelu(x) }";
-        let expected =
-            ["error[missing-opset]: the model does not import domain `com.microsoft`, which `Gelu` is from"];
+        let expected = ["error[missing-opset]: the model does not import domain `com.microsoft` of `Gelu`"];
         assert_eq!(reports(model), expected);
     }
 }

@@ -17,7 +17,7 @@ impl Scope<'_, '_> {
     ) -> Diagnostic {
         let (given, shown) = (self.show(seed), self.show(found));
         let subject = value.map_or_else(|| "a value".to_owned(), |value| self.value_text(value));
-        let message = format!("the caller says that {subject} is {given}, but in the model it is {shown}");
+        let message = format!("the seed of {subject} is {given}, but its type in the model is {shown}");
         let snippet = value.map(|value| {
             declaration(&shown, self.body().value_name(value), format!("given as {given}"), true)
         });
@@ -38,7 +38,8 @@ mod tests {
         let seeds = vec![("x".to_owned(), Seed::parse("int64[seq, past]").unwrap())];
         let found = checked(&bytes, Options { seeds, ..Options::default() }).diagnostics();
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
-        let message = "the caller says that graph input `x` is int64[seq, past], but in the model it is float[seq, past]";
+        let message =
+            "the seed of graph input `x` is int64[seq, past], but its type in the model is float[seq, past]";
         assert_eq!(found, [format!("error[seed-contradiction]: {message}")]);
     }
 }

@@ -3,10 +3,10 @@
 use crate::diagnostic::{Code, Diagnostic, Fix, Role, Scope, quote};
 use crate::program::{GraphId, Origin, ValueId};
 
-super::code!("undefined-output", Error, "a graph promises an output that nothing defines");
+super::code!("undefined-output", Error, "a graph declares an output that nothing defines");
 
 impl Scope<'_, '_> {
-    /// A graph promises an output that nothing defines.
+    /// A graph declares an output that nothing defines.
     pub(crate) fn undefined_output(&self, graph: GraphId, value: ValueId) -> Diagnostic {
         let name = self.name(value);
         let message = match self.body().graph(graph).owner {

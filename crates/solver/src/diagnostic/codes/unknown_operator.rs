@@ -12,7 +12,7 @@ impl Scope<'_, '_> {
         let version = self.operators.imported(op);
         let message = match (op.domain, domain_unknown, version) {
             (domain, true, _) => {
-                format!("nothing defines domain {}, which {} is from", quote(domain), quote(op.name))
+                format!("nothing defines domain {} of {}", quote(domain), quote(op.name))
             }
             ("", false, Some(version)) => {
                 format!("there is no operator {} in opset {version}", quote(op.name))
@@ -42,7 +42,7 @@ mod tests {
     fn an_operator_of_an_unknown_domain_is_reported() {
         let model =
             r#"<ir_version: 10, opset_import: ["": 21, "own": 1]> g (float x) => (y) { y = own.Twist(x) }"#;
-        let expected = ["error[unknown-operator]: nothing defines domain `own`, which `Twist` is from"];
+        let expected = ["error[unknown-operator]: nothing defines domain `own` of `Twist`"];
         assert_eq!(reports(model), expected);
     }
 }

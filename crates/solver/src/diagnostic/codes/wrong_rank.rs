@@ -6,6 +6,17 @@ use crate::rule::Port;
 
 super::code!("wrong-rank", Error, "a tensor has the wrong number of axes");
 
+/// A range of numbers of axes: `2 axes`, `1 to 3 axes`, `at least 1 axis`.
+pub(crate) fn axes_text(least: usize, most: Option<usize>) -> String {
+    let axes = |count: usize| if count == 1 { "1 axis".to_owned() } else { format!("{count} axes") };
+    match most {
+        Some(most) if least == most => axes(least),
+        Some(most) if least == 0 => format!("at most {}", axes(most)),
+        Some(most) => format!("{least} to {}", axes(most)),
+        None => format!("at least {}", axes(least)),
+    }
+}
+
 impl Scope<'_, '_> {
     /// A port has the wrong number of axes.
     pub(crate) fn wrong_rank(
@@ -14,13 +25,7 @@ impl Scope<'_, '_> {
         port: Port,
         (found, least, most): (usize, usize, Option<usize>),
     ) -> Diagnostic {
-        let axes = |count: usize| if count == 1 { "1 axis".to_owned() } else { format!("{count} axes") };
-        let expected = match (least, most) {
-            (least, Some(most)) if least == most => axes(least),
-            (0, Some(most)) => format!("at most {}", axes(most)),
-            (least, Some(most)) => format!("{least} to {}", axes(most)),
-            (least, None) => format!("at least {}", axes(least)),
-        };
+        let expected = axes_text(least, most);
         let ty = self.port_type(step, port);
         let shown = self.show(&ty);
         let (op, name) = (self.op_text(step), self.port_text(step, port));

@@ -13,7 +13,7 @@ use crate::solution::{Difference, Type};
 use crate::state::parts::{Part, Parts};
 use crate::ty::{Clash, Head, Ty};
 
-/// Maximum number of children of a composite, with those of nested composites.
+/// Maximum number of children of a composite, including those of nested composites.
 pub(crate) const MAX_CHILDREN: usize = 4096;
 
 /// Makes `composite` the composite of these children; returns whether a port was narrowed.
@@ -117,7 +117,7 @@ fn shapes(cx: &mut RuleCx<'_, '_>, composite: Port, children: &[(&str, Port)]) -
             cx.set_shape(*port, &dims).map_err(|failure| {
                 let message = match failure {
                     RuleError::Contradiction { message, .. } | RuleError::Shapes { message, .. } => message,
-                    _ => "its shape is another one".to_owned(),
+                    _ => "its shape differs".to_owned(),
                 };
                 RelationError::new(format!("child `{name}` of the bundle: {message}"), port.to_ref(), "", "")
             })?;

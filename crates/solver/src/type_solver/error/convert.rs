@@ -6,7 +6,7 @@ use std::sync::Arc;
 use typeloom_types::relation::PortRef;
 
 use super::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError};
-use crate::diagnostic::{Diagnostic, diagnose_one};
+use crate::diagnostic::{Diagnostic, axes_text, diagnose_one, subject};
 use crate::model::{Checked, Seed};
 use crate::program::{StepId, ValueId};
 use crate::rule::tree::tree_name;
@@ -99,11 +99,13 @@ impl<'a> Converter<'_, 'a> {
             }
             RuleError::Kind { port, expected } => format!("{} must be {expected}", port_name(port)),
             RuleError::Rank { port, found, least, most } => {
-                let most = most.map_or_else(|| "more".to_owned(), |most| most.to_string());
-                format!("{} must have {least} to {most} axes, but has {found}", port_name(port))
+                format!("{} must have {}, but has {found}", port_name(port), axes_text(least, most))
             }
             RuleError::Dims { left, right, relation } => {
-                format!("{} and {} {relation}", self.extent(left), self.extent(right))
+                let condition = if relation.is_upper_bound { "at most" } else { "equal to" };
+                let subject = subject(&left, &right);
+                let (left, right) = (self.extent(left), self.extent(right));
+                format!("{left} must be {condition} {right}: {subject} {relation}")
             }
             RuleError::Attribute { name, message } => format!("attribute `{name}` {message}"),
             RuleError::Value { port, message } => format!("the value at {} {message}", port_name(port)),

@@ -56,7 +56,7 @@ pub enum OpenJournalError {
         path: String,
     },
     /// The file is not a journal.
-    #[error("{path}: this is no journal")]
+    #[error("{path}: the file is not a journal")]
     NotAJournal {
         /// Path of the file.
         path: String,
