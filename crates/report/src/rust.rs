@@ -69,9 +69,16 @@ fn verb(change: ChangeKind) -> &'static str {
 #[must_use]
 pub fn description(api: &Api, symbols: &mut Symbols) -> String {
     let mut out = String::new();
+    // A type that is too large is described without the traits of its future.
+    let futures = typeloom_rust_api::futures(api, symbols).unwrap_or_default();
+    let mut futures = futures.into_iter().peekable();
     for item in &api.items {
         out.push_str(&print::item(item, symbols));
         out.push('\n');
+        if let Some(future) = futures.next_if(|future| std::ptr::eq(future.item, item)) {
+            let traits = if future.traits.is_empty() { "none".to_owned() } else { future.traits.join(" + ") };
+            let _ = writeln!(out, "  future {}: {traits}", print::ty(future.witness, symbols));
+        }
     }
     out.push('\n');
     out.push_str(&counts(&api.counts));

@@ -427,12 +427,7 @@ impl ApiComparison<'_> {
                     used[index] = true;
                     let before = self.changes.len();
                     self.pair(item, new_impls[index]);
-                    let covers_more = open_traits.covers_foreign_types(new_impls[index], self.symbols)
-                        && !old_impls.iter().any(|other| {
-                            impl_trait(other) == impl_trait(item)
-                                && open_traits.covers_foreign_types(other, self.symbols)
-                                && self.backward(other, new_impls[index]).is_ok()
-                        });
+                    let covers_more = self.blocks_other_crates(&open_traits, new_impls[index]);
                     for change in self.changes.iter_mut().skip(before) {
                         change.breaking |= covers_more;
                     }
@@ -455,12 +450,17 @@ impl ApiComparison<'_> {
             // The fields of a type that implements `Drop` cannot be moved out.
             let blocks_moves =
                 of == "core::ops::drop::Drop" && has_public_fields(old, item.parent.as_deref());
-            let breaks =
-                blocks_moves || !is_new_trait && open_traits.covers_foreign_types(item, self.symbols);
+            let breaks = blocks_moves || !is_new_trait && self.blocks_other_crates(&open_traits, item);
             if breaks || !item.hidden {
                 self.push(item, ChangeKind::Added, breaks);
             }
         }
+    }
+
+    /// Whether an impl covers types for which other crates could implement its trait before.
+    fn blocks_other_crates(&mut self, open_traits: &OpenTraits<'_>, item: &Item) -> bool {
+        open_traits.covers_foreign_types(item, self.symbols)
+            && !open_traits.were_covered(item, &self.worlds.0, self.symbols).unwrap_or(false)
     }
 
     fn is_still_implemented(&mut self, item: &Item) -> bool {

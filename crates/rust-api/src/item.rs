@@ -392,6 +392,10 @@ pub struct Item {
     pub promises: Vec<Type>,
     /// Types of the signature.
     pub parts: Vec<SignaturePart>,
+    /// The witness of the future of an `async fn`: the arguments that the future holds from its creation, each for some
+    /// lifetimes. As in the compiler, two occurrences of a lifetime, also of `'static`, are two unknown lifetimes. The JSON
+    /// does not contain bodies, so the values that the future holds later are not known.
+    pub witness: Option<Type>,
     /// Properties that are not types.
     pub attributes: Vec<Attribute>,
     /// Whether other crates implement the item too, so that every change is a break.
@@ -439,6 +443,7 @@ impl Item {
             predicates: Vec::new(),
             promises: Vec::new(),
             parts: Vec::new(),
+            witness: None,
             attributes: Vec::new(),
             implemented_by_others: false,
             closed: false,

@@ -38,6 +38,7 @@
 //! | `read` | parsing of rustdoc JSON; check of the format version |
 //! | `lower` | conversion of the JSON to items: public paths, name resolution, elision, aliases |
 //! | `item`, `predicate`, `terms` | the items; predicates as terms; helpers for terms |
+//! | `futures` | the futures of `async fn`s |
 //! | `edition` | the one edition-dependent rule |
 //! | `std_facts` | variances, impls, aliases and supertraits of the standard library |
 //! | `prove` | variances, impls, assumptions, associated types, and proofs of predicates |
@@ -49,6 +50,7 @@
 
 mod compare;
 mod edition;
+mod futures;
 pub mod item;
 pub mod lower;
 pub mod predicate;
@@ -61,6 +63,7 @@ mod terms;
 
 pub use compare::{ItemChange, diff, self_check};
 pub use edition::{Edition, Editions};
+pub use futures::{AsyncFuture, futures};
 pub use lower::{Api, Counts, LowerError, Unresolved, lower};
 pub use read::{ReadError, read};
 pub use signature::{BundleError, bundle, signature};

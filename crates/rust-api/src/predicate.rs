@@ -16,6 +16,9 @@ use crate::item::{Arg, Type};
 /// Path of the trait of types with a known size.
 pub const SIZED: &str = "core::marker::Sized";
 
+/// Path of the trait of types whose values can move after they are pinned.
+pub(crate) const UNPIN: &str = "core::marker::Unpin";
+
 /// Whether a predicate is `T: Sized`; printed signatures omit such predicates.
 pub(crate) fn is_sized(predicate: &Type, symbols: &Symbols) -> bool {
     match view(symbols, predicate) {

@@ -10,12 +10,13 @@ pub(crate) mod world;
 
 use std::cell::Cell;
 
+use typeloom_term::infer::Negation;
 use typeloom_term::name::Mutability;
 use typeloom_term::subst::{Instantiation, instantiate_args};
 use typeloom_term::ty::{InferVar, Placeholder, PlaceholderId};
 use typeloom_term::{
-    AliasTy, ApplicationTy, Arity, Boxed, GenericArg, InferenceTable, Name, Region, Symbol, Symbols,
-    TermError, Ty, TyData,
+    AliasTy, ApplicationTy, Arity, Boxed, Flags, GenericArg, InferenceTable, Name, Region, Symbol, Symbols,
+    TermError, Ty, TyData, Variance,
 };
 
 use crate::item::{Arg, Type};
@@ -24,7 +25,7 @@ use crate::predicate::{self, Predicate};
 use crate::std_facts::{self, std_facts};
 use crate::terms::with_self;
 use assumptions::{Outlives, elaborate};
-use world::{Knowledge, World, normalize};
+use world::{EqualLifetimes, Knowledge, Rule, World, normalize};
 
 /// Maximum nesting of impls in a proof.
 const MAX_DEPTH: usize = 24;
@@ -178,17 +179,132 @@ impl<'w> Prover<'w> {
             return true;
         }
         let world = self.knowledge.world;
-        for conditions in world.rules(of).iter().filter_map(|rule| world.apply(rule, of, args)) {
-            let holds = |table: &mut Table, condition: &Type| {
-                normalize(&self.knowledge, condition).is_ok_and(|goal| self.prove(table, &goal, depth + 1))
-            };
-            if attempt(table, |table| conditions.iter().all(|condition| holds(table, condition))) {
+        for (conditions, lifetimes) in world.rules(of).iter().filter_map(|rule| world.apply(rule, of, args)) {
+            if attempt(table, |table| {
+                self.equal(table, &lifetimes) && self.conditions(table, &conditions, depth)
+            }) {
                 return true;
             }
+        }
+        if self.by_only_impl(table, of, args, depth) {
+            return true;
         }
         let is_function_trait =
             matches!(name.strip_prefix("core::ops::function::"), Some("Fn" | "FnMut" | "FnOnce"));
         is_function_trait && args.get(1).is_some_and(|inputs| self.is_function(table, this, inputs))
+    }
+
+    fn conditions(&self, table: &mut Table, conditions: &[Type], depth: usize) -> bool {
+        conditions.iter().all(|condition| {
+            normalize(&self.knowledge, condition).is_ok_and(|goal| self.prove(table, &goal, depth + 1))
+        })
+    }
+
+    /// Equates lifetimes.
+    fn equal(&self, table: &mut Table, lifetimes: &EqualLifetimes) -> bool {
+        for (a, b) in
+            lifetimes.iter().filter(|(a, b)| ![a, b].iter().any(|one| matches!(one, Region::Bound(_))))
+        {
+            table.outlives(*a, *b);
+            table.outlives(*b, *a);
+        }
+        lifetimes.is_empty() || table.regions().check(&self.outlives.regions).is_ok()
+    }
+
+    /// Proves a goal with variables by the only impl that can apply, which determines the variables.
+    ///
+    /// The parameters in the goal are types that callers choose, so each other impl has to apply for none of them: a
+    /// negative goal. With `impl<T> Get<u8> for Vec<T>` and `impl Get<u16> for Vec<u32>`, the goal `Vec<T>: Get<?0>` does
+    /// not determine `?0`, because `T` can be `u32`.
+    fn by_only_impl(&self, table: &mut Table, of: Symbol, args: &[Arg], depth: usize) -> bool {
+        let Ok(goal) = Ty::apply(table.cx(), Name::Trait(of), args) else { return false };
+        let open = Flags::TY_INFER.union(Flags::CONST_INFER);
+        if !goal.meta().flags.intersects(open) {
+            return false;
+        }
+        let world = self.knowledge.world;
+        let can_apply = |table: &mut Table, rule: &Rule| {
+            table.probe(|table| {
+                let all = std::iter::once(&goal).chain(&self.facts).cloned().collect::<Vec<_>>();
+                let Ok(mut all) = table.invert(&all) else { return true };
+                let others = all.split_off(1);
+                self.can_apply(table, rule, &all[0], others, depth)
+            })
+        };
+        let mut candidates = world.rules(of).iter().filter(|rule| can_apply(table, rule));
+        let (Some(only), None) = (candidates.next(), candidates.next()) else { return false };
+        attempt(table, |table| {
+            let Ok((header, conditions)) = world.open(only, table) else { return false };
+            table.eq(&self.knowledge, &header, &goal).is_ok_and(|open| open.is_empty())
+                && table.regions().check(&self.outlives.regions).is_ok()
+                && self.conditions(table, &conditions, depth)
+                && table.resolve(&goal).is_ok_and(|goal| !goal.meta().flags.intersects(open))
+        })
+    }
+
+    /// Whether an impl covers the types in the header of another impl, so that the other one conflicts with it. A condition
+    /// of the first impl only prevents the conflict if it does not follow from the assumptions and is known to be false.
+    pub(crate) fn conflicts(&self, of: Symbol, args: &[Arg], is_known: impl Fn(&Type) -> bool) -> bool {
+        let mut table = InferenceTable::new(self.knowledge.world.cx);
+        let Ok(goal) = Ty::apply(table.cx(), Name::Trait(of), args) else { return false };
+        self.knowledge.world.rules(of).iter().any(|rule| {
+            table.probe(|table| {
+                let Ok((header, conditions)) = self.knowledge.world.open(rule, table) else { return false };
+                let holds = |table: &mut Table, condition: &Type| {
+                    let condition = table.resolve(condition).unwrap_or_else(|_| condition.clone());
+                    !is_known(&condition) || self.conditions(table, &[condition], 0)
+                };
+                let is_equal = |table: &mut Table| {
+                    table.eq(&self.knowledge, &header, &goal).is_ok_and(|open| open.is_empty())
+                };
+                is_equal(table) && conditions.iter().all(|condition| holds(table, condition))
+            })
+        })
+    }
+
+    /// Whether some values of the variables satisfy a goal by an impl, and the other goals. The answer no is a proof.
+    fn can_apply(
+        &self,
+        table: &mut Table,
+        rule: &Rule,
+        goal: &Type,
+        mut others: Vec<Type>,
+        depth: usize,
+    ) -> bool {
+        let Ok((header, conditions)) = self.knowledge.world.open(rule, table) else { return true };
+        if matches!(table.never(&self.knowledge, Variance::Invariant, &header, goal), Ok(Negation::Holds)) {
+            return false;
+        }
+        if table.eq(&self.knowledge, &header, goal).is_err() {
+            return true;
+        }
+        others.extend(conditions);
+        self.can_hold(table, others, depth + 1)
+    }
+
+    /// Whether some values of the variables satisfy goals. Only traits of the crate have known impls, and only for types
+    /// whose constructor is known.
+    fn can_hold(&self, table: &mut Table, mut goals: Vec<Type>, depth: usize) -> bool {
+        let Some(left) = self.steps.get().checked_sub(1).filter(|_| depth < MAX_DEPTH) else { return true };
+        self.steps.set(left);
+        let world = self.knowledge.world;
+        let closed = goals.iter().enumerate().find_map(|(index, goal)| {
+            let goal = table.resolve(goal).ok()?;
+            let Some((Arity::NONE, Predicate::Trait(of, args @ [GenericArg::Ty(this), ..]))) =
+                predicate::view(self.knowledge.symbols, &goal)
+            else {
+                return None;
+            };
+            let is_closed =
+                matches!(this.data(), TyData::Apply(_) | TyData::Fn(_)) && world.traits.contains_key(&of);
+            is_closed.then(|| Some((index, of, Ty::apply(table.cx(), Name::Trait(of), args).ok()?))).flatten()
+        });
+        let Some((index, of, goal)) = closed else { return true };
+        goals.swap_remove(index);
+        world
+            .rules(of)
+            .iter()
+            .any(|rule| table.probe(|table| self.can_apply(table, rule, &goal, goals.clone(), depth)))
     }
 
     /// Proves that a trait object implements a trait: one of its own, or one that follows from them.
@@ -255,6 +371,11 @@ impl<'w> Prover<'w> {
                 (is_inherited && self.all(table, of, args, depth)).then_some(true)
             }
             TyData::Fn(_) => (copied || auto || structural && !name.ends_with("::Default")).then_some(true),
+            // The lifetimes are unknown, so the types have to implement the trait for all of them. A future cannot move.
+            TyData::GeneratorWitness(witness) if auto && name != predicate::UNPIN => {
+                let held = self.open(table, witness.arity, witness.types)?;
+                self.all(table, of, &held, depth).then_some(true)
+            }
             _ => None,
         }
     }
@@ -287,11 +408,17 @@ impl<'w> Prover<'w> {
         let mut stack = vec![longer.clone()];
         while let Some(arg) = stack.pop() {
             match arg {
+                GenericArg::Region(Region::Bound(_)) => {}
                 GenericArg::Region(region) => table.outlives(region, shorter),
                 GenericArg::Const(_) => {}
                 GenericArg::Ty(ty) => match ty.data() {
                     TyData::Apply(app) => stack.extend(app.args.iter().cloned()),
-                    TyData::Dyn(dynamic) => stack.push(dynamic.region.into()),
+                    TyData::Fn(function) => stack.extend(function.signature.iter().cloned()),
+                    TyData::GeneratorWitness(witness) => stack.extend(witness.types.iter().cloned()),
+                    TyData::Dyn(dynamic) => {
+                        stack.push(dynamic.region.into());
+                        stack.extend(dynamic.bounds.iter().flat_map(|bound| bound.args.iter().cloned()));
+                    }
                     TyData::Placeholder(_) | TyData::Alias(_) => {
                         if !self.type_outlives(table, &ty, shorter) {
                             // An alias outlives a lifetime if its arguments do.
@@ -301,11 +428,7 @@ impl<'w> Prover<'w> {
                             }
                         }
                     }
-                    TyData::Fn(_)
-                    | TyData::InferenceVar(_)
-                    | TyData::GeneratorWitness(_)
-                    | TyData::BoundVariable(_)
-                    | TyData::Error(_) => {}
+                    TyData::InferenceVar(_) | TyData::BoundVariable(_) | TyData::Error(_) => {}
                 },
             }
         }

@@ -432,6 +432,49 @@ fn conversion<F: TypeFamily<Name = Name>>(cx: &F) {
     });
 }
 
+/// For all types ts and lifetimes ls: witness(ls, ts) mentions none of ls; it depends neither on their names nor on their
+/// order; witness({}, ts[ls := rs]) <: witness(ls, ts) for all rs, and the reverse holds without occurrences of ls;
+/// witness(ks, ts) <: witness(ls, ts) for ks within ls.
+fn witnesses<F: TypeFamily<Name = Name>>(cx: &F) {
+    check(CASES, &(shapes(), shapes(), any::<[u8; 2]>()), |(s, t, turns)| {
+        let mut program = Declarations::new();
+        let facts = RegionFacts::new();
+        let types = [&s, &t].map(|shape| build(cx, &mut program, shape, Style::Plain));
+        let [a, b, c] = ["'a", "'b", "'c"].map(|name| Name::Param(program.symbols.intern(name)));
+        let others = ["'p", "'q", "'r"].map(|name| Name::Param(program.symbols.intern(name)));
+        let work = Name::Coroutine(program.symbols.intern("work"));
+        let witness = |inside: &[Name], types: &[Ty<F>]| Ty::witness(cx, work, inside, types).unwrap();
+        let renamed = |with: [Region<F>; 3]| {
+            let lookup = |name| {
+                let at = [a, b, c].iter().position(|own| *own == name)?;
+                Some(GenericArg::Region(with[at]))
+            };
+            types.clone().map(|ty| replace_params(cx, &ty, lookup).unwrap())
+        };
+        let sub = |x: &Ty<F>, y: &Ty<F>| holds(cx, &program, &facts, Variance::Covariant, x, y);
+        let all = witness(&[a, b, c], &types);
+
+        let mentions = |ty: &Ty<F>| {
+            let gone =
+                replace_params(cx, ty, |name| [a, b, c].contains(&name).then_some(Region::Static.into()));
+            gone.unwrap() != *ty
+        };
+        prop_assert!(!mentions(&all) && all.meta().is_closed(), "{:?}", all);
+        prop_assert_eq!(&all, &witness(&[c, a, b], &types));
+        prop_assert_eq!(&all, &witness(&others, &renamed(others.map(Region::param))));
+        prop_assert_eq!(&normal_form(cx, &all).unwrap(), &all);
+
+        let choice =
+            |turn: u8| [Region::Static, Region::param(others[0]), Region::param(a)][usize::from(turn) % 3];
+        let one = witness(&[], &renamed([choice(turns[0]), choice(turns[1]), choice(turns[0] / 3)]));
+        prop_assert!(sub(&one, &all), "{:?} <: {:?}", one, all);
+        prop_assert!(types.iter().any(mentions) || sub(&all, &one));
+        let some = witness(&[b], &types);
+        prop_assert!(sub(&some, &all) && sub(&witness(&[], &types), &some));
+        Ok(())
+    });
+}
+
 macro_rules! laws {
     ($($test:ident: $law:ident;)*) => {
         mod boxed {
@@ -462,5 +505,6 @@ laws! {
     variables_name_their_own_universe_and_earlier_ones: universes;
     canonical_forms_do_not_depend_on_numbering: canonical_forms;
     errors_absorb_and_taint: errors_absorb;
+    witnesses_bind_their_lifetimes: witnesses;
     conversion_is_the_identity: conversion;
 }

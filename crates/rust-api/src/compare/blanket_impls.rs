@@ -6,11 +6,13 @@
 
 use std::collections::HashMap;
 
-use typeloom_term::{GenericArg, Name, Symbol, Symbols, TyData};
+use typeloom_term::{Arity, GenericArg, Name, Symbol, Symbols, TermError, TyData};
 
-use crate::item::{Item, Kind, Param, ParamKind, Type};
+use crate::item::{Arg, Item, Kind, Param, ParamKind, Type};
 use crate::predicate::{self, Predicate};
-use crate::terms::type_param;
+use crate::prove::Prover;
+use crate::prove::world::World;
+use crate::terms::{param_arg, type_param};
 
 /// The traits of a crate, and whether other crates can implement them.
 pub(crate) struct OpenTraits<'i> {
@@ -38,14 +40,46 @@ impl<'i> OpenTraits<'i> {
         if !self.is_open(symbols.resolve(name)) {
             return false;
         }
-        // Other crates make their types convertible with these traits. Impls of other foreign traits for foreign types
-        // are not expected.
-        let converts = matches!(symbols.resolve(name), "core::convert::From" | "core::convert::TryFrom");
-        let args = args.iter().take(if converts { args.len() } else { 1 }).filter_map(GenericArg::as_ty);
+        // Other crates apply the traits of this crate to their types, and make their types convertible. Impls of other
+        // foreign traits for foreign types are not expected.
+        let path = symbols.resolve(name);
+        let any_position = self.is_open.contains_key(path)
+            || matches!(path, "core::convert::From" | "core::convert::TryFrom");
+        let args = args.iter().take(if any_position { args.len() } else { 1 }).filter_map(GenericArg::as_ty);
         args.filter_map(|ty| uncovered_param(ty, symbols)).any(|param| {
             let is_param = |own: &Param| own.symbol == param && own.kind == ParamKind::Type;
             item.params.iter().any(is_param) && self.accepts_foreign_types(item, param, symbols)
         })
+    }
+
+    /// Whether the impls of a version conflict with each impl of another crate that an impl of the next version covers. The
+    /// parameters of the impl represent types of the other crate, which implement only what the impl requires.
+    ///
+    /// The other crate knows which traits its own types do not implement, so a condition about one of them can prevent a
+    /// conflict. Types without a known size do not count: an impl that gains `?Sized` is not expected to conflict.
+    pub(crate) fn were_covered(
+        &self,
+        item: &Item,
+        world: &World,
+        symbols: &mut Symbols,
+    ) -> Result<bool, TermError> {
+        let Some((Name::Trait(of), args)) = item.implemented_trait() else { return Ok(false) };
+        let mut known = item.predicates.clone();
+        let sized = symbols.intern(predicate::SIZED);
+        for param in item.params.iter().filter(|param| param.kind == ParamKind::Type) {
+            let arg = param_arg(&world.cx, param.symbol, &param.kind)?;
+            known.push(predicate::implements(&world.cx, Arity::NONE, sized, &[arg])?);
+        }
+        let types: Vec<Type> = item.parts.iter().map(|part| part.ty.clone()).collect();
+        let prover = Prover::new(world, symbols, &known, &types)?;
+        let symbols = prover.knowledge.symbols;
+        let is_own = |arg: &Arg| arg.as_ty().is_some_and(|ty| uncovered_param(ty, symbols).is_some());
+        Ok(prover.conflicts(of, &args, |condition| match predicate::view(symbols, condition) {
+            Some((_, Predicate::Trait(_, args) | Predicate::Projection(_, args, _))) => {
+                args.iter().any(is_own)
+            }
+            Some((_, Predicate::Outlives(..))) | None => false,
+        }))
     }
 
     /// Whether types of other crates can satisfy the conditions on a parameter.

@@ -15,7 +15,7 @@ use typeloom_term::{AliasTy, ApplicationTy, Boxed, Name, Symbol, Symbols, TermEr
 
 use super::map_types::map_types;
 use crate::item::{Arg, Item, Kind, Param, ParamKind, PartLabel, Role, Type};
-use crate::prove::world::{Bindings, bound, matches_arg};
+use crate::prove::world::{Bindings, EqualLifetimes, bound, matches_arg};
 use crate::terms::{param_arg, values};
 
 /// Changed definitions and aliases that require no change of the code that uses them.
@@ -82,7 +82,8 @@ impl NewDefinitions {
     fn instance(&self, item: &Item, this: &Type, alias: &ChangedAlias) -> Result<Option<Item>, TermError> {
         let own: Vec<Symbol> = item.params.iter().map(|param| param.symbol).collect();
         let mut bindings = Bindings::new();
-        if !matches_arg(&this.clone().into(), &alias.old.clone().into(), &own, &mut bindings) {
+        let (own_type, old_type) = (this.clone().into(), alias.old.clone().into());
+        if !matches_arg(&own_type, &old_type, &own, &mut bindings, &mut EqualLifetimes::new()) {
             return Ok(None);
         }
         let mut instance = item.clone();
@@ -140,7 +141,7 @@ impl NewDefinitions {
         for alias in self.aliases.get(&symbol).into_iter().flatten() {
             let mut bindings = Bindings::new();
             let (pattern, term) = (alias.old.clone().into(), ty.clone().into());
-            if matches_arg(&pattern, &term, &alias.vars, &mut bindings)
+            if matches_arg(&pattern, &term, &alias.vars, &mut bindings, &mut EqualLifetimes::new())
                 && alias.vars.iter().all(|var| bindings.contains_key(var))
             {
                 return replace_params(&self.cx, &alias.new, bound(&bindings)).map(Some);

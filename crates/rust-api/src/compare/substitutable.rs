@@ -9,8 +9,8 @@
 use typeloom_term::subst::replace_params;
 use typeloom_term::ty::InferVar;
 use typeloom_term::{
-    Arity, Boxed, Fold, GenericArg, InferenceTable, Name, Obligation, Region, Symbol, Symbols, TermError, Ty,
-    TyData, Variance,
+    Arity, Boxed, Flags, Fold, GenericArg, InferenceTable, Name, Obligation, Region, Symbol, Symbols,
+    TermError, Ty, TyData, Variance,
 };
 
 use crate::item::{Arg, Item, Kind, Param, ParamKind, PartLabel, Role, Type};
@@ -159,7 +159,9 @@ impl SubstitutionCheck<'_> {
             return Err(Mismatch::Unresolved);
         }
         if self.invariant_parts == InvariantParts::Equal
-            && (is_less_general(&table, &pair) || is_undetermined(self.symbols, sub, sup))
+            && (is_less_general(&table, &pair)
+                || is_unrelated_to_inputs(self.symbols, sub, sup)
+                || is_undetermined(&table, &pair)?)
         {
             return Err(Mismatch::Generics);
         }
@@ -276,9 +278,9 @@ impl SubstitutionCheck<'_> {
                 goals.push(predicate::projects(&cx, Arity::NONE, symbol, &args)?);
             }
         }
-        // The search for impls ignores lifetimes.
+        // The evaluation of associated types ignores lifetimes.
         let types: Vec<Type> = item.parts.iter().map(|part| part.ty.clone()).collect();
-        if !regions::all(&types).is_empty() {
+        if goals.len() > 1 && !regions::all(&types).is_empty() {
             return Ok(false);
         }
         let prover = Prover::new(self.world, self.symbols, &item.predicates, &types)?;
@@ -395,9 +397,9 @@ fn is_less_general(table: &InferenceTable<Boxed>, pair: &Pair<'_>) -> bool {
     })
 }
 
-/// Whether a function without explicit parameters gained a parameter that no call determines: neither the inputs nor a
-/// condition on a determined parameter mention it.
-fn is_undetermined(symbols: &Symbols, sub: &Item, sup: &Item) -> bool {
+/// Whether a function without explicit parameters gained a parameter that no call can determine: neither the inputs nor
+/// a condition on a determined parameter mention it.
+fn is_unrelated_to_inputs(symbols: &Symbols, sub: &Item, sup: &Item) -> bool {
     let is_function = matches!(sub.kind, Kind::Function | Kind::Method);
     if !is_function || sup.explicit_params().next().is_some() {
         return false;
@@ -426,6 +428,26 @@ fn is_undetermined(symbols: &Symbols, sub: &Item, sup: &Item) -> bool {
 /// The parameters in a type.
 fn params_in(ty: &Type) -> Vec<Symbol> {
     subterms([ty]).iter().filter_map(param).collect()
+}
+
+/// Whether a function without explicit parameters gained a parameter that calls do not determine.
+fn is_undetermined(table: &InferenceTable<Boxed>, pair: &Pair<'_>) -> Result<bool, TermError> {
+    let is_function = matches!(pair.sub.kind, Kind::Function | Kind::Method);
+    if !is_function || pair.sup.explicit_params().next().is_some() {
+        return Ok(false);
+    }
+    let open = Flags::TY_INFER.union(Flags::CONST_INFER);
+    for (_, arg) in &pair.sub_params {
+        let flags = match arg {
+            GenericArg::Region(_) => continue,
+            GenericArg::Ty(ty) => table.resolve(ty)?.meta().flags,
+            GenericArg::Const(constant) => table.resolve(constant)?.meta().flags,
+        };
+        if flags.intersects(open) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether an open obligation can always be satisfied.

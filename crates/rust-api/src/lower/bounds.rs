@@ -498,6 +498,13 @@ impl Lower<'_> {
         sig.promises.push(self.sized(&ty)?);
         Ok(ty)
     }
+
+    /// The witness of the future of an `async fn` with these parameters.
+    pub(super) fn witness(&mut self, path: &str, inputs: &[Type]) -> Result<Type, ItemError> {
+        let name = Name::Coroutine(self.symbols.intern(path));
+        let (types, inside) = regions::distinct(&self.cx, self.symbols, inputs)?;
+        Ok(Ty::witness(&self.cx, name, &inside, &types)?)
+    }
 }
 
 /// A short text for `impl Bounds`, for display.

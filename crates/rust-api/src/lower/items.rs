@@ -360,6 +360,7 @@ impl<'a> Lower<'a> {
         let unit = JsonType::Tuple(Vec::new());
         let mut output = self.ty(of.sig.output.as_ref().unwrap_or(&unit), &mut sig)?;
         if of.header.is_async {
+            item.witness = Some(self.witness(path, &inputs)?);
             output = self.future(&output, &mut sig)?;
         }
         item.late = late_bound(outer, &sig, self.symbols);

@@ -83,6 +83,7 @@ impl Item {
             matches!(&param.kind, ParamKind::Const(ty) if has_error(ty))
                 || param.default.as_ref().and_then(GenericArg::as_ty).is_some_and(has_error)
         };
-        self.types().any(has_error) || self.params.iter().any(in_param)
+        // An associated type whose evaluation ignores the error is not resolved either.
+        !self.unresolved.is_empty() || self.types().any(has_error) || self.params.iter().any(in_param)
     }
 }

@@ -12,8 +12,8 @@ use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::program::{ConstEquation, Normalized};
 use typeloom_term::subst::{Instantiation, instantiate_args, replace_params};
 use typeloom_term::{
-    AliasTy, ApplicationTy, Arity, Boxed, Const, Flags, Fold, Folder, GenericArg, Meta, Name, Program,
-    Region, Symbol, Symbols, TermError, Ty, TyData, Variance,
+    AliasTy, ApplicationTy, Arity, Boxed, Const, Flags, Fold, Folder, GenericArg, InferenceTable, Meta, Name,
+    Program, Region, Symbol, Symbols, TermError, Ty, TyData, Variance,
 };
 
 use crate::item::{Arg, Type};
@@ -31,6 +31,9 @@ type Arguments<'t> = &'t [Arg];
 
 /// Values of pattern variables.
 pub(crate) type Bindings = HashMap<Symbol, Arg>;
+
+/// Lifetimes that have to be equal, in patterns that match up to lifetimes.
+pub(crate) type EqualLifetimes = Vec<(Region<Boxed>, Region<Boxed>)>;
 
 /// The values of bound parameters.
 pub(crate) fn bound(bindings: &Bindings) -> impl Fn(Name) -> Option<Arg> + '_ {
@@ -180,13 +183,26 @@ impl World {
         self.rules.get(&of).map_or(&[], Vec::as_slice)
     }
 
-    /// The conditions under which a rule proves that `args[0]` implements `of`.
-    pub(crate) fn apply(&self, rule: &Rule, of: Symbol, args: &[Arg]) -> Option<Vec<Type>> {
+    /// The conditions under which a rule proves that `args[0]` implements `of`, and the lifetimes that have to be equal.
+    pub(crate) fn apply(&self, rule: &Rule, of: Symbol, args: &[Arg]) -> Option<(Vec<Type>, EqualLifetimes)> {
         if rule.of != of || rule.args.len() != args.len() {
             return None;
         }
-        let bindings = matched(&rule.args, args, &rule.vars)?;
-        rule.conditions.iter().map(|condition| self.substitute(condition, &bindings)).collect()
+        let (bindings, lifetimes) = matched(&rule.args, args, &rule.vars)?;
+        Some((self.substitute(&rule.conditions, &bindings)?, lifetimes))
+    }
+
+    /// An impl with variables of a table for its parameters: the trait with its arguments, and the conditions.
+    pub(crate) fn open(
+        &self,
+        rule: &Rule,
+        table: &mut InferenceTable<Boxed>,
+    ) -> Result<(Type, Vec<Type>), TermError> {
+        let mut terms = vec![Ty::apply(&self.cx, Name::Trait(rule.of), &rule.args)?];
+        terms.extend(rule.conditions.iter().cloned());
+        let mut terms = table.invert(&terms)?;
+        let conditions = terms.split_off(1);
+        Ok((terms.remove(0), conditions))
     }
 
     /// Terms under a binder as patterns, with [`Self::higher`] for its lifetimes. `None` for binders with more lifetimes or
@@ -206,7 +222,7 @@ impl World {
         if patterns.len() != args.len() {
             return None;
         }
-        let bindings = matched(patterns, args, &self.higher)?;
+        let (bindings, _) = matched(patterns, args, &self.higher)?;
         self.substitute(value.as_ty()?, &bindings)
     }
 
@@ -235,14 +251,24 @@ fn trait_of(of: &Type, this: &Type) -> Option<(Symbol, Vec<Arg>)> {
     Some((symbol, with_self(this, args)))
 }
 
-/// The bindings under which patterns are equal to terms; see [`matches_arg`].
-fn matched(patterns: &[Arg], terms: &[Arg], vars: &[Symbol]) -> Option<Bindings> {
-    let mut bindings = Bindings::new();
-    patterns.iter().zip(terms).all(|(p, t)| matches_arg(p, t, vars, &mut bindings)).then_some(bindings)
+/// The bindings and lifetimes under which patterns are equal to terms; see [`matches_arg`].
+fn matched(patterns: &[Arg], terms: &[Arg], vars: &[Symbol]) -> Option<(Bindings, EqualLifetimes)> {
+    let (mut bindings, mut lifetimes) = (Bindings::new(), EqualLifetimes::new());
+    let mut pairs = patterns.iter().zip(terms);
+    pairs
+        .all(|(p, t)| matches_arg(p, t, vars, &mut bindings, &mut lifetimes))
+        .then_some((bindings, lifetimes))
 }
 
-/// Whether a term matches a pattern; sets the variables of the pattern.
-pub(crate) fn matches_arg(pattern: &Arg, term: &Arg, vars: &[Symbol], bindings: &mut Bindings) -> bool {
+/// Whether a term matches a pattern up to lifetimes; sets the variables of the pattern, and collects the lifetimes that
+/// have to be equal. Lifetimes under binders are not collected.
+pub(crate) fn matches_arg(
+    pattern: &Arg,
+    term: &Arg,
+    vars: &[Symbol],
+    bindings: &mut Bindings,
+    lifetimes: &mut EqualLifetimes,
+) -> bool {
     let mut stack = vec![(pattern.clone(), term.clone())];
     while let Some((pattern, term)) = stack.pop() {
         if pattern == GenericArg::Region(Region::Erased) {
@@ -253,9 +279,11 @@ pub(crate) fn matches_arg(pattern: &Arg, term: &Arg, vars: &[Symbol], bindings: 
             let same_kind = std::mem::discriminant(&pattern) == std::mem::discriminant(&term);
             match bindings.get(&var) {
                 _ if !same_kind => return false,
-                // Two lifetimes can be equal. The relation of the types decides that, not the search.
-                Some(bound) if *bound != term && term.as_region().is_none() => return false,
-                Some(_) => {}
+                Some(bound) => match (bound, &term) {
+                    (GenericArg::Region(bound), GenericArg::Region(term)) => lifetimes.push((*bound, *term)),
+                    _ if *bound != term => return false,
+                    _ => {}
+                },
                 None => {
                     bindings.insert(var, term);
                 }
@@ -271,13 +299,17 @@ pub(crate) fn matches_arg(pattern: &Arg, term: &Arg, vars: &[Symbol], bindings: 
                 (TyData::Dyn(p), TyData::Dyn(t))
                     if p.bounds.iter().map(|p| p.name).eq(t.bounds.iter().map(|t| t.name)) =>
                 {
+                    stack.push((p.region.into(), t.region.into()));
                     p.bounds.iter().zip(t.bounds).map(|(p, t)| (&p.args[..], &t.args[..])).collect()
                 }
                 _ if p == t => Vec::new(),
                 _ => return false,
             },
-            // The lifetime affects the relation of the types, not the existence of an impl.
-            (GenericArg::Region(_), GenericArg::Region(_)) => Vec::new(),
+            (GenericArg::Region(Region::Bound(_)), GenericArg::Region(_)) => Vec::new(),
+            (GenericArg::Region(p), GenericArg::Region(t)) => {
+                lifetimes.push((*p, *t));
+                Vec::new()
+            }
             (GenericArg::Const(p), GenericArg::Const(t)) if p == t => Vec::new(),
             _ => return false,
         };
@@ -344,7 +376,7 @@ impl<'w> Knowledge<'w> {
             return None;
         }
         let (of, own) = args.split_at(equation.args.len());
-        let bindings = matched(&equation.args, of, &equation.vars)?;
+        let (bindings, _) = matched(&equation.args, of, &equation.vars)?;
         let value = self.world.substitute(&equation.value, &bindings)?;
         if own.is_empty() {
             return Some(value);
