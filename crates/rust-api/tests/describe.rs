@@ -7,7 +7,7 @@ mod sources;
 
 use sources::{NEW, OLD};
 use typeloom_pool::Pool;
-use typeloom_rust_api::{Edition, Error, LowerError, ReadError, bundle, describe, print, signature};
+use typeloom_rust_api::{Edition, Error, LowerError, ReadError, bundle, describe, futures, print, signature};
 use typeloom_term::normal::normal_form;
 use typeloom_term::{Boxed, Symbols};
 
@@ -240,4 +240,35 @@ fn very_many_choices_that_capture_very_many_lifetimes_are_an_error_and_not_a_flo
     assert!(many.len() > text.len() + 200_000, "both were found");
     let refused = describe(many.as_bytes(), Edition::default(), &mut Symbols::new());
     assert!(matches!(refused, Err(Error::Lower(LowerError::TooLarge { .. }))), "{refused:?}");
+}
+
+#[test]
+fn an_async_fn_holds_its_arguments_for_some_lifetimes() {
+    let source = "
+pub struct S<'l, T>(pub &'l T);
+impl<'l, T> S<'l, T> {
+    pub async fn method(&self, other: &'l T, fixed: &'static str) {}
+    pub fn not_async(&self) -> impl Future<Output = ()> { async {} }
+}
+pub async fn local(x: std::rc::Rc<u8>) {}
+pub async fn generic<A: Send, B>(a: A, b: Vec<B>) where B: Iterator<Item = u8>, B::Item: Send {}
+pub async fn nothing() {}
+pub trait Tr: Send { #[allow(async_fn_in_trait)] async fn required(self, x: &mut u8); }
+";
+    let mut symbols = Symbols::new();
+    let json = json::of("sample", source);
+    let api = describe(&json, Edition::default(), &mut symbols).expect("the crate is small");
+    let found: Vec<String> = futures(&api, &mut symbols)
+        .expect("the crate is small")
+        .iter()
+        .map(|future| format!("{}: {}", print::ty(future.witness, &symbols), future.traits.join(" + ")))
+        .collect();
+    let expected = [
+        "{witness sample::S::method for<'x0, 'x1, 'x2, 'x3> (&'x0 sample::S<'x1, T>, &'x2 T, &'x3 str)}: ",
+        "{witness sample::Tr::required for<'x0> (Self, &'x0 mut u8)}: Send",
+        "{witness sample::generic (A, alloc::vec::Vec<B>)}: ",
+        "{witness sample::local (alloc::rc::Rc<u8>)}: ",
+        "{witness sample::nothing ()}: Send + Sync",
+    ];
+    assert_eq!(found, expected);
 }

@@ -80,7 +80,7 @@ fn ty(random: &mut Random, depth: usize) -> String {
 }
 
 #[test]
-fn futures_have_the_auto_traits_that_the_compiler_says() {
+fn futures_have_the_same_auto_traits_as_in_rustc() {
     let mut tallies = [Tally::default(), Tally::default()];
     for seed in seeds() {
         println!("seed {seed}");

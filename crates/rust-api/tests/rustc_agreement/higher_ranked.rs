@@ -128,7 +128,7 @@ fn method(name: &str, of: &str) -> String {
 }
 
 #[test]
-fn aliases_under_binders_are_related_as_the_compiler_says() {
+fn aliases_under_binders_are_related_as_in_rustc() {
     let mut tallies = [Tally::default(), Tally::default()];
     for seed in seeds() {
         println!("seed {seed}");

@@ -69,7 +69,7 @@ fn an_impl(random: &mut Random) -> String {
 }
 
 #[test]
-fn impls_determine_parameters_as_the_compiler_says() {
+fn impls_determine_parameters_as_in_rustc() {
     let mut tally = Tally::default();
     for seed in seeds() {
         println!("seed {seed}");

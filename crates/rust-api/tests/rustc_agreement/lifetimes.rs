@@ -72,7 +72,7 @@ fn ty(random: &mut Random, depth: usize) -> String {
 }
 
 #[test]
-fn types_outlive_and_implement_what_the_compiler_says() {
+fn types_outlive_lifetimes_and_implement_traits_as_in_rustc() {
     let mut tally = Tally::default();
     for seed in seeds() {
         println!("seed {seed}");

@@ -153,7 +153,7 @@ fn ask(seed: u64, tallies: &mut [Tally; 2]) -> Option<()> {
 }
 
 #[test]
-fn objects_implement_and_equal_what_the_compiler_says() {
+fn objects_implement_and_equal_the_same_types_as_in_rustc() {
     let mut tallies = [Tally::default(), Tally::default()];
     for seed in seeds() {
         println!("seed {seed}");

@@ -48,7 +48,7 @@ const HEADERS: [(&str, &str); 16] = [
 const CONDITIONS: [&str; 8] =
     ["", "", "T: Mark", "T: More", "T: Closed", "T: Copy", "T: Mark + Copy", "W<T>: Mark"];
 
-/// Impls that other crates may have, for their own type `L`, which implements what the second part declares.
+/// Impls that other crates may have, for their own type `L`, which implements the traits of [`OWN`].
 const OTHERS: [&str; 9] = [
     "Tr<X> for L",
     "Tr<X> for &'static L",
@@ -115,7 +115,7 @@ fn module(at: usize, with_argument: bool, impls: &[String]) -> String {
     format!("pub mod q{at}_ {{ use super::*; pub trait Tr{params} {{}} {} }}", impls.join(" "))
 }
 
-/// What another crate can contain: impls, and uses of impls.
+/// Contents of another crate: impls, and uses of impls.
 fn bodies(with_argument: bool) -> Vec<String> {
     let arguments: &[&str] =
         if with_argument { &["<u8>", "<S>", "<W<u8>>", "<L>", "<W<L>>", "<&'static L>"] } else { &[""] };
@@ -134,7 +134,7 @@ fn bodies(with_argument: bool) -> Vec<String> {
 }
 
 #[test]
-fn new_impls_break_exactly_the_impls_that_the_compiler_rejects() {
+fn new_impls_break_exactly_the_impls_that_rustc_rejects() {
     let mut tally = Tally::default();
     for seed in seeds() {
         println!("seed {seed}");

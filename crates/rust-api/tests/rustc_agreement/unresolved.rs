@@ -41,7 +41,7 @@ fn ty(random: &mut Random, depth: usize) -> String {
 }
 
 #[test]
-fn items_with_errors_are_those_that_the_compiler_rejects() {
+fn items_with_errors_are_those_that_rustc_rejects() {
     let mut tally = Tally::default();
     for seed in seeds() {
         println!("seed {seed}");
