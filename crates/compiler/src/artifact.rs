@@ -17,7 +17,7 @@ use typeloom_module::names;
 use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto};
 use typeloom_onnx::nested;
 use typeloom_onnx::prost::Message as _;
-use typeloom_onnx::text::{PrintOptions, decode_hex, encode_hex, print_model};
+use typeloom_onnx::text::{PrintOptions, print_model};
 use typeloom_pool::compat::Direction;
 use typeloom_pool::{Idx, Pool, TypedModule};
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
@@ -146,7 +146,7 @@ impl Artifact {
         let roots: Vec<(&str, Idx)> = exports.iter().map(|(name, ty)| (name.as_str(), *ty)).collect();
         let bundle = pool.export(&roots).map_err(BuildError::interface)?;
         let mut model = self.model.clone();
-        ir::set(&mut model.metadata_props, names::INTERFACE, encode_hex(bundle.as_bytes()));
+        ir::set(&mut model.metadata_props, names::INTERFACE, hex::encode(bundle.as_bytes()));
         Ok(model.encode_to_vec())
     }
 
@@ -176,7 +176,7 @@ impl Artifact {
             typeloom_onnx::messages::read(Bytes::copy_from_slice(bytes)).map_err(not_an_artifact)?;
         let hex = ir::lookup(&model.metadata_props, names::INTERFACE)
             .ok_or_else(|| not_an_artifact("the model contains no interface: it was not compiled"))?;
-        let bundle = decode_hex(hex).ok_or_else(|| not_an_artifact("the interface is not in hexadecimal"))?;
+        let bundle = hex::decode(hex).map_err(|_| not_an_artifact("the interface is not in hexadecimal"))?;
         model.metadata_props.retain(|entry| entry.key() != names::INTERFACE);
         let mut pool = Pool::new();
         let roots = pool.import(&bundle).map_err(not_an_artifact)?;

@@ -1,5 +1,7 @@
 //! Element type dispatch, kernel arithmetic, and tensor construction.
 
+use std::ops::{Add, Div, Mul, Rem, Sub};
+
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
@@ -129,15 +131,32 @@ pub(crate) trait Number: Element + PartialOrd + Send + Sync {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
-    /// Quotient, truncated for integers; `None` for an integer division by zero.
-    fn over(self, other: Self) -> Option<Self>;
-    /// Remainder, with the sign of the divisor, or of the dividend as in C's `fmod`.
-    fn remainder(self, other: Self, like_c: bool) -> Option<Self>;
+    /// Quotient, truncated for integers, for which the divisor is not zero.
+    fn divided(self, other: Self) -> Self;
+    /// Remainder with the sign of the dividend; the divisor of an integer is not zero.
+    fn rest(self, other: Self) -> Self;
     fn to_f64(self) -> f64;
     /// Converts from `f64`: rounds for floats, truncates and saturates for integers.
     fn from_f64(value: f64) -> Self;
-    fn is_nan(self) -> bool;
-    fn is_below_zero(self) -> bool;
+
+    /// Quotient, truncated for integers; `None` for an integer division by zero.
+    fn over(self, other: Self) -> Option<Self> {
+        (Self::IS_FLOAT || other != Self::ZERO).then(|| self.divided(other))
+    }
+    /// Remainder, with the sign of the divisor, or of the dividend as in C's `fmod`; `None` for an integer
+    /// division by zero.
+    fn remainder(self, other: Self, like_c: bool) -> Option<Self> {
+        let rest = (Self::IS_FLOAT || other != Self::ZERO).then(|| self.rest(other))?;
+        let wrong_sign = rest != Self::ZERO && rest.is_below_zero() != other.is_below_zero();
+        Some(if !like_c && wrong_sign { rest.plus(other) } else { rest })
+    }
+    #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
+    fn is_nan(self) -> bool {
+        self != self
+    }
+    fn is_below_zero(self) -> bool {
+        self < Self::ZERO
+    }
     /// Maximum; NaN if either operand is NaN.
     fn max_of(self, other: Self) -> Self {
         if self.is_nan() || self > other { self } else { other }
@@ -148,73 +167,35 @@ pub(crate) trait Number: Element + PartialOrd + Send + Sync {
     }
 }
 
-macro_rules! float_numbers {
-    ($($ty:ty),*) => {$(
+/// Implements [`Number`] for types, with their constants and the names of their methods for arithmetic.
+macro_rules! numbers {
+    ($is_float:literal, $zero:literal, $one:literal, $lowest:ident, $highest:ident,
+     $plus:ident, $minus:ident, $times:ident, $divided:ident, $rest:ident: $($ty:ty),*) => {$(
         impl Number for $ty {
-            const ZERO: Self = 0.0;
-            const ONE: Self = 1.0;
-            const LOWEST: Self = <$ty>::NEG_INFINITY;
-            const HIGHEST: Self = <$ty>::INFINITY;
-            const IS_FLOAT: bool = true;
+            const ZERO: Self = $zero;
+            const ONE: Self = $one;
+            const LOWEST: Self = <$ty>::$lowest;
+            const HIGHEST: Self = <$ty>::$highest;
+            const IS_FLOAT: bool = $is_float;
 
-            fn plus(self, other: Self) -> Self { self + other }
-            fn minus(self, other: Self) -> Self { self - other }
-            fn times(self, other: Self) -> Self { self * other }
-            fn over(self, other: Self) -> Option<Self> { Some(self / other) }
-            fn remainder(self, other: Self, like_c: bool) -> Option<Self> {
-                let rest = self % other;
-                let wrong_sign = rest != 0.0 && (rest < 0.0) != (other < 0.0);
-                Some(if !like_c && wrong_sign { rest + other } else { rest })
-            }
-            #[allow(clippy::unnecessary_cast, reason = "one body for both floats")]
+            fn plus(self, other: Self) -> Self { self.$plus(other) }
+            fn minus(self, other: Self) -> Self { self.$minus(other) }
+            fn times(self, other: Self) -> Self { self.$times(other) }
+            fn divided(self, other: Self) -> Self { self.$divided(other) }
+            fn rest(self, other: Self) -> Self { self.$rest(other) }
+            #[allow(clippy::unnecessary_cast, reason = "one body for all numbers")]
             fn to_f64(self) -> f64 { self as f64 }
-            #[allow(clippy::unnecessary_cast, reason = "one body for both floats")]
+            #[allow(clippy::unnecessary_cast, reason = "one body for all numbers")]
             fn from_f64(value: f64) -> Self { value as $ty }
-            fn is_nan(self) -> bool { <$ty>::is_nan(self) }
-            fn is_below_zero(self) -> bool {
-                self < 0.0
-            }
         }
     )*};
 }
 
-macro_rules! whole_numbers {
-    ($($ty:ty),*) => {$(
-        impl Number for $ty {
-            const ZERO: Self = 0;
-            const ONE: Self = 1;
-            const LOWEST: Self = <$ty>::MIN;
-            const HIGHEST: Self = <$ty>::MAX;
-            const IS_FLOAT: bool = false;
-
-            fn plus(self, other: Self) -> Self { self.wrapping_add(other) }
-            fn minus(self, other: Self) -> Self { self.wrapping_sub(other) }
-            fn times(self, other: Self) -> Self { self.wrapping_mul(other) }
-            fn over(self, other: Self) -> Option<Self> {
-                if other == 0 { None } else { Some(self.wrapping_div(other)) }
-            }
-            #[allow(unused_comparisons, reason = "one body for signed and unsigned numbers")]
-            fn remainder(self, other: Self, like_c: bool) -> Option<Self> {
-                if other == 0 {
-                    return None;
-                }
-                let rest = self.wrapping_rem(other);
-                let wrong_sign = rest != 0 && (rest < 0) != (other < 0);
-                Some(if !like_c && wrong_sign { rest.wrapping_add(other) } else { rest })
-            }
-            fn to_f64(self) -> f64 { self as f64 }
-            fn from_f64(value: f64) -> Self { value as $ty }
-            fn is_nan(self) -> bool { false }
-            #[allow(unused_comparisons, reason = "one body for signed and unsigned numbers")]
-            fn is_below_zero(self) -> bool {
-                self < 0
-            }
-        }
-    )*};
-}
-
-float_numbers!(f32, f64);
-whole_numbers!(i8, i16, i32, i64, u8, u16, u32, u64);
+numbers!(true, 0.0, 1.0, NEG_INFINITY, INFINITY, add, sub, mul, div, rem: f32, f64);
+numbers!(
+    false, 0, 1, MIN, MAX, wrapping_add, wrapping_sub, wrapping_mul, wrapping_div, wrapping_rem:
+    i8, i16, i32, i64, u8, u16, u32, u64
+);
 
 /// Arithmetic on the native float types.
 pub(crate) trait Real:

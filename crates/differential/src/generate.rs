@@ -21,11 +21,13 @@ pub struct Case {
 const SYMBOLS: [&str; 3] = ["batch", "seq", "k"];
 
 /// Declarations of values that nodes compute.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
 pub enum Declarations {
     /// No declarations.
     None,
     /// True and false declarations.
+    #[default]
+    #[value(name = "any")]
     TrueAndFalse,
 }
 

@@ -60,8 +60,8 @@ pub use escape::{escape, escape_lines, is_unsafe};
 pub use lexer::Punct;
 pub use names::{attribute_type, attribute_type_name};
 pub use parse::{
-    MAX_NESTING, decode_hex, encode_hex, model_bytes, parse_function, parse_graph, parse_model, parse_node,
-    parse_type, parse_value_info,
+    MAX_NESTING, model_bytes, parse_function, parse_graph, parse_model, parse_node, parse_type,
+    parse_value_info,
 };
 pub use print::{
     Annotations, Focus, Labels, Loss, PrintLimits, PrintOptions, Printed, RawData, Subgraphs, Syntax,

@@ -1,7 +1,7 @@
 //! Interning of graphs of types, including recursive ones.
 //!
-//! A graph is a list of nodes whose children are types of the pool or nodes of the graph. Tarjan's algorithm
-//! finds its strongly connected components, which are interned children first. A component without a cycle is
+//! A graph is a list of nodes whose children are types of the pool or nodes of the graph. Its strongly
+//! connected components are interned children first. A component without a cycle is
 //! an ordinary type. A cycle is minimized by partition refinement. Then there are three cases:
 //!
 //! 1. The cycle is an unfolding of a group that it refers to (`A = (A, E)` where `E = (E, E)`): refining its
@@ -22,6 +22,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
 
 use crate::binder::{self, View};
 use crate::check::{class_sort, meta_byte, node_sort};
@@ -570,68 +573,17 @@ fn copy_open(graph: &mut Graph<'_>, body: u32, order: &HashMap<u32, u32>) -> Res
     Ok(start)
 }
 
-/// Strongly connected components, children before parents (Tarjan's algorithm with an explicit stack).
+/// Strongly connected components, children before parents.
 fn components(nodes: &[Local]) -> Vec<Vec<u32>> {
-    const UNSEEN: u32 = u32::MAX;
-    let mut children: Vec<Vec<u32>> = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        let mut local = Vec::new();
+    let mut graph = DiGraph::<(), ()>::with_capacity(nodes.len(), 0);
+    let indices: Vec<NodeIndex> = nodes.iter().map(|_| graph.add_node(())).collect();
+    for (node, &parent) in nodes.iter().zip(&indices) {
         layout::for_each_child(node.tag, &node.words, |child| {
             if child & LOCAL != 0 {
-                local.push(child & !LOCAL);
+                graph.add_edge(parent, indices[(child & !LOCAL) as usize], ());
             }
         });
-        children.push(local);
     }
-    let mut index = vec![UNSEEN; nodes.len()];
-    let mut low = vec![0u32; nodes.len()];
-    let mut on_stack = vec![false; nodes.len()];
-    let mut stack = Vec::new();
-    let mut next = 0;
-    let mut found = Vec::new();
-    let mut calls: Vec<(u32, usize)> = Vec::new();
-    for root in 0..nodes.len() as u32 {
-        if index[root as usize] != UNSEEN {
-            continue;
-        }
-        calls.push((root, 0));
-        while let Some(&mut (node, ref mut at)) = calls.last_mut() {
-            let here = node as usize;
-            if *at == 0 {
-                index[here] = next;
-                low[here] = next;
-                next += 1;
-                stack.push(node);
-                on_stack[here] = true;
-            }
-            if let Some(&child) = children[here].get(*at) {
-                *at += 1;
-                if index[child as usize] == UNSEEN {
-                    calls.push((child, 0));
-                } else if on_stack[child as usize] {
-                    low[here] = low[here].min(index[child as usize]);
-                }
-                // A node without children is entered once; with children, `at` is greater than 0 from here
-                // on.
-                continue;
-            }
-            calls.pop();
-            if let Some(&(parent, _)) = calls.last() {
-                low[parent as usize] = low[parent as usize].min(low[here]);
-            }
-            if low[here] == index[here] {
-                let mut component = Vec::new();
-                while let Some(member) = stack.pop() {
-                    on_stack[member as usize] = false;
-                    component.push(member);
-                    if member == node {
-                        break;
-                    }
-                }
-                component.reverse();
-                found.push(component);
-            }
-        }
-    }
-    found
+    let members = |component: Vec<NodeIndex>| component.into_iter().map(|node| node.index() as u32).collect();
+    kosaraju_scc(&graph).into_iter().map(members).collect()
 }

@@ -289,10 +289,7 @@ struct Importer<'p, 'b> {
 impl Importer<'_, '_> {
     fn add_item(&mut self, id: u32, fresh: bool, offset: usize, depth: u32) -> Result<(), ImportError> {
         if !fresh {
-            if id >= self.mark {
-                return Err(ImportError::at(offset, ImportErrorKind::DuplicateType));
-            }
-            if bit(&self.seen, id) {
+            if id >= self.mark || bit(&self.seen, id) {
                 return error_at(offset, ImportErrorKind::DuplicateType);
             }
             set_bit(&mut self.seen, id);

@@ -20,7 +20,6 @@ use std::collections::{HashMap, HashSet};
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::messages::{ModelProto, TypeProto, ValueInfoProto, metadata_entry, read};
 use typeloom_onnx::splice::{Records, Splice, SpliceError, Spliced};
-use typeloom_onnx::text::encode_hex;
 use typeloom_onnx::view::{GraphView, ValueInfoView};
 use typeloom_onnx::wire::Field;
 use typeloom_solver::model::Checked;
@@ -214,7 +213,7 @@ impl<'a> Writer<'a> {
         // A completed entry keeps the tag with its original record.
         let marked = new.metadata_props.iter().any(|entry| entry.key() == MARK);
         if self.form == AnnotationForm::Tagged && !marked {
-            new.metadata_props.push(metadata_entry(MARK, format!("{FILLED}{}", encode_hex(info.bytes()))));
+            new.metadata_props.push(metadata_entry(MARK, format!("{FILLED}{}", hex::encode(info.bytes()))));
         }
         self.splice.replace(graph, field, &Records::new().message(field.number, &new));
         self.filled += 1;

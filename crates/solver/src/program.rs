@@ -24,6 +24,7 @@ mod order;
 pub use build::{BuildError, MAX_NESTING};
 pub(crate) use id::id;
 pub use id::{DeclarationId, DeclarationKind, GraphId, InitializerId, NameId, OpId, StepId, ValueId};
+pub use order::topological_order;
 
 use std::sync::OnceLock;
 

@@ -193,6 +193,16 @@ impl Type {
     }
 }
 
+/// A composite type as text: `composite{a: float, ..}`.
+pub(crate) fn composite_text<N: AsRef<str>>(
+    children: impl Iterator<Item = (N, impl std::fmt::Display)>,
+    is_open: bool,
+) -> String {
+    let child = |(name, ty): (N, _)| format!("{}: {ty}", child_name(name.as_ref()));
+    let children: Vec<String> = children.map(child).chain(is_open.then(|| "..".to_owned())).collect();
+    format!("composite{{{}}}", children.join(", "))
+}
+
 struct DisplayType<'t> {
     ty: &'t Type,
     universe: &'t Universe,
@@ -254,16 +264,9 @@ impl std::fmt::Display for DisplayType<'_> {
             }
             Type::Leaf(leaf) => f.write_str(node(*leaf))?,
             Type::Composite(CompositeType { children, is_open }) => {
-                f.write_str("composite{")?;
-                for (at, (name, child)) in children.iter().enumerate() {
-                    let comma = if at == 0 { "" } else { ", " };
-                    write!(f, "{comma}{}: {}", child_name(name), child.display(self.universe, self.dims))?;
-                }
-                f.write_str(match (is_open, children.is_empty()) {
-                    (false, _) => "}",
-                    (true, true) => "..}",
-                    (true, false) => ", ..}",
-                })?;
+                let children = children.iter();
+                let children = children.map(|(name, child)| (name, child.display(self.universe, self.dims)));
+                f.write_str(&composite_text(children, *is_open))?;
             }
             Type::Error => f.write_str("error")?,
         }

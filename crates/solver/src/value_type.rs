@@ -46,12 +46,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use typeloom_onnx::text::child_name;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
 use typeloom_types::tree::builtin::{TYPE_COMPOSITE, TYPE_SCALAR, TYPE_TENSOR};
 
 use crate::dim::DimExpression;
+use crate::solution::composite_text;
 
 mod convert;
 mod message;
@@ -289,59 +289,23 @@ impl ValueType {
 /// ids.
 impl std::fmt::Display for ValueType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (mut ty, mut open) = (self, 0);
-        loop {
-            open += 1;
-            ty = match &ty.element {
-                Element::Sequence(inner) => {
-                    f.write_str("seq(")?;
-                    inner
-                }
-                Element::Optional(inner) => {
-                    f.write_str("optional(")?;
-                    inner
-                }
-                Element::Map(key, inner) => {
-                    write!(f, "map({}, ", key.onnx_name())?;
-                    inner
-                }
-                Element::Sparse(dtype) => {
-                    f.write_str("sparse_tensor(")?;
-                    ty.tensor_fmt(*dtype, f)?;
-                    break;
-                }
-                Element::Tensor(dtype) => {
-                    ty.tensor_fmt(*dtype, f)?;
-                    open -= 1;
-                    break;
-                }
-                Element::Composite(composite) => {
-                    composite.fmt(f)?;
-                    open -= 1;
-                    break;
-                }
-                Element::Scalar(_) | Element::Opaque => {
-                    f.write_str(ty.node.map_or("?", |node| node.id))?;
-                    open -= 1;
-                    break;
-                }
-            };
+        match &self.element {
+            // Types are nested by a bounded number of levels.
+            Element::Sequence(inner) => write!(f, "seq({inner})"),
+            Element::Optional(inner) => write!(f, "optional({inner})"),
+            Element::Map(key, inner) => write!(f, "map({}, {inner})", key.onnx_name()),
+            Element::Sparse(dtype) => {
+                f.write_str("sparse_tensor(")?;
+                self.tensor_fmt(*dtype, f)?;
+                f.write_str(")")
+            }
+            Element::Tensor(dtype) => self.tensor_fmt(*dtype, f),
+            Element::Composite(composite) => {
+                let children = composite.children.iter().map(|(name, child)| (&**name, child));
+                f.write_str(&composite_text(children, composite.is_open))
+            }
+            Element::Scalar(_) | Element::Opaque => f.write_str(self.node.map_or("?", |node| node.id)),
         }
-        (0..open).try_for_each(|_| f.write_str(")"))
-    }
-}
-
-impl std::fmt::Display for Composite {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("composite{")?;
-        for (at, (name, child)) in self.children.iter().enumerate() {
-            write!(f, "{}{}: {child}", if at == 0 { "" } else { ", " }, child_name(name))?;
-        }
-        f.write_str(match (self.is_open, self.children.is_empty()) {
-            (false, _) => "}",
-            (true, true) => "..}",
-            (true, false) => ", ..}",
-        })
     }
 }
 

@@ -6,7 +6,6 @@
 use typeloom_contracts::role::Role;
 use typeloom_interface::bundle::{self, BundleError, Exported};
 use typeloom_module::names;
-use typeloom_onnx::text::decode_hex;
 use typeloom_onnx::view::ModelView;
 use typeloom_pool::{Descriptor, Idx, Pool};
 
@@ -82,5 +81,5 @@ fn recorded_bundle(file: &[u8]) -> Option<Vec<u8>> {
     let model = ModelView::new(file).ok()?;
     let mut entries = model.metadata_props().filter_map(Result::ok);
     let found = entries.find(|entry| entry.key() == Ok(names::INTERFACE))?;
-    decode_hex(found.value().ok()?)
+    hex::decode(found.value().ok()?).ok()
 }

@@ -278,7 +278,7 @@ impl<'a> Parser<'a> {
         self.advance()?;
         let Token::String(literal) = self.token() else { return Err(self.unexpected(Expected::String)) };
         let text = literal.value();
-        let bytes = decode_hex(&text).ok_or_else(|| self.error(ParseErrorKind::MalformedHex))?;
+        let bytes = hex::decode(&*text).map_err(|_| self.error(ParseErrorKind::MalformedHex))?;
         self.advance()?;
         Ok(bytes.into())
     }
@@ -420,23 +420,4 @@ impl Number<'_> {
             .map(|magnitude| if self.negative { -magnitude } else { magnitude })
             .ok_or_else(|| self.out_of_range(target))
     }
-}
-
-/// The hexadecimal digits of bytes.
-pub fn encode_hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .filter_map(|digit| char::from_digit(digit.into(), 16))
-        .collect()
-}
-
-/// The bytes of pairs of hexadecimal digits; `None` for any other text.
-pub fn decode_hex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes();
-    if !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    digits.chunks_exact(2).map(|pair| u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).ok()).collect()
 }

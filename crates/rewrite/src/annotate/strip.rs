@@ -2,7 +2,6 @@
 
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::splice::{Records, Splice, Spliced};
-use typeloom_onnx::text::decode_hex;
 use typeloom_onnx::view::{ModelView, NodeView, ValueInfoView};
 use typeloom_onnx::wire::WireValue;
 use typeloom_solver::program::MAX_NESTING;
@@ -76,7 +75,8 @@ fn tag(info: ValueInfoView<'_>) -> Result<Option<Tag>, AnnotateError> {
         return match entry.value()? {
             ADDED => Ok(Some(Tag::Added)),
             value => {
-                value.strip_prefix(FILLED).and_then(decode_hex).map(|old| Some(Tag::Filled(old))).ok_or(bad)
+                let old = value.strip_prefix(FILLED).and_then(|old| hex::decode(old).ok());
+                old.map(|old| Some(Tag::Filled(old))).ok_or(bad)
             }
         };
     }

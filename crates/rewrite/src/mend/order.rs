@@ -9,14 +9,13 @@
 //! One call sorts the outermost unsorted graphs. The next call sorts graphs nested in moved nodes, because no edit may be
 //! inside a record that another edit replaces.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::splice::{Records, Splice};
 use typeloom_onnx::view::{GraphView, ModelView, NodeView};
-use typeloom_solver::program::GraphId;
+use typeloom_solver::program::{GraphId, topological_order};
 
 use super::MovedNode;
 use crate::coerce::WriteError;
@@ -75,7 +74,7 @@ fn order(nodes: &[NodeView<'_>]) -> Result<Option<Vec<usize>>, DecodeError> {
     if is_sorted {
         return Ok(None);
     }
-    let orders = [definitions_first(&needs), readers_last(&needs)];
+    let orders = [definitions_first(&needs), topological_order(&needs)];
     Ok(orders.into_iter().flatten().min_by_key(|order| order.len() - unmoved(order).len()))
 }
 
@@ -150,30 +149,6 @@ fn definitions_first(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
     Some(order)
 }
 
-/// The first node in file order whose inputs are all defined, repeatedly.
-fn readers_last(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
-    let mut missing: Vec<usize> = needs.iter().map(Vec::len).collect();
-    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); needs.len()];
-    for (at, needs) in needs.iter().enumerate() {
-        for need in needs {
-            readers[*need].push(at);
-        }
-    }
-    let mut ready: BinaryHeap<Reverse<usize>> =
-        (0..needs.len()).filter(|at| missing[*at] == 0).map(Reverse).collect();
-    let mut order = Vec::with_capacity(needs.len());
-    while let Some(Reverse(at)) = ready.pop() {
-        order.push(at);
-        for reader in &readers[at] {
-            missing[*reader] -= 1;
-            if missing[*reader] == 0 {
-                ready.push(Reverse(*reader));
-            }
-        }
-    }
-    (order.len() == needs.len()).then_some(order)
-}
-
 /// The nodes that need not move: a longest increasing subsequence of old positions, by patience sorting.
 fn unmoved(order: &[usize]) -> HashSet<usize> {
     let mut last: Vec<usize> = Vec::new();
@@ -235,15 +210,15 @@ mod tests {
         let order = definitions_first(&constant_last).unwrap_or_default();
         assert_eq!(order.len() - unmoved(&order).len(), 1);
         let reader_first = [vec![3], vec![], vec![1], vec![2]];
-        assert_eq!(readers_last(&reader_first), Some(vec![1, 2, 3, 0]));
-        let order = readers_last(&reader_first).unwrap_or_default();
+        assert_eq!(topological_order(&reader_first), Some(vec![1, 2, 3, 0]));
+        let order = topological_order(&reader_first).unwrap_or_default();
         assert_eq!(order.len() - unmoved(&order).len(), 1);
     }
 
     #[test]
     fn cycles_have_no_order() {
         let cycle = [vec![1], vec![0]];
-        assert_eq!((definitions_first(&cycle), readers_last(&cycle)), (None, None));
+        assert_eq!((definitions_first(&cycle), topological_order(&cycle)), (None, None));
     }
 
     #[test]

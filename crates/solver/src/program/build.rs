@@ -325,7 +325,7 @@ impl<'a, 'r> Builder<'a, 'r> {
         };
         let first_port = self.body.ports.len();
         for (at, Text { bytes, offset }) in parts.outputs.drain(..).enumerate() {
-            let name = self.names.intern_port(bytes).map_err(|error| not_utf8(offset, "output", error))?;
+            let name = self.names.intern_port(bytes).map_err(|error| not_utf8(offset, OUTPUT, error))?;
             let value = name.map(|name| self.define(name, graph, Origin::Step(maker), Some(at)));
             self.body.ports.push(value);
         }
@@ -360,7 +360,7 @@ impl<'a, 'r> Builder<'a, 'r> {
             match number {
                 INPUT => {
                     let name =
-                        self.names.intern_port(bytes).map_err(|error| not_utf8(offset, "input", error))?;
+                        self.names.intern_port(bytes).map_err(|error| not_utf8(offset, INPUT, error))?;
                     let value = name.map(|name| self.read(name, graph, step, input, depth));
                     self.body.ports.push(value);
                     input += 1;
@@ -426,8 +426,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         let read = |text: Text<'a>, field| {
             std::str::from_utf8(text.bytes).map_err(|error| not_utf8(text.offset, field, error))
         };
-        let (name, of) = (read(op_type, "op_type")?, read(domain, "domain")?);
-        let op = (self.resolve_op)(of, name, read(overload, "overload")?);
+        let (name, of) = (read(op_type, OP_TYPE)?, read(domain, DOMAIN)?);
+        let op = (self.resolve_op)(of, name, read(overload, OVERLOAD)?);
         self.recent[at] = Some((spelling, op));
         Ok(op)
     }
@@ -554,33 +554,28 @@ fn holds_graphs(attribute: AttributeView<'_>) -> Result<bool, DecodeError> {
     }
 }
 
-/// The name of a field of nodes that the builder reads.
-fn field_name(number: u32) -> Option<&'static FieldName> {
-    Some(match number {
-        INPUT => name("input"),
-        OUTPUT => name("output"),
-        OP_TYPE => name("op_type"),
-        ATTRIBUTE => name("attribute"),
-        DOMAIN => name("domain"),
-        OVERLOAD => name("overload"),
-        _ => return None,
-    })
-}
-
-/// The name of a field of nodes, for errors.
-#[cold]
-fn name(field: &str) -> &'static FieldName {
+/// The names of the fields of nodes that the builder reads, for errors.
+static FIELD_NAMES: [(u32, FieldName); 6] = {
     const fn of(field: &'static str) -> FieldName {
         FieldName { message: "NodeProto", field }
     }
-    const NAMES: [FieldName; 6] =
-        [of("input"), of("output"), of("op_type"), of("attribute"), of("domain"), of("overload")];
-    NAMES.iter().find(|name| name.field == field).unwrap_or(&NAMES[0])
+    [
+        (INPUT, of("input")),
+        (OUTPUT, of("output")),
+        (OP_TYPE, of("op_type")),
+        (ATTRIBUTE, of("attribute")),
+        (DOMAIN, of("domain")),
+        (OVERLOAD, of("overload")),
+    ]
+};
+
+fn field_name(number: u32) -> Option<&'static FieldName> {
+    FIELD_NAMES.iter().find(|(own, _)| *own == number).map(|(_, name)| name)
 }
 
 #[cold]
-fn not_utf8(offset: usize, field: &str, error: Utf8Error) -> DecodeError {
-    let kind = ErrorKind::InvalidUtf8 { field: name(field) };
+fn not_utf8(offset: usize, field: u32, error: Utf8Error) -> DecodeError {
+    let kind = ErrorKind::InvalidUtf8 { field: field_name(field).expect("the builder reads the field") };
     DecodeError { offset: offset.saturating_add(error.valid_up_to()), kind }
 }
 

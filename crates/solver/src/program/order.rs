@@ -1,10 +1,13 @@
 //! Errors in the order of nodes: a value that is read before the node that defines it, or a cycle.
 //!
 //! ONNX requires topological order. A body that is out of order has one error, and each cycle has one. Cycles
-//! are the strongly connected components (Tarjan, 1972, with an explicit stack) of the nodes from the first
-//! late reader to the last late maker.
+//! are the strongly connected components of the nodes.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::DiGraph;
 
 use super::{Body, StepId, ValueId};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
@@ -51,12 +54,12 @@ pub(super) fn report(body: &mut Body<'_>, late: &[Late]) {
 
 /// One cycle of each strongly connected component: its nodes, each with an input from the next one.
 fn cycles(body: &Body<'_>) -> Vec<Vec<(StepId, ValueId)>> {
-    let components = components(body);
-    let mut members: std::collections::BTreeMap<usize, Vec<StepId>> = std::collections::BTreeMap::new();
-    for (at, component) in components.iter().enumerate() {
-        members.entry(*component).or_default().push(StepId::new(at));
-    }
-    members.into_values().filter_map(|steps| one_cycle(body, &components, &steps)).collect()
+    let steps = (0..body.steps.len()).map(StepId::new);
+    let edges =
+        steps.flat_map(|step| makers(body, step).map(move |(maker, _)| (step.index(), maker.index())));
+    let components = kosaraju_scc(&DiGraph::<(), (), usize>::from_edges(edges)).into_iter();
+    let members = components.map(|nodes| nodes.into_iter().map(|node| StepId::new(node.index())).collect());
+    members.filter_map(|steps| one_cycle(body, &steps)).collect()
 }
 
 fn makers<'b>(body: &'b Body<'_>, step: StepId) -> impl Iterator<Item = (StepId, ValueId)> + 'b {
@@ -64,79 +67,42 @@ fn makers<'b>(body: &'b Body<'_>, step: StepId) -> impl Iterator<Item = (StepId,
 }
 
 /// Follows inputs inside a component from its first node until a node repeats.
-fn one_cycle(body: &Body<'_>, components: &[usize], steps: &[StepId]) -> Option<Vec<(StepId, ValueId)>> {
-    let first = *steps.first()?;
-    let component = components[first.index()];
+fn one_cycle(body: &Body<'_>, steps: &BTreeSet<StepId>) -> Option<Vec<(StepId, ValueId)>> {
+    let mut at = *steps.first()?;
     let mut path: Vec<(StepId, ValueId)> = Vec::new();
-    let mut seen = std::collections::BTreeMap::new();
-    let mut at = first;
+    let mut seen = BTreeMap::new();
     loop {
         if let Some(start) = seen.insert(at, path.len()) {
             return Some(path.split_off(start));
         }
-        let (next, value) = makers(body, at).find(|(maker, _)| components[maker.index()] == component)?;
-        if steps.len() == 1 && next != at {
-            return None;
-        }
+        let (next, value) = makers(body, at).find(|(maker, _)| steps.contains(maker))?;
         path.push((at, value));
         at = next;
     }
 }
 
-/// The number of the strongly connected component of each step.
-fn components(body: &Body<'_>) -> Vec<usize> {
-    const UNSEEN: usize = usize::MAX;
-    let count = body.steps.len();
-    let (mut index, mut low, mut component) = (vec![UNSEEN; count], vec![0; count], vec![UNSEEN; count]);
-    let (mut next_index, mut next_component) = (0, 0);
-    let mut open: Vec<usize> = Vec::new();
-    let mut calls: Vec<(usize, usize)> = Vec::new();
-    for root in 0..count {
-        if index[root] != UNSEEN {
-            continue;
+/// Nodes in topological order, each with the nodes that it needs: repeatedly the first node whose needs precede
+/// it (Kahn's algorithm). `None` if there is a cycle.
+#[must_use]
+pub fn topological_order(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
+    let mut missing: Vec<usize> = needs.iter().map(Vec::len).collect();
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); needs.len()];
+    for (at, needs) in needs.iter().enumerate() {
+        for need in needs {
+            readers[*need].push(at);
         }
-        calls.push((root, 0));
-        while let Some((at, edge)) = calls.pop() {
-            if edge == 0 {
-                index[at] = next_index;
-                low[at] = next_index;
-                next_index += 1;
-                open.push(at);
-            }
-            let inputs = body.inputs(StepId::new(at));
-            let mut edge = edge;
-            let mut descended = false;
-            while edge < inputs.len() {
-                let maker = inputs[edge].and_then(|value| body.maker(value)).map(StepId::index);
-                edge += 1;
-                match maker {
-                    Some(maker) if index[maker] == UNSEEN => {
-                        // Return to the same edge, to use the result of its target.
-                        calls.push((at, edge));
-                        calls.push((maker, 0));
-                        descended = true;
-                        break;
-                    }
-                    Some(maker) if component[maker] == UNSEEN => low[at] = low[at].min(index[maker]),
-                    Some(_) | None => {}
-                }
-            }
-            if descended {
-                continue;
-            }
-            if low[at] == index[at] {
-                while let Some(member) = open.pop() {
-                    component[member] = next_component;
-                    if member == at {
-                        break;
-                    }
-                }
-                next_component += 1;
-            }
-            if let Some((caller, _)) = calls.last() {
-                low[*caller] = low[*caller].min(low[at]);
+    }
+    let mut ready: BinaryHeap<Reverse<usize>> =
+        (0..needs.len()).filter(|at| missing[*at] == 0).map(Reverse).collect();
+    let mut order = Vec::with_capacity(needs.len());
+    while let Some(Reverse(at)) = ready.pop() {
+        order.push(at);
+        for reader in &readers[at] {
+            missing[*reader] -= 1;
+            if missing[*reader] == 0 {
+                ready.push(Reverse(*reader));
             }
         }
     }
-    component
+    (order.len() == needs.len()).then_some(order)
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use typeloom_onnx::text::child_name;
 use typeloom_types::lattice::NodeNo;
 
 use crate::elem::{Elem, ElemSet};
-use crate::solution::{CompositeType, Type};
+use crate::solution::{CompositeType, Type, composite_text};
 use crate::ty::{Head, Ty, Types};
 use crate::universe::Universe;
 
@@ -59,11 +58,8 @@ pub(crate) fn tree_name(ty: &Type, universe: &Universe) -> String {
             universe.composite_node().map_or_else(|| "?".to_owned(), node)
         }
         Type::Composite(CompositeType { children, is_open }) => {
-            let child =
-                |(name, ty): &(Arc<str>, Type)| format!("{}: {}", child_name(name), tree_name(ty, universe));
-            let mut children: Vec<String> = children.iter().map(child).collect();
-            children.extend(is_open.then(|| "..".to_owned()));
-            format!("composite{{{}}}", children.join(", "))
+            let child = |(name, ty): &(Arc<str>, Type)| (Arc::clone(name), tree_name(ty, universe));
+            composite_text(children.iter().map(child), *is_open)
         }
         Type::Error | Type::Container(..) => "error".to_owned(),
     };

@@ -6,17 +6,17 @@
 //! comes first). A graph with a cycle keeps its order, and the engine reports the cycle.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
 use prost::Message;
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
+use typeloom_onnx::nested;
 use typeloom_types::op::AtomicOpDecl;
 
 use crate::catalogue::{Catalogue, Lookup, canonical};
 use crate::map::{Map, Set};
 use crate::model::CheckError;
-use crate::program::MAX_NESTING;
+use crate::program::{MAX_NESTING, topological_order};
 use crate::state::constants::MAX_ELEMENTS;
 
 /// Numbers of the message fields that are encoded separately.
@@ -157,10 +157,6 @@ struct Nested {
     defines_twice: bool,
 }
 
-fn graphs_of(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
-    node.attribute.iter().flat_map(|attribute| attribute.g.as_deref().into_iter().chain(&attribute.graphs))
-}
-
 /// The names that a node takes from its graph. Of a name that a nested graph defines anywhere inside the
 /// node, it is taken that the node means that one.
 fn reads_of<'g>(
@@ -170,7 +166,7 @@ fn reads_of<'g>(
 ) -> Vec<&'g str> {
     let mut names: Vec<&str> =
         node.input.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
-    let mut open: Vec<(&GraphProto, usize)> = graphs_of(node).map(|graph| (graph, 1)).collect();
+    let mut open: Vec<(&GraphProto, usize)> = nested::graphs(node).map(|graph| (graph, 1)).collect();
     if open.is_empty() {
         return names;
     }
@@ -183,7 +179,7 @@ fn reads_of<'g>(
         for node in &graph.node {
             visit(node);
             captured.extend(node.input.iter().map(String::as_str));
-            open.extend(graphs_of(node).map(|graph| (graph, depth + 1)));
+            open.extend(nested::graphs(node).map(|graph| (graph, depth + 1)));
         }
     }
     names.extend(captured.into_iter().filter(|name| !name.is_empty() && !inner.contains(name)));
@@ -192,7 +188,6 @@ fn reads_of<'g>(
 
 /// The nodes in topological order; `None` if there is a cycle.
 fn order(graph: &GraphProto, reads: &[Vec<&str>]) -> Option<Vec<usize>> {
-    let own: Vec<usize> = (0..graph.node.len()).collect();
     let mut makers = Map::<&str, usize>::default();
     for (at, node) in graph.node.iter().enumerate() {
         for name in node.output.iter().filter(|name| !name.is_empty()) {
@@ -200,30 +195,9 @@ fn order(graph: &GraphProto, reads: &[Vec<&str>]) -> Option<Vec<usize>> {
         }
     }
     let maker = |name: &&str| makers.get(name).copied();
-    let late = |(at, names): (usize, &Vec<&str>)| names.iter().filter_map(maker).any(|maker| maker >= at);
-    if !reads.iter().enumerate().any(late) {
-        return Some(own);
-    }
-    let mut readers = vec![Vec::new(); graph.node.len()];
-    let mut missing = vec![0_usize; graph.node.len()];
-    for (at, names) in reads.iter().enumerate() {
-        for maker in names.iter().filter_map(maker) {
-            readers[maker].push(at);
-            missing[at] += 1;
-        }
-    }
-    let mut ready: BinaryHeap<_> = own.iter().copied().filter(|at| missing[*at] == 0).map(Reverse).collect();
-    let mut order = Vec::with_capacity(own.len());
-    while let Some(Reverse(at)) = ready.pop() {
-        order.push(at);
-        for reader in &readers[at] {
-            missing[*reader] -= 1;
-            if missing[*reader] == 0 {
-                ready.push(Reverse(*reader));
-            }
-        }
-    }
-    (order.len() == own.len()).then_some(order)
+    let needs: Vec<Vec<usize>> = reads.iter().map(|names| names.iter().filter_map(maker).collect()).collect();
+    let is_sorted = needs.iter().enumerate().all(|(at, needs)| needs.iter().all(|need| *need < at));
+    if is_sorted { Some((0..graph.node.len()).collect()) } else { topological_order(&needs) }
 }
 
 /// The names that are read and that nothing defines, in the order in which they are first read.

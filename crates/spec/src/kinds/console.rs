@@ -75,7 +75,7 @@ fn sessions<'t>(cx: &Context<'t>) -> Result<Vec<Session<'t>>, Malformed> {
 
 /// Runs a command. Returns its output and exit code.
 fn run(cx: &Context<'_>, line: usize, command: &str) -> Result<(String, i32), Malformed> {
-    let mut words = words(command).map_err(|message| cx.malformed(line, message))?;
+    let mut words = shlex::split(command).ok_or_else(|| cx.malformed(line, "a quote is not closed"))?;
     let mut input = Stdio::null();
     if let Some(at) = words.iter().position(|word| word == "<") {
         let [_, file] = &words[at..] else {
@@ -100,40 +100,4 @@ fn run(cx: &Context<'_>, line: usize, command: &str) -> Result<(String, i32), Ma
     let code = output.status.code().ok_or_else(|| cx.malformed(line, "the command was ended by a signal"))?;
     let texts = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     Ok((texts.concat(), code))
-}
-
-/// Splits a command into arguments; single or double quotes group blanks.
-fn words(command: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    for c in command.chars() {
-        match quote {
-            Some(open) if c == open => quote = None,
-            Some(_) => word.get_or_insert_default().push(c),
-            None if c == '"' || c == '\'' => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            None if c.is_whitespace() => words.extend(word.take()),
-            None => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    if quote.is_some() { Err("a quote is not closed".to_owned()) } else { Ok(words) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::words;
-
-    #[test]
-    fn quotes_hold_blanks_together() {
-        let expected = ["typeloom", "check", "--seed", "x=float[N, 3]", ""];
-        assert_eq!(
-            words("typeloom check  --seed 'x=float[N, 3]' \"\""),
-            Ok(expected.iter().map(|w| (*w).to_owned()).collect())
-        );
-        assert!(words("typeloom 'x").is_err());
-    }
 }

@@ -46,10 +46,7 @@ impl Serialize for Data<&[u8]> {
         if !serializer.is_human_readable() {
             return serializer.serialize_bytes(self.0);
         }
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-        let text: String = self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
-        serializer.serialize_str(&text)
+        serializer.serialize_str(&hex::encode(self.0))
     }
 }
 
@@ -73,14 +70,8 @@ impl<'de> Visitor<'de> for DataVisitor {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-        let bytes =
-            pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect::<Option<_>>();
-        match bytes {
-            Some(bytes) if rest.is_empty() => Ok(Data(bytes)),
-            Some(_) | None => Err(E::invalid_value(de::Unexpected::Other("other text"), &self)),
-        }
+        let invalid = |_| E::invalid_value(de::Unexpected::Other("other text"), &self);
+        hex::decode(text).map(Data).map_err(invalid)
     }
 
     fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {

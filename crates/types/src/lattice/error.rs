@@ -3,8 +3,6 @@
 //! All violations are collected. They are reported in an order that does not depend on the order of the
 //! nodes: by variant of [`LatticeViolation`], then by id.
 
-use std::fmt::{self, Write as _};
-
 /// One violation of the rules for a lattice.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
 pub enum LatticeViolation {
@@ -45,19 +43,19 @@ pub enum LatticeViolation {
         leaf: String,
     },
     /// Nodes are their own ancestors.
-    #[error("the parents of {} form a cycle", Cycle(.ids))]
+    #[error("the parents of {} form a cycle", cycle(ids))]
     Cycle {
         /// The cycle, each node followed by its parent, starting with the smallest id.
         ids: Vec<String>,
     },
     /// More than one node has no parent.
-    #[error("there must be one root, but {} have no parent", Ids(.ids))]
+    #[error("there must be one root, but {} have no parent", list(ids))]
     SeveralRoots {
         /// The roots, sorted by id.
         ids: Vec<String>,
     },
     /// Several nodes have the same wire tag.
-    #[error("wire hash {wire_hash:#x} belongs to {}", Ids(.ids))]
+    #[error("wire hash {wire_hash:#x} belongs to {}", list(ids))]
     DuplicateWireHash {
         /// The tag, declared or derived.
         wire_hash: u64,
@@ -65,7 +63,7 @@ pub enum LatticeViolation {
         ids: Vec<String>,
     },
     /// Several nodes have the same denotation.
-    #[error("denotation `{denotation}` belongs to {}", Ids(.ids))]
+    #[error("denotation `{denotation}` belongs to {}", list(ids))]
     DuplicateDenotation {
         denotation: String,
         /// The nodes, sorted by id.
@@ -74,7 +72,8 @@ pub enum LatticeViolation {
 }
 
 /// All violations of a set of nodes; at least one.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{}", texts(violations))]
 pub struct LatticeError {
     violations: Vec<LatticeViolation>,
 }
@@ -93,52 +92,24 @@ impl LatticeError {
     }
 }
 
-impl fmt::Display for LatticeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, violation) in self.violations.iter().enumerate() {
-            if at > 0 {
-                f.write_str("; ")?;
-            }
-            violation.fmt(f)?;
-        }
-        Ok(())
+fn texts(violations: &[LatticeViolation]) -> String {
+    violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn list(ids: &[String]) -> String {
+    let ids = quoted(ids);
+    match ids.split_last() {
+        Some((last, rest @ [_, ..])) => format!("{} and {last}", rest.join(", ")),
+        Some((only, [])) => only.clone(),
+        None => String::new(),
     }
 }
 
-impl std::error::Error for LatticeError {}
-
-struct Ids<'a>(&'a [String]);
-
-impl fmt::Display for Ids<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        join(f, self.0, |at| if at + 1 == self.0.len() { " and " } else { ", " })
-    }
+fn cycle(ids: &[String]) -> String {
+    let ids = quoted(ids);
+    ids.iter().chain(ids.first()).cloned().collect::<Vec<_>>().join(" -> ")
 }
 
-struct Cycle<'a>(&'a [String]);
-
-impl fmt::Display for Cycle<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        join(f, self.0, |_| " -> ")?;
-        match self.0.first() {
-            Some(first) => write!(f, " -> `{first}`"),
-            None => Ok(()),
-        }
-    }
-}
-
-fn join(
-    f: &mut fmt::Formatter<'_>,
-    ids: &[String],
-    separator: impl Fn(usize) -> &'static str,
-) -> fmt::Result {
-    for (at, id) in ids.iter().enumerate() {
-        if at > 0 {
-            f.write_str(separator(at))?;
-        }
-        f.write_char('`')?;
-        f.write_str(id)?;
-        f.write_char('`')?;
-    }
-    Ok(())
+fn quoted(ids: &[String]) -> Vec<String> {
+    ids.iter().map(|id| format!("`{id}`")).collect()
 }

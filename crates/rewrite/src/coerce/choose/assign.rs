@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use indexmap::IndexMap;
+use petgraph::unionfind::UnionFind;
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::ports::ClassId;
 
@@ -81,15 +83,8 @@ pub(super) fn assign(
 
 /// The positions of the groups, then shared groups, of each component.
 fn components(sets: &[ElemSet], groups: &[Group], shared: &[SharedGroup]) -> Vec<Vec<usize>> {
-    fn find(root: &mut [usize], mut at: usize) -> usize {
-        while root[at] != at {
-            root[at] = root[root[at]];
-            at = root[at];
-        }
-        at
-    }
     let count = groups.len() + shared.len();
-    let mut root: Vec<usize> = (0..count).collect();
+    let mut components = UnionFind::<usize>::new(count);
     let mut first: BTreeMap<ClassId, usize> = BTreeMap::new();
     for at in 0..count {
         let classes: Vec<ClassId> = match groups.get(at) {
@@ -97,16 +92,14 @@ fn components(sets: &[ElemSet], groups: &[Group], shared: &[SharedGroup]) -> Vec
             None => shared[at - groups.len()].classes().collect(),
         };
         for class in classes.into_iter().filter(|class| sets[class.index()].single().is_none()) {
-            let other = *first.entry(class).or_insert(at);
-            let (a, b) = (find(&mut root, at), find(&mut root, other));
-            root[a.max(b)] = a.min(b);
+            components.union(at, *first.entry(class).or_insert(at));
         }
     }
-    let mut by_root: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut members: IndexMap<usize, Vec<usize>> = IndexMap::new();
     for at in 0..count {
-        by_root.entry(find(&mut root, at)).or_default().push(at);
+        members.entry(components.find_mut(at)).or_default().push(at);
     }
-    by_root.into_values().collect()
+    members.into_values().collect()
 }
 
 /// The element type of a class, or the variable for it.
