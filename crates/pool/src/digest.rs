@@ -35,19 +35,9 @@ impl std::str::FromStr for Digest {
     type Err = DigestParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let digits = text.as_bytes();
-        if digits.len() != 64 {
-            return Err(DigestParseError);
-        }
-        let value = |digit: u8| match digit {
-            b'0'..=b'9' => Ok(digit - b'0'),
-            b'a'..=b'f' => Ok(digit - b'a' + 10),
-            _ => Err(DigestParseError),
-        };
         let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = value(pair[0])? << 4 | value(pair[1])?;
-        }
-        Ok(Digest(bytes))
+        let is_lower = !text.bytes().any(|byte| byte.is_ascii_uppercase());
+        let decoded = hex::decode_to_slice(text, &mut bytes);
+        if is_lower && decoded.is_ok() { Ok(Digest(bytes)) } else { Err(DigestParseError) }
     }
 }

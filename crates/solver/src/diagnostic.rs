@@ -44,6 +44,8 @@ mod tests;
 
 use std::ops::Range;
 
+use serde::Serialize;
+
 pub(crate) use codes::dim_mismatch::subject;
 pub(crate) use codes::wrong_rank::axes_text;
 pub use codes::{Code, Severity};
@@ -66,27 +68,33 @@ use text::{
     allowed_types, arrow_list, article, clip, count, did_you_mean, element_types, list, opset_of, quote,
 };
 
-/// A problem of a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A problem of a model. It is serialized as in the reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     pub code: Code,
     pub severity: Severity,
     /// The problem in one sentence.
     pub message: String,
+    #[serde(rename = "place")]
     pub location: Location,
     /// The value that the problem concerns, if any; for a problem of a node, one of its outputs.
+    #[serde(skip)]
     pub value: Option<String>,
     /// Other locations of the same problem with the same cause.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Location>,
     /// The nodes and declarations that show the problem; the first is the one at `location`.
     pub snippets: Vec<Snippet>,
     /// Further explanation; a note can have several lines.
     pub notes: Vec<String>,
     /// A proposed repair.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
     /// The repair as an edit that a tool can make.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
     /// The line of the source program that created the node, if the exporter recorded it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceLine>,
 }
 
@@ -106,13 +114,15 @@ impl std::fmt::Display for Diagnostic {
 }
 
 /// A printed node or declaration with labels below it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Snippet {
     /// One line.
     pub text: String,
     /// The node's position in its graph; a declaration has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     /// The location, if it differs from the diagnostic's.
+    #[serde(rename = "place", skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
     /// Labels, in the order of the text.
     pub labels: Vec<Label>,
@@ -127,9 +137,10 @@ impl Snippet {
 }
 
 /// A message below a part of a snippet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Label {
     /// The bytes of the snippet's text; on character boundaries.
+    #[serde(flatten)]
     pub span: Range<usize>,
     /// May be empty.
     pub text: String,

@@ -65,13 +65,16 @@ pub(super) mod wrong_rank;
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 use crate::model::Mode;
 use crate::rule::{Port, RuleError};
 use crate::solve_error::SolveErrorKind;
 use malformed_file::code_of_bytes;
 
 /// The severity of a problem.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The model is wrong.
     Error,
@@ -268,6 +271,12 @@ impl Code {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.name() == name)
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Explanations of types: the chain of causes from a value back to a declaration.
 
+use serde::Serialize;
+
 use super::lineage::Lineage;
 use super::{Doubt, Location, Mark, Part, Scope, Snippet, SourceLine, declaration, source};
 use crate::model::Checked;
@@ -14,32 +16,44 @@ const MAX_AXES: usize = 16;
 const MAX_LINKS: usize = 64;
 
 /// The explanation of a value's type.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     pub value: String,
-    pub location: Location,
     /// The type in ONNX's syntax.
+    #[serde(rename = "type")]
     pub ty: String,
+    #[serde(rename = "place")]
+    pub location: Location,
     /// The chain of reasons: each explains the previous one. Empty if nothing was recorded.
     pub reasons: Vec<Reason>,
     /// The number of reasons left out before the last.
+    #[serde(skip_serializing_if = "is_zero")]
     pub hidden: usize,
     /// The origin of each named extent of the shape, one sentence per axis.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extents: Vec<String>,
 }
 
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 /// One link of a chain of causes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason {
     /// A sentence with the type of a value and its cause.
     pub text: String,
     /// The location of the node or declaration.
+    #[serde(rename = "place")]
     pub location: Location,
     /// The rule's name; empty if it is the operator's declared signature or there is none.
+    #[serde(skip_serializing_if = "str::is_empty")]
     pub rule: &'static str,
     /// The node that ties the value to the next one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub snippet: Option<Snippet>,
     /// The author's line of the node.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceLine>,
 }
 

@@ -1,18 +1,22 @@
 //! Repairs as data that a tool can apply.
 
+use serde::Serialize;
+
 use super::Location;
 
 /// An input of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reader {
     /// The location of the node.
+    #[serde(rename = "place")]
     pub location: Location,
     /// The input's position.
     pub input: usize,
 }
 
 /// An edit of the node at the diagnostic's location.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Fix {
     /// Convert the value of an input with a Cast node before the node.
     InsertCast {
@@ -23,6 +27,7 @@ pub enum Fix {
         /// The element type to convert to, by ONNX's name.
         to: String,
         /// The other inputs of the same value that read the conversion.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
         readers: Vec<Reader>,
     },
     /// Read another value at an input.

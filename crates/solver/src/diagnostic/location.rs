@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 use super::{clip, quote};
 use crate::program::{Body, GraphId};
 
@@ -9,16 +11,20 @@ use crate::program::{Body, GraphId};
 const MAX_CHARS: usize = 160;
 
 /// The location of a problem. Every part may be missing; the empty location is the model as a whole.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Location {
     /// The function, with its domain; `None` for the model's graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
     /// The graph; the outermost one if the path is empty.
     pub graph: GraphPath,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeLocation>,
     /// The value, if the problem is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<ValueLocation>,
     /// Byte offset in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<usize>,
 }
 
@@ -60,7 +66,7 @@ impl fmt::Display for GraphPath {
 }
 
 /// A node, by position and names.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NodeLocation {
     /// The node's position in its graph, from 0.
     pub index: usize,
@@ -70,14 +76,15 @@ pub struct NodeLocation {
 }
 
 /// A value, by name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ValueLocation {
     pub name: String,
     pub role: Role,
 }
 
 /// The role of a value in its graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// An input of the graph or function.
     Input,
@@ -99,6 +106,12 @@ impl Role {
             Self::Output => "graph output",
             Self::Value => "value",
         }
+    }
+}
+
+impl Serialize for GraphPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

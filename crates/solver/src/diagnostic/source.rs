@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use serde::Serialize;
 use typeloom_onnx::view::NodeView;
 
 use super::clip;
@@ -24,7 +25,7 @@ const LIBRARIES: [&str; 6] =
     ["site-packages/", "dist-packages/", "/lib/python3", "torch/fx/", "torch/nn/modules/", "torch/onnx/"];
 
 /// A line of source text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SourceLine {
     /// The file, as the exporter wrote it.
     pub file: String,
