@@ -2,11 +2,11 @@
 //!
 //! Times are medians of interleaved runs, in nanoseconds per type; ratios are pool / baseline, so below 1 is
 //! faster. Known types are interned again in the order of construction and then in a random order; only the
-//! random order is judged.
+//! random order counts for the verdict.
 //!
 //! By default, the system's allocator keeps the pages of small pools and returns those of large ones, so that
-//! only large pools pay for new pages in every run. The environment makes it keep all pages, for both
-//! designs.
+//! only large pools pay for new pages in every run. The benchmark sets environment variables that make it keep
+//! all pages, for both designs.
 
 mod baseline;
 

@@ -24,7 +24,7 @@ fn interning_a_returned_descriptor_gives_the_same_id() {
 
 #[test]
 fn alpha_equivalent_schemes_are_one_type() {
-    // A body over four variables, bound under a random permutation of places among unused ones.
+    // A body over four variables, bound under a random permutation of positions, some of which stay unused.
     let strategy = (proptest::collection::vec(0..4usize, 1..6), Just([0u32, 1, 2, 3, 4, 5]).prop_shuffle());
     runner(300)
         .run(&strategy, |(uses, places)| {

@@ -45,7 +45,8 @@ pub enum Type {
 pub struct CompositeType {
     /// The names and types of the children, sorted by name.
     pub children: Box<[(Arc<str>, Type)]>,
-    /// Whether the value can have further children: it comes from outside, and these are the ones that are read.
+    /// Whether the value can have further children. True for a value from outside of the program, whose known children
+    /// are those that the program reads.
     pub is_open: bool,
 }
 

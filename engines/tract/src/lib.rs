@@ -54,7 +54,7 @@ use typeloom_types::dtype::Dtype;
 /// Base limit on rewrite steps, in addition to [`STEPS_PER_NODE`].
 const STEPS: usize = 500;
 
-/// Limit on rewrite steps per node. The light networks need 3.
+/// Limit on rewrite steps per node. The light models of ONNX's backend tests need 3.
 const STEPS_PER_NODE: usize = 20;
 
 /// The tract engine.

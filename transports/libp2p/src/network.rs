@@ -39,7 +39,7 @@ pub(crate) enum Command {
     /// Adds addresses that a peer reported, for a time.
     Learn { peer: typeloom::PeerId, addresses: Vec<Multiaddress>, lifetime: Duration },
     /// Reports that an exchange with a peer timed out.
-    Doubt { peer: PeerId },
+    TimedOut { peer: PeerId },
     /// Stops the network.
     Stop,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Network {
     started: Instant,
     waiting: HashMap<OutboundRequestId, SyncSender<Answer>>,
     /// Time of the last message from each connected peer.
-    heard: HashMap<PeerId, Instant>,
+    last_messages: HashMap<PeerId, Instant>,
     ready: UnboundedSender<Ready>,
     answered: Option<UnboundedReceiver<Ready>>,
 }
@@ -108,7 +108,7 @@ impl Network {
             book: AddressBook::new(options.book),
             started: Instant::now(),
             waiting: HashMap::new(),
-            heard: HashMap::new(),
+            last_messages: HashMap::new(),
             ready,
             answered: Some(answered),
         };
@@ -116,13 +116,13 @@ impl Network {
     }
 
     /// Runs until a stop command arrives or all command senders are dropped.
-    pub(crate) async fn run(mut self, mut orders: UnboundedReceiver<Command>) {
+    pub(crate) async fn run(mut self, mut commands: UnboundedReceiver<Command>) {
         let Some(mut answered) = self.answered.take() else { return };
         loop {
             tokio::select! {
-                order = orders.recv() => match order {
+                command = commands.recv() => match command {
                     Some(Command::Stop) | None => return,
-                    Some(order) => self.order(order),
+                    Some(command) => self.execute(command),
                 },
                 Some((channel, answer)) = answered.recv() => {
                     // An error is ignored: a sender that no longer waits will try again.
@@ -130,9 +130,9 @@ impl Network {
                 }
                 event = self.swarm.select_next_some() => match event {
                     SwarmEvent::Behaviour(BehaviourEvent::Messages(event)) => self.event(event),
-                    SwarmEvent::ConnectionEstablished { peer_id, .. } => self.hear(peer_id),
+                    SwarmEvent::ConnectionEstablished { peer_id, .. } => self.note_message(peer_id),
                     SwarmEvent::ConnectionClosed { peer_id, num_established: 0, .. } => {
-                        self.heard.remove(&peer_id);
+                        self.last_messages.remove(&peer_id);
                     }
                     _ => {}
                 }
@@ -140,8 +140,8 @@ impl Network {
         }
     }
 
-    fn order(&mut self, order: Command) {
-        match order {
+    fn execute(&mut self, command: Command) {
+        match command {
             Command::Exchange { peer, request, reply } => {
                 let known = self.book.look_up(&typeloom::PeerId(peer.to_bytes()), self.started.elapsed());
                 let addresses: Vec<Multiaddr> = known.into_iter().map(Multiaddr::from).collect();
@@ -162,10 +162,10 @@ impl Network {
             Command::Learn { peer, addresses, lifetime } => {
                 self.book.install(&peer, addresses, Some(lifetime), self.started.elapsed());
             }
-            Command::Doubt { peer } => {
+            Command::TimedOut { peer } => {
                 // The timeout of a call can be shorter than a regular response time, so only a silent peer is
                 // disconnected.
-                if self.heard.get(&peer).is_some_and(|heard| heard.elapsed() > SILENCE) {
+                if self.last_messages.get(&peer).is_some_and(|time| time.elapsed() > SILENCE) {
                     let _ = self.swarm.disconnect_peer_id(peer);
                 }
             }
@@ -173,18 +173,18 @@ impl Network {
         }
     }
 
-    fn hear(&mut self, peer: PeerId) {
-        self.heard.insert(peer, Instant::now());
+    fn note_message(&mut self, peer: PeerId) {
+        self.last_messages.insert(peer, Instant::now());
     }
 
     fn event(&mut self, event: Event<Vec<u8>, Vec<u8>>) {
         match event {
             Event::Message { peer, message: Message::Request { request, channel, .. }, .. } => {
-                self.hear(peer);
+                self.note_message(peer);
                 self.answer(peer, request, channel);
             }
             Event::Message { peer, message: Message::Response { request_id, response }, .. } => {
-                self.hear(peer);
+                self.note_message(peer);
                 self.reply(request_id, Ok(response));
             }
             Event::OutboundFailure { request_id, error, .. } => {

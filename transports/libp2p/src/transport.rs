@@ -100,7 +100,7 @@ impl Libp2p {
     ) -> Result<Self, StartError> {
         let listen: Vec<Multiaddr> = listen.iter().cloned().map(Multiaddr::from).collect();
         let answering = Answering::default();
-        let (commands, orders) = unbounded_channel();
+        let (commands, receiver) = unbounded_channel();
         let (started, start) = sync_channel(1);
         let (keys, options, answers) = (identity.keys(), *options, Arc::clone(&answering));
         let thread = std::thread::Builder::new()
@@ -117,7 +117,7 @@ impl Libp2p {
                     match Network::start(keys, &listen, options, answers).await {
                         Ok((network, listening)) => {
                             let _ = started.send(Ok(listening));
-                            network.run(orders).await;
+                            network.run(receiver).await;
                         }
                         Err(error) => drop(started.send(Err(error))),
                     }
@@ -187,7 +187,7 @@ impl Transport for Libp2p {
         match answer.recv_timeout(timeout) {
             Ok(answer) => answer,
             Err(RecvTimeoutError::Timeout) => {
-                let _ = self.commands.send(Command::Doubt { peer });
+                let _ = self.commands.send(Command::TimedOut { peer });
                 Err(TransportError::Timeout)
             }
             Err(RecvTimeoutError::Disconnected) => Err(TransportError::Closed),
