@@ -41,9 +41,9 @@ fn shown(artifact: &Artifact) -> Vec<String> {
 }
 
 /// The clock that the embedding program provides.
-struct Wall(Instant);
+struct WallClock(Instant);
 
-impl Clock for Wall {
+impl Clock for WallClock {
     fn now(&self) -> Duration {
         self.0.elapsed()
     }
@@ -60,7 +60,7 @@ fn run(artifact: &Artifact) -> Result<Vec<String>, Box<dyn Error>> {
     let open = |peer: &PeerId, part: &Part| {
         let parts = EndpointParts {
             transport: Arc::new(network.join(peer.clone())),
-            clock: Arc::new(Wall(Instant::now())),
+            clock: Arc::new(WallClock(Instant::now())),
             journal: Box::new(NoJournal),
             ports: part.ports(),
             peers: vec![home.clone(), worker.clone()],

@@ -191,7 +191,7 @@ fn shapes_of_children_are_those_of_an_imported_signature() {
 }
 
 #[test]
-fn a_branch_or_loop_with_a_bundle_as_its_result_is_an_error_with_another_way() {
+fn a_branch_or_loop_that_returns_a_bundle_is_an_error_with_an_alternative() {
     let branch = error(|g| {
         let (x, yes) = (g.input("x").of("float[N]"), g.input("yes").of("bool"));
         let both = g.if_(&yes, |g| vec![g.bundle(&[("x", &x)])], |g| vec![g.bundle(&[("x", &x.neg())])]);
