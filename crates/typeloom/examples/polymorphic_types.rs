@@ -75,7 +75,7 @@ fn tree() -> Lines {
     assert_eq!(bb::lookup_denotation(found.denotation), Some(found));
     Ok(vec![
         "tensor.f32 <: tensor <: any".into(),
-        "join(tensor.f32, tensor.f64) == tensor; they have no common subtype".into(),
+        "join(tensor.f32, tensor.f64) = tensor; they have no common subtype".into(),
         format!("{found}: denotation {}, wire tag {:#x}", found.denotation, found.wire_tag()),
     ])
 }

@@ -179,7 +179,7 @@ static void test_bad_programs(void) {
   typeloom_program program = 77;
   FAILS(typeloom_load_bytes(NULL, 5, &program), TYPELOOM_STATUS_NULL_POINTER, "`bytes` is null");
   FAILS(typeloom_load_bytes("hello", 5, &program), TYPELOOM_STATUS_MALFORMED, "");
-  FAILS(typeloom_load_bytes("hello", (size_t)-1, &program), TYPELOOM_STATUS_BAD_ARGUMENT, "which no memory holds");
+  FAILS(typeloom_load_bytes("hello", (size_t)-1, &program), TYPELOOM_STATUS_BAD_ARGUMENT, "more than memory can hold");
   FAILS(typeloom_load_bytes(NULL, 0, &program), TYPELOOM_STATUS_MALFORMED, "");
   FAILS(typeloom_load_bytes("hello", 5, NULL), TYPELOOM_STATUS_NULL_POINTER, "`program` is null");
   FAILS(typeloom_load_file(NULL, &program), TYPELOOM_STATUS_NULL_POINTER, "`path` is null");

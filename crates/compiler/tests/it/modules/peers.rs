@@ -279,7 +279,10 @@ fn a_receive_without_a_send_is_an_error() {
         g.output("y", &payload.neg());
     });
     let error = Compiler::new().compile(module).expect_err("the value is not sent");
-    assert!(error.to_string().contains("was not sent") && error.to_string().contains("peers.rs:"), "{error}");
+    assert!(
+        error.to_string().contains("has no matching send") && error.to_string().contains("peers.rs:"),
+        "{error}"
+    );
 }
 
 #[test]
