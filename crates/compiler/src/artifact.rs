@@ -14,7 +14,7 @@ use typeloom_interface::{self as interface, Interface};
 use typeloom_module::bindings::Bindings;
 use typeloom_module::ir;
 use typeloom_module::names;
-use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto};
+use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto, TypeProto};
 use typeloom_onnx::nested;
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::{PrintOptions, print_model};
@@ -22,6 +22,7 @@ use typeloom_pool::compat::Direction;
 use typeloom_pool::{Idx, Pool, TypedModule};
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
 use typeloom_solver::model::Mode;
+use typeloom_solver::value_type::ValueType;
 
 use crate::error::BuildError;
 use crate::passes::export_interface::{PARTS, SLOTS, interface_of_part, provided, public_module};
@@ -118,10 +119,20 @@ impl Artifact {
     /// Returns the id of the type node that a value of the main graph is stamped with.
     #[must_use]
     pub fn type_of(&self, value: &str) -> Option<&'static str> {
+        typeloom_types::lattice::lookup_denotation(&self.stamp(value)?.denotation).map(|node| node.id)
+    }
+
+    /// Returns the type of a value of the main graph, with its shape.
+    #[must_use]
+    pub fn value_type(&self, value: &str) -> Option<ValueType> {
+        self.stamp(value).map(ValueType::from_message)
+    }
+
+    /// The type that a value of the main graph is stamped with.
+    fn stamp(&self, value: &str) -> Option<&TypeProto> {
         let graph = self.model.graph.as_ref()?;
         let infos = graph.value_info.iter().chain(&graph.output).chain(&graph.input);
-        let ty = infos.filter(|info| info.name() == value).find_map(|info| info.r#type.as_ref())?;
-        typeloom_types::lattice::lookup_denotation(&ty.denotation).map(|node| node.id)
+        infos.filter(|info| info.name() == value).find_map(|info| info.r#type.as_ref())
     }
 
     /// The parts of a program with sends: a typed function for each class of peers, the module's own peer

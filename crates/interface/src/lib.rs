@@ -59,6 +59,7 @@ use typeloom_solver::model::{CheckError, Checked, Options, check};
 use typeloom_solver::program::Origin;
 use typeloom_solver::solution::Type;
 use typeloom_solver::universe::Universe;
+use typeloom_solver::value_type::ValueType;
 
 pub use compare::{InterfaceChange, InterfaceComparison, InterfaceDifference, PortIdentity, compare};
 pub use decode::NotAnInterface;
@@ -159,6 +160,12 @@ impl Interface {
     #[must_use]
     pub fn show(&self, ty: &Type) -> String {
         ty.display(&self.universe, &self.dims).to_string()
+    }
+
+    /// The solved type of an input or output, from the type of its [`Parameter`].
+    #[must_use]
+    pub fn value_type(&self, ty: &Type) -> ValueType {
+        ValueType::of(ty, &self.universe, &self.dims)
     }
 }
 

@@ -20,8 +20,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Operators of other domains are described by a text or by a text with a rule in Rust ([`Described`],
-//! [`OperatorCx`]).
+//! # Operators of other domains
+//!
+//! | declaration | types of ports | shapes |
+//! |---|---|---|
+//! | text ([`Described`]) | sets of ONNX's element types | lines of the text, on symbolic dims |
+//! | text with a rule in Rust ([`Described::with_rule`], [`OperatorCx`]) | sets of ONNX's element types | a closure, on symbolic dims |
+//! | static ([`AtomicOpsetDecl`](crate::types::operators::AtomicOpsetDecl), [`Operators::with_opset`]) | nodes of the type tree, also registered leaves | built-in relations, on symbolic dims; a custom relation sees a symbolic dim as unknown |
+//!
+//! A text and a rule can be created at run time: the text is parsed, and the rule is a closure that owns its data. `docs/operator-files.md`
+//! describes the text.
 
 mod checked;
 
@@ -36,6 +44,7 @@ mod checked;
 /// let mut checked: Checked<'_> = check(&model, &Default::default())?;
 /// let values: Vec<TypedValue> = checked.values();
 /// assert_eq!(values[0].to_string(), "x: float[N]");
+/// assert_eq!(format!("{:14}|", values[0]), "x: float[N]   |");
 /// assert_eq!(values[0].origin(), &Origin::Input);
 /// assert_eq!(values[1].name(), "y");
 /// assert_eq!(values[1].ty().to_string(), "float[N]");
@@ -147,6 +156,8 @@ pub use typeloom_solver::diagnostic::{Code, Diagnostic, Severity};
 #[doc(inline)]
 pub use typeloom_solver::model::{CheckError, Mode, Options, Seed};
 /// The solved type of a value: node of the type tree, kind and element type, dims.
+///
+/// The text form is that of ONNX: `float[N, 3]`, `float` for rank 0, `float[]` for unknown rank, `float[?]` for an unknown dim.
 ///
 /// ```
 /// use typeloom::check::{Dim, Element, ValueType};

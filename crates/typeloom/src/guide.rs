@@ -19,8 +19,9 @@
 //! | `ValueType` | `TypeProto` | `value_type.to_message()` |
 //! | `TypeProto` | `ValueType` | `ValueType::from_message(&message)` |
 //! | checked model | `ValueType` | `checked.value(name)`, `checked.values()` |
+//! | compiled module | `ValueType` | `artifact.value_type(name)`, `executor.outputs()` |
 //! | checked model | `Interface` | `checked.interface()` |
-//! | part of an `Interface` | `ValueType` | `ValueType::of(&parameter.ty, &interface.universe, &interface.dims)` |
+//! | part of an `Interface` | `ValueType` | `interface.value_type(&parameter.ty)` |
 //! | `Interface` | pool type | `interface.to_pool(&mut pool)` |
 //! | pool type | `Interface` | `Interface::from_pool(&pool, idx, &interface.universe)` |
 //! | pool type | term | `pool.term(&family, &mut symbols, idx)` |
@@ -31,7 +32,8 @@
 //! | bundle | pool types | `pool.import(bundle.as_bytes())` |
 //!
 //! A bundle of interfaces is written and read in one call: [`export`](crate::interface::export),
-//! [`import`](crate::interface::import).
+//! [`import`](crate::interface::import). [`compare`](crate::interface::compare) decides whether one interface can replace another;
+//! `Pool::compat` compares types of data, for which a symbol in the place of a number is an incompatible change.
 //!
 //! ```
 //! use typeloom::check::{Dim, ValueType, check};
@@ -54,7 +56,7 @@
 //! let mut checked = check(&model, &Default::default())?;
 //! assert_eq!(checked.value("x").unwrap().ty(), &ty);
 //! let interface = checked.interface();
-//! assert_eq!(ValueType::of(&interface.inputs[0].ty, &interface.universe, &interface.dims), ty);
+//! assert_eq!(interface.value_type(&interface.inputs[0].ty), ty);
 //! let mut pool = Pool::new();
 //! let idx = interface.to_pool(&mut pool)?;
 //! assert_eq!(Interface::from_pool(&pool, idx, &interface.universe)?.inputs.len(), 1);

@@ -33,6 +33,7 @@
 /// assert_eq!(interface.symbols(), ["N", "M"]);
 /// let input = &interface.inputs[0];
 /// assert_eq!((input.name.as_str(), interface.show(&input.ty).as_str()), ("x", "float[N, M]"));
+/// assert_eq!(interface.value_type(&input.ty).shape.unwrap().len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]

@@ -45,6 +45,7 @@
 /// let bytes = artifact.to_bytes()?;
 /// let loaded = Artifact::load(&bytes, &Bindings::new())?;
 /// assert_eq!(loaded.type_of("y"), Some("tensor.f32"));
+/// assert_eq!(loaded.value_type("y").unwrap().to_string(), "float[N]");
 /// let error: LoadError = Artifact::load(b"no program", &Bindings::new()).unwrap_err();
 /// println!("{error}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

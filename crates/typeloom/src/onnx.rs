@@ -13,6 +13,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! In ONNX's textual syntax, constants follow the outputs, and a constant with the name of an input is its default. Attributes
+//! follow the name of an operator, which begins with its domain if that is not ONNX's own. `float x` is of rank 0, and
+//! `float[] x` of unknown rank.
+//!
+//! ```
+//! let model = typeloom::onnx::model_from_text(
+//!     r#"<ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1]>
+//!     g (float[N, 2] x, float scale) => (y) <float[2, 2] w = {1.0, 0.0, 0.0, 1.0}, float scale = {0.5}> {
+//!         h = MatMul(x, w)
+//!         s = Softmax <axis = -1> (h)
+//!         y = com.microsoft.Gelu(s)
+//!     }"#,
+//! )?;
+//! let mut checked = typeloom::check(&model, &Default::default())?;
+//! assert_eq!(checked.interface().to_string(), "(x: float[N, 2], scale?: float) -> (y: float[N, 2])");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Messages are built with `Default`: `NodeProto { op_type: "Relu".into(), ..NodeProto::default() }`.
 
 /// Messages of an ONNX file. Fields are optional as in the format; `Default` leaves all of them unset. Strings convert

@@ -70,7 +70,8 @@ pub use typeloom_pool::compat::{CompatCache, TypeChange};
 /// ```
 #[doc(inline)]
 pub use typeloom_pool::{Descriptor, ReconstructError, TypeDescriptor, VariantDescriptor};
-/// The set of interned types, its ids, and the 256-bit identity of a type.
+/// The set of interned types, its ids, and the 256-bit identity of a type. A pool has one method for each kind of type
+/// ([`Pool::structure`], [`Pool::enumeration`], [`Pool::function`], [`Pool::tensor`], ...); names are interned first.
 ///
 /// ```
 /// use typeloom::pool::{Digest, Idx, Pool, PoolError, Tag};
@@ -85,6 +86,12 @@ pub use typeloom_pool::{Descriptor, ReconstructError, TypeDescriptor, VariantDes
 /// assert_eq!(scores(&mut pool)?, map);
 /// assert_eq!(pool.signature(map), "map<str, float>");
 /// let digest: Digest = pool.digest(map)?;
+/// let (user, id, embedding) = (pool.name("User")?, pool.name("id")?, pool.name("embedding")?);
+/// let (int, float) = (pool.primitive(Tag::U64)?, pool.primitive(Tag::F32)?);
+/// let (n, three) = (pool.dim_symbol("N")?, pool.dim_const(3)?);
+/// let vectors = pool.tensor(float, &[n, three])?;
+/// let user = pool.structure(user, &[(id, int), (embedding, vectors)])?;
+/// assert_eq!(pool.signature(user), "struct User { id: u64, embedding: Tensor<f32, [N, 3]> }");
 /// assert_eq!(pool.freeze().digest(map), Some(digest));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -115,7 +115,7 @@ pub use typeloom_term::{Arity, Binder, BoundVar, Const, GenericArg, GenericArgum
 ///
 /// ```
 /// use typeloom::term::{
-///     Boxed, InferenceTable, Name, NoProgram, Program as _, Scope, Symbols, Ty, Variance, parse_ty, print,
+///     Boxed, InferenceTable, Name, NoProgram, Program as _, Reason, Scope, Symbols, Ty, Variance, parse_ty, print,
 /// };
 ///
 /// let (cx, mut symbols) = (Boxed::new(), Symbols::new());
@@ -129,6 +129,15 @@ pub use typeloom_term::{Arity, Binder, BoundVar, Const, GenericArg, GenericArgum
 /// assert!(undecided.is_empty());
 /// assert_eq!(print(&table.shallow(&element), &symbols), "u8");
 /// assert_eq!(NoProgram.variance(&cx, vec, 0), Variance::Invariant);
+///
+/// // Lifetimes are checked separately; a `Reason` describes errors of both checks.
+/// let mut parse = |text| parse_ty(&cx, &mut symbols, &Scope::new(), text);
+/// let (short, long, number) = (parse("&'a u8")?, parse("&'static u8")?, parse("u8")?);
+/// assert!(table.relate(&NoProgram, Variance::Covariant, &short, &long)?.is_empty());
+/// let error = table.regions().check(&Default::default()).unwrap_err();
+/// assert_eq!(Reason::Regions(error).describe(&symbols), "`'a` is not known to outlive `'static`");
+/// let error = table.relate(&NoProgram, Variance::Covariant, &short, &number).unwrap_err();
+/// assert_eq!(Reason::Types(error).describe(&symbols), "`&'a u8` is not `u8`");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
@@ -148,7 +157,8 @@ pub use typeloom_term::{InferenceTable, Variance, program::NoProgram};
 /// ```
 #[doc(inline)]
 pub use typeloom_term::{Reason, is_subtype};
-/// Terms written and printed in Rust's syntax.
+/// Terms written and printed in Rust's syntax, and tensor types as `Tensor<f32, [N, 3]>`. A name in the position of an extent is a
+/// constant if the [`Scope`] declares it.
 ///
 /// ```
 /// use typeloom::term::{Boxed, Scope, Symbols, parse_ty, print};

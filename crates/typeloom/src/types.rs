@@ -1,6 +1,8 @@
 //! The tree of types, Rust types that store tensors, and operators that declare relations between their ports.
 //!
 //! ```standalone_crate
+//! use typeloom::check::{Operators, Options, check_with};
+//! use typeloom::types::operators::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl, PortRef, TypeRelation};
 //! use typeloom::types::{Lattice, Storage, TypeKind, TypeNode, builtins, register_type_node};
 //!
 //! static POSIT: TypeNode = TypeNode {
@@ -16,6 +18,33 @@
 //! assert!(Lattice::get().lookup("tensor.posit16").is_some());
 //! assert!(Lattice::get().is_subtype(&POSIT, &builtins::TYPE_TENSOR));
 //! assert_eq!(<[f32] as Storage>::TYPE, &builtins::TYPE_TENSOR_F32);
+//!
+//! /// Relates the shapes only: the bounds of the ports determine their element types.
+//! const SAME_SHAPE: TypeRelation =
+//!     TypeRelation::BroadcastShape { in0: PortRef::Input(0), in1: PortRef::Input(0), out: PortRef::Output(0) };
+//!
+//! static OPS: AtomicOpsetDecl = AtomicOpsetDecl {
+//!     domain: "org.example",
+//!     version: 1,
+//!     ops: &[AtomicOpDecl {
+//!         name: "ToPosit",
+//!         inputs: &[PortDecl::required("x", &builtins::TYPE_TENSOR_F32)],
+//!         outputs: &[PortDecl::required("y", &POSIT)],
+//!         kind: AtomicOpKind::Pure,
+//!         type_relations: &[SAME_SHAPE],
+//!     }],
+//! };
+//!
+//! let operators = Operators::standard().with_opset(&OPS);
+//! let model = typeloom::onnx::model_from_text(
+//!     r#"<ir_version: 10, opset_import: ["org.example" : 1]>
+//!     g (float[N, 3] x) => (y) { y = org.example.ToPosit(x) }"#,
+//! )?;
+//! let mut checked = check_with(&model, &Options::default(), &operators)?;
+//! let y = checked.value("y").expect("the model has this value");
+//! assert_eq!(y.ty().node, Some(&POSIT));
+//! assert_eq!(y.ty().shape, checked.value("x").and_then(|x| x.ty().shape.clone()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 #[doc(hidden)]
@@ -149,6 +178,9 @@ pub mod operators {
     };
     /// Relations written in Rust, as functions on the ports of a node.
     ///
+    /// A function sees a symbolic dim as unknown (`None`), and `None` leaves a dim unchanged; built-in relations keep symbolic
+    /// dims. An operator that computes with symbolic dims is [`Described`](crate::check::Described).
+    ///
     /// ```
     /// use typeloom::types::operators::{CustomRelationCtx, PortRef, RelationError, RelationResult, TypeRelation};
     ///
@@ -216,7 +248,8 @@ pub use typeloom_types::lattice::Lattice;
 /// ```
 #[doc(inline)]
 pub use typeloom_types::storage::{ElementStorage, Storage};
-/// A tensor at run time, and the table of element types.
+/// A tensor at run time, and the table of element types. Its Rust types are `f32`, `f64`, `half::f16`, `half::bf16`, the integers
+/// from `u8` and `i8` to `u64` and `i64`, and `bool`; strings and packed types have their own constructors.
 ///
 /// ```
 /// use typeloom::types::{AnyTensor, Dtype};

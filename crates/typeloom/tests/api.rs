@@ -222,6 +222,14 @@ fn the_facade_stays_small() {
 }
 
 #[test]
+fn the_index_shows_the_modules_only() {
+    let published: Vec<_> = include_str!("../src/published/names.rs").lines().collect();
+    let is_shown = |pair: &&[&str]| pair[1].starts_with("pub ") && pair[0] != "#[doc(hidden)]";
+    let shown: Vec<_> = published.windows(2).filter(is_shown).collect();
+    assert!(shown.is_empty(), "the index of the documentation shows {shown:?}");
+}
+
+#[test]
 fn the_public_api_is_the_recorded_one() -> Result<(), Box<dyn std::error::Error>> {
     let bless = is_set("TYPELOOM_BLESS");
     if !(bless || is_set("TYPELOOM_API")) {

@@ -165,9 +165,9 @@ macro_rules! operators {
 
 operators! {
     IndexSlot {
-        /// Adds vectors under ids. Returns a trigger of completion.
+        /// Adds vectors under ids, a `uint64` tensor. Returns a trigger of completion.
         add "Add"(ids: &ValueRef, vectors: &ValueRef);
-        /// Removes vectors. Returns a trigger of completion.
+        /// Removes the vectors of ids, a `uint64` tensor. Returns a trigger of completion.
         remove "Remove"(ids: &ValueRef);
         /// Trains the index on vectors. Returns a trigger of completion.
         train "Train"(vectors: &ValueRef);
@@ -191,7 +191,7 @@ operators! {
         params "Params"(when: Option<&ValueRef>);
     }
     AggregatorSlot {
-        /// Adds the contribution of a peer with optional metadata. Returns a trigger of completion.
+        /// Adds the contribution of a peer (`peer_id`) with optional metadata (`bytes`). Returns a trigger of completion.
         contribute "Contribute"(source: &ValueRef, element: &ValueRef, metadata: Option<&ValueRef>);
         /// Returns the aggregate of the contributions, after an optional trigger.
         #[must_use]
@@ -217,20 +217,20 @@ operators! {
         on_data_loaded "OnDataLoaded"(batch: &ValueRef);
     }
     PeerSelectorSlot {
-        /// Returns the `count` best peers, after an optional trigger.
+        /// Returns the `count` best peers (`peer_id_vec`), after an optional trigger.
         #[must_use]
         select "Select"(when: Option<&ValueRef>) count;
-        /// Returns `count` random peers, after an optional trigger.
+        /// Returns `count` random peers (`peer_id_vec`), after an optional trigger.
         #[must_use]
         sample "Sample"(when: Option<&ValueRef>) count;
-        /// Returns all known peers, after an optional trigger.
+        /// Returns all known peers (`peer_id_vec`), after an optional trigger.
         #[must_use]
         current_view "CurrentView"(when: Option<&ValueRef>);
     }
 }
 
 impl IndexSlot {
-    /// Returns the ids of the `k` vectors nearest to a query, and their distances.
+    /// Returns the ids of the `k` vectors nearest to a query as a `uint64` tensor, and their distances as a `float` tensor.
     #[track_caller]
     #[must_use]
     pub fn search(&self, query: &ValueRef, k: i64) -> (ValueRef, ValueRef) {

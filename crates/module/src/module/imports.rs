@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use typeloom_onnx::messages::TypeProto;
 use typeloom_pool::{Idx, Pool, TypedModule};
 use typeloom_solver::universe::Universe;
-use typeloom_solver::value_type::ValueType;
 
 use crate::authoring::AuthoringErrorKind;
 use crate::graph::Graph;
@@ -75,7 +74,7 @@ impl Imported {
             let formals = |list: &[Parameter]| {
                 let formal = |parameter: &Parameter| Formal {
                     name: parameter.name.clone(),
-                    ty: ValueType::of(&parameter.ty, &interface.universe, &interface.dims).to_message(),
+                    ty: interface.value_type(&parameter.ty).to_message(),
                     optional: parameter.optional,
                 };
                 list.iter().map(formal).collect()

@@ -2,7 +2,6 @@
 
 use typeloom_interface::bundle::Exported;
 use typeloom_interface::{Interface, Parameter};
-use typeloom_solver::value_type::ValueType;
 
 use super::names::{Names, constant};
 use super::{Program, comment, literal};
@@ -45,7 +44,7 @@ fn function(text: &mut String, names: &mut Names, stem: &str, exported: &Exporte
 
 /// The comment of a port: its name, type and C type.
 fn note(interface: &Interface, parameter: &Parameter) -> String {
-    let ty = ValueType::of(&parameter.ty, &interface.universe, &interface.dims);
+    let ty = interface.value_type(&parameter.ty);
     let c_type = match ty.leaf().map_or("", |leaf| leaf.ffi_name) {
         "" if ty.is_tensor() => "a C type of a tensor",
         "" => "no C type",

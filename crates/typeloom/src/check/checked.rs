@@ -24,7 +24,7 @@ pub struct Checked<'a> {
     options: Options,
 }
 
-/// A value of a model with its solved type. `Display` prints `name: type`.
+/// A value of a model with its solved type. `Display` prints `name: type` and honours the width of the format.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TypedValue {
     name: String,
@@ -236,7 +236,7 @@ impl TypedValue {
 
 impl fmt::Display for TypedValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", typeloom_onnx::text::escape(&self.name), self.text)
+        f.pad(&format!("{}: {}", typeloom_onnx::text::escape(&self.name), self.text))
     }
 }
 

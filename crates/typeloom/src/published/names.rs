@@ -1,37 +1,54 @@
 //! Re-exports under the published paths. The modules of their tasks document the names.
+//!
+//! **Invariant:** each item is hidden from the documentation by an attribute of its own: that of a glob does not apply to the
+//! items that the glob re-exports.
 
+#[doc(hidden)]
 pub use half;
+#[doc(hidden)]
 pub use inventory;
+#[doc(hidden)]
 pub use typeloom_types::lattice::{lookup_by_id, lookup_denotation};
+#[doc(hidden)]
 pub use typeloom_types::op::primitives::TENSOR_PRIMITIVES_OPS;
+#[doc(hidden)]
 pub use typeloom_types::tree::{TypeNodeReg, builtin::*, onnx::*};
 
+#[doc(hidden)]
 pub use crate::module::{
     Aggregator, Backend, BuildError, Codec, Compiler, DataSource, Graph, Index, Model, Module, PeerId,
     PeerSelector, Protocol, register_protocol,
 };
+#[doc(hidden)]
 pub use crate::onnx::{AttributeProto, GraphProto, ModelProto, NodeProto, Text, TypeProto, ValueInfoProto};
+#[doc(hidden)]
 pub use crate::pool::{Idx, Pool, Tag, TypeDescriptor, TypedModule, VariantDescriptor};
+#[doc(hidden)]
 pub use crate::term::{ApplicationTy, GenericArguments, Ty, TyData, TypeFamily};
+#[doc(hidden)]
 pub use crate::types::operators::{
     AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, BROADCAST_BINARY, CustomRelationCtx, ELEMENTWISE,
     MATMUL_BINARY, NO_RELATIONS, PortDecl, PortRef, REDUCE_AXIS, RelationResult, TypeError, TypeRelation,
     TypeSolution, TypeSolver, UNARY_SAME_ELEMENT, apply_solution_to_value_info,
 };
+#[doc(hidden)]
 pub use crate::types::{AnyTensor, Dtype, Lattice, Storage, TypeKind, TypeNode, register_type_node};
 
 /// The contracts of components.
+#[doc(hidden)]
 pub mod contracts {
     pub use crate::module::{Aggregator, Backend, Codec, DataSource, Index, Model, PeerSelector};
 }
 
 /// The operators that every backend computes.
+#[doc(hidden)]
 pub mod tensor_primitives {
     pub use crate::types::operators::TENSOR_PRIMITIVES;
     pub use typeloom_types::op::primitives::TENSOR_PRIMITIVES_OPS;
 }
 
 /// Modules inside [`types`](crate::types).
+#[doc(hidden)]
 pub mod in_types {
     /// The named lists of relations.
     pub mod common_relations {
