@@ -260,7 +260,7 @@
 //! let family = Boxed::new();
 //! let data = TyData::Apply(ApplicationTy { name: Name::Bool, args: &[] });
 //! let handle = family.intern_ty(data)?;
-//! let ty = Ty::from_interned(handle);
+//! let ty: Ty = Ty::from_interned(handle);
 //! assert!(matches!(ty.data(), TyData::Apply(ApplicationTy { name: Name::Bool, args: [] })));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
