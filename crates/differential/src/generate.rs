@@ -21,13 +21,11 @@ pub struct Case {
 const SYMBOLS: [&str; 3] = ["batch", "seq", "k"];
 
 /// Declarations of values that nodes compute.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Declarations {
     /// No declarations.
     None,
     /// True and false declarations.
-    #[default]
-    #[value(name = "any")]
     TrueAndFalse,
 }
 

@@ -12,36 +12,42 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::Parser as _;
 use typeloom_differential::choices::Choices;
 use typeloom_differential::generate::{Declarations, generate};
 use typeloom_differential::laws::{Law, Runs, examine};
 use typeloom_differential::shrink::shrink;
 
-/// Runs random programs and prints those that break a law.
-#[derive(clap::Parser)]
 struct Arguments {
-    /// Number of programs
-    #[arg(long, default_value_t = 500)]
     count: u64,
-    /// Seed of the first program
-    #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Print programs that break this law
-    #[arg(long)]
     law: Option<String>,
-    /// Print programs whose cause contains this text
-    #[arg(long)]
     signature: Option<String>,
-    /// Number of programs printed per cause
-    #[arg(long, default_value_t = 1)]
     each: usize,
-    /// Declarations of values that nodes compute
-    #[arg(long, value_enum, default_value_t)]
     declarations: Declarations,
-    /// Write byte streams for the fuzzer into this folder instead
-    #[arg(long)]
     corpus: Option<PathBuf>,
+}
+
+fn arguments() -> Result<Arguments, String> {
+    let declarations = Declarations::TrueAndFalse;
+    let mut arguments =
+        Arguments { count: 500, seed: 1, law: None, signature: None, each: 1, declarations, corpus: None };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
+        let number = || value.parse::<u64>().map_err(|error| format!("{word} {value}: {error}"));
+        match word.as_str() {
+            "--count" => arguments.count = number()?,
+            "--seed" => arguments.seed = number()?,
+            "--each" => arguments.each = usize::try_from(number()?).unwrap_or(usize::MAX),
+            "--declarations" if value == "none" => arguments.declarations = Declarations::None,
+            "--declarations" if value == "any" => arguments.declarations = Declarations::TrueAndFalse,
+            "--corpus" => arguments.corpus = Some(value.into()),
+            "--law" => arguments.law = Some(value),
+            "--signature" => arguments.signature = Some(value),
+            _ => return Err(format!("unknown option {word}")),
+        }
+    }
+    Ok(arguments)
 }
 
 #[derive(Default)]
@@ -53,7 +59,13 @@ struct Tally {
 }
 
 fn main() -> std::io::Result<()> {
-    let arguments = Arguments::parse();
+    let arguments = match arguments() {
+        Ok(arguments) => arguments,
+        Err(message) => {
+            writeln!(std::io::stderr(), "{message}")?;
+            std::process::exit(2);
+        }
+    };
     if let Some(folder) = &arguments.corpus {
         return corpus(folder, &arguments);
     }
